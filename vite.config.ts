@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
+import { evidenceParts } from './vite.evidence.ts';
 
 const root = import.meta.dirname;
 
@@ -8,7 +9,7 @@ const root = import.meta.dirname;
 export default defineConfig({
   root: resolve(root, 'renderer'),
   base: '/',
-  plugins: [react()],
+  plugins: [react(), evidenceParts()],
   server: { proxy: { '/api': 'http://127.0.0.1:7717' } },
   build: {
     outDir: resolve(root, 'out/renderer'),

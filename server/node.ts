@@ -50,6 +50,7 @@ import { sourceHandlers } from './http/routes/collection/sources.ts';
 import { viewHandlers } from './http/routes/collection/views.ts';
 import { warcHandlers } from './http/routes/collection/warc.ts';
 import { dumpHandlers } from './http/routes/ledger/dump.ts';
+import { evidenceHandlers } from './http/routes/ledger/evidence.ts';
 import { fixityHandlers } from './http/routes/ledger/fixity.ts';
 import { ledgerHandlers } from './http/routes/ledger/ledger.ts';
 import { tileHandlers } from './http/routes/ledger/tiles.ts';
@@ -186,6 +187,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         ...ledgerHandlers(store, checkpoints),
         ...tileHandlers(store, checkpoints),
         ...timestampHandlers(store, timestamps),
+        ...evidenceHandlers({ store, checkpoints, diffOf: (id) => diffs.diffOf(id) }, rendererFolder),
         ...witnessHandlers(store, checkpoints, witnesses),
         ...dumpHandlers(store, checkpoints, exports),
         ...sourceHandlers(store, collection),

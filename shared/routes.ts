@@ -6,6 +6,7 @@ import { derivedRoutes } from './routes/derived.ts';
 import { descriptionRoutes } from './routes/description.ts';
 import { diffRoutes } from './routes/diffs.ts';
 import { driftRoutes } from './routes/drift.ts';
+import { evidenceRoutes } from './routes/evidence.ts';
 import { fixityRoutes } from './routes/fixity.ts';
 import { harvestingRoutes } from './routes/harvesting.ts';
 import { itemRoutes } from './routes/items.ts';
@@ -34,6 +35,7 @@ export const ROUTES = {
   ...ledgerRoutes,
   ...timestampRoutes,
   ...witnessRoutes,
+  ...evidenceRoutes,
   ...captureRoutes,
   ...collectionRoutes,
   ...derivedRoutes,

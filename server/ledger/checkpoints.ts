@@ -1,3 +1,4 @@
+import { sign } from 'node:crypto';
 import { closeSync, fdatasyncSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -83,6 +84,14 @@ export class Checkpoints {
     this.#signer = isUnsigned ? undefined : config.key;
     this.#storedSize = isUnsigned ? config.only.size : config.storedSize;
     this.#isSecondary = isUnsigned ? false : (config.isSecondary ?? false);
+  }
+
+  /**
+   * Signs a statement with the node's key and returns the signature in base64; null if there is no private key. The text
+   * must begin with a line that no checkpoint begins with, so that one can never be taken for the other.
+   */
+  signStatement(text: `strongroom.${string}`): string | null {
+    return this.#signer ? sign(null, Buffer.from(text), this.#signer.privateKey).toString('base64') : null;
   }
 
   /** The key by which this node cosigns checkpoints of other logs. @throws Problem `archive_read_only` */

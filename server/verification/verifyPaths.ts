@@ -41,6 +41,9 @@ const FOLLOWED = 'a symbolic link, followed because it was named';
 /** The reply of a timestamp authority. */
 const TIMESTAMP_FILE = /\.tsr$/i;
 
+/** The name of an evidence file, as the node gives it. */
+const EVIDENCE_FILE = /\.evidence(?: ?\(\d+\))?\.html$/i;
+
 /** If a folder has a file with this name, its files are compared with that list. */
 const LIST_NAME = 'SHA256SUMS';
 
@@ -103,6 +106,8 @@ class Verifier {
     if (await isPackFile(path)) return yield* packFileFindings(path, size, this.#context);
     if (TIMESTAMP_FILE.test(path))
       return yield [await (await import('./verifyTimestampFile.ts')).verifyTimestampFile(path)];
+    if (EVIDENCE_FILE.test(path))
+      return yield [await (await import('./verifyEvidenceFile.ts')).verifyEvidenceFile(path)];
     const other = await openOtherBag(path, this.#context.read);
     if (other) return yield* zippedBagFindings(path, size, () => Promise.resolve(other), this.#context);
     const head = await headOf(path);

@@ -78,6 +78,10 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     rooms: [...ALL_SERVICES],
     why: 'peers/ takes records of other nodes into this archive: it imports services, and nothing above them.',
   },
+  'server/evidence': {
+    rooms: [...ALL_SERVICES],
+    why: 'evidence/ collects what services recorded and what proves it: it imports services, and nothing above them.',
+  },
   'server/owner': {
     rooms: GROUND,
     why: 'owner/ identifies the owner: it does not depend on what the owner does.',
@@ -87,6 +91,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       ...ALL_SERVICES,
       'server/copies',
       'server/drift',
+      'server/evidence',
       'server/peers',
       'server/owner',
       'server/config.ts',

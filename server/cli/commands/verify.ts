@@ -28,6 +28,7 @@ A PATH may be
   a pack file or a bag    checked against its manifests and its record
   a list like SHA256SUMS  every file that it names is checked (GNU or BSD format)
   a dump                  each line is checked against the ledger in it, and the ledger against its signed checkpoint
+  an evidence file        NAME.evidence.html: everything in it is recomputed
   a timestamp             NAME.tsr, a reply of an authority, with the stamped text beside it as NAME.txt
   a copy                  s3://bucket/prefix or file:///folder: its checkpoint, every record and every object
   a folder                checked against the SHA256SUMS in it; pack files and bags in it are checked as above

@@ -1,6 +1,6 @@
 import { Button, Spoiler } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { IconArrowRight, IconDownload, IconFlag, IconVersions } from '@tabler/icons-react';
+import { IconArrowRight, IconCertificate, IconDownload, IconFlag, IconVersions } from '@tabler/icons-react';
 import { Link, useParams } from 'react-router';
 import type { Pack } from '../../../../shared/archive/pack.ts';
 import { ApiProblem, urlOf } from '../../api/client.ts';
@@ -107,15 +107,26 @@ function PackActions({ pack }: { pack: Pack }) {
   const mayContribute = useMayContribute();
   const [flagging, dialog] = useDisclosure(false);
   const download = (
-    <Button
-      component="a"
-      href={urlOf('readPackFile', { params: { id: pack.id } })}
-      download
-      variant="default"
-      leftSection={<IconDownload size={17} aria-hidden />}
-    >
-      Download pack
-    </Button>
+    <>
+      <Button
+        component="a"
+        href={urlOf('readPackFile', { params: { id: pack.id } })}
+        download
+        variant="default"
+        leftSection={<IconDownload size={17} aria-hidden />}
+      >
+        Download pack
+      </Button>
+      <Button
+        component="a"
+        href={urlOf('readPackEvidence', { params: { id: pack.id } })}
+        download
+        variant="default"
+        leftSection={<IconCertificate size={17} aria-hidden />}
+      >
+        Evidence file
+      </Button>
+    </>
   );
   if (!mayContribute) return download;
   return (

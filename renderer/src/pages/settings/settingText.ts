@@ -42,6 +42,5 @@ function witnessesOf(words: readonly string[]): { url: string; key: string }[] {
 
 /** The default of a setting in words. */
 export function defaultText(name: keyof Typed): string {
-  const text = String(typedOf(DEFAULT_SETTINGS)[name]);
-  return text === '' ? 'none' : text;
+  return String(typedOf(DEFAULT_SETTINGS)[name]) || 'none';
 }

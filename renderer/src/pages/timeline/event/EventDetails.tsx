@@ -1,6 +1,8 @@
 import { Button } from '@mantine/core';
+import { IconCertificate } from '@tabler/icons-react';
 import { Link } from 'react-router';
 import type { EventDetails as Details, Event } from '../../../../../shared/collection/event.ts';
+import { urlOf } from '../../../api/client.ts';
 import { useCall } from '../../../api/useCall.ts';
 import { Facts } from '../../../components/data/Facts.tsx';
 import { StateBadge } from '../../../components/data/StateBadge.tsx';
@@ -66,6 +68,16 @@ export function EventDetails({ id, addressOfEvent, onStep }: EventDetailsProps) 
       <p>
         <Button component={Link} to={`/timeline?source=${event.source.id}`} variant="default" size="xs">
           Show only this source
+        </Button>{' '}
+        <Button
+          component="a"
+          href={urlOf('readEventEvidence', { params: { id } })}
+          download
+          variant="default"
+          size="xs"
+          leftSection={<IconCertificate size={14} aria-hidden />}
+        >
+          Evidence file
         </Button>
       </p>
     </div>

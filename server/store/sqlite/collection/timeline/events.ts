@@ -169,15 +169,27 @@ export interface RecordedEventRow extends Omit<NewEvent, 'source_key'> {
   url: string;
 }
 
+const RECORDED_EVENTS = `SELECT e.id, s.id AS source, s.url, e.retrieval, e.event_type, e.observer, e.observed_at,
+    e.original_observed_at, e.sha256, e.previous_sha256, e.reverts_to, e.page_label, e.ledger_entry
+  FROM events e JOIN sources s ON s.key = e.source_key`;
+
+type StoredRecordedEvent = Omit<RecordedEventRow, 'page_label'> & { page_label: string | null };
+
 /** Iterates over all events with the data that the ledger recorded, in ledger order. */
 export function* iterateRecordedEvents(database: ReadDatabase): Generator<RecordedEventRow> {
-  const rows = statement<Omit<RecordedEventRow, 'page_label'> & { page_label: string | null }>(
+  const rows = statement<StoredRecordedEvent>(
     database,
-    `SELECT e.id, s.id AS source, s.url, e.retrieval, e.event_type, e.observer, e.observed_at, e.original_observed_at,
-       e.sha256, e.previous_sha256, e.reverts_to, e.page_label, e.ledger_entry
-     FROM events e JOIN sources s ON s.key = e.source_key ORDER BY e.ledger_entry`,
+    `${RECORDED_EVENTS} ORDER BY e.ledger_entry`,
   ).iterate();
-  for (const row of rows) {
-    yield { ...row, page_label: row.page_label === null ? null : (JSON.parse(row.page_label) as PageLabel) };
-  }
+  for (const row of rows) yield recordedFromStored(row);
+}
+
+/** Returns an event with the data that the ledger recorded. */
+export function recordedEvent(database: ReadDatabase, id: number): RecordedEventRow | undefined {
+  const row = statement<StoredRecordedEvent>(database, `${RECORDED_EVENTS} WHERE e.id = ?`).get(id);
+  return row && recordedFromStored(row);
+}
+
+function recordedFromStored(row: StoredRecordedEvent): RecordedEventRow {
+  return { ...row, page_label: row.page_label === null ? null : (JSON.parse(row.page_label) as PageLabel) };
 }

@@ -1,0 +1,25 @@
+import { checkEvidence } from '../../shared/proof/checkEvidence.ts';
+import type { Claim, Evidence } from '../../shared/proof/evidence.ts';
+import { browserCrypto } from './browserCrypto.ts';
+import { renderReport } from './report.ts';
+
+/** Reads what the file holds, checks it, and shows it. Whatever goes wrong is told in the page. */
+function run(): void {
+  const main = document.querySelector('main');
+  if (!main) return;
+  try {
+    const evidence = JSON.parse(document.getElementById('evidence')?.textContent ?? '') as Evidence;
+    if (evidence.format !== 'strongroom-evidence@1') throw new Error('This page does not know its format.');
+    renderReport(main, evidence, checkEvidence(evidence, browserCrypto));
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error);
+    const claim: Claim = {
+      verdict: 'fails',
+      claim: 'This file can be read.',
+      detail: `It was altered or cut. ${detail}`,
+    };
+    renderReport(main, undefined, [claim]);
+  }
+}
+
+run();

@@ -1,0 +1,215 @@
+import { fromBase64 } from '../../shared/proof/bytes.ts';
+import type { Claim, Evidence, EvidenceFile, Verdict } from '../../shared/proof/evidence.ts';
+import { element, facts, section } from './elements.ts';
+
+const WORDS: Record<Verdict, string> = { holds: 'Holds', fails: 'Fails', claimed: 'Only claimed' };
+
+/** Shows the result first, then the facts, the claims one by one, and the bytes. */
+export function renderReport(
+  main: HTMLElement,
+  evidence: Evidence | undefined,
+  claims: readonly Claim[],
+): void {
+  main.replaceChildren(element('h1', {}, titleOf(evidence)), verdictOf(claims));
+  if (evidence) main.append(recordedFacts(evidence));
+  for (const verdict of ['fails', 'holds', 'claimed'] as const) main.append(...claimList(verdict, claims));
+  if (!evidence) return;
+  if (evidence.files.length > 0) main.append(section('Files', ...evidence.files.map(fileOf)));
+  if (evidence.diff !== null)
+    main.append(section('Differences, computed by the node', differencesOf(evidence.diff)));
+  main.append(everything(evidence));
+}
+
+function titleOf(evidence: Evidence | undefined): string {
+  if (!evidence) return 'Evidence';
+  const what = evidence.kind === 'event' ? 'an event' : 'a pack';
+  return `Evidence of ${what}, ledger entry ${evidence.recorded.entry.seq}`;
+}
+
+function verdictOf(claims: readonly Claim[]): HTMLElement {
+  const count = (verdict: Verdict) => claims.filter((claim) => claim.verdict === verdict).length;
+  const failed = count('fails');
+  const words =
+    failed > 0
+      ? `This evidence does not hold: ${failed} of ${claims.length} claims ${failed === 1 ? 'fails' : 'fail'}.`
+      : `Everything that can be checked holds: ${count('holds')} claims. ${count('claimed')} more are only claimed.`;
+  return element(
+    'p',
+    { class: 'verdict', 'data-verdict': failed > 0 ? 'fails' : 'holds', role: 'status' },
+    words,
+  );
+}
+
+const EXPLANATIONS: Record<Verdict, string> = {
+  fails: 'This was recomputed in your browser, and is not what it should be. The file was altered.',
+  holds: 'This was recomputed in your browser, without any network.',
+  claimed: 'Nothing in this file can prove this. It says who claims it, and how to check it.',
+};
+
+function claimList(verdict: Verdict, claims: readonly Claim[]): HTMLElement[] {
+  const chosen = claims.filter((claim) => claim.verdict === verdict);
+  if (chosen.length === 0) return [];
+  const items = chosen.map(({ claim, detail }) =>
+    element(
+      'li',
+      { 'data-verdict': verdict },
+      element('strong', {}, `${WORDS[verdict]}: `),
+      claim,
+      element('span', { class: 'detail' }, detail),
+    ),
+  );
+  return [
+    section(
+      WORDS[verdict],
+      element('p', { class: 'detail' }, EXPLANATIONS[verdict]),
+      element('ul', {}, ...items),
+    ),
+  ];
+}
+
+type Fields = Record<string, string | number | null | undefined>;
+
+function parsed(text: string | undefined): Fields {
+  try {
+    return JSON.parse(text ?? '{}') as Fields;
+  } catch {
+    // A record that cannot be read is among the claims that fail.
+    return {};
+  }
+}
+
+function recordedFacts({ kind, recorded, retrieval, key }: Evidence): HTMLElement {
+  const record = parsed(recorded.record);
+  const fetched = parsed(retrieval?.retrieval);
+  const common = [
+    ['Node', key.split('+', 1)[0]],
+    ['Ledger entry', recorded.entry.seq],
+    ['Recorded (the node’s clock)', recorded.entry.at],
+  ] as const;
+  if (kind === 'pack') {
+    return section(
+      'What was recorded',
+      facts([
+        ['Title', record.title],
+        ['Summary', record.summary],
+        ['License', record.license],
+        ['Fingerprint', recorded.entry.digest],
+        ...common,
+      ]),
+    );
+  }
+  return section(
+    'What was recorded',
+    facts([
+      ['Address', record.url],
+      ['What happened', String(record.event_type ?? '').replace('_', ' ')],
+      ['Observed (the observer’s clock)', record.observed_at],
+      ['Observed originally', record.original_observed_at],
+      ['Observer', record.observer === 'self' ? 'the node itself' : record.observer],
+      ['SHA-256 after', record.sha256],
+      ['SHA-256 before', record.previous_sha256],
+      ['Final address', fetched.final_url],
+      ['HTTP status', fetched.status],
+      ['Media type', fetched.content_type],
+      ['Duration', fetched.duration_ms === undefined ? null : `${fetched.duration_ms} ms`],
+      ...common,
+    ]),
+  );
+}
+
+const PREVIEW_CHARACTERS = 20_000;
+
+function fileOf({ name, sha256, bytes, media_type, content }: EvidenceFile): HTMLElement {
+  const about = facts([
+    ['SHA-256', sha256],
+    ['Bytes', bytes],
+    ['Media type', media_type],
+  ]);
+  if (content === null)
+    return element(
+      'article',
+      {},
+      element('h3', {}, name),
+      about,
+      element('p', {}, 'The bytes are not in this file.'),
+    );
+  let decoded: Uint8Array<ArrayBuffer>;
+  try {
+    decoded = new Uint8Array(fromBase64(content));
+  } catch {
+    // Bytes that cannot be decoded are among the claims that fail.
+    return element(
+      'article',
+      {},
+      element('h3', {}, name),
+      about,
+      element('p', {}, 'The bytes cannot be read.'),
+    );
+  }
+  const address = URL.createObjectURL(new Blob([decoded], { type: 'application/octet-stream' }));
+  const save = element('a', { href: address, download: name.replace(/^.*\//, '') }, 'Save the bytes');
+  const article = element(
+    'article',
+    {},
+    element('h3', {}, name),
+    about,
+    element('p', { class: 'screen' }, save),
+  );
+  if (/^(text\/|application\/(json|xml|[\w.+-]*\+(json|xml)))/.test(media_type)) {
+    const text = new TextDecoder().decode(decoded);
+    const cut =
+      text.length > PREVIEW_CHARACTERS ? `\n… ${text.length - PREVIEW_CHARACTERS} more characters` : '';
+    article.append(element('pre', {}, text.slice(0, PREVIEW_CHARACTERS) + cut));
+  }
+  return article;
+}
+
+interface Hunk {
+  parts: { op: 'same' | 'added' | 'removed'; text: string }[];
+}
+
+/** Differences of texts are shown word by word, all others as the node describes them. */
+function differencesOf(diff: unknown): HTMLElement {
+  const hunks = (diff as { hunks?: Hunk[] }).hunks;
+  if (!Array.isArray(hunks))
+    return element('pre', {}, JSON.stringify(diff, null, 2).slice(0, PREVIEW_CHARACTERS));
+  const tags = { same: 'span', added: 'ins', removed: 'del' } as const;
+  return element(
+    'div',
+    {},
+    ...hunks.map(({ parts }) =>
+      element('pre', {}, ...parts.map(({ op, text }) => element(tags[op] ?? 'span', {}, text))),
+    ),
+  );
+}
+
+/** All that was checked, as text, so that other programs and paper can check it again. */
+function everything(evidence: Evidence): HTMLElement {
+  const { recorded, retrieval, key, witnesses } = evidence;
+  const proofs = recorded.proofs.map(
+    ({ checkpoint, hashes }) => `index ${recorded.entry.seq - 1}\n${hashes.join('\n')}\n\n${checkpoint}`,
+  );
+  return section(
+    'What was checked',
+    element(
+      'p',
+      { class: 'detail' },
+      'A page cannot vouch for itself: whoever altered it could have altered the checks too. Check it with other tools as well. “strongroom verify” reads this file; docs/verify-by-hand.md says how to check each part with sha256sum, openssl and Python.',
+    ),
+    ...block('The record (canonical JSON)', recorded.record),
+    ...block('The ledger entry', JSON.stringify(recorded.entry)),
+    ...block('The key of the node', key),
+    ...(witnesses.length > 0 ? block('The keys of the witnesses', witnesses.join('\n')) : []),
+    ...proofs.flatMap((proof) =>
+      block('A proof (C2SP tlog-proof) and its checkpoint', `c2sp.org/tlog-proof@v1\n${proof}`),
+    ),
+    ...(retrieval ? block('The retrieval', retrieval.retrieval) : []),
+    ...evidence.timestamps.flatMap(({ authority, reply }) =>
+      block(`The timestamp of ${authority} (base64)`, reply),
+    ),
+  );
+}
+
+function block(title: string, text: string): HTMLElement[] {
+  return [element('h3', {}, title), element('pre', {}, text)];
+}

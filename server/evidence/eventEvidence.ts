@@ -1,0 +1,90 @@
+import type { Diff } from '../../shared/collection/diff.ts';
+import { Problem } from '../../shared/problems.ts';
+import type { Evidence, EvidenceFile } from '../../shared/proof/evidence.ts';
+import { canonicalText } from '../../shared/values/canonicalJson.ts';
+import { proveRetrieval } from '../collection/record/proveRetrieval.ts';
+import type { Checkpoints } from '../ledger/checkpoints.ts';
+import { type RecordedEventRow, recordedEvent } from '../store/sqlite/collection/timeline/events.ts';
+import { blobBytes } from '../store/sqlite/node/blobs.ts';
+import type { Store } from '../store/store.ts';
+import { withContent } from './evidenceFiles.ts';
+import { proveAtHead, proveEntry } from './proveEntry.ts';
+import { sealed } from './seal.ts';
+
+export interface EvidenceServices {
+  store: Store;
+  checkpoints: Checkpoints;
+  /** Returns the diff of an event. */
+  diffOf: (id: string) => Promise<Diff>;
+}
+
+/** Collects the evidence of an event. @throws Problem `not_found`; the errors of `Checkpoints.sign` */
+export async function eventEvidence(
+  { store, checkpoints, diffOf }: EvidenceServices,
+  id: string,
+): Promise<Evidence> {
+  const event = /^[1-9]\d{0,14}$/.test(id) ? recordedEvent(store.read, Number(id)) : undefined;
+  if (!event) throw new Problem('not_found', `There is no event ${id}.`);
+  const { ledger_entry, ...record } = event;
+  const proven = await proveEntry(store, checkpoints, ledger_entry, canonicalText(record));
+  const { retrieval, mediaType } = await provenRetrieval(store, checkpoints, event.retrieval);
+  const evidence: Omit<Evidence, 'seal'> = {
+    format: 'strongroom-evidence@1',
+    kind: 'event',
+    made_at: store.instant(),
+    key: checkpoints.key.verifierKey,
+    ...proven,
+    retrieval,
+    files: await withContent(store, filesOf(store, event, mediaType)),
+    diff: event.sha256 !== null && event.previous_sha256 !== null ? await diffOrNull(diffOf, id) : null,
+  };
+  return sealed(evidence, checkpoints);
+}
+
+function filesOf(
+  { read }: Pick<Store, 'read'>,
+  { sha256, previous_sha256 }: RecordedEventRow,
+  media_type: string,
+): Omit<EvidenceFile, 'content'>[] {
+  const versions = [
+    { name: 'after', sha256 },
+    { name: 'before', sha256: previous_sha256 },
+  ];
+  return versions.flatMap(({ name, sha256: digest }) =>
+    digest === null ? [] : [{ name, sha256: digest, bytes: blobBytes(read, digest) ?? 0, media_type }],
+  );
+}
+
+async function provenRetrieval(
+  store: Store,
+  checkpoints: Checkpoints,
+  number: number,
+): Promise<{ retrieval: Evidence['retrieval']; mediaType: string }> {
+  try {
+    const { retrieval, ledger_entry, first, last, root, hashes } = await proveRetrieval(
+      store,
+      String(number),
+    );
+    const record = canonicalText({ first, last, root });
+    const proven = await proveAtHead(store, checkpoints, ledger_entry, record);
+    return {
+      retrieval: { ...proven, retrieval: canonicalText(retrieval), hashes },
+      mediaType: retrieval.content_type ?? 'application/octet-stream',
+    };
+  } catch (error) {
+    // No entry covers a retrieval that another program inserted. The evidence says nothing of it then.
+    if (error instanceof Problem && error.code === 'not_found')
+      return { retrieval: null, mediaType: 'application/octet-stream' };
+    throw error;
+  }
+}
+
+/** The diff is derived and may be impossible. The evidence does not depend on it. */
+async function diffOrNull(diffOf: EvidenceServices['diffOf'], id: string): Promise<Diff | null> {
+  try {
+    return await diffOf(id);
+  } catch (error) {
+    if (error instanceof Problem) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto';
+import type { EvidenceFile } from '../../shared/proof/evidence.ts';
+import { isUnreadable } from '../store/blobs/fileErrors.ts';
+import type { Store } from '../store/store.ts';
+
+/** The bytes of all files together that an evidence file carries. Files beyond that are given by digest. */
+const MAX_CONTENT_BYTES = 10_000_000;
+
+/** Adds the bytes to files, in their order, as long as there is room. Bytes that are missing or damaged are left out. */
+export async function withContent(
+  { blobs }: Pick<Store, 'blobs'>,
+  files: readonly Omit<EvidenceFile, 'content'>[],
+): Promise<EvidenceFile[]> {
+  let room = MAX_CONTENT_BYTES;
+  const filled: EvidenceFile[] = [];
+  for (const file of files) {
+    const fits = file.bytes <= room;
+    const content = fits ? await readIntact(blobs, file) : null;
+    if (content !== null) room -= file.bytes;
+    filled.push({ ...file, content });
+  }
+  return filled;
+}
+
+async function readIntact(
+  blobs: Store['blobs'],
+  { sha256, bytes }: { sha256: string; bytes: number },
+): Promise<string | null> {
+  try {
+    if ((await blobs.bytesOf(sha256)) !== bytes) return null;
+    const pieces: Buffer[] = [];
+    for await (const piece of blobs.createReadStream(sha256)) pieces.push(piece as Buffer);
+    const content = Buffer.concat(pieces);
+    return createHash('sha256').update(content).digest('hex') === sha256 ? content.toString('base64') : null;
+  } catch (error) {
+    if (isUnreadable(error)) return null;
+    throw error;
+  }
+}

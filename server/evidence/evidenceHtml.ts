@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Problem } from '../../shared/problems.ts';
+import type { Evidence } from '../../shared/proof/evidence.ts';
+import { isMissing } from '../store/blobs/fileErrors.ts';
+
+/** The script and the style that every evidence file carries. They are built with the interface. */
+export interface EvidenceParts {
+  script: string;
+  style: string;
+}
+
+/** @throws Problem `interface_missing` */
+export async function readEvidenceParts(rendererFolder: string): Promise<EvidenceParts> {
+  try {
+    const [script, style] = await Promise.all(
+      ['check.js', 'style.css'].map((name) => readFile(join(rendererFolder, 'evidence', name), 'utf8')),
+    );
+    return { script: script ?? '', style: style ?? '' };
+  } catch (error) {
+    if (isMissing(error))
+      throw new Problem('interface_missing', 'Build the interface with “npm run build”, and ask again.', {
+        cause: error,
+      });
+    throw error;
+  }
+}
+
+/**
+ * Writes an evidence file: one HTML document that loads nothing. A policy allows its own script and no request at all. The
+ * page shows nothing but what the script makes from the data, so that no text can contradict what was checked.
+ */
+export function evidenceHtml(evidence: Evidence, { script, style }: EvidenceParts): string {
+  const hash = createHash('sha256').update(script).digest('base64');
+  const policy = `default-src 'none'; script-src 'sha256-${hash}'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'`;
+  // “<” is written as an escape, so that no text in the data can end the element.
+  const data = JSON.stringify(evidence).replaceAll('<', '\\u003c');
+  const title = `Evidence of ${evidence.kind === 'event' ? 'an event' : 'a pack'}, ledger entry ${evidence.recorded.entry.seq}`;
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<title>${title}</title>
+<style>
+${style}</style>
+</head>
+<body>
+<main><p>Your browser checks this file with the script in it. Allow scripts, and open it again.</p></main>
+<script type="application/json" id="evidence">${data}</script>
+<script>${script}</script>
+</body>
+</html>
+`;
+}

@@ -1,0 +1,82 @@
+import type { Evidence, EvidenceTimestamp, ProvenEntry } from '../../shared/proof/evidence.ts';
+import type { Checkpoints } from '../ledger/checkpoints.ts';
+import { entryText } from '../ledger/entry.ts';
+import { proveInclusion } from '../ledger/prove.ts';
+import { withCosignatures } from '../ledger/witness/cosignedNote.ts';
+import { entryAt, lastEntry } from '../store/sqlite/node/ledger.ts';
+import { earliestTimestamps } from '../store/sqlite/node/timestamps.ts';
+import { cosignaturesOf, newestCosignedSize } from '../store/sqlite/node/witness.ts';
+import type { Store } from '../store/store.ts';
+
+/** What proves an entry: its proofs, the keys of the witnesses, and the earliest timestamp of each authority. */
+export type EntryEvidence = Pick<Evidence, 'recorded' | 'witnesses' | 'timestamps'>;
+
+/**
+ * Collects what proves an entry of the ledger: a proof at the newest size, at the newest that a witness cosigned, and at
+ * each size that an authority stamped first.
+ *
+ * @param record the canonical JSON of what the entry recorded
+ * @throws the errors of `Checkpoints.sign`
+ */
+export async function proveEntry(
+  store: Store,
+  checkpoints: Checkpoints,
+  seq: number,
+  record: string,
+): Promise<EntryEvidence> {
+  const { read } = store;
+  const newest = lastEntry(read)?.seq ?? 0;
+  const stamped = earliestTimestamps(read, seq);
+  const cosigned = newestCosignedSize(read, seq);
+  const sizes = new Set([
+    newest,
+    ...(cosigned === undefined ? [] : [cosigned]),
+    ...stamped.map(({ size }) => size),
+  ]);
+  const witnesses = new Set<string>();
+  const proofs: ProvenEntry['proofs'] = [];
+  for (const size of sizes) {
+    const { checkpoint, hashes, root } = await proofAt(store, checkpoints, seq, size);
+    for (const { witness } of cosignaturesOf(read, size, root)) witnesses.add(witness);
+    proofs.push({ checkpoint, hashes });
+  }
+  const timestamps = stamped.map(
+    ({ authority, text, reply }): EvidenceTimestamp => ({ authority, text, reply: reply.toString('base64') }),
+  );
+  return {
+    recorded: { entry: requireEntry(store, seq), record, proofs },
+    witnesses: [...witnesses],
+    timestamps,
+  };
+}
+
+/** Proves another entry at the newest size. @throws the errors of `Checkpoints.sign` */
+export async function proveAtHead(
+  store: Store,
+  checkpoints: Checkpoints,
+  seq: number,
+  record: string,
+): Promise<ProvenEntry> {
+  const { checkpoint, hashes } = await proofAt(store, checkpoints, seq, lastEntry(store.read)?.seq ?? 0);
+  return { entry: requireEntry(store, seq), record, proofs: [{ checkpoint, hashes }] };
+}
+
+async function proofAt(
+  store: Store,
+  checkpoints: Checkpoints,
+  seq: number,
+  size: number,
+): Promise<{ checkpoint: string; hashes: string[]; root: string }> {
+  const proof = proveInclusion(store, seq, size);
+  const root = Buffer.from(proof.root, 'base64');
+  const note = await checkpoints.sign({ size, root });
+  const hex = root.toString('hex');
+  return { checkpoint: withCosignatures(store.read, note, size, hex), hashes: proof.hashes, root: hex };
+}
+
+function requireEntry({ read }: Pick<Store, 'read'>, seq: number): ProvenEntry['entry'] {
+  const entry = entryAt(read, seq);
+  if (!entry) throw new Error(`The ledger has no entry ${seq}.`);
+  // Only the members that the hash is over, whatever else a row may hold.
+  return JSON.parse(entryText(entry)) as ProvenEntry['entry'];
+}

@@ -1,0 +1,232 @@
+import canonicalize from 'canonicalize';
+import type { LedgerEntry } from '../ledger/ledger.ts';
+import type { ProofCrypto } from './algorithms.ts';
+import { fromBase64, utf8 } from './bytes.ts';
+import { hexOf, isSameBytes } from './der.ts';
+import type { Claim, Evidence, ProvenEntry } from './evidence.ts';
+import { checkFiles } from './evidenceFiles.ts';
+import { rootFromLeaf } from './inclusion.ts';
+import { judge, requireThat, sha256 } from './judge.ts';
+import { checkSeal } from './seal.ts';
+import { countLines, openCosignature, openNote, ProofError } from './signedNote.ts';
+import { verifyTimestamp } from './verifyTimestamp.ts';
+
+/** What an event or a retrieval recorded, as far as it is compared here. */
+interface Recorded {
+  id?: number;
+  retrieval?: number;
+  sha256?: string | null;
+  source?: string;
+  observer?: string;
+}
+
+/**
+ * Recomputes everything that an evidence file holds, and says of each claim whether it holds, fails, or is only claimed.
+ * Needs no network and no Strongroom.
+ */
+export function checkEvidence(evidence: Evidence, crypto: ProofCrypto): Claim[] {
+  return [
+    ...checkRecorded(evidence, crypto),
+    ...checkCheckpoints(evidence, crypto),
+    ...evidence.timestamps.flatMap((timestamp) => checkTimestamp(evidence, timestamp, crypto)),
+    ...checkRetrieval(evidence, crypto),
+    ...checkFiles(evidence, crypto),
+    ...checkSeal(evidence, crypto),
+    ...claimedOnly(evidence),
+  ];
+}
+
+function checkRecorded({ kind, recorded }: Evidence, crypto: ProofCrypto): Claim[] {
+  const { entry, record } = recorded;
+  const what = kind === 'event' ? 'event' : 'pack';
+  return [
+    judge(
+      `The ledger entry ${entry.seq} is of this ${what}.`,
+      'The SHA-256 of the record is the digest in the entry.',
+      () => {
+        requireThat(sha256(record, crypto) === entry.digest, `The record of the ${what} was altered.`);
+        const subject =
+          kind === 'event' ? String((JSON.parse(record) as Recorded).id) : `pk_${entry.digest.slice(0, 20)}`;
+        const type = kind === 'event' ? 'event.recorded' : 'pack.added';
+        requireThat(entry.subject === subject && entry.type === type, 'The entry is of something else.');
+      },
+    ),
+    checkEntry('The ledger entry is whole.', recorded, crypto),
+  ];
+}
+
+function checkEntry(claim: string, { entry }: ProvenEntry, crypto: ProofCrypto): Claim {
+  return judge(claim, 'Its hash is the SHA-256 of the rest of it.', () => {
+    const { hash, ...unsealed } = entry;
+    requireThat(sha256(canonical(unsealed), crypto) === hash, 'The ledger entry was altered.');
+  });
+}
+
+function canonical(value: Omit<LedgerEntry, 'hash'> | LedgerEntry): string {
+  return canonicalize(value) ?? '';
+}
+
+/** Each checkpoint: its signature, the entry in it, and the lines of witnesses. */
+function checkCheckpoints({ recorded, key, witnesses }: Evidence, crypto: ProofCrypto): Claim[] {
+  return recorded.proofs.flatMap(({ checkpoint }, index) => {
+    const size = checkpoint.split('\n', 2)[1] ?? '';
+    const isSigned = judge(
+      `The node signed its ledger of ${size} entries.`,
+      'Its Ed25519 signature is over this checkpoint.',
+      () => {
+        openNote(checkpoint, key, crypto);
+        const found = witnesses.filter((witness) =>
+          openCosignatureSafely(checkpoint, witness, crypto),
+        ).length;
+        requireThat(
+          countLines(checkpoint) === found + 1,
+          'The checkpoint has a line that no known key made.',
+        );
+      },
+    );
+    const isIncluded = judge(
+      `The entry ${recorded.entry.seq} is in that ledger of ${size} entries.`,
+      'The Merkle proof leads from the entry to the root in the checkpoint.',
+      () => requireIncluded(recorded, index, key, crypto),
+    );
+    const cosigned = witnesses
+      .filter((witness) => checkpoint.includes(`\n— ${witness.split('+', 1)[0]} `))
+      .map((witness) => checkCosignature(checkpoint, witness, size, crypto));
+    return [isSigned, isIncluded, ...cosigned];
+  });
+}
+
+/** Whether a witness has a line at all; whether it is valid is a claim of its own. */
+function openCosignatureSafely(checkpoint: string, witness: string, crypto: ProofCrypto): boolean {
+  try {
+    return openCosignature(checkpoint, witness, crypto) !== undefined;
+  } catch (error) {
+    if (error instanceof ProofError) return true;
+    throw error;
+  }
+}
+
+/** @throws ProofError, RangeError */
+export function requireIncluded(
+  { entry, proofs }: ProvenEntry,
+  index: number,
+  key: string,
+  crypto: ProofCrypto,
+): void {
+  const proof = proofs[index];
+  if (!proof) throw new ProofError('There is no proof for it.');
+  const { size, root } = openNote(proof.checkpoint, key, crypto);
+  const computed = rootFromLeaf(canonical(entry), { index: entry.seq - 1, size }, proof.hashes, crypto);
+  requireThat(isSameBytes(computed, root), 'The entry or its proof was altered: they lead to another root.');
+}
+
+function checkCosignature(checkpoint: string, witness: string, size: string, crypto: ProofCrypto): Claim {
+  const name = witness.split('+', 1)[0];
+  let at = 0;
+  const judged = judge(`The witness ${name} cosigned the ledger of ${size} entries.`, '', () => {
+    at = openCosignature(checkpoint, witness, crypto) ?? 0;
+  });
+  if (judged.verdict !== 'holds') return judged;
+  const detail = `It says that it did so at ${new Date(at).toISOString()}, and only after it had checked that this ledger continues the one before. Compare its key: ${witness}`;
+  return { ...judged, detail };
+}
+
+function checkTimestamp(
+  { recorded }: Evidence,
+  { authority, text, reply }: Evidence['timestamps'][number],
+  crypto: ProofCrypto,
+): Claim[] {
+  let found: { at: number; signer: string; issuer: string } | undefined;
+  const intact = judge(
+    `The timestamp of ${authority} is of a checkpoint with this entry.`,
+    'Its imprint is the SHA-256 of the checkpoint, and it is signed by the certificate in it.',
+    () => {
+      const isOfProof = recorded.proofs.some(({ checkpoint }) => checkpoint.startsWith(`${text}\n— `));
+      requireThat(isOfProof && text !== '', 'It is of a checkpoint that is not in this file.');
+      found = verifyTimestamp(fromBase64(reply), utf8(text), crypto);
+    },
+  );
+  if (!found) return [intact];
+  const { at, signer, issuer } = found;
+  const claim = `The entry existed before ${new Date(at).toISOString()}.`;
+  const detail = `The authority ${signer} says so, by its own clock. ${issuer} says that this is its certificate; check that with openssl ts -verify -CAfile.`;
+  return [intact, { verdict: 'claimed', claim, detail }];
+}
+
+function checkRetrieval({ retrieval: proven, recorded, key, kind }: Evidence, crypto: ProofCrypto): Claim[] {
+  if (!proven || kind !== 'event') return [];
+  return [
+    judge(
+      'How it was fetched is in the ledger too.',
+      `Entry ${proven.entry.seq} covers this retrieval.`,
+      () => {
+        const { first, last, root } = JSON.parse(proven.record) as {
+          first: number;
+          last: number;
+          root: string;
+        };
+        const { id, sha256: digest } = JSON.parse(proven.retrieval) as { id: number; sha256: string | null };
+        const event = JSON.parse(recorded.record) as Recorded;
+        requireThat(
+          sha256(proven.record, crypto) === proven.entry.digest,
+          'The record of the retrievals was altered.',
+        );
+        const place = { index: id - first, size: last - first + 1 };
+        const computed = rootFromLeaf(proven.retrieval, place, proven.hashes, crypto);
+        requireThat(
+          hexOf(computed) === root,
+          'The retrieval or its proof was altered: they lead to another root.',
+        );
+        requireThat(proven.entry.type === 'retrievals.recorded', 'The entry is of something else.');
+        requireThat(event.retrieval === id, 'The retrieval is of another event.');
+        requireThat(
+          (event.sha256 ?? null) === null || event.sha256 === digest,
+          'The retrieval brought another object.',
+        );
+      },
+    ),
+    checkEntry('The entry of the retrieval is whole.', proven, crypto),
+    judge(
+      'The entry of the retrieval is in the signed ledger.',
+      'The Merkle proof leads to the root in the checkpoint.',
+      () => requireIncluded(proven, 0, key, crypto),
+    ),
+  ];
+}
+
+/** What nothing in the file can prove. */
+function claimedOnly({ key, made_at, kind, diff }: Evidence): Claim[] {
+  const claimed = (claim: string, detail: string): Claim => ({ verdict: 'claimed', claim, detail });
+  return [
+    claimed(
+      `The key belongs to the node ${key.split('+', 1)[0]}.`,
+      `Compare it with the copy of somebody you trust: ${key}`,
+    ),
+    claimed(
+      kind === 'event' ? 'The times of the observation are right.' : 'The time of the entry is right.',
+      'The clock of the node says so. Timestamps and witnesses bound it from outside.',
+    ),
+    ...(kind === 'event'
+      ? [
+          claimed(
+            'The address answered with these bytes.',
+            'The node says so. Other observers may have seen the same.',
+          ),
+        ]
+      : [
+          claimed(
+            'What the record says is true.',
+            'The authors say so. The file proves that they have said it.',
+          ),
+        ]),
+    ...(diff === null
+      ? []
+      : [
+          claimed(
+            'The list of differences is complete.',
+            'The node computed it. Compare the two versions yourself.',
+          ),
+        ]),
+    claimed(`This file was made ${made_at}.`, 'The clock of the node says so.'),
+  ];
+}

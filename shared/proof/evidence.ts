@@ -1,0 +1,71 @@
+import type { LedgerEntry } from '../ledger/ledger.ts';
+
+/** The proof that an entry is in the ledger of a checkpoint. Hashes are in base64. */
+export interface EntryProof {
+  /** The checkpoint as a signed note, with the lines of witnesses. */
+  checkpoint: string;
+  hashes: string[];
+}
+
+/** An entry of the ledger, and the text whose digest it holds. */
+export interface ProvenEntry {
+  entry: LedgerEntry;
+  /** The canonical JSON of what was recorded. */
+  record: string;
+  /** One proof for each checkpoint; the first is of the newest. */
+  proofs: EntryProof[];
+}
+
+/** How the object of an event was fetched: the leaf of an entry `retrievals.recorded`. */
+export interface ProvenRetrieval extends ProvenEntry {
+  /** The canonical JSON of the retrieval. */
+  retrieval: string;
+  hashes: string[];
+}
+
+export interface EvidenceTimestamp {
+  authority: string;
+  /** The stamped text: the body of one of the checkpoints. */
+  text: string;
+  /** The authority's reply, in base64. */
+  reply: string;
+}
+
+export interface EvidenceFile {
+  /** `after` and `before` for an event; the path for a pack. */
+  name: string;
+  sha256: string;
+  bytes: number;
+  media_type: string;
+  /** The bytes in base64; null if they are given by digest only. */
+  content: string | null;
+}
+
+/** What an evidence file holds. Everything that it shows is made from this. */
+export interface Evidence {
+  format: 'strongroom-evidence@1';
+  kind: 'event' | 'pack';
+  made_at: string;
+  /** The verifier key of the node's checkpoints. It begins with the name of the node. */
+  key: string;
+  witnesses: string[];
+  recorded: ProvenEntry;
+  retrieval: ProvenRetrieval | null;
+  timestamps: EvidenceTimestamp[];
+  files: EvidenceFile[];
+  /** The difference between the two versions, computed by the node; null if there is none. */
+  diff: unknown;
+  /** The digest of each part above, and the node's Ed25519 signature of that text in base64; null if it has no key. */
+  seal: { text: string; signature: string } | null;
+}
+
+/** `holds`: recomputed here. `fails`: recomputed, and different. `claimed`: only somebody says so. */
+export type Verdict = 'holds' | 'fails' | 'claimed';
+
+export interface Claim {
+  verdict: Verdict;
+  /** What is claimed, as a sentence. */
+  claim: string;
+  /** How it was checked, who claims it, or what is wrong. */
+  detail: string;
+}

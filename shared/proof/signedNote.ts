@@ -1,0 +1,106 @@
+import type { ProofCrypto } from './algorithms.ts';
+import { concat, fromBase64, utf8 } from './bytes.ts';
+import { hexOf, isSameBytes } from './der.ts';
+
+/** A proof does not hold. The message is a sentence that says why. */
+export class ProofError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'ProofError';
+  }
+}
+
+/** A checkpoint (C2SP tlog-checkpoint) whose signature was verified. */
+export interface OpenedCheckpoint {
+  origin: string;
+  size: number;
+  root: Uint8Array;
+  /** The text that the signatures are over. */
+  body: string;
+}
+
+interface VerifierKey {
+  name: string;
+  id: Uint8Array;
+  /** The key as a SubjectPublicKeyInfo. */
+  publicKey: Uint8Array;
+}
+
+const ED25519 = { kind: 'ed25519' } as const;
+const NODE_KEY = 1;
+const COSIGNATURE_KEY = 4;
+/** The bytes before a raw Ed25519 key in SPKI (RFC 8410, section 4). */
+const SPKI_PREFIX = Uint8Array.of(0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00);
+
+/** @throws ProofError, RangeError */
+function parseKey(verifierKey: string, type: number, crypto: ProofCrypto): VerifierKey {
+  const [, name = '', id = '', encoded = ''] = /^([^\s+]+)\+([0-9a-f]{8})\+(\S+)$/.exec(verifierKey) ?? [];
+  const key = fromBase64(encoded);
+  if (key.length !== 33 || key[0] !== type) throw new ProofError('The key is not an Ed25519 key.');
+  const hash = crypto.digest('sha256', concat(utf8(`${name}\n`), key)).subarray(0, 4);
+  if (hexOf(hash) !== id) throw new ProofError('The key was altered: its hash does not match.');
+  return { name, id: hash, publicKey: concat(SPKI_PREFIX, key.subarray(1)) };
+}
+
+/** Returns the signatures of a key: the bytes after its id. */
+function signaturesBy({ name, id }: VerifierKey, note: string): Uint8Array[] {
+  const prefix = `— ${name} `;
+  return note
+    .slice(note.lastIndexOf('\n\n') + 2)
+    .split('\n')
+    .filter((line) => line.startsWith(prefix))
+    .map((line) => fromBase64(line.slice(prefix.length)))
+    .filter((bytes) => isSameBytes(bytes.subarray(0, 4), id))
+    .map((bytes) => bytes.subarray(4));
+}
+
+/** Verifies a checkpoint with the key of its log. @throws ProofError, RangeError */
+export function openNote(note: string, verifierKey: string, crypto: ProofCrypto): OpenedCheckpoint {
+  const key = parseKey(verifierKey, NODE_KEY, crypto);
+  const body = note.slice(0, note.lastIndexOf('\n\n') + 1);
+  const signatures = signaturesBy(key, note);
+  if (signatures.length === 0) throw new ProofError('The node has not signed this checkpoint.');
+  if (!signatures.every((signature) => crypto.verify(ED25519, key.publicKey, utf8(body), signature)))
+    throw new ProofError('The checkpoint was altered: its signature does not match.');
+  const [origin = '', size = '', root = ''] = body.split('\n');
+  const hash = fromBase64(root);
+  if (origin !== key.name || !/^(0|[1-9]\d{0,14})$/.test(size) || hash.length !== 32)
+    throw new ProofError('This is not a checkpoint of this node.');
+  return { origin, size: Number(size), root: hash, body };
+}
+
+/**
+ * Verifies the line of a witness in a checkpoint (C2SP tlog-cosignature).
+ *
+ * @returns the time that the witness gives, in milliseconds since the epoch; undefined if it has no line
+ * @throws ProofError if its line does not match; RangeError
+ */
+export function openCosignature(note: string, verifierKey: string, crypto: ProofCrypto): number | undefined {
+  const key = parseKey(verifierKey, COSIGNATURE_KEY, crypto);
+  const body = note.slice(0, note.lastIndexOf('\n\n') + 1);
+  const [signature] = signaturesBy(key, note);
+  if (!signature) return undefined;
+  const seconds = signature.subarray(0, 8).reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
+  const message = utf8(`cosignature/v1\ntime ${seconds}\n${body}`);
+  if (!crypto.verify(ED25519, key.publicKey, message, signature.subarray(8)))
+    throw new ProofError('The line of the witness was altered: its signature does not match.');
+  return Number(seconds) * 1000;
+}
+
+/** Verifies the node's signature of a message. @throws ProofError, RangeError */
+export function verifyBy(
+  verifierKey: string,
+  message: Uint8Array,
+  signature: Uint8Array,
+  crypto: ProofCrypto,
+): boolean {
+  return crypto.verify(ED25519, parseKey(verifierKey, NODE_KEY, crypto).publicKey, message, signature);
+}
+
+/** Returns how many signature lines a checkpoint has. Each of them must be accounted for. */
+export function countLines(note: string): number {
+  return note
+    .slice(note.lastIndexOf('\n\n') + 2)
+    .split('\n')
+    .filter(Boolean).length;
+}

@@ -1,0 +1,315 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { pathToFileURL } from 'node:url';
+import type { Browser, Page } from '@playwright/test';
+import type { Evidence } from '../../shared/proof/evidence.ts';
+import { runCommand } from '../support/cli.ts';
+import { page as answer, closeScriptedWebs, ScriptedWeb } from '../support/network/scriptedWeb.ts';
+import { EC_KEY, RSA_KEY, TimestampAuthority } from '../support/network/timestampAuthority.ts';
+import { expect, test } from './support/fixtures.ts';
+import { type NodeProcess, startNode } from './support/nodeProcess.ts';
+
+const DATA = /(<script type="application\/json" id="evidence">)([^<]*)(<\/script>)/;
+
+/** Opens a file as a stranger does: from the disk, with no network. Returns the page and what went wrong in it. */
+async function openOffline(browser: Browser, file: string): Promise<{ page: Page; errors: string[] }> {
+  const context = await browser.newContext({ offline: true });
+  const page = await context.newPage();
+  const errors: string[] = [];
+  page.on('pageerror', (error) => errors.push(error.message));
+  page.on('request', (request) => {
+    if (!/^(file|blob|data):/.test(request.url())) errors.push(`request: ${request.url()}`);
+  });
+  await page.goto(pathToFileURL(file).href);
+  return { page, errors };
+}
+
+function evidenceIn(html: string): Evidence {
+  return JSON.parse(DATA.exec(html)?.[2] ?? '') as Evidence;
+}
+
+function withEvidence(html: string, evidence: Evidence): string {
+  const data = JSON.stringify(evidence).replaceAll('<', '\\u003c');
+  return html.replace(DATA, (_all, open: string, _data: string, close: string) => open + data + close);
+}
+
+/** Replaces the character at a place by another one of the same kind. */
+function changed(text: string, at: number): string {
+  const before = text.charAt(at);
+  const after = /\d/.test(before) ? (before === '5' ? '6' : '5') : before === 'a' ? 'b' : 'a';
+  return text.slice(0, at) + after + text.slice(at + 1);
+}
+
+/** A byte of a certificate that no signature in the file covers is still noticed. */
+const TIMESTAMPS_ALTERED = 'The timestamps are as the node wrote them.';
+
+type Change = [part: string, says: string, alter: (evidence: Evidence) => void];
+
+function middle(text: string): string {
+  return changed(text, Math.floor(text.length / 2));
+}
+
+/** One changed character in each part, and what the page says of it. */
+function changesOf(): Change[] {
+  const proof = (evidence: Evidence) => evidence.recorded.proofs[0] as Evidence['recorded']['proofs'][0];
+  const lines = (note: string) => note.split('\n');
+  const changeLine = (note: string, number: number) =>
+    lines(note)
+      .map((line, index) => (index === number ? changed(line, line.length - 20) : line))
+      .join('\n');
+  const retrieval = ({ retrieval: found }: Evidence) => found as NonNullable<Evidence['retrieval']>;
+  return [
+    [
+      'record',
+      'The record of the event was altered.',
+      (e) => (e.recorded.record = changed(e.recorded.record, e.recorded.record.indexOf('observed_at') + 16)),
+    ],
+    [
+      'entry',
+      'The ledger entry was altered.',
+      (e) => (e.recorded.entry.at = changed(e.recorded.entry.at, 3)),
+    ],
+    [
+      'hash of the entry',
+      'The ledger entry was altered.',
+      (e) => (e.recorded.entry.hash = changed(e.recorded.entry.hash, 9)),
+    ],
+    [
+      'proof',
+      'they lead to another root',
+      (e) => (proof(e).hashes[0] = changed(proof(e).hashes[0] ?? '', 5)),
+    ],
+    [
+      'root',
+      'The checkpoint was altered: its signature does not match.',
+      (e) => (proof(e).checkpoint = changeLine(proof(e).checkpoint, 2)),
+    ],
+    [
+      'signature',
+      'The checkpoint was altered: its signature does not match.',
+      (e) => (proof(e).checkpoint = changeLine(proof(e).checkpoint, 4)),
+    ],
+    [
+      'cosignature',
+      'The line of the witness was altered',
+      (e) => (proof(e).checkpoint = changeLine(proof(e).checkpoint, 5)),
+    ],
+    ['key', 'The key was altered', (e) => (e.key = changed(e.key, e.key.length - 9))],
+    [
+      'key of the witness',
+      'The key was altered',
+      (e) => (e.witnesses[0] = changed(e.witnesses[0] ?? '', (e.witnesses[0] ?? '').length - 9)),
+    ],
+    [
+      'timestamp',
+      TIMESTAMPS_ALTERED,
+      (e) => ((e.timestamps[0] as Evidence['timestamps'][0]).reply = middle(e.timestamps[0]?.reply ?? '')),
+    ],
+    [
+      'second timestamp',
+      'The timestamp of',
+      (e) =>
+        ((e.timestamps[1] as Evidence['timestamps'][0]).reply = changed(
+          e.timestamps[1]?.reply ?? '',
+          (e.timestamps[1]?.reply ?? '').length - 30,
+        )),
+    ],
+    [
+      'differences',
+      'It was altered after the node sealed this file.',
+      (e) => ((e.diff as { reason: unknown }).reason = 'x'),
+    ],
+    [
+      'time of the file',
+      'It was altered after the node sealed this file.',
+      (e) => (e.made_at = changed(e.made_at, 3)),
+    ],
+    ['seal', 'The seal was altered', (e) => e.seal && (e.seal.signature = changed(e.seal.signature, 9))],
+    [
+      'stamped text',
+      'It is of a checkpoint that is not in this file.',
+      (e) => ((e.timestamps[0] as Evidence['timestamps'][0]).text = middle(e.timestamps[0]?.text ?? '')),
+    ],
+    [
+      'retrieval',
+      'The retrieval or its proof was altered',
+      (e) =>
+        (retrieval(e).retrieval = changed(
+          retrieval(e).retrieval,
+          retrieval(e).retrieval.indexOf('duration_ms') + 13,
+        )),
+    ],
+    [
+      'batch',
+      'The record of the retrievals was altered.',
+      (e) => (retrieval(e).record = changed(retrieval(e).record, retrieval(e).record.indexOf('root') + 9)),
+    ],
+    [
+      'entry of the retrieval',
+      'The ledger entry was altered.',
+      (e) => (retrieval(e).entry.digest = changed(retrieval(e).entry.digest, 9)),
+    ],
+    [
+      'newer version',
+      'The bytes or the digest of after were altered.',
+      (e) => ((e.files[0] as Evidence['files'][0]).content = changed(e.files[0]?.content ?? '', 4)),
+    ],
+    [
+      'older version',
+      'The bytes or the digest of before were altered.',
+      (e) => ((e.files[1] as Evidence['files'][0]).content = changed(e.files[1]?.content ?? '', 4)),
+    ],
+    [
+      'digest of a version',
+      'were altered.',
+      (e) => ((e.files[1] as Evidence['files'][0]).sha256 = changed(e.files[1]?.sha256 ?? '', 4)),
+    ],
+    ['a version taken out', 'it was taken out', (e) => e.files.pop()],
+  ];
+}
+
+async function send(
+  node: NodeProcess | { url: string; token: string },
+  path: string,
+  body: unknown,
+  method = 'POST',
+) {
+  const headers = { Authorization: `Bearer ${node.token}`, 'Content-Type': 'application/json' };
+  const init = { headers, body: JSON.stringify(body) };
+  const address = new URL(path, node.url);
+  const response = await (method === 'POST'
+    ? fetch(address, { method: 'POST', ...init })
+    : fetch(address, { method: 'PATCH', ...init }));
+  expect(response.ok, `${method} ${path}`).toBe(true);
+  return response;
+}
+
+test.afterEach(closeScriptedWebs);
+
+test('an event’s evidence file holds offline, and names each part in which a byte was changed', async ({
+  page,
+  node,
+  browser,
+  checks,
+}, testInfo) => {
+  checks.allow(/503.*\/api\/status/);
+  test.setTimeout(180_000);
+  const witness = await startNode();
+  const authorities = [await TimestampAuthority.open(EC_KEY), await TimestampAuthority.open(RSA_KEY)];
+  try {
+    const web = await ScriptedWeb.open();
+    const html = { headers: { 'Content-Type': 'text/html; charset=utf-8' } };
+    web.script(
+      '/report',
+      answer('<p>The dam is safe.</p>', html),
+      answer('<p>The dam is <b>not</b> safe.</script></p>', html),
+    );
+    const textOf = async (from: { url: string }, path: string) =>
+      (await fetch(new URL(path, from.url))).text();
+    await send(witness, '/manage/witness/logs', { key: (await textOf(node, '/api/ledger/key')).trim() });
+    const settings = {
+      per_host_pause_ms: 0,
+      timestamp_authorities: authorities.map(({ url }) => url),
+      witnesses: [{ url: `${witness.url}/witness`, key: (await textOf(witness, '/witness/key')).trim() }],
+    };
+    await send(node, '/manage/settings', settings, 'PATCH');
+    await send(node, '/manage/sources', { url: web.url('/report'), ignore_robots: true });
+    for (const _ of [1, 2]) await send(node, '/manage/collections?wait=true', {});
+    await send(node, '/manage/timestamps', {});
+    await send(node, '/manage/witnesses/submit', {});
+
+    await page.goto('/timeline/2');
+    const download = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'Evidence file' }).click();
+    const saved = await download;
+    expect(saved.suggestedFilename()).toBe('event-2.evidence.html');
+    const file = testInfo.outputPath(saved.suggestedFilename());
+    await saved.saveAs(file);
+    const whole = await readFile(file, 'utf8');
+    const contents = evidenceIn(whole).files.reduce((sum, { content }) => sum + (content?.length ?? 0), 0);
+    expect(whole.length - contents).toBeLessThan(300_000);
+
+    const { page: opened, errors } = await openOffline(browser, file);
+    await expect(opened.getByRole('status')).toContainText('Everything that can be checked holds');
+    await expect(opened.getByRole('heading', { name: 'Fails' })).toHaveCount(0);
+    for (const words of [
+      web.url('/report'),
+      'The witness node-',
+      'The timestamp of',
+      'The entry existed before',
+      'The dam is safe.',
+      'not</b> safe.</script>',
+    ])
+      await expect(opened.getByText(words).first(), words).toBeVisible();
+    const claimed = opened.getByRole('listitem').filter({ hasText: 'Only claimed:' });
+    await expect(claimed.filter({ hasText: 'The address answered with these bytes.' })).toHaveCount(1);
+    await expect(claimed.filter({ hasText: 'The entry existed before' })).toHaveCount(2);
+    await checks.accessible(opened);
+    await opened.emulateMedia({ media: 'print' });
+    expect((await opened.pdf()).length).toBeGreaterThan(5_000);
+    expect(errors).toEqual([]);
+    const own = await runCommand(['verify', file]);
+    expect([own.code, own.stderr]).toEqual([0, '']);
+
+    for (const [part, says, alter] of changesOf()) {
+      const evidence = evidenceIn(whole);
+      alter(evidence);
+      const html = withEvidence(whole, evidence);
+      expect(html, part).not.toBe(whole);
+      await writeFile(file, html);
+      await opened.goto(pathToFileURL(file).href);
+      await expect(opened.getByRole('status'), part).toContainText('This evidence does not hold');
+      await expect(
+        opened
+          .getByRole('listitem')
+          .filter({ hasText: 'Fails:' })
+          .filter({ hasText: says.replace('Fails: ', '') })
+          .first(),
+        part,
+      ).toBeVisible();
+    }
+    expect((await runCommand(['verify', file])).code).toBe(1);
+    await writeFile(
+      file,
+      whole.replace(DATA, (all) => all.slice(0, 900) + '</script>'),
+    );
+    await opened.goto(pathToFileURL(file).href);
+    await expect(opened.getByText('It was altered or cut.')).toBeVisible();
+    await opened.context().close();
+  } finally {
+    await Promise.all([witness.stop(), ...authorities.map((authority) => authority.close())]);
+  }
+});
+
+test('a pack’s evidence file holds offline, with its files', async ({ page, node, browser }, testInfo) => {
+  const form = new FormData();
+  const record = {
+    pack_format: 1,
+    terms_version: '2026-10-01',
+    title: 'Levels “é”',
+    authors: [{ name: 'Ada' }],
+    license: 'CC0-1.0',
+    outcome: 'positive',
+    results: { mean: 4.0, tiny: 1e-7 },
+  };
+  form.append('record', JSON.stringify(record));
+  form.append('files', new Blob(['day,level\n1,4\n'], { type: 'text/csv' }), 'levels.csv');
+  const headers = { Authorization: `Bearer ${node.token}` };
+  const uploaded = await fetch(new URL('/api/packs', node.url), { method: 'POST', headers, body: form });
+  const { id } = (await uploaded.json()) as { id: string };
+  await page.goto(`/packs/${id}`);
+  const download = page.waitForEvent('download');
+  await page.getByRole('link', { name: 'Evidence file' }).click();
+  const file = testInfo.outputPath(`${id}.evidence.html`);
+  await (await download).saveAs(file);
+  const { page: opened, errors } = await openOffline(browser, file);
+  await expect(opened.getByRole('status')).toContainText('Everything that can be checked holds');
+  await expect(opened.getByText('day,level')).toBeVisible();
+  expect(errors).toEqual([]);
+  const whole = await readFile(file, 'utf8');
+  const evidence = evidenceIn(whole);
+  evidence.recorded.record = evidence.recorded.record.replace('positive', 'negative');
+  await writeFile(file, withEvidence(whole, evidence));
+  await opened.goto(pathToFileURL(file).href);
+  await expect(opened.getByText('The record of the pack was altered.').first()).toBeVisible();
+  await opened.context().close();
+});

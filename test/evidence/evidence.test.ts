@@ -1,0 +1,91 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeAll, expect, test } from 'vitest';
+import { browserCrypto } from '../../renderer/evidence/browserCrypto.ts';
+import { nodeCrypto } from '../../server/ledger/nodeCrypto.ts';
+import { checkEvidence } from '../../shared/proof/checkEvidence.ts';
+import type { Evidence } from '../../shared/proof/evidence.ts';
+import {
+  buildEvidenceScript,
+  EVIDENCE_SCRIPT,
+  EVIDENCE_STYLE,
+  readEvidenceStyle,
+} from '../../vite.evidence.ts';
+import { packForm, problemOf, sampleRecord } from '../support/archive/packs.ts';
+import { runCommand } from '../support/cli.ts';
+import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+
+afterEach(closeTestNodes);
+
+let script = '';
+beforeAll(async () => {
+  script = await buildEvidenceScript();
+});
+
+async function openNodeWithEvidence(): Promise<TestNode> {
+  const rendererFolder = await temporaryFolder();
+  await mkdir(join(rendererFolder, 'evidence'));
+  await writeFile(join(rendererFolder, EVIDENCE_SCRIPT), script);
+  await writeFile(join(rendererFolder, EVIDENCE_STYLE), await readEvidenceStyle());
+  return openTestNode({ rendererFolder });
+}
+
+async function addPack(
+  node: TestNode,
+  files: Record<string, string | Uint8Array<ArrayBuffer>>,
+): Promise<string> {
+  const body = packForm(sampleRecord({ title: '</script><img src=x onerror=alert(1)>' }), files);
+  const response = await node.fetchAsOwner('/api/packs', { method: 'POST', body });
+  expect(response.status).toBe(201);
+  return ((await response.json()) as { id: string }).id;
+}
+
+function evidenceIn(html: string): Evidence {
+  return JSON.parse(/id="evidence">([^<]*)</.exec(html)?.[1] ?? '') as Evidence;
+}
+
+test('carries bytes up to 10 MB in all, the rest by digest, and nothing of the record ends its element', async () => {
+  const node = await openNodeWithEvidence();
+  const large = new Uint8Array(9_999_000).fill(7);
+  const id = await addPack(node, { 'a.bin': large, 'b.txt': 'x'.repeat(2_000), 'c.txt': 'small' });
+  const response = await node.fetch(`/api/packs/${id}/evidence`);
+  expect(response.headers.get('Content-Disposition')).toBe(`attachment; filename="${id}.evidence.html"`);
+  const html = await response.text();
+  expect(html.match(/<script/g)).toHaveLength(2);
+  const evidence = evidenceIn(html);
+  expect(evidence.files.map(({ name, content }) => [name, content === null])).toEqual([
+    ['a.bin', false],
+    ['b.txt', true],
+    ['c.txt', false],
+  ]);
+  for (const crypto of [nodeCrypto, browserCrypto]) {
+    const claims = checkEvidence(evidence, crypto);
+    expect(claims.filter(({ verdict }) => verdict === 'fails')).toEqual([]);
+    expect(claims.filter(({ claim }) => claim.startsWith('The file b.txt'))).toMatchObject([
+      { verdict: 'claimed' },
+    ]);
+  }
+
+  const file = join(await temporaryFolder(), `${id}.evidence.html`);
+  await writeFile(file, html);
+  expect(await runCommand(['verify', file])).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('claims hold') as string,
+  });
+  await writeFile(file, html.replace('"c.txt","sha256":"', '"c.txt","sha256":"0'));
+  expect(await runCommand(['verify', file])).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining('The bytes or the digest of c.txt were altered.') as string,
+  });
+});
+
+test('what does not exist has no evidence, and without the built interface there is none', async () => {
+  const node = await openNodeWithEvidence();
+  for (const path of ['/api/events/1/evidence', '/api/events/x/evidence', '/api/packs/pk_0/evidence'])
+    expect(await problemOf(node.fetch(path)), path).toMatchObject({ status: 404, code: 'not_found' });
+  const bare = await openTestNode({ rendererFolder: await temporaryFolder() });
+  const id = await addPack(bare, { 'a.txt': 'a' });
+  expect(await problemOf(bare.fetch(`/api/packs/${id}/evidence`))).toMatchObject({
+    code: 'interface_missing',
+  });
+});
