@@ -131,7 +131,8 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
       jobs,
       log,
       ownKey: key.verifierKey,
-      patienceMs: config.peerPatienceMs,
+      timer: config.peerTimer,
+      lookEveryMs: config.peerLookEveryMs,
     });
     const app = createApp({
       handlers: {
@@ -209,6 +210,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     await sharing.resume();
     writeLimits.startDailyReset();
     if (config.copy ?? true) copies.startFollowing();
+    if ((config.follow ?? true) && !isReadOnly(store.read)) peers.startFollowing();
     if ((config.collect ?? true) && !isReadOnly(store.read)) collection.startSchedule();
     loadTimeline(store).catch((error: unknown) =>
       log.warn({ error }, 'The timeline could not be loaded; the next request for it tries again.'),

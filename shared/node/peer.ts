@@ -32,8 +32,12 @@ const label = text(1, 100).refine(
 export const newPeerSchema = z.strictObject({ url: peerUrl, key: verifierKey.optional() });
 export type NewPeer = z.output<typeof newPeerSchema>;
 
-/** `name` is the observer of captures that are mirrored from now on. */
-export const peerChangeSchema = z.strictObject({ url: peerUrl.optional(), name: label.optional() });
+/** `name` is the observer of captures that are mirrored from now on. `follow` is of all mirrors that were asked for. */
+export const peerChangeSchema = z.strictObject({
+  url: peerUrl.optional(),
+  name: label.optional(),
+  follow: z.boolean().optional(),
+});
 export type PeerChange = z.output<typeof peerChangeSchema>;
 
 /**
