@@ -123,7 +123,6 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     const secrets = { keys, sessions, invitations, cookieName, publicAddress };
     const guards = createGuards({ listenHost: host, settings, secrets });
     const rendererFolder = config.rendererFolder ?? defaultRendererFolder();
-    const fixity = openFixity({ store, settings: () => settings.current, jobs, log });
     const copies = new Copies({ store, checkpoints, jobs, log });
     const peers = new Peers({
       store,
@@ -133,6 +132,14 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
       ownKey: key.verifierKey,
       timer: config.peerTimer,
       lookEveryMs: config.peerLookEveryMs,
+    });
+    const fixity = openFixity({
+      store,
+      settings: () => settings.current,
+      jobs,
+      log,
+      repair: async (run) =>
+        settings.current.repair_from_peers ? (await peers.repairDamages(run)).restored : [],
     });
     const app = createApp({
       handlers: {

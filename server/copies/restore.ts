@@ -4,6 +4,7 @@ import pLimit from 'p-limit';
 import type { Clock } from '../../shared/values/clock.ts';
 import type { DumpHead } from '../dump/checkDump.ts';
 import { restoreDump } from '../dump/restoreDump.ts';
+import { putBack } from '../fixity/putBack.ts';
 import { markReadOnly } from '../ledger/readOnly.ts';
 import { writeFileDurably } from '../store/blobs/durableFile.ts';
 import { iterateBlobRows } from '../store/sqlite/node/blobs.ts';
@@ -12,7 +13,6 @@ import { openStore, type Store } from '../store/store.ts';
 import { runLedgerVerification } from '../verification/ledger/ledgerVerification.ts';
 import { assembleDump } from './assembleDump.ts';
 import { objectPath } from './layout.ts';
-import { putBack } from './putBack.ts';
 import { CopyError, type CopyTarget } from './targets/target.ts';
 
 export interface RestoreOptions {
@@ -86,7 +86,7 @@ async function restoreObjects(
   const restoreOne = async ({ sha256, bytes }: { sha256: string; bytes: number }) => {
     signal.throwIfAborted();
     const stream = await target.read(objectPath(sha256), signal);
-    if (stream && (await putBack(store, sha256, stream))) {
+    if (stream && (await putBack(store, sha256, stream as AsyncIterable<Buffer>))) {
       result.objects += 1;
       result.bytes += bytes;
     } else result.missing.push(sha256);

@@ -6,13 +6,14 @@ import type {
   Peer,
   PeerChange,
   PeerEvidence,
+  RepairResult,
 } from '../../shared/node/peer.ts';
 import type { Settings } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
 import { CheckpointError } from '../ledger/checkpoint.ts';
 import { keyNameOf } from '../ledger/nodeKey.ts';
 import { readPeerRewrite } from '../ledger/peerRewrites.ts';
-import type { Jobs, RunningJob } from '../runtime/jobs.ts';
+import type { JobRun, Jobs, RunningJob } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
 import { shuttingDown } from '../runtime/shuttingDown.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
@@ -30,6 +31,7 @@ import type { Timer } from './patience.ts';
 import { type PeerCheckpoint, readPeerCheckpoint, readPeerKey } from './peerCheckpoint.ts';
 import { PeerClient, PeerError } from './peerClient.ts';
 import { asPeer, peerFailed, requirePeer, verifyPeer } from './peerRecords.ts';
+import { repairFromPeers } from './repair.ts';
 
 export interface PeersConfig {
   store: Store;
@@ -230,6 +232,21 @@ export class Peers {
       ),
     );
     return started;
+  }
+
+  /** Starts fetching the damaged objects from peers that hold them. @throws Problem `shutting_down` */
+  repair(): RunningJob<RepairResult> {
+    const { jobs } = this.#config;
+    if (this.#closing.signal.aborted) throw shuttingDown();
+    return jobs.start('repair', 'objects', (run) => this.repairDamages(run));
+  }
+
+  /** Fetches the damaged objects from peers that hold them. @throws the signal's reason */
+  repairDamages({ signal, progress }: JobRun): Promise<RepairResult> {
+    const { store, log } = this.#config;
+    const withClient = <Result>(url: string, work: (client: PeerClient) => Promise<Result>) =>
+      this.#withClient(url, work, signal);
+    return repairFromPeers({ store, log, withClient, signal, progress });
   }
 
   /** Repeats the mirrors that are followed from now on, each when it is due. */

@@ -165,7 +165,7 @@ export const packProvenanceSchema = z
   .meta({ id: 'PackProvenance' });
 export type PackProvenance = z.output<typeof packProvenanceSchema>;
 
-/** The digest of an object that was damaged here and put back from a peer. */
+/** The objects that were damaged or missing here: those that were put back, and those that no peer gave. */
 export const repairResultSchema = z
   .strictObject({ restored: z.array(digestSchema), missing: z.array(digestSchema) })
   .meta({ id: 'RepairResult' });

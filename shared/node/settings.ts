@@ -68,7 +68,16 @@ const reach = {
     }),
 };
 
-export const settingsSchema = z.strictObject({ ...limits, ...collection, ...reach }).meta({ id: 'Settings' });
+const peers = {
+  repair_from_peers: z.boolean().meta({
+    description:
+      'Whether objects that an audit finds damaged or missing are fetched from peers that hold them.',
+  }),
+};
+
+export const settingsSchema = z
+  .strictObject({ ...limits, ...collection, ...reach, ...peers })
+  .meta({ id: 'Settings' });
 export type Settings = z.output<typeof settingsSchema>;
 export const settingsChangeSchema = settingsSchema.partial().meta({ id: 'SettingsChange' });
 export type SettingsChange = z.output<typeof settingsChangeSchema>;
@@ -90,6 +99,7 @@ export const DEFAULT_SETTINGS: Settings = {
   public_url: '',
   trusted_proxy: '',
   contact_email: '',
+  repair_from_peers: false,
 };
 
 export const sharingModeSchema = z.enum(['off', 'read', 'contribute']);

@@ -5,6 +5,7 @@ import { collector } from './collector.bench.ts';
 import { dump } from './dump.bench.ts';
 import { interfaceBench } from './interface.bench.ts';
 import { ledger } from './ledger.bench.ts';
+import { mirror } from './mirror.bench.ts';
 import { packs } from './packs.bench.ts';
 import { start } from './start.bench.ts';
 import { timeline } from './timeline.bench.ts';
@@ -20,6 +21,7 @@ const BENCHES = [
   timeline,
   collector,
   captures,
+  mirror,
   verify,
   start,
   interfaceBench,

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import type { EventDetails } from '../../shared/collection/event.ts';
+import type { EventDetails, EventObservers } from '../../shared/collection/event.ts';
 import { type CollectingNode, openCollectingNode } from '../collection/support.ts';
 import { sha256Of } from '../support/archive/packs.ts';
 import { closeLyingPeers, LyingPeer } from '../support/network/lyingPeer.ts';
@@ -87,7 +87,7 @@ test('only the chosen sources are taken', async () => {
 });
 
 test('an event names the other observers that hold the same digest', async () => {
-  const { peer, web } = await watchingPeer();
+  const { peer, web, sources } = await watchingPeer();
   const node = await openCollectingNode();
   web.script('/b', page('still'));
   await node.watch(web.url('/b'));
@@ -97,6 +97,20 @@ test('an event names the other observers that hold the same digest', async () =>
   const [own] = await node.events('observer=self');
   const event = (await (await node.node.fetch(`/api/events/${own?.id}`)).json()) as EventDetails;
   expect(event.corroborated_by).toEqual([added.name]);
+  const seen = (await (await node.node.fetch(`/api/events/${own?.id}/observers`)).json()) as EventObservers;
+  const theirs = await peer.retrievals(sources[1] ?? '');
+  expect(seen).toEqual({
+    sha256: sha256Of('still'),
+    observers: [
+      {
+        observer: added.name,
+        first: theirs[0]?.observed_at,
+        last: theirs.at(-1)?.observed_at,
+        retrievals: theirs.length,
+      },
+      { observer: 'self', first: own?.observed_at, last: own?.observed_at, retrievals: 1 },
+    ],
+  });
 });
 
 for (const [what, path, from, to, reason] of [

@@ -9,16 +9,20 @@ import { callKey } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { LeaveGuard } from '../../components/forms/LeaveGuard.tsx';
 import classes from './SettingsPage.module.css';
-import { SETTING_GROUPS, type SettingField, type SettingGroup } from './settingFields.ts';
+import { type FormSetting, SETTING_GROUPS, type SettingField, type SettingGroup } from './settingFields.ts';
 
 /** The form values as text. Numbers may be empty while typing, and the delays are a list. */
-type Typed = Record<keyof Settings, number | string>;
+type Typed = Record<FormSetting, number | string>;
+
+/** The settings of this form. The page about peers has the other one. */
+const formSchema = settingsSchema.omit({ repair_from_peers: true });
 
 function typedOf(settings: Settings): Typed {
-  return { ...settings, retry_delays_seconds: settings.retry_delays_seconds.join(', ') };
+  const { repair_from_peers: _elsewhere, ...shown } = settings;
+  return { ...shown, retry_delays_seconds: shown.retry_delays_seconds.join(', ') };
 }
 
-function settingsOf(typed: Typed): Record<keyof Settings, unknown> {
+function settingsOf(typed: Typed): Record<FormSetting, unknown> {
   const delays = String(typed.retry_delays_seconds)
     .split(/[\s,;]+/)
     .filter(Boolean)
@@ -28,7 +32,7 @@ function settingsOf(typed: Typed): Record<keyof Settings, unknown> {
 
 /** The first error of each setting by its name. An error in one of the delays is shown at the list. */
 function faultsOf(typed: Typed): Record<string, string> {
-  const { error } = settingsSchema.safeParse(settingsOf(typed));
+  const { error } = formSchema.safeParse(settingsOf(typed));
   return Object.fromEntries(
     (error?.issues ?? [])
       .toReversed()
@@ -60,7 +64,7 @@ export function SettingsForm({ settings }: { settings: Settings }) {
   });
   const save = useMutation({
     mutationFn: (typed: Typed) => {
-      const next = settingsSchema.parse(settingsOf(typed));
+      const next = formSchema.parse(settingsOf(typed));
       const changed = Object.entries(next).filter(
         ([name, value]) => JSON.stringify(value) !== JSON.stringify(settings[name as keyof Settings]),
       );

@@ -1,7 +1,10 @@
 import type { Settings } from '../../../../shared/node/settings.ts';
 
+/** A setting that is typed as a number or a text. */
+export type FormSetting = Exclude<keyof Settings, 'repair_from_peers'>;
+
 export interface SettingField {
-  name: keyof Settings;
+  name: FormSetting;
   label: string;
   /** What the setting does, including at its limits. */
   meaning: string;
