@@ -43,8 +43,11 @@ export interface NodeConfig {
   network?: Partial<Network>;
   /** The folder of the built interface. */
   rendererFolder?: string;
-  /** How long a peer may take to begin a response, in milliseconds; tests set less. */
-  peerPatienceMs?: number;
+  /** Whether the mirrors that are followed are repeated in the background. */
+  follow?: boolean;
+  /** How often the node looks whether a mirror is due, and what bounds the time of a peer's responses; for tests. */
+  peerLookEveryMs?: number;
+  peerTimer?: (ms: number, over: () => void) => () => void;
   /** How child processes are started (default: forked by Node). */
   startChild?: StartChild;
 }

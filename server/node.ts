@@ -146,7 +146,6 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     const secrets = { keys, sessions, invitations, cookieName, publicAddress, tls: () => listeners.tls };
     const guards = createGuards({ listenHost: host, settings, secrets });
     const rendererFolder = config.rendererFolder ?? defaultRendererFolder();
-    const fixity = openFixity({ store, settings: () => settings.current, jobs, log });
     const offloading = new Offloading({ store, jobs, log, settings: () => settings.current });
     const copies = new Copies({
       store,
@@ -171,7 +170,16 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
       jobs,
       log,
       ownKey: key.verifierKey,
-      patienceMs: config.peerPatienceMs,
+      timer: config.peerTimer,
+      lookEveryMs: config.peerLookEveryMs,
+    });
+    const fixity = openFixity({
+      store,
+      settings: () => settings.current,
+      jobs,
+      log,
+      repair: async (run) =>
+        settings.current.repair_from_peers ? (await peers.repairDamages(run)).restored : [],
     });
     const app = createApp({
       handlers: {
@@ -263,6 +271,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
       timestamps.startSchedule();
       witnesses.startSchedule();
     }
+    if ((config.follow ?? true) && !isReadOnly(store.read)) peers.startFollowing();
     if ((config.collect ?? true) && !isReadOnly(store.read)) collection.startSchedule();
     loadTimeline(store).catch((error: unknown) =>
       log.warn({ error }, 'The timeline could not be loaded; the next request for it tries again.'),

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import pLimit from 'p-limit';
 import type { CopyCheck } from '../../shared/node/copy.ts';
 import { confirmDamage } from '../fixity/confirmDamage.ts';
+import { putBack } from '../fixity/putBack.ts';
 import { readTile } from '../ledger/tiles/readTile.ts';
 import { tilePath } from '../ledger/tiles/tileAddress.ts';
 import {
@@ -18,7 +19,6 @@ import {
 import { currentDamages } from '../store/sqlite/node/damages.ts';
 import type { CopiedCheckpoint } from './claim.ts';
 import { newTiles, objectPath, recordsFiles, statePath } from './layout.ts';
-import { putBack } from './putBack.ts';
 import { readRecords, readState } from './readRecords.ts';
 import { type CopyServices, requireOwn } from './requireOwn.ts';
 import { sendObjects } from './sendObjects.ts';
@@ -146,7 +146,7 @@ class Check {
     for (const { sha256 } of currentDamages(store.read, Number.MAX_SAFE_INTEGER)) {
       const stream = await this.#target.read(objectPath(sha256), this.#run.signal);
       if (!stream) continue;
-      if (await putBack(store, sha256, stream)) this.#result.restored += 1;
+      if (await putBack(store, sha256, stream as AsyncIterable<Buffer>)) this.#result.restored += 1;
     }
   }
 

@@ -14,7 +14,8 @@ import { checkDatabase } from './checkDatabase.ts';
 import { type Finding, recordDamage, recordIntact } from './damages.ts';
 import { emptyFindings, moveUnnamedBlobs } from './lostAndFound.ts';
 
-const MAX_LISTED = 1_000;
+/** The number of objects that a result names. */
+export const MAX_LISTED = 1_000;
 
 export interface AuditOptions {
   signal: AbortSignal;

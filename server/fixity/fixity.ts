@@ -1,9 +1,9 @@
 import type { Audit, AuditResult } from '../../shared/ledger/fixity.ts';
-import type { Jobs, RunningJob } from '../runtime/jobs.ts';
+import type { JobRun, Jobs, RunningJob } from '../runtime/jobs.ts';
 import { shuttingDown } from '../runtime/shuttingDown.ts';
 import { abortAudits, auditsPage } from '../store/sqlite/node/audits.ts';
 import type { Store } from '../store/store.ts';
-import { auditEverything } from './audit.ts';
+import { auditEverything, MAX_LISTED } from './audit.ts';
 import { AuditSchedule, type AuditScheduleServices } from './auditSchedule.ts';
 
 /** The background audits of a running node. */
@@ -15,7 +15,13 @@ export interface FixityService {
   close(): Promise<void>;
 }
 
-export function openFixity({ jobs, ...services }: AuditScheduleServices & { jobs: Jobs }): FixityService {
+export interface FixityConfig extends AuditScheduleServices {
+  jobs: Jobs;
+  /** Fetches damaged objects from elsewhere; returns the digests of those that are intact now. */
+  repair?: (run: JobRun) => Promise<string[]>;
+}
+
+export function openFixity({ jobs, repair, ...services }: FixityConfig): FixityService {
   const { store, log } = services;
   const schedule = new AuditSchedule(services);
   let running: RunningJob<AuditResult> | undefined;
@@ -31,7 +37,17 @@ export function openFixity({ jobs, ...services }: AuditScheduleServices & { jobs
     startAudit() {
       if (closing) throw shuttingDown();
       if (running) return running;
-      const started = jobs.start('audit', 'bytes', (run) => auditEverything(store, run));
+      const started = jobs.start('audit', 'bytes', async (run) => {
+        const result = await auditEverything(store, run);
+        if (!repair || result.damaged_objects === 0) return result;
+        const repaired = await repair({ signal: run.signal, progress: () => {} });
+        const restored_objects = result.restored_objects + repaired.length;
+        return {
+          ...result,
+          restored_objects,
+          restored: [...result.restored, ...repaired].slice(0, MAX_LISTED),
+        };
+      });
       running = started;
       const finish = () => {
         running = undefined;

@@ -1,21 +1,31 @@
+/** Calls a function after some milliseconds, unless the returned function is called before. */
+export type Timer = (ms: number, over: () => void) => () => void;
+
+export const systemTimer: Timer = (ms, over) => {
+  const timer = setTimeout(over, ms);
+  return () => clearTimeout(timer);
+};
+
+/** How long a peer may take to begin a response, in milliseconds. */
+const PATIENCE_MS = 30_000;
 /** Bytes per millisecond that keep a response alive: 10 kB per second, on average. */
 const BYTES_PER_MS = 10;
 
 /**
- * Bounds the time of one response: it must begin within the patience, and from then on bring at least 10 kB per second
- * on average. So neither a peer that stalls nor one that sends a byte now and then holds a connection for long.
+ * Bounds the time of one response: it must begin within 30 seconds, and from then on bring at least 10 kB per second on
+ * average. So neither a peer that stalls nor one that sends a byte now and then holds a connection for long.
  */
 export class Patience {
-  readonly #started = performance.now();
-  readonly #patienceMs: number;
+  readonly #timer: Timer;
+  #waited = 0;
   #received = 0;
-  #timer: NodeJS.Timeout;
+  #cancel: () => void;
   #onOver: () => void = () => {};
   isOver = false;
 
-  constructor(patienceMs: number) {
-    this.#patienceMs = patienceMs;
-    this.#timer = setTimeout(() => this.#check(), patienceMs);
+  constructor(timer: Timer) {
+    this.#timer = timer;
+    this.#cancel = this.#wait(PATIENCE_MS);
   }
 
   /** Sets what is called when the time is over. */
@@ -28,17 +38,19 @@ export class Patience {
   }
 
   end(): void {
-    clearTimeout(this.#timer);
+    this.#cancel();
   }
 
-  #check(): void {
-    const allowed = this.#patienceMs + this.#received / BYTES_PER_MS;
-    const left = this.#started + allowed - performance.now();
-    if (left > 0) {
-      this.#timer = setTimeout(() => this.#check(), Math.ceil(left));
-      return;
-    }
-    this.isOver = true;
-    this.#onOver();
+  #wait(ms: number): () => void {
+    return this.#timer(ms, () => {
+      this.#waited += ms;
+      const left = PATIENCE_MS + this.#received / BYTES_PER_MS - this.#waited;
+      if (left > 0) {
+        this.#cancel = this.#wait(Math.ceil(left));
+        return;
+      }
+      this.isOver = true;
+      this.#onOver();
+    });
   }
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestOptions } from 'node:http';
 import type { z } from 'zod';
 import { errorCode } from '../../shared/values/errorCode.ts';
 import { Agent, request as httpRequest } from '../runtime/nodeHttp.ts';
-import { Patience } from './patience.ts';
+import { Patience, systemTimer, type Timer } from './patience.ts';
 
 /** A peer did not answer, or not as a node does. The message is a sentence for the owner. */
 export class PeerError extends Error {
@@ -25,8 +25,6 @@ export class PeerError extends Error {
 
 /** Connections to one peer at once. */
 export const MAX_CONNECTIONS = 16;
-/** How long a peer may take to begin a response, in milliseconds. */
-export const PATIENCE_MS = 30_000;
 
 /**
  * Reads from one peer, over a few kept connections. Every response is bounded in bytes and time, a redirect is refused,
@@ -37,13 +35,13 @@ export class PeerClient {
   readonly #host: string;
   readonly #agent: InstanceType<typeof Agent>;
   readonly #request: typeof httpRequest;
-  readonly #patienceMs: number;
+  readonly #timer: Timer;
   readonly #signal: AbortSignal | undefined;
 
   /** @param url the address of the node, as in `newPeerSchema` */
   constructor(
     url: string,
-    { patienceMs = PATIENCE_MS, signal }: { patienceMs?: number; signal?: AbortSignal } = {},
+    { timer = systemTimer, signal }: { timer?: Timer | undefined; signal?: AbortSignal } = {},
   ) {
     const { protocol, host } = new URL(url);
     const https = protocol === 'https:' ? process.getBuiltinModule('node:https') : undefined;
@@ -52,7 +50,7 @@ export class PeerClient {
     this.#host = host;
     this.#agent = https ? new https.Agent(options) : new Agent(options);
     this.#request = https ? https.request : httpRequest;
-    this.#patienceMs = patienceMs;
+    this.#timer = timer;
     this.#signal = signal;
   }
 
@@ -98,7 +96,7 @@ export class PeerClient {
 
   /** Streams a response. The caller bounds its bytes; the time is bounded here. @throws PeerError */
   async *stream(path: string): AsyncGenerator<Buffer> {
-    const patience = new Patience(this.#patienceMs);
+    const patience = new Patience(this.#timer);
     let response: IncomingMessage | undefined;
     try {
       response = await this.#open(path, patience);

@@ -6,22 +6,32 @@ import type {
   Peer,
   PeerChange,
   PeerEvidence,
+  RepairResult,
 } from '../../shared/node/peer.ts';
 import type { Settings } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
 import { CheckpointError } from '../ledger/checkpoint.ts';
 import { keyNameOf } from '../ledger/nodeKey.ts';
 import { readPeerRewrite } from '../ledger/peerRewrites.ts';
-import type { Jobs, RunningJob } from '../runtime/jobs.ts';
+import type { JobRun, Jobs, RunningJob } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
 import { shuttingDown } from '../runtime/shuttingDown.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
-import { allPeers, deletePeer, insertPeer, updatePeer } from '../store/sqlite/node/peers.ts';
+import {
+  allPeers,
+  deletePeer,
+  insertPeer,
+  mirrorsOf,
+  putMirror,
+  updatePeer,
+} from '../store/sqlite/node/peers.ts';
 import type { Store } from '../store/store.ts';
 import { runMirror } from './mirror/runMirror.ts';
+import type { Timer } from './patience.ts';
 import { type PeerCheckpoint, readPeerCheckpoint, readPeerKey } from './peerCheckpoint.ts';
 import { PeerClient, PeerError } from './peerClient.ts';
 import { asPeer, peerFailed, requirePeer, verifyPeer } from './peerRecords.ts';
+import { repairFromPeers } from './repair.ts';
 
 export interface PeersConfig {
   store: Store;
@@ -30,9 +40,16 @@ export interface PeersConfig {
   log: Log;
   /** The verifier key of this node, which is no peer of itself. */
   ownKey: string;
-  /** How long a peer may take to answer; tests set less. */
-  patienceMs?: number | undefined;
+  /** Bounds the time of a peer's responses; tests inject one. */
+  timer?: Timer | undefined;
+  /** How often the node looks whether a mirror is due; tests look more often. */
+  lookEveryMs?: number | undefined;
 }
+
+/** How often the node looks whether a mirror is due, and the interval of a mirror that has none of its own. */
+const LOOK_EVERY_MS = 60_000;
+const DEFAULT_EVERY_MINUTES = 60;
+const MS_PER_MINUTE = 60_000;
 
 /** The peers of an archive: other nodes whose signed ledgers are followed, and from which records are taken. */
 export class Peers {
@@ -40,6 +57,8 @@ export class Peers {
   /** The last work with each peer; the next one waits for it, so that checkpoints are compared in order. */
   readonly #last = new Map<string, Promise<unknown>>();
   readonly #closing = new AbortController();
+  readonly #attemptedAt = new Map<string, number>();
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(config: PeersConfig) {
     this.#config = config;
@@ -102,7 +121,7 @@ export class Peers {
   }
 
   /** @throws Problem `not_found`, `key_mismatch`, `peer_exists`, `peer_failed` */
-  async change(id: string, { url: given, name }: PeerChange): Promise<Peer> {
+  async change(id: string, { url: given, name, follow }: PeerChange): Promise<Peer> {
     const { store } = this.#config;
     const { key } = requirePeer(store.read, id);
     const url = given === undefined ? undefined : normalUrl(given);
@@ -115,6 +134,9 @@ export class Peers {
       requireFree(database, { url, name, except: id });
       const row = requirePeer(database, id);
       updatePeer(database, { ...row, url: url ?? row.url, name: name ?? row.name });
+      if (follow === undefined) return;
+      for (const mirror of mirrorsOf(database, id))
+        putMirror(database, { ...mirror, follow: follow ? 1 : 0 });
     });
     return this.read(id);
   }
@@ -183,9 +205,8 @@ export class Peers {
     signal?: AbortSignal,
   ): Promise<Result> {
     if (this.#closing.signal.aborted) throw shuttingDown();
-    const { patienceMs } = this.#config;
     const client = new PeerClient(url, {
-      ...(patienceMs === undefined ? {} : { patienceMs }),
+      timer: this.#config.timer,
       signal: signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal,
     });
     try {
@@ -213,8 +234,49 @@ export class Peers {
     return started;
   }
 
+  /** Starts fetching the damaged objects from peers that hold them. @throws Problem `shutting_down` */
+  repair(): RunningJob<RepairResult> {
+    const { jobs } = this.#config;
+    if (this.#closing.signal.aborted) throw shuttingDown();
+    return jobs.start('repair', 'objects', (run) => this.repairDamages(run));
+  }
+
+  /** Fetches the damaged objects from peers that hold them. @throws the signal's reason */
+  repairDamages({ signal, progress }: JobRun): Promise<RepairResult> {
+    const { store, log } = this.#config;
+    const withClient = <Result>(url: string, work: (client: PeerClient) => Promise<Result>) =>
+      this.#withClient(url, work, signal);
+    return repairFromPeers({ store, log, withClient, signal, progress });
+  }
+
+  /** Repeats the mirrors that are followed from now on, each when it is due. */
+  startFollowing(): void {
+    this.#timer = setInterval(() => this.#mirrorDue(), this.#config.lookEveryMs ?? LOOK_EVERY_MS);
+    this.#timer.unref();
+  }
+
+  #mirrorDue(): void {
+    const { store, log } = this.#config;
+    const now = store.clock.now();
+    for (const { id, name, state } of allPeers(store.read)) {
+      if (state === 'rewritten' || state === 'key_changed') continue;
+      for (const { kind, selection, follow, every_minutes, mirrored_at } of mirrorsOf(store.read, id)) {
+        const key = `${id} ${kind} ${selection}`;
+        const last = Math.max(this.#attemptedAt.get(key) ?? 0, Date.parse(mirrored_at ?? '') || 0);
+        const every = (every_minutes ?? DEFAULT_EVERY_MINUTES) * MS_PER_MINUTE;
+        if (follow === 0 || now - last < every) continue;
+        this.#attemptedAt.set(key, now);
+        const request = { [kind]: JSON.parse(selection) as unknown } as MirrorRequest;
+        this.mirror(id, request).finished.catch((error: unknown) =>
+          log.warn({ error, peer: name }, 'A peer could not be mirrored.'),
+        );
+      }
+    }
+  }
+
   /** Ends running work, and waits for it. */
   async close(): Promise<void> {
+    clearInterval(this.#timer);
     this.#closing.abort();
     await Promise.all(this.#last.values());
   }

@@ -83,6 +83,22 @@ export const eventDetailsSchema = eventSchema
   .meta({ id: 'EventDetails' });
 export type EventDetails = z.output<typeof eventDetailsSchema>;
 
+/** Who retrieved the version of an event, and when. Times are those of the observer. */
+export const eventObserversSchema = z
+  .strictObject({
+    sha256: digestSchema.nullable(),
+    observers: z.array(
+      z.strictObject({
+        observer: z.string(),
+        first: instantSchema,
+        last: instantSchema,
+        retrievals: z.int().min(1),
+      }),
+    ),
+  })
+  .meta({ id: 'EventObservers' });
+export type EventObservers = z.output<typeof eventObserversSchema>;
+
 /** A date or an instant (RFC 3339) as a query value. */
 const instantValue = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
 

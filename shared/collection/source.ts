@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { digestSchema, sourceIdSchema } from '../values/digest.ts';
-import { booleanParameter, listQuery, searchParameter } from '../values/list.ts';
+import { booleanParameter, integerParameter, listQuery, searchParameter } from '../values/list.ts';
 import { httpUrlSchema, instantSchema, text } from '../values/text.ts';
 import { eventTypeSchema, pageLabelSchema } from './event.ts';
 import { noiseRulesSchema } from './noise.ts';
@@ -241,6 +241,20 @@ export const retrievalProofSchema = z
   })
   .meta({ id: 'RetrievalProof' });
 export type RetrievalProof = z.output<typeof retrievalProofSchema>;
+
+export const provenRetrievalsQuery = z.strictObject({
+  from: integerParameter(1, Number.MAX_SAFE_INTEGER).default(1),
+  limit: listQuery.limit,
+  source: sourceIdSchema.optional(),
+  observer: z.string().max(200).optional(),
+});
+export type ProvenRetrievalsQuery = z.output<typeof provenRetrievalsQuery>;
+
+/** Retrievals in the order of their ids, each with its proof. `next` is the id to go on from, or null at the end. */
+export const provenRetrievalsSchema = z
+  .strictObject({ items: z.array(retrievalProofSchema), limit: z.int(), next: z.int().nullable() })
+  .meta({ id: 'ProvenRetrievals' });
+export type ProvenRetrievals = z.output<typeof provenRetrievalsSchema>;
 
 export const objectMetadataSchema = z
   .strictObject({

@@ -32,8 +32,12 @@ const label = text(1, 100).refine(
 export const newPeerSchema = z.strictObject({ url: peerUrl, key: verifierKey.optional() });
 export type NewPeer = z.output<typeof newPeerSchema>;
 
-/** `name` is the observer of captures that are mirrored from now on. */
-export const peerChangeSchema = z.strictObject({ url: peerUrl.optional(), name: label.optional() });
+/** `name` is the observer of captures that are mirrored from now on. `follow` is of all mirrors that were asked for. */
+export const peerChangeSchema = z.strictObject({
+  url: peerUrl.optional(),
+  name: label.optional(),
+  follow: z.boolean().optional(),
+});
 export type PeerChange = z.output<typeof peerChangeSchema>;
 
 /**
@@ -161,7 +165,7 @@ export const packProvenanceSchema = z
   .meta({ id: 'PackProvenance' });
 export type PackProvenance = z.output<typeof packProvenanceSchema>;
 
-/** The digest of an object that was damaged here and put back from a peer. */
+/** The objects that were damaged or missing here: those that were put back, and those that no peer gave. */
 export const repairResultSchema = z
   .strictObject({ restored: z.array(digestSchema), missing: z.array(digestSchema) })
   .meta({ id: 'RepairResult' });

@@ -104,8 +104,15 @@ const reach = {
     }),
 };
 
+const peers = {
+  repair_from_peers: z.boolean().meta({
+    description:
+      'Whether objects that an audit finds damaged or missing are fetched from peers that hold them.',
+  }),
+};
+
 export const settingsSchema = z
-  .strictObject({ ...limits, ...collection, ...offload, ...proof, ...reach })
+  .strictObject({ ...limits, ...collection, ...offload, ...proof, ...reach, ...peers })
   .meta({ id: 'Settings' });
 export type Settings = z.output<typeof settingsSchema>;
 export const settingsChangeSchema = settingsSchema.partial().meta({ id: 'SettingsChange' });
@@ -134,6 +141,7 @@ export const DEFAULT_SETTINGS: Settings = {
   public_url: '',
   trusted_proxy: '',
   contact_email: '',
+  repair_from_peers: false,
 };
 
 export const sharingModeSchema = z.enum(['off', 'read', 'contribute']);

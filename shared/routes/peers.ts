@@ -8,6 +8,7 @@ import {
   peerChangeSchema,
   peerEvidenceSchema,
   peerSchema,
+  repairResultSchema,
 } from '../node/peer.ts';
 import { booleanParameter, listQuery, pageOf } from '../values/list.ts';
 import { jsonBody, NO_BODY, route } from './route.ts';
@@ -102,6 +103,22 @@ export const peerRoutes = {
       202: { description: 'The job that takes it', schema: jobSchema },
     },
     problems: ['not_found', 'peer_failed', 'peer_rewritten', 'key_mismatch'],
+  }),
+  repairFromPeers: route({
+    method: 'POST',
+    path: '/manage/repairs',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Fetch the damaged objects of this archive from peers that hold them',
+    description:
+      'Each object is verified by its digest, put in place, and recorded as `object.restored`. With the setting `repair_from_peers` every audit does so.',
+    query: waitQuery,
+    body: NO_BODY,
+    responses: {
+      200: { description: 'What was restored, and what no peer has', schema: repairResultSchema },
+      202: { description: 'The job that fetches them', schema: jobSchema },
+    },
+    problems: [],
   }),
   readProvenance: route({
     method: 'GET',

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { collectionResultSchema, newCollectionSchema } from '../collection/collection.ts';
 import {
   newSourceSchema,
+  provenRetrievalsQuery,
+  provenRetrievalsSchema,
   retrievalProofSchema,
   retrievalSchema,
   sourceChangeSchema,
@@ -84,6 +86,17 @@ export const sourceRoutes = {
       200: { description: 'A page of retrievals, newest first', schema: pageOf(retrievalSchema) },
     },
     problems: ['not_found'],
+  }),
+  proveRetrievals: route({
+    method: 'GET',
+    path: '/api/retrievals',
+    access: 'read',
+    tag: 'Ledger',
+    summary: 'List retrievals from an id on, each with the proof that a ledger entry covers it',
+    description: 'For another node that mirrors them. `next` is the value of `from` to go on with.',
+    query: provenRetrievalsQuery,
+    responses: { 200: { description: 'Retrievals and proofs', schema: provenRetrievalsSchema } },
+    problems: [],
   }),
   proveRetrieval: route({
     method: 'GET',

@@ -6,6 +6,7 @@ import { copies } from './copies.bench.ts';
 import { dump } from './dump.bench.ts';
 import { interfaceBench } from './interface.bench.ts';
 import { ledger } from './ledger.bench.ts';
+import { mirror } from './mirror.bench.ts';
 import { packs } from './packs.bench.ts';
 import { start } from './start.bench.ts';
 import { timeline } from './timeline.bench.ts';
@@ -22,6 +23,7 @@ const BENCHES = [
   collector,
   captures,
   copies,
+  mirror,
   verify,
   start,
   interfaceBench,

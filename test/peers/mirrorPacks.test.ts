@@ -1,12 +1,13 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { openCheckpoint } from '../../server/ledger/checkpoint.ts';
 import { isProvenBy } from '../../server/ledger/provenance.ts';
 import type { Pack } from '../../shared/archive/pack.ts';
 import type { MirrorResult, PackProvenance } from '../../shared/node/peer.ts';
 import { sampleRecord, sha256Of, uploadNewPack, uploadPack } from '../support/archive/packs.ts';
+import { ManualClock } from '../support/manualClock.ts';
 import { closeLyingPeers, LyingPeer } from '../support/network/lyingPeer.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { addPeer, expectVerified, mirror, sizeOf } from './support.ts';
+import { addPeer, expectVerified, mirror, readPeer, sizeOf } from './support.ts';
 
 afterEach(async () => {
   closeLyingPeers();
@@ -125,14 +126,17 @@ describe('a lying peer costs nothing but its refusal', () => {
     Buffer.from(body.toString('latin1').replaceAll(from, to), 'latin1');
 
   /** Mirrors three packs from behind a lie, and requires that nothing of them is kept. */
-  async function refusedBy(lie: (front: LyingPeer, packs: Pack[]) => void): Promise<MirrorResult['refused']> {
+  async function refusedBy(
+    lie: (front: LyingPeer, packs: Pack[]) => void,
+    config: Parameters<typeof openTestNode>[0] = {},
+  ): Promise<MirrorResult['refused']> {
     const peer = await openTestNode();
     const packs = [
       await uploadNewPack(peer, {}, { 'a.txt': 'the truth' }),
       await uploadNewPack(peer, { title: 'Two' }, { 'b.txt': 'also true' }),
     ];
     const front = await LyingPeer.open(peer.url);
-    const node = await openTestNode({ peerPatienceMs: 500 });
+    const node = await openTestNode(config);
     const added = await addPeer(node, front.url);
     lie(front, packs);
     const { refused, ...taken } = await mirror(node, added, { packs: true });
@@ -166,12 +170,21 @@ describe('a lying peer costs nothing but its refusal', () => {
   });
 
   test('an answer that stalls', async () => {
+    const running = new Set<() => void>();
+    const peerTimer = (_ms: number, over: () => void) => {
+      running.add(over);
+      return () => void running.delete(over);
+    };
+    let stalled = 0;
     const stall = (front: LyingPeer) =>
       front.lie(/blobs/, (_body, response) => {
         response.writeHead(200).write('th');
+        stalled += 1;
+        // The time of both is over, and then that for the bytes that came.
+        if (stalled === 2) for (let round = 0; round < 2; round += 1) for (const over of [...running]) over();
         return undefined;
       });
-    expect(await refusedBy(stall)).toEqual([{ reason: 'timeout', count: 2 }]);
+    expect(await refusedBy(stall, { peerTimer })).toEqual([{ reason: 'timeout', count: 2 }]);
   });
 
   test('a changed record', async () => {
@@ -223,4 +236,21 @@ test('a mirror that was interrupted goes on, and takes nothing twice', async () 
   });
   front.tellTheTruth();
   expect(await mirror(node, added, { packs: true })).toMatchObject({ packs: 1, objects: 1, already_held: 2 });
+});
+
+test('a mirror that is followed is repeated when it is due, until that is ended', async () => {
+  const clock = new ManualClock();
+  const [peer, node] = [await openTestNode(), await openTestNode({ clock, peerLookEveryMs: 5 })];
+  const front = await LyingPeer.open(peer.url);
+  const added = await addPeer(node, front.url);
+  await mirror(node, added, { packs: true, follow: true, every_minutes: 10 });
+  expect(await readPeer(node, added)).toMatchObject({ follow: true });
+  await uploadNewPack(peer);
+  await clock.turn(9 * 60_000);
+  const asked = front.requests.length;
+  await clock.turn(60_000);
+  await vi.waitFor(async () => expect(await count(node)).toBe(1), { timeout: 18_000 });
+  expect(front.requests.length).toBeGreaterThan(asked);
+  await node.sendJson('PATCH', `/manage/peers/${added.id}`, { follow: false });
+  expect(await readPeer(node, added)).toMatchObject({ follow: false });
 });

@@ -1,5 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { RetrievalProof } from '../../../shared/collection/source.ts';
+import type {
+  ProvenRetrievals,
+  ProvenRetrievalsQuery,
+  RetrievalProof,
+} from '../../../shared/collection/source.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { GrowingTree } from '../../ledger/merkle.ts';
 import { inclusionPath } from '../../ledger/proofs.ts';
@@ -9,7 +13,7 @@ import {
   leavesBetween,
   type RetrievalBatch,
 } from '../../store/sqlite/collection/retrievalBatches.ts';
-import { retrievalById } from '../../store/sqlite/collection/retrievals.ts';
+import { retrievalById, retrievalsFrom } from '../../store/sqlite/collection/retrievals.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Store } from '../../store/store.ts';
 import { retrievalLeaf } from './retrievalLeaf.ts';
@@ -33,8 +37,49 @@ export async function proveRetrieval({ read }: Pick<Store, 'read'>, id: string):
     retrieval,
     leaf: retrievalLeaf(retrieval).toString('base64'),
     ...batch,
-    hashes: (await auditPath(read, number, batch)).map((hash) => hash.toString('base64')),
+    hashes: base64((await auditPaths(read, batch))(number)),
   }));
+}
+
+/**
+ * Returns the retrievals from an id on, each with the proof that a ledger entry covers it. Retrievals that none covers
+ * are left out.
+ */
+export async function proveRetrievals(
+  { read }: Pick<Store, 'read'>,
+  query: ProvenRetrievalsQuery,
+): Promise<ProvenRetrievals> {
+  const { limit } = query;
+  let shared = pagesForReaders.get(read);
+  if (!shared) pagesForReaders.set(read, (shared = new WorkCoalescer(1)));
+  return shared.run(JSON.stringify(query), async () => {
+    const retrievals = retrievalsFrom(read, query);
+    const items: RetrievalProof[] = [];
+    let batch: RetrievalBatch | undefined;
+    let pathOf: ((id: number) => Buffer[]) | undefined;
+    for (const retrieval of retrievals) {
+      const { id } = retrieval;
+      if (!batch || id > batch.last) {
+        batch = batchOf(read, id);
+        pathOf = batch && (await auditPaths(read, batch));
+      }
+      if (!batch || !pathOf) continue;
+      items.push({
+        retrieval,
+        leaf: retrievalLeaf(retrieval).toString('base64'),
+        ...batch,
+        hashes: base64(pathOf(id)),
+      });
+    }
+    const last = retrievals.at(-1)?.id;
+    return { items, limit, next: last === undefined || retrievals.length < limit ? null : last + 1 };
+  });
+}
+
+const pagesForReaders = new WeakMap<object, WorkCoalescer<ProvenRetrievals>>();
+
+function base64(hashes: readonly Buffer[]): string[] {
+  return hashes.map((hash) => hash.toString('base64'));
 }
 
 /** The number of leaves that are hashed into one block; a power of two. */
@@ -42,20 +87,25 @@ const BLOCK = 256;
 /** The number of blocks that are computed before the event loop gets a turn. */
 const BLOCKS_PER_TURN = 16;
 
-async function auditPath(read: ReadDatabase, id: number, { first, last }: RetrievalBatch): Promise<Buffer[]> {
+/** Hashes the leaves of a batch, and returns a function that returns the audit path of each of its retrievals. */
+async function auditPaths(
+  read: ReadDatabase,
+  { first, last }: RetrievalBatch,
+): Promise<(id: number) => Buffer[]> {
   const size = last - first + 1;
   const blocks: Buffer[] = [];
   for (let from = first; from + BLOCK - 1 <= last; from += BLOCK) {
     blocks.push(rootOf(leavesBetween(read, from, from + BLOCK - 1)));
     if (blocks.length % BLOCKS_PER_TURN === 0) await nextTurn();
   }
-  return inclusionPath(id - first, size, (from, to) => {
+  const rangeRoot = (from: number, to: number) => {
     const tree = new GrowingTree();
     let next = from;
     for (; to - next >= BLOCK; next += BLOCK) tree.append(blocks[next / BLOCK] as Buffer, BLOCK);
     for (const leaf of leavesBetween(read, first + next, first + to - 1)) tree.append(leaf);
     return tree.root();
-  });
+  };
+  return (id) => inclusionPath(id - first, size, rangeRoot);
 }
 
 function rootOf(leaves: readonly Buffer[]): Buffer {

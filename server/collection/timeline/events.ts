@@ -1,7 +1,7 @@
-import type { Event, EventDetails, EventsQuery } from '../../../shared/collection/event.ts';
+import type { Event, EventDetails, EventObservers, EventsQuery } from '../../../shared/collection/event.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Slice } from '../../../shared/values/list.ts';
-import { otherObserversOf } from '../../store/sqlite/collection/captures.ts';
+import { observersOf, otherObserversOf } from '../../store/sqlite/collection/captures.ts';
 import { eventColumns } from '../../store/sqlite/collection/timeline/eventColumns.ts';
 import {
   type EventFilter,
@@ -92,6 +92,16 @@ export function readEventDetails({ read }: Pick<Store, 'read'>, id: string): Eve
       const corroborated_by =
         sha256 === null ? [] : otherObserversOf(read, { source: source.id, sha256, observer });
       return { ...event, corroborated_by, neighbours: neighboursOf(read, event.id) };
+    })
+    .deferred();
+}
+
+/** Returns who retrieved the version of an event, and when. @throws Problem `not_found` */
+export function readEventObservers({ read }: Pick<Store, 'read'>, id: string): EventObservers {
+  return read
+    .transaction(() => {
+      const { sha256, source } = readEvent({ read }, id);
+      return { sha256, observers: sha256 === null ? [] : observersOf(read, { source: source.id, sha256 }) };
     })
     .deferred();
 }

@@ -9,7 +9,7 @@ import { packById } from '../../store/sqlite/archive/packs.ts';
 import { insertProvenance } from '../../store/sqlite/node/peers.ts';
 import { MAX_CONNECTIONS, TooLargeError } from '../peerClient.ts';
 import { fetchPackFiles } from './fetchPackFiles.ts';
-import type { Mirroring } from './mirroring.ts';
+import type { Mirroring, Progress } from './mirroring.ts';
 import { RefusedRecordError } from './mirrorTally.ts';
 import { References } from './references.ts';
 import { refusalOf } from './refusalOf.ts';
@@ -22,12 +22,6 @@ const PAGE_SIZES = [200, 20, 1];
 const listedPack = z.looseObject({ id: packIdSchema, digest: digestSchema, ledger_entry: z.int().min(1) });
 type ListedPack = z.output<typeof listedPack>;
 const packPage = z.object({ items: z.array(listedPack) });
-
-/** How far the packs of a selection were taken before, and how many of them are held. */
-export interface Progress {
-  size: number;
-  held: number;
-}
 
 /** Takes the packs of a selection, each with what it needs: its subject, its study, and the packs that it names. */
 export class PackMirror {
@@ -65,7 +59,7 @@ export class PackMirror {
       held += outcomes.filter((outcome) => outcome.status === 'fulfilled' && outcome.value).length;
       if (tally.isEnough) break;
     }
-    return tally.refusals === refusedBefore ? { size: log.size, held } : before;
+    return tally.refusals === refusedBefore ? { ...before, size: log.size, held } : before;
   }
 
   /** Yields the listed packs after entry `after` that the checkpoint covers, a page at a time. */

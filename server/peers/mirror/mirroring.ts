@@ -1,8 +1,17 @@
 import type { PackProvenance } from '../../../shared/node/peer.ts';
+import type { ObjectReceiver } from '../../collection/record/objectReceiver.ts';
 import type { Store } from '../../store/store.ts';
 import type { PeerClient } from '../peerClient.ts';
 import type { MirrorTally } from './mirrorTally.ts';
 import type { RemoteLog } from './remoteLog.ts';
+
+/** How far a selection was taken: the size of the peer's ledger, and the records that are held. */
+export interface Progress {
+  size: number;
+  held: number;
+  /** The last retrieval of the peer that was examined; 0 for packs. */
+  position: number;
+}
 
 /** What the parts of one mirror share. */
 export interface Mirroring {
@@ -10,6 +19,9 @@ export interface Mirroring {
   client: PeerClient;
   log: RemoteLog;
   tally: MirrorTally;
+  receiver: ObjectReceiver;
+  maxObjectMb: number;
+  peer: { name: string };
   signal: AbortSignal;
   /** Called with the number of records examined so far. */
   progress: (done: number) => void;

@@ -6,8 +6,9 @@ import { mirrorsOf, type PeerMirrorRow, peerById, putMirror } from '../../store/
 import type { Store } from '../../store/store.ts';
 import type { PeerCheckpoint } from '../peerCheckpoint.ts';
 import type { PeerClient } from '../peerClient.ts';
-import type { Mirroring } from './mirroring.ts';
-import { PackMirror, type Progress } from './mirrorPacks.ts';
+import type { Mirroring, Progress } from './mirroring.ts';
+import { PackMirror } from './mirrorPacks.ts';
+import { mirrorSources } from './mirrorSources.ts';
 import { MirrorTally, RefusedRecordError } from './mirrorTally.ts';
 import { RemoteLog } from './remoteLog.ts';
 
@@ -31,23 +32,39 @@ export interface MirrorRun {
 export async function runMirror(run: MirrorRun, request: MirrorRequest): Promise<MirrorResult> {
   const tally = new MirrorTally();
   const mirroring = mirroringOf(run, tally);
-  for (const [kind, selection] of selectionsOf(request)) {
-    const { mirror, before } = readMirror(run, kind, selection);
-    const after = await takeKind(mirroring, kind, selection, before);
-    await run.store.write((database) => {
-      // The owner may have removed the peer meanwhile.
-      if (!peerById(database, run.peer.id)) return;
-      const { follow = mirror.follow === 1, every_minutes = mirror.every_minutes } = request;
-      putMirror(database, {
-        ...mirror,
-        ...after,
-        follow: follow ? 1 : 0,
-        every_minutes,
-        mirrored_at: run.store.instant(),
-      });
-    });
+  const selections = selectionsOf(request);
+  // First, so that a mirror is followed although its first run fails.
+  for (const [kind, selection] of selections) await saveMirror(run, kind, selection, request);
+  for (const [kind, selection] of selections) {
+    const { size, held, position } = readMirror(run, kind, selection);
+    const after = await takeKind(mirroring, kind, selection, { size, held, position });
+    await saveMirror(run, kind, selection, { ...after, mirrored_at: run.store.instant() });
   }
   return tally.result();
+}
+
+/** Changes what is kept of a mirror. The owner may have removed the peer meanwhile. */
+async function saveMirror(
+  run: MirrorRun,
+  kind: Kind,
+  selection: unknown,
+  changes: Partial<Progress> & Pick<MirrorRequest, 'follow' | 'every_minutes'> & { mirrored_at?: string },
+): Promise<void> {
+  await run.store.write((database) => {
+    if (!peerById(database, run.peer.id)) return;
+    const mirror = readMirror(run, kind, selection);
+    const { follow = mirror.follow === 1, every_minutes = mirror.every_minutes } = changes;
+    const { size, held, position, mirrored_at } = { ...mirror, ...changes };
+    putMirror(database, {
+      ...mirror,
+      size,
+      held,
+      position,
+      mirrored_at,
+      follow: follow ? 1 : 0,
+      every_minutes,
+    });
+  });
 }
 
 type Kind = PeerMirrorRow['kind'];
@@ -59,12 +76,8 @@ function selectionsOf({ packs, sources }: MirrorRequest): [Kind, unknown][] {
   return selections;
 }
 
-function takeKind(
-  mirroring: Mirroring,
-  _kind: Kind,
-  selection: unknown,
-  before: Progress,
-): Promise<Progress> {
+function takeKind(mirroring: Mirroring, kind: Kind, selection: unknown, before: Progress): Promise<Progress> {
+  if (kind === 'sources') return mirrorSources(mirroring, selection as true | string[], before);
   return new PackMirror(mirroring).run(selection as Exclude<PackSelection, false>, before);
 }
 
@@ -72,23 +85,22 @@ function readMirror(
   { store, peer }: Pick<MirrorRun, 'store' | 'peer'>,
   kind: Kind,
   asked: unknown,
-): { mirror: PeerMirrorRow; before: Progress } {
+): PeerMirrorRow {
   const selection = canonicalText(asked);
   const known = mirrorsOf(store.read, peer.id).find(
     (each) => each.kind === kind && each.selection === selection,
   );
-  const mirror = known ?? {
-    peer: peer.id,
-    kind,
-    selection,
-    follow: 0 as const,
-    every_minutes: null,
-    size: 0,
-    held: 0,
-    mirrored_at: null,
-  };
-  return { mirror, before: { size: mirror.size, held: mirror.held } };
+  return known ?? { ...NEW_MIRROR, peer: peer.id, kind, selection };
 }
+
+const NEW_MIRROR = {
+  follow: 0,
+  every_minutes: null,
+  size: 0,
+  held: 0,
+  position: 0,
+  mirrored_at: null,
+} as const;
 
 function mirroringOf(run: MirrorRun, tally: MirrorTally): Mirroring {
   const { store, client, checkpoint, signal, peer } = run;
@@ -98,6 +110,9 @@ function mirroringOf(run: MirrorRun, tally: MirrorTally): Mirroring {
     client,
     log: new RemoteLog(client, checkpoint),
     tally,
+    receiver,
+    maxObjectMb: run.settings().max_object_mb,
+    peer,
     signal,
     progress: (done) => run.progress(done, null),
     provenance: () => ({

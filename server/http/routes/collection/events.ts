@@ -7,6 +7,7 @@ import type { EventFeed } from '../../../collection/timeline/eventFeed.ts';
 import {
   listEvents,
   readEventDetails,
+  readEventObservers,
   readEventsAfter,
   readLastEventId,
 } from '../../../collection/timeline/events.ts';
@@ -28,6 +29,7 @@ type EventRoutes =
   | 'readEventFeed'
   | 'readEventDensity'
   | 'readEvent'
+  | 'readEventObservers'
   | 'streamEvents';
 
 /** Handlers for the timeline, and for what the owner has seen of it. */
@@ -64,6 +66,7 @@ export function eventHandlers(
       return feed(await readEventFeed(store, query, { origin, self: request.originalUrl, nodeName }));
     },
     readEventDensity: async ({ query }) => ok(await readEventDensity(store, query)),
+    readEventObservers: ({ params }) => ok(readEventObservers(store, params.id ?? '')),
     readEvent: ({ params }) => ok(withoutSummary(readEventDetails(store, params.id ?? ''))),
     streamEvents: ({ request }) => {
       const last = readLastEventId(store);

@@ -1,6 +1,6 @@
 import { LIST_MEDIA_TYPES, MAX_LIST_BYTES } from '../../../../shared/collection/sourceList.ts';
 import type { Collection } from '../../../collection/collection.ts';
-import { proveRetrieval } from '../../../collection/record/proveRetrieval.ts';
+import { proveRetrieval, proveRetrievals } from '../../../collection/record/proveRetrieval.ts';
 import {
   listRetrievals,
   listSources,
@@ -25,6 +25,7 @@ type SourceRoutes =
   | 'readWatchedSource'
   | 'listRetrievals'
   | 'proveRetrieval'
+  | 'proveRetrievals'
   | 'changeSource'
   | 'removeSource'
   | 'collect';
@@ -49,6 +50,7 @@ export function sourceHandlers(store: Store, collection: Collection): Pick<Handl
     readWatchedSource: ({ params }) => ok(readWatchedSource(store, params.id ?? '')),
     listRetrievals: ({ params, query, request }) =>
       page(request, query, listRetrievals(store, params.id ?? '', query)),
+    proveRetrievals: async ({ query }) => ok(await proveRetrievals(store, query)),
     proveRetrieval: async ({ params }) => ok(await proveRetrieval(store, params.id ?? '')),
     changeSource: async ({ params, body }) => {
       const source = await changeSource(store, params.id ?? '', body);

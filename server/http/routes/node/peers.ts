@@ -13,6 +13,7 @@ type PeerRoutes =
   | 'contactPeer'
   | 'readPeerEvidence'
   | 'mirrorPeer'
+  | 'repairFromPeers'
   | 'readProvenance';
 
 /** Handlers for the peers of the archive. */
@@ -37,6 +38,10 @@ export function peerHandlers(store: Store, peers: Peers): Pick<Handlers, PeerRou
     readPeerEvidence: ({ params }) => ok(peers.evidence(params.id ?? '')),
     mirrorPeer: async ({ params, query, body }) => {
       const { job, finished } = peers.mirror(params.id ?? '', body);
+      return query.wait ? ok(await finished) : accepted(job);
+    },
+    repairFromPeers: async ({ query }) => {
+      const { job, finished } = peers.repair();
       return query.wait ? ok(await finished) : accepted(job);
     },
     readProvenance: ({ params }) => ok(readProvenance(store, params.id ?? '')),

@@ -154,3 +154,17 @@ export function otherObserversOf(
     .all(event)
     .map(({ observer }) => observer);
 }
+
+/** Returns who retrieved an object from a source, earliest first, with the first and last time of each observer. */
+export function observersOf(
+  database: ReadDatabase,
+  event: { source: string; sha256: string },
+): { observer: string; first: string; last: string; retrievals: number }[] {
+  return statement<{ observer: string; first: string; last: string; retrievals: number }>(
+    database,
+    `SELECT observer, min(coalesce(original_observed_at, observed_at)) AS first,
+       max(coalesce(original_observed_at, observed_at)) AS last, count(*) AS retrievals
+     FROM retrievals WHERE sha256 = @sha256 AND source_key = (SELECT key FROM sources WHERE id = @source)
+     GROUP BY observer ORDER BY first, observer`,
+  ).all(event);
+}

@@ -92,6 +92,30 @@ export function retrievalById(database: ReadDatabase, id: number): RecordedRetri
   return retrieval;
 }
 
+/** Returns up to `limit` retrievals from an id on, in the order of their ids; of one source or observer if one is given. */
+export function retrievalsFrom(
+  database: ReadDatabase,
+  { from, limit, source, observer }: { from: number; limit: number; source?: string; observer?: string },
+): RecordedRetrieval[] {
+  const ofSource =
+    source === undefined ? '' : 'AND r.source_key = (SELECT key FROM sources WHERE id = @source)';
+  const ofObserver = observer === undefined ? '' : 'AND r.observer = @observer';
+  return statement<Stored>(
+    database,
+    `${SELECT} WHERE r.id >= @from ${ofSource} ${ofObserver} ORDER BY r.id LIMIT @limit`,
+  )
+    .all({
+      from,
+      limit,
+      ...(source === undefined ? {} : { source }),
+      ...(observer === undefined ? {} : { observer }),
+    })
+    .map((row) => {
+      const { ledger_entry: _entry, ...retrieval } = fromStored(row);
+      return retrieval;
+    });
+}
+
 /** Returns a page of a source's retrievals, newest first, and their total number. */
 export function retrievalsOfSource(
   database: ReadDatabase,

@@ -26,6 +26,8 @@ export interface PeerMirrorRow {
   size: number;
   /** The number of records of the selection that are held. */
   held: number;
+  /** The last retrieval of the peer that was examined; 0 for packs. */
+  position: number;
   mirrored_at: string | null;
 }
 
@@ -68,10 +70,10 @@ export function mirrorsOf(database: ReadDatabase, peer: string): PeerMirrorRow[]
 export function putMirror(database: WriteDatabase, mirror: PeerMirrorRow): void {
   statement(
     database,
-    `INSERT INTO peer_mirrors (peer, kind, selection, follow, every_minutes, size, held, mirrored_at)
-     VALUES (@peer, @kind, @selection, @follow, @every_minutes, @size, @held, @mirrored_at)
+    `INSERT INTO peer_mirrors (peer, kind, selection, follow, every_minutes, size, held, position, mirrored_at)
+     VALUES (@peer, @kind, @selection, @follow, @every_minutes, @size, @held, @position, @mirrored_at)
      ON CONFLICT DO UPDATE SET follow = @follow, every_minutes = @every_minutes, size = @size, held = @held,
-     mirrored_at = @mirrored_at`,
+     position = @position, mirrored_at = @mirrored_at`,
   ).run(mirror);
 }
 

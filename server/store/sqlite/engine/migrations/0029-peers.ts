@@ -28,6 +28,7 @@ CREATE TABLE peer_mirrors (
   every_minutes INTEGER CHECK (every_minutes > 0),
   size INTEGER NOT NULL DEFAULT 0,
   held INTEGER NOT NULL DEFAULT 0,
+  position INTEGER NOT NULL DEFAULT 0,
   mirrored_at TEXT,
   PRIMARY KEY (peer, kind, selection)
 ) STRICT, WITHOUT ROWID;

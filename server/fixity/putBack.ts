@@ -1,22 +1,18 @@
-import type { Readable } from 'node:stream';
-import { storeWithRepair } from '../fixity/storeWithRepair.ts';
 import { TooManyBytesError } from '../store/blobs/blobStore.ts';
 import { blobBytes } from '../store/sqlite/node/blobs.ts';
 import type { Store } from '../store/store.ts';
+import { storeWithRepair } from './storeWithRepair.ts';
 
 /**
- * Puts an object from a copy into this archive, which has its row. Returns false, and keeps nothing, if the bytes do not
+ * Puts an object from elsewhere into this archive, which has its row. Returns false, and keeps nothing, if the bytes do not
  * have the digest.
  *
  * @throws the stream's errors
  */
-export async function putBack(store: Store, sha256: string, stream: Readable): Promise<boolean> {
+export async function putBack(store: Store, sha256: string, stream: AsyncIterable<Buffer>): Promise<boolean> {
   let staged: Awaited<ReturnType<Store['blobs']['staging']['stage']>>;
   try {
-    staged = await store.blobs.staging.stage(
-      stream as AsyncIterable<Buffer>,
-      blobBytes(store.read, sha256) ?? 0,
-    );
+    staged = await store.blobs.staging.stage(stream, blobBytes(store.read, sha256) ?? 0);
   } catch (error) {
     if (error instanceof TooManyBytesError) return false;
     throw error;

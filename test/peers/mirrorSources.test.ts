@@ -1,0 +1,143 @@
+import { afterEach, expect, test } from 'vitest';
+import type { EventDetails, EventObservers } from '../../shared/collection/event.ts';
+import { type CollectingNode, openCollectingNode } from '../collection/support.ts';
+import { sha256Of } from '../support/archive/packs.ts';
+import { closeLyingPeers, LyingPeer } from '../support/network/lyingPeer.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
+import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
+import { addPeer, expectVerified, mirror, sizeOf } from './support.ts';
+
+afterEach(async () => {
+  closeLyingPeers();
+  await closeTestNodes();
+  await closeScriptedWebs();
+});
+
+/** A peer that watched two pages, one of which changed and came back. */
+async function watchingPeer(): Promise<{ peer: CollectingNode; web: ScriptedWeb; sources: string[] }> {
+  const web = await ScriptedWeb.open();
+  web.script('/a', page('one'), page('two'), page('one'));
+  web.script('/b', page('still'));
+  const peer = await openCollectingNode();
+  const sources = [await peer.watch(web.url('/a')), await peer.watch(web.url('/b'))].map(({ id }) => id);
+  for (let round = 0; round < 3; round += 1) await peer.check();
+  return { peer, web, sources };
+}
+
+interface Row {
+  event_type: string;
+  observer: string;
+  sha256: string | null;
+  original_observed_at: string | null;
+  observed_at: string;
+}
+const timeline = async (node: TestNode, source: string) =>
+  ((await (await node.fetch(`/api/events?source=${source}`)).json()) as { items: Row[] }).items.reverse();
+
+test('what the peer retrieved arrives as captures under its name and time, and once only', async () => {
+  const { peer, sources } = await watchingPeer();
+  const node = await openTestNode();
+  const added = await addPeer(node, peer.node.url);
+  const bytes = 'one'.length + 'two'.length + 'still'.length;
+  expect(await mirror(node, added, { sources: true })).toEqual({
+    packs: 0,
+    events: 4,
+    objects: 3,
+    bytes,
+    already_held: 0,
+    refused: [],
+  });
+  const [here, there] = [await timeline(node, sources[0] ?? ''), await timeline(peer.node, sources[0] ?? '')];
+  expect(here).toMatchObject(
+    there.map(({ event_type, sha256, observed_at }) => ({
+      event_type,
+      sha256,
+      observer: added.name,
+      original_observed_at: observed_at,
+    })),
+  );
+  expect(await (await node.fetch(`/archive/${sha256Of('two')}`)).text()).toBe('two');
+  const size = await sizeOf(node);
+  expect(await mirror(node, added, { sources: true })).toMatchObject({
+    events: 0,
+    objects: 0,
+    already_held: 6,
+  });
+  expect(await sizeOf(node)).toBe(size);
+  await peer.check();
+  expect(await mirror(node, added, { sources: true })).toMatchObject({
+    events: 0,
+    already_held: 6,
+    refused: [],
+  });
+  await expectVerified(node);
+});
+
+test('only the chosen sources are taken', async () => {
+  const { peer, sources } = await watchingPeer();
+  const node = await openTestNode();
+  const added = await addPeer(node, peer.node.url);
+  expect(await mirror(node, added, { sources: [sources[1] ?? ''] })).toMatchObject({ events: 1, objects: 1 });
+  expect(await (await node.fetch('/api/sources')).json()).toMatchObject({ total: 1 });
+  expect(await mirror(node, added, { sources: true })).toMatchObject({
+    events: 3,
+    objects: 2,
+    already_held: 3,
+  });
+});
+
+test('an event names the other observers that hold the same digest', async () => {
+  const { peer, web, sources } = await watchingPeer();
+  const node = await openCollectingNode();
+  web.script('/b', page('still'));
+  await node.watch(web.url('/b'));
+  await node.check();
+  const added = await addPeer(node.node, peer.node.url);
+  await mirror(node.node, added, { sources: true });
+  const [own] = await node.events('observer=self');
+  const event = (await (await node.node.fetch(`/api/events/${own?.id}`)).json()) as EventDetails;
+  expect(event.corroborated_by).toEqual([added.name]);
+  const seen = (await (await node.node.fetch(`/api/events/${own?.id}/observers`)).json()) as EventObservers;
+  const theirs = await peer.retrievals(sources[1] ?? '');
+  expect(seen).toEqual({
+    sha256: sha256Of('still'),
+    observers: [
+      {
+        observer: added.name,
+        first: theirs[0]?.observed_at,
+        last: theirs.at(-1)?.observed_at,
+        retrievals: theirs.length,
+      },
+      { observer: 'self', first: own?.observed_at, last: own?.observed_at, retrievals: 1 },
+    ],
+  });
+});
+
+for (const [what, path, from, to, reason] of [
+  ['bytes', /^\/archive\//, 'still', 'STILL', 'wrong_bytes'],
+  ['a retrieval', /^\/api\/retrievals/, '"status":200', '"status":203', 'wrong_record'],
+  ['the root of a batch', /^\/api\/retrievals/, '"first":1', '"first":2', 'wrong_record'],
+] as const)
+  test(`a peer that lies about ${what} costs nothing but its refusal`, async () => {
+    const web = await ScriptedWeb.open();
+    web.script('/b', page('still'));
+    const peer = await openCollectingNode();
+    await peer.watch(web.url('/b'));
+    await peer.check();
+    const front = await LyingPeer.open(peer.node.url);
+    const node = await openTestNode();
+    const added = await addPeer(node, front.url);
+    front.lie(path, (body) => Buffer.from(body.toString().replaceAll(from, to)));
+    expect(await mirror(node, added, { sources: true })).toMatchObject({
+      events: 0,
+      objects: 0,
+      refused: [{ reason, count: 1 }],
+    });
+    expect(await sizeOf(node)).toBe(0);
+    front.tellTheTruth();
+    expect(await mirror(node, added, { sources: true })).toMatchObject({
+      events: 1,
+      objects: 1,
+      refused: [],
+    });
+  });
