@@ -43,7 +43,8 @@ export async function repairFromPeers({
         for (const [index, sha256] of missing.entries()) {
           signal.throwIfAborted();
           try {
-            (await fetchFrom(client, store, sha256)) ? restored.push(sha256) : left.push(sha256);
+            const isBack = await fetchFrom(client, store, sha256);
+            (isBack ? restored : left).push(sha256);
           } catch (error) {
             left.push(...missing.slice(index));
             throw error;

@@ -85,7 +85,7 @@ async function readPage(mirroring: Mirroring, source: string | undefined, from: 
     if (source !== undefined) parameters.set('source', source);
     try {
       return await mirroring.client.json(
-        `/api/retrievals?${parameters}`,
+        `/api/retrievals?${parameters.toString()}`,
         provenRetrievalsSchema,
         MAX_PAGE_BYTES,
       );
