@@ -1,5 +1,5 @@
 import type { ViewKind } from '../../../shared/collection/view.ts';
-import { startOfBlob } from '../../store/blobs/startOfBlob.ts';
+import { startOfBlob } from '../../store/blobs/away/startOfBlob.ts';
 import type { Store } from '../../store/store.ts';
 import { mediaKind } from '../derived/body/mediaKind.ts';
 

@@ -1,6 +1,6 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AwayBlobs, type Bounds } from './awayBlobs.ts';
+import { AwayBlobs, type Bounds } from './away/awayBlobs.ts';
 import { BlobWriter } from './blobWriter.ts';
 import { createFolder } from './durableFile.ts';
 import { isMissing, isNoSpace } from './fileErrors.ts';
@@ -12,7 +12,7 @@ import { recoverJournal } from './recoverJournal.ts';
 import { rewriteBlobs } from './rewriteBlobs.ts';
 import { Staging } from './staging.ts';
 
-export type { Bounds, Elsewhere } from './awayBlobs.ts';
+export type { Bounds, Elsewhere } from './away/awayBlobs.ts';
 export { isMissing, isUnreadable } from './fileErrors.ts';
 export { type StagedBlob, type StagedFile, TooManyBytesError, type WriteVia } from './staging.ts';
 

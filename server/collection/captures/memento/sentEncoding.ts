@@ -1,4 +1,4 @@
-import { startOfBlob } from '../../../store/blobs/startOfBlob.ts';
+import { startOfBlob } from '../../../store/blobs/away/startOfBlob.ts';
 import type { Store } from '../../../store/store.ts';
 
 const KNOWN_CODINGS: ReadonlySet<string> = new Set(['gzip', 'x-gzip', 'deflate', 'br', 'zstd']);

@@ -1,9 +1,9 @@
 import { createReadStream } from 'node:fs';
 import { access } from 'node:fs/promises';
-import { Problem } from '../../../shared/problems.ts';
+import { Problem } from '../../../../shared/problems.ts';
+import { isMissing } from '../fileErrors.ts';
+import { blobPath } from '../paths.ts';
 import { BlobCache, type BorrowedFile } from './blobCache.ts';
-import { isMissing } from './fileErrors.ts';
-import { blobPath } from './paths.ts';
 
 /** The bytes `start` to `end`, both inclusive. */
 export interface Bounds {

@@ -1,5 +1,5 @@
 import { buffer } from 'node:stream/consumers';
-import { type BlobStore, isMissing, isUnreadable } from './blobStore.ts';
+import { type BlobStore, isMissing, isUnreadable } from '../blobStore.ts';
 
 /**
  * Returns the first bytes of a blob, or undefined if it is missing or cannot be read. Sending it then reports the error.

@@ -3,9 +3,9 @@ import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { Problem } from '../../../shared/problems.ts';
-import { createFolder } from './durableFile.ts';
-import { isNoSpace } from './fileErrors.ts';
+import { Problem } from '../../../../shared/problems.ts';
+import { createFolder } from '../durableFile.ts';
+import { isNoSpace } from '../fileErrors.ts';
 
 /** A file that holds a whole blob until it is released. */
 export interface BorrowedFile {

@@ -1,0 +1,58 @@
+import { existsSync } from 'node:fs';
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterEach, expect, test } from 'vitest';
+import type { Copy } from '../../shared/node/copy.ts';
+import { openCollectingNode } from '../collection/support.ts';
+import { problemOf, sha256Of } from '../support/archive/packs.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
+import { closeTestNodes, DERIVING, temporaryFolder } from '../support/node.ts';
+
+afterEach(async () => {
+  await closeTestNodes();
+  await closeScriptedWebs();
+});
+
+const [OLD, NEW] = ['<title>Old</title><p>Tides rise</p>', '<title>New</title><p>Tides fall</p>'];
+
+test('what sources brought is shown, read, compared and exported from a copy', async () => {
+  const folder = join(await temporaryFolder(), 'data');
+  const collecting = await openCollectingNode({}, { dataFolder: folder, ...DERIVING });
+  const { node } = collecting;
+  const web = await ScriptedWeb.open();
+  web.script('/page', page(OLD), page(NEW), page(NEW), page(NEW));
+  await collecting.watch(web.url('/page'));
+  await collecting.check();
+  await collecting.check();
+  const place = join(await temporaryFolder(), 'copy');
+  const added = await node.sendJson('POST', '/manage/copies', { target: pathToFileURL(place).href });
+  const { id } = (await added.json()) as Copy;
+  await node.fetchAsOwner(`/manage/copies/${id}/sync?wait=true`, { method: 'POST' });
+  await node.sendJson('POST', `/manage/copies/${id}/check?wait=true`, {});
+  await node.sendJson('PATCH', '/manage/settings', { offload_after_days: 0 });
+  await node.fetchAsOwner('/manage/offload?wait=true', { method: 'POST' });
+  const [old, now] = [sha256Of(OLD), sha256Of(NEW)];
+  const isHere = (sha256: string) =>
+    existsSync(join(folder, 'blobs', sha256.slice(0, 2), sha256.slice(2, 4), sha256));
+  expect([isHere(old), isHere(now)]).toEqual([false, false]);
+
+  await rename(place, `${place}-unplugged`);
+  const [event] = await collecting.events('event_type=changed');
+  for (const path of [`/archive/${old}`, `/archive/${old}/metadata`, `/archive/${old}/page`])
+    expect(await problemOf(node.fetch(path)), path).toMatchObject({ code: 'copy_unreachable' });
+  expect((await node.fetch(`/api/events/${event?.id}`)).status).toBe(200);
+  await rename(`${place}-unplugged`, place);
+
+  expect(await (await node.fetch(`/archive/${old}`)).text()).toBe(OLD);
+  expect(await (await node.fetch(`/archive/${old}/metadata`)).json()).toMatchObject({
+    retrievals: [{ intact: true }],
+  });
+  expect(await (await node.fetch(`/archive/${old}/view`)).json()).toMatchObject({ kind: 'html' });
+  expect(await (await node.fetch(`/archive/${old}/page`)).text()).toContain('Tides rise');
+  expect(await (await node.fetch(`/archive/${now}/text`)).json()).toMatchObject({ title: 'New' });
+  expect(await (await node.fetch(`/api/events/${event?.id}/diff`)).json()).toMatchObject({ kind: 'html' });
+  expect(await (await node.fetch('/api/warc')).text()).toContain('Tides rise');
+  await collecting.check();
+  expect(isHere(now), 'the same bytes are not stored again').toBe(false);
+}, 60_000);
