@@ -6,6 +6,7 @@ import { Addresses } from './Addresses.tsx';
 import { AsVisitor } from './AsVisitor.tsx';
 import { Invitations } from './Invitations.tsx';
 import { Permissions } from './Permissions.tsx';
+import { Peers } from './peers/Peers.tsx';
 import { SharingMode } from './SharingMode.tsx';
 
 /** Who can reach the node, at which addresses, and what they may do. */
@@ -29,6 +30,7 @@ export default function SharingPage() {
           <Addresses mode={sharing.data.mode} />
           <Invitations sharing={sharing.data} />
           <Permissions sharing={sharing.data} />
+          <Peers />
         </>
       )}
     </Page>
