@@ -7,6 +7,7 @@ import { AsVisitor } from './AsVisitor.tsx';
 import { Encryption } from './Encryption.tsx';
 import { Invitations } from './Invitations.tsx';
 import { Permissions } from './Permissions.tsx';
+import { Peers } from './peers/Peers.tsx';
 import { SharingMode } from './SharingMode.tsx';
 
 /** Who can reach the node, at which addresses, and what they may do. */
@@ -25,6 +26,7 @@ export default function SharingPage() {
           <Encryption />
           <Invitations sharing={sharing.data} />
           <Permissions sharing={sharing.data} />
+          <Peers />
         </>
       )}
     </Page>
