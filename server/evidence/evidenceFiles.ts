@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
+import { Problem } from '../../shared/problems.ts';
 import type { EvidenceFile } from '../../shared/proof/evidence.ts';
-import { isUnreadable } from '../store/blobs/fileErrors.ts';
+import { isMissing, isUnreadable } from '../store/blobs/fileErrors.ts';
 import type { Store } from '../store/store.ts';
 
 /** The bytes of all files together that an evidence file carries. Files beyond that are given by digest. */
@@ -27,13 +28,18 @@ async function readIntact(
   { sha256, bytes }: { sha256: string; bytes: number },
 ): Promise<string | null> {
   try {
-    if ((await blobs.bytesOf(sha256)) !== bytes) return null;
     const pieces: Buffer[] = [];
-    for await (const piece of blobs.createReadStream(sha256)) pieces.push(piece as Buffer);
+    let length = 0;
+    for await (const piece of blobs.read(sha256)) {
+      length += piece.length;
+      if (length > bytes) return null;
+      pieces.push(piece);
+    }
     const content = Buffer.concat(pieces);
     return createHash('sha256').update(content).digest('hex') === sha256 ? content.toString('base64') : null;
   } catch (error) {
-    if (isUnreadable(error)) return null;
+    // A Problem: the copy that holds them cannot be reached, or gave other bytes.
+    if (isMissing(error) || isUnreadable(error) || error instanceof Problem) return null;
     throw error;
   }
 }
