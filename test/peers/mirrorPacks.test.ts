@@ -181,7 +181,8 @@ describe('a lying peer costs nothing but its refusal', () => {
         response.writeHead(200).write('th');
         stalled += 1;
         // The time of both is over, and then that for the bytes that came.
-        if (stalled === 2) for (let round = 0; round < 2; round += 1) for (const over of Array.from(running)) over();
+        if (stalled === 2)
+          for (let round = 0; round < 2; round += 1) for (const over of Array.from(running)) over();
         return undefined;
       });
     expect(await refusedBy(stall, { peerTimer })).toEqual([{ reason: 'timeout', count: 2 }]);

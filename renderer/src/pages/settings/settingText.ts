@@ -41,6 +41,7 @@ function witnessesOf(words: readonly string[]): { url: string; key: string }[] {
 }
 
 /** The default of a setting in words. */
-export function defaultText(name: keyof Typed): string {
-  return String(typedOf(DEFAULT_SETTINGS)[name]) || 'none';
+export function defaultText(name: keyof Settings): string {
+  const defaults: Partial<Record<keyof Settings, number | string>> = typedOf(DEFAULT_SETTINGS);
+  return String(defaults[name] ?? '') || 'none';
 }
