@@ -19,6 +19,8 @@ import {
 import { currentDamages } from '../store/sqlite/node/damages.ts';
 import type { CopiedCheckpoint } from './claim.ts';
 import { newTiles, objectPath, recordsFiles, statePath } from './layout.ts';
+import { makePages } from './pages/makePages.ts';
+import { pageContext, pagesAreBehind } from './pages/sendPages.ts';
 import { readRecords, readState } from './readRecords.ts';
 import { type CopyServices, requireOwn } from './requireOwn.ts';
 import { sendObjects } from './sendObjects.ts';
@@ -70,7 +72,7 @@ class Check {
     this.#run = run;
   }
 
-  async run({ size }: CopiedCheckpoint): Promise<CopyCheck> {
+  async run({ size, note }: CopiedCheckpoint): Promise<CopyCheck> {
     const { store } = this.#services;
     const { id } = this.#copy;
     const begun = store.instant();
@@ -84,6 +86,7 @@ class Check {
         batch = copiedObjectsAfter(store.read, id, last, BATCH);
       }
       await this.#checkLog(size);
+      await this.#checkPages({ size, note });
     } else {
       const sample = leastRecentlyChecked(store.read, id, this.#run.sample);
       for (let first = 0; first < sample.length; first += BATCH)
@@ -175,6 +178,16 @@ class Check {
       await this.#target.put(path, { bytes: state.bytes }, { type: 'application/jsonl' });
   }
 
+  /** Compares the pages for readers with what they must be. If they are behind, the next sync writes them. */
+  async #checkPages(checkpoint: { size: number; note: string }): Promise<void> {
+    if (this.#copy.pages === 0 || pagesAreBehind(this.#copy, checkpoint.size)) return;
+    const context = pageContext(this.#services, this.#copy, checkpoint);
+    for await (const { path, bytes, type } of makePages(context, 0)) {
+      const sha256 = createHash('sha256').update(bytes).digest('hex');
+      await this.#compare(path, { payload: { bytes }, sha256 }, type);
+    }
+  }
+
   async #compare(
     path: string,
     { payload, sha256 }: { payload: Payload; sha256: string },
@@ -183,7 +196,8 @@ class Check {
     this.#run.signal.throwIfAborted();
     const found = await this.#digestOf(path);
     this.#result.checked += 1;
-    this.#run.progress(this.#result.checked, this.#total);
+    // The number of pages is not known before.
+    this.#run.progress(this.#result.checked, Math.max(this.#total, this.#result.checked));
     if (found === sha256) return;
     this.#count(found);
     await this.#target.put(path, payload, { type });

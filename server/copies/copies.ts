@@ -1,4 +1,4 @@
-import type { Copy, CopyCheck, CopySync, NewCopy } from '../../shared/node/copy.ts';
+import type { Copy, CopyChange, CopyCheck, CopySync, NewCopy } from '../../shared/node/copy.ts';
 import { DEFAULT_SETTINGS, type Settings } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
 import type { JobRun, Jobs, RunningJob } from '../runtime/jobs.ts';
@@ -13,6 +13,7 @@ import {
   insertCopy,
   setCopyError,
   setKeptKey,
+  setPages,
 } from '../store/sqlite/node/copies.ts';
 import { lastEntry } from '../store/sqlite/node/ledger.ts';
 import { objectsOnlyIn } from '../store/sqlite/node/offloadedObjects.ts';
@@ -86,6 +87,7 @@ export class Copies {
   async add(added: NewCopy): Promise<Copy> {
     const { store } = this.#services;
     const { target, endpoint = null, region = null, every_minutes = null, access_key, secret_key } = added;
+    const { pages = false, public_url = null } = added;
     if (copyAt(store.read, target, endpoint))
       throw new Problem('copy_exists', `There is a copy in ${target} already.`);
     const row = {
@@ -96,6 +98,8 @@ export class Copies {
       every_minutes,
       writer: store.randomHex(32),
       added_at: store.instant(),
+      pages: Number(pages),
+      public_url,
     };
     const opened = await asProblem(() => openTarget(added));
     try {
@@ -107,6 +111,24 @@ export class Copies {
     if (credentials) await writeCredentials(store.folder, row.id, credentials);
     await store.write((database) => insertCopy(database, row));
     return this.#shown(this.#copy(row.id), credentials !== undefined);
+  }
+
+  /** Changes whether a copy has pages for readers, and the address of those pages. @throws Problem `not_found` */
+  async change(id: string, { pages, public_url }: CopyChange): Promise<Copy> {
+    const { store } = this.#services;
+    const copy = this.#copy(id);
+    const changed = {
+      pages: pages === undefined ? copy.pages : Number(pages),
+      public_url: public_url === undefined ? copy.public_url : public_url,
+    };
+    if (changed.pages !== copy.pages || changed.public_url !== copy.public_url)
+      await store.write((database) => setPages(database, id, changed));
+    const copies = await this.list();
+    return copies.find((each) => each.id === id) ?? this.#missing(id);
+  }
+
+  #missing(id: string): never {
+    throw new Problem('not_found', `There is no copy ${id}.`);
   }
 
   /** Forgets a copy. What it holds stays there. @throws Problem `not_found`, `copy_needed` */
@@ -232,9 +254,7 @@ export class Copies {
   }
 
   #copy(id: string): CopyRow {
-    const row = copyById(this.#services.store.read, id);
-    if (!row) throw new Problem('not_found', `There is no copy ${id}.`);
-    return row;
+    return copyById(this.#services.store.read, id) ?? this.#missing(id);
   }
 
   /** Keeps the copies up to date from now on. */
@@ -250,11 +270,20 @@ export class Copies {
 }
 
 function asCopy(
-  { writer: _secret, synced_size: size, read_back_at: _internal, kept_key, ...row }: CopyRow,
+  {
+    writer: _secret,
+    synced_size: size,
+    read_back_at: _internal,
+    pages_size: _shown,
+    pages_version: _version,
+    pages,
+    kept_key,
+    ...row
+  }: CopyRow,
   { newest, key, ...known }: { newest: number; key: string } & Pick<Copy, 'has_credentials' | 'paused'>,
 ): Copy {
   const behind = Math.max(0, newest - size);
-  return { ...row, ...known, has_key: kept_key === key, size, behind };
+  return { ...row, ...known, pages: pages === 1, has_key: kept_key === key, size, behind };
 }
 
 /** @throws Problem `copy_failed` in place of a CopyError */

@@ -5,6 +5,7 @@ import { allCopies, type CopyRow } from '../store/sqlite/node/copies.ts';
 import { lastEntry } from '../store/sqlite/node/ledger.ts';
 import type { Store } from '../store/store.ts';
 import { isRemote, type NetworkPause, readNetworkPause } from './network.ts';
+import { pagesAreBehind } from './pages/sendPages.ts';
 
 export interface ScheduleServices {
   store: Store;
@@ -74,11 +75,13 @@ export class CopySchedule {
     }
   }
 
-  #syncIfDue({ id, every_minutes, synced_size }: CopyRow): void {
+  #syncIfDue(copy: CopyRow): void {
+    const { id, every_minutes, synced_size } = copy;
     const { store, sync, log } = this.#services;
     const everyMs = (every_minutes ?? DEFAULT_EVERY_MINUTES) * MS_PER_MINUTE;
     const isDue = store.clock.now() - (this.#syncedAt.get(id) ?? 0) >= everyMs;
-    if (synced_size >= (lastEntry(store.read)?.seq ?? 0) || !isDue) return;
+    const size = lastEntry(store.read)?.seq ?? 0;
+    if ((synced_size >= size && !pagesAreBehind(copy, size)) || !isDue) return;
     sync(id).finished.catch((error: unknown) =>
       log.warn({ error, copy: id }, 'A copy could not be brought up to date.'),
     );

@@ -11,11 +11,14 @@ import {
   forgetCopiedObjects,
   insertCopiedObjects,
   isCopied,
+  setPagesSize,
   setSynced,
 } from '../store/sqlite/node/copies.ts';
 import { lastEntry } from '../store/sqlite/node/ledger.ts';
 import type { CopiedCheckpoint } from './claim.ts';
 import { CHECKPOINT, newTiles, OBJECTS, RECORDS_PER_FILE, recordsFiles, statePath } from './layout.ts';
+import { PAGES_VERSION } from './pages/layout.ts';
+import { pagesAreBehind, sendPages } from './pages/sendPages.ts';
 import { type CopiedState, readRecords, readState } from './readRecords.ts';
 import { type CopyServices, requireOwn } from './requireOwn.ts';
 import { sendObjects } from './sendObjects.ts';
@@ -28,7 +31,7 @@ export interface SyncRun {
 }
 
 /**
- * Brings a copy up to date. Only what is new is sent, in the order objects, records, tiles, state, checkpoint, so that a
+ * Brings a copy up to date. Only what is new is sent, in the order objects, records, state, tiles, pages, checkpoint, so that a
  * copy is never ahead of its contents. After a crash the next sync goes on: what is sent twice is the same.
  *
  * @throws CopyError; the signal's reason
@@ -45,12 +48,13 @@ export async function syncCopy(
 
 class Sync {
   readonly #services: CopyServices;
-  readonly #copy: CopyRow;
+  #copy: CopyRow;
   readonly #target: CopyTarget;
   readonly #run: SyncRun;
   #objects = 0;
   #bytes = 0;
   #records = 0;
+  #pages: number | undefined;
   #foundDamage = false;
 
   constructor(services: CopyServices, copy: CopyRow, target: CopyTarget, run: SyncRun) {
@@ -65,7 +69,8 @@ class Sync {
     const before = await requireOwn(this.#services, this.#copy, this.#target);
     await this.#matchRows(before);
     const from = before?.size ?? 0;
-    if (before && from === (lastEntry(store.read)?.seq ?? 0)) return this.#finish(before.note, from);
+    const isSame = before && from === (lastEntry(store.read)?.seq ?? 0);
+    if (isSame && !pagesAreBehind(this.#copy, from)) return this.#finish(before.note, from);
     let sent = from;
     for (let size = 0; (size = wholeFiles(lastEntry(store.read)?.seq ?? 0)) > sent; sent = size)
       await this.#sendRecords(sent, size);
@@ -80,6 +85,7 @@ class Sync {
     const { size, note } = state;
     await this.#put(statePath(size), { bytes: state.bytes }, 'application/jsonl');
     await this.#sendTiles(from, size);
+    this.#pages = await sendPages(this.#services, this.#copy, this.#target, { ...this.#run, size, note });
     await this.#target.settle();
     await this.#sendCheckpoint(before, note);
     await this.#finish(note, size);
@@ -92,7 +98,11 @@ class Sync {
     const { store } = this.#services;
     const { id, synced_size } = this.#copy;
     if ((before?.size ?? 0) === synced_size) return;
-    await store.write((database) => forgetCopiedObjects(database, id));
+    await store.write((database) => {
+      forgetCopiedObjects(database, id);
+      setPagesSize(database, id, this.#copy.pages_size, 0);
+    });
+    this.#copy = { ...this.#copy, pages_version: 0 };
     if (!before) return;
     let found: string[] = [];
     const flush = async () => {
@@ -180,14 +190,20 @@ class Sync {
     const { id } = this.#copy;
     await store.write((database) => {
       // The owner may have removed the copy meanwhile.
-      if (copyById(database, id)) setSynced(database, id, size, store.instant());
+      const copy = copyById(database, id);
+      if (!copy) return;
+      setSynced(database, id, size, store.instant());
+      const { pages, public_url } = this.#copy;
+      // If the owner changed it meanwhile, the next sync writes the pages anew.
+      if (this.#pages !== undefined && copy.pages === pages && copy.public_url === public_url)
+        setPagesSize(database, id, pages === 1 ? size : 0, PAGES_VERSION);
     });
     return this.#result(note);
   }
 
   /** Removes partial files that the new checkpoint does not need. */
   async #removeReplaced(from: number, size: number): Promise<void> {
-    if (from === 0) return;
+    if (from === 0 || from === size) return;
     const needed = new Set(recordsFiles(size, from).map(({ path }) => path));
     for (const { path } of recordsFiles(from, from)) if (!needed.has(path)) await this.#target.remove(path);
     await this.#target.remove(statePath(from));
@@ -200,7 +216,8 @@ class Sync {
   }
 
   #result(checkpoint: string): CopySync {
-    return { objects: this.#objects, bytes: this.#bytes, records: this.#records, checkpoint };
+    const sent = { objects: this.#objects, bytes: this.#bytes, records: this.#records, checkpoint };
+    return this.#copy.pages === 1 ? { ...sent, pages: this.#pages ?? 0 } : sent;
   }
 }
 

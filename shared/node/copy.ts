@@ -12,6 +12,20 @@ const target = z
     'A copy is in a folder (file:///path) or in a bucket (s3://bucket/prefix).',
   );
 
+const pages = z
+  .boolean()
+  .meta({ description: 'Whether the copy has pages that anyone can read without a node.' });
+const publicUrl = z
+  .url({ protocol: /^https?$/ })
+  .max(2_000)
+  .refine((url) => {
+    const { search, hash, username, password } = new URL(url);
+    return `${search}${hash}${username}${password}` === '';
+  }, 'The address of the pages has no user name, no query and no fragment.')
+  .meta({
+    description: 'The address under which readers find the copy. Links that must be absolute use it.',
+  });
+
 export const newCopySchema = z
   .strictObject({
     target,
@@ -23,12 +37,20 @@ export const newCopySchema = z
     access_key: z.string().min(1).max(500).optional(),
     secret_key: z.string().min(1).max(500).optional(),
     every_minutes: z.int().min(1).max(43_200).optional(),
+    pages: pages.optional(),
+    public_url: publicUrl.optional(),
   })
   .refine(({ access_key, secret_key }) => (access_key === undefined) === (secret_key === undefined), {
     message: 'An access key and its secret belong together.',
     path: ['secret_key'],
   });
 export type NewCopy = z.output<typeof newCopySchema>;
+
+export const copyChangeSchema = z
+  .strictObject({ pages, public_url: publicUrl.nullable() })
+  .partial()
+  .meta({ id: 'CopyChange' });
+export type CopyChange = z.output<typeof copyChangeSchema>;
 
 export const copySchema = z
   .strictObject({
@@ -37,6 +59,8 @@ export const copySchema = z
     endpoint: z.string().nullable(),
     region: z.string().nullable(),
     every_minutes: z.int().nullable(),
+    pages,
+    public_url: publicUrl.nullable(),
     /** Whether an access key is kept for it. It is never shown. */
     has_credentials: z.boolean(),
     /** Whether it holds the current key of the archive, encrypted with a passphrase. */
@@ -74,6 +98,8 @@ export const copySyncSchema = z
     bytes: z.int(),
     /** Ledger entries whose records were sent. */
     records: z.int(),
+    /** Pages for readers that were sent. Only if the copy has them. */
+    pages: z.int().optional(),
     /** The checkpoint of the copy, as a signed note. */
     checkpoint: z.string(),
   })

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  copyChangeSchema,
   copyCheckRequestSchema,
   copyCheckSchema,
   copyKeySchema,
@@ -42,6 +43,17 @@ export const copyRoutes = {
     body: jsonBody(newCopySchema),
     responses: { 201: { description: 'The copy', schema: copySchema } },
     problems: ['copy_exists', 'copy_failed'],
+  }),
+  changeCopy: route({
+    method: 'PATCH',
+    path: '/manage/copies/{id}',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Change the pages for readers of a copy',
+    description: 'The next sync writes the pages anew, or removes them.',
+    body: jsonBody(copyChangeSchema),
+    responses: { 200: { description: 'The copy', schema: copySchema } },
+    problems: ['not_found'],
   }),
   removeCopy: route({
     method: 'DELETE',

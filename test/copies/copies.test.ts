@@ -11,6 +11,7 @@ import { runCommand } from '../support/cli.ts';
 import { closeScriptedWebs } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
+import { response } from '../support/warcFiles.ts';
 
 let place: string;
 beforeEach(async () => {
@@ -88,6 +89,25 @@ describe('a sync', () => {
     expect((await stat(join(place, 'records/1-4.jsonl'))).size).toBeGreaterThan(4_194_304);
     expect(await runCommand(['verify', targetOf(place)])).toMatchObject({ code: 0 });
     expect(await readdir(join(node.dataFolder, 'tmp'))).toEqual([]);
+  });
+
+  test('puts each event into the file of the entry that records it', async () => {
+    const { node } = await filledArchive(join(await temporaryFolder(), 'data'));
+    const item = ((await (await node.fetch('/api/packs')).json()) as { items: { id: string }[] }).items[0]
+      ?.id;
+    const comment = () => node.sendJson('POST', `/api/items/${item}/comments`, { author: 'Ada', body: 'x' });
+    for (let sent = 0; sent < 1_000; sent += 50) await Promise.all(Array.from({ length: 50 }, comment));
+    const uri = 'http://later.example/';
+    await node.fetchAsOwner('/manage/captures?observer=x&wait=true', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/warc' },
+      body: new Uint8Array(response('later', { uri })),
+    });
+    await sync(node, await addCopy(node));
+    const names = (await readdir(join(place, 'records'))).filter((name) => !name.startsWith('1-'));
+    const lines = parseLines(await readFile(join(place, 'records', names[0] ?? ''), 'utf8'));
+    expect(lines.filter(({ kind }) => kind === 'event')).toHaveLength(1);
+    expect(await runCommand(['verify', targetOf(place)])).toMatchObject({ code: 0, stderr: '' });
   });
 
   test('refuses a place that holds other files, or the copy of another archive', async () => {

@@ -8,11 +8,12 @@ import { sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
 import { type CommandResult, runCommand } from '../support/cli.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
 import { seededRandom } from '../support/seededRandom.ts';
+import { readPages } from './pages/readPages.ts';
 
 const PRELOAD = new URL('./killAtStep.ts', import.meta.url).href;
 const SYNCS = 10;
 /** A sync of a new pack has about so many steps, of which several are after its checkpoint. */
-const STEPS = 20;
+const STEPS = 36;
 /** Set STRONGROOM_SEED to reproduce a failure. */
 const SEED = Number(process.env.STRONGROOM_SEED ?? 20_261_122);
 
@@ -27,7 +28,7 @@ async function addPack(dataFolder: string, title: string): Promise<number> {
 }
 
 function copyKilledAt(step: number, place: string, data: string): Promise<CommandResult> {
-  return runCommand(['copy', place, '--data', data], undefined, {
+  return runCommand(['copy', place, '--pages', '--data', data], undefined, {
     NODE_OPTIONS: `--import=${PRELOAD}`,
     STRONGROOM_TEST_KILL_FOLDER: place,
     STRONGROOM_TEST_KILL_AT: String(step),
@@ -65,4 +66,7 @@ test('a sync killed at any step leaves a copy that is intact, and the next sync 
   expect(killed).toBeGreaterThanOrEqual(SYNCS / 2);
   expect(await runCommand(['copy', place, '--data', data])).toMatchObject({ code: 0, stderr: '' });
   expect(await verifiedSize(place, 'after the last sync')).toBe(size);
+  const whole = join(await temporaryFolder(), 'whole');
+  expect(await runCommand(['copy', whole, '--pages', '--data', data])).toMatchObject({ code: 0, stderr: '' });
+  expect(await readPages(place)).toEqual(await readPages(whole));
 });

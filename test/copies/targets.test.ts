@@ -163,6 +163,29 @@ describe.each(Object.keys(PLACES))('%s', (kind) => {
   });
 });
 
+test('a bucket serves the pages to anyone, and objects as bytes', async ({ skip }) => {
+  const address = await PLACES['an object store']?.();
+  requireThat(address !== undefined, 'This machine does not have an object store.', skip);
+  const node = await openTestNode();
+  const { id: pack, files } = await uploadNewPack(node, sampleRecord(), { 'a.html': '<script></script>' });
+  const answer = await node.sendJson('POST', '/manage/copies', { ...address, pages: true });
+  const { id } = (await answer.json()) as Copy;
+  const sync = await node.fetchAsOwner(`/manage/copies/${id}/sync?wait=true`, { method: 'POST' });
+  expect(sync.status, await sync.clone().text()).toBe(200);
+  const bucket = await (store as ObjectStore).publish(BUCKET);
+  const url = `${bucket}${(address as TargetAddress).target.split('/').at(-1)}/`;
+  const typeOf = async (path: string) => {
+    const read = await fetch(url + path);
+    expect(read.status, path).toBe(200);
+    return read.headers.get('Content-Type');
+  };
+  expect(await typeOf('index.html')).toBe('text/html; charset=utf-8');
+  expect(await typeOf(`packs/${pack}.html`)).toBe('text/html; charset=utf-8');
+  expect(await typeOf('assets/verify.js')).toBe('text/javascript; charset=utf-8');
+  expect(await typeOf('events.atom')).toBe('application/atom+xml; charset=utf-8');
+  expect(await typeOf(`archive/${files[0]?.sha256}`)).toBe('application/octet-stream');
+}, 60_000);
+
 describe('the reason is one sentence', () => {
   const cases: [string, Partial<TargetAddress>, string][] = [
     ['a wrong key', { secret_key: 'wrong' }, 'refuses access'],

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from './support/fixtures.ts';
@@ -38,13 +38,20 @@ test('the owner adds a copy in a folder, checks it, and removes it', async ({ pa
   await expect(dialog.getByText('Enter the full path')).toBeVisible();
   const place = join(parent, 'a copy, 100 %');
   await folder.fill(place);
+  await dialog.getByLabel('Pages for readers').check();
+  await dialog.getByLabel('Address of the pages').fill('https://archive.example/a/');
+  await checks.accessible(page);
   await dialog.getByRole('button', { name: 'Add copy' }).click();
   await expect(dialog).toBeHidden();
   await expect(copies.getByRole('heading', { name: place })).toBeVisible();
   await expect(copies.getByText('Up to date', { exact: true })).toBeVisible();
   const object = join(place, 'archive', pack.files[0]?.sha256 ?? '');
   expect(existsSync(object)).toBe(true);
+  expect(await readFile(join(place, 'index.html'), 'utf8')).toContain('href="https://archive.example/a/"');
   await checks.accessible(page);
+  await copies.getByLabel(`Pages for readers: ${place}`).uncheck();
+  await expect.poll(() => existsSync(join(place, 'index.html'))).toBe(false);
+  await expect(copies.getByLabel(`Pages for readers: ${place}`)).not.toBeChecked();
 
   await writeFile(object, 'altered');
   await copies.getByRole('button', { name: `Check all: ${place}` }).click();

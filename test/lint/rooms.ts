@@ -12,7 +12,14 @@ export interface Room {
 
 /** The rooms that every service may import. */
 const GROUND = ['server/runtime', 'server/store', 'shared'];
-const SERVICES = ['server/ledger', 'server/fixity', 'server/hashing', 'server/csv.ts', ...GROUND];
+const SERVICES = [
+  'server/ledger',
+  'server/fixity',
+  'server/hashing',
+  'server/csv.ts',
+  'server/html.ts',
+  ...GROUND,
+];
 const ALL_SERVICES = [
   'server/archive',
   'server/collection',
@@ -118,6 +125,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     why: 'config.ts defines the options of a node: it imports types, and no wiring.',
   },
   'server/csv.ts': { rooms: ['shared'], why: 'csv.ts writes rows of any kind.' },
+  'server/html.ts': { rooms: [], why: 'html.ts escapes text of any kind.' },
   'server/cli.ts': { rooms: ['server/cli', ...GROUND], why: 'cli.ts only calls the command line.' },
   'server/node.ts': { rooms: ['server', 'shared'], why: 'node.ts wires the rooms of the server together.' },
   server: {

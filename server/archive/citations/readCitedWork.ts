@@ -60,7 +60,8 @@ export function readCitedItem(
     .deferred();
 }
 
-function citedPack(pack: Pack, { origin, publisher }: CitationContext): CitedWork {
+/** Returns a pack as it is cited. */
+export function citedPack(pack: Pack, { origin, publisher }: CitationContext): CitedWork {
   const { evidence, supersedes, replicates, study } = pack;
   const relations: CitedRelation[] = [...pack.related];
   const packAt = (id: string) => `${origin}/packs/${id}`;

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
-import { type Copy, type CopySync, copyKeySchema } from '../../../shared/node/copy.ts';
+import type { Copy, CopyChange, CopySync, NewCopy } from '../../../shared/node/copy.ts';
+import { copyChangeSchema, copyKeySchema } from '../../../shared/node/copy.ts';
 import { systemClock } from '../../../shared/values/clock.ts';
 import { openArchiveForWriting } from '../../collection/record/openArchiveForWriting.ts';
 import { Jobs } from '../../runtime/jobs.ts';
@@ -19,11 +20,17 @@ const OPTIONS = {
   },
   ...NODE_OPTIONS,
   ...TARGET_OPTIONS,
+  pages: {
+    type: 'boolean',
+    help: 'keep pages in the copy that anyone can read without a node, from now on',
+  },
+  'public-url': { type: 'string', value: 'URL', help: 'where readers find these pages' },
 } as const;
 
 const HELP = `Usage: strongroom copy TARGET [options]
 
-Brings a second copy of the archive up to date: its objects, its records and its ledger. Only what is new is sent. The
+Brings a second copy of the archive up to date: its objects, its records, its ledger and, if the owner wants them, pages
+for readers. Only what is new is sent. The
 first call creates the copy; the place must be empty. “strongroom restore” makes an archive from a copy, and “strongroom
 verify” verifies one. Uses the running node of the data folder, or opens the folder itself.
 
@@ -39,7 +46,8 @@ Exit code: 0 if the copy is up to date, 2 if it could not be written.`;
 /** What the command needs of a node, or of an archive that it opened itself. */
 interface CopyClient {
   list(): Promise<Copy[]>;
-  add(copy: { target: string; endpoint?: string; region?: string }): Promise<Copy>;
+  add(copy: NewCopy): Promise<Copy>;
+  change(id: string, change: CopyChange): Promise<Copy>;
   sync(id: string): Promise<CopySync>;
   keepKey(id: string, passphrase: string): Promise<unknown>;
   close(): Promise<void>;
@@ -63,7 +71,12 @@ export const copy: Command = {
         (each) => each.target === target && each.endpoint === (endpoint ?? null),
       );
       const place = { target, ...(endpoint && { endpoint }), ...(region && { region }) };
-      const { id } = known ?? (await client.add(place));
+      const pages = {
+        ...((values.pages || values['public-url']) && { pages: true }),
+        ...(values['public-url'] && { public_url: publicUrlOf(values['public-url']) }),
+      };
+      const { id } = known ?? (await client.add({ ...place, ...pages }));
+      if (known && pages.pages) await client.change(id, pages);
       const sent = await client.sync(id);
       if (passphrase) await client.keepKey(id, passphrase.data.passphrase);
       if (values.json) print(JSON.stringify({ ok: true, id, target, ...sent }));
@@ -94,6 +107,7 @@ function remoteClient(node: RunningNode): CopyClient {
     list: async () => ((await node.request('GET', '/manage/copies?limit=500')) as { items: Copy[] }).items,
     add: async (added) => (await node.request('POST', '/manage/copies', json(added))) as Copy,
     keepKey: (id, passphrase) => node.request('PUT', `/manage/copies/${id}/key`, json({ passphrase })),
+    change: async (id, change) => (await node.request('PATCH', `/manage/copies/${id}`, json(change))) as Copy,
     sync: async (id) => (await node.request('POST', `/manage/copies/${id}/sync?wait=true`)) as CopySync,
     close: async () => {},
   };
@@ -109,6 +123,7 @@ async function openInProcess(folder: string): Promise<CopyClient> {
   return {
     list: () => copies.list(),
     add: (added) => copies.add(added),
+    change: (id, change) => copies.change(id, change),
     sync: (id) => copies.sync(id).finished,
     keepKey: (id, passphrase) => copies.keepKey(id, passphrase),
     close: async () => {
@@ -119,7 +134,16 @@ async function openInProcess(folder: string): Promise<CopyClient> {
   };
 }
 
-function describe(target: string, { objects, bytes, records }: CopySync): string {
-  if (records === 0) return `The copy in ${target} was up to date.`;
-  return `The copy in ${target} is up to date: ${records} entries, ${objects} objects and ${bytes} bytes were sent.`;
+/** @throws UsageError */
+function publicUrlOf(text: string): string {
+  const url = copyChangeSchema.shape.public_url.safeParse(text);
+  if (url.data) return url.data;
+  throw new UsageError(`--public-url: ${url.error?.issues[0]?.message ?? 'Enter an http(s) address.'}`);
+}
+
+function describe(target: string, { objects, bytes, records, pages }: CopySync): string {
+  if (records === 0 && !pages) return `The copy in ${target} was up to date.`;
+  const sent = `${records} entries, ${objects} objects (${bytes} bytes)`;
+  const all = pages === undefined ? sent : `${sent} and ${pages} pages`;
+  return `The copy in ${target} is up to date: ${all} were sent.`;
 }

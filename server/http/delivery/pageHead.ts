@@ -1,4 +1,4 @@
-import { escapeHtml } from '../docs/html.ts';
+import { escapeHtml } from '../../html.ts';
 
 /** The metadata in the head of a page. */
 export interface PageHead {

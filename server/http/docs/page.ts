@@ -1,6 +1,7 @@
 import { PROBLEMS, type ProblemCode } from '../../../shared/problems.ts';
+import { Html, html } from '../../html.ts';
 import type { Method, OpenApiDocument, Operation } from '../openapi/types.ts';
-import { Html, html, inline, prose } from './html.ts';
+import { inline, prose } from './html.ts';
 import { breakable, operationView, problemCodes } from './operationView.ts';
 import { schemaView } from './schemaView.ts';
 import { DOCS_STYLE } from './style.ts';

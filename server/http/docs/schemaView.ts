@@ -1,5 +1,6 @@
+import { Html, html } from '../../html.ts';
 import type { JsonSchema } from '../openapi/types.ts';
-import { Html, html, inline } from './html.ts';
+import { inline } from './html.ts';
 
 const COMPONENT = '#/components/schemas/';
 

@@ -144,6 +144,8 @@ const copy = {
   target: 's3://archive-copy/strongroom',
   endpoint: 'https://s3.example.org',
   region: 'eu-1',
+  pages: true,
+  public_url: 'https://archive-copy.example.org/strongroom/',
   every_minutes: null,
   has_credentials: true,
   has_key: false,
@@ -252,6 +254,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   changeSettings: { request: { collection_every_minutes: 30, contact_email: 'archive@example.org' } },
   listCopies: { response: pageOf(copy) },
   addCopy: { request: newCopy, response: { ...copy, size: 0, behind: 13, synced_at: null } },
+  changeCopy: { request: { pages: true, public_url: copy.public_url }, response: copy },
   checkCopy: { request: { sample: 100 } },
   setSharing: { request: { mode: 'read', require_invitation: false } },
 };

@@ -23,6 +23,8 @@ export interface StoreAddress {
 export interface ObjectStore extends StoreAddress {
   /** Creates a bucket, and waits until the store can do so. */
   createBucket(bucket: string): Promise<void>;
+  /** Lets anyone read a bucket. Returns its address for readers, which ends with a slash. */
+  publish(bucket: string): Promise<string>;
   /** Ends the processes and removes the folder. */
   close(): Promise<void>;
 }
@@ -59,6 +61,16 @@ export async function openObjectStore(): Promise<ObjectStore> {
     access_key: credentials.accessKeyId,
     secret_key: credentials.secretAccessKey,
     createBucket: (bucket) => createBucketSoon(client, bucket),
+    publish: async (bucket) => {
+      const headers = { 'X-Auth-User': credentials.accessKeyId, 'X-Auth-Key': credentials.secretAccessKey };
+      const signedIn = await fetch(`${address.endpoint}/auth/v1.0`, { headers });
+      const url = `${signedIn.headers.get('X-Storage-Url')}/${bucket}`;
+      const token = signedIn.headers.get('X-Auth-Token') ?? '';
+      const rights = { 'X-Auth-Token': token, 'X-Container-Read': '.r:*' };
+      const changed = await fetch(url, { method: 'POST', headers: rights });
+      if (!changed.ok) throw new Error(`The bucket cannot be published: ${changed.status}.`);
+      return `${url}/`;
+    },
     close: async () => {
       client.destroy();
       await Promise.all(children.map(end));

@@ -1,4 +1,4 @@
-import { NumberInput, PasswordInput, SegmentedControl, Stack, TextInput } from '@mantine/core';
+import { Checkbox, NumberInput, PasswordInput, SegmentedControl, Stack, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
@@ -10,6 +10,10 @@ import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { DialogButtons } from '../../components/forms/DialogButtons.tsx';
 import { FormDialog, type FormDialogControls } from '../../components/forms/FormDialog.tsx';
 import { folderTarget } from './copyPlace.ts';
+
+/** What the choice of pages means. */
+export const PAGES_SENTENCE =
+  'Anyone who can open the place reads the archive as plain web pages, without a node.';
 
 /** Adds a copy in a folder or a bucket, and starts its first sync. */
 export function AddCopy({ opened, onClose }: { opened: boolean; onClose: () => void }) {
@@ -29,6 +33,8 @@ const EMPTY = {
   access_key: '',
   secret_key: '',
   every_minutes: '' as number | '',
+  pages: false,
+  public_url: '',
 };
 type Values = typeof EMPTY;
 
@@ -91,6 +97,19 @@ function AddCopyForm({ onDone, onCancel, onDirty }: FormDialogControls) {
           hideControls
           {...form.getInputProps('every_minutes')}
         />
+        <Checkbox
+          label="Pages for readers"
+          description={PAGES_SENTENCE}
+          {...form.getInputProps('pages', { type: 'checkbox' })}
+        />
+        {form.values.pages && (
+          <TextInput
+            label="Address of the pages"
+            description="Where readers find the copy, for links that must be complete. Leave it empty if there is none yet."
+            placeholder="https://archive.example.org/"
+            {...form.getInputProps('public_url')}
+          />
+        )}
         {add.error && <ErrorNote error={add.error} />}
         <DialogButtons submit="Add copy" isPending={add.isPending} onCancel={onCancel} />
       </Stack>
@@ -124,9 +143,17 @@ function BucketFields({ form }: { form: Pick<ReturnType<typeof useForm<Values>>,
   );
 }
 
-function bodyOf({ kind, folder, bucket, every_minutes, ...options }: Values): NewCopy {
-  const every = every_minutes === '' ? {} : { every_minutes };
-  if (kind === 'folder') return { target: folderTarget(folder) ?? '', ...every };
+function bodyOf({ kind, folder, bucket, every_minutes, pages, public_url, ...options }: Values): NewCopy {
+  const chosen = {
+    pages,
+    ...(pages && public_url !== '' && { public_url }),
+    ...(every_minutes !== '' && { every_minutes }),
+  };
+  if (kind === 'folder') return { target: folderTarget(folder) ?? '', ...chosen };
   const given = Object.entries(options).filter(([, value]) => value !== '');
-  return { target: `s3://${bucket.trim().replace(/^s3:\/\//, '')}`, ...Object.fromEntries(given), ...every };
+  return {
+    target: `s3://${bucket.trim().replace(/^s3:\/\//, '')}`,
+    ...Object.fromEntries(given),
+    ...chosen,
+  };
 }

@@ -1,4 +1,4 @@
-import { Button, Group, Modal } from '@mantine/core';
+import { Button, Checkbox, Group, Modal } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconAlertTriangle, IconCircleCheck, IconCircleDashed } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
@@ -15,6 +15,7 @@ import { TimeText } from '../../components/data/TimeText.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { countOf } from '../../format/size.ts';
 import { useFollowedJob } from '../../state/useFollowedJob.ts';
+import { PAGES_SENTENCE } from './AddCopy.tsx';
 import { CopyKey } from './CopyKey.tsx';
 import { placeOf } from './copyPlace.ts';
 import classes from './SettingsPage.module.css';
@@ -73,6 +74,7 @@ export function CopyItem({ copy }: { copy: Copy }) {
         {countOf(copy.every_minutes ?? DEFAULT_EVERY_MINUTES, 'minute')} · key:{' '}
         {copy.has_key ? 'there, encrypted' : 'not there'}
       </p>
+      <PagesChoice copy={copy} place={place} />
       <Group gap="xs">
         {button('sync', 'Sync now')}
         {button('check', 'Check all')}
@@ -99,6 +101,32 @@ export function CopyItem({ copy }: { copy: Copy }) {
       {isKeyOpen && <CopyKey copy={copy} place={place} onClose={keyDialog.close} />}
       {isRemoving && <RemoveCopy copy={copy} place={place} onClose={removing.close} />}
     </li>
+  );
+}
+
+/** Whether the copy has pages for readers. A change starts a sync. */
+function PagesChoice({ copy, place }: { copy: Copy; place: string }) {
+  const queries = useQueryClient();
+  const change = useMutation({
+    mutationFn: async (pages: boolean) => {
+      const params = { id: copy.id };
+      await call('changeCopy', { params, body: { pages } });
+      await call('syncCopy', { params });
+    },
+    onSettled: () => queries.invalidateQueries({ queryKey: callKey('listCopies') }),
+  });
+  return (
+    <>
+      <Checkbox
+        label="Pages for readers"
+        aria-label={`Pages for readers: ${place}`}
+        description={copy.public_url ?? PAGES_SENTENCE}
+        checked={change.isPending ? change.variables : copy.pages}
+        disabled={change.isPending}
+        onChange={(event) => change.mutate(event.currentTarget.checked)}
+      />
+      {change.error && <ErrorNote error={change.error} />}
+    </>
   );
 }
 

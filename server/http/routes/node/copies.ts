@@ -6,6 +6,7 @@ import { accepted, created, noContent, ok, page } from '../../reply.ts';
 type CopyRoutes =
   | 'listCopies'
   | 'addCopy'
+  | 'changeCopy'
   | 'removeCopy'
   | 'syncCopy'
   | 'checkCopy'
@@ -43,6 +44,7 @@ export function copyHandlers(copies: Copies, offloading: Offloading): Pick<Handl
       const copy = await copies.add(body);
       return created(copy, `/manage/copies/${copy.id}`);
     },
+    changeCopy: async ({ params, body }) => ok(await copies.change(params.id ?? '', body)),
     removeCopy: async ({ params }) => {
       await copies.remove(params.id ?? '');
       return noContent;

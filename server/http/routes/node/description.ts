@@ -1,6 +1,6 @@
+import { escapeHtml } from '../../../html.ts';
 import type { Handlers } from '../../app.ts';
 import { type Description, describe } from '../../docs/describe.ts';
-import { escapeHtml } from '../../docs/html.ts';
 import type { DescribedNode } from '../../openapi/document.ts';
 import { okText } from '../../reply.ts';
 import type { PublicAddress } from '../../security/publicAddress.ts';

@@ -23,6 +23,7 @@ import { migration as offloadedObjects } from './migrations/0026-offloaded-objec
 import { migration as timestamps } from './migrations/0027-timestamps.ts';
 import { migration as witnesses } from './migrations/0028-witnesses.ts';
 import { migration as peers } from './migrations/0029-peers.ts';
+import { migration as pagesOfCopies } from './migrations/0030-pages-of-copies.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 
 const MIGRATIONS: readonly Migration[] = [
@@ -50,6 +51,7 @@ const MIGRATIONS: readonly Migration[] = [
   timestamps,
   witnesses,
   peers,
+  pagesOfCopies,
 ];
 
 /** The database was written by a newer Strongroom than this one. */

@@ -19,16 +19,27 @@ export interface CopyRow {
   /** The verifier key whose private key the copy holds, encrypted. */
   kept_key: string | null;
   last_error: string | null;
+  /** Whether the owner wants pages for readers in it: 1 or 0. */
+  pages: number;
+  /** Where readers find the pages. */
+  public_url: string | null;
+  /** The size of the ledger that the pages show; 0 if they are to be written anew. */
+  pages_size: number;
+  /** The version of the pages' design. */
+  pages_version: number;
 }
 
 export function insertCopy(
   database: WriteDatabase,
-  copy: Pick<CopyRow, 'id' | 'target' | 'endpoint' | 'region' | 'every_minutes' | 'writer' | 'added_at'>,
+  copy: Pick<
+    CopyRow,
+    'id' | 'target' | 'endpoint' | 'region' | 'every_minutes' | 'writer' | 'added_at' | 'pages' | 'public_url'
+  >,
 ): void {
   statement(
     database,
-    `INSERT INTO copies (id, target, endpoint, region, every_minutes, writer, added_at)
-     VALUES (@id, @target, @endpoint, @region, @every_minutes, @writer, @added_at)`,
+    `INSERT INTO copies (id, target, endpoint, region, every_minutes, writer, added_at, pages, public_url)
+     VALUES (@id, @target, @endpoint, @region, @every_minutes, @writer, @added_at, @pages, @public_url)`,
   ).run(copy);
 }
 
@@ -57,6 +68,28 @@ export function setSynced(database: WriteDatabase, id: string, size: number, at:
   statement(database, 'UPDATE copies SET synced_size = ?, synced_at = ?, last_error = NULL WHERE id = ?').run(
     size,
     at,
+    id,
+  );
+}
+
+/** Changes whether a copy has pages for readers, and where they are. All pages are written anew then. */
+export function setPages(
+  database: WriteDatabase,
+  id: string,
+  { pages, public_url }: Pick<CopyRow, 'pages' | 'public_url'>,
+): void {
+  statement(database, 'UPDATE copies SET pages = ?, public_url = ?, pages_version = 0 WHERE id = ?').run(
+    pages,
+    public_url,
+    id,
+  );
+}
+
+/** Records what the pages of a copy show. */
+export function setPagesSize(database: WriteDatabase, id: string, size: number, version: number): void {
+  statement(database, 'UPDATE copies SET pages_size = ?, pages_version = ? WHERE id = ?').run(
+    size,
+    version,
     id,
   );
 }

@@ -4,6 +4,8 @@ import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open
 interface DumpedTable {
   table: string;
   order: string;
+  /** The column of the ledger entry that records a row, if rows are not ordered by it. */
+  recordedBy?: string;
   columns: readonly string[];
   /** Columns that hold JSON text. */
   json?: readonly string[];
@@ -55,6 +57,7 @@ const TABLES = {
   event: {
     table: 'events',
     order: 'id',
+    recordedBy: 'ledger_entry',
     columns: words(
       'id source_key retrieval event_type observer observed_at original_observed_at sha256 previous_sha256 reverts_to',
       'page_label ledger_entry',
@@ -112,18 +115,24 @@ interface LineQuery {
   /** Whether `select` ends with a WHERE clause. */
   hasWhere?: boolean;
   by: string;
+  /** The column that selects lines between two numbers, if it is another. */
+  between?: string | undefined;
 }
 
 /** Selects the lines of a table as JSON objects beginning with `kind`. SQLite formats them fastest. */
 function tableLines(kind: DumpedRowKind): LineQuery {
-  const { table, order, columns, json = [] }: DumpedTable = TABLES[kind];
+  const { table, order, recordedBy, columns, json = [] }: DumpedTable = TABLES[kind];
   const members = columns.map(
     (column) => `'${column}', ${json.includes(column) ? `json(${column})` : column}`,
   );
   if (kind === 'source') {
     members.push("'header_names', json((SELECT json_group_array(h.key) FROM json_each(headers) h))");
   }
-  return { select: `SELECT json_object('kind', '${kind}', ${members.join(', ')}) FROM ${table}`, by: order };
+  return {
+    select: `SELECT json_object('kind', '${kind}', ${members.join(', ')}) FROM ${table}`,
+    by: order,
+    between: recordedBy,
+  };
 }
 
 /** The lines of retrievals: everything the ledger covers, and the hash of the leaf. */
@@ -214,8 +223,8 @@ export function dumpLinesBetween(
   first: number,
   last: number,
 ): string[] {
-  const { select, hasWhere, by } = queryOf(kind);
-  const sql = `${select} ${hasWhere ? 'AND' : 'WHERE'} ${by} BETWEEN ? AND ? ORDER BY ${by}`;
+  const { select, hasWhere, by, between = by } = queryOf(kind);
+  const sql = `${select} ${hasWhere ? 'AND' : 'WHERE'} ${between} BETWEEN ? AND ? ORDER BY ${between}`;
   return database.prepare<[number, number], string>(sql).pluck().all(first, last);
 }
 

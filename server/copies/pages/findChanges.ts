@@ -1,0 +1,139 @@
+import type { LedgerEntry } from '../../../shared/ledger/ledger.ts';
+import { commentById } from '../../store/sqlite/archive/comments.ts';
+import { sourceById } from '../../store/sqlite/collection/sources.ts';
+import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
+import { entriesFrom } from '../../store/sqlite/node/ledger.ts';
+import { eventsNaming, lastEventOfLedger, newEvents } from '../../store/sqlite/node/pages/events.ts';
+import { changedByPack, packsNaming } from '../../store/sqlite/node/pages/items.ts';
+import { sourceOfLedger } from '../../store/sqlite/node/pages/sources.ts';
+import { turn } from './turn.ts';
+
+/** Two sizes of the ledger: what the pages of a copy show, and what they are to show. */
+export interface Growth {
+  from: number;
+  to: number;
+}
+
+/** What the entries between two sizes of the ledger change. Grows with the items of an archive, not with its events. */
+export interface Changes {
+  packs: Set<string>;
+  studies: Set<string>;
+  /** Studies whose status changed, which the lists show. */
+  statuses: Set<string>;
+  /** Keys of sources. */
+  sources: Set<number>;
+  /** Keys of sources that the lists show otherwise. */
+  relisted: Set<number>;
+  /** Keys of sources that have another name or agency, which all their events show. */
+  renamed: Set<number>;
+  /** For each month with new events, and each source, the instant of the first. */
+  months: Map<string, string>;
+  sourceEvents: Map<number, string>;
+  /** The new events: those after `first` up to `last`. */
+  events: { after: number; last: number };
+  /** Whether another key signs the checkpoints. */
+  hasOtherKey: boolean;
+  /** Older events whose object was damaged or restored. */
+  otherEvents: Set<number>;
+}
+
+const BATCH = 1_000;
+
+/** Reads which pages the ledger entries after `from` up to `to` change. */
+export async function findChanges(database: ReadDatabase, growth: Growth): Promise<Changes> {
+  const events = {
+    after: lastEventOfLedger(database, growth.from),
+    last: lastEventOfLedger(database, growth.to),
+  };
+  const changes: Changes = {
+    packs: new Set(),
+    studies: new Set(),
+    statuses: new Set(),
+    sources: new Set(),
+    relisted: new Set(),
+    renamed: new Set(),
+    months: new Map(),
+    sourceEvents: new Map(),
+    events,
+    hasOtherKey: false,
+    otherEvents: new Set(),
+  };
+  for (let next = growth.from + 1; next <= growth.to; next += BATCH) {
+    for (const entry of entriesFrom(database, next, Math.min(BATCH, growth.to - next + 1)))
+      CHANGED_BY[entry.type]?.(database, entry, changes, growth);
+    await turn();
+  }
+  for (let after = events.after; after < events.last; after += BATCH) {
+    for (const { source_key, observed_at } of newEvents(database, { ...events, after, limit: BATCH })) {
+      changes.sources.add(source_key);
+      keepFirst(changes.months, observed_at.slice(0, 7), observed_at);
+      keepFirst(changes.sourceEvents, source_key, observed_at);
+    }
+    await turn();
+  }
+  return changes;
+}
+
+function keepFirst<Key>(firsts: Map<Key, string>, key: Key, at: string): void {
+  const first = firsts.get(key);
+  if (first === undefined || at < first) firsts.set(key, at);
+}
+
+type Mark = (database: ReadDatabase, entry: LedgerEntry, changes: Changes, growth: Growth) => void;
+
+/** What each type of entry changes. The events themselves are read by their numbers. */
+const CHANGED_BY: Partial<Record<LedgerEntry['type'], Mark>> = {
+  'pack.added': (database, { subject }, { packs, studies }) => {
+    packs.add(subject);
+    const { study, replicates, supersedes } = changedByPack(database, subject) ?? {};
+    if (study) studies.add(study);
+    for (const other of [replicates, supersedes]) if (other) packs.add(other);
+  },
+  'pack.flagged': (_database, { subject }, { packs }) => void packs.add(subject),
+  'comment.added': (database, { subject }, { packs, studies }) => {
+    const item = commentById(database, subject)?.item;
+    if (item) (item.startsWith('st_') ? studies : packs).add(item);
+  },
+  'study.created': (_database, { subject }, { studies }) => void studies.add(subject),
+  'study.status': (_database, { subject }, { studies, statuses }) => {
+    studies.add(subject);
+    statuses.add(subject);
+  },
+  'source.added': markSource,
+  'source.changed': markSource,
+  'key.renewed': markKey,
+  'ledger.rolled_back': markKey,
+  'object.damaged': markObject,
+  'object.restored': markObject,
+};
+
+function markSource(
+  database: ReadDatabase,
+  { subject, seq }: LedgerEntry,
+  { sources, relisted, renamed }: Changes,
+  { from }: Growth,
+): void {
+  const key = sourceById(database, subject)?.key;
+  if (key === undefined) return;
+  sources.add(key);
+  const before = sourceOfLedger(database, key, from);
+  const now = sourceOfLedger(database, key, seq);
+  if (!before || !now) return;
+  relisted.add(key);
+  if (before.name !== now.name || before.agency !== now.agency) renamed.add(key);
+}
+
+function markKey(_database: ReadDatabase, _entry: LedgerEntry, changes: Changes): void {
+  changes.hasOtherKey = true;
+}
+
+/** Pages say whether the copy holds an object. */
+function markObject(
+  database: ReadDatabase,
+  { subject }: LedgerEntry,
+  { packs, otherEvents, events }: Changes,
+  { to }: Growth,
+): void {
+  for (const id of packsNaming(database, subject, to)) packs.add(id);
+  for (const id of eventsNaming(database, subject, events.last)) if (id <= events.after) otherEvents.add(id);
+}

@@ -1,0 +1,268 @@
+import { existsSync } from 'node:fs';
+import { readdir, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { load } from 'cheerio';
+import { XMLParser } from 'fast-xml-parser';
+import { parse as parseHtml } from 'parse5';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openArchiveForWriting } from '../../../server/collection/record/openArchiveForWriting.ts';
+import { makePages } from '../../../server/copies/pages/makePages.ts';
+import { pageContext } from '../../../server/copies/pages/sendPages.ts';
+import { copyById } from '../../../server/store/sqlite/node/copies.ts';
+import type { Copy, CopyCheck, CopySync } from '../../../shared/node/copy.ts';
+import { systemClock } from '../../../shared/values/clock.ts';
+import { imported } from '../../collection/captures/support.ts';
+import { type CollectingNode, openCollectingNode } from '../../collection/support.ts';
+import { filledArchive } from '../../dump/filledArchive.ts';
+import { sampleRecord, uploadNewPack } from '../../support/archive/packs.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
+import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../../support/node.ts';
+import { response } from '../../support/warcFiles.ts';
+import { readPages } from './readPages.ts';
+
+let place: string;
+beforeEach(async () => {
+  place = join(await temporaryFolder(), 'copy');
+});
+afterEach(async () => {
+  await closeTestNodes();
+  await closeScriptedWebs();
+});
+
+async function addCopy(node: TestNode, fields: object = {}, folder = place): Promise<Copy> {
+  const target = pathToFileURL(folder).href;
+  const answer = await node.sendJson('POST', '/manage/copies', { target, pages: true, ...fields });
+  expect(answer.status, await answer.clone().text()).toBe(201);
+  return (await answer.json()) as Copy;
+}
+
+async function sync(node: TestNode, { id }: Copy): Promise<CopySync> {
+  const answer = await node.fetchAsOwner(`/manage/copies/${id}/sync?wait=true`, { method: 'POST' });
+  expect(answer.status, await answer.clone().text()).toBe(200);
+  return (await answer.json()) as CopySync;
+}
+
+/** Text that would run or break a page if it were not escaped. */
+const HOSTILE = `</script><script>alert(1)</script><img src=x onerror="alert(2)">&"' ]]>`;
+
+/** An archive with every kind of record, and text that wants to be code. */
+async function hostileArchive(): Promise<CollectingNode> {
+  const node = await filledArchive(join(await temporaryFolder(), 'data'));
+  const record = sampleRecord({
+    title: HOSTILE,
+    summary: HOSTILE,
+    authors: [{ name: HOSTILE }],
+    keywords: [HOSTILE],
+    results: { [HOSTILE]: HOSTILE },
+    method: { text: HOSTILE, complete: true },
+    related: [{ relation: 'References', identifier: '10.1234/x"><script>alert(3)</script>' }],
+  });
+  const { id } = await uploadNewPack(node.node, record, { 'folder/page.html': '<script>alert(4)</script>' });
+  const comment = { author: HOSTILE, body: HOSTILE };
+  expect((await node.node.sendJson('POST', `/api/items/${id}/comments`, comment)).status).toBe(201);
+  const uri = 'http://captured.example/?a=%22%3E%3Cscript%3E';
+  await imported(node, response('<script>alert(5)</script>', { uri }));
+  return node;
+}
+
+describe('the pages of a copy', () => {
+  test('link only to what the copy holds, and no text in them can run', async () => {
+    const { node } = await hostileArchive();
+    const sent = await sync(node, await addCopy(node));
+    const pages = await readPages(place);
+    expect(sent.pages).toBe(pages.size);
+    for (const [path, text] of pages) {
+      if (!path.endsWith('.html')) continue;
+      const errors: string[] = [];
+      parseHtml(text, { onParseError: ({ code }) => errors.push(code) });
+      expect(errors, path).toEqual([]);
+      const $ = load(text);
+      const policy = $('meta[http-equiv="Content-Security-Policy"]').attr('content');
+      expect(policy, path).toContain("default-src 'none'");
+      const mayRun = path === 'search.html' || path === 'verify.html';
+      if (!mayRun) expect(policy, path).not.toContain('script-src');
+      const scripts = $('script:not([type="application/ld+json"])').toArray();
+      expect(scripts.every(({ attribs }) => mayRun && /^assets\/[\w.]+$/.test(attribs.src ?? ''))).toBe(true);
+      expect($('[onerror], [onclick], [style], iframe, object, img').length, path).toBe(0);
+      expect($('html').attr('lang')).toBe('en');
+      expect($('h1')).toHaveLength(1);
+      for (const block of $('script[type="application/ld+json"]').toArray())
+        expect(JSON.parse($(block).text()), path).toMatchObject({ '@context': 'https://schema.org' });
+      for (const link of $('[href], [src], form[action]').toArray()) {
+        const target = link.attribs.href ?? link.attribs.src ?? link.attribs.action ?? '';
+        if (/^https?:/.test(target)) continue;
+        const file = join(dirname(join(place, path)), target.replace(/[?#].*/, ''));
+        expect(target === '#content' || existsSync(file), `${path}: ${target}`).toBe(true);
+        if (/(^|\/)archive\//.test(target)) expect(link.attribs.download, path).toBeTruthy();
+      }
+    }
+  });
+
+  test('one for each pack, study, source, event and month, and all of them in the sitemap', async () => {
+    const node = await filledArchive(join(await temporaryFolder(), 'data'));
+    await sync(node.node, await addCopy(node.node, { public_url: 'https://copy.example/a' }));
+    const pages = await readPages(place);
+    const events = await node.events();
+    const items = async (kind: string) =>
+      (await node.read<{ items: { id: string }[] }>(`/api/${kind}?limit=500`)).items.map(({ id }) => id);
+    const expected = [
+      ...(await items('packs')).map((id) => `packs/${id}.html`),
+      ...(await items('studies')).map((id) => `studies/${id}.html`),
+      ...(await items('sources')).map((id) => `sources/${id}.html`),
+      ...events.map(({ id }) => `events/${id}.html`),
+      ...new Set(events.map(({ observed_at }) => `timeline/${observed_at.slice(0, 7)}.html`)),
+    ];
+    expect([...pages.keys()]).toEqual(expect.arrayContaining(expected));
+    const located = [...pages]
+      .filter(([path]) => path.startsWith('sitemap'))
+      .flatMap(([, text]) => [...text.matchAll(/<loc>([^<]+)<\/loc>/g)].map(([, url]) => url));
+    expect(located).toEqual(expect.arrayContaining(expected.map((path) => `https://copy.example/a/${path}`)));
+    for (const path of expected)
+      expect(load(pages.get(path) ?? '')('link[rel=canonical]').attr('href')).toBe(
+        `https://copy.example/a/${path}`,
+      );
+    const { feed } = new XMLParser({ ignoreAttributes: false }).parse(pages.get('events.atom') ?? '') as {
+      feed: { entry: { id: string }[] };
+    };
+    expect(feed.entry.map(({ id }) => id)).toEqual(
+      events.map(({ id }) => `https://copy.example/a/events/${id}.html`),
+    );
+  });
+
+  test('show a removed source’s history, and no value of a secret header', async () => {
+    const { node } = await filledArchive(join(await temporaryFolder(), 'data'));
+    await sync(node, await addCopy(node));
+    const all = [...(await readPages(place)).values()].join('\n');
+    expect(all).toContain('This source is no longer watched.');
+    expect(all).not.toContain('hunter2');
+  });
+
+  test('are removed when the owner no longer wants them, and come back', async () => {
+    const node = await openTestNode();
+    await uploadNewPack(node, sampleRecord(), { 'a.txt': 'one' });
+    const copy = await addCopy(node);
+    await sync(node, copy);
+    const before = await readPages(place);
+    const change = (body: object) => node.sendJson('PATCH', `/manage/copies/${copy.id}`, body);
+    expect(await (await change({ pages: false })).json()).toMatchObject({ pages: false });
+    expect(await sync(node, copy)).not.toHaveProperty('pages');
+    expect((await readPages(place)).size).toBe(0);
+    expect(await readdir(join(place, 'state'))).toEqual(['1.jsonl']);
+    await change({ pages: true });
+    expect(await sync(node, copy)).toMatchObject({ records: 0, pages: before.size });
+    expect(await readPages(place)).toEqual(before);
+  });
+
+  test('are read back by a check and sent again if they were changed', async () => {
+    const node = await openTestNode();
+    await uploadNewPack(node, sampleRecord(), { 'a.txt': 'one' });
+    const copy = await addCopy(node);
+    await sync(node, copy);
+    const before = await readPages(place);
+    await writeFile(join(place, 'index.html'), 'defaced');
+    await rm(join(place, 'packs.html'));
+    const check = async () => {
+      const answer = await node.sendJson('POST', `/manage/copies/${copy.id}/check?wait=true`, {});
+      return (await answer.json()) as CopyCheck;
+    };
+    expect(await check()).toMatchObject({ ok: false, damaged: 1, missing: 1 });
+    expect(await check()).toMatchObject({ ok: true });
+    expect(await readPages(place)).toEqual(before);
+  });
+});
+
+describe('a sync', () => {
+  /** Changes of every kind, each of which changes some pages. */
+  async function* changes(node: CollectingNode): AsyncGenerator<string> {
+    const send = async (method: string, path: string, body: object) => {
+      const answer = await node.node.sendJson(method, path, body);
+      expect(answer.ok, `${path}: ${await answer.clone().text()}`).toBe(true);
+      return (await answer.json()) as { id: string };
+    };
+    const study = await send('POST', '/api/studies', { title: 'Does it?' });
+    yield 'a study';
+    const first = await uploadNewPack(node.node, sampleRecord({ study: study.id }), { 'a.txt': 'a' });
+    yield 'a pack';
+    await uploadNewPack(node.node, sampleRecord({ title: 'Newer', supersedes: first.id }), { 'a.txt': 'b' });
+    yield 'a newer version';
+    const replicates = { pack: first.id, verdict: 'partial' as const };
+    await uploadNewPack(node.node, sampleRecord({ title: 'Again', replicates }), { 'a.txt': 'c' });
+    yield 'a replication';
+    await send('POST', `/api/items/${first.id}/comments`, { author: 'Ada', body: 'Yes' });
+    await send('POST', `/api/items/${study.id}/comments`, { author: 'Ada', body: 'No' });
+    yield 'comments';
+    await send('POST', `/api/packs/${first.id}/flag`, { reason: 'other', note: 'Look' });
+    await send('POST', `/api/studies/${study.id}/status`, { status: 'running' });
+    yield 'a flag and a status';
+    const web = await ScriptedWeb.open();
+    web.script('/a', page('1'), page('2'));
+    web.script('/b', page('3'), page('4'));
+    const source = await node.watch(web.url('/a'), { name: 'First' });
+    await node.watch(web.url('/b'), { name: 'Second' });
+    yield 'sources';
+    await node.check();
+    yield 'first events';
+    await node.check([source.id]);
+    yield 'an event';
+    await send('PATCH', `/manage/sources/${source.id}`, { name: 'Renamed', tags: ['t'] });
+    yield 'another name';
+    await node.node.fetchAsOwner(`/manage/sources/${source.id}`, { method: 'DELETE' });
+    yield 'a removal';
+    const versions = Array.from({ length: 210 }, (_, day) =>
+      response(`version ${day}`, {
+        uri: 'http://captured.example/',
+        date: new Date(Date.UTC(2020, 0, 1 + day)).toISOString(),
+      }),
+    );
+    expect((await imported(node, Buffer.concat(versions))).captures).toBe(210);
+    yield 'more events than one part has';
+    await uploadNewPack(node.node, sampleRecord({ title: 'Last', study: study.id }), { 'a.txt': 'd' });
+    yield 'one more pack';
+  }
+
+  test('makes only the pages that changed, and together they are those of a new copy', async () => {
+    const node = await openCollectingNode();
+    const steps = changes(node);
+    await steps.next();
+    const copy = await addCopy(node.node);
+    await sync(node.node, copy);
+    let before = await readPages(place);
+    for await (const change of steps) {
+      const { pages } = await sync(node.node, copy);
+      const now = await readPages(place);
+      const differing = [...now].filter(([path, text]) => before.get(path) !== text).length;
+      expect(pages, change).toBe(differing);
+      before = now;
+    }
+    expect(await sync(node.node, copy)).toMatchObject({ records: 0, pages: 0 });
+    const whole = join(await temporaryFolder(), 'whole');
+    await sync(node.node, await addCopy(node.node, {}, whole));
+    expect(before).toEqual(await readPages(whole));
+  }, 120_000);
+
+  test('shows nothing that is recorded while it runs', async () => {
+    const dataFolder = join(await temporaryFolder(), 'data');
+    const node = await openCollectingNode({}, { dataFolder });
+    const steps = changes(node);
+    for (let step = 0; step < 8; step += 1) await steps.next();
+    const copy = await addCopy(node.node);
+    const { checkpoint: note } = await sync(node.node, copy);
+    const then = await readPages(place);
+    for await (const _ of steps);
+    await node.node.close();
+    const warn = () => {};
+    const services = await openArchiveForWriting({ folder: dataFolder, clock: systemClock, warn });
+    try {
+      const row = copyById(services.store.read, copy.id);
+      const size = Number(note.split('\n')[1]);
+      const context = pageContext(services, row ?? expect.fail('no copy'), { size, note });
+      const made = new Map<string, string>();
+      for await (const { path, bytes } of makePages(context, 0)) made.set(path, bytes.toString());
+      expect(made.size).toBe(then.size);
+      for (const [path, text] of then) expect(made.get(path), path).toBe(text);
+    } finally {
+      await services.store.close();
+    }
+  }, 120_000);
+});
