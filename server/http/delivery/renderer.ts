@@ -5,6 +5,7 @@ import { isDataPath, PAGE_PATHS } from '../../../shared/node/pages.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Guards } from '../security/guards.ts';
 import type { PublicAddress } from '../security/publicAddress.ts';
+import { builtFiles } from './builtFiles.ts';
 import { isFresh } from './conditions.ts';
 import type { DescribePage } from './itemPages.ts';
 import { withHead } from './pageHead.ts';
@@ -28,10 +29,7 @@ export interface Interface {
 export function serveRenderer(config: Interface): RequestHandler {
   const { folder, readDocument, describePage, mayFillPage, publicAddress } = config;
   const router = Router({ caseSensitive: true, strict: true });
-  router.use(
-    '/assets',
-    express.static(join(folder, 'assets'), { immutable: true, maxAge: '1y', index: false, redirect: false }),
-  );
+  router.use('/assets', builtFiles(join(folder, 'assets')));
   const requireDocument = () => {
     const document = readDocument();
     if (document === undefined) throw interfaceMissing('Then open this page again.');
