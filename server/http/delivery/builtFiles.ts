@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants } from 'node:zlib';
 import express, { type RequestHandler, Router } from 'express';
@@ -27,7 +27,7 @@ export function builtFiles(folder: string): RequestHandler {
     const body = kept ?? (await compressFile(join(folder, path)));
     if (!body) return next();
     if (!kept) compressed.set(path, body);
-    response.vary('Accept-Encoding').type(path);
+    response.vary('Accept-Encoding').type(extname(path));
     response.set({ 'Cache-Control': 'public, max-age=31536000, immutable', 'Content-Encoding': 'br' });
     response.send(body);
   });
