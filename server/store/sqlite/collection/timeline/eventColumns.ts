@@ -68,11 +68,17 @@ export class EventColumns {
   /** The id of the last event in the columns. */
   #lastId = 0;
   #isLoaded = false;
+  #isReady = false;
   #loading: Promise<void> | undefined;
 
   constructor(database: ReadDatabase) {
     this.#database = database;
     this.#noise = new NoiseMarks(database);
+  }
+
+  /** Whether the columns were loaded once: what is missing since then takes no time. */
+  get isReady(): boolean {
+    return this.#isReady;
   }
 
   /** Reads the missing events, a part in each turn of the event loop. */
@@ -90,6 +96,7 @@ export class EventColumns {
       await nextTurn();
     }
     while (this.#database.open && this.#noise.readNewer(ROWS_AT_ONCE) === ROWS_AT_ONCE) await nextTurn();
+    this.#isReady = true;
   }
 
   /** Reads all events for the first time, from the index by time, which covers all columns. */
