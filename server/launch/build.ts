@@ -49,9 +49,13 @@ export async function buildIfStale(what: keyof typeof TARGETS, say: (line: strin
   else await buildBeside(target, what === 'server' ? addFiles : swapFolders);
 }
 
-/** Returns the file to run: the built server, or its sources if it was not built since they changed. */
-export function serverEntry(): string {
-  return join(ROOT, isFresh(SERVER) ? 'out/server/cli.js' : 'server/cli.ts');
+/** The file of the command line: built, and of the sources. */
+export const BUILT_SERVER = join(ROOT, 'out/server/cli.js');
+export const SERVER_SOURCE = join(ROOT, 'server/cli.ts');
+
+/** Whether the server was built since its sources changed. */
+export function isServerBuilt(): boolean {
+  return isFresh(SERVER);
 }
 
 function isFresh({ outputs, sources }: Target): boolean {
@@ -125,10 +129,19 @@ function oldest(paths: string[]): number {
   );
 }
 
+/** Returns the time of the newest file or folder. It is called for a thousand files at each start. */
 function newest(path: string): number {
   const full = join(ROOT, path);
-  const stat = statSync(full);
-  if (!stat.isDirectory()) return stat.mtimeMs;
-  const within = readdirSync(full, { recursive: true, encoding: 'utf8' });
-  return Math.max(stat.mtimeMs, ...within.map((name) => statSync(join(full, name)).mtimeMs));
+  const time = statSync(full).mtimeMs;
+  return path.includes('.') ? time : newestWithin(full, time);
+}
+
+function newestWithin(folder: string, time: number): number {
+  let latest = time;
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const file = `${folder}/${entry.name}`;
+    latest = Math.max(latest, statSync(file).mtimeMs);
+    if (entry.isDirectory()) latest = newestWithin(file, latest);
+  }
+  return latest;
 }
