@@ -1,6 +1,7 @@
 import { MAX_SEEN_EXCEPTIONS, type Seen, type SeenChange } from '../../../shared/collection/seen.ts';
 import { Problem } from '../../../shared/problems.ts';
-import { EVERY_EVENT, eventColumns } from '../../store/sqlite/collection/timeline/eventColumns.ts';
+import { eventColumns } from '../../store/sqlite/collection/timeline/eventColumns.ts';
+import { EVERY_EVENT } from '../../store/sqlite/collection/timeline/eventCriteria.ts';
 import { lastEventId } from '../../store/sqlite/collection/timeline/events.ts';
 import { countUnseen, isNoiseCountable } from '../../store/sqlite/collection/timeline/noiseCounts.ts';
 import {

@@ -1,14 +1,15 @@
-import { readFile } from 'node:fs/promises';
-import { extname, join } from 'node:path';
+import { extname } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants } from 'node:zlib';
 import express, { type RequestHandler, Router } from 'express';
-import { isMissing } from '../../store/blobs/fileErrors.ts';
 
 /** The names of built scripts and stylesheets, which contain a hash of the content. */
 const TEXT_FILE = /^\/[\w.-]+\.(?:m?js|css)$/;
 /** Half as large as without compression in a few milliseconds; higher qualities take seconds for the first visitor. */
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
+
+/** Reads a built file by its path below the folder; undefined if there is none. It may be built later. */
+export type ReadBuiltFile = (path: string) => Promise<Buffer | undefined>;
 
 const compress = promisify(brotliCompress);
 
@@ -16,7 +17,7 @@ const compress = promisify(brotliCompress);
  * Serves the built files of the interface, compressed for clients that accept `br`. Each file is compressed once and kept
  * in memory, about a megabyte for all of them: a page consists of several, and every visitor loads the same.
  */
-export function builtFiles(folder: string): RequestHandler {
+export function builtFiles(folder: string, readFile: ReadBuiltFile): RequestHandler {
   const compressed = new Map<string, Buffer>();
   const router = Router({ caseSensitive: true, strict: true });
   router.get(TEXT_FILE, async (request, response, next) => {
@@ -24,7 +25,7 @@ export function builtFiles(folder: string): RequestHandler {
     const isPlain = request.headers.range !== undefined || request.headers['if-none-match'] !== undefined;
     if (isPlain || request.acceptsEncodings('br') !== 'br') return next();
     const kept = compressed.get(path);
-    const body = kept ?? (await compressFile(join(folder, path)));
+    const body = kept ?? (await compressFile(path, readFile));
     if (!body) return next();
     if (!kept) compressed.set(path, body);
     response.vary('Accept-Encoding').type(extname(path));
@@ -35,12 +36,7 @@ export function builtFiles(folder: string): RequestHandler {
   return router;
 }
 
-/** Returns undefined if there is no such file. It may be built later. */
-async function compressFile(file: string): Promise<Buffer | undefined> {
-  try {
-    return await compress(await readFile(file), BROTLI);
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
+async function compressFile(path: string, readFile: ReadBuiltFile): Promise<Buffer | undefined> {
+  const content = await readFile(path);
+  return content && compress(content, BROTLI);
 }

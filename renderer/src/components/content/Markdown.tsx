@@ -1,11 +1,6 @@
 import { lazy, Suspense } from 'react';
 import classes from './Markdown.module.css';
-
-export interface MarkdownProps {
-  text: string;
-  /** The address that relative links refer to; null if they lead nowhere. By default, they are left as they are. */
-  base?: string | null;
-}
+import type { MarkdownProps } from './RenderedMarkdown.tsx';
 
 // The parser is larger than a page.
 const RenderedMarkdown = lazy(async () => ({

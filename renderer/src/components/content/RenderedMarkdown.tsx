@@ -1,7 +1,6 @@
 import ReactMarkdown, { type Components, defaultUrlTransform } from 'react-markdown';
 import remarkGfm from 'remark-gfm';
 import classes from './Markdown.module.css';
-import type { MarkdownProps } from './Markdown.tsx';
 
 /**
  * Uploaded text is not trusted. Raw HTML is dropped. Images are shown as their alt text and URL and are not
@@ -34,6 +33,12 @@ const components: Components = {
     </div>
   ),
 };
+
+export interface MarkdownProps {
+  text: string;
+  /** The address that relative links refer to; null if they lead nowhere. By default, they are left as they are. */
+  base?: string | null;
+}
 
 /** Renders Markdown with GitHub's tables and lists. `Markdown` loads it when it is first needed. */
 export function RenderedMarkdown({ text, base }: MarkdownProps) {
