@@ -1,15 +1,57 @@
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import react from '@vitejs/plugin-react';
-import { defineConfig } from 'vite';
+import { defineConfig, type Plugin } from 'vite';
+import { ROUTE_ADDRESSES } from './renderer/src/api/routeAddresses.ts';
 import { evidenceParts } from './vite.evidence.ts';
 
 const root = import.meta.dirname;
+const ROUTE_ADDRESSES_FILE = resolve(root, 'renderer/src/api/routeAddresses.ts');
+
+/** Replaces the module of route addresses by its values: otherwise browsers load all schemas, and zod, for their paths. */
+const routeAddresses: Plugin = {
+  name: 'strongroom:route-addresses',
+  load: (id) =>
+    id === ROUTE_ADDRESSES_FILE
+      ? `export const ROUTE_ADDRESSES = ${JSON.stringify(ROUTE_ADDRESSES)};`
+      : undefined,
+};
+
+const FRAME_STYLES = ['tokens.css', 'frame.css'].map((name) => resolve(root, 'renderer/src/styles', name));
+
+/**
+ * Writes the styles of the frame into the document and moves the other stylesheets behind the frame. A browser paints
+ * what comes before a stylesheet while it loads the stylesheet.
+ */
+const paintedFrame: Plugin = {
+  name: 'strongroom:painted-frame',
+  transformIndexHtml: {
+    order: 'post',
+    handler(html) {
+      const styles = FRAME_STYLES.map((file) => readFileSync(file, 'utf8')).join('\n');
+      const links = html.match(STYLESHEET) ?? [];
+      return html
+        .replace(STYLESHEET, '')
+        .replace('</head>', () => `<style>\n${withoutComments(styles)}</style>\n  </head>`)
+        .replace('</body>', () => `${links.map((link) => link.trim()).join('\n')}\n  </body>`);
+    },
+  },
+};
+const STYLESHEET = /\s*<link rel="stylesheet"[^>]*>/g;
+
+function withoutComments(css: string): string {
+  return css.replace(/\/\*[\s\S]*?\*\//g, '').replace(/\n\s*/g, '\n');
+}
+
+/** Modules that at least this many pages use are in one file, except large ones. */
+const MIN_PAGES = 3;
+const MAX_SHARED_MODULE_BYTES = 60_000;
 
 /** The renderer. `npm run build` builds it through electron.vite.config.ts, and the node serves it to any browser. */
 export default defineConfig({
   root: resolve(root, 'renderer'),
   base: '/',
-  plugins: [react(), evidenceParts()],
+  plugins: [react(), evidenceParts(), routeAddresses, paintedFrame],
   server: { proxy: { '/api': 'http://127.0.0.1:7717' } },
   build: {
     outDir: resolve(root, 'out/renderer'),
@@ -19,6 +61,17 @@ export default defineConfig({
     minify: true,
     // The server's content security policy forbids data: URLs for scripts and fonts.
     assetsInlineLimit: 0,
-    rolldownOptions: { input: resolve(root, 'renderer/index.html') },
+    rolldownOptions: {
+      input: resolve(root, 'renderer/index.html'),
+      output: {
+        // Over HTTP/1.1 a browser loads six files at once, so a page must not consist of dozens of small files.
+        codeSplitting: {
+          groups: [
+            { name: 'start', tags: ['$initial'], priority: 1 },
+            { name: 'shared', minShareCount: MIN_PAGES, maxModuleSize: MAX_SHARED_MODULE_BYTES },
+          ],
+        },
+      },
+    },
   },
 });

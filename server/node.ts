@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemClock } from '../shared/values/clock.ts';
 import { WriteLimits } from './archive/limits/writeLimits.ts';
@@ -234,6 +235,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
       interface: {
         folder: rendererFolder,
         readDocument: () => readInterfaceDocument(rendererFolder),
+        readAsset: (path) => readBuiltFile(join(rendererFolder, 'assets', path)),
         describePage: pageDescriptions(store, nodeName),
       },
       log,
@@ -306,6 +308,15 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
 function readInterfaceDocument(folder: string): string | undefined {
   try {
     return readFileSync(join(folder, 'index.html'), 'utf8');
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+async function readBuiltFile(file: string): Promise<Buffer | undefined> {
+  try {
+    return await readFile(file);
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;

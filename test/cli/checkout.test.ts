@@ -79,6 +79,8 @@ describe('npm run strongroom -- serve', () => {
   test('builds the interface if the checkout has none, and exits with npm', async () => {
     const node = await serveByNpm();
     expect(node.errors()).toContain('Building the interface …');
+    expect(node.errors()).toContain('Building the server …');
+    expect(existsSync(join(checkout, 'out/server/cli.js'))).toBe(true);
     const page = await fetch(node.url, AS_BROWSER);
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<title>Strongroom')]);
     node.npm.kill('SIGTERM');
@@ -108,6 +110,31 @@ describe('npm run strongroom -- serve', () => {
     await utimes(join(checkout, 'renderer/index.html'), later, later);
     const node = await serveByNpm();
     expect(node.errors()).toContain('Building the interface …');
+    node.npm.kill('SIGTERM');
+    await expectEnded(node);
+  });
+
+  test('builds the server again if a source is newer, and leaves the files that a running node may load', async () => {
+    const { mtime } = await stat(join(checkout, 'out/server/cli.js'));
+    const kept = join(checkout, 'out/server/part-of-a-running-node.js');
+    await writeFile(kept, '');
+    const later = new Date(mtime.getTime() + 1000);
+    await utimes(join(checkout, 'server/cli.ts'), later, later);
+    const node = await serveByNpm();
+    expect(node.errors()).toContain('Building the server …');
+    expect(existsSync(kept)).toBe(true);
+    node.npm.kill('SIGTERM');
+    await expectEnded(node);
+  });
+
+  test('runs the sources if the server cannot be built', async () => {
+    const config = join(checkout, 'server/launch/bundle.config.ts');
+    const text = await readFile(config, 'utf8');
+    await writeFile(config, 'throw new Error("It cannot be built.");');
+    const node = await serveByNpm();
+    await writeFile(config, text);
+    expect(node.errors()).toContain('The server runs from its sources, because it could not be built.');
+    expect((await fetch(`${node.url}/api/health`)).status).toBe(200);
     node.npm.kill('SIGTERM');
     await expectEnded(node);
   });

@@ -72,6 +72,30 @@ describe('the HTML document of the web interface', () => {
   });
 });
 
+test('a built file is sent compressed, with its length and for a year, and as it is if asked', async () => {
+  const rendererFolder = join(await temporaryFolder(), 'renderer');
+  await mkdir(join(rendererFolder, 'assets'), { recursive: true });
+  const script = 'export const word = "Strongroom";\n'.repeat(200);
+  await writeFile(join(rendererFolder, 'assets/page-A1b2.js'), script);
+  const node = await openTestNode({ rendererFolder });
+  const ask = (headers: Record<string, string>) => node.fetchAsOwner('/assets/page-A1b2.js', { headers });
+  for (const _ of ['compressed', 'kept']) {
+    const sent = await ask({ 'Accept-Encoding': 'gzip, br' });
+    expect(sent.headers.get('Content-Encoding')).toBe('br');
+    expect(sent.headers.get('Content-Type')).toMatch(/javascript/);
+    expect(sent.headers.get('Cache-Control')).toBe('public, max-age=31536000, immutable');
+    expect(sent.headers.get('Vary')).toMatch(/Accept-Encoding/i);
+    expect(Number(sent.headers.get('Content-Length'))).toBeLessThan(script.length / 10);
+    expect(await sent.text()).toBe(script);
+  }
+  const plain = await ask({ 'Accept-Encoding': 'identity' });
+  expect(plain.headers.get('Content-Encoding')).toBeNull();
+  expect(plain.headers.get('Vary')).toMatch(/Accept-Encoding/i);
+  expect(await plain.text()).toBe(script);
+  const part = await ask({ 'Accept-Encoding': 'br', Range: 'bytes=0-5' });
+  expect([part.status, await part.text()]).toEqual([206, 'export']);
+});
+
 test('every route of the table is a data path, so the desktop window never shows it as a page', () => {
   expect(
     Object.values(ROUTES)

@@ -1,6 +1,8 @@
 import type { ProblemDocument } from '../../../shared/problems.ts';
+import { pathOf } from '../../../shared/routes/pathOf.ts';
 import type { BodyInputOf, ResponseOf, RouteSpec } from '../../../shared/routes/route.ts';
-import { pathOf, ROUTES, type RouteName, type RouteTable } from '../../../shared/routes.ts';
+import type { RouteName, RouteTable } from '../../../shared/routes.ts';
+import { ROUTE_ADDRESSES } from './routeAddresses.ts';
 
 /** An error response from the node. Show `message`, with `document.code` in small print below it. */
 export class ApiProblem extends Error {
@@ -50,7 +52,7 @@ export async function call<Name extends RouteName>(
   name: Name,
   options: CallOptions<RouteTable[Name]> = {},
 ): Promise<ResponseOf<RouteTable[Name]>> {
-  const { method } = ROUTES[name];
+  const { method } = ROUTE_ADDRESSES[name];
   const hasBody = options.body !== undefined;
   const response = await sendRequest(urlOf(name, options), {
     method,
@@ -71,7 +73,7 @@ export function urlOf(
     if (value !== undefined && value !== '') search.set(key, String(value));
   }
   const text = search.toString();
-  return pathOf(ROUTES[name].path, params) + (text ? `?${text}` : '');
+  return pathOf(ROUTE_ADDRESSES[name].path, params) + (text ? `?${text}` : '');
 }
 
 /** Sends the request and throws NodeUnreachable when there is no response. */

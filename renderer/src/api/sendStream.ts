@@ -1,6 +1,6 @@
 import type { ProblemDocument } from '../../../shared/problems.ts';
 import type { ResponseOf } from '../../../shared/routes/route.ts';
-import { ROUTES, type RouteName, type RouteTable } from '../../../shared/routes.ts';
+import type { RouteName, RouteTable } from '../../../shared/routes.ts';
 import {
   ApiProblem,
   NodeUnreachable,
@@ -10,6 +10,7 @@ import {
   UnexpectedResponse,
   urlOf,
 } from './client.ts';
+import { ROUTE_ADDRESSES } from './routeAddresses.ts';
 
 /** The routes whose request body is streamed, by media type. */
 export type StreamRouteName = {
@@ -30,7 +31,7 @@ export async function sendStream<Name extends StreamRouteName>(
   { query, body, mediaType, signal }: StreamToSend,
 ): Promise<ResponseOf<RouteTable[Name]>> {
   const response = await sendRequest(urlOf(name, { query }), {
-    method: ROUTES[name].method,
+    method: ROUTE_ADDRESSES[name].method,
     headers: { 'Content-Type': mediaType },
     body,
     signal,
@@ -58,7 +59,7 @@ export function upload<Name extends StreamRouteName>(
 ): Promise<ResponseOf<RouteTable[Name]>> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    request.open(ROUTES[name].method, urlOf(name, { query }));
+    request.open(ROUTE_ADDRESSES[name].method, urlOf(name, { query }));
     if (mediaType) request.setRequestHeader('Content-Type', mediaType);
     request.responseType = 'json';
     request.upload.onprogress = ({ loaded, total, lengthComputable }) =>

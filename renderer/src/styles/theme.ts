@@ -61,6 +61,8 @@ export const theme: MantineThemeOverride = createTheme({
     Textarea: { defaultProps: { size: 'sm' } },
     // Dropdowns that open on focus would cover the content for keyboard users who pass through.
     Select: { defaultProps: { size: 'sm', checkIconPosition: 'right', openOnFocus: false } },
+    // Otherwise the options of every select of a page are elements of the page before anyone opens one.
+    Combobox: { defaultProps: { keepMounted: false } },
     Tooltip: { defaultProps: { withArrow: true, openDelay: 250, transitionProps: { duration: 80 } } },
     Notification: { styles: { description: { color: 'var(--muted)' } } },
     CloseButton: { defaultProps: { 'aria-label': 'Close' } },

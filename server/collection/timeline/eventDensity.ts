@@ -1,9 +1,6 @@
 import type { EventDensity, EventDensityQuery } from '../../../shared/collection/event.ts';
-import {
-  EVERY_EVENT,
-  type EventColumns,
-  eventColumns,
-} from '../../store/sqlite/collection/timeline/eventColumns.ts';
+import { type EventColumns, eventColumns } from '../../store/sqlite/collection/timeline/eventColumns.ts';
+import { EVERY_EVENT } from '../../store/sqlite/collection/timeline/eventCriteria.ts';
 import type { Store } from '../../store/store.ts';
 import { firstInstantOf, lastInstantOf, loadTimeline } from './events.ts';
 

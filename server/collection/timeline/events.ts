@@ -2,7 +2,7 @@ import type { Event, EventDetails, EventObservers, EventsQuery } from '../../../
 import { Problem } from '../../../shared/problems.ts';
 import type { Slice } from '../../../shared/values/list.ts';
 import { observersOf, otherObserversOf } from '../../store/sqlite/collection/captures.ts';
-import { eventColumns } from '../../store/sqlite/collection/timeline/eventColumns.ts';
+import { type EventIdPage, eventColumns } from '../../store/sqlite/collection/timeline/eventColumns.ts';
 import {
   type EventFilter,
   eventsByDigests,
@@ -17,6 +17,7 @@ import {
   lastEventId,
   neighboursOf,
 } from '../../store/sqlite/collection/timeline/events.ts';
+import { isNoiseCountable, newestByNoise } from '../../store/sqlite/collection/timeline/noiseCounts.ts';
 import { readSeenMarks } from '../../store/sqlite/collection/timeline/seenEvents.ts';
 import { matchExpression } from '../../store/sqlite/engine/search.ts';
 import type { Store } from '../../store/store.ts';
@@ -31,16 +32,26 @@ export async function listEvents(
   query: EventsQuery,
   seen?: boolean,
 ): Promise<Slice<Event>> {
-  const isNewest = query.offset === 0 && seen === undefined && isEveryEvent(filterOf(query));
-  if (!isNewest) await loadTimeline({ read });
+  const newest = seen === undefined && query.offset === 0 ? newestPage(read, query) : undefined;
+  if (!newest) await loadTimeline({ read });
   return read
     .transaction(() => {
-      const page = isNewest
-        ? newestEventNumbers(read, query.limit)
+      const page = newest
+        ? newest()
         : listEventIds(read, { ...eventFilterOf(read, query), seen: seenFilter(read, seen) }, query);
       return { items: eventsByIds(read, page.ids), total: page.total };
     })
     .deferred();
+}
+
+/** Returns how to read the first page of a list without the columns; undefined if that is not possible. */
+function newestPage(read: Store['read'], query: EventsQuery): (() => EventIdPage) | undefined {
+  const filter = filterOf(query);
+  if (isEveryEvent(filter)) return () => newestEventNumbers(read, query.limit);
+  const { noise } = filter;
+  if (noise === null || !isEveryEvent({ ...filter, noise: null })) return undefined;
+  if (eventColumns(read).isReady || !isNoiseCountable(read)) return undefined;
+  return () => newestByNoise(read, noise, query.limit);
 }
 
 /** Loads the columns that event lists filter by, so that the first request does not wait for them. */

@@ -1,7 +1,9 @@
 import { MAX_SEEN_EXCEPTIONS, type Seen, type SeenChange } from '../../../shared/collection/seen.ts';
 import { Problem } from '../../../shared/problems.ts';
-import { EVERY_EVENT, eventColumns } from '../../store/sqlite/collection/timeline/eventColumns.ts';
+import { eventColumns } from '../../store/sqlite/collection/timeline/eventColumns.ts';
+import { EVERY_EVENT } from '../../store/sqlite/collection/timeline/eventCriteria.ts';
 import { lastEventId } from '../../store/sqlite/collection/timeline/events.ts';
+import { countUnseen, isNoiseCountable } from '../../store/sqlite/collection/timeline/noiseCounts.ts';
 import {
   readSeenMarks,
   type SeenMarks,
@@ -12,11 +14,13 @@ import { loadTimeline } from './events.ts';
 
 /** Returns which events the owner has seen, and how many are unseen. */
 export async function readSeen({ read }: Pick<Store, 'read'>): Promise<Seen> {
-  await loadTimeline({ read });
+  const columns = eventColumns(read);
+  const isEarly = !columns.isReady && isNoiseCountable(read);
+  if (!isEarly) await loadTimeline({ read });
   return read
     .transaction(() => {
       const marks = readSeenMarks(read);
-      const columns = eventColumns(read);
+      if (isEarly) return { ...marks, ...countUnseen(read, marks) };
       columns.catchUp();
       const count = (noise: boolean) =>
         columns.list({ ...EVERY_EVENT, noise, seen: { marks, seen: false } }, { limit: 0, offset: 0 }).total;

@@ -5,6 +5,7 @@ import { isDataPath, PAGE_PATHS } from '../../../shared/node/pages.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Guards } from '../security/guards.ts';
 import type { PublicAddress } from '../security/publicAddress.ts';
+import { builtFiles, type ReadBuiltFile } from './builtFiles.ts';
 import { isFresh } from './conditions.ts';
 import type { DescribePage } from './itemPages.ts';
 import { withHead } from './pageHead.ts';
@@ -15,6 +16,8 @@ export interface Interface {
   folder: string;
   /** Returns the HTML document, or undefined if the interface was not built. */
   readDocument: () => string | undefined;
+  /** Reads a file of the folder `assets`. */
+  readAsset: ReadBuiltFile;
   describePage: DescribePage;
   /** Returns whether a page may contain data of the archive. */
   mayFillPage: Guards['mayFillPage'];
@@ -26,12 +29,9 @@ export interface Interface {
  * the document describes the page to programs, if the client may read the archive.
  */
 export function serveRenderer(config: Interface): RequestHandler {
-  const { folder, readDocument, describePage, mayFillPage, publicAddress } = config;
+  const { folder, readDocument, readAsset, describePage, mayFillPage, publicAddress } = config;
   const router = Router({ caseSensitive: true, strict: true });
-  router.use(
-    '/assets',
-    express.static(join(folder, 'assets'), { immutable: true, maxAge: '1y', index: false, redirect: false }),
-  );
+  router.use('/assets', builtFiles(join(folder, 'assets'), readAsset));
   const requireDocument = () => {
     const document = readDocument();
     if (document === undefined) throw interfaceMissing('Then open this page again.');

@@ -1,7 +1,12 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { listEvents, loadTimeline } from '../../../server/collection/timeline/events.ts';
+import { readSeen } from '../../../server/collection/timeline/seen.ts';
+import { writeSeenMarks } from '../../../server/store/sqlite/collection/timeline/seenEvents.ts';
+import { openStore } from '../../../server/store/store.ts';
 import type { EventDensity } from '../../../shared/collection/event.ts';
 import type { WatchedSource } from '../../../shared/collection/source.ts';
 import type { Job } from '../../../shared/node/job.ts';
+import { systemClock } from '../../../shared/values/clock.ts';
 import { eventually } from '../../support/eventually.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes, DERIVING, temporaryFolder } from '../../support/node.ts';
@@ -98,6 +103,35 @@ test('the feed, the CSV and the counts over time take the same filter', async ()
   expect(await exportedIds('noise=false')).toEqual({ atom: [3, 1], csv: [3, 1] });
   expect(await exportedIds('')).toEqual({ atom: [3, 2, 1], csv: [3, 2, 1] });
   expect([await counted('noise=true'), await counted('noise=false'), await counted('')]).toEqual([1, 2, 3]);
+});
+
+test('the answers about noise are the same before and after the timeline is loaded', async () => {
+  const source = await watchVersions();
+  await apply(source, [CLOCK]);
+  await node.watch(web.url('/other'));
+  await node.node.sendJson('PATCH', '/manage/seen', { seen: [3] });
+  await node.node.close();
+  const store = await openStore({ folder, clock: systemClock });
+  try {
+    const answers = async () => ({
+      seen: await readSeen(store),
+      noise: await listEvents(store, { noise: true, limit: 1, offset: 0 }),
+      others: await listEvents(store, { noise: false, limit: 1, offset: 0 }),
+    });
+    const early = await answers();
+    expect(early).toMatchObject({
+      seen: { until: 0, exceptions: [3], unseen: 1, unseen_noise: 1 },
+      noise: { items: [{ id: 2 }], total: 1 },
+      others: { items: [{ id: 3 }], total: 2 },
+    });
+    await store.write((database) => writeSeenMarks(database, { until: 2, exceptions: [2, 3] }));
+    expect(await readSeen(store)).toMatchObject({ unseen: 0, unseen_noise: 1 });
+    await store.write((database) => writeSeenMarks(database, { until: 0, exceptions: [3] }));
+    await loadTimeline(store);
+    expect(await answers()).toEqual(early);
+  } finally {
+    await store.close();
+  }
 });
 
 test.each(['/api/events', '/api/events.atom', '/api/events/density'])(

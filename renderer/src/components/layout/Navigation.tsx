@@ -1,6 +1,7 @@
 import { spotlight } from '@mantine/spotlight';
 import { IconSearch } from '@tabler/icons-react';
 import { Link, NavLink } from 'react-router';
+import { preloadPage } from '../../pages/pages.ts';
 import { useIsOwner, useMayContribute, useNeedsInvitation, useSession } from '../../state/session.ts';
 import classes from './Navigation.module.css';
 import { useNavItems } from './navItems.ts';
@@ -35,7 +36,13 @@ export function Navigation({ inDrawer = false }: { inDrawer?: boolean }) {
           <ul>
             {items.map(({ to, label, icon: Icon }) => (
               <li key={to}>
-                <NavLink to={to} end={to === '/'} className={classes.link}>
+                <NavLink
+                  to={to}
+                  end={to === '/'}
+                  className={classes.link}
+                  onPointerEnter={() => preloadPage(to)}
+                  onFocus={() => preloadPage(to)}
+                >
                   <Icon size={18} stroke={1.6} aria-hidden />
                   {label}
                   {to === '/timeline' && <UnseenCount />}

@@ -21,7 +21,6 @@ export function Shell() {
   const [menuOpen, menu] = useDisclosure(false);
   const { pathname } = useLocation();
   useNodeJobs(session?.owner ?? false);
-  useEffect(() => void load(), [load]);
   useOpenedInvitation();
   // Works in text fields too.
   useHotkeys([['mod + K', spotlight.open]], []);

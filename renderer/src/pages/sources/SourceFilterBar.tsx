@@ -3,6 +3,7 @@ import { SOURCE_STATES } from '../../../../shared/collection/source.ts';
 import { STATES } from '../../components/data/states/states.ts';
 import { clearButtonProps } from '../../components/forms/clearButtonProps.ts';
 import { SearchField } from '../../components/forms/SearchField.tsx';
+import { useFirstUse } from '../../components/forms/useFirstUse.ts';
 import type { UrlFilters } from '../../state/urlFilters.ts';
 import { useAgenciesAndTags } from './form/useAgenciesAndTags.ts';
 import classes from './SourceFilterBar.module.css';
@@ -15,9 +16,10 @@ const STATE_OPTIONS = SOURCE_STATES.map((value) => ({ value, label: STATES.sourc
 /** The filters of the source list, kept in the URL. */
 export function SourceFilterBar({ filters }: { filters: UrlFilters<SourceFilterName> }) {
   const { values, set, clear, isAny } = filters;
-  const { agencies, tags } = useAgenciesAndTags();
+  const { isUsed, props } = useFirstUse();
+  const { agencies, tags, isLoaded } = useAgenciesAndTags(isUsed);
   return (
-    <search className={classes.bar}>
+    <search className={classes.bar} {...props}>
       <div className={classes.search}>
         <SearchField
           label="Search sources"
@@ -30,12 +32,14 @@ export function SourceFilterBar({ filters }: { filters: UrlFilters<SourceFilterN
       <Choice
         label="Agency"
         data={withOwn(agencies, values.agency)}
+        isLoaded={isLoaded}
         value={values.agency}
         onChange={(agency) => set({ agency })}
       />
       <Choice
         label="Tag"
         data={withOwn(tags, values.tag)}
+        isLoaded={isLoaded}
         value={values.tag}
         onChange={(tag) => set({ tag })}
       />
@@ -56,11 +60,13 @@ function withOwn(values: string[], own: string | undefined): string[] {
 interface ChoiceProps {
   label: string;
   data: string[] | { value: string; label: string }[];
+  /** False until the values are requested, which happens when the filters are first used. */
+  isLoaded?: boolean;
   value: string | undefined;
   onChange: (value: string) => void;
 }
 
-function Choice({ label, data, value, onChange }: ChoiceProps) {
+function Choice({ label, data, isLoaded = true, value, onChange }: ChoiceProps) {
   return (
     <Select
       aria-label={label}
@@ -68,10 +74,10 @@ function Choice({ label, data, value, onChange }: ChoiceProps) {
       data={data}
       value={value ?? null}
       onChange={(chosen) => onChange(chosen ?? '')}
-      searchable={data.length > 8}
+      searchable={!isLoaded || data.length > 8}
       clearable
       clearButtonProps={clearButtonProps(`Any ${label.toLowerCase()}`)}
-      disabled={data.length === 0}
+      disabled={isLoaded && data.length === 0}
       className={classes.choice}
     />
   );

@@ -7,6 +7,7 @@ import { useCall } from '../../api/useCall.ts';
 import { STATES } from '../../components/data/states/states.ts';
 import { clearButtonProps } from '../../components/forms/clearButtonProps.ts';
 import { SearchField } from '../../components/forms/SearchField.tsx';
+import { useFirstUse } from '../../components/forms/useFirstUse.ts';
 import { useIsOwner } from '../../state/session.ts';
 import type { UrlFilters } from '../../state/urlFilters.ts';
 import { useAgenciesAndTags } from '../sources/form/useAgenciesAndTags.ts';
@@ -20,10 +21,11 @@ export function EventFilterBar({ filters }: { filters: UrlFilters<EventFilterNam
   const { values, set } = filters;
   const narrow = useMediaQuery('(max-width: 47.99em)');
   const [opened, setOpened] = useState(false);
+  const { isUsed, props } = useFirstUse();
   const { q: _q, ...others } = values;
   const count = Object.values(others).filter(Boolean).length;
   return (
-    <search className={classes.bar}>
+    <search className={classes.bar} {...props}>
       <div className={classes.search}>
         <SearchField
           label="Search events"
@@ -42,14 +44,19 @@ export function EventFilterBar({ filters }: { filters: UrlFilters<EventFilterNam
           </Button>
         )}
       </div>
-      {(!narrow || opened) && <MoreFilters filters={filters} />}
+      {(!narrow || opened) && <MoreFilters filters={filters} isUsed={isUsed} />}
       {values.source && <SourceFilter id={values.source} onClear={() => set({ source: '' })} />}
     </search>
   );
 }
 
-function MoreFilters({ filters: { values, set } }: { filters: UrlFilters<EventFilterName> }) {
-  const { agencies, tags } = useAgenciesAndTags();
+interface MoreFiltersProps {
+  filters: UrlFilters<EventFilterName>;
+  isUsed: boolean;
+}
+
+function MoreFilters({ filters: { values, set }, isUsed }: MoreFiltersProps) {
+  const { agencies, tags } = useAgenciesAndTags(isUsed);
   const isOwner = useIsOwner();
   return (
     <>

@@ -1,4 +1,5 @@
-import { pathOf, ROUTES } from '../../../../shared/routes.ts';
+import { pathOf } from '../../../../shared/routes/pathOf.ts';
+import { ROUTES } from '../../../../shared/routes.ts';
 import { addComment, listComments } from '../../../archive/comments/comments.ts';
 import type { ReadStore } from '../../../store/store.ts';
 import type { Handlers } from '../../app.ts';

@@ -1,4 +1,5 @@
-import { pathOf, ROUTES } from '../../../../shared/routes.ts';
+import { pathOf } from '../../../../shared/routes/pathOf.ts';
+import { ROUTES } from '../../../../shared/routes.ts';
 import { readSignposts } from '../../../archive/citations/signposts.ts';
 import { addPack } from '../../../archive/packs/addPack.ts';
 import { PackFiles } from '../../../archive/packs/file/packFiles.ts';

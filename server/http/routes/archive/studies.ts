@@ -1,5 +1,6 @@
 import { Problem } from '../../../../shared/problems.ts';
-import { pathOf, ROUTES } from '../../../../shared/routes.ts';
+import { pathOf } from '../../../../shared/routes/pathOf.ts';
+import { ROUTES } from '../../../../shared/routes.ts';
 import { readSignposts } from '../../../archive/citations/signposts.ts';
 import { createStudy, listStudies, readStudy, setStudyStatus } from '../../../archive/studies/studies.ts';
 import { readStudyTable, studyTableCsv } from '../../../archive/studies/studyTable.ts';

@@ -1,4 +1,5 @@
-import { pathOf, ROUTES } from '../../../../shared/routes.ts';
+import { pathOf } from '../../../../shared/routes/pathOf.ts';
+import { ROUTES } from '../../../../shared/routes.ts';
 import type { Invitations } from '../../../owner/invitations.ts';
 import type { Handlers } from '../../app.ts';
 import { created, noContent, ok, page } from '../../reply.ts';

@@ -8,7 +8,8 @@ import { createBlobRowIfAbsent } from '../../../../server/store/sqlite/node/blob
 import { openStore } from '../../../../server/store/store.ts';
 import { mementoTimestamp } from '../../../../shared/collection/memento.ts';
 import { newSourceSchema } from '../../../../shared/collection/source.ts';
-import { pathOf, ROUTES } from '../../../../shared/routes.ts';
+import { pathOf } from '../../../../shared/routes/pathOf.ts';
+import { ROUTES } from '../../../../shared/routes.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
 import { closeScriptedWebs, page, ScriptedWeb, tagged } from '../../../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../../../support/node.ts';

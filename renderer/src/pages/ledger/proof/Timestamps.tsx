@@ -4,8 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import type { Timestamp } from '../../../../../shared/ledger/timestamp.ts';
 import { MAX_LIST_LIMIT } from '../../../../../shared/limits.ts';
-import { pathOf, ROUTES } from '../../../../../shared/routes.ts';
-import { call } from '../../../api/client.ts';
+import { call, urlOf } from '../../../api/client.ts';
 import { callKey, useCall } from '../../../api/useCall.ts';
 import { DataTable } from '../../../components/data/DataTable.tsx';
 import { TimeText } from '../../../components/data/TimeText.tsx';
@@ -110,10 +109,10 @@ function entriesUpTo(size: number): string {
 function TimestampFiles({ id }: { id: string }) {
   return (
     <>
-      <a href={pathOf(ROUTES.readTimestamp.path, { id })} download>
+      <a href={urlOf('readTimestamp', { params: { id } })} download>
         Reply
       </a>{' '}
-      <a href={pathOf(ROUTES.readTimestampedText.path, { id })} download>
+      <a href={urlOf('readTimestampedText', { params: { id } })} download>
         Stamped text
       </a>
     </>

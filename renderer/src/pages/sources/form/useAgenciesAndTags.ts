@@ -1,11 +1,22 @@
 import { MAX_LIST_LIMIT } from '../../../../../shared/limits.ts';
 import { useCall } from '../../../api/useCall.ts';
 
-/** The agencies and tags in use, as suggestions. Only the first page of sources is considered. */
-export function useAgenciesAndTags(): { agencies: string[]; tags: string[] } {
-  const { data } = useCall('listSources', { query: { limit: MAX_LIST_LIMIT } });
+export interface AgenciesAndTags {
+  agencies: string[];
+  tags: string[];
+  isLoaded: boolean;
+}
+
+/**
+ * The agencies and tags in use, as suggestions. Only the first page of sources is considered.
+ *
+ * @param enabled whether to request them; a long list of sources is read for them
+ */
+export function useAgenciesAndTags(enabled = true): AgenciesAndTags {
+  const { data } = useCall('listSources', { query: { limit: MAX_LIST_LIMIT } }, { enabled });
   const sources = data?.items ?? [];
   return {
+    isLoaded: data !== undefined,
     agencies: sorted(sources.map(({ agency }) => agency)),
     tags: sorted(sources.flatMap(({ tags }) => tags)),
   };

@@ -1,36 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { EVENT_TYPES, type EventType } from '../../../../../shared/collection/event.ts';
 import { type ReadDatabase, statement } from '../../engine/open.ts';
+import { type EventCriteria, filtersByTimeOnly } from './eventCriteria.ts';
 import { lastEventId } from './events.ts';
 import { NoiseMarks } from './noiseMarks.ts';
-import { type SeenMarks, seenTable } from './seenEvents.ts';
-
-/** The criteria of a list of events; null matches all. */
-export interface EventCriteria {
-  /** Keys of sources. */
-  sources: readonly number[] | null;
-  /** Ids of events that match whatever their source. Only used together with `sources`. */
-  ids: readonly number[];
-  event_type: EventType | null;
-  observer: string | null;
-  /** Instants, both inclusive. */
-  since: string | null;
-  until: string | null;
-  noise: boolean | null;
-  seen: { marks: SeenMarks; seen: boolean } | null;
-}
-
-/** The criteria of all events. */
-export const EVERY_EVENT: EventCriteria = {
-  sources: null,
-  ids: [],
-  event_type: null,
-  observer: null,
-  since: null,
-  until: null,
-  noise: null,
-  seen: null,
-};
+import { seenTable } from './seenEvents.ts';
 
 /** The ids of a page of events, newest first, and the total number of matches. */
 export interface EventIdPage {
@@ -68,11 +42,17 @@ export class EventColumns {
   /** The id of the last event in the columns. */
   #lastId = 0;
   #isLoaded = false;
+  #isReady = false;
   #loading: Promise<void> | undefined;
 
   constructor(database: ReadDatabase) {
     this.#database = database;
     this.#noise = new NoiseMarks(database);
+  }
+
+  /** Whether the columns were loaded once: what is missing since then takes no time. */
+  get isReady(): boolean {
+    return this.#isReady;
   }
 
   /** Reads the missing events, a part in each turn of the event loop. */
@@ -90,6 +70,7 @@ export class EventColumns {
       await nextTurn();
     }
     while (this.#database.open && this.#noise.readNewer(ROWS_AT_ONCE) === ROWS_AT_ONCE) await nextTurn();
+    this.#isReady = true;
   }
 
   /** Reads all events for the first time, from the index by time, which covers all columns. */
@@ -265,11 +246,6 @@ export class EventColumns {
     const byNumber = ids === null ? 0 : (ids[id] ?? 0);
     return (kinds[this.#kinds[at] ?? 0] ?? 0) & ((sources[source] ?? 0) | byNumber);
   }
-}
-
-/** Whether events are selected by time alone: they are then adjacent. */
-function filtersByTimeOnly({ sources, event_type, observer, noise, seen }: EventCriteria): boolean {
-  return [sources, event_type, observer, noise, seen].every((criterion) => criterion === null);
 }
 
 /** Tables with a 1 for each kind, source and id that matches. */
