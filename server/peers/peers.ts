@@ -16,7 +16,6 @@ import { readPeerRewrite } from '../ledger/peerRewrites.ts';
 import type { JobRun, Jobs, RunningJob } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
 import { shuttingDown } from '../runtime/shuttingDown.ts';
-import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import {
   allPeers,
   deletePeer,
@@ -31,6 +30,7 @@ import type { Timer } from './patience.ts';
 import { type PeerCheckpoint, readPeerCheckpoint, readPeerKey } from './peerCheckpoint.ts';
 import { PeerClient, PeerError } from './peerClient.ts';
 import { asPeer, peerFailed, requirePeer, verifyPeer } from './peerRecords.ts';
+import { normalUrl, requireFree, requireObserver } from './peerRules.ts';
 import { repairFromPeers } from './repair.ts';
 
 export interface PeersConfig {
@@ -280,37 +280,4 @@ export class Peers {
     this.#closing.abort();
     await Promise.all(this.#last.values());
   }
-}
-
-function normalUrl(given: string): string {
-  return new URL(given).href.replace(/\/+$/, '');
-}
-
-/** @throws Problem `invalid_field` */
-function requireObserver(name: string): void {
-  const parsed = observerSchema.safeParse(name);
-  const [issue] = parsed.error?.issues ?? [];
-  if (issue)
-    throw new Problem('invalid_field', issue.message, {
-      errors: [{ path: '/name', message: issue.message }],
-    });
-}
-
-/** @throws Problem `peer_exists` if another peer has the address, the key or the name */
-function requireFree(
-  database: ReadDatabase,
-  {
-    url,
-    name,
-    key,
-    except,
-  }: { url?: string | undefined; name?: string | undefined; key?: string | undefined; except?: string },
-): void {
-  const taken = allPeers(database).find(
-    (row) => row.id !== except && (row.url === url || row.name === name || row.key === key),
-  );
-  if (taken)
-    throw new Problem('peer_exists', `${taken.name} is a peer already, at ${taken.url}.`, {
-      members: { peer: taken.id },
-    });
 }

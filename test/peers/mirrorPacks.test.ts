@@ -1,12 +1,15 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { openCheckpoint } from '../../server/ledger/checkpoint.ts';
 import { isProvenBy } from '../../server/ledger/provenance.ts';
 import type { Pack } from '../../shared/archive/pack.ts';
 import type { MirrorResult, PackProvenance } from '../../shared/node/peer.ts';
 import { sampleRecord, sha256Of, uploadNewPack, uploadPack } from '../support/archive/packs.ts';
+import { runCommand } from '../support/cli.ts';
 import { ManualClock } from '../support/manualClock.ts';
 import { closeLyingPeers, LyingPeer } from '../support/network/lyingPeer.ts';
-import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
+import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { addPeer, expectVerified, mirror, readPeer, sizeOf } from './support.ts';
 
 afterEach(async () => {
@@ -84,7 +87,7 @@ test('a selection takes its packs and those that they name, and a later mirror o
   expect(await mirror(node, added, { packs: true })).toMatchObject({ packs: 1, objects: 1, already_held: 4 });
 });
 
-test('the provenance of a mirrored pack proves that the peer has it', async () => {
+test('the provenance of a mirrored pack proves that the peer has it, also after a dump was restored', async () => {
   const { peer, packs } = await filledPeer();
   const node = await openTestNode();
   const added = await addPeer(node, peer.url);
@@ -102,8 +105,26 @@ test('the provenance of a mirrored pack proves that the peer has it', async () =
     expect(await proof.json()).toEqual(provenance.proof);
     expect(openCheckpoint(provenance.checkpoint, added.key).size).toBe(provenance.proof.size);
   }
-  const own = await uploadNewPack(node, { title: 'Own' });
-  expect((await node.fetch(`/api/packs/${own.id}/provenance`)).status).toBe(404);
+  await node.close();
+  const file = join(await temporaryFolder(), 'dump.jsonl');
+  const reopened = await openTestNode({ dataFolder: node.dataFolder });
+  const dump = await (await reopened.fetch('/api/dump.jsonl')).text();
+  const [first] = packs;
+  const read = (at: TestNode) =>
+    at.fetch(`/api/packs/${first?.id}/provenance`).then((answer) => answer.json());
+  for (const [text, code] of [
+    [dump, 0],
+    [dump.replace(/("kind":"pack_provenance".*?"index":)(\d+)/, '$18'), 1],
+  ] as const) {
+    await writeFile(file, text);
+    const dataFolder = join(await temporaryFolder(), 'data');
+    const imported = await runCommand(['import', file, '--data', dataFolder]);
+    expect(imported.code, imported.stderr).toBe(code);
+    if (code === 0) expect(await read(await openTestNode({ dataFolder }))).toEqual(await read(reopened));
+    else expect(imported.stderr).toMatch(/it does not prove that the peer has this pack/);
+  }
+  const own = await uploadNewPack(reopened, { title: 'Own' });
+  expect((await reopened.fetch(`/api/packs/${own.id}/provenance`)).status).toBe(404);
 });
 
 test('proofs hold across tiles: 700 packs of a ledger of more than two tiles', {
