@@ -128,6 +128,10 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   'server/html.ts': { rooms: [], why: 'html.ts escapes text of any kind.' },
   'server/cli.ts': { rooms: ['server/cli', ...GROUND], why: 'cli.ts only calls the command line.' },
   'server/node.ts': { rooms: ['server', 'shared'], why: 'node.ts wires the rooms of the server together.' },
+  'server/wiring': {
+    rooms: ['server', 'shared'],
+    why: 'wiring/ opens the services and hands them to the routes, for node.ts alone.',
+  },
   server: {
     rooms: ['shared'],
     why: 'server/ runs without a window: it imports server/ and shared/ only, and the renderer reaches it by HTTP.',

@@ -1,0 +1,115 @@
+import { FileDiffs } from '../collection/diff/fileDiffs.ts';
+import { Pages } from '../collection/view/pages.ts';
+import { VERSION } from '../config.ts';
+import type { Handlers } from '../http/app.ts';
+import { blobsHandlers } from '../http/routes/archive/blobs.ts';
+import { citationsHandlers } from '../http/routes/archive/citations.ts';
+import { commentsHandlers } from '../http/routes/archive/comments.ts';
+import { driftHandlers } from '../http/routes/archive/drift.ts';
+import { harvestingHandlers } from '../http/routes/archive/harvesting.ts';
+import { packComparisonHandlers } from '../http/routes/archive/packComparison.ts';
+import { packsHandlers } from '../http/routes/archive/packs.ts';
+import { studiesHandlers } from '../http/routes/archive/studies.ts';
+import { nodesHandlers } from '../http/routes/archive/treeNodes.ts';
+import { captureHandlers } from '../http/routes/collection/captures.ts';
+import { collectionHandlers } from '../http/routes/collection/collection.ts';
+import { derivedHandlers } from '../http/routes/collection/derived.ts';
+import { diffHandlers } from '../http/routes/collection/diffs.ts';
+import { eventHandlers } from '../http/routes/collection/events.ts';
+import { mementoHandlers } from '../http/routes/collection/mementos.ts';
+import { objectHandlers } from '../http/routes/collection/objects.ts';
+import { sourceHandlers } from '../http/routes/collection/sources.ts';
+import { viewHandlers } from '../http/routes/collection/views.ts';
+import { warcHandlers } from '../http/routes/collection/warc.ts';
+import { dumpHandlers } from '../http/routes/ledger/dump.ts';
+import { evidenceHandlers } from '../http/routes/ledger/evidence.ts';
+import { fixityHandlers } from '../http/routes/ledger/fixity.ts';
+import { ledgerHandlers } from '../http/routes/ledger/ledger.ts';
+import { tileHandlers } from '../http/routes/ledger/tiles.ts';
+import { timestampHandlers } from '../http/routes/ledger/timestamps.ts';
+import { witnessHandlers } from '../http/routes/ledger/witness.ts';
+import { copyHandlers } from '../http/routes/node/copies.ts';
+import { descriptionHandlers } from '../http/routes/node/description.ts';
+import { invitationsHandlers } from '../http/routes/node/invitations.ts';
+import { nodeHandlers } from '../http/routes/node/node.ts';
+import { peerHandlers } from '../http/routes/node/peers.ts';
+import type { Services } from './openServices.ts';
+
+/** Returns the handlers of all routes. */
+export function handlersOf(services: Services): Handlers {
+  const {
+    keys,
+    settings,
+    invitations,
+    listeners,
+    exports,
+    publicAddress,
+    sharing,
+    jobs,
+    collection,
+    derived,
+    diffs,
+    summaries,
+    noise,
+    sessions,
+    cookieName,
+    tls,
+    rendererFolder,
+    offloading,
+    copies,
+    timestamps,
+    witnesses,
+    peers,
+    fixity,
+    nodeName,
+    store,
+    key,
+    checkpoints,
+  } = services;
+  return {
+    ...nodesHandlers(store),
+    ...studiesHandlers(store, publicAddress),
+    ...packsHandlers(store, publicAddress),
+    ...packComparisonHandlers(store, new FileDiffs(store, derived.deriver)),
+    ...driftHandlers(store),
+    ...commentsHandlers(store),
+    ...citationsHandlers(store, nodeName, publicAddress),
+    ...harvestingHandlers(store, settings, nodeName, publicAddress),
+    ...blobsHandlers(store),
+    ...ledgerHandlers(store, checkpoints),
+    ...tileHandlers(store, checkpoints),
+    ...timestampHandlers(store, timestamps),
+    ...evidenceHandlers({ store, checkpoints, diffOf: (id) => diffs.diffOf(id) }, rendererFolder),
+    ...witnessHandlers(store, checkpoints, witnesses),
+    ...dumpHandlers(store, checkpoints, exports),
+    ...sourceHandlers(store, collection),
+    ...captureHandlers(collection.captures),
+    ...collectionHandlers(store, settings),
+    ...eventHandlers(store, nodeName, { exports, publicAddress, summaries }),
+    ...objectHandlers(store),
+    ...mementoHandlers(store, publicAddress),
+    ...warcHandlers(store, { nodeName, nodeKey: key.verifierKey, version: VERSION }, exports),
+    ...derivedHandlers(store, derived.texts),
+    ...diffHandlers(diffs, noise),
+    ...viewHandlers(store, new Pages(store, derived.deriver)),
+    ...fixityHandlers(store, fixity),
+    ...copyHandlers(copies, offloading),
+    ...peerHandlers(store, peers),
+    ...descriptionHandlers({ version: VERSION, cookieName }, publicAddress),
+    ...invitationsHandlers(invitations),
+    ...nodeHandlers({
+      store,
+      settings,
+      changeSettings: (change) => tls.changeSettings(change),
+      sharing,
+      addresses: () => listeners.networkAddresses,
+      tls: () => listeners.tls,
+      publicAddress,
+      keys,
+      sessions,
+      jobs,
+      nodeName,
+      version: VERSION,
+    }),
+  };
+}
