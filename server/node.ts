@@ -4,7 +4,7 @@ import { openArchiveForWriting } from './collection/record/openArchiveForWriting
 import { loadTimeline } from './collection/timeline/events.ts';
 import { type NodeConfig } from './config.ts';
 import { createApp } from './http/app.ts';
-import { blobFastPath } from './http/delivery/blobFastPath.ts';
+import { blobFastPath } from './http/delivery/blobs/blobFastPath.ts';
 import { CLOSING } from './http/delivery/eventStream.ts';
 import { pageDescriptions } from './http/delivery/itemPages.ts';
 import { normalizeRequestTarget } from './http/security/hostHeader.ts';

@@ -57,7 +57,7 @@ const cases: [file: string, line: string, why: string | null][] = [
   ['server/http/ok.ts', "import '../archive/studies.ts';\nimport 'express';", null],
   ['server/http/fs.ts', "import 'node:fs';", 'A route accesses no file'],
   ['server/http/routes/fs.ts', "import 'node:fs/promises';", 'A route accesses no file'],
-  ['server/http/delivery/blobFile.ts', "import 'node:fs';", null],
+  ['server/http/delivery/blobs/blobFile.ts', "import 'node:fs';", null],
   ['server/http/store.ts', "import '../store/sqlite/engine/open.ts';", 'calls one service function'],
   ['server/http/wiring.ts', "import '../node.ts';", 'no command and no wiring'],
   ['server/http/sql.ts', "import 'better-sqlite3';", 'Only server/store uses SQL'],

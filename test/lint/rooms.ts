@@ -175,8 +175,8 @@ export const BANS: readonly Ban[] = [
   {
     of: /^(node:)?fs(\/.*)?$/,
     by: /^server\/http\//,
-    butBy: /^server\/http\/delivery\/blobFile\.ts$/,
-    why: 'A route accesses no file: it calls one service function. Only server/http/delivery/blobFile.ts reads files.',
+    butBy: /^server\/http\/delivery\/blobs\/blobFile\.ts$/,
+    why: 'A route accesses no file: it calls one service function. Only server/http/delivery/blobs/blobFile.ts reads files.',
   },
   {
     of: /^(node:.*|fs|fs\/promises|path|os|crypto|child_process|worker_threads|http|https|net)$/,

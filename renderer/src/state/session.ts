@@ -1,5 +1,5 @@
 import { create } from 'zustand';
-import type { Session } from '../../../shared/routes/manage.ts';
+import type { Session } from '../../../shared/routes/node/manage.ts';
 import { call } from '../api/client.ts';
 
 interface SessionState {

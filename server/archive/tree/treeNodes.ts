@@ -1,7 +1,7 @@
 import type { ArchiveNode, NewNode, TreeNode } from '../../../shared/archive/treeNode.ts';
 import { MAX_NODE_LISTING } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
-import type { NodePage } from '../../../shared/routes/archive.ts';
+import type { NodePage } from '../../../shared/routes/archive/archive.ts';
 import { appendEntry } from '../../ledger/appendEntry.ts';
 import { packCounts, selectPacks } from '../../store/sqlite/archive/packLists.ts';
 import { countStudiesBelow, studyCountsByNode } from '../../store/sqlite/archive/studies.ts';

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { type BlobFile, blobDamaged, openBlobFile, readRanges } from './blobFile.ts';
+import { type BlobFile, blobDamaged, openBlobFile, readRanges } from './blobs/blobFile.ts';
 import type { ByteRange } from './ranges.ts';
 
 /** A part of a response: a text before it, and the bytes of the file from `start` to `end`, both inclusive. */

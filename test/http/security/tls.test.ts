@@ -7,7 +7,7 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { Addresses } from '../../../shared/routes/manage.ts';
+import type { Addresses } from '../../../shared/routes/node/manage.ts';
 import { problemOf, sha256Of, uploadNewPack } from '../../support/archive/packs.ts';
 import { readToEnd } from '../../support/network/rawConnection.ts';
 import { invite, share, withToken } from '../../support/network/sharing.ts';

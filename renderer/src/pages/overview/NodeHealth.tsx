@@ -1,7 +1,7 @@
 import { Link } from 'react-router';
 import type { Status } from '../../../../shared/collection/collection.ts';
 import { type LedgerVerification, ledgerVerificationSchema } from '../../../../shared/ledger/ledger.ts';
-import type { Storage } from '../../../../shared/routes/manage.ts';
+import type { Storage } from '../../../../shared/routes/node/manage.ts';
 import { useCall } from '../../api/useCall.ts';
 import { DigestChip } from '../../components/data/DigestChip.tsx';
 import { Meter } from '../../components/data/Meter.tsx';

@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconPlus } from '@tabler/icons-react';
 import { Link, useParams } from 'react-router';
-import type { NodePage as NodeAnswer } from '../../../../shared/routes/archive.ts';
+import type { NodePage as NodeAnswer } from '../../../../shared/routes/archive/archive.ts';
 import { ApiProblem } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { Markdown } from '../../components/content/Markdown.tsx';

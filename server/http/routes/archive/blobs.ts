@@ -2,8 +2,8 @@ import { lookUpDigests, packsOfBlob, readBlob } from '../../../archive/blobs.ts'
 import { requireIntact } from '../../../fixity/requireIntact.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Handlers } from '../../app.ts';
-import { type BlobResponse, prepareBlob, type SentBlobOptions } from '../../delivery/prepareBlob.ts';
-import { sendStoredBlob } from '../../delivery/sendStoredBlob.ts';
+import { type BlobResponse, prepareBlob, type SentBlobOptions } from '../../delivery/blobs/prepareBlob.ts';
+import { sendStoredBlob } from '../../delivery/blobs/sendStoredBlob.ts';
 import { ok } from '../../reply.ts';
 
 /** A browser saves a blob as a file and never runs it. */

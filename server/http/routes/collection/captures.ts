@@ -1,7 +1,7 @@
 import { mementoImportSchema } from '../../../../shared/collection/captures.ts';
 import { MAX_CAPTURE_FILE_BYTES, MAX_JSON_BYTES } from '../../../../shared/limits.ts';
 import { Problem } from '../../../../shared/problems.ts';
-import { WARC_MEDIA_TYPES } from '../../../../shared/routes/captures.ts';
+import { WARC_MEDIA_TYPES } from '../../../../shared/routes/collection/captures.ts';
 import type { Captures } from '../../../collection/captures/captures.ts';
 import type { Handlers } from '../../app.ts';
 import { checkBody, readJson, requireMediaType } from '../../body/readJson.ts';

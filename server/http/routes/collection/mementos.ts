@@ -16,8 +16,8 @@ import {
 import { requireIntact } from '../../../fixity/requireIntact.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Handlers } from '../../app.ts';
-import { prepareBlob } from '../../delivery/prepareBlob.ts';
-import { sendStoredBlob } from '../../delivery/sendStoredBlob.ts';
+import { prepareBlob } from '../../delivery/blobs/prepareBlob.ts';
+import { sendStoredBlob } from '../../delivery/blobs/sendStoredBlob.ts';
 import { streamReply } from '../../delivery/streamReply.ts';
 import type { Call } from '../../reply.ts';
 import type { PublicAddress } from '../../security/publicAddress.ts';

@@ -3,8 +3,8 @@ import { type ArchivedObject, readObject, readObjectMetadata } from '../../../co
 import { requireIntact } from '../../../fixity/requireIntact.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Handlers } from '../../app.ts';
-import { type BlobResponse, prepareBlob } from '../../delivery/prepareBlob.ts';
-import { sendStoredBlob } from '../../delivery/sendStoredBlob.ts';
+import { type BlobResponse, prepareBlob } from '../../delivery/blobs/prepareBlob.ts';
+import { sendStoredBlob } from '../../delivery/blobs/sendStoredBlob.ts';
 import { ok } from '../../reply.ts';
 
 /** The policy prevents an archived page from running scripts or loading anything when a browser shows it. */

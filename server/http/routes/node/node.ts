@@ -1,5 +1,5 @@
 import { Problem } from '../../../../shared/problems.ts';
-import type { Addresses } from '../../../../shared/routes/manage.ts';
+import type { Addresses } from '../../../../shared/routes/node/manage.ts';
 import { readHead } from '../../../ledger/appendEntry.ts';
 import type { OwnerKeys } from '../../../owner/ownerKeys.ts';
 import type { OwnerSessions } from '../../../owner/sessions.ts';

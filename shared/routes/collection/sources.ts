@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { collectionResultSchema, newCollectionSchema } from '../collection/collection.ts';
+import { collectionResultSchema, newCollectionSchema } from '../../collection/collection.ts';
 import {
   newSourceSchema,
   provenRetrievalsQuery,
@@ -11,11 +11,11 @@ import {
   sourcesQuery,
   watchedSourceSchema,
   watchedUrlSchema,
-} from '../collection/source.ts';
-import { LIST_MEDIA_TYPES, sourceImportSchema } from '../collection/sourceList.ts';
-import { jobSchema } from '../node/job.ts';
-import { booleanParameter, listQuery, pageOf } from '../values/list.ts';
-import { jsonBody, route } from './route.ts';
+} from '../../collection/source.ts';
+import { LIST_MEDIA_TYPES, sourceImportSchema } from '../../collection/sourceList.ts';
+import { jobSchema } from '../../node/job.ts';
+import { booleanParameter, listQuery, pageOf } from '../../values/list.ts';
+import { jsonBody, route } from '../route.ts';
 
 /** The owner's routes for managing sources and starting collections. */
 export const sourceRoutes = {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { jobSchema } from '../node/job.ts';
+import { jobSchema } from '../../node/job.ts';
 import {
   mirrorRequestSchema,
   mirrorResultSchema,
@@ -9,9 +9,9 @@ import {
   peerEvidenceSchema,
   peerSchema,
   repairResultSchema,
-} from '../node/peer.ts';
-import { booleanParameter, listQuery, pageOf } from '../values/list.ts';
-import { jsonBody, NO_BODY, route } from './route.ts';
+} from '../../node/peer.ts';
+import { booleanParameter, listQuery, pageOf } from '../../values/list.ts';
+import { jsonBody, NO_BODY, route } from '../route.ts';
 
 const waitQuery = z.strictObject({ wait: booleanParameter.optional() });
 

@@ -1,7 +1,7 @@
-import { diffSchema } from '../collection/diff.ts';
-import { newNoisePreviewSchema, noisePreviewSchema } from '../collection/noisePreview.ts';
-import { jobSchema } from '../node/job.ts';
-import { jsonBody, NO_BODY, route } from './route.ts';
+import { diffSchema } from '../../collection/diff.ts';
+import { newNoisePreviewSchema, noisePreviewSchema } from '../../collection/noisePreview.ts';
+import { jobSchema } from '../../node/job.ts';
+import { jsonBody, NO_BODY, route } from '../route.ts';
 
 /** The problems of a request for a diff. */
 export const DIFF_PROBLEMS = [

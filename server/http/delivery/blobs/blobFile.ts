@@ -1,8 +1,8 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { Problem } from '../../../shared/problems.ts';
-import { errorCode } from '../../../shared/values/errorCode.ts';
-import type { ByteRange } from './ranges.ts';
+import { Problem } from '../../../../shared/problems.ts';
+import { errorCode } from '../../../../shared/values/errorCode.ts';
+import type { ByteRange } from '../ranges.ts';
 
 /*
  * Reads the files of stored blobs. A file is only read if it has the size recorded in the database. Small reads are

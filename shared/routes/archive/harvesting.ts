@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { route } from './route.ts';
+import { route } from '../route.ts';
 
 /** The arguments of harvesters, in the query or as a form. Invalid combinations are reported in the XML. */
 const harvestQuery = z.strictObject({

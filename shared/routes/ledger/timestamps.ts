@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { authoritiesSchema, stampingSchema, timestampSchema } from '../ledger/timestamp.ts';
-import { listQuery, pageOf } from '../values/list.ts';
-import { NO_BODY, route } from './route.ts';
+import { authoritiesSchema, stampingSchema, timestampSchema } from '../../ledger/timestamp.ts';
+import { listQuery, pageOf } from '../../values/list.ts';
+import { NO_BODY, route } from '../route.ts';
 
 /** Timestamps of checkpoints by RFC 3161 authorities. */
 export const timestampRoutes = {

@@ -5,9 +5,9 @@ import {
   studiesQuery,
   studySchema,
   studyTableSchema,
-} from '../archive/study.ts';
-import { pageOf } from '../values/list.ts';
-import { jsonBody, route } from './route.ts';
+} from '../../archive/study.ts';
+import { pageOf } from '../../values/list.ts';
+import { jsonBody, route } from '../route.ts';
 
 /** Studies of the data-pack archive. */
 export const studyRoutes = {

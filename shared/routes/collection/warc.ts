@@ -1,5 +1,5 @@
-import { warcQuery } from '../collection/warc.ts';
-import { route } from './route.ts';
+import { warcQuery } from '../../collection/warc.ts';
+import { route } from '../route.ts';
 
 export const warcRoutes = {
   exportWarc: route({

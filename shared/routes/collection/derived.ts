@@ -1,6 +1,6 @@
-import { foundTextSchema, objectTextSchema, searchQuery } from '../collection/derived.ts';
-import { pageOf } from '../values/list.ts';
-import { route } from './route.ts';
+import { foundTextSchema, objectTextSchema, searchQuery } from '../../collection/derived.ts';
+import { pageOf } from '../../values/list.ts';
+import { route } from '../route.ts';
 
 /** Texts derived from archived objects, for reading and searching. */
 export const derivedRoutes = {

@@ -1,13 +1,13 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
-import { isDamaged } from '../../fixity/damages.ts';
-import { damagedBlobProblem } from '../../fixity/requireIntact.ts';
-import type { Log } from '../../runtime/log.ts';
-import { commitScopedCache } from '../../store/commitScopedCache.ts';
-import type { Store } from '../../store/store.ts';
-import { abortResponse } from '../problems.ts';
-import { storedBlob } from '../routes/archive/blobs.ts';
-import { storedObject } from '../routes/collection/objects.ts';
-import type { Guards } from '../security/guards.ts';
+import { isDamaged } from '../../../fixity/damages.ts';
+import { damagedBlobProblem } from '../../../fixity/requireIntact.ts';
+import type { Log } from '../../../runtime/log.ts';
+import { commitScopedCache } from '../../../store/commitScopedCache.ts';
+import type { Store } from '../../../store/store.ts';
+import { abortResponse } from '../../problems.ts';
+import { storedBlob } from '../../routes/archive/blobs.ts';
+import { storedObject } from '../../routes/collection/objects.ts';
+import type { Guards } from '../../security/guards.ts';
 import { type BlobResponse, type PreparedBlob, prepareBlob } from './prepareBlob.ts';
 import { sendStoredBlob } from './sendStoredBlob.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { route } from './route.ts';
+import { route } from '../route.ts';
 
 /** The description of the API, for programs and for people. */
 export const descriptionRoutes = {

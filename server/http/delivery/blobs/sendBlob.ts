@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ifRangeMatches, isFresh, requirePreconditions } from './conditions.ts';
+import { ifRangeMatches, isFresh, requirePreconditions } from '../conditions.ts';
+import { rangeBody, unsatisfiable } from '../rangeBody.ts';
+import { rangesOf } from '../ranges.ts';
+import { type ReadElsewhere, sendParts, sizeOf } from '../sendParts.ts';
 import type { PreparedBlob } from './prepareBlob.ts';
-import { rangeBody, unsatisfiable } from './rangeBody.ts';
-import { rangesOf } from './ranges.ts';
-import { type ReadElsewhere, sendParts, sizeOf } from './sendParts.ts';
 
 /**
  * Sends a blob: all bytes, one or more ranges (RFC 9110, section 14), or 304. The bytes never change, so the entity tag

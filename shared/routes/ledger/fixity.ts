@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { auditResultSchema, auditSchema, damageSchema, lostFileSchema } from '../ledger/fixity.ts';
-import { jobSchema } from '../node/job.ts';
-import { booleanParameter, listQuery, pageOf } from '../values/list.ts';
-import { NO_BODY, route } from './route.ts';
+import { auditResultSchema, auditSchema, damageSchema, lostFileSchema } from '../../ledger/fixity.ts';
+import { jobSchema } from '../../node/job.ts';
+import { booleanParameter, listQuery, pageOf } from '../../values/list.ts';
+import { NO_BODY, route } from '../route.ts';
 
 /** Audits of the stored bytes, and the damage that was found. */
 export const fixityRoutes = {

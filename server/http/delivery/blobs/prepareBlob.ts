@@ -1,6 +1,6 @@
-import { validateHeaderValue } from '../../runtime/nodeHttp.ts';
+import { validateHeaderValue } from '../../../runtime/nodeHttp.ts';
+import type { Validators } from '../conditions.ts';
 import type { BlobFile } from './blobFile.ts';
-import type { Validators } from './conditions.ts';
 
 /** A stored blob to send: its file, its size and its digest. */
 export interface SentBlob extends BlobFile {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Problem } from '../../../shared/problems.ts';
-import { confirmDamage, type DamageContext, isBlobDamageError } from '../../fixity/confirmDamage.ts';
+import { Problem } from '../../../../shared/problems.ts';
+import { confirmDamage, type DamageContext, isBlobDamageError } from '../../../fixity/confirmDamage.ts';
 import { blobDamaged } from './blobFile.ts';
 import type { PreparedBlob } from './prepareBlob.ts';
 import { sendBlob } from './sendBlob.ts';

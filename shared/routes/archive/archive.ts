@@ -6,18 +6,18 @@ import {
   packsQuery,
   packUploadRecordSchema,
   verificationSchema,
-} from '../archive/pack.ts';
-import { studySchema } from '../archive/study.ts';
+} from '../../archive/pack.ts';
+import { studySchema } from '../../archive/study.ts';
 import {
   newNodeSchema,
   nodeCountsSchema,
   nodePathSchema,
   nodeSchema,
   treeSchema,
-} from '../archive/treeNode.ts';
-import { MAX_NODE_LISTING } from '../limits.ts';
-import { pageOf } from '../values/list.ts';
-import { jsonBody, route } from './route.ts';
+} from '../../archive/treeNode.ts';
+import { MAX_NODE_LISTING } from '../../limits.ts';
+import { pageOf } from '../../values/list.ts';
+import { jsonBody, route } from '../route.ts';
 
 /** The page of a tree node: its ancestors, its children, and the newest studies and packs of its subtree. */
 export const nodePageSchema = nodeSchema

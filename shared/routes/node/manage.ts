@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { createdInvitationSchema, invitationSchema, newInvitationSchema } from '../node/invitation.ts';
-import { jobSchema } from '../node/job.ts';
-import { ownerSessionSchema } from '../node/session.ts';
-import { settingsChangeSchema, settingsSchema, sharingSchema } from '../node/settings.ts';
-import { digestSchema } from '../values/digest.ts';
-import { listQuery, pageOf } from '../values/list.ts';
-import { jsonBody, NO_BODY, route } from './route.ts';
+import { createdInvitationSchema, invitationSchema, newInvitationSchema } from '../../node/invitation.ts';
+import { jobSchema } from '../../node/job.ts';
+import { ownerSessionSchema } from '../../node/session.ts';
+import { settingsChangeSchema, settingsSchema, sharingSchema } from '../../node/settings.ts';
+import { digestSchema } from '../../values/digest.ts';
+import { listQuery, pageOf } from '../../values/list.ts';
+import { jsonBody, NO_BODY, route } from '../route.ts';
 
 /** Who sends the request, and what they may do. */
 export const sessionSchema = z

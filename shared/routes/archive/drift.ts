@@ -1,5 +1,5 @@
-import { packDriftSchema } from '../archive/drift.ts';
-import { route } from './route.ts';
+import { packDriftSchema } from '../../archive/drift.ts';
+import { route } from '../route.ts';
 
 /** What became of the works that a pack relates to. */
 export const driftRoutes = {

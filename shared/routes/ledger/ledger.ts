@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { keyChangeSchema } from '../ledger/keyChange.ts';
+import { keyChangeSchema } from '../../ledger/keyChange.ts';
 import {
   consistencyProofSchema,
   consistencyQuery,
@@ -8,9 +8,9 @@ import {
   ledgerQuery,
   ledgerVerificationSchema,
   proofQuery,
-} from '../ledger/ledger.ts';
-import { listQuery, pageOf } from '../values/list.ts';
-import { route } from './route.ts';
+} from '../../ledger/ledger.ts';
+import { listQuery, pageOf } from '../../values/list.ts';
+import { route } from '../route.ts';
 
 /** The ledger, its proofs and the dump, with which others can verify the whole archive. */
 export const ledgerRoutes = {

@@ -1,7 +1,11 @@
-import { comparePackFilesQuery, comparePacksQuery, packComparisonSchema } from '../archive/packComparison.ts';
-import { fileDiffSchema } from '../collection/diff.ts';
-import { DIFF_PROBLEMS } from './diffs.ts';
-import { route } from './route.ts';
+import {
+  comparePackFilesQuery,
+  comparePacksQuery,
+  packComparisonSchema,
+} from '../../archive/packComparison.ts';
+import { fileDiffSchema } from '../../collection/diff.ts';
+import { DIFF_PROBLEMS } from '../collection/diffs.ts';
+import { route } from '../route.ts';
 
 /** Differences between two packs, such as two versions of one. */
 export const packComparisonRoutes = {

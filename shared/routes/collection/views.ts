@@ -1,5 +1,5 @@
-import { objectViewSchema, pageResourcesSchema, viewQuery } from '../collection/view.ts';
-import { route } from './route.ts';
+import { objectViewSchema, pageResourcesSchema, viewQuery } from '../../collection/view.ts';
+import { route } from '../route.ts';
 
 /** Archived objects as the interface shows them. */
 export const viewRoutes = {

@@ -5,11 +5,11 @@ import {
   DESCRIPTOR_FORMATS,
   LINKSET_FORMATS,
   linksetQuery,
-} from '../archive/citation.ts';
-import { commentSchema, commentsQuery, newCommentSchema } from '../archive/comment.ts';
-import { lookupQuery, lookupSchema } from '../archive/lookup.ts';
-import { pageOf } from '../values/list.ts';
-import { jsonBody, route } from './route.ts';
+} from '../../archive/citation.ts';
+import { commentSchema, commentsQuery, newCommentSchema } from '../../archive/comment.ts';
+import { lookupQuery, lookupSchema } from '../../archive/lookup.ts';
+import { pageOf } from '../../values/list.ts';
+import { jsonBody, route } from '../route.ts';
 
 /** What packs and studies have in common: comments and citations; and the blobs of packs. */
 export const itemRoutes = {

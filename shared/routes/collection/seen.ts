@@ -1,7 +1,7 @@
-import { eventSchema } from '../collection/event.ts';
-import { ownEventsQuery, seenChangeSchema, seenSchema } from '../collection/seen.ts';
-import { pageOf } from '../values/list.ts';
-import { jsonBody, route } from './route.ts';
+import { eventSchema } from '../../collection/event.ts';
+import { ownEventsQuery, seenChangeSchema, seenSchema } from '../../collection/seen.ts';
+import { pageOf } from '../../values/list.ts';
+import { jsonBody, route } from '../route.ts';
 
 /** Which events the owner has seen. */
 export const seenRoutes = {

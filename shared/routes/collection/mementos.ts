@@ -1,5 +1,5 @@
-import { timeMapSchema } from '../collection/memento.ts';
-import { route } from './route.ts';
+import { timeMapSchema } from '../../collection/memento.ts';
+import { route } from '../route.ts';
 
 const ABOUT_ADDRESSES =
   'Append the watched URL unencoded, including its query; it is normalized like the URL of a source. Every observation is a memento. Its datetime is the time of the observation, or of the capture if a third party made it.';

@@ -1,4 +1,4 @@
-import { route } from './route.ts';
+import { route } from '../route.ts';
 
 const RESPONSES = {
   200: { description: 'One HTML file that checks itself, without network', mediaTypes: ['text/html'] },

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { statsSchema, statusSchema } from '../collection/collection.ts';
+import { statsSchema, statusSchema } from '../../collection/collection.ts';
 import {
   eventDensityQuery,
   eventDensitySchema,
@@ -8,10 +8,10 @@ import {
   eventSchema,
   eventsQuery,
   summariesParameter,
-} from '../collection/event.ts';
-import { objectMetadataSchema, sourceSchema, sourcesQuery } from '../collection/source.ts';
-import { pageOf } from '../values/list.ts';
-import { route } from './route.ts';
+} from '../../collection/event.ts';
+import { objectMetadataSchema, sourceSchema, sourcesQuery } from '../../collection/source.ts';
+import { pageOf } from '../../values/list.ts';
+import { route } from '../route.ts';
 
 /** Interface B: the archive of observed web sources. Visitors can only read it. */
 export const collectionRoutes = {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { captureResultSchema, mementoImportSchema, observerSchema } from '../collection/captures.ts';
-import { jobSchema } from '../node/job.ts';
-import { booleanParameter } from '../values/list.ts';
-import { route } from './route.ts';
+import { captureResultSchema, mementoImportSchema, observerSchema } from '../../collection/captures.ts';
+import { jobSchema } from '../../node/job.ts';
+import { booleanParameter } from '../../values/list.ts';
+import { route } from '../route.ts';
 
 /** Media types of a WARC file. Whether the file is compressed is detected from its first bytes. */
 export const WARC_MEDIA_TYPES = [

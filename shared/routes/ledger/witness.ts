@@ -4,9 +4,9 @@ import {
   witnessedLogSchema,
   witnessRefusalSchema,
   witnessStatesSchema,
-} from '../ledger/witness.ts';
-import { listQuery, pageOf } from '../values/list.ts';
-import { jsonBody, NO_BODY, route } from './route.ts';
+} from '../../ledger/witness.ts';
+import { listQuery, pageOf } from '../../values/list.ts';
+import { jsonBody, NO_BODY, route } from '../route.ts';
 
 /** Witnesses of this node, and this node as a witness of other logs (C2SP tlog-witness, tlog-cosignature). */
 export const witnessRoutes = {

@@ -7,16 +7,16 @@ import {
   copySchema,
   copySyncSchema,
   newCopySchema,
-} from '../node/copy.ts';
-import { jobSchema } from '../node/job.ts';
+} from '../../node/copy.ts';
+import { jobSchema } from '../../node/job.ts';
 import {
   bringBackResultSchema,
   objectPlacesSchema,
   offloadResultSchema,
   offloadStateSchema,
-} from '../node/offload.ts';
-import { booleanParameter, listQuery, pageOf } from '../values/list.ts';
-import { jsonBody, NO_BODY, route } from './route.ts';
+} from '../../node/offload.ts';
+import { booleanParameter, listQuery, pageOf } from '../../values/list.ts';
+import { jsonBody, NO_BODY, route } from '../route.ts';
 
 const waitQuery = z.strictObject({ wait: booleanParameter.optional() });
 
