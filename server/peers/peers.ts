@@ -224,13 +224,11 @@ export class Peers {
   /** Runs the works with one peer one after another. */
   #inTurn<Result>(id: string, work: () => Promise<Result>): Promise<Result> {
     const started = (this.#last.get(id) ?? Promise.resolve()).then(work);
-    this.#last.set(
-      id,
-      started.then(
-        () => undefined,
-        () => undefined,
-      ),
-    );
+    const ended = () => {
+      if (this.#last.get(id) === settled) this.#last.delete(id);
+    };
+    const settled = started.then(ended, ended);
+    this.#last.set(id, settled);
     return started;
   }
 
@@ -259,7 +257,8 @@ export class Peers {
     const { store, log } = this.#config;
     const now = store.clock.now();
     for (const { id, name, state } of allPeers(store.read)) {
-      if (state === 'rewritten' || state === 'key_changed') continue;
+      // A mirror that is running notes its own time when it ends.
+      if (state === 'rewritten' || state === 'key_changed' || this.#last.has(id)) continue;
       for (const { kind, selection, follow, every_minutes, mirrored_at } of mirrorsOf(store.read, id)) {
         const key = `${id} ${kind} ${selection}`;
         const last = Math.max(this.#attemptedAt.get(key) ?? 0, Date.parse(mirrored_at ?? '') || 0);
