@@ -4,7 +4,7 @@ import type { Pack, PackRecordInput } from '../../shared/archive/pack.ts';
 import { type CollectingNode, openCollectingNode } from '../collection/support.ts';
 import { sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
-import { closeTestNodes } from '../support/node.ts';
+import { closeTestNodes, DERIVING } from '../support/node.ts';
 
 afterAll(async () => {
   await closeTestNodes();
@@ -29,7 +29,7 @@ describe('a related work that is a watched source', () => {
   };
 
   beforeEach(async () => {
-    node = await openCollectingNode({ unavailable_after_failures: 1 });
+    node = await openCollectingNode({ unavailable_after_failures: 1 }, DERIVING);
     web = await ScriptedWeb.open();
     source = (await node.watch(web.url('/prices'), { ignore_robots: true, name: 'Prices' })).id;
     await show('120 euros');
