@@ -14,10 +14,8 @@ let checkout: string;
 /** A checkout that was never built. */
 beforeAll(async () => {
   checkout = await temporaryFolder();
-  const parts = [
-    ...['server', 'shared', 'renderer', 'package.json'],
-    ...['vite.config.ts', 'vite.evidence.ts', 'tsconfig.web.json'],
-  ];
+  const configs = ['package.json', 'vite.config.ts', 'vite.evidence.ts', 'tsconfig.web.json'];
+  const parts = ['server', 'shared', 'renderer', ...configs];
   for (const part of [...parts, 'tsconfig.base.json'])
     await cp(join(root, part), join(checkout, part), { recursive: true });
   await symlink(join(root, 'node_modules'), join(checkout, 'node_modules'));
