@@ -21,6 +21,7 @@ import { witnessRoutes } from './routes/ledger/witness.ts';
 import { copyRoutes } from './routes/node/copies.ts';
 import { descriptionRoutes } from './routes/node/description.ts';
 import { manageRoutes } from './routes/node/manage.ts';
+import { offloadRoutes } from './routes/node/offload.ts';
 import { peerRoutes } from './routes/node/peers.ts';
 import type { RouteSpec } from './routes/route.ts';
 
@@ -47,6 +48,7 @@ export const ROUTES = {
   ...sourceRoutes,
   ...fixityRoutes,
   ...copyRoutes,
+  ...offloadRoutes,
   ...peerRoutes,
   ...manageRoutes,
   ...descriptionRoutes,

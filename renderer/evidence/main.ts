@@ -3,7 +3,7 @@ import type { Claim, Evidence } from '../../shared/proof/evidence.ts';
 import { browserCrypto } from './browserCrypto.ts';
 import { renderReport } from './report.ts';
 
-/** Reads what the file holds, checks it, and shows it. Whatever goes wrong is told in the page. */
+/** Reads the evidence in the file, checks it, and shows the report. An error is shown in the page. */
 function run(): void {
   const main = document.querySelector('main');
   if (!main) return;

@@ -194,7 +194,7 @@ function everything(evidence: Evidence): HTMLElement {
     element(
       'p',
       { class: 'detail' },
-      'A page cannot vouch for itself: whoever altered it could have altered the checks too. Check it with other tools as well. “strongroom verify” reads this file; docs/verify-by-hand.md says how to check each part with sha256sum, openssl and Python.',
+      'This page cannot prove that its own checks are unaltered. Check it with other tools as well: “strongroom verify” reads this file, and docs/verify-by-hand.md describes how to check each part with sha256sum, openssl and Python.',
     ),
     ...block('The record (canonical JSON)', recorded.record),
     ...block('The ledger entry', JSON.stringify(recorded.entry)),

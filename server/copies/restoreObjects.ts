@@ -28,8 +28,8 @@ const HELD_BYTES = 4_194_304;
 const AT_ONCE = 16;
 
 /**
- * Reads objects from a copy into a data folder that has no name yet, each verified. They are on stable storage together,
- * when this resolves: until the folder has its name, none of them counts.
+ * Reads objects from a copy into a data folder that has no name yet, each verified. All of them
+ * are on stable storage when this resolves. The folder gets its name after that, so a crash leaves no partial archive.
  *
  * @throws CopyError; the errors of the disk
  */

@@ -53,7 +53,7 @@ export class CopySchedule {
     this.#timer = undefined;
   }
 
-  /** Notes that a sync of a copy begins, whoever asked for it. */
+  /** Records the start of a sync, scheduled or requested. */
   syncBegins(id: string): void {
     this.#syncedAt.set(id, this.#services.store.clock.now());
   }

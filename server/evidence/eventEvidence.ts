@@ -72,7 +72,7 @@ async function provenRetrieval(
       mediaType: retrieval.content_type ?? 'application/octet-stream',
     };
   } catch (error) {
-    // No entry covers a retrieval that another program inserted. The evidence says nothing of it then.
+    // No ledger entry covers a retrieval that another program inserted. The evidence file omits it.
     if (error instanceof Problem && error.code === 'not_found')
       return { retrieval: null, mediaType: 'application/octet-stream' };
     throw error;

@@ -69,7 +69,7 @@ export const witnessRefusalSchema = z
     size: z.int().min(0),
     /**
      * Whether this proves that the log has two histories: both checkpoints are of one size, and their roots differ.
-     * Otherwise the consistency proof did not hold, which can also be the fault of whoever sent it.
+     * If false, the consistency proof was invalid. The sender may have altered it.
      */
     is_proof: z.boolean(),
     /** The request as it was sent. */

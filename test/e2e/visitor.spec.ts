@@ -1,6 +1,8 @@
 import type { Browser, Page } from '@playwright/test';
 import { renderSVG } from 'uqr';
 import type { Pack } from '../../shared/archive/pack.ts';
+import { dropBuffers } from './support/dropFiles.ts';
+import { fillRecord } from './support/fillRecord.ts';
 import { expect, test } from './support/fixtures.ts';
 import type { NodeProcess } from './support/nodeProcess.ts';
 import type { PageChecks } from './support/pageChecks.ts';
@@ -50,7 +52,7 @@ test('an invitation link lets a visitor publish, comment, flag and replicate, an
   expect(kept).not.toContain(token);
 
   await visitor.getByRole('link', { name: 'Publish a pack' }).click();
-  await dropFile(visitor, 'measured.csv', 'dose,effect\n1,0.2\n');
+  await dropBuffers(visitor, [['measured.csv', Buffer.from('dose,effect\n1,0.2\n')]]);
   await visitor.getByLabel('Title', { exact: true }).fill('Measured by a visitor');
   await fillRecord(visitor);
   await visitor.getByRole('button', { name: 'Publish', exact: true }).click();
@@ -153,25 +155,6 @@ async function visitorOf(
   const visitor = await context.newPage();
   checks.watch(visitor);
   return visitor;
-}
-
-async function fillRecord(page: Page): Promise<void> {
-  await page.getByLabel('Name', { exact: true }).first().fill('Ada Lovelace');
-  await page.getByRole('radio', { name: /^null/ }).click();
-  await page.getByRole('radio', { name: /^CC0-1\.0/ }).click();
-  await expect(page.getByText('Ready to publish')).toBeVisible();
-}
-
-async function dropFile(page: Page, name: string, text: string): Promise<void> {
-  const transfer = await page.evaluateHandle(
-    ([fileName, content]) => {
-      const made = new DataTransfer();
-      made.items.add(new File([content ?? ''], fileName ?? ''));
-      return made;
-    },
-    [name, text],
-  );
-  await page.dispatchEvent('main', 'drop', { dataTransfer: transfer });
 }
 
 async function asOwner<Answer>(

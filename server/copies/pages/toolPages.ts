@@ -22,7 +22,7 @@ export function searchPage(context: PageContext): Page {
 /** The page that verifies files and records in the browser. Without a script it says how to verify by hand. */
 export function verifyPage(context: PageContext): Page {
   const body = html`<h1>Verify</h1>
-<p class="lead">You need not trust whoever serves these pages. Every object is named by the SHA-256 digest of its bytes, and a signed ledger records every pack, study, source and event.</p>
+<p class="lead">These pages can be verified without trusting the server that sends them. Every object is named by the SHA-256 digest of its bytes, and a signed ledger records every pack, study, source and event.</p>
 <section><h2>A file of yours</h2>
 <noscript><p class="note">Verifying in the browser needs scripts. The commands below do the same.</p></noscript>
 <p>The file is hashed on your machine. Nothing is uploaded.</p>

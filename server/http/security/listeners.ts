@@ -62,6 +62,8 @@ export class Listeners {
   #main: AddressServers | undefined;
   #identity: TlsIdentity | undefined;
   #tlsPort = 0;
+  /** Every request asks for it, so it is composed once. */
+  #tls: { url: string; fingerprint: string } | undefined;
   #listener: RequestListener = () => {};
   #isShared = false;
   #watching: Promise<void> | undefined;
@@ -102,8 +104,7 @@ export class Listeners {
 
   /** The HTTPS URL of the node on this machine and the fingerprint of its certificate; undefined while TLS is off. */
   get tls(): { url: string; fingerprint: string } | undefined {
-    if (!this.#identity) return undefined;
-    return { url: this.#ownUrl(this.#tlsPort, 'https'), fingerprint: this.#identity.fingerprint };
+    return this.#tls;
   }
 
   /**
@@ -136,6 +137,7 @@ export class Listeners {
       }
       for (const [address, server] of servers) address.https = server;
       this.#identity = identity;
+      this.#tls = { url: this.#ownUrl(this.#tlsPort, 'https'), fingerprint: identity.fingerprint };
     });
   }
 
@@ -143,6 +145,7 @@ export class Listeners {
   closeTls(): Promise<void> {
     return this.#oneAtATime(() => {
       this.#identity = undefined;
+      this.#tls = undefined;
       for (const opened of [this.#main, ...this.#network.values()]) {
         if (opened?.https) stopListening(opened.https);
         delete opened?.https;

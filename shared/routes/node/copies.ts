@@ -9,12 +9,6 @@ import {
   newCopySchema,
 } from '../../node/copy.ts';
 import { jobSchema } from '../../node/job.ts';
-import {
-  bringBackResultSchema,
-  objectPlacesSchema,
-  offloadResultSchema,
-  offloadStateSchema,
-} from '../../node/offload.ts';
 import { booleanParameter, listQuery, pageOf } from '../../values/list.ts';
 import { jsonBody, NO_BODY, route } from '../route.ts';
 
@@ -116,55 +110,5 @@ export const copyRoutes = {
     summary: 'Remove the key of the archive from a copy',
     responses: { 204: { description: 'Removed' } },
     problems: ['not_found', 'copy_failed'],
-  }),
-  readOffload: route({
-    method: 'GET',
-    path: '/manage/offload',
-    access: 'owner',
-    tag: 'Manage',
-    summary: 'What lies on this disk, and what in copies only',
-    responses: { 200: { description: 'The numbers', schema: offloadStateSchema } },
-    problems: [],
-  }),
-  offload: route({
-    method: 'POST',
-    path: '/manage/offload',
-    access: 'owner',
-    tag: 'Manage',
-    summary: 'Let objects leave this disk that a checked copy holds',
-    description:
-      'Follows the settings `offload_after_days` and `keep_local_gb`; without them, nothing leaves. An object leaves only if a copy was checked within `audit_every_days` and gives it back intact now. The node does the same by itself after each check.',
-    query: waitQuery,
-    body: NO_BODY,
-    responses: {
-      200: { description: 'What left', schema: offloadResultSchema },
-      202: { description: 'The job', schema: jobSchema },
-    },
-    problems: ['copy_failed', 'copy_unreachable'],
-  }),
-  bringBack: route({
-    method: 'POST',
-    path: '/manage/offload/return',
-    access: 'owner',
-    tag: 'Manage',
-    summary: 'Bring all objects back to this disk',
-    description:
-      'Change the settings `offload_after_days` and `keep_local_gb` to null first; otherwise the objects leave again.',
-    query: waitQuery,
-    body: NO_BODY,
-    responses: {
-      200: { description: 'What came back', schema: bringBackResultSchema },
-      202: { description: 'The job', schema: jobSchema },
-    },
-    problems: ['copy_unreachable', 'data_cap_reached', 'disk_nearly_full'],
-  }),
-  readObjectPlaces: route({
-    method: 'GET',
-    path: '/manage/offload/objects/{sha256}',
-    access: 'owner',
-    tag: 'Manage',
-    summary: 'Where an object lies',
-    responses: { 200: { description: 'The places that hold it', schema: objectPlacesSchema } },
-    problems: ['not_found'],
   }),
 };

@@ -1,7 +1,8 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Page } from '@playwright/test';
+import { dropBuffers } from '../support/dropFiles.ts';
+import { fillRecord } from '../support/fillRecord.ts';
 import { expect, test } from '../support/fixtures.ts';
 import type { NodeProcess } from '../support/nodeProcess.ts';
 import { publishPack } from '../support/publishPack.ts';
@@ -24,7 +25,7 @@ test('a draft with its files survives a reload, paths can be edited, and an inva
   await page.goto('/assemble');
   await page.locator('input[type=file][webkitdirectory]').setInputFiles(join(folder, 'study'));
   await expect(page.getByText('1 system file skipped.')).toBeVisible();
-  await dropFile(page, 'dropped.md', '# Dropped');
+  await dropBuffers(page, [['dropped.md', Buffer.from('# Dropped')]]);
   const files = page.getByRole('treegrid', { name: 'Files of the pack' });
   // Two folders and three files.
   await expect(files.getByRole('row')).toHaveCount(5);
@@ -55,7 +56,7 @@ test('a draft with its files survives a reload, paths can be edited, and an inva
   await value.blur();
   await expect(value).toHaveAccessibleDescription('effect: enter a number, such as 0.032 or 1.5e-7.');
   await value.fill('0.5');
-  await finishRecord(page);
+  await fillRecord(page);
   await page.getByRole('button', { name: 'Publish', exact: true }).click();
   await expect(page.getByRole('heading', { level: 1, name: 'Dose and effect' })).toBeVisible();
   await page.getByRole('button', { name: 'table.csv', exact: true }).click();
@@ -75,7 +76,7 @@ test('an error from the node appears at its field, and publishing works after it
   checks.allow(/status of (422|507|404)/);
   await page.goto('/assemble');
   await page.getByLabel('Title', { exact: true }).fill('Refused at first');
-  await finishRecord(page);
+  await fillRecord(page);
   await page.evaluate(() => {
     const kept = JSON.parse(localStorage.getItem('strongroom-draft') ?? '{}');
     kept.state.draft.study = 'st_00000000000000000000';
@@ -91,7 +92,7 @@ test('an error from the node appears at its field, and publishing works after it
   await expect(page.getByText('Ready to publish')).toBeVisible();
 
   await asOwner(node, '/manage/settings', 'PATCH', { data_cap_gb: 0 });
-  await dropFile(page, 'late.txt', 'late');
+  await dropBuffers(page, [['late.txt', Buffer.from('late')]]);
   await expect(page.getByRole('button', { name: /^digest of late.txt/ })).toBeVisible();
   await expect(page.getByText('Ready to publish')).toBeVisible();
   await page.getByRole('button', { name: 'Publish', exact: true }).click();
@@ -125,7 +126,7 @@ test('a new version reuses the files, a replication has a verdict, and both pack
   await expect(page.getByRole('button', { name: 'Choose the verdict of the replication.' })).toBeVisible();
   await page.getByRole('radio', { name: /^partial/ }).click();
   await page.getByLabel('Value', { exact: true }).fill('0.1');
-  await finishRecord(page);
+  await fillRecord(page);
   await checks.accessible(page);
   await page.getByRole('button', { name: 'Publish', exact: true }).click();
   await expect(page.getByRole('heading', { level: 1, name: 'Replication of: The original' })).toBeVisible();
@@ -134,25 +135,6 @@ test('a new version reuses the files, a replication has a verdict, and both pack
   await expect(replications).toContainText('partial');
   await expect(replications.getByRole('link', { name: 'Replication of: The original' })).toBeVisible();
 });
-
-async function finishRecord(page: Page): Promise<void> {
-  await page.getByLabel('Name', { exact: true }).first().fill('Ada Lovelace');
-  await page.getByRole('radio', { name: /^null/ }).click();
-  await page.getByRole('radio', { name: /^CC0-1\.0/ }).click();
-  await expect(page.getByText('Ready to publish')).toBeVisible();
-}
-
-async function dropFile(page: Page, name: string, text: string): Promise<void> {
-  const transfer = await page.evaluateHandle(
-    ([fileName, content]) => {
-      const made = new DataTransfer();
-      made.items.add(new File([content ?? ''], fileName ?? ''));
-      return made;
-    },
-    [name, text],
-  );
-  await page.dispatchEvent('main', 'drop', { dataTransfer: transfer });
-}
 
 async function asOwner(node: NodeProcess, path: string, method: string, body: unknown): Promise<void> {
   const response = await fetch(new URL(path, node.url), {

@@ -4,13 +4,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NodeProcess } from './nodeProcess.ts';
-import type { Said, Told } from './nodesInside.ts';
+import type { NodeRequest, NodeResponse } from './nodesInside.ts';
 
 /** A process that opens a new node for each test, which takes a tenth of the time of a process for each. */
 export class NodeHost {
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;
-  readonly #waiting = new Map<number, (said: Said) => void>();
+  readonly #waiting = new Map<number, (said: NodeResponse) => void>();
   #errors = '';
   #nextId = 1;
 
@@ -20,7 +20,7 @@ export class NodeHost {
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.#errors += text;
     });
-    this.#child.on('message', (said: Said) => this.#waiting.get(said.id)?.(said));
+    this.#child.on('message', (said: NodeResponse) => this.#waiting.get(said.id)?.(said));
     this.#ended = once(this.#child, 'exit');
   }
 
@@ -47,9 +47,9 @@ export class NodeHost {
     await this.#ended;
   }
 
-  async #tell(told: (id: number) => Told): Promise<Said> {
+  async #tell(told: (id: number) => NodeRequest): Promise<NodeResponse> {
     const id = this.#nextId++;
-    const said = new Promise<Said>((resolve) => this.#waiting.set(id, resolve));
+    const said = new Promise<NodeResponse>((resolve) => this.#waiting.set(id, resolve));
     const endedEarly = this.#ended.then((): never => {
       throw new Error(`The process of the nodes ended:\n${this.#errors}`);
     });

@@ -2,11 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { openNode, type RunningNode } from '../../../server/node.ts';
 import { createLog } from '../../../server/runtime/log.ts';
 
-/** What this process is told. */
-export type Told = { open: string; id: number } | { close: string; id: number };
+/** A request to this process. */
+export type NodeRequest = { open: string; id: number } | { close: string; id: number };
 
-/** What it answers. */
-export type Said =
+/** A response of this process. */
+export type NodeResponse =
   | { id: number; opened: { url: string; signInLink: string; token: string } }
   | { id: number; closed: true }
   | { id: number; failed: string };
@@ -14,15 +14,15 @@ export type Said =
 /** Opens and closes nodes as it is told (see `nodeHost.ts`). They are configured as by `strongroom serve --no-collect`. */
 const running = new Map<string, RunningNode>();
 
-process.on('message', (told: Told) => {
+process.on('message', (told: NodeRequest) => {
   answer(told).then(
     (said) => process.send?.(said),
-    (error: unknown) => process.send?.({ id: told.id, failed: String(error) } satisfies Said),
+    (error: unknown) => process.send?.({ id: told.id, failed: String(error) } satisfies NodeResponse),
   );
 });
 process.on('disconnect', () => process.exit());
 
-async function answer(told: Told): Promise<Said> {
+async function answer(told: NodeRequest): Promise<NodeResponse> {
   const { id } = told;
   if ('close' in told) {
     await running.get(told.close)?.close();

@@ -1,4 +1,4 @@
-import { Button, Checkbox, Group, Modal } from '@mantine/core';
+import { Button, Checkbox, Group } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconAlertTriangle, IconCircleCheck, IconCircleDashed } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
@@ -13,6 +13,7 @@ import { call } from '../../api/client.ts';
 import { callKey } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/TimeText.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { RemoveDialog } from '../../components/forms/RemoveDialog.tsx';
 import { countOf } from '../../format/size.ts';
 import { useFollowedJob } from '../../state/useFollowedJob.ts';
 import { PAGES_SENTENCE } from './AddCopy.tsx';
@@ -164,20 +165,9 @@ function RemoveCopy({ copy, place, onClose }: { copy: Copy; place: string; onClo
     },
   });
   return (
-    <Modal opened onClose={onClose} title="Remove this copy?" size="md">
-      <p>
-        {place} is no longer kept up to date. What it holds stays there; delete it yourself if you no longer
-        need it.
-      </p>
-      {remove.error && <ErrorNote error={remove.error} />}
-      <Group justify="flex-end" mt="lg" gap="sm">
-        <Button variant="default" onClick={onClose}>
-          Cancel
-        </Button>
-        <Button loading={remove.isPending} onClick={() => remove.mutate()}>
-          Remove copy
-        </Button>
-      </Group>
-    </Modal>
+    <RemoveDialog title="Remove this copy?" submit="Remove copy" removal={remove} onClose={onClose}>
+      {place} is no longer kept up to date. What it holds stays there; delete it yourself if you no longer
+      need it.
+    </RemoveDialog>
   );
 }

@@ -2,7 +2,7 @@ import type { HashOutcome, VerifyReply, VerifyRequest } from './verify.worker.ts
 
 /** More workers than this compete for the same disk. */
 const MAX_WORKERS = 6;
-/** A worker has the next batch at hand while it hashes one. */
+/** The next batch is queued while a worker hashes one, so that it never waits. */
 const PER_WORKER = 2;
 
 interface Running {

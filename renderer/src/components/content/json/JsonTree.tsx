@@ -5,6 +5,7 @@ import { IconChevronRight } from '@tabler/icons-react';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, useMemo, useRef, useState } from 'react';
 import { countOf } from '../../../format/size.ts';
+import { rowOfKey } from '../../data/tree/rowKeys.ts';
 import classes from './JsonTree.module.css';
 import { deeperThan, type JsonNode, visibleNodes } from './jsonNodes.ts';
 
@@ -12,7 +13,6 @@ import { deeperThan, type JsonNode, visibleNodes } from './jsonNodes.ts';
 const OPEN_AT_FIRST = 300;
 const OPEN_LEVELS = 2;
 const ROW_HEIGHT = 24;
-const PAGE_ROWS = 10;
 /** Longer values are cut. */
 const SHOWN_CHARACTERS = 2_000;
 
@@ -145,24 +145,13 @@ function shortened(text: string): string {
 /** Returns the row that a key leads to, as the tree pattern says. */
 function destination(key: string, index: number, rows: readonly JsonNode[]): number | undefined {
   switch (key) {
-    case 'ArrowDown':
     case 'ArrowRight':
       return index + 1;
-    case 'ArrowUp':
-      return index - 1;
-    case 'Home':
-      return 0;
-    case 'End':
-      return rows.length - 1;
-    case 'PageDown':
-      return index + PAGE_ROWS;
-    case 'PageUp':
-      return index - PAGE_ROWS;
     case 'ArrowLeft': {
       const parent = rows[index]?.parent;
       return parent === undefined ? index : rows.indexOf(parent);
     }
     default:
-      return undefined;
+      return rowOfKey(key, index, rows.length);
   }
 }

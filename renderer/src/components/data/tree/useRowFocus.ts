@@ -1,8 +1,6 @@
 import { useRef, useState } from 'react';
+import { rowOfKey } from './rowKeys.ts';
 import type { TreeRow } from './treeRows.ts';
-
-/** How many rows Page Up and Page Down move. */
-const PAGE_ROWS = 10;
 
 export interface RowFocus {
   /** Whether Tab stops at this row. */
@@ -48,18 +46,6 @@ export function useRowFocus(rows: readonly TreeRow<unknown>[], scrollTo: (index:
 
 function destination(rows: readonly TreeRow<unknown>[], index: number, key: string): number | undefined {
   switch (key) {
-    case 'ArrowDown':
-      return index + 1;
-    case 'ArrowUp':
-      return index - 1;
-    case 'Home':
-      return 0;
-    case 'End':
-      return rows.length - 1;
-    case 'PageDown':
-      return index + PAGE_ROWS;
-    case 'PageUp':
-      return index - PAGE_ROWS;
     case 'ArrowRight':
       return rows[index]?.kind === 'folder' ? index + 1 : index;
     case 'ArrowLeft': {
@@ -68,6 +54,6 @@ function destination(rows: readonly TreeRow<unknown>[], index: number, key: stri
       return parent === -1 ? index : parent;
     }
     default:
-      return undefined;
+      return rowOfKey(key, index, rows.length);
   }
 }

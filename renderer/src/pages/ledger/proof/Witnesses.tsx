@@ -96,7 +96,7 @@ function SubmitNow() {
   );
 }
 
-/** A log that contradicts itself is told loudly. */
+/** An alert about a log that contradicts itself. */
 function Refusal({ refusal }: { refusal: WitnessRefusal }) {
   const { origin, at, size, known_size, is_proof } = refusal;
   const title = is_proof

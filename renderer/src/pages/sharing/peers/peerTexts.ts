@@ -15,7 +15,7 @@ interface PeerStateDisplay {
   health: 'well' | 'bad';
 }
 
-/** How each state of a peer is told. */
+/** The label and icon of each state of a peer. */
 export const PEER_STATES: Record<PeerState, PeerStateDisplay> = {
   ok: { label: 'Its ledger is verified.', Icon: IconCircleCheck, health: 'well' },
   unreachable: { label: 'Not reachable.', Icon: IconPlugConnectedX, health: 'bad' },
