@@ -8,12 +8,11 @@ import { eventTypeSchema, pageLabelSchema, SELF } from '../../shared/collection/
 import { noiseRulesSchema } from '../../shared/collection/noise.ts';
 import {
   captureIdentitySchema,
-  newSourceSchema,
   recordedRetrievalSchema,
   redirectSchema,
   retrievalErrorSchema,
-  sourceStateSchema,
-} from '../../shared/collection/source.ts';
+} from '../../shared/collection/retrieval.ts';
+import { newSourceSchema, sourceStateSchema } from '../../shared/collection/source.ts';
 import { damageProblemSchema } from '../../shared/ledger/fixity.ts';
 import { keyRenewalSchema, rollbackSchema } from '../../shared/ledger/keyChange.ts';
 import { ledgerEntrySchema } from '../../shared/ledger/ledger.ts';

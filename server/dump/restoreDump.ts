@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import type { Comment } from '../../shared/archive/comment.ts';
 import type { ArchiveNode } from '../../shared/archive/treeNode.ts';
-import type { RecordedRetrieval } from '../../shared/collection/source.ts';
+import type { RecordedRetrieval } from '../../shared/collection/retrieval.ts';
 import { FORMAT_WITHOUT_BATCHES } from '../../shared/ledger/dump.ts';
 import type { LedgerEntry } from '../../shared/ledger/ledger.ts';
 import { errorCode } from '../../shared/values/errorCode.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { httpUrlSchema, text } from '../values/text.ts';
 import { SELF } from './event.ts';
-import { RETRIEVAL_ERRORS } from './source.ts';
+import { RETRIEVAL_ERRORS } from './retrieval.ts';
 
 /** The name of the archive that made the captures. */
 export const observerSchema = text(1, 100)

@@ -1,4 +1,4 @@
-import type { RetrievalError } from './source.ts';
+import type { RetrievalError } from './retrieval.ts';
 
 /** A description and a hint for each kind of failure. */
 const FAILURES: Record<RetrievalError, { what: string; hint: string }> = {

@@ -1,7 +1,8 @@
 import { expect } from 'vitest';
 import type { CollectionResult, Status } from '../../shared/collection/collection.ts';
 import type { Event } from '../../shared/collection/event.ts';
-import type { Retrieval, WatchedSource } from '../../shared/collection/source.ts';
+import type { Retrieval } from '../../shared/collection/retrieval.ts';
+import type { WatchedSource } from '../../shared/collection/source.ts';
 import { eventually } from '../support/eventually.ts';
 import { openTestNode, type TestNode } from '../support/node.ts';
 

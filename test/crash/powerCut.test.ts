@@ -4,7 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { Pack } from '../../shared/archive/pack.ts';
 import type { CollectionResult } from '../../shared/collection/collection.ts';
 import type { Event } from '../../shared/collection/event.ts';
-import type { ObjectMetadata } from '../../shared/collection/source.ts';
+import type { ObjectMetadata } from '../../shared/collection/retrieval.ts';
 import { sampleRecord } from '../support/archive/packs.ts';
 import { end, type ServedNode, serveNode } from '../support/cli.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';

@@ -1,5 +1,5 @@
 import { retrievalLeaf } from '../../server/collection/record/retrievalLeaf.ts';
-import type { RecordedRetrieval } from '../../shared/collection/source.ts';
+import type { RecordedRetrieval } from '../../shared/collection/retrieval.ts';
 import { inRecord, type Line, member } from './dumpLines.ts';
 
 const DIGEST = 'f'.repeat(64);

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { CollectionResult, Status } from '../../shared/collection/collection.ts';
-import type { Retrieval, WatchedSource } from '../../shared/collection/source.ts';
+import type { Retrieval } from '../../shared/collection/retrieval.ts';
+import type { WatchedSource } from '../../shared/collection/source.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 import { requireThat } from '../support/requirements.ts';
 import { Namespace } from './namespace.ts';

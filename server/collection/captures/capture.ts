@@ -1,6 +1,7 @@
 import type { CaptureRefusal } from '../../../shared/collection/captures.ts';
 import type { PageLabel } from '../../../shared/collection/event.ts';
-import { type Redirect, type RetrievalError, watchedUrlSchema } from '../../../shared/collection/source.ts';
+import { type Redirect, type RetrievalError } from '../../../shared/collection/retrieval.ts';
+import { watchedUrlSchema } from '../../../shared/collection/source.ts';
 import { isHttpUrl } from '../../../shared/values/text.ts';
 import { normalizeUrl } from '../sources/sources.ts';
 

@@ -1,5 +1,5 @@
 import type { LookupAddress } from 'node:dns';
-import type { Redirect, RetrievalError, SentRequest } from '../../../shared/collection/source.ts';
+import type { Redirect, RetrievalError, SentRequest } from '../../../shared/collection/retrieval.ts';
 import type { Clock } from '../../../shared/values/clock.ts';
 import type { Validators } from '../../store/sqlite/collection/validators.ts';
 import type { HostRateLimiter } from '../schedule/hostRateLimiter.ts';

@@ -1,4 +1,4 @@
-import type { RetrievalError } from '../../../shared/collection/source.ts';
+import type { RetrievalError } from '../../../shared/collection/retrieval.ts';
 import { errorCode } from '../../../shared/values/errorCode.ts';
 
 /** An attempt that yielded no object. `reason` is the error code that is recorded. */

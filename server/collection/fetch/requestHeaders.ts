@@ -1,4 +1,4 @@
-import type { SentRequest } from '../../../shared/collection/source.ts';
+import type { SentRequest } from '../../../shared/collection/retrieval.ts';
 import type { Validators } from '../../store/sqlite/collection/validators.ts';
 
 /**

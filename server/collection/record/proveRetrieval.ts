@@ -3,7 +3,7 @@ import type {
   ProvenRetrievals,
   ProvenRetrievalsQuery,
   RetrievalProof,
-} from '../../../shared/collection/source.ts';
+} from '../../../shared/collection/retrieval.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { GrowingTree } from '../../ledger/merkle.ts';
 import { inclusionPath } from '../../ledger/proofs.ts';

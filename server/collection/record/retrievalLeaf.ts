@@ -1,4 +1,4 @@
-import type { RecordedRetrieval } from '../../../shared/collection/source.ts';
+import type { RecordedRetrieval } from '../../../shared/collection/retrieval.ts';
 import { canonicalText } from '../../../shared/values/canonicalJson.ts';
 import { leafHash } from '../../ledger/merkle.ts';
 import type { StoredRetrieval } from '../../store/sqlite/collection/retrievalBatches.ts';

@@ -1,5 +1,5 @@
 import { SELF } from '../../../shared/collection/event.ts';
-import type { RetrievalError } from '../../../shared/collection/source.ts';
+import type { RetrievalError } from '../../../shared/collection/retrieval.ts';
 import { MEGABYTE } from '../../../shared/limits.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import type { Clock } from '../../../shared/values/clock.ts';

@@ -1,6 +1,6 @@
+import { type Retrieval } from '../../../shared/collection/retrieval.ts';
 import {
   RECENT_CHECKS,
-  type Retrieval,
   type Source,
   type SourcesQuery,
   type WatchedSource,

@@ -1,5 +1,5 @@
 import { contentEncodingOf } from '../../../shared/collection/contentEncoding.ts';
-import type { ObjectMetadata } from '../../../shared/collection/source.ts';
+import type { ObjectMetadata } from '../../../shared/collection/retrieval.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { isDigest } from '../../../shared/values/digest.ts';
 import { confirmDamage, type DamageContext } from '../../fixity/confirmDamage.ts';

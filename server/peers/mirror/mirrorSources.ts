@@ -3,7 +3,7 @@ import {
   provenRetrievalsSchema,
   type RecordedRetrieval,
   type RetrievalProof,
-} from '../../../shared/collection/source.ts';
+} from '../../../shared/collection/retrieval.ts';
 import { MEGABYTE } from '../../../shared/limits.ts';
 import { type Capture, parseCaptureUrl, RefusedCaptureError } from '../../collection/captures/capture.ts';
 import { recordCapture } from '../../collection/captures/recordCapture.ts';

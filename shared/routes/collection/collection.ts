@@ -9,7 +9,8 @@ import {
   eventsQuery,
   summariesParameter,
 } from '../../collection/event.ts';
-import { objectMetadataSchema, sourceSchema, sourcesQuery } from '../../collection/source.ts';
+import { objectMetadataSchema } from '../../collection/retrieval.ts';
+import { sourceSchema, sourcesQuery } from '../../collection/source.ts';
 import { pageOf } from '../../values/list.ts';
 import { route } from '../route.ts';
 

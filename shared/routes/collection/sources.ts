@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { collectionResultSchema, newCollectionSchema } from '../../collection/collection.ts';
 import {
-  newSourceSchema,
   provenRetrievalsQuery,
   provenRetrievalsSchema,
   retrievalProofSchema,
   retrievalSchema,
+} from '../../collection/retrieval.ts';
+import {
+  newSourceSchema,
   sourceChangeSchema,
   sourcePreviewSchema,
   sourcesQuery,

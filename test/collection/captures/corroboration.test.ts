@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { EventDetails } from '../../../shared/collection/event.ts';
-import type { ObjectMetadata } from '../../../shared/collection/source.ts';
+import type { ObjectMetadata } from '../../../shared/collection/retrieval.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../support/node.ts';
 import { response, sha256 } from '../../support/warcFiles.ts';

@@ -1,6 +1,6 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Retrieval } from '../../../shared/collection/source.ts';
+import type { Retrieval } from '../../../shared/collection/retrieval.ts';
 import {
   chunked,
   closeScriptedWebs,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Retrieval } from '../../../shared/collection/source.ts';
+import type { Retrieval } from '../../../shared/collection/retrieval.ts';
 import {
   closeScriptedWebs,
   page,

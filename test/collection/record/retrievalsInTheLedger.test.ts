@@ -10,7 +10,7 @@ import { rootFromInclusion } from '../../../server/ledger/proofs.ts';
 import { retrievalsAfter } from '../../../server/store/sqlite/collection/retrievalBatches.ts';
 import { retrievalById } from '../../../server/store/sqlite/collection/retrievals.ts';
 import { openForReading } from '../../../server/store/sqlite/engine/open.ts';
-import type { RetrievalProof } from '../../../shared/collection/source.ts';
+import type { RetrievalProof } from '../../../shared/collection/retrieval.ts';
 import type { LedgerEntry } from '../../../shared/ledger/ledger.ts';
 import { canonicalText } from '../../../shared/values/canonicalJson.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { ObjectMetadata } from '../../../shared/collection/source.ts';
+import type { ObjectMetadata } from '../../../shared/collection/retrieval.ts';
 import { rawRequest } from '../../support/network/rawRequest.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../support/node.ts';

@@ -1,4 +1,4 @@
-import type { Redirect } from '../../../../shared/collection/source.ts';
+import type { Redirect } from '../../../../shared/collection/retrieval.ts';
 import type { CaptureSpool, SpooledCapture } from '../../../store/sqlite/collection/captureSpool.ts';
 import { isRedirect, redirectHeaders } from '../../fetch/redirects.ts';
 import { sourceIdOf } from '../../sources/sources.ts';

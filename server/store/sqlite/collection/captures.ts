@@ -1,5 +1,5 @@
 import type { PageLabel } from '../../../../shared/collection/event.ts';
-import type { RetrievalError } from '../../../../shared/collection/source.ts';
+import type { RetrievalError } from '../../../../shared/collection/retrieval.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 
 /** The id of a WARC record and the digest of its payload as `<algorithm>:<hex>`. */

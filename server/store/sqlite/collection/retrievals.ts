@@ -5,7 +5,7 @@ import type {
   Retrieval,
   RetrievalError,
   SentRequest,
-} from '../../../../shared/collection/source.ts';
+} from '../../../../shared/collection/retrieval.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 import { COVERING_ENTRY } from './retrievalBatches.ts';
 

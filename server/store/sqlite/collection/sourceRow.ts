@@ -1,6 +1,7 @@
 import type { EventType } from '../../../../shared/collection/event.ts';
 import type { NoiseRule } from '../../../../shared/collection/noise.ts';
-import type { RetrievalError, SourceState } from '../../../../shared/collection/source.ts';
+import type { RetrievalError } from '../../../../shared/collection/retrieval.ts';
+import type { SourceState } from '../../../../shared/collection/source.ts';
 
 /** The owner's settings of a source. */
 export interface SourceSettings {

@@ -1,9 +1,5 @@
-import type {
-  RetrievalError,
-  SourceOrder,
-  SourceState,
-  SourcesQuery,
-} from '../../../../shared/collection/source.ts';
+import type { RetrievalError } from '../../../../shared/collection/retrieval.ts';
+import type { SourceOrder, SourceState, SourcesQuery } from '../../../../shared/collection/source.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 import { type SourceFilter, sourceConditions } from './sourceFilter.ts';
 import {

@@ -1,5 +1,5 @@
 import type { PageLabel } from '../../../../shared/collection/event.ts';
-import type { SentRequest } from '../../../../shared/collection/source.ts';
+import type { SentRequest } from '../../../../shared/collection/retrieval.ts';
 import { type ReadDatabase, statement } from '../engine/open.ts';
 import type { NewRetrieval } from './retrievals.ts';
 

@@ -1,6 +1,6 @@
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { ObjectMetadata } from '../../../../shared/collection/source.ts';
+import type { ObjectMetadata } from '../../../../shared/collection/retrieval.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../../support/node.ts';

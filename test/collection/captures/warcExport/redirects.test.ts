@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { WARCParser } from 'warcio';
 import { blobPath } from '../../../../server/store/blobs/paths.ts';
-import type { Retrieval } from '../../../../shared/collection/source.ts';
+import type { Retrieval } from '../../../../shared/collection/retrieval.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../../support/network/scriptedWeb.ts';
 import { closeTestNodes, temporaryFolder } from '../../../support/node.ts';

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { SELF } from '../../../../../shared/collection/event.ts';
 import { failureHint } from '../../../../../shared/collection/failureWords.ts';
-import type { Retrieval } from '../../../../../shared/collection/source.ts';
+import type { Retrieval } from '../../../../../shared/collection/retrieval.ts';
 import { Facts } from '../../../components/data/Facts.tsx';
 import { TimeText } from '../../../components/data/TimeText.tsx';
 import { exactBytes, formatCount } from '../../../format/size.ts';

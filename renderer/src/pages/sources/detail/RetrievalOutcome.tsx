@@ -1,7 +1,7 @@
 import { IconCircleCheck, IconCircleX, IconEqual } from '@tabler/icons-react';
 import { SELF } from '../../../../../shared/collection/event.ts';
 import { failureWords } from '../../../../../shared/collection/failureWords.ts';
-import type { Retrieval } from '../../../../../shared/collection/source.ts';
+import type { Retrieval } from '../../../../../shared/collection/retrieval.ts';
 import { ObserverText } from '../../timeline/event/ObserverText.tsx';
 import { PageLabelNote } from '../../timeline/event/PageLabelNote.tsx';
 import classes from './RetrievalOutcome.module.css';

@@ -2,7 +2,7 @@ import { Drawer } from '@mantine/core';
 import { useState } from 'react';
 import { useSearchParams } from 'react-router';
 import { SELF } from '../../../../../shared/collection/event.ts';
-import type { Retrieval } from '../../../../../shared/collection/source.ts';
+import type { Retrieval } from '../../../../../shared/collection/retrieval.ts';
 import { useCall } from '../../../api/useCall.ts';
 import { type Column, DataTable, RowLink } from '../../../components/data/DataTable.tsx';
 import { Pager } from '../../../components/data/Pager.tsx';

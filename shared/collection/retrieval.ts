@@ -1,0 +1,146 @@
+import { z } from 'zod';
+import { digestSchema, sourceIdSchema } from '../values/digest.ts';
+import { integerParameter, listQuery } from '../values/list.ts';
+import { instantSchema } from '../values/text.ts';
+import { pageLabelSchema } from './event.ts';
+
+/** The reasons why an attempt yielded no object, as named in the contract. */
+export const RETRIEVAL_ERRORS = [
+  'http_error',
+  'body_cut_short',
+  'object_too_large',
+  'redirect_loop',
+  'too_many_redirects',
+  'redirect_refused',
+  'tls_error',
+  'dns_error',
+  'timeout',
+  'connection_refused',
+  'connection_reset',
+  'host_unreachable',
+  'invalid_response',
+  'robots_disallowed',
+  'robots_unreachable',
+  'storage_full',
+  'redirected',
+  'invalid_url',
+  'check_failed',
+] as const;
+export const retrievalErrorSchema = z.enum(RETRIEVAL_ERRORS);
+export type RetrievalError = (typeof RETRIEVAL_ERRORS)[number];
+
+/** The request that was sent. The values of the owner's headers are null, because they may be secrets. */
+export const sentRequestSchema = z.strictObject({
+  method: z.string(),
+  headers: z.array(z.tuple([z.string(), z.string().nullable()])),
+});
+export type SentRequest = z.output<typeof sentRequestSchema>;
+
+/** A redirect that was followed. Retrievals of earlier versions have no headers. */
+export const redirectSchema = z.strictObject({
+  url: z.string(),
+  status: z.int(),
+  /** Without cookies and credentials. Only `Location` if there are too many. */
+  headers: z.array(z.tuple([z.string(), z.string()])).optional(),
+});
+export type Redirect = z.output<typeof redirectSchema>;
+
+/** How the record of a third party's capture identifies itself. */
+export const captureIdentitySchema = z.strictObject({
+  record_id: z.string().nullable(),
+  /** `<algorithm>:<hex>` */
+  payload_digest: z.string().nullable(),
+});
+
+/** One attempt: exactly the fields that the ledger covers. */
+export const recordedRetrievalSchema = z
+  .strictObject({
+    id: z.int(),
+    source: sourceIdSchema,
+    /** Null for a capture, which is not part of a round. */
+    round: z.int().nullable(),
+    url: z.string(),
+    final_url: z.string(),
+    redirects: z.array(redirectSchema),
+    observer: z.string(),
+    observed_at: instantSchema,
+    original_observed_at: instantSchema.nullable(),
+    status: z.int().nullable(),
+    error: retrievalErrorSchema.nullable(),
+    content_type: z.string().nullable(),
+    headers: z.array(z.tuple([z.string(), z.string()])),
+    /** Null if unknown. */
+    request: sentRequestSchema.nullable(),
+    sha256: digestSchema.nullable(),
+    bytes: z.int().nullable(),
+    duration_ms: z.int(),
+    page_label: pageLabelSchema.nullable(),
+    /** Null for this node's own retrievals, and for a capture whose record has no identity. */
+    capture: captureIdentitySchema.nullable(),
+  })
+  .meta({ id: 'RecordedRetrieval' });
+export type RecordedRetrieval = z.output<typeof recordedRetrievalSchema>;
+
+export const retrievalSchema = recordedRetrievalSchema
+  .extend({
+    /** The entry `retrievals.recorded` that covers it. Null if none does, which verification reports. */
+    ledger_entry: z.int().nullable(),
+  })
+  .meta({ id: 'Retrieval' });
+export type Retrieval = z.output<typeof retrievalSchema>;
+
+/** A proof that an entry covers a retrieval. `leaf` and `hashes` (RFC 6962, section 2.1.1) are in base64. */
+export const retrievalProofSchema = z
+  .strictObject({
+    retrieval: recordedRetrievalSchema,
+    /** SHA-256 of a zero byte and the retrieval's canonical JSON. */
+    leaf: z.string().meta({ contentEncoding: 'base64' }),
+    ledger_entry: z.int(),
+    /** The entry's record: the range of retrievals it covers, and the root of their leaves in hex. */
+    first: z.int(),
+    last: z.int(),
+    root: digestSchema,
+    hashes: z.array(z.string().meta({ contentEncoding: 'base64' })),
+  })
+  .meta({ id: 'RetrievalProof' });
+export type RetrievalProof = z.output<typeof retrievalProofSchema>;
+
+export const provenRetrievalsQuery = z.strictObject({
+  from: integerParameter(1, Number.MAX_SAFE_INTEGER).default(1),
+  limit: listQuery.limit,
+  source: sourceIdSchema.optional(),
+  observer: z.string().max(200).optional(),
+});
+export type ProvenRetrievalsQuery = z.output<typeof provenRetrievalsQuery>;
+
+/** Retrievals in the order of their ids, each with its proof. `next` is the id to go on from, or null at the end. */
+export const provenRetrievalsSchema = z
+  .strictObject({ items: z.array(retrievalProofSchema), limit: z.int(), next: z.int().nullable() })
+  .meta({ id: 'ProvenRetrievals' });
+export type ProvenRetrievals = z.output<typeof provenRetrievalsSchema>;
+
+export const objectMetadataSchema = z
+  .strictObject({
+    sha256: digestSchema,
+    bytes: z.int(),
+    /** The names of the observers that retrieved it. */
+    observers: z.array(z.string()),
+    /** Whether at least two observers retrieved it from the same URL. */
+    corroborated: z.boolean(),
+    retrievals: z.array(
+      z.strictObject({
+        url: z.string(),
+        time: instantSchema,
+        status: z.int().nullable(),
+        content_type: z.string().nullable(),
+        /** The content codings of the stored bytes, such as `gzip`. Null if they are not encoded. */
+        content_encoding: z.string().nullable(),
+        observer: z.string(),
+        original_observed_at: instantSchema.nullable(),
+        /** Whether the stored bytes matched their digest at the time of this response. */
+        intact: z.boolean(),
+      }),
+    ),
+  })
+  .meta({ id: 'ObjectMetadata' });
+export type ObjectMetadata = z.output<typeof objectMetadataSchema>;
