@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { defineConfig } from 'electron-vite';
 import type { Plugin, UserConfig } from 'vite';
+import { licences } from './electron.licences.ts';
 import renderer from './vite.config.ts';
 
 const root = import.meta.dirname;
@@ -37,7 +38,7 @@ const workers = Object.fromEntries(
 
 export default defineConfig({
   main: {
-    plugins: [copyPages],
+    plugins: [copyPages, licences()],
     build: {
       outDir: resolve(root, 'out/main'),
       emptyOutDir: true,
@@ -60,5 +61,5 @@ export default defineConfig({
       },
     },
   },
-  renderer: { ...renderer, plugins: [renderer.plugins, rootBase] },
+  renderer: { ...renderer, plugins: [renderer.plugins, rootBase, licences()] },
 });
