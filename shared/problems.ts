@@ -47,6 +47,7 @@ export const PROBLEMS = {
   peer_failed: { status: 502, title: 'The peer could not be read' },
   peer_exists: { status: 409, title: 'This node is a peer already' },
   key_mismatch: { status: 409, title: 'The node has another key' },
+  certificate_mismatch: { status: 409, title: 'The node has another certificate' },
   peer_rewritten: { status: 409, title: 'The peer rewrote its ledger' },
   id_taken: { status: 409, title: 'Another record has this id' },
   precondition_failed: { status: 412, title: 'A precondition of the request is not met' },

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { errorCode } from '../../shared/values/errorCode.ts';
 import { Agent, request as httpRequest } from '../runtime/nodeHttp.ts';
 import { Patience, systemTimer, type Timer } from './patience.ts';
+import { pinnedAgent } from './pinnedAgent.ts';
 
 /** A peer did not answer, or not as a node does. The message is a sentence for the owner. */
 export class PeerError extends Error {
@@ -23,6 +24,26 @@ export class PeerError extends Error {
   }
 }
 
+/** A peer shows another certificate than the pinned one. Nothing was sent to it. */
+export class CertificateError extends PeerError {
+  /** The SHA-256 of the certificate that it showed. */
+  readonly seen: string;
+
+  constructor(host: string, seen: string) {
+    super('unreachable', `${host} shows another certificate than the one that is pinned. Ask its owner.`);
+    this.name = 'CertificateError';
+    this.seen = seen;
+  }
+}
+
+/** Where a peer is. */
+export interface PeerAddress {
+  /** The address of the node, as in `newPeerSchema`. */
+  url: string;
+  /** The SHA-256 of the certificate that it must show; null accepts the one that it shows first. */
+  tls_fingerprint: string | null;
+}
+
 /** Connections to one peer at once. */
 export const MAX_CONNECTIONS = 16;
 
@@ -37,10 +58,10 @@ export class PeerClient {
   readonly #request: typeof httpRequest;
   readonly #timer: Timer;
   readonly #signal: AbortSignal | undefined;
+  #certificate: string | null;
 
-  /** @param url the address of the node, as in `newPeerSchema` */
   constructor(
-    url: string,
+    { url, tls_fingerprint }: PeerAddress,
     { timer = systemTimer, signal }: { timer?: Timer | undefined; signal?: AbortSignal } = {},
   ) {
     const { protocol, host } = new URL(url);
@@ -48,7 +69,10 @@ export class PeerClient {
     const options = { keepAlive: true, maxSockets: MAX_CONNECTIONS };
     this.#base = url.replace(/\/+$/, '');
     this.#host = host;
-    this.#agent = https ? new https.Agent(options) : new Agent(options);
+    this.#certificate = tls_fingerprint;
+    this.#agent = https
+      ? pinnedAgent({ ...options, check: (shown) => this.#checkCertificate(shown) })
+      : new Agent(options);
     this.#request = https ? https.request : httpRequest;
     this.#timer = timer;
     this.#signal = signal;
@@ -56,6 +80,16 @@ export class PeerClient {
 
   close(): void {
     this.#agent.destroy();
+  }
+
+  /** The SHA-256 of the certificate that every connection must show; null over plain HTTP, or before the first one. */
+  get certificate(): string | null {
+    return this.#certificate;
+  }
+
+  #checkCertificate(shown: string): Error | undefined {
+    this.#certificate ??= shown;
+    return shown === this.#certificate ? undefined : new CertificateError(this.#host, shown);
   }
 
   /** @throws PeerError */
@@ -133,7 +167,14 @@ export class PeerClient {
     };
     return new Promise((resolve, reject) => {
       const request = this.#request(`${this.#base}${path}`, options);
-      patience.onEnd(() => request.destroy());
+      // A request that waits for its connection reports nothing when it is destroyed.
+      const abandon = () => reject(new Error('The request was given up.'));
+      this.#signal?.addEventListener('abort', abandon, { once: true });
+      request.once('close', () => this.#signal?.removeEventListener('abort', abandon));
+      patience.onEnd(() => {
+        request.destroy();
+        abandon();
+      });
       request.once('error', (error) => {
         const isStale = request.reusedSocket && errorCode(error) === 'ECONNRESET' && !patience.isOver;
         reject(isStale ? new StaleConnectionError('The connection was closed.', { cause: error }) : error);

@@ -1,4 +1,5 @@
 import type { Peer } from '../../shared/node/peer.ts';
+import type { Settings } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
 import { recordPeerRewrite } from '../ledger/peerRewrites.ts';
 import type { Log } from '../runtime/log.ts';
@@ -6,7 +7,8 @@ import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts
 import { mirrorsOf, type PeerRow, peerById, updatePeer } from '../store/sqlite/node/peers.ts';
 import type { Store } from '../store/store.ts';
 import { asPeerError, type Contact, contactPeer, type PeerCheckpoint } from './peerCheckpoint.ts';
-import { type PeerClient, PeerError } from './peerClient.ts';
+import { CertificateError, type PeerClient, PeerError } from './peerClient.ts';
+import { isAsked, isCosigned } from './witnessing.ts';
 
 /** @throws Problem `not_found` */
 export function requirePeer(database: ReadDatabase, id: string): PeerRow {
@@ -15,14 +17,28 @@ export function requirePeer(database: ReadDatabase, id: string): PeerRow {
   return row;
 }
 
-export function asPeer(database: ReadDatabase, row: PeerRow): Peer {
+export function asPeer(database: ReadDatabase, settings: Settings, row: PeerRow): Peer {
   const mirrors = mirrorsOf(database, row.id);
   const times = mirrors.flatMap(({ mirrored_at }) => mirrored_at ?? []).sort();
+  const { tls_seen, state, ...peer } = row;
   return {
-    ...row,
+    ...peer,
+    state: tls_seen === null || state === 'rewritten' ? state : 'certificate_changed',
+    tls_fingerprint_seen: tls_seen,
     follow: mirrors.some(({ follow }) => follow === 1),
     mirrored_at: times.at(-1) ?? null,
+    cosign: isCosigned(database, row.key),
+    ask_to_cosign: isAsked(settings, row.url),
   };
+}
+
+/** Records that a peer showed another certificate than the pinned one. */
+export async function recordCertificate(
+  store: Pick<Store, 'write'>,
+  id: string,
+  { seen, message }: CertificateError,
+): Promise<void> {
+  await store.write((database) => change(database, id, { tls_seen: seen, last_error: message }));
 }
 
 /**
@@ -43,15 +59,19 @@ export async function verifyPeer(
     contact = await contactPeer(client, peer);
   } catch (thrown) {
     const error = asPeerError(thrown);
-    if (!(error instanceof PeerError)) throw error;
+    if (!(error instanceof PeerError) || error instanceof CertificateError) throw error;
     const state = error.kind === 'failing' ? 'failing' : 'unreachable';
-    await store.write((database) => change(database, id, { state, last_error: error.message }));
+    await store.write((database) =>
+      change(database, id, { state, last_error: error.message, tls_seen: null }),
+    );
     throw peerFailed(error);
   }
   const at = store.instant();
   if (contact.state === 'key_changed') {
     const { message } = contact;
-    await store.write((database) => change(database, id, { state: 'key_changed', last_error: message }));
+    await store.write((database) =>
+      change(database, id, { state: 'key_changed', last_error: message, tls_seen: null }),
+    );
     throw new Problem('key_mismatch', message);
   }
   if (contact.state === 'rewritten') {
@@ -59,7 +79,12 @@ export async function verifyPeer(
     const { name, key } = peer;
     await store.write((database) => {
       recordPeerRewrite(database, { at, peer: id, name, key, seen_key, kept, seen });
-      change(database, id, { state: 'rewritten', last_contact_at: at, last_error: REWRITTEN });
+      change(database, id, {
+        state: 'rewritten',
+        last_contact_at: at,
+        last_error: REWRITTEN,
+        tls_seen: null,
+      });
     });
     log.error({ peer: name }, 'A peer rewrote its ledger. Nothing more is taken from it.');
     throw rewritten(name);
@@ -71,6 +96,7 @@ export async function verifyPeer(
       state: 'ok',
       last_contact_at: at,
       last_error: null,
+      tls_seen: null,
       checkpoint: note,
       ...renewed,
     }),

@@ -8,6 +8,13 @@ export function normalUrl(given: string): string {
   return new URL(given).href.replace(/\/+$/, '');
 }
 
+/** @throws Problem `invalid_field` if a certificate is expected at an address that is not https */
+export function requireTls(url: string, fingerprint: string | undefined): void {
+  if (fingerprint === undefined || url.startsWith('https:')) return;
+  const message = 'Only an address that begins with https has a certificate.';
+  throw new Problem('invalid_field', message, { errors: [{ path: '/tls_fingerprint', message }] });
+}
+
 /** @throws Problem `invalid_field` */
 export function requireObserver(name: string): void {
   const parsed = observerSchema.safeParse(name);

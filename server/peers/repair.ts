@@ -7,16 +7,19 @@ import { currentDamages } from '../store/sqlite/node/damages.ts';
 import { allPeers, type PeerRow } from '../store/sqlite/node/peers.ts';
 import type { Store } from '../store/store.ts';
 import { type PeerClient, PeerError } from './peerClient.ts';
+import type { PeerWork } from './peerConnections.ts';
 
 /** The number of objects that one run repairs. */
 const MAX_REPAIRED = 1_000;
 /** Where a node has an object: as a file of a pack, or as what it retrieved. */
 const PLACES = ['/api/blobs/', '/archive/'];
+/** The problems of a peer, after which the next one is asked. */
+const NOT_READ: ReadonlySet<string> = new Set(['peer_failed', 'certificate_mismatch']);
 
 export interface Repair extends JobRun {
   store: Store;
   log: Log;
-  withClient: <Result>(url: string, work: (client: PeerClient) => Promise<Result>) => Promise<Result>;
+  withPeer: <Result>(id: string, work: PeerWork<Result>) => Promise<Result>;
 }
 
 /**
@@ -28,7 +31,7 @@ export interface Repair extends JobRun {
 export async function repairFromPeers({
   store,
   log,
-  withClient,
+  withPeer,
   signal,
   progress,
 }: Repair): Promise<RepairResult> {
@@ -39,7 +42,7 @@ export async function repairFromPeers({
     if (missing.length === 0) break;
     const left: string[] = [];
     try {
-      await withClient(peer.url, async (client) => {
+      await withPeer(peer.id, async (client) => {
         for (const [index, sha256] of missing.entries()) {
           signal.throwIfAborted();
           try {
@@ -53,7 +56,7 @@ export async function repairFromPeers({
         }
       });
     } catch (error) {
-      if (signal.aborted || !(error instanceof Problem) || error.code !== 'peer_failed') throw error;
+      if (signal.aborted || !(error instanceof Problem) || !NOT_READ.has(error.code)) throw error;
       log.warn({ peer: peer.name, error }, 'A peer could not be asked for damaged objects.');
     }
     missing = left;

@@ -38,6 +38,7 @@ import { Peers } from '../peers/peers.ts';
 import { Jobs } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
 import { openSettings } from '../store/settings.ts';
+import { pinnedCertificate } from '../store/sqlite/node/peers.ts';
 
 /** What opening the archive gave. */
 export type OpenedArchive = Pick<
@@ -95,7 +96,13 @@ export async function openServices(
   });
   settings.onChange(() => offloading.soon());
   const post = createPost(
-    { clock, lookup: systemLookup, isPrivateAddress, ...config.network },
+    {
+      clock,
+      lookup: systemLookup,
+      isPrivateAddress,
+      certificateOf: (url) => pinnedCertificate(store.read, url),
+      ...config.network,
+    },
     () => settings.current,
   );
   const warn = (details: object, sentence: string) => log.warn(details, sentence);
@@ -103,7 +110,7 @@ export async function openServices(
   const witnesses = new Witnesses({ store, checkpoints, settings, post, warn });
   const peers = new Peers({
     store,
-    settings: () => settings.current,
+    settings,
     jobs,
     log,
     ownKey: key.verifierKey,

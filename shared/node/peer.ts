@@ -28,24 +28,50 @@ const label = text(1, 100).refine(
   'Remove the spaces at the beginning or the end.',
 );
 
-/** A request to add a peer. Without `key`, the key that the node shows is pinned. */
-export const newPeerSchema = z.strictObject({ url: peerUrl, key: verifierKey.optional() });
+/** Whether this node cosigns the checkpoints of the peer, and whether the peer is asked to cosign those of this node. */
+const witnessing = {
+  cosign: z.boolean().optional(),
+  ask_to_cosign: z.boolean().optional(),
+};
+
+/**
+ * A request to add a peer. Without `key`, the key that the node shows is pinned; without `tls_fingerprint`, so is its
+ * certificate. The node becomes a witness of the peer, unless `cosign` is false.
+ */
+export const newPeerSchema = z.strictObject({
+  url: peerUrl,
+  key: verifierKey.optional(),
+  tls_fingerprint: digestSchema.optional(),
+  ...witnessing,
+});
 export type NewPeer = z.output<typeof newPeerSchema>;
 
-/** `name` is the observer of captures that are mirrored from now on. `follow` is of all mirrors that were asked for. */
+/**
+ * `name` is the observer of captures that are mirrored from now on. `follow` is of all mirrors that were asked for.
+ * `tls_fingerprint` accepts another certificate, which the node must show.
+ */
 export const peerChangeSchema = z.strictObject({
   url: peerUrl.optional(),
   name: label.optional(),
   follow: z.boolean().optional(),
+  tls_fingerprint: digestSchema.optional(),
+  ...witnessing,
 });
 export type PeerChange = z.output<typeof peerChangeSchema>;
 
 /**
  * The state of a peer at the last contact. `ok`; `unreachable`: no response; `failing`: responses that no node gives;
- * `key_changed`: another key signs, and the pinned one has not signed it; `rewritten`: the new checkpoint is not
- * consistent with the one kept.
+ * `key_changed`: another key signs, and the pinned one has not signed it; `certificate_changed`: the node shows another
+ * certificate than the pinned one; `rewritten`: the new checkpoint is not consistent with the one kept.
  */
-export const PEER_STATES = ['ok', 'unreachable', 'failing', 'key_changed', 'rewritten'] as const;
+export const PEER_STATES = [
+  'ok',
+  'unreachable',
+  'failing',
+  'key_changed',
+  'certificate_changed',
+  'rewritten',
+] as const;
 export const peerStateSchema = z.enum(PEER_STATES);
 export type PeerState = z.output<typeof peerStateSchema>;
 
@@ -67,9 +93,30 @@ export const peerSchema = z
     /** Whether any mirror of this peer is repeated on schedule. */
     follow: z.boolean(),
     mirrored_at: instantSchema.nullable(),
+    /** The SHA-256 of the pinned certificate; null if the address is not https. */
+    tls_fingerprint: digestSchema.nullable(),
+    /** That of another certificate, which it showed at the last contact; else null. */
+    tls_fingerprint_seen: digestSchema.nullable(),
+    /** Whether this node cosigns the peer's checkpoints. */
+    cosign: z.boolean(),
+    /** Whether the peer is among the witnesses in the settings. */
+    ask_to_cosign: z.boolean(),
   })
   .meta({ id: 'Peer' });
 export type Peer = z.output<typeof peerSchema>;
+
+/** A node that announces itself on the local network. What it says is not verified yet. */
+export const nearbyNodeSchema = z
+  .strictObject({
+    name: z.string().max(100),
+    url: peerUrl,
+    key: verifierKey,
+    tls_fingerprint: digestSchema.nullable(),
+    /** The id of the peer that has this key, or null. */
+    peer: peerIdSchema.nullable(),
+  })
+  .meta({ id: 'NearbyNode' });
+export type NearbyNode = z.output<typeof nearbyNodeSchema>;
 
 /** What `peer.rewritten` records. The address is not part of it, because every reader can see the ledger's records. */
 export const peerRewriteSchema = z.strictObject({

@@ -11,6 +11,8 @@ export interface ConnectRules {
   /** Called when the TCP connection is established. */
   onConnected: (socket: Socket) => void;
   lookup: (hostname: string) => Promise<LookupAddress[]>;
+  /** The SHA-256 of the certificate that the server must show, in place of one that the system trusts. */
+  certificate?: string | undefined;
   signal: AbortSignal;
 }
 
@@ -70,9 +72,24 @@ async function openConnection(
   rules.onConnected(tcp);
   if (!secure) return tcp;
   const servername = isIP(hostname) ? undefined : hostname;
-  const tls = connectTls({ socket: tcp, host: hostname, servername, ALPNProtocols: ['http/1.1'] });
+  const rejectUnauthorized = rules.certificate === undefined;
+  const tls = connectTls({
+    socket: tcp,
+    host: hostname,
+    servername,
+    rejectUnauthorized,
+    ALPNProtocols: ['http/1.1'],
+  });
   await opened(tls, 'secureConnect', rules.signal, (error) => new RetrievalFailure('tls_error', error));
+  if (!rejectUnauthorized && fingerprintOf(tls) !== rules.certificate) {
+    tls.destroy();
+    throw new RetrievalFailure('tls_error', new Error('The server shows another certificate.'));
+  }
   return tls;
+}
+
+function fingerprintOf(tls: TLSSocket): string | undefined {
+  return tls.getPeerX509Certificate()?.fingerprint256.replaceAll(':', '').toLowerCase();
 }
 
 async function addressesOf(hostname: string, { lookup, signal }: ConnectRules): Promise<LookupAddress[]> {

@@ -5,6 +5,8 @@ import type { Client } from 'undici';
 export interface ConnectionRules {
   mayConnect: (address: string) => boolean;
   lookup: (hostname: string) => Promise<LookupAddress[]>;
+  /** The SHA-256 of the certificate that the server must show, in place of one that the system trusts. */
+  certificate?: string | undefined;
   signal: AbortSignal;
 }
 

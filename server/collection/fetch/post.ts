@@ -11,7 +11,10 @@ import { Deadline } from './deadline.ts';
 import type { HttpResponse } from './exchange.ts';
 import { RetrievalFailure } from './failure.ts';
 
-type Services = Pick<FetchServices, 'clock' | 'lookup' | 'isPrivateAddress'>;
+interface Services extends Pick<FetchServices, 'clock' | 'lookup' | 'isPrivateAddress'> {
+  /** Returns the certificate that is pinned for an address, or undefined. None is by default. */
+  certificateOf?: (url: string) => string | undefined;
+}
 
 /** Returns the function that sends the node's own POST requests. `settings` are read for each request. */
 export function createPost(
@@ -42,7 +45,7 @@ function describe({ reason }: RetrievalFailure): string {
 }
 
 async function post(
-  { lookup, isPrivateAddress }: Services,
+  { lookup, isPrivateAddress, certificateOf }: Services,
   { url, contentType, accept, body, maxBytes, signal }: OutgoingRequest,
   userAgent: string,
 ): Promise<OutgoingAnswer> {
@@ -60,6 +63,7 @@ async function post(
       },
       body,
       connections: undefined,
+      certificate: certificateOf?.(url),
       lookup,
       mayConnect: (address) => mayBePrivate || !isPrivateAddress(address),
       signal,

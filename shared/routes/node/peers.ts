@@ -34,10 +34,10 @@ export const peerRoutes = {
     tag: 'Manage',
     summary: 'Add a peer by its address',
     description:
-      'Reads the key and the checkpoint of the node. Without `key` the key is pinned as the node shows it: compare it with what its owner reads aloud.',
+      'Reads the key and the checkpoint of the node. Without `key` and `tls_fingerprint` its key and its certificate are pinned as it shows them: compare them with what its owner reads aloud. This node then cosigns its checkpoints, unless `cosign` is false; with `ask_to_cosign` the peer becomes a witness of this node.',
     body: jsonBody(newPeerSchema),
     responses: { 201: { description: 'The peer', schema: peerSchema } },
-    problems: ['key_mismatch', 'peer_exists', 'peer_failed'],
+    problems: ['key_mismatch', 'certificate_mismatch', 'peer_exists', 'peer_failed'],
   }),
   readPeer: route({
     method: 'GET',
@@ -53,11 +53,12 @@ export const peerRoutes = {
     path: '/manage/peers/{id}',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Change the address or the name of a peer',
-    description: 'At a new address the node must sign with the pinned key.',
+    summary: 'Change the address, the name or the certificate of a peer',
+    description:
+      'At a new address, and with a new certificate, the node must sign with the pinned key. `tls_fingerprint` accepts the certificate that the node shows now.',
     body: jsonBody(peerChangeSchema),
     responses: { 200: { description: 'The peer', schema: peerSchema } },
-    problems: ['not_found', 'key_mismatch', 'peer_exists', 'peer_failed'],
+    problems: ['not_found', 'key_mismatch', 'certificate_mismatch', 'peer_exists', 'peer_failed'],
   }),
   removePeer: route({
     method: 'DELETE',
@@ -102,7 +103,7 @@ export const peerRoutes = {
       200: { description: 'What was taken', schema: mirrorResultSchema },
       202: { description: 'The job that takes it', schema: jobSchema },
     },
-    problems: ['not_found', 'peer_failed', 'peer_rewritten', 'key_mismatch'],
+    problems: ['not_found', 'peer_failed', 'peer_rewritten', 'key_mismatch', 'certificate_mismatch'],
   }),
   repairFromPeers: route({
     method: 'POST',

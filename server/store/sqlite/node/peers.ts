@@ -8,10 +8,14 @@ export interface PeerRow {
   name: string;
   key: string;
   pinned_at: string;
-  state: PeerState;
+  state: Exclude<PeerState, 'certificate_changed'>;
   last_contact_at: string | null;
   last_error: string | null;
   checkpoint: string;
+  /** The pinned certificate; null if the address is not https. */
+  tls_fingerprint: string | null;
+  /** Another certificate that it showed at the last contact. */
+  tls_seen: string | null;
 }
 
 /** One mirror of a peer: what was asked for, and how far it was taken. */
@@ -34,8 +38,10 @@ export interface PeerMirrorRow {
 export function insertPeer(database: WriteDatabase, peer: PeerRow): void {
   statement(
     database,
-    `INSERT INTO peers (id, url, name, key, pinned_at, state, last_contact_at, last_error, checkpoint)
-     VALUES (@id, @url, @name, @key, @pinned_at, @state, @last_contact_at, @last_error, @checkpoint)`,
+    `INSERT INTO peers
+     (id, url, name, key, pinned_at, state, last_contact_at, last_error, checkpoint, tls_fingerprint, tls_seen)
+     VALUES (@id, @url, @name, @key, @pinned_at, @state, @last_contact_at, @last_error, @checkpoint, @tls_fingerprint,
+     @tls_seen)`,
   ).run(peer);
 }
 
@@ -43,7 +49,8 @@ export function updatePeer(database: WriteDatabase, peer: PeerRow): void {
   statement(
     database,
     `UPDATE peers SET url = @url, name = @name, key = @key, pinned_at = @pinned_at, state = @state,
-     last_contact_at = @last_contact_at, last_error = @last_error, checkpoint = @checkpoint WHERE id = @id`,
+     last_contact_at = @last_contact_at, last_error = @last_error, checkpoint = @checkpoint,
+     tls_fingerprint = @tls_fingerprint, tls_seen = @tls_seen WHERE id = @id`,
   ).run(peer);
 }
 
@@ -58,6 +65,12 @@ export function allPeers(database: ReadDatabase): PeerRow[] {
 
 export function peerById(database: ReadDatabase, id: string): PeerRow | undefined {
   return statement<PeerRow>(database, 'SELECT * FROM peers WHERE id = ?').get(id);
+}
+
+/** Returns the certificate that is pinned for the peer with the origin of an address, or undefined. */
+export function pinnedCertificate(database: ReadDatabase, address: string): string | undefined {
+  const { origin } = new URL(address);
+  return allPeers(database).find(({ url }) => new URL(url).origin === origin)?.tls_fingerprint ?? undefined;
 }
 
 export function mirrorsOf(database: ReadDatabase, peer: string): PeerMirrorRow[] {

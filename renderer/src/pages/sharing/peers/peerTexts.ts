@@ -1,6 +1,7 @@
 import {
   IconAlertOctagon,
   IconAlertTriangle,
+  IconCertificateOff,
   IconCircleCheck,
   IconKey,
   IconPlugConnectedX,
@@ -21,6 +22,11 @@ export const PEER_STATES: Record<PeerState, PeerStateDisplay> = {
   unreachable: { label: 'Not reachable.', Icon: IconPlugConnectedX, health: 'bad' },
   failing: { label: 'It does not answer as a node does.', Icon: IconAlertTriangle, health: 'bad' },
   key_changed: { label: 'Another key.', Icon: IconKey, health: 'bad' },
+  certificate_changed: {
+    label: 'This peer shows another certificate',
+    Icon: IconCertificateOff,
+    health: 'bad',
+  },
   rewritten: { label: 'This peer rewrote its ledger', Icon: IconAlertOctagon, health: 'bad' },
 };
 
