@@ -43,6 +43,8 @@ export interface NodeConfig {
   network?: Partial<Network>;
   /** The folder of the built interface. */
   rendererFolder?: string;
+  /** Where nodes are looked for and announced with multicast DNS; tests use another port and loopback. */
+  discovery?: { port?: number; addresses?: string[] };
   /** Whether the mirrors that are followed are repeated in the background. */
   follow?: boolean;
   /** How often the node looks whether a mirror is due, and what bounds the time of a peer's responses; for tests. */

@@ -69,6 +69,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
       timestamps,
       witnesses,
       peers,
+      nearby,
       fixity,
       nodeName,
     } = services;
@@ -88,6 +89,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     close = async () => {
       copies.close();
       app.emit(CLOSING);
+      await nearby.close();
       const served = listeners.close();
       await Promise.all([
         collection.close(),

@@ -60,6 +60,7 @@ export function handlersOf(services: Services): Handlers {
     timestamps,
     witnesses,
     peers,
+    nearby,
     fixity,
     nodeName,
     store,
@@ -94,7 +95,7 @@ export function handlersOf(services: Services): Handlers {
     ...viewHandlers(store, new Pages(store, derived.deriver)),
     ...fixityHandlers(store, fixity),
     ...copyHandlers(copies, offloading),
-    ...peerHandlers(store, peers),
+    ...peerHandlers(store, peers, nearby),
     ...descriptionHandlers({ version: VERSION, cookieName }, publicAddress),
     ...invitationsHandlers(invitations),
     ...nodeHandlers({

@@ -39,6 +39,7 @@ import { Jobs } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
 import { openSettings } from '../store/settings.ts';
 import { pinnedCertificate } from '../store/sqlite/node/peers.ts';
+import { announcedAccess, openNearby } from './discovery.ts';
 
 /** What opening the archive gave. */
 export type OpenedArchive = Pick<
@@ -65,7 +66,8 @@ export async function openServices(
   const listeners = new Listeners({ host, port: config.port ?? DEFAULT_PORT, clock, log, ...readers });
   const exports = new Exports(store, readers);
   const publicAddress = new PublicAddress(config.publicUrl, settings);
-  const sharing = new SharingSwitch(settings, listeners);
+  const nearby = openNearby({ store, log, ownKey: key.verifierKey, listeners, discovery: config.discovery });
+  const sharing = new SharingSwitch(settings, announcedAccess(listeners, nearby));
   const nodeName = key.name;
   const jobs = new Jobs(clock, store.randomHex);
   const collection = openCollection({ store, settings, jobs, log, network: config.network });
@@ -156,6 +158,7 @@ export async function openServices(
     timestamps,
     witnesses,
     peers,
+    nearby,
     fixity,
     nodeName,
   };

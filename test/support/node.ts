@@ -45,6 +45,7 @@ export async function openTestNode(config: Partial<NodeConfig> = {}): Promise<Te
     audit: false,
     derive: false,
     prove: false,
+    discovery: { addresses: [] },
     log: createLog('silent'),
     ...config,
     dataFolder,

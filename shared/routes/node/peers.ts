@@ -3,6 +3,7 @@ import { jobSchema } from '../../node/job.ts';
 import {
   mirrorRequestSchema,
   mirrorResultSchema,
+  nearbyNodeSchema,
   newPeerSchema,
   packProvenanceSchema,
   peerChangeSchema,
@@ -25,6 +26,20 @@ export const peerRoutes = {
     summary: 'List the peers',
     query: z.strictObject(listQuery),
     responses: { 200: { description: 'A page of peers, oldest first', schema: pageOf(peerSchema) } },
+    problems: [],
+  }),
+  listNearbyNodes: route({
+    method: 'GET',
+    path: '/manage/peers/nearby',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Look for nodes on the local network',
+    description:
+      'Asks with DNS-SD (`_strongroom._tcp`) and waits one and a half seconds for answers. What a node says of itself is verified when it is added. A node announces itself only while it is shared.',
+    query: z.strictObject(listQuery),
+    responses: {
+      200: { description: 'A page of the nodes that answered', schema: pageOf(nearbyNodeSchema) },
+    },
     problems: [],
   }),
   addPeer: route({

@@ -1,3 +1,4 @@
+import type { Nearby } from '../../../peers/nearby/nearby.ts';
 import type { Peers } from '../../../peers/peers.ts';
 import { readProvenance } from '../../../peers/provenance.ts';
 import type { Store } from '../../../store/store.ts';
@@ -6,6 +7,7 @@ import { accepted, created, noContent, ok, page } from '../../reply.ts';
 
 type PeerRoutes =
   | 'listPeers'
+  | 'listNearbyNodes'
   | 'addPeer'
   | 'readPeer'
   | 'changePeer'
@@ -17,10 +19,15 @@ type PeerRoutes =
   | 'readProvenance';
 
 /** Handlers for the peers of the archive. */
-export function peerHandlers(store: Store, peers: Peers): Pick<Handlers, PeerRoutes> {
+export function peerHandlers(store: Store, peers: Peers, nearby: Nearby): Pick<Handlers, PeerRoutes> {
   return {
     listPeers: ({ query, request }) => {
       const all = peers.list();
+      const { offset, limit } = query;
+      return page(request, query, { items: all.slice(offset, offset + limit), total: all.length });
+    },
+    listNearbyNodes: async ({ query, request }) => {
+      const all = await nearby.look();
       const { offset, limit } = query;
       return page(request, query, { items: all.slice(offset, offset + limit), total: all.length });
     },

@@ -1,0 +1,89 @@
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { decode, encode, type Packet } from 'dns-packet';
+
+/** The group of multicast DNS (RFC 6762, section 3). */
+const GROUP = '224.0.0.251';
+
+/** Where to speak multicast DNS. */
+export interface MulticastPlace {
+  /** An IPv4 address of this machine, on the network in question. */
+  address: string;
+  /** 5353, except in tests. */
+  port: number;
+}
+
+/** A packet that arrived. */
+export interface Received {
+  packet: Packet;
+  /** The IPv4 address of its sender. */
+  sender: string;
+  senderPort: number;
+}
+
+/** A socket for multicast DNS on one network. Other programs of the machine may use the same port. */
+export class MulticastSocket {
+  readonly #socket: Socket;
+  readonly #place: MulticastPlace;
+
+  private constructor(socket: Socket, place: MulticastPlace) {
+    this.#socket = socket;
+    this.#place = place;
+  }
+
+  get address(): string {
+    return this.#place.address;
+  }
+
+  /**
+   * Opens a socket. `receive` is called for each packet that can be decoded, `failed` if the socket breaks.
+   *
+   * @throws Error if the machine does not have the address, or does not allow it
+   */
+  static async open(
+    place: MulticastPlace,
+    handlers: { receive: (received: Received) => void; failed: (error: unknown) => void },
+  ): Promise<MulticastSocket> {
+    const socket = createSocket({ type: 'udp4', reuseAddr: true });
+    try {
+      socket.bind({ port: place.port, exclusive: false });
+      await once(socket, 'listening');
+      socket.addMembership(GROUP, place.address);
+      socket.setMulticastInterface(place.address);
+      socket.setMulticastTTL(255);
+    } catch (error) {
+      socket.close();
+      throw error;
+    }
+    socket.on('error', handlers.failed);
+    socket.on('message', (bytes, { address: sender, port: senderPort }) => {
+      const packet = decoded(bytes);
+      if (packet) handlers.receive({ packet, sender, senderPort });
+    });
+    return new MulticastSocket(socket, place);
+  }
+
+  /** Sends a packet to the group, or to one address. Multicast is never certain to arrive, so nothing waits for it. */
+  send(packet: Packet, to: { address: string; port: number } = { ...this.#place, address: GROUP }): void {
+    this.#socket.send(encode(packet), to.port, to.address, (error) => {
+      if (error) this.#socket.emit('error', error);
+    });
+  }
+
+  /** Closes the socket, after what was sent has left. */
+  async close(): Promise<void> {
+    this.#socket.removeAllListeners('message');
+    const closed = once(this.#socket, 'close');
+    setImmediate(() => this.#socket.close());
+    await closed;
+  }
+}
+
+/** Returns undefined if the bytes are no DNS packet: anyone on the network can send them. */
+function decoded(bytes: Buffer): Packet | undefined {
+  try {
+    return decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
