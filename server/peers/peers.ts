@@ -7,7 +7,9 @@ import type {
   PeerEvidence,
   RepairResult,
 } from '../../shared/node/peer.ts';
+import type { BrowseQuery, PeerEvent, PeerPack } from '../../shared/node/peerBrowsing.ts';
 import { Problem } from '../../shared/problems.ts';
+import type { Slice } from '../../shared/values/list.ts';
 import { readPeerRewrite } from '../ledger/peerRewrites.ts';
 import type { JobRun, Jobs, RunningJob } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
@@ -21,6 +23,7 @@ import {
   updatePeer,
 } from '../store/sqlite/node/peers.ts';
 import type { Store } from '../store/store.ts';
+import { browseEvents, browsePacks } from './browsePeer.ts';
 import { followMirrors } from './followMirrors.ts';
 import { runMirror } from './mirror/runMirror.ts';
 import type { Timer } from './patience.ts';
@@ -195,6 +198,18 @@ export class Peers {
         return this.#verified(id, work, signal);
       }),
     );
+  }
+
+  /** Lists the packs of a peer, as it shows them. @throws Problem `not_found`, `peer_failed`, `certificate_mismatch` */
+  packsOf(id: string, query: BrowseQuery): Promise<Slice<PeerPack>> {
+    const { read } = this.#config.store;
+    return this.#connections.withPeer(id, (client) => browsePacks(client, read, query));
+  }
+
+  /** Lists the timeline of a peer, as it shows it. @throws Problem as `packsOf` */
+  eventsOf(id: string, query: BrowseQuery): Promise<Slice<PeerEvent>> {
+    const { read } = this.#config.store;
+    return this.#connections.withPeer(id, (client) => browseEvents(client, read, query));
   }
 
   /** @throws Problem `not_found` if the peer did not rewrite its ledger */

@@ -11,6 +11,7 @@ import {
   peerSchema,
   repairResultSchema,
 } from '../../node/peer.ts';
+import { browseQuery, peerEventSchema, peerPackSchema } from '../../node/peerBrowsing.ts';
 import { booleanParameter, listQuery, pageOf } from '../../values/list.ts';
 import { jsonBody, NO_BODY, route } from '../route.ts';
 
@@ -94,6 +95,28 @@ export const peerRoutes = {
     body: NO_BODY,
     responses: { 200: { description: 'The peer', schema: peerSchema } },
     problems: ['not_found'],
+  }),
+  browsePeerPacks: route({
+    method: 'GET',
+    path: '/manage/peers/{id}/packs',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'List the packs of a peer as it shows them',
+    description: 'Read from the peer now. Nothing of it is verified before it is mirrored.',
+    query: browseQuery,
+    responses: { 200: { description: 'A page of packs, newest first', schema: pageOf(peerPackSchema) } },
+    problems: ['not_found', 'peer_failed', 'certificate_mismatch'],
+  }),
+  browsePeerEvents: route({
+    method: 'GET',
+    path: '/manage/peers/{id}/events',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'List the timeline of a peer as it shows it',
+    description: 'Read from the peer now. Nothing of it is verified before it is mirrored.',
+    query: browseQuery,
+    responses: { 200: { description: 'A page of events, newest first', schema: pageOf(peerEventSchema) } },
+    problems: ['not_found', 'peer_failed', 'certificate_mismatch'],
   }),
   readPeerEvidence: route({
     method: 'GET',

@@ -29,7 +29,13 @@ async function answer(told: NodeRequest): Promise<NodeResponse> {
     running.delete(told.close);
     return { id, closed: true };
   }
-  const node = await openNode({ dataFolder: told.open, port: 0, collect: false, log: createLog('warn') });
+  const node = await openNode({
+    dataFolder: told.open,
+    port: 0,
+    collect: false,
+    discovery: { addresses: [] },
+    log: createLog('warn'),
+  });
   running.set(told.open, node);
   const token = await readFile(node.tokenFile, 'utf8');
   return { id, opened: { url: node.url, signInLink: node.createSignInLink(), token } };

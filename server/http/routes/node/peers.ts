@@ -13,6 +13,8 @@ type PeerRoutes =
   | 'changePeer'
   | 'removePeer'
   | 'contactPeer'
+  | 'browsePeerPacks'
+  | 'browsePeerEvents'
   | 'readPeerEvidence'
   | 'mirrorPeer'
   | 'repairFromPeers'
@@ -42,6 +44,10 @@ export function peerHandlers(store: Store, peers: Peers, nearby: Nearby): Pick<H
       return noContent;
     },
     contactPeer: async ({ params }) => ok(await peers.contact(params.id ?? '')),
+    browsePeerPacks: async ({ params, query, request }) =>
+      page(request, query, await peers.packsOf(params.id ?? '', query)),
+    browsePeerEvents: async ({ params, query, request }) =>
+      page(request, query, await peers.eventsOf(params.id ?? '', query)),
     readPeerEvidence: ({ params }) => ok(peers.evidence(params.id ?? '')),
     mirrorPeer: async ({ params, query, body }) => {
       const { job, finished } = peers.mirror(params.id ?? '', body);
