@@ -18,6 +18,7 @@ export const PAGE_PATHS = [
   '/ledger',
   '/verify',
   '/sharing',
+  '/sharing/peers/:id',
   '/settings',
 ] as const;
 

@@ -1,5 +1,4 @@
 import { DIGEST_PATTERN } from '../values/digestPattern.ts';
-import { isHttpUrl } from '../values/text.ts';
 
 /** What the link of a node says, so that another node can add it as a peer. */
 export interface PeerLink {
@@ -29,7 +28,12 @@ export function isPeerFragment(hash: string): boolean {
 /** Reads a link that a person scanned or pasted. Undefined if it is none. */
 export function parsePeerLink(text: string): PeerLink | undefined {
   const link = URL.parse(text.trim());
-  if (!link || !isHttpUrl(link.href) || !isPeerFragment(link.hash) || !link.pathname.endsWith(PAGE))
+  if (
+    !link ||
+    !/^https?:$/.test(link.protocol) ||
+    !isPeerFragment(link.hash) ||
+    !link.pathname.endsWith(PAGE)
+  )
     return undefined;
   const values = new URLSearchParams(link.hash.slice(1));
   const tls = values.get('tls') ?? '';

@@ -17,6 +17,7 @@ Fills a new archive with packs of public data and with sources on a local web se
 
   --data DIR   a folder for the archive (default: a new temporary folder)
   --port N     the port (default: any free one)
+  --peers      show three nodes that mirror, cosign, repair and catch each other, and take pictures of it
   --once       fill the archive and exit
   --no-open    do not open a browser`;
 
@@ -26,6 +27,7 @@ async function demo(args: string[]): Promise<void> {
     options: {
       data: { type: 'string' },
       port: { type: 'string', default: '0' },
+      peers: { type: 'boolean', default: false },
       once: { type: 'boolean', default: false },
       'no-open': { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
@@ -36,6 +38,11 @@ async function demo(args: string[]): Promise<void> {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => end());
   });
   const dataFolder = values.data ? resolve(values.data) : await mkdtemp(join(tmpdir(), 'strongroom-demo-'));
+  if (values.peers) {
+    const { demonstratePeers } = await import('./peers/peersDemo.ts');
+    const until = values.once ? Promise.resolve() : signalled;
+    return demonstratePeers({ folder: dataFolder, until, say });
+  }
   const web = await openScriptedWeb();
   // Sources are not checked on schedule, so that the events happen in the intended order.
   const options = { dataFolder, log: createLog('warn'), collect: false };

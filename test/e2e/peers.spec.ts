@@ -12,9 +12,9 @@ test('the owner adds a peer, compares its key, mirrors it and removes it', async
     await peers.getByRole('button', { name: 'Add a peer' }).click();
     const dialog = page.getByRole('dialog', { name: 'Add a peer' });
     await dialog.getByRole('button', { name: 'Add peer' }).click();
-    await expect(dialog.getByText('Enter the address of the node.')).toBeVisible();
+    await expect(dialog.getByText('Enter the address or the link of the node.')).toBeVisible();
     await checks.accessible(page);
-    await dialog.getByLabel('Address').fill(other.url);
+    await dialog.getByLabel('Address or link').fill(other.url);
     await dialog.getByRole('button', { name: 'Add peer' }).click();
     await expect(dialog).toBeHidden();
     await expect(peers.getByText(key)).toBeVisible();
@@ -23,8 +23,8 @@ test('the owner adds a peer, compares its key, mirrors it and removes it', async
     await expect(
       peers.getByText('1 pack, 0 events and 1 object were taken. 0 were held already.'),
     ).toBeVisible();
-    await peers.getByRole('switch', { name: /^Repeat every hour/ }).click();
-    await expect(peers.getByRole('switch', { name: /^Repeat every hour/ })).toBeChecked();
+    await peers.getByRole('switch', { name: /^Mirror again every hour/ }).click();
+    await expect(peers.getByRole('switch', { name: /^Mirror again every hour/ })).toBeChecked();
     await checks.accessible(page);
     await page.goto('/packs');
     await expect(page.getByRole('link', { name: 'Tides' })).toBeVisible();

@@ -22,6 +22,7 @@ export const PAGES: Readonly<Record<string, LoadPage>> = {
   '/nodes': () => import('./subjects/SubjectsPage.tsx'),
   '/nodes/*': () => import('./subjects/SubjectPage.tsx'),
   '/sharing': () => import('./sharing/SharingPage.tsx'),
+  '/sharing/peers/:id': () => import('./sharing/peers/peer/PeerPage.tsx'),
   '/settings': () => import('./settings/SettingsPage.tsx'),
 };
 

@@ -26,7 +26,7 @@ export default function SharingPage() {
           <Encryption />
           <Invitations sharing={sharing.data} />
           <Permissions sharing={sharing.data} />
-          <Peers />
+          <Peers mode={sharing.data.mode} />
         </>
       )}
     </Page>

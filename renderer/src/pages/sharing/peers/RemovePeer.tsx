@@ -16,7 +16,8 @@ export function RemovePeer({ peer, onClose }: { peer: Peer; onClose: () => void 
   });
   return (
     <RemoveDialog title="Remove this peer?" submit="Remove peer" removal={remove} onClose={onClose}>
-      Nothing more is taken from {peer.name}, and its key is no longer pinned. What was mirrored stays.
+      Nothing more is taken from {peer.name}, and its key is no longer pinned. This node no longer cosigns its
+      checkpoints, nor asks it to cosign ours. What was mirrored stays.
     </RemoveDialog>
   );
 }
