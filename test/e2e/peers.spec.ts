@@ -1,3 +1,5 @@
+import type { Page } from '@playwright/test';
+import type { Peer } from '../../shared/node/peer.ts';
 import { expect, test } from './support/fixtures.ts';
 import { startNode } from './support/nodeProcess.ts';
 import { publishPack } from './support/publishPack.ts';
@@ -36,4 +38,146 @@ test('the owner adds a peer, compares its key, mirrors it and removes it', async
     await other.stop();
   }
   expect(node.url).toBeTruthy();
+});
+
+async function keyOf({ url }: { url: string }): Promise<string> {
+  return (await (await fetch(`${url}/api/ledger/key`)).text()).trim();
+}
+
+/** Answers the requests of the page with the list of peers, as this function returns it. */
+async function listPeers(page: Page, items: () => Peer[]): Promise<void> {
+  await page.route(/\/manage\/peers(\?|$)/, (route) => {
+    const all = items();
+    return route.fulfill({ json: { items: all, total: all.length, limit: 100, offset: 0, next: null } });
+  });
+}
+
+test('a node gives a link, and another one adds it, browses it and takes what matches', async ({
+  page,
+  node,
+  checks,
+  browser,
+}) => {
+  const other = await startNode();
+  try {
+    for (const title of ['Tides', 'Winds']) await publishPack(node, { title });
+    await page.goto('/sharing');
+    const peers = page.getByRole('region', { name: 'Peers' });
+    await peers.getByRole('button', { name: 'Link of this node' }).click();
+    const own = page.getByRole('dialog', { name: 'Link of this node' });
+    await expect(own.getByText('Share this node first.')).toBeVisible();
+    await page.keyboard.press('Escape');
+    await page.getByRole('radio', { name: /^Read/ }).click();
+    await expect(page.getByRole('img', { name: /^QR code of http/ })).toBeVisible();
+    await peers.getByRole('button', { name: 'Link of this node' }).click();
+    await expect(own.getByRole('img', { name: 'QR code of the link' })).toBeVisible();
+    await checks.accessible(page);
+    const link = (await own.getByText(/^http.*#key=/).textContent()) ?? '';
+
+    const visitor = await (await browser.newContext()).newPage();
+    await visitor.goto(`${node.url}/sharing${new URL(link).hash}`);
+    await expect(visitor.getByRole('heading', { name: 'This is a link for another node' })).toBeVisible();
+
+    const second = await (await browser.newContext({ baseURL: other.url })).newPage();
+    checks.watch(second);
+    await second.goto(other.signInLink);
+    await second.goto('/sharing');
+    await second.getByRole('button', { name: 'Add a peer' }).click();
+    const dialog = second.getByRole('dialog', { name: 'Add a peer' });
+    await dialog.getByLabel('Address or link').fill(link);
+    await expect(dialog.getByLabel('Key')).toHaveValue(await keyOf(node));
+    await expect(dialog.getByLabel('Address or link')).toHaveValue(new URL(link).origin);
+    await dialog.getByRole('switch', { name: 'Ask it to cosign ours' }).click();
+    await checks.accessible(second);
+    await dialog.getByRole('button', { name: 'Add peer' }).click();
+    await expect(second.getByRole('switch', { name: /^Cosign its checkpoints/ })).toBeChecked();
+    await expect(second.getByRole('switch', { name: /^Ask it to cosign ours/ })).toBeChecked();
+
+    await second.getByRole('link', { name: /^Browse/ }).click();
+    const packs = second.getByRole('region', { name: 'Packs' });
+    await expect(packs.getByRole('row')).toHaveCount(3);
+    await packs.getByRole('searchbox').fill('tides');
+    await expect(packs.getByRole('row')).toHaveCount(2);
+    await packs.getByRole('button', { name: 'Mirror what matches' }).click();
+    await expect(second.getByText('1 pack, 0 events and 1 object were taken.')).toBeVisible();
+    await checks.accessible(second);
+    await packs.getByRole('link', { name: 'Yes: Tides' }).click();
+    await expect(second.getByRole('heading', { level: 1, name: 'Tides' })).toBeVisible();
+  } finally {
+    await other.stop();
+  }
+});
+
+test('a nearby node is added from the list, and refused if it is another one than it announced', async ({
+  page,
+  node,
+  checks,
+}) => {
+  const other = await startNode();
+  try {
+    const announced = {
+      name: 'node-near.local/strongroom',
+      url: other.url,
+      key: await keyOf(node),
+      tls_fingerprint: null,
+      peer: null,
+    };
+    await page.route('**/manage/peers/nearby', (route) =>
+      route.fulfill({ json: { items: [announced], total: 1, limit: 100, offset: 0, next: null } }),
+    );
+    await page.goto('/sharing');
+    const nearby = page.getByRole('region', { name: 'Nearby nodes' });
+    await nearby.getByRole('button', { name: 'Add: node-near.local/strongroom' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Add a peer' });
+    await expect(dialog.getByLabel('Address or link')).toHaveValue(other.url);
+    checks.allow(/status of 409/);
+    await dialog.getByRole('button', { name: 'Add peer' }).click();
+    await expect(dialog.getByText('The node at this address has another key.')).toBeVisible();
+    await checks.accessible(page);
+    await dialog.getByLabel('Key').fill(await keyOf(other));
+    await dialog.getByRole('button', { name: 'Add peer' }).click();
+    await expect(dialog).toBeHidden();
+    await expect(page.getByText('Its ledger is verified.')).toBeVisible();
+  } finally {
+    await other.stop();
+  }
+});
+
+test('another certificate is shown next to the pinned one, and accepted', async ({ page, checks }) => {
+  const pinned = 'a1'.repeat(32);
+  const shown = 'b2'.repeat(32);
+  let peer: Peer = {
+    id: `pe_${'0'.repeat(20)}`,
+    url: 'https://127.0.0.1:7718',
+    name: 'The lab',
+    key: `lab+0a0b0c0d+${'A'.repeat(43)}=`,
+    pinned_at: '2026-01-01T00:00:00.000Z',
+    state: 'certificate_changed',
+    last_contact_at: null,
+    last_error: '127.0.0.1:7718 shows another certificate than the one that is pinned. Ask its owner.',
+    checkpoint: '',
+    follow: false,
+    mirrored_at: null,
+    tls_fingerprint: pinned,
+    tls_fingerprint_seen: shown,
+    cosign: true,
+    ask_to_cosign: false,
+  };
+  await listPeers(page, () => [peer]);
+  await page.route(`**/manage/peers/${peer.id}`, (route) => {
+    expect(route.request().postDataJSON()).toEqual({ tls_fingerprint: shown });
+    peer = { ...peer, state: 'ok', last_error: null, tls_fingerprint: shown, tls_fingerprint_seen: null };
+    return route.fulfill({ json: peer });
+  });
+  await page.goto('/');
+  await expect(page.getByRole('alert')).toContainText('The lab shows another certificate');
+  await page.goto('/sharing');
+  const alert = page.getByRole('alert');
+  await expect(alert).toContainText(pinned);
+  await expect(alert).toContainText(shown);
+  await expect(page.getByRole('button', { name: 'Mirror all: The lab' })).toBeDisabled();
+  await checks.accessible(page);
+  await alert.getByRole('button', { name: 'Accept the new certificate' }).click();
+  await expect(page.getByText('Its ledger is verified.')).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Mirror all: The lab' })).toBeEnabled();
 });

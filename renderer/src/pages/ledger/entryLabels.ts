@@ -55,9 +55,13 @@ export function subjectUrl({ type, subject }: Pick<LedgerEntry, 'type' | 'subjec
   return id?.startsWith('so_') ? `/sources/${id}` : undefined;
 }
 
-/** A short name for an entry's subject. An event has only its number; retrievals have the first and the last one. */
+/**
+ * A short name for an entry's subject. An event has only its number; retrievals have the first and the last one; a peer
+ * has the name in its key.
+ */
 export function subjectLabel({ type, subject }: Pick<LedgerEntry, 'type' | 'subject'>): string {
   if (type === 'event.recorded' && /^\d+$/.test(subject)) return `event ${subject}`;
+  if (type === 'peer.rewritten') return subject.split('+', 1)[0] ?? subject;
   const [, first, last] = /^(\d+)-(\d+)$/.exec(subject) ?? [];
   if (type !== 'retrievals.recorded' || first === undefined) return subject;
   return first === last ? `retrieval ${first}` : `retrievals ${first} to ${last}`;

@@ -9,6 +9,7 @@ import { GettingStarted } from './GettingStarted.tsx';
 import { useLastVisit } from './lastVisit.ts';
 import { NodeHealth } from './NodeHealth.tsx';
 import classes from './OverviewPage.module.css';
+import { PeerAlerts } from './PeerAlerts.tsx';
 import { RecentEvents, RecentPacks } from './RecentActivity.tsx';
 
 /** The node's health, its contents and its recent changes. */
@@ -21,6 +22,7 @@ export default function OverviewPage() {
   const isNew = packs.data?.total === 0 && sources.data?.total === 0;
   return (
     <Page title="Overview">
+      {isOwner && <PeerAlerts />}
       {isOwner && packs.data && sources.data && (
         <GettingStarted hasPack={packs.data.total > 0} hasSource={sources.data.total > 0} />
       )}

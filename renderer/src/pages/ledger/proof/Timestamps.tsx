@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core';
+import { Button, Stack } from '@mantine/core';
 import { IconClockCheck } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from 'react-router';
@@ -22,34 +22,36 @@ export function Timestamps() {
   const authorities = states.data?.authorities ?? [];
   return (
     <Section title="Timestamps">
-      <p className="muted">
-        Independent authorities signed that these entries existed at these times. Their clocks and keys do not
-        depend on this node.
-      </p>
-      {stamps.error && <ErrorNote error={stamps.error} onRetry={() => void stamps.refetch()} />}
-      {stamps.data?.total === 0 && (
-        <EmptyState title="No timestamps yet">
-          {isOwner ? (
-            <>
-              {authorities.length === 0 && (
-                <>
-                  Add an authority in the <Link to="/settings">settings</Link>.{' '}
-                </>
-              )}
-              Until then, only this node’s clock says when an entry was made.
-            </>
-          ) : (
-            'Only this node’s clock says when an entry was made.'
-          )}
-        </EmptyState>
-      )}
-      {stamps.data && stamps.data.total > 0 && <TimestampTable items={stamps.data.items} />}
-      {authorities
-        .filter(({ error }) => error !== null)
-        .map(({ authority, error }) => (
-          <ErrorNote key={authority} error={new Error(`${authority} gave no timestamp. ${error}`)} />
-        ))}
-      {authorities.length > 0 && <StampNow />}
+      <Stack gap="sm" align="stretch">
+        <p className="muted">
+          Independent authorities signed that these entries existed at these times. Their clocks and keys do
+          not depend on this node.
+        </p>
+        {stamps.error && <ErrorNote error={stamps.error} onRetry={() => void stamps.refetch()} />}
+        {stamps.data?.total === 0 && (
+          <EmptyState title="No timestamps yet">
+            {isOwner ? (
+              <>
+                {authorities.length === 0 && (
+                  <>
+                    Add an authority in the <Link to="/settings">settings</Link>.{' '}
+                  </>
+                )}
+                Until then, only this node’s clock says when an entry was made.
+              </>
+            ) : (
+              'Only this node’s clock says when an entry was made.'
+            )}
+          </EmptyState>
+        )}
+        {stamps.data && stamps.data.total > 0 && <TimestampTable items={stamps.data.items} />}
+        {authorities
+          .filter(({ error }) => error !== null)
+          .map(({ authority, error }) => (
+            <ErrorNote key={authority} error={new Error(`${authority} gave no timestamp. ${error}`)} />
+          ))}
+        {authorities.length > 0 && <StampNow />}
+      </Stack>
     </Section>
   );
 }

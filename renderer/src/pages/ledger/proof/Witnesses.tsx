@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core';
+import { Button, Stack } from '@mantine/core';
 import { IconSend } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { WitnessRefusal, WitnessState } from '../../../../../shared/ledger/witness.ts';
@@ -21,25 +21,27 @@ export function Witnesses() {
   const refusals = useCall('listWitnessRefusals', { query: { limit: MAX_LIST_LIMIT } });
   return (
     <Section title="Witnesses">
-      <p className="muted">
-        A witness cosigns a checkpoint only if it continues the one before. With its line in the checkpoint,
-        this node cannot show two readers different histories unnoticed.
-      </p>
-      {states.error && <ErrorNote error={states.error} onRetry={() => void states.refetch()} />}
-      {states.data?.witnesses.length === 0 && (
-        <p className="muted small">No witnesses yet. Add them in the settings.</p>
-      )}
-      {states.data && states.data.witnesses.length > 0 && (
-        <>
-          <WitnessTable ledgerSize={states.data.size} witnesses={states.data.witnesses} />
-          <SubmitNow />
-        </>
-      )}
-      {refusals.data?.items.map((refusal) => (
-        <Refusal key={refusal.id} refusal={refusal} />
-      ))}
-      <OwnKey />
-      <WitnessedLogs />
+      <Stack gap="sm" align="stretch">
+        <p className="muted">
+          A witness cosigns a checkpoint only if it continues the one before. With its line in the checkpoint,
+          this node cannot show two readers different histories unnoticed.
+        </p>
+        {states.error && <ErrorNote error={states.error} onRetry={() => void states.refetch()} />}
+        {states.data?.witnesses.length === 0 && (
+          <p className="muted small">No witnesses yet. Add them in the settings.</p>
+        )}
+        {states.data && states.data.witnesses.length > 0 && (
+          <>
+            <WitnessTable ledgerSize={states.data.size} witnesses={states.data.witnesses} />
+            <SubmitNow />
+          </>
+        )}
+        {refusals.data?.items.map((refusal) => (
+          <Refusal key={refusal.id} refusal={refusal} />
+        ))}
+        <OwnKey />
+        <WitnessedLogs />
+      </Stack>
     </Section>
   );
 }
@@ -85,6 +87,7 @@ function SubmitNow() {
     <>
       <Button
         variant="default"
+        style={{ alignSelf: 'start' }}
         leftSection={<IconSend size={16} aria-hidden />}
         loading={submit.isPending}
         onClick={() => submit.mutate()}

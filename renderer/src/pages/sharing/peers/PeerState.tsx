@@ -53,13 +53,7 @@ function OtherCertificate({ peer, title }: { peer: Peer; title: string }) {
         <dd className="mono">{seen}</dd>
       </dl>
       {accept.error && <ErrorNote error={accept.error} />}
-      <Button
-        color="red"
-        variant="outline"
-        size="compact-sm"
-        loading={accept.isPending}
-        onClick={() => accept.mutate()}
-      >
+      <Button variant="default" size="compact-sm" loading={accept.isPending} onClick={() => accept.mutate()}>
         Accept the new certificate
       </Button>
     </Alert>

@@ -68,7 +68,7 @@ function columns(isDisabled: boolean, onMirror: (source: string) => void): Colum
     {
       id: 'event',
       header: 'Event',
-      width: '9rem',
+      width: '8.5rem',
       cell: ({ event_type }) => <StateBadge kind="event" value={event_type} />,
     },
     {
@@ -78,7 +78,7 @@ function columns(isDisabled: boolean, onMirror: (source: string) => void): Colum
       cell: ({ source }) => (
         <>
           <span className="wrap-anywhere">{source.name}</span>
-          <span className="muted small wrap-anywhere"> {source.url}</span>
+          <span className={`${classes.below} muted small wrap-anywhere`}>{source.url}</span>
         </>
       ),
     },
@@ -91,25 +91,25 @@ function columns(isDisabled: boolean, onMirror: (source: string) => void): Colum
     },
     {
       id: 'held',
-      header: 'Bytes here',
-      width: '6rem',
+      header: 'In this archive',
+      width: '9rem',
       hideBelow: 'narrow',
       cell: ({ held, sha256 }) => (sha256 === null ? '' : held ? 'Yes' : <span className="muted">No</span>),
     },
     {
       id: 'mirror',
       header: 'Mirror',
-      width: '8rem',
+      width: '6rem',
       align: 'end',
       cell: ({ source }) => (
         <Button
           variant="subtle"
           size="compact-sm"
           disabled={isDisabled}
-          aria-label={`Mirror source: ${source.name}`}
+          aria-label={`Mirror the source: ${source.name}`}
           onClick={() => onMirror(source.id)}
         >
-          Mirror source
+          Mirror
         </Button>
       ),
     },

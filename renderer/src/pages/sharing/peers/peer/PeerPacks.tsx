@@ -22,7 +22,7 @@ const COLUMNS: Column<PeerPack>[] = [
     cell: ({ title, authors }) => (
       <>
         <span className="wrap-anywhere">{title}</span>
-        <span className="muted small"> {authors.join(', ')}</span>
+        <span className={`${classes.below} muted small wrap-anywhere`}>{authors.join(', ')}</span>
       </>
     ),
   },
@@ -50,10 +50,16 @@ const COLUMNS: Column<PeerPack>[] = [
   },
   {
     id: 'held',
-    header: 'Here',
-    width: '7rem',
-    cell: ({ id, held }) =>
-      held ? <Link to={`/packs/${id}`}>In this archive</Link> : <span className="muted">No</span>,
+    header: 'In this archive',
+    width: '9rem',
+    cell: ({ id, title, held }) =>
+      held ? (
+        <Link to={`/packs/${id}`} aria-label={`Yes: ${title}`}>
+          Yes
+        </Link>
+      ) : (
+        <span className="muted">No</span>
+      ),
   },
 ];
 
