@@ -1,4 +1,4 @@
-import type { Answer, Packet, Question, SrvData, TxtData } from 'dns-packet';
+import type { Answer, Packet, Question, SrvData, StringAnswer, TxtData } from 'dns-packet';
 import { type NearbyNode, nearbyNodeSchema } from '../../../shared/node/peer.ts';
 import { keyNameOf } from '../../ledger/nodeKey.ts';
 
@@ -35,7 +35,7 @@ export function recordsOf(
   { key, port, tlsFingerprint }: Announced,
   address: string,
   ttl = TTL_SECONDS,
-): [pointer: Answer, ...others: Answer[]] {
+): [pointer: StringAnswer, ...others: Answer[]] {
   const instance = `${labelOf(key)}.${SERVICE}`;
   const target = `${labelOf(key)}.local`;
   const text = ['txtvers=1', `key=${key}`, ...(tlsFingerprint ? [`tls=${tlsFingerprint}`] : [])];
@@ -57,9 +57,7 @@ export function responseTo(query: Packet, announced: Announced, address: string)
   );
   const isKnown = query.answers?.some(
     (known) =>
-      known.type === 'PTR' &&
-      isSameName(known.data, String('data' in pointer && pointer.data)) &&
-      (known.ttl ?? 0) >= TTL_SECONDS / 2,
+      known.type === 'PTR' && isSameName(known.data, pointer.data) && (known.ttl ?? 0) >= TTL_SECONDS / 2,
   );
   const left = isKnown ? answers.filter((answer) => answer !== pointer) : answers;
   if (left.length === 0) return undefined;
