@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -93,4 +93,21 @@ test('every page is accessible with a filled archive, in both themes', async ({ 
     await expect(page.getByText('Loading…')).toHaveCount(0);
     await checks.accessible(page);
   }
+});
+
+test('the demonstration of peers repairs a damaged object, finds a rewritten history, and shows both', async () => {
+  test.slow();
+  const folder = await mkdtemp(join(tmpdir(), 'strongroom-demo-'));
+  const script = join(root, 'test/demo/demo.ts');
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    script,
+    '--peers',
+    '--once',
+    '--data',
+    folder,
+  ]);
+  expect(stdout).toContain('Its audit restored it from a peer.');
+  expect(stdout).toContain('Both others noticed, and keep the evidence.');
+  expect(await readdir(join(folder, 'pictures'))).toHaveLength(16);
+  await rm(folder, { recursive: true, force: true });
 });

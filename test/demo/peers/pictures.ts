@@ -37,18 +37,19 @@ export async function takePictures(cast: Cast, folder: string): Promise<string[]
   const names: string[] = [];
   try {
     for (const look of ['light', 'dark'] as const) {
+      const context = await browser.newContext({
+        viewport: { width: 1440, height: 1000 },
+        colorScheme: look,
+        reducedMotion: 'reduce',
+      });
+      const page = await context.newPage();
+      for (const node of Object.values(cast) as DemoNode[]) await page.goto(node.signInLink());
       for (const picture of await pictures(cast)) {
-        const context = await browser.newContext({
-          viewport: { width: 1440, height: 1000 },
-          colorScheme: look,
-          reducedMotion: 'reduce',
-        });
-        const page = await context.newPage();
         const name = `${picture.name}-${look}.png`;
         await writeFile(join(folder, name), await take(page, picture));
         names.push(name);
-        await context.close();
       }
+      await context.close();
     }
   } finally {
     await browser.close();
@@ -57,7 +58,6 @@ export async function takePictures(cast: Cast, folder: string): Promise<string[]
 }
 
 async function take(page: Page, { node, path, heading }: Picture): Promise<Buffer> {
-  await page.goto(node.signInLink());
   await page.goto(node.url + path);
   await page.getByRole('heading', { level: 1 }).waitFor();
   await page.waitForLoadState('networkidle');

@@ -68,6 +68,7 @@ function StampNow() {
   });
   return (
     <Button
+      style={{ alignSelf: 'start' }}
       variant="default"
       leftSection={<IconClockCheck size={16} aria-hidden />}
       loading={stamp.isPending}
