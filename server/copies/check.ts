@@ -210,10 +210,6 @@ class Check {
 
   /** The digest of a file of the copy; undefined if it is missing. */
   async #digestOf(path: string): Promise<string | undefined> {
-    const stream = await this.#target.read(path, this.#run.signal);
-    if (!stream) return undefined;
-    const hash = createHash('sha256');
-    for await (const chunk of stream as AsyncIterable<Buffer>) hash.update(chunk);
-    return hash.digest('hex');
+    return (await this.#target.digestOf(path, this.#run.signal))?.sha256;
   }
 }

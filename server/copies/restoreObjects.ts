@@ -1,10 +1,4 @@
-import { createHash, hash } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { Readable } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
-import { pipeline } from 'node:stream/promises';
 import pLimit from 'p-limit';
 import { syncFile, syncFileSystem, syncFolder } from '../store/blobs/durableFile.ts';
 import { blobPath } from '../store/blobs/paths.ts';
@@ -23,10 +17,6 @@ interface NamedObject {
   bytes: number;
 }
 
-/** Up to this size, an object is held in memory. */
-const HELD_BYTES = 4_194_304;
-const AT_ONCE = 16;
-
 /**
  * Reads objects from a copy into a data folder that has no name yet, each verified. All of them
  * are on stable storage when this resolves. The folder gets its name after that, so a crash leaves no partial archive.
@@ -41,12 +31,11 @@ export async function restoreObjects(
 ): Promise<RestoredObjects> {
   const result: RestoredObjects = { objects: 0, bytes: 0, missing: [] };
   const files: string[] = [];
-  const limit = pLimit(AT_ONCE);
+  const limit = pLimit(target.concurrency);
   const restoreOne = async (row: NamedObject) => {
     signal.throwIfAborted();
     const file = blobPath(folder, row.sha256);
-    const stream = await target.read(objectPath(row.sha256), signal);
-    if (stream && (await write(file, row, stream))) {
+    if (await target.fetch(objectPath(row.sha256), { file, ...row }, signal)) {
       files.push(file);
       result.objects += 1;
       result.bytes += row.bytes;
@@ -62,38 +51,6 @@ export async function restoreObjects(
   await settle(folder, files);
   result.missing.sort();
   return result;
-}
-
-/** Returns false, and leaves no file, if the bytes do not have the digest. */
-async function write(file: string, { sha256, bytes }: NamedObject, stream: Readable): Promise<boolean> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  if (bytes <= HELD_BYTES) {
-    const content = await buffer(upTo(bytes, stream));
-    if (hash('sha256', content, 'hex') !== sha256) return false;
-    await writeFile(file, content, { mode: 0o600 });
-    return true;
-  }
-  const digest = createHash('sha256');
-  async function* hashed() {
-    for await (const chunk of upTo(bytes, stream)) {
-      digest.update(chunk);
-      yield chunk;
-    }
-  }
-  await pipeline(Readable.from(hashed(), { objectMode: false }), createWriteStream(file, { mode: 0o600 }));
-  if (digest.digest('hex') === sha256) return true;
-  await rm(file);
-  return false;
-}
-
-/** Ends a stream soon after the number of bytes that it should have, so that a wrong one fills neither memory nor disk. */
-async function* upTo(bytes: number, stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let read = 0;
-  for await (const chunk of stream) {
-    yield chunk;
-    read += chunk.length;
-    if (read > bytes) return;
-  }
 }
 
 async function settle(folder: string, files: readonly string[]): Promise<void> {

@@ -1,17 +1,13 @@
-import { hash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { buffer } from 'node:stream/consumers';
 import pLimit from 'p-limit';
 import { retrievalsOfObject } from '../store/sqlite/collection/retrievals.ts';
 import { blobRow } from '../store/sqlite/node/blobs.ts';
 import type { Store } from '../store/store.ts';
 import { metadataPath, objectPath } from './layout.ts';
-import { asSourceError } from './targets/readVerified.ts';
 import { type CopyTarget, DamagedSourceError } from './targets/target.ts';
 
-/** Up to this size an object is read into memory and sent in one piece. */
-const WHOLE_UP_TO_BYTES = 4_194_304;
-/** The large objects that are sent at once; each is sent in several parts at once. */
+/** An object above this size counts as large. */
+const LARGE_ABOVE_BYTES = 4_194_304;
+/** The large objects that are sent at once; each may be sent in several parts at once. */
 const PARALLEL_LARGE = 2;
 /** The retrievals that an object's metadata lists; the records have all of them. */
 const MAX_RETRIEVALS = 100;
@@ -54,7 +50,7 @@ export async function sendObjects(
     }
   };
   const all = digests.map((sha256) => {
-    const isLarge = (blobRow(store.read, sha256)?.bytes ?? 0) > WHOLE_UP_TO_BYTES;
+    const isLarge = (blobRow(store.read, sha256)?.bytes ?? 0) > LARGE_ABOVE_BYTES;
     return (isLarge ? large : small)(() => sendOne(sha256));
   });
   try {
@@ -77,34 +73,24 @@ async function sendObject(
   if (!row) throw new DamagedSourceError(sha256);
   // Archived pages must not run when a web server shows the copy, so no object gets a type of its own.
   const options = { type: 'application/octet-stream', signal };
-  if (row.bytes > WHOLE_UP_TO_BYTES)
-    await target.put(
-      objectPath(sha256),
-      { read: () => readObject(blobs, sha256), size: row.bytes, sha256 },
-      options,
-    );
-  else await target.put(objectPath(sha256), { bytes: await readWhole(blobs, sha256) }, options);
-  const retrievals = retrievalsOfObject(read, sha256).slice(0, MAX_RETRIEVALS);
-  const metadata = Buffer.from(`${JSON.stringify({ ...row, retrievals })}\n`);
-  await target.put(metadataPath(sha256), { bytes: metadata }, { type: 'application/json', signal });
+  const source = (await blobs.away.isAway(sha256))
+    ? // From another copy. The cache is not used.
+      { read: () => blobs.away.stream(sha256) }
+    : { file: blobs.fileOf(sha256) };
+  await target.put(objectPath(sha256), { ...source, size: row.bytes, sha256 }, options);
+  await sendMetadata(read, target, row, signal);
   return row.bytes;
 }
 
-/** Reads an object from its file or, if it has left this disk, from another copy. The cache is not used. */
-async function* readObject(blobs: Store['blobs'], sha256: string): AsyncGenerator<Uint8Array> {
-  if (await blobs.away.isAway(sha256)) yield* blobs.away.stream(sha256);
-  else yield* blobs.read(sha256);
-}
-
-/** @throws like `readVerified` */
-async function readWhole(blobs: Store['blobs'], sha256: string): Promise<Buffer> {
-  try {
-    const isAway = await blobs.away.isAway(sha256);
-    // Reading a file at once is several times as fast as a stream.
-    const bytes = isAway ? await buffer(blobs.away.stream(sha256)) : await readFile(blobs.fileOf(sha256));
-    if (hash('sha256', bytes, 'hex') === sha256) return bytes;
-  } catch (cause) {
-    throw asSourceError(cause, sha256);
-  }
-  throw new DamagedSourceError(sha256);
+/** Sends what is known of an object that was retrieved. Of a pack's file, the record of the pack says everything. */
+async function sendMetadata(
+  read: Store['read'],
+  target: CopyTarget,
+  row: { sha256: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const retrievals = retrievalsOfObject(read, row.sha256).slice(0, MAX_RETRIEVALS);
+  if (retrievals.length === 0) return;
+  const bytes = Buffer.from(`${JSON.stringify({ ...row, retrievals })}\n`);
+  await target.put(metadataPath(row.sha256), { bytes }, { type: 'application/json', signal });
 }

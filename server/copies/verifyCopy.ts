@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -38,7 +37,7 @@ export async function verifyCopy(
     const result: VerifiedCopy = { ok: false, head, objects: 0, bytes: 0, damaged: [], missing: [] };
     const limit = pLimit(target.concurrency);
     const verifyOne = async (sha256: string) => {
-      const found = await hashObject(target, sha256, signal, progress);
+      const found = await target.digestOf(objectPath(sha256), signal, progress);
       result.objects += 1;
       if (!found) result.missing.push(sha256);
       else {
@@ -73,22 +72,4 @@ async function readDump(file: string): Promise<{ head: DumpHead; named: Set<stri
   }
   for (const sha256 of damages.values()) named.delete(sha256);
   return { head: step.value, named };
-}
-
-async function hashObject(
-  target: CopyTarget,
-  sha256: string,
-  signal: AbortSignal,
-  progress: (bytes: number) => void,
-): Promise<{ sha256: string; bytes: number } | undefined> {
-  const stream = await target.read(objectPath(sha256), signal);
-  if (!stream) return undefined;
-  const hash = createHash('sha256');
-  let bytes = 0;
-  for await (const chunk of stream as AsyncIterable<Buffer>) {
-    hash.update(chunk);
-    bytes += chunk.length;
-    progress(chunk.length);
-  }
-  return { sha256: hash.digest('hex'), bytes };
 }

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
@@ -107,13 +107,40 @@ describe.each(Object.keys(PLACES))('%s', (kind) => {
     await writeFile(file, bytes);
     const payload = { file, size: bytes.length, sha256: sha256Of(bytes) };
     await target.put('archive/large', payload, TYPE);
+    await target.settle();
     expect(sha256Of(await buffer((await target.read('archive/large')) as Readable))).toBe(payload.sha256);
     const damaged = target.put('archive/damaged', { ...payload, sha256: sha256Of(Buffer.from('x')) }, TYPE);
     await expect(damaged).rejects.toThrow(DamagedSourceError);
     expect(await target.read('archive/damaged')).toBeUndefined();
     const missing = target.put('archive/damaged', { ...payload, file: `${file}-missing` }, TYPE);
     await expect(missing).rejects.toThrow(DamagedSourceError);
+    await target.settle();
     expect(await pathsIn(target, 'archive/')).toEqual(['archive/large']);
+  });
+
+  test.each([1_000, LARGE_BYTES])('gives %i bytes back only if they have their digest', async (size) => {
+    const address = await PLACES[kind]?.();
+    if (!address) return;
+    const target = await opening(address);
+    const bytes = randomBytes(size);
+    const sha256 = sha256Of(bytes);
+    await target.put('archive/one', { bytes }, TYPE);
+    await target.settle();
+    const read: number[] = [];
+    const found = await target.digestOf('archive/one', undefined, (count) => void read.push(count));
+    expect(found).toEqual({ sha256, bytes: size });
+    expect(read.reduce((sum, count) => sum + count, 0)).toBe(size);
+    expect(await target.digestOf('archive/none')).toBeUndefined();
+    const folder = await temporaryFolder();
+    const file = join(folder, 'a', 'b', 'one');
+    expect(await target.fetch('archive/one', { file, sha256, bytes: size })).toBe(true);
+    expect(sha256Of(await readFile(file))).toBe(sha256);
+    const wrong = { file: join(folder, 'wrong'), sha256: sha256Of(Buffer.from('x')) };
+    expect(await target.fetch('archive/one', { ...wrong, bytes: size })).toBe(false);
+    // It is much larger than it should be.
+    expect(await target.fetch('archive/one', { ...wrong, bytes: 10 })).toBe(false);
+    expect(await target.fetch('archive/none', { ...wrong, bytes: size })).toBe(false);
+    expect(existsSync(wrong.file)).toBe(false);
   });
 
   test('lists files that were put at the same time', async ({ skip }) => {
@@ -125,6 +152,7 @@ describe.each(Object.keys(PLACES))('%s', (kind) => {
         await target.put(path, { bytes: Buffer.from(path) }, TYPE);
     };
     await Promise.all(Array.from({ length: target.concurrency }, work));
+    await target.settle();
     expect(await pathsIn(target, 'archive/')).toEqual(paths);
   });
 

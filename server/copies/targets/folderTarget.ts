@@ -1,17 +1,12 @@
-import { randomBytes } from 'node:crypto';
-import { constants, createReadStream, createWriteStream } from 'node:fs';
-import { access, mkdir, opendir, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { constants, createReadStream } from 'node:fs';
+import { access, mkdir, opendir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { errorCode } from '../../../shared/values/errorCode.ts';
-import { syncFile, syncFileSystem, syncFolder } from '../../store/blobs/durableFile.ts';
 import { isMissing, isNoSpace } from '../../store/blobs/fileErrors.ts';
-import { readVerified } from './readVerified.ts';
+import type { FileResult } from './copyFile.ts';
+import { FolderWriter, failureOf, PARTIAL } from './folderWriter.ts';
 import { CopyError, type CopyTarget, DamagedSourceError, type TargetFile } from './target.ts';
-
-/** The name of a file until it is complete. Leftovers of a killed process are removed when the folder is opened. */
-const PARTIAL = '.partial-';
 
 /**
  * Opens a folder as the target of a copy: another disk, a memory stick, a network drive. To be written, it is created if
@@ -32,47 +27,47 @@ export async function openFolderTarget(
     }
   };
   await explained(() => (isReadOnly ? requireFolder(folder) : createOnMountedDisk(folder)));
-  const made = new Set<string>([folder]);
-  const unsettled = new Set<string>();
-  const createParent = async (path: string) => {
-    const parent = dirname(join(folder, path));
-    if (made.has(parent)) return;
-    await mkdir(parent, { recursive: true });
-    made.add(parent);
-  };
+  const writer = new FolderWriter(folder);
   return {
     name: folder,
-    concurrency: 4,
-    put: (path, payload, { signal }) =>
+    // Enough for each thread to have the next file waiting.
+    concurrency: 8,
+    put: (path, payload, { signal }) => explained(() => writer.put(path, payload, signal)),
+    settle: () => explained(() => writer.settle()),
+    digestOf: (path, signal, onBytes) =>
       explained(async () => {
-        signal?.throwIfAborted();
-        await createParent(path);
-        const partial = join(folder, `${PARTIAL}${randomBytes(8).toString('hex')}`);
-        try {
-          if ('bytes' in payload) await writeFile(partial, payload.bytes);
-          else
-            await pipeline(
-              Readable.from(readVerified(payload), { objectMode: false }),
-              createWriteStream(partial),
-            );
-          await rename(partial, join(folder, path));
-        } catch (error) {
-          await rm(partial, { force: true });
-          throw error;
-        }
-        unsettled.add(path);
+        const task = { from: join(folder, path), maxBytes: Number.POSITIVE_INFINITY };
+        const found = await readFound(await writer.threads.run(task, signal), folder);
+        if (found) onBytes?.(found.bytes);
+        return found;
       }),
-    settle: () =>
-      explained(async () => {
-        const paths = [...unsettled];
-        await syncFiles(folder, paths);
-        for (const path of paths) unsettled.delete(path);
-      }),
+    fetch: async (path, { file, sha256, bytes }, signal) => {
+      const task = { from: join(folder, path), to: { file, mode: 0o600 }, maxBytes: bytes };
+      const result = await writer.threads.run(task, signal);
+      // What fails on this disk is not explained as a failure of the copy.
+      if ('failed' in result && result.failed === 'write') throw failureOf(result);
+      const found = await explained(() => readFound(result, folder));
+      if (found?.sha256 === sha256) return true;
+      await rm(file, { force: true });
+      return false;
+    },
     read: (path, _signal, range) => explained(() => openIfPresent(folder, path, range)),
     list: (below) => listFiles(folder, below),
     remove: (path) => explained(() => rm(join(folder, path), { force: true })),
-    close: () => {},
+    close: () => writer.threads.close(),
   };
+}
+
+/** Returns what a thread read; undefined if there is no such file. @throws as the file system call did */
+async function readFound(
+  result: FileResult,
+  folder: string,
+): Promise<{ sha256: string; bytes: number } | undefined> {
+  if (!('failed' in result)) return result;
+  if (result.code !== 'ENOENT') throw failureOf(result);
+  // A file that is missing is damage; a folder that is missing is a disk that is not mounted.
+  await requireFolder(folder);
+  return undefined;
 }
 
 async function createOnMountedDisk(folder: string): Promise<void> {
@@ -126,16 +121,6 @@ async function* listFiles(folder: string, below: string): AsyncGenerator<TargetF
     if (entry.isDirectory()) yield* listFiles(folder, `${path}/`);
     else if (entry.isFile()) yield { path, bytes: (await stat(join(folder, path))).size };
   }
-}
-
-/** Above this number of files, one sync of the whole file system is faster than one of each file. */
-const SYNC_FILES_UP_TO = 16;
-
-async function syncFiles(folder: string, paths: readonly string[]): Promise<void> {
-  if (paths.length > SYNC_FILES_UP_TO && (await syncFileSystem(folder))) return;
-  for (const path of paths) await syncFile(join(folder, path));
-  for (const parent of new Set(paths.map((path) => dirname(join(folder, path))))) await syncFolder(parent);
-  await syncFolder(folder);
 }
 
 function explain(error: unknown, folder: string): unknown {

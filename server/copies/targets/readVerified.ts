@@ -1,5 +1,7 @@
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { buffer } from 'node:stream/consumers';
 import { Problem } from '../../../shared/problems.ts';
 import { isMissing, isUnreadable } from '../../store/blobs/fileErrors.ts';
 import { CopyError, DamagedSourceError, type StoredPayload } from './target.ts';
@@ -7,7 +9,7 @@ import { CopyError, DamagedSourceError, type StoredPayload } from './target.ts';
 const CHUNK = 1_048_576;
 
 /** Returns what an error of reading a stored object means for its copy. */
-export function asSourceError(cause: unknown, sha256: string): unknown {
+function asSourceError(cause: unknown, sha256: string): unknown {
   const isDamaged = cause instanceof Problem && cause.code === 'blob_damaged';
   if (isDamaged || isMissing(cause) || isUnreadable(cause)) return new DamagedSourceError(sha256, { cause });
   return cause instanceof Problem ? new CopyError(cause.message, { cause }) : cause;
@@ -34,4 +36,20 @@ export async function* readVerified(payload: StoredPayload): AsyncGenerator<Uint
     throw asSourceError(cause, sha256);
   }
   if (hash.digest('hex') !== sha256) throw new DamagedSourceError(sha256);
+}
+
+/**
+ * Reads a stored object into memory, which is several times as fast as a stream.
+ *
+ * @throws like `readVerified`
+ */
+export async function readWhole(payload: StoredPayload): Promise<Buffer> {
+  const { sha256 } = payload;
+  try {
+    const bytes = await ('read' in payload ? buffer(payload.read()) : readFile(payload.file));
+    if (hash('sha256', bytes, 'hex') === sha256) return bytes;
+  } catch (cause) {
+    throw asSourceError(cause, sha256);
+  }
+  throw new DamagedSourceError(sha256);
 }

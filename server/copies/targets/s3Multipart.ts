@@ -8,7 +8,8 @@ import {
 import { readVerified } from './readVerified.ts';
 import type { StoredPayload } from './target.ts';
 
-const MIN_PART_BYTES = 8 * 1_048_576;
+/** An object up to this size is sent with one request. */
+export const MIN_PART_BYTES = 8 * 1_048_576;
 /** S3 takes at most 10,000 parts. */
 const MAX_PARTS = 10_000;
 /** The parts in flight at once. Memory is bounded by this number of parts. */

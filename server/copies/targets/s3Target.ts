@@ -9,7 +9,9 @@ import {
   S3ServiceException,
 } from '@aws-sdk/client-s3';
 import { errorCode } from '../../../shared/values/errorCode.ts';
-import { uploadInParts } from './s3Multipart.ts';
+import { digestOfStream, writeVerified } from './fetchedStream.ts';
+import { readWhole } from './readVerified.ts';
+import { MIN_PART_BYTES, uploadInParts } from './s3Multipart.ts';
 import { CopyError, type CopyTarget, DamagedSourceError, type TargetFile } from './target.ts';
 
 /** Where a bucket is, and who may write to it. */
@@ -50,38 +52,44 @@ export function openS3Target(address: BucketAddress): CopyTarget {
       throw explain(error, { name, bucket: Bucket, endpoint });
     }
   };
+  const read: CopyTarget['read'] = (path, signal, range) =>
+    explained(async () => {
+      try {
+        const command = new GetObjectCommand({
+          Bucket,
+          Key: prefix + path,
+          Range: range && `bytes=${range.start}-${range.end}`,
+        });
+        const { Body } = await client.send(command, { abortSignal: signal });
+        return Body as Readable | undefined;
+      } catch (error) {
+        // 416: the object is shorter than it was.
+        if (error instanceof NoSuchKey || statusOf(error) === 416) return undefined;
+        if (statusOf(error) === 404 && codeOf(error) !== 'NoSuchBucket') return undefined;
+        throw error;
+      }
+    });
   return {
     name,
     concurrency: 16,
     put: (path, payload, { type, signal }) =>
       explained(async () => {
         const object = { Bucket, Key: prefix + path, ContentType: type };
-        if ('bytes' in payload)
-          await client.send(
-            new PutObjectCommand({ ...object, Body: payload.bytes, ContentLength: payload.bytes.length }),
-            { abortSignal: signal },
-          );
-        else await uploadInParts(client, object, payload, signal);
+        if ('bytes' in payload) await putWhole(client, object, payload.bytes, signal);
+        else if (payload.size > MIN_PART_BYTES) await uploadInParts(client, object, payload, signal);
+        else await putWhole(client, object, await readWhole(payload), signal, payload.sha256);
       }),
     // An object store answers when the object is durable.
     settle: () => Promise.resolve(),
-    read: (path, signal, range) =>
-      explained(async () => {
-        try {
-          const command = new GetObjectCommand({
-            Bucket,
-            Key: prefix + path,
-            Range: range && `bytes=${range.start}-${range.end}`,
-          });
-          const { Body } = await client.send(command, { abortSignal: signal });
-          return Body as Readable | undefined;
-        } catch (error) {
-          // 416: the object is shorter than it was.
-          if (error instanceof NoSuchKey || statusOf(error) === 416) return undefined;
-          if (statusOf(error) === 404 && codeOf(error) !== 'NoSuchBucket') return undefined;
-          throw error;
-        }
-      }),
+    read,
+    digestOf: async (path, signal, onBytes) => {
+      const stream = await read(path, signal);
+      return stream && digestOfStream(stream, onBytes);
+    },
+    fetch: async (path, into, signal) => {
+      const stream = await read(path, signal);
+      return stream !== undefined && writeVerified(stream, into);
+    },
     async *list(folder, signal): AsyncGenerator<TargetFile> {
       let token: string | undefined;
       do {
@@ -102,6 +110,29 @@ export function openS3Target(address: BucketAddress): CopyTarget {
       ),
     close: () => client.destroy(),
   };
+}
+
+/** The header with which a client states the digest of a body. If it is given, the client does not hash the body again. */
+const DIGEST_HEADER = 'x-amz-content-sha256';
+
+async function putWhole(
+  client: S3Client,
+  object: { Bucket: string; Key: string; ContentType: string },
+  Body: Buffer,
+  abortSignal: AbortSignal | undefined,
+  sha256?: string,
+): Promise<void> {
+  const command = new PutObjectCommand({ ...object, Body, ContentLength: Body.length });
+  if (sha256 !== undefined)
+    command.middlewareStack.add(
+      (next) => (args) => {
+        const { headers } = args.request as { headers: Record<string, string> };
+        headers[DIGEST_HEADER] = sha256;
+        return next(args);
+      },
+      { step: 'build' },
+    );
+  await client.send(command, { abortSignal });
 }
 
 function statusOf(error: unknown): number | undefined {

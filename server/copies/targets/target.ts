@@ -9,6 +9,14 @@ export type StoredPayload = ({ file: string } | { read: () => AsyncIterable<Uint
 /** What is put into a copy: bytes in memory, or a stored object. */
 export type Payload = { bytes: Buffer } | StoredPayload;
 
+/** A file of this machine to which an object is copied, and what the object must be. */
+export interface FetchedFile {
+  /** Missing parent folders are created. */
+  file: string;
+  sha256: string;
+  bytes: number;
+}
+
 /** A file of a copy. */
 export interface TargetFile {
   path: string;
@@ -25,7 +33,7 @@ export interface CopyTarget {
   /** How many files should be put or read at once. */
   readonly concurrency: number;
   /**
-   * Writes or replaces a file. No reader sees a part of it.
+   * Writes or replaces a file. No reader sees a part of it; some targets show it only after `settle`.
    *
    * @throws DamagedSourceError if a file on this disk does not have its digest; nothing was written then. CopyError
    */
@@ -34,7 +42,7 @@ export interface CopyTarget {
     payload: Payload,
     options: { type: string; signal?: AbortSignal | undefined },
   ): Promise<void>;
-  /** Resolves when everything that was put is on stable storage. */
+  /** Resolves when everything that was put is on stable storage under its path, in the order in which it was put. */
   settle(): Promise<void>;
   /**
    * Reads a file, or its bytes `start` to `end`, both inclusive; undefined if there is none. The caller reads the stream
@@ -45,6 +53,17 @@ export interface CopyTarget {
     signal?: AbortSignal,
     range?: { start: number; end: number },
   ): Promise<Readable | undefined>;
+  /** Hashes a file; undefined if there is none. `onBytes` is called with the numbers of bytes read. */
+  digestOf(
+    path: string,
+    signal?: AbortSignal,
+    onBytes?: (bytes: number) => void,
+  ): Promise<{ sha256: string; bytes: number } | undefined>;
+  /**
+   * Copies an object to a file of this machine, which is not synced. Returns false, and leaves no file, if the object is
+   * missing or has another digest.
+   */
+  fetch(path: string, into: FetchedFile, signal?: AbortSignal): Promise<boolean>;
   /** Lists the files below a folder such as `archive/`, in no particular order. */
   list(folder: string, signal?: AbortSignal): AsyncIterable<TargetFile>;
   /** Removes a file, which may not exist. */

@@ -1,0 +1,112 @@
+import { createHash, hash } from 'node:crypto';
+import { closeSync, fstatSync, mkdirSync, openSync, readSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { errorCode } from '../../../shared/values/errorCode.ts';
+import { isMissing } from '../../store/blobs/fileErrors.ts';
+import { writeAllSync } from '../../store/blobs/writeAllSync.ts';
+
+/** A file to read and hash and, with `to`, to copy. */
+export interface FileTask {
+  from: string;
+  /** Missing parent folders are created. */
+  to?: { file: string; mode: number } | undefined;
+  /** Reading ends after so many bytes and one more, so that a wrong file fills no disk. */
+  maxBytes: number;
+}
+
+/** The digest of what was read, or why a file could not be read or written. */
+export type FileResult =
+  | { sha256: string; bytes: number }
+  | { failed: 'read' | 'write'; code: string; message: string };
+
+/** The place of an error. */
+class FailedAt extends Error {
+  readonly side: 'read' | 'write';
+
+  constructor(side: 'read' | 'write', cause: unknown) {
+    super('A file could not be copied.', { cause });
+    this.side = side;
+  }
+}
+
+/** Large enough for few system calls, small enough for the cache of a core. */
+const BUFFER_BYTES = 524_288;
+/** Reused for all files: allocating one for each costs more than copying a small file. Each thread has its own. */
+let buffer: Buffer | undefined;
+
+/**
+ * Reads a file once, hashes it and copies it. The copy is not synced. If it fails, no file is left at `to`.
+ *
+ * @throws errors that no file system call made
+ */
+export function copyFileSync({ from, to, maxBytes }: FileTask): FileResult {
+  try {
+    const source = at('read', () => openSync(from, 'r'));
+    try {
+      if (to === undefined) return copyBytes(source, undefined, maxBytes);
+      const target = at('write', () => create(to.file, to.mode));
+      try {
+        return copyBytes(source, target, maxBytes);
+      } catch (error) {
+        rmSync(to.file, { force: true });
+        throw error;
+      } finally {
+        closeSync(target);
+      }
+    } finally {
+      closeSync(source);
+    }
+  } catch (error) {
+    const code = error instanceof FailedAt ? errorCode(error.cause) : undefined;
+    if (!(error instanceof FailedAt) || code === undefined) throw error;
+    return { failed: error.side, code, message: String(error.cause) };
+  }
+}
+
+function at<Result>(side: 'read' | 'write', work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw new FailedAt(side, error);
+  }
+}
+
+function create(file: string, mode: number): number {
+  try {
+    return openSync(file, 'w', mode);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    mkdirSync(dirname(file), { recursive: true, mode: mode | ((mode & 0o444) >> 2) });
+    return openSync(file, 'w', mode);
+  }
+}
+
+function copyBytes(source: number, target: number | undefined, maxBytes: number) {
+  buffer ??= Buffer.allocUnsafeSlow(BUFFER_BYTES);
+  const block = buffer;
+  // A folder can be opened, and reading it fails with an error that says so.
+  const isSmall = at('read', () => fstatSync(source)).size <= block.length;
+  const digest = isSmall ? undefined : createHash('sha256');
+  let bytes = 0;
+  for (;;) {
+    const read = at('read', () => fill(source, block));
+    const part = block.subarray(0, read);
+    digest?.update(part);
+    if (target !== undefined) at('write', () => writeAllSync(target, part));
+    bytes += read;
+    // Hashing at once costs a third of what a `Hash` object costs for a small file.
+    if (digest === undefined) return { sha256: hash('sha256', part, 'hex'), bytes };
+    if (read < block.length || bytes > maxBytes) return { sha256: digest.digest('hex'), bytes };
+  }
+}
+
+/** Reads until the buffer is full or the file ends, and returns the number of bytes. */
+function fill(descriptor: number, into: Buffer): number {
+  let length = 0;
+  while (length < into.length) {
+    const read = readSync(descriptor, into, length, into.length - length, null);
+    if (read === 0) break;
+    length += read;
+  }
+  return length;
+}
