@@ -43,6 +43,7 @@ export const PROBLEMS = {
   no_authority: { status: 409, title: 'There is no timestamp authority' },
   authority_failed: { status: 502, title: 'No timestamp authority gave a valid timestamp' },
   log_exists: { status: 409, title: 'This node is a witness of that log already' },
+  copy_readable: { status: 409, title: 'The copy can be read and is not lost' },
   copy_exists: { status: 409, title: 'This copy exists already' },
   peer_failed: { status: 502, title: 'The peer could not be read' },
   peer_exists: { status: 409, title: 'This node is a peer already' },

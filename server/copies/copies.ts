@@ -1,4 +1,4 @@
-import type { Copy, CopyChange, CopyCheck, CopySync, NewCopy } from '../../shared/node/copy.ts';
+import type { Copy, CopyChange, CopyCheck, CopySync, LostCopy, NewCopy } from '../../shared/node/copy.ts';
 import { DEFAULT_SETTINGS, type Settings } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
 import type { JobRun, Jobs, RunningJob } from '../runtime/jobs.ts';
@@ -13,15 +13,17 @@ import {
   insertCopy,
   setCopyError,
   setKeptKey,
-  setPages,
 } from '../store/sqlite/node/copies.ts';
 import { lastEntry } from '../store/sqlite/node/ledger.ts';
 import { objectsOnlyIn } from '../store/sqlite/node/offloadedObjects.ts';
+import { asCopy } from './asCopy.ts';
+import { changeCopy } from './changeCopy.ts';
 import { checkCopy } from './check.ts';
 import { claimTarget } from './claimTarget.ts';
 import { readCredentials, writeCredentials } from './credentials.ts';
 import { KEY } from './layout.ts';
 import type { NetworkPause } from './network.ts';
+import { giveUpCopy } from './offload/giveUp.ts';
 import type { Offloading } from './offload/offloading.ts';
 import { putKey } from './ownerKey.ts';
 import { type CopyServices, requireOwn } from './requireOwn.ts';
@@ -113,18 +115,15 @@ export class Copies {
     return this.#shown(this.#copy(row.id), credentials !== undefined);
   }
 
-  /** Changes whether a copy has pages for readers, and the address of those pages. @throws Problem `not_found` */
-  async change(id: string, { pages, public_url }: CopyChange): Promise<Copy> {
-    const { store } = this.#services;
+  /**
+   * Changes the settings of a copy. Another endpoint, region or access key is kept only if the copy is found with it.
+   *
+   * @throws Problem `not_found`, `copy_exists`, `copy_failed`
+   */
+  async change(id: string, change: CopyChange): Promise<Copy> {
     const copy = this.#copy(id);
-    const changed = {
-      pages: pages === undefined ? copy.pages : Number(pages),
-      public_url: public_url === undefined ? copy.public_url : public_url,
-    };
-    if (changed.pages !== copy.pages || changed.public_url !== copy.public_url)
-      await store.write((database) => setPages(database, id, changed));
-    const copies = await this.list();
-    return copies.find((each) => each.id === id) ?? this.#missing(id);
+    await asProblem(() => changeCopy(this.#services, copy, change));
+    return this.#one(id);
   }
 
   #missing(id: string): never {
@@ -147,6 +146,24 @@ export class Copies {
       deleteCopy(database, id);
     });
     await writeCredentials(store.folder, id, undefined);
+  }
+
+  /**
+   * Gives up a copy that is lost: records the objects that only it held as damaged, then forgets it.
+   *
+   * @throws Problem `not_found`, `shutting_down`
+   */
+  giveUp(id: string): RunningJob<LostCopy> {
+    if (this.#isClosed) throw shuttingDown();
+    const copy = this.#copy(id);
+    const syncing = this.#syncs.get(id);
+    const before = this.#last.get(id);
+    return this.#jobs.start('give_up', 'objects', async (run) => {
+      if (syncing) await this.#jobs.cancel(syncing.job.id);
+      await before;
+      run.signal.throwIfAborted();
+      return giveUpCopy(this.#services.store, copy, run);
+    });
   }
 
   /** Starts a sync, or returns the one that is running. @throws Problem `not_found`, `shutting_down` */
@@ -267,23 +284,6 @@ export class Copies {
     this.#isClosed = true;
     this.#schedule.close();
   }
-}
-
-function asCopy(
-  {
-    writer: _secret,
-    synced_size: size,
-    read_back_at: _internal,
-    pages_size: _shown,
-    pages_version: _version,
-    pages,
-    kept_key,
-    ...row
-  }: CopyRow,
-  { newest, key, ...known }: { newest: number; key: string } & Pick<Copy, 'has_credentials' | 'paused'>,
-): Copy {
-  const behind = Math.max(0, newest - size);
-  return { ...row, ...known, pages: pages === 1, has_key: kept_key === key, size, behind };
 }
 
 /** @throws Problem `copy_failed` in place of a CopyError */

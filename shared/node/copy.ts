@@ -26,29 +26,41 @@ const publicUrl = z
     description: 'The address under which readers find the copy. Links that must be absolute use it.',
   });
 
+const endpoint = z.url({ protocol: /^https?$/ }).max(2_000);
+const region = z.string().min(1).max(100);
+const everyMinutes = z.int().min(1).max(43_200);
+const credentials = {
+  access_key: z.string().min(1).max(500).optional(),
+  secret_key: z.string().min(1).max(500).optional(),
+};
+const areTogether = (given: { access_key?: string | undefined; secret_key?: string | undefined }) =>
+  (given.access_key === undefined) === (given.secret_key === undefined);
+const NOT_TOGETHER = { message: 'An access key and its secret belong together.', path: ['secret_key'] };
+
 export const newCopySchema = z
   .strictObject({
     target,
-    endpoint: z
-      .url({ protocol: /^https?$/ })
-      .max(2_000)
-      .optional(),
-    region: z.string().min(1).max(100).optional(),
-    access_key: z.string().min(1).max(500).optional(),
-    secret_key: z.string().min(1).max(500).optional(),
-    every_minutes: z.int().min(1).max(43_200).optional(),
+    endpoint: endpoint.optional(),
+    region: region.optional(),
+    ...credentials,
+    every_minutes: everyMinutes.optional(),
     pages: pages.optional(),
     public_url: publicUrl.optional(),
   })
-  .refine(({ access_key, secret_key }) => (access_key === undefined) === (secret_key === undefined), {
-    message: 'An access key and its secret belong together.',
-    path: ['secret_key'],
-  });
+  .refine(areTogether, NOT_TOGETHER);
 export type NewCopy = z.output<typeof newCopySchema>;
 
 export const copyChangeSchema = z
-  .strictObject({ pages, public_url: publicUrl.nullable() })
-  .partial()
+  .strictObject({
+    pages: pages.optional(),
+    public_url: publicUrl.nullable().optional(),
+    /** null: the usual interval. */
+    every_minutes: everyMinutes.nullable().optional(),
+    endpoint: endpoint.nullable().optional(),
+    region: region.nullable().optional(),
+    ...credentials,
+  })
+  .refine(areTogether, NOT_TOGETHER)
   .meta({ id: 'CopyChange' });
 export type CopyChange = z.output<typeof copyChangeSchema>;
 
@@ -110,6 +122,18 @@ export const copyCheckRequestSchema = z.strictObject({
   /** The number of objects to read back; all if absent. */
   sample: z.int().min(1).optional(),
 });
+
+/** What was lost with a copy. */
+export const lostCopySchema = z
+  .strictObject({
+    /** Objects that only the copy held. The ledger records each as damaged. */
+    objects: z.int().min(0),
+    bytes: z.int().min(0),
+    /** Objects that only the copy held and that were still in the cache. They are on this disk again. */
+    restored: z.int().min(0),
+  })
+  .meta({ id: 'LostCopy' });
+export type LostCopy = z.output<typeof lostCopySchema>;
 
 /** What reading back a copy found. */
 export const copyCheckSchema = z

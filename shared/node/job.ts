@@ -18,6 +18,7 @@ export const jobSchema = z
       'copy_check',
       'offload',
       'bring_back',
+      'give_up',
       'repair',
     ]),
     state: z.enum(['running', 'done', 'failed', 'cancelled']),

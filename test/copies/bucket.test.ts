@@ -137,3 +137,28 @@ test('an object that left for a bucket is read whole and in ranges, and is withh
   expect(await problemOf(read('bytes=1999990-2000010'))).toMatchObject({ code: 'blob_damaged' });
   expect(await problemOf(read('bytes=4000000-4000010'))).toMatchObject({ code: 'blob_damaged' });
 }, 60_000);
+
+test('the settings of a copy can be changed, and its address only to one where it is found', async ({
+  skip,
+}) => {
+  const { target, ...address } = placeIn('changed', skip);
+  const node = await openTestNode();
+  const added = await node.sendJson('POST', '/manage/copies', { target, ...address });
+  const { id } = (await added.json()) as Copy;
+  const change = async (body: object) => node.sendJson('PATCH', `/manage/copies/${id}`, body);
+  expect(await (await change({ every_minutes: 90 })).json()).toMatchObject({
+    every_minutes: 90,
+    pages: false,
+  });
+  expect(await (await change({ every_minutes: null })).json()).toMatchObject({ every_minutes: null });
+  const elsewhere = await change({ endpoint: 'http://127.0.0.1:9' });
+  expect(await problemOf(elsewhere)).toMatchObject({ status: 502, code: 'copy_failed' });
+  const wrongKey = await change({ access_key: 'other', secret_key: 'other' });
+  expect(await problemOf(wrongKey)).toMatchObject({ status: 502, code: 'copy_failed' });
+  expect(await problemOf(await change({ access_key: 'alone' }))).toMatchObject({ code: 'invalid_field' });
+  const { access_key, secret_key, endpoint } = address;
+  const renewed = await change({ access_key, secret_key, region: null });
+  expect(await renewed.json()).toMatchObject({ endpoint, region: null, has_credentials: true });
+  const synced = await node.fetchAsOwner(`/manage/copies/${id}/sync?wait=true`, { method: 'POST' });
+  expect(synced.status).toBe(200);
+}, 120_000);

@@ -91,6 +91,14 @@ test('objects leave this disk for a copy and come back, and a copy can hold the 
   await dialog.getByRole('button', { name: 'Add copy' }).click();
   await expect(copies.getByText('Up to date', { exact: true })).toBeVisible();
   await expect(copies.getByText('every 30 minutes')).toBeVisible();
+  await copies.getByRole('button', { name: `Edit: ${place}` }).click();
+  const edit = page.getByRole('dialog', { name: 'Edit this copy' });
+  await expect(edit.getByLabel('Sync every')).toHaveValue('30');
+  await checks.accessible(page);
+  await edit.getByLabel('Sync every').fill('90');
+  await edit.getByRole('button', { name: 'Save' }).click();
+  await expect(edit).toBeHidden();
+  await expect(copies.getByText('every 90 minutes')).toBeVisible();
 
   await copies.getByRole('button', { name: `Key: ${place}` }).click();
   const key = page.getByRole('dialog', { name: 'The key in this copy' });
@@ -109,6 +117,13 @@ test('objects leave this disk for a copy and come back, and a copy can hold the 
   await expect(copies.getByText(`only in ${place}`)).toBeVisible();
   await checks.accessible(page);
   expect((await page.request.get(`/api/blobs/${digest}`)).ok()).toBe(true);
+  await page.goto(`/packs/${pack.id}`);
+  const row = page.getByRole('region', { name: 'Files' });
+  await expect(row.getByText('In a copy')).toBeVisible();
+  await row.getByRole('button', { name: pack.files[0]?.path ?? '', exact: true }).click();
+  await expect(page.getByText(`Not on this disk: in ${place}, and read from there`)).toBeVisible();
+  await checks.accessible(page);
+  await page.goto('/settings');
 
   await page.getByLabel('Objects may leave after').fill('');
   await page.getByRole('button', { name: 'Save' }).click();
@@ -130,4 +145,36 @@ test('a copy whose disk is away says so', async ({ page, node, checks }) => {
   await dialog.getByRole('button', { name: 'Add copy' }).click();
   expect((await refused).status()).toBe(502);
   await expect(dialog.getByText('cannot be reached. Connect its disk')).toBeVisible();
+});
+
+test('a lost copy is given up, and what only it held is recorded as damaged', async ({
+  page,
+  node,
+  checks,
+}) => {
+  checks.allow(/409 \(Conflict\)/);
+  await publishPack(node, { title: 'Tides' });
+  const place = join(parent, 'copy');
+  await page.goto('/settings');
+  const copies = page.getByRole('region', { name: 'Copies' });
+  await copies.getByRole('button', { name: 'Add a copy' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Add a copy' });
+  await dialog.getByRole('textbox', { name: 'Folder' }).fill(place);
+  await dialog.getByRole('button', { name: 'Add copy' }).click();
+  await expect(copies.getByText('Up to date', { exact: true })).toBeVisible();
+  await copies.getByRole('button', { name: `Check all: ${place}` }).click();
+  await expect(copies.getByText('All are intact.')).toBeVisible();
+  await page.getByLabel('Objects may leave after').fill('0');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(copies.getByRole('heading', { name: 'What lies where' })).toBeVisible();
+  await rm(place, { recursive: true });
+  await copies.getByRole('button', { name: `Remove: ${place}` }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove copy' }).click();
+  const question = page.getByRole('dialog', { name: 'Only this copy holds some objects' });
+  await expect(question).toContainText('the ledger then records these objects as damaged');
+  await checks.accessible(page);
+  await question.getByRole('button', { name: 'It is lost: give it up' }).click();
+  await expect(copies.getByRole('heading', { name: 'One disk is not an archive.' })).toBeVisible();
+  const damages = (await (await page.request.get('/api/damages')).json()) as { total: number };
+  expect(damages.total).toBe(1);
 });

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import type { Copy, CopyChange, CopySync, NewCopy } from '../../../shared/node/copy.ts';
+import type { Copy, CopyChange, CopySync, LostCopy, NewCopy } from '../../../shared/node/copy.ts';
 import { copyChangeSchema, copyKeySchema } from '../../../shared/node/copy.ts';
 import { systemClock } from '../../../shared/values/clock.ts';
 import { openArchiveForWriting } from '../../collection/record/openArchiveForWriting.ts';
@@ -7,6 +7,7 @@ import { Jobs } from '../../runtime/jobs.ts';
 import { createLog } from '../../runtime/log.ts';
 import { FolderInUseError } from '../../store/opening/folderLock.ts';
 import { archiveFolder, type Command, type ExitCode, print, printError, UsageError } from '../command.ts';
+import { requireConfirmation } from '../confirm.ts';
 import { TARGET_HELP, TARGET_OPTIONS, targetOf } from '../copyTarget.ts';
 import { NODE_OPTIONS, optionsHelp } from '../options.ts';
 import { askPassphrase, PASSPHRASE_HELP } from '../passphrase.ts';
@@ -24,6 +25,17 @@ const OPTIONS = {
     type: 'boolean',
     help: 'keep pages in the copy that anyone can read without a node, from now on',
   },
+  every: {
+    type: 'string',
+    value: 'MINUTES',
+    help: 'the time between two syncs by a running node, from now on',
+  },
+  'give-up': {
+    type: 'boolean',
+    default: false,
+    help: 'the copy is lost for good: record the objects that only it held as damaged, and forget it',
+  },
+  yes: { type: 'boolean', default: false, help: 'with --give-up: do not ask' },
   'public-url': { type: 'string', value: 'URL', help: 'where readers find these pages' },
 } as const;
 
@@ -39,9 +51,12 @@ ${PASSPHRASE_HELP}
 
 ${TARGET_HELP}
 
+If objects have left this disk and the only copy of them is lost, --give-up records the loss in the ledger, as an audit
+records damage, so that readers get a plain answer. It is refused while the copy can be read.
+
 ${optionsHelp(OPTIONS)}
 
-Exit code: 0 if the copy is up to date, 2 if it could not be written.`;
+Exit code: 0 if the copy is up to date or was given up, 2 if it could not be written.`;
 
 /** What the command needs of a node, or of an archive that it opened itself. */
 interface CopyClient {
@@ -50,6 +65,7 @@ interface CopyClient {
   change(id: string, change: CopyChange): Promise<Copy>;
   sync(id: string): Promise<CopySync>;
   keepKey(id: string, passphrase: string): Promise<unknown>;
+  giveUp(id: string): Promise<LostCopy>;
   close(): Promise<void>;
 }
 
@@ -75,8 +91,11 @@ export const copy: Command = {
         ...((values.pages || values['public-url']) && { pages: true }),
         ...(values['public-url'] && { public_url: publicUrlOf(values['public-url']) }),
       };
-      const { id } = known ?? (await client.add({ ...place, ...pages }));
-      if (known && pages.pages) await client.change(id, pages);
+      if (values['give-up']) return await giveUp(client, known, { ...values, target });
+      const every = values.every && { every_minutes: minutesOf(values.every) };
+      const chosen = { ...pages, ...every };
+      const { id } = known ?? (await client.add({ ...place, ...chosen }));
+      if (known && Object.keys(chosen).length > 0) await client.change(id, chosen);
       const sent = await client.sync(id);
       if (passphrase) await client.keepKey(id, passphrase.data.passphrase);
       if (values.json) print(JSON.stringify({ ok: true, id, target, ...sent }));
@@ -87,6 +106,34 @@ export const copy: Command = {
     }
   },
 };
+
+/** Gives up a copy that is lost, after the owner has confirmed it. @throws UsageError; the node's problems */
+async function giveUp(
+  client: CopyClient,
+  known: Copy | undefined,
+  { target, json, yes }: { target: string; json: boolean; yes: boolean },
+): Promise<ExitCode> {
+  if (!known) throw new UsageError(`This archive has no copy in ${target}.`);
+  if (!yes)
+    await requireConfirmation(
+      `The objects that only the copy in ${target} holds are recorded as lost, and the copy is forgotten.`,
+    );
+  const lost = await client.giveUp(known.id);
+  const { objects, bytes, restored } = lost;
+  if (json) print(JSON.stringify({ ok: true, id: known.id, target, ...lost }));
+  else {
+    print(`The copy in ${target} was given up. ${objects} objects (${bytes} bytes) are recorded as damaged.`);
+    if (restored > 0) print(`${restored} objects were still in the cache and are on this disk again.`);
+  }
+  return 0;
+}
+
+/** @throws UsageError */
+function minutesOf(text: string): number {
+  const minutes = copyChangeSchema.shape.every_minutes.safeParse(Number(text));
+  if (minutes.data) return minutes.data;
+  throw new UsageError('--every: enter a number of minutes from 1 to 43200.');
+}
 
 /** @throws Error if a node has the folder open and cannot be reached */
 async function openClient(values: NodeOptions): Promise<CopyClient> {
@@ -109,6 +156,7 @@ function remoteClient(node: RunningNode): CopyClient {
     keepKey: (id, passphrase) => node.request('PUT', `/manage/copies/${id}/key`, json({ passphrase })),
     change: async (id, change) => (await node.request('PATCH', `/manage/copies/${id}`, json(change))) as Copy,
     sync: async (id) => (await node.request('POST', `/manage/copies/${id}/sync?wait=true`)) as CopySync,
+    giveUp: async (id) => (await node.request('POST', `/manage/copies/${id}/give-up?wait=true`)) as LostCopy,
     close: async () => {},
   };
 }
@@ -126,6 +174,7 @@ async function openInProcess(folder: string): Promise<CopyClient> {
     change: (id, change) => copies.change(id, change),
     sync: (id) => copies.sync(id).finished,
     keepKey: (id, passphrase) => copies.keepKey(id, passphrase),
+    giveUp: (id) => copies.giveUp(id).finished,
     close: async () => {
       copies.close();
       await jobs.close();

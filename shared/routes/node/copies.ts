@@ -6,6 +6,7 @@ import {
   copyKeySchema,
   copySchema,
   copySyncSchema,
+  lostCopySchema,
   newCopySchema,
 } from '../../node/copy.ts';
 import { jobSchema } from '../../node/job.ts';
@@ -43,11 +44,12 @@ export const copyRoutes = {
     path: '/manage/copies/{id}',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Change the pages for readers of a copy',
-    description: 'The next sync writes the pages anew, or removes them.',
+    summary: 'Change the settings of a copy',
+    description:
+      'Another endpoint, region or access key is kept only if the copy is found with it. If the pages for readers change, the next sync writes them anew, or removes them.',
     body: jsonBody(copyChangeSchema),
     responses: { 200: { description: 'The copy', schema: copySchema } },
-    problems: ['not_found'],
+    problems: ['not_found', 'copy_exists', 'copy_failed'],
   }),
   removeCopy: route({
     method: 'DELETE',
@@ -89,6 +91,22 @@ export const copyRoutes = {
       202: { description: 'The job that reads', schema: jobSchema },
     },
     problems: ['not_found', 'copy_failed'],
+  }),
+  giveUpCopy: route({
+    method: 'POST',
+    path: '/manage/copies/{id}/give-up',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Give up a copy that is lost for good',
+    description:
+      'The objects that had left this disk and that only this copy held are recorded in the ledger as damaged, and the copy is forgotten. Refused while the copy can be read.',
+    query: waitQuery,
+    body: NO_BODY,
+    responses: {
+      200: { description: 'What was lost', schema: lostCopySchema },
+      202: { description: 'The job that records it', schema: jobSchema },
+    },
+    problems: ['not_found', 'copy_readable'],
   }),
   keepKeyInCopy: route({
     method: 'PUT',

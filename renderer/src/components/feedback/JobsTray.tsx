@@ -22,6 +22,7 @@ const KIND_TITLES: Record<JobKind, string> = {
   copy_check: 'Checking a copy',
   offload: 'Freeing space on this disk',
   bring_back: 'Bringing objects back',
+  give_up: 'Giving up a lost copy',
   repair: 'Putting back objects from peers',
 };
 
@@ -32,6 +33,7 @@ const KIND_PLACES: Partial<Record<JobKind, string>> = {
   copy_check: '/settings#copies',
   offload: '/settings#copies',
   bring_back: '/settings#copies',
+  give_up: '/settings#copies',
   mirror: '/sharing',
 };
 

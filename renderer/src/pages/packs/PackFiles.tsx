@@ -5,6 +5,7 @@ import type { PackFile } from '../../../../shared/archive/pack.ts';
 import { urlOf } from '../../api/client.ts';
 import { FilePreview } from '../../components/content/preview/FilePreview.tsx';
 import { DigestChip } from '../../components/data/DigestChip.tsx';
+import { StoredPlace, StoredPlaceMark } from '../../components/data/StoredPlace.tsx';
 import { VirtualList } from '../../components/data/VirtualList.tsx';
 import { Section } from '../../components/layout/Section.tsx';
 import { countOf, formatBytes, formatCount } from '../../format/size.ts';
@@ -48,9 +49,12 @@ export function PackFiles({ files, bytes }: { files: readonly PackFile[]; bytes:
 function FileRow({ file, onShow }: { file: PackFile; onShow: () => void }) {
   return (
     <div className={classes.row}>
-      <button type="button" className={`${classes.path} mono`} onClick={onShow}>
-        {file.path}
-      </button>
+      <span className={classes.name}>
+        <button type="button" className={`${classes.path} mono`} onClick={onShow}>
+          {file.path}
+        </button>
+        <StoredPlaceMark sha256={file.sha256} />
+      </span>
       <span className={`${classes.type} muted small`}>{file.media_type}</span>
       <Tooltip label={`${formatCount(file.bytes)} bytes`}>
         <span className={`${classes.size} numeric`}>{formatBytes(file.bytes)}</span>
@@ -86,6 +90,7 @@ function FileDetails({ file }: { file: PackFile }) {
         <DigestChip digest={file.sha256} label={`digest of ${file.path}`} />
         <DownloadLink file={file} />
       </p>
+      <StoredPlace sha256={file.sha256} />
       <FilePreview
         address={urlOf('readBlob', { params: { sha256: file.sha256 } })}
         path={file.path}

@@ -9,7 +9,7 @@ import { callKey } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { DialogButtons } from '../../components/forms/DialogButtons.tsx';
 import { FormDialog, type FormDialogControls } from '../../components/forms/FormDialog.tsx';
-import { folderTarget } from './copyPlace.ts';
+import { folderTarget } from '../../format/copyPlace.ts';
 
 /** What the choice of pages means. */
 export const PAGES_SENTENCE =

@@ -5,10 +5,10 @@ import type { Job } from '../../../../shared/node/job.ts';
 import { call } from '../../api/client.ts';
 import { callKey, useCall } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { placeOf } from '../../format/copyPlace.ts';
 import { countOf, formatBytes } from '../../format/size.ts';
 import { useJobs } from '../../state/jobs.ts';
 import { useFollowedJob } from '../../state/useFollowedJob.ts';
-import { placeOf } from './copyPlace.ts';
 
 /** What lies on this disk and what in copies only, and the button that brings it back. Shown once something has left. */
 export function AwayObjects() {
@@ -57,7 +57,8 @@ function useReloadAfterJobs(): void {
   const ended = useJobs(
     ({ node }) =>
       Object.values(node).filter(
-        ({ kind, state }) => (kind === 'offload' || kind === 'bring_back') && state !== 'running',
+        ({ kind, state }) =>
+          (kind === 'offload' || kind === 'bring_back' || kind === 'give_up') && state !== 'running',
       ).length,
   );
   useEffect(() => {

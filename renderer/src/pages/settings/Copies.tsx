@@ -4,6 +4,7 @@ import { IconPlus } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import { useLocation } from 'react-router';
+import type { JobKind } from '../../../../shared/node/job.ts';
 import { callKey, useCall } from '../../api/useCall.ts';
 import { EmptyState } from '../../components/feedback/EmptyState.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
@@ -69,14 +70,14 @@ export function Copies() {
   );
 }
 
-/** Loads the copies again when a sync or a check ends, also one that runs on schedule. */
+const RELOAD_AFTER: ReadonlySet<JobKind> = new Set(['copy_sync', 'copy_check', 'give_up']);
+
+/** Loads the copies again when such a job ends, also one that runs on schedule. */
 function useReloadAfterJobs(): void {
   const queries = useQueryClient();
   const ended = useJobs(
     ({ node }) =>
-      Object.values(node).filter(
-        ({ kind, state }) => (kind === 'copy_sync' || kind === 'copy_check') && state !== 'running',
-      ).length,
+      Object.values(node).filter(({ kind, state }) => RELOAD_AFTER.has(kind) && state !== 'running').length,
   );
   useEffect(() => {
     if (ended > 0) void queries.invalidateQueries({ queryKey: callKey('listCopies') });

@@ -13,12 +13,13 @@ import { call } from '../../api/client.ts';
 import { callKey } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/TimeText.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { RemoveDialog } from '../../components/forms/RemoveDialog.tsx';
+import { placeOf } from '../../format/copyPlace.ts';
 import { countOf } from '../../format/size.ts';
 import { useFollowedJob } from '../../state/useFollowedJob.ts';
 import { PAGES_SENTENCE } from './AddCopy.tsx';
 import { CopyKey } from './CopyKey.tsx';
-import { placeOf } from './copyPlace.ts';
+import { EditCopy } from './EditCopy.tsx';
+import { RemoveCopy } from './RemoveCopy.tsx';
 import classes from './SettingsPage.module.css';
 
 /** The number of objects that a check of a sample reads back. */
@@ -37,6 +38,7 @@ export function CopyItem({ copy }: { copy: Copy }) {
   const params = { id: copy.id };
   const [isRemoving, removing] = useDisclosure();
   const [isKeyOpen, keyDialog] = useDisclosure();
+  const [isEditing, editing] = useDisclosure();
   const work = useMutation({
     mutationFn: async (kind: Work) => {
       const job =
@@ -83,6 +85,9 @@ export function CopyItem({ copy }: { copy: Copy }) {
         <Button variant="default" size="compact-sm" aria-label={`Key: ${place}`} onClick={keyDialog.open}>
           Key…
         </Button>
+        <Button variant="default" size="compact-sm" aria-label={`Edit: ${place}`} onClick={editing.open}>
+          Edit…
+        </Button>
         <Button
           variant="subtle"
           color="red"
@@ -100,6 +105,7 @@ export function CopyItem({ copy }: { copy: Copy }) {
         </p>
       )}
       {isKeyOpen && <CopyKey copy={copy} place={place} onClose={keyDialog.close} />}
+      <EditCopy copy={copy} opened={isEditing} onClose={editing.close} />
       {isRemoving && <RemoveCopy copy={copy} place={place} onClose={removing.close} />}
     </li>
   );
@@ -153,21 +159,4 @@ function sentenceOf({ ok, checked, damaged, missing, restored }: CopyCheck): str
     : `${damaged} were damaged and ${missing} were missing. They were sent again.`;
   const here = restored > 0 ? ` ${countOf(restored, 'object was', 'objects were')} repaired here.` : '';
   return `${read} ${found}${here}`;
-}
-
-function RemoveCopy({ copy, place, onClose }: { copy: Copy; place: string; onClose: () => void }) {
-  const queries = useQueryClient();
-  const remove = useMutation({
-    mutationFn: () => call('removeCopy', { params: { id: copy.id } }),
-    onSuccess: async () => {
-      onClose();
-      await queries.invalidateQueries({ queryKey: callKey('listCopies') });
-    },
-  });
-  return (
-    <RemoveDialog title="Remove this copy?" submit="Remove copy" removal={remove} onClose={onClose}>
-      {place} is no longer kept up to date. What it holds stays there; delete it yourself if you no longer
-      need it.
-    </RemoveDialog>
-  );
 }

@@ -10,6 +10,7 @@ type CopyRoutes =
   | 'removeCopy'
   | 'syncCopy'
   | 'checkCopy'
+  | 'giveUpCopy'
   | 'keepKeyInCopy'
   | 'removeKeyFromCopy'
   | 'readOffload'
@@ -51,6 +52,10 @@ export function copyHandlers(copies: Copies, offloading: Offloading): Pick<Handl
     },
     syncCopy: async ({ params, query }) => {
       const { job, finished } = copies.sync(params.id ?? '');
+      return query.wait ? ok(await finished) : accepted(job);
+    },
+    giveUpCopy: async ({ params, query }) => {
+      const { job, finished } = copies.giveUp(params.id ?? '');
       return query.wait ? ok(await finished) : accepted(job);
     },
     checkCopy: async ({ params, query, body }) => {

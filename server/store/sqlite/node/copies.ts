@@ -72,6 +72,20 @@ export function setSynced(database: WriteDatabase, id: string, size: number, at:
   );
 }
 
+/** Changes how often a copy is synced, and how its store is reached. */
+export function setCopyAddress(
+  database: WriteDatabase,
+  id: string,
+  { every_minutes, endpoint, region }: Pick<CopyRow, 'every_minutes' | 'endpoint' | 'region'>,
+): void {
+  statement(database, 'UPDATE copies SET every_minutes = ?, endpoint = ?, region = ? WHERE id = ?').run(
+    every_minutes,
+    endpoint,
+    region,
+    id,
+  );
+}
+
 /** Changes whether a copy has pages for readers, and where they are. All pages are written anew then. */
 export function setPages(
   database: WriteDatabase,

@@ -73,17 +73,28 @@ export function offloadedAfter(database: ReadDatabase, after: string, limit: num
     .map(({ sha256 }) => sha256);
 }
 
+/** Objects that left this disk, are not known to be lost, and that only the given copy may hold. */
+const ONLY_IN = `FROM offloaded_objects o
+   WHERE NOT EXISTS (SELECT 1 FROM damaged_objects d WHERE d.sha256 = o.sha256) AND NOT EXISTS
+     (SELECT 1 FROM copies k CROSS JOIN copied_objects c ON c.copy = k.id AND c.sha256 = o.sha256
+      WHERE k.id <> ?)`;
+
 /** Returns the number of objects that left this disk, are not known to be lost, and that only this copy may hold. */
 export function objectsOnlyIn(database: ReadDatabase, copy: string): number {
-  return (
-    statement<{ count: number }>(
-      database,
-      `SELECT count(*) AS count FROM offloaded_objects o
-       WHERE NOT EXISTS (SELECT 1 FROM damaged_objects d WHERE d.sha256 = o.sha256) AND NOT EXISTS
-         (SELECT 1 FROM copies k CROSS JOIN copied_objects c ON c.copy = k.id AND c.sha256 = o.sha256
-          WHERE k.id <> ?)`,
-    ).get(copy)?.count ?? 0
-  );
+  return statement<{ count: number }>(database, `SELECT count(*) AS count ${ONLY_IN}`).get(copy)?.count ?? 0;
+}
+
+/** Returns a page of these objects after a digest, in order. */
+export function onlyInAfter(
+  database: ReadDatabase,
+  copy: string,
+  after: string,
+  limit: number,
+): { sha256: string; bytes: number }[] {
+  return statement<{ sha256: string; bytes: number }>(
+    database,
+    `SELECT o.sha256, o.bytes ${ONLY_IN} AND o.sha256 > ? ORDER BY o.sha256 LIMIT ?`,
+  ).all(copy, after, limit);
 }
 
 /** Returns the copies that are known to hold an object. */

@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { Link } from 'react-router';
 import { readObjectHead } from '../../../api/objectHead.ts';
 import { useCall } from '../../../api/useCall.ts';
+import { StoredPlace } from '../../../components/data/StoredPlace.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { JobBar } from '../../../components/feedback/JobBar.tsx';
 import { formatBytes, formatCount } from '../../../format/size.ts';
@@ -42,6 +43,7 @@ export function ObjectCard({ title, sha256, source, at }: ShownObject & { title:
         )}
       </header>
       {error && <ErrorNote error={error} />}
+      <StoredPlace sha256={sha256} />
       <div>
         <div className={classes.actions}>
           <Button
