@@ -9,25 +9,39 @@ const TIMEOUT_MS = 5_000;
 /** NM_METERED_YES and NM_METERED_GUESS_YES of NetworkManager's D-Bus interface. */
 const METERED: ReadonlySet<string> = new Set(['u 1', 'u 3']);
 
+/** What is asked of the machine. Tests answer in its place. */
+export interface NetworkReader {
+  platform: NodeJS.Platform;
+  /** The addresses of each network interface, of which only whether they are internal matters. */
+  interfaces: () => Record<string, readonly { internal: boolean }[] | undefined>;
+  /** Runs a program and returns its output. Rejects if there is no such program or it fails. */
+  run: (program: string, args: readonly string[]) => Promise<string>;
+}
+
+const THIS_MACHINE: NetworkReader = {
+  platform: process.platform,
+  interfaces: networkInterfaces,
+  run: async (program, args) => (await promisify(execFile)(program, args, { timeout: TIMEOUT_MS })).stdout,
+};
+
 /**
  * Returns whether this machine has no network, or one that costs by volume. Only Linux with NetworkManager tells a plain
  * program that a network is metered. Elsewhere, and where the network is metered further on, it is not known.
  */
-export async function readNetworkPause(): Promise<NetworkPause> {
-  const isConnected = Object.values(networkInterfaces()).some((addresses) =>
+export async function readNetworkPause(machine: NetworkReader = THIS_MACHINE): Promise<NetworkPause> {
+  const isConnected = Object.values(machine.interfaces()).some((addresses) =>
     addresses?.some(({ internal }) => !internal),
   );
   if (!isConnected) return 'no_network';
-  return (await isMetered()) ? 'metered' : null;
+  return (await isMetered(machine)) ? 'metered' : null;
 }
 
-async function isMetered(): Promise<boolean> {
-  if (process.platform !== 'linux') return false;
+async function isMetered({ platform, run }: NetworkReader): Promise<boolean> {
+  if (platform !== 'linux') return false;
   const manager = 'org.freedesktop.NetworkManager';
   const args = ['--system', 'get-property', manager, '/org/freedesktop/NetworkManager', manager, 'Metered'];
   try {
-    const { stdout } = await promisify(execFile)('busctl', args, { timeout: TIMEOUT_MS });
-    return METERED.has(stdout.trim());
+    return METERED.has((await run('busctl', args)).trim());
   } catch {
     // There is no NetworkManager, so it is not known.
     return false;

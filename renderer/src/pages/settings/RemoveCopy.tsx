@@ -56,7 +56,7 @@ function GiveUpCopy({ copy, place, onClose }: RemoveCopyProps) {
         <Button variant="default" onClick={onClose}>
           Cancel
         </Button>
-        <Button color="red" loading={giveUp.isPending} onClick={() => giveUp.mutate()}>
+        <Button loading={giveUp.isPending} onClick={() => giveUp.mutate()}>
           It is lost: give it up
         </Button>
       </Group>
