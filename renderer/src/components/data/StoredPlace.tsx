@@ -26,7 +26,7 @@ export function StoredPlaceMark({ sha256 }: { sha256: string }) {
   if (!places || places.is_here) return null;
   return (
     <Tooltip label={sentenceOf(places)} multiline maw="24rem">
-      <span className={`${classes.mark} small`}>
+      <span className={`${classes.mark} muted small`}>
         <IconCloud size={15} aria-hidden /> In a copy
       </span>
     </Tooltip>

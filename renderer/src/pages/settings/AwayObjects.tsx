@@ -31,8 +31,8 @@ export function AwayObjects() {
           .filter(({ objects }) => objects > 0)
           .map(({ copy, target, objects }) => (
             <li key={copy}>
-              {countOf(objects, 'object is', 'objects are')} only in {placeOf(target)}. Without it they cannot
-              be read, verified or exported.
+              {countOf(objects, 'object is', 'objects are')} only in {placeOf(target)}. Without that copy,
+              reading, verifying and exporting fail.
             </li>
           ))}
       </ul>

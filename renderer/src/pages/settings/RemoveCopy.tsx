@@ -1,4 +1,4 @@
-import { Button, Group, Modal } from '@mantine/core';
+import { Button, Group, Modal, Stack } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Copy } from '../../../../shared/node/copy.ts';
@@ -43,14 +43,16 @@ function GiveUpCopy({ copy, place, onClose }: RemoveCopyProps) {
   });
   return (
     <Modal opened onClose={onClose} title="Only this copy holds some objects" size="md">
-      <p>
-        Objects have left this disk, and {place} is the only place that holds them. If it can be read, close
-        this dialog and choose “Bring all back” first.
-      </p>
-      <p>
-        If the copy is lost for good, give it up: the ledger then records these objects as damaged, and the
-        copy is forgotten. Their records stay. The same bytes repair them if they ever come again.
-      </p>
+      <Stack gap="sm">
+        <p>
+          Objects have left this disk, and {place} is the only place that holds them. If it can be read, close
+          this dialog and choose “Bring all back” first.
+        </p>
+        <p>
+          If the copy is lost for good, give it up: the ledger then records these objects as damaged, and the
+          copy is forgotten. Their records stay. The same bytes repair them if they ever come again.
+        </p>
+      </Stack>
       {giveUp.error && <ErrorNote error={giveUp.error} />}
       <Group justify="flex-end" mt="lg" gap="sm">
         <Button variant="default" onClick={onClose}>
