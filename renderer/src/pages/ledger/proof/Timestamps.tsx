@@ -13,6 +13,7 @@ import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { Section } from '../../../components/layout/Section.tsx';
 import { formatCount } from '../../../format/size.ts';
 import { useIsOwner } from '../../../state/session.ts';
+import classes from './Timestamps.module.css';
 
 /** The timestamps of the ledger: which entries they cover, since when, and by whom. */
 export function Timestamps() {
@@ -22,7 +23,7 @@ export function Timestamps() {
   const authorities = states.data?.authorities ?? [];
   return (
     <Section title="Timestamps">
-      <p className="muted">
+      <p className={classes.lead}>
         Independent authorities signed that these entries existed at these times. Their clocks and keys do not
         depend on this node.
       </p>
