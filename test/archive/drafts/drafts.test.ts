@@ -118,7 +118,7 @@ describe('uploads to a draft', () => {
     expect(await problemOf(large)).toMatchObject({ status: 413, code: 'pack_too_large' });
     const digest = Buffer.from(sha256Of('other'), 'hex').toString('base64');
     const headers = { 'Repr-Digest': `sha-256=:${digest}:` };
-    expect(await problemOf(sendFile(node, id, 'a', 'this', { headers }))).toMatchObject({
+    expect(await problemOf(sendFile(node, id, 'a', 'this', headers))).toMatchObject({
       code: 'digest_mismatch',
     });
     expect((await readDraft(node, id)).files).toEqual([]);

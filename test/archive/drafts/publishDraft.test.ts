@@ -38,7 +38,7 @@ test('a repeated publish, at once or after a restart, gives the same pack and wr
   const { id } = await newDraft(node, sampleRecord({ title: 'Once' }));
   await putFile(node, id, 'a', 'contents');
   const answers = await Promise.all([publish(node, id), publish(node, id), publish(node, id)]);
-  expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 201]);
+  expect(answers.map(({ status }) => status).sort((left, right) => left - right)).toEqual([200, 200, 201]);
   const ids = await Promise.all(answers.map(async (each) => ((await each.json()) as Pack).id));
   expect(new Set(ids).size).toBe(1);
   await node.close();

@@ -23,13 +23,12 @@ export function sendFile(
   id: string,
   path: string,
   content: BodyInit,
-  init: RequestInit = {},
+  headers: Record<string, string> = {},
 ): Promise<Response> {
   return node.fetchAsOwner(`/manage/drafts/${id}/files?path=${encodeURIComponent(path)}`, {
     method: 'PUT',
     body: content,
-    ...init,
-    headers: { 'Content-Type': 'application/octet-stream', ...init.headers },
+    headers: { 'Content-Type': 'application/octet-stream', ...headers },
   });
 }
 

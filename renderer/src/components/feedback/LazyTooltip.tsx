@@ -6,6 +6,11 @@ const OPEN_DELAY_MS = 250;
 /** Only one tooltip is about to open at a time, so all share its timer. */
 let opening: ReturnType<typeof setTimeout> | undefined;
 
+function openLater(open: () => void): void {
+  clearTimeout(opening);
+  opening = setTimeout(open, OPEN_DELAY_MS);
+}
+
 /** The props that the trigger element must have. */
 export interface TooltipTrigger {
   onPointerEnter: (event: PointerEvent<HTMLElement>) => void;
@@ -33,10 +38,7 @@ export function LazyTooltip({ label, maxWidth, children }: LazyTooltipProps) {
     setTarget(undefined);
   };
   const trigger: TooltipTrigger = {
-    onPointerEnter: ({ currentTarget }) => {
-      clearTimeout(opening);
-      opening = setTimeout(() => setTarget(currentTarget), OPEN_DELAY_MS);
-    },
+    onPointerEnter: ({ currentTarget }) => openLater(() => setTarget(currentTarget)),
     onPointerLeave: close,
     onFocus: ({ currentTarget }) => {
       if (currentTarget.matches(':focus-visible')) setTarget(currentTarget);

@@ -180,7 +180,7 @@ function StartOver({ isEnabled }: { isEnabled: boolean }) {
       </Button>
       <Modal opened={isAsking} onClose={ask.close} title="Start over?">
         <p>This removes everything you have entered and all files. Published packs are not affected.</p>
-        {error != null && <ErrorNote error={error} />}
+        {error !== undefined && <ErrorNote error={error} />}
         <Group justify="flex-end" mt="lg" gap="sm">
           <Button variant="default" onClick={startOver}>
             Start over

@@ -45,10 +45,10 @@ function DraftList({ onDone }: { onDone: () => void }) {
   const [error, setError] = useState<unknown>();
   const drafts = useCall('listDrafts', { query: { limit: MAX_SHOWN } });
   const run = (work: Promise<void>) => work.then(onDone, setError);
-  const failure = error ?? drafts.error;
+  const failure = error ?? drafts.error ?? undefined;
   return (
     <div className={classes.drafts}>
-      {failure != null && <ErrorNote error={failure} />}
+      {failure !== undefined && <ErrorNote error={failure} />}
       {drafts.data?.total === 0 && <p className="muted">There are no drafts yet.</p>}
       <ul className={classes.list} aria-label="Drafts">
         {drafts.data?.items.map((draft) => (
