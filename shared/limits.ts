@@ -28,6 +28,13 @@ export const MAX_WITNESS_REQUEST_BYTES = 65_536;
 export const MAX_RECORD_BYTES = 4 * MEBIBYTE;
 export const MAX_PACK_FILES = 5_000;
 
+/** The number of drafts of packs, the files of one draft, and those of all drafts together. */
+export const MAX_DRAFTS = 100;
+export const MAX_DRAFT_BYTES = 2 * MAX_PACK_BYTES;
+export const MAX_ALL_DRAFTS_BYTES = 20 * MAX_PACK_BYTES;
+/** The longest path in a draft. It may be longer than in a pack, because it can still be corrected. */
+export const MAX_DRAFT_PATH = 4_096;
+
 export const MIN_LIST_LIMIT = 1;
 export const MAX_LIST_LIMIT = 500;
 export const DEFAULT_LIST_LIMIT = 100;

@@ -1,4 +1,5 @@
 import { archiveRoutes } from './routes/archive/archive.ts';
+import { draftRoutes } from './routes/archive/drafts.ts';
 import { driftRoutes } from './routes/archive/drift.ts';
 import { evidenceRoutes } from './routes/archive/evidence.ts';
 import { harvestingRoutes } from './routes/archive/harvesting.ts';
@@ -29,6 +30,7 @@ import type { RouteSpec } from './routes/route.ts';
 export const ROUTES = {
   ...archiveRoutes,
   ...packComparisonRoutes,
+  ...draftRoutes,
   ...driftRoutes,
   ...studyRoutes,
   ...itemRoutes,

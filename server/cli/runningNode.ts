@@ -29,6 +29,8 @@ export interface RunningNode {
   request(method: string, path: string, body?: RequestContent): Promise<unknown>;
   /** As `request`, with the status of the response. */
   send(method: string, path: string, body?: RequestContent): Promise<{ status: number; json: unknown }>;
+  /** Requests a file. @throws like `request` */
+  download(path: string): Promise<Response>;
 }
 
 /** The node answered that it does not carry out the request. */
@@ -55,7 +57,7 @@ export async function connectToNode(options: NodeOptions): Promise<RunningNode> 
   const token = await readToken(
     resolve(options['token-file'] ?? endpoint?.token_file ?? join(options.data, 'owner-token')),
   );
-  const send: RunningNode['send'] = async (method, path, body) => {
+  const fetchFrom = async (method: string, path: string, body?: RequestContent): Promise<Response> => {
     const address = URL.parse(path, url);
     if (!address) throw new UsageError(`${JSON.stringify(url)} is not a valid URL.`);
     const headers: Record<string, string> = { Authorization: `Bearer ${token}` };
@@ -64,15 +66,26 @@ export async function connectToNode(options: NodeOptions): Promise<RunningNode> 
       headers['Content-Type'] = body.type;
       init.body = body.bytes;
     }
-    let response: Response;
     try {
-      response = await fetch(address, init);
+      return await fetch(address, init);
     } catch (cause) {
       throw new Error(`No node answers at ${url}. Say where it listens with --url.`, { cause });
     }
+  };
+  const send: RunningNode['send'] = async (method, path, body) => {
+    const response = await fetchFrom(method, path, body);
     return { status: response.status, json: await readResponse(url, response) };
   };
-  return { send, request: async (method, path, body) => (await send(method, path, body)).json };
+  return {
+    send,
+    request: async (method, path, body) => (await send(method, path, body)).json,
+    download: async (path) => {
+      const response = await fetchFrom('GET', path);
+      // Anything but the file is an error, which is thrown.
+      if (!response.ok) await readResponse(url, response);
+      return response;
+    },
+  };
 }
 
 /** How often the node is asked for the state of a job. */

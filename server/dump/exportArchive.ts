@@ -36,10 +36,56 @@ export interface ExportedArchive {
 /** Opens the place from which blobs are read that have left the disk of an archive. */
 export type OpenElsewhere = (archive: { read: ReadDatabase; folder: string }) => Elsewhere;
 
+/** A whole archive as a ZIP file, which is generated while it is read. */
+export interface PreparedExport {
+  blobs: number;
+  bytes: number;
+  /** Fails with an ExportError at a blob that is missing or damaged. */
+  zip: Readable;
+  /** Deletes the working file and closes the database. Must always be called. */
+  close: () => Promise<void>;
+}
+
+export interface ExportOptions {
+  /** Where the dump is written for a while. */
+  dump: string;
+  openElsewhere?: OpenElsewhere | undefined;
+  signal?: AbortSignal | undefined;
+}
+
 /**
- * Writes the whole archive (its dump and all blobs) as one BagIt 1.0 bag (RFC 8493) in a ZIP file, re-hashing every blob.
- * Dump and list of blobs are from one snapshot of the database. Blobs are never changed or deleted, so a node may have
- * the archive open. The file gets its name only after it is complete and on stable storage.
+ * Prepares the whole archive (its dump and all blobs) as one BagIt 1.0 bag (RFC 8493) in a ZIP file. Every blob is
+ * re-hashed while it is read. Dump and list of blobs are from one snapshot of the database, which is released before the
+ * first byte is read. Blobs are never changed or deleted, so a node may go on.
+ */
+export async function prepareExport(
+  archive: ExportedArchive,
+  { dump, openElsewhere, signal }: ExportOptions,
+): Promise<PreparedExport> {
+  const database = await openSnapshot(databaseFile(archive.folder), { isMapped: false });
+  const close = async () => {
+    database.close();
+    await rm(dump, { force: true });
+  };
+  try {
+    const dumpDigest = await saveDump(database, archive, dump, signal);
+    const zip = new ZipFile();
+    const output = zip.outputStream as Readable;
+    zip.on('error', (error: Error) => output.destroy(error));
+    const fail = (error: Error) => output.destroy(error);
+    const elsewhere = openElsewhere?.({ read: database, folder: archive.folder });
+    const counts = addPayload(zip, database, { archive, elsewhere, dump, dumpDigest, fail });
+    database.exec('COMMIT');
+    zip.end();
+    return { ...counts, zip: output, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/**
+ * Writes the whole archive to a file, which gets its name only after it is complete and on stable storage.
  *
  * @returns the number of blobs and their bytes
  * @throws ExportError
@@ -49,32 +95,30 @@ export async function exportArchive(
   file: string,
   openElsewhere?: OpenElsewhere,
 ): Promise<{ blobs: number; bytes: number }> {
-  const partial = `${file}.partial`;
-  // Not in the data folder's `tmp/`: a node that starts meanwhile empties that folder.
-  const dump = `${file}.dump.partial`;
-  const database = await openSnapshot(databaseFile(archive.folder), { isMapped: false });
+  const { blobs, bytes, zip, close } = await prepareExport(archive, {
+    // Not in the data folder's `tmp/`: a node that starts meanwhile empties that folder.
+    dump: `${file}.dump.partial`,
+    openElsewhere,
+  });
   try {
-    const dumpDigest = await saveDump(database, archive, dump);
-    const zip = new ZipFile();
-    const output = zip.outputStream as Readable;
-    zip.on('error', (error: Error) => output.destroy(error));
-    const written = pipeline(output, createWriteStream(partial, { flush: true }));
-    const fail = (error: Error) => output.destroy(error);
-    const elsewhere = openElsewhere?.({ read: database, folder: archive.folder });
-    const counts = addPayload(zip, database, { archive, elsewhere, dump, dumpDigest, fail });
-    database.exec('COMMIT');
-    zip.end();
-    await written;
+    await saveWhole(zip, file);
+    return { blobs, bytes };
+  } finally {
+    await close();
+  }
+}
+
+/** Writes a stream to a file. The file gets its name only after it is complete and on stable storage. */
+export async function saveWhole(content: Readable, file: string): Promise<void> {
+  const partial = `${file}.partial`;
+  try {
+    await pipeline(content, createWriteStream(partial, { flush: true }));
     await syncFile(partial);
     await rename(partial, file);
     await syncFolder(dirname(file));
-    return counts;
   } catch (error) {
     await rm(partial, { force: true });
     throw error;
-  } finally {
-    database.close();
-    await rm(dump, { force: true });
   }
 }
 
@@ -82,6 +126,7 @@ async function saveDump(
   database: ReadDatabase,
   { clock, checkpoints }: ExportedArchive,
   file: string,
+  signal: AbortSignal | undefined,
 ): Promise<string> {
   const sha256 = createHash('sha256');
   const hashing = new Transform({
@@ -92,7 +137,7 @@ async function saveDump(
   });
   const header = await dumpHeader(database, clock, checkpoints);
   const output = createWriteStream(file, { mode: 0o600 });
-  await pipeline(Readable.from(dumpOf(database, header)), hashing, output);
+  await pipeline(Readable.from(dumpOf(database, header)), hashing, output, { signal });
   return sha256.digest('hex');
 }
 

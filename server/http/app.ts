@@ -70,7 +70,7 @@ export function createApp(config: AppConfig): Express {
             typeof handler
           >[0]);
         };
-        const isLimited = spec.access === 'contribute' && spec.method === 'POST';
+        const isLimited = (spec.access === 'contribute' && spec.method === 'POST') || spec.isLimited;
         const reply = isLimited
           ? await limitWrite(writeLimits, { visitor, request, response }, handle)
           : await handle();

@@ -17,7 +17,7 @@ export interface StoredCheckpoint {
   note: string;
 }
 
-/** `checkpoint` is the largest that the node has signed. A second process adds the size to the name of its files. */
+/** `checkpoint` is the largest that the node has signed. Exports of earlier releases added the size to the name of theirs. */
 const CHECKPOINT_FILE = /^checkpoint(-\d{1,15})?$/;
 
 function checkpointFile(folder: string): string {
@@ -48,8 +48,6 @@ export interface CheckpointsConfig {
   key: NodeKey;
   /** The size of the largest stored checkpoint by this key; -1 if there is none. */
   storedSize: number;
-  /** Whether another process has the archive open. Each checkpoint then gets its own file, named by its size. */
-  isSecondary?: boolean;
 }
 
 /** An archive without its private key: the checkpoint that came with it, and the key that verifies it. */
@@ -69,7 +67,6 @@ export class Checkpoints {
   readonly #signer: NodeKey | undefined;
   readonly #only: UnsignedArchive['only'] | undefined;
   readonly #folder: string;
-  readonly #isSecondary: boolean;
   #storedSize: number;
   #cosigner: Cosigner | undefined;
   /** The largest checkpoint requested during a write; the next write stores it. */
@@ -83,7 +80,6 @@ export class Checkpoints {
     this.#only = isUnsigned ? config.only : undefined;
     this.#signer = isUnsigned ? undefined : config.key;
     this.#storedSize = isUnsigned ? config.only.size : config.storedSize;
-    this.#isSecondary = isUnsigned ? false : (config.isSecondary ?? false);
   }
 
   /**
@@ -130,12 +126,11 @@ export class Checkpoints {
     this.#requested = undefined;
     if (!requested) return;
     const { size, note } = requested;
-    const file = checkpointFile(this.#folder);
-    await (this.#isSecondary ? writeFileDurably(`${file}-${size}`, note, 0o600) : replace(file, note));
+    await replace(checkpointFile(this.#folder), note);
     this.#storedSize = size;
   }
 
-  /** Removes the files of other processes. Call it after storing a checkpoint that is at least as large. */
+  /** Removes the files that exports of earlier releases left. Call it after storing a checkpoint that is at least as large. */
   async removeSecondaryCheckpoints(): Promise<void> {
     for (const { file } of await readStoredCheckpoints(this.#folder))
       if (file !== checkpointFile(this.#folder)) await rm(file, { force: true });

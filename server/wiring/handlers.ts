@@ -1,3 +1,4 @@
+import { Drafts } from '../archive/drafts/drafts.ts';
 import { FileDiffs } from '../collection/diff/fileDiffs.ts';
 import { Pages } from '../collection/view/pages.ts';
 import { VERSION } from '../config.ts';
@@ -5,6 +6,7 @@ import type { Handlers } from '../http/app.ts';
 import { blobsHandlers } from '../http/routes/archive/blobs.ts';
 import { citationsHandlers } from '../http/routes/archive/citations.ts';
 import { commentsHandlers } from '../http/routes/archive/comments.ts';
+import { draftHandlers } from '../http/routes/archive/drafts.ts';
 import { driftHandlers } from '../http/routes/archive/drift.ts';
 import { harvestingHandlers } from '../http/routes/archive/harvesting.ts';
 import { packComparisonHandlers } from '../http/routes/archive/packComparison.ts';
@@ -40,6 +42,7 @@ export function handlersOf(services: Services): Handlers {
   const {
     keys,
     settings,
+    log,
     invitations,
     listeners,
     exports,
@@ -72,6 +75,7 @@ export function handlersOf(services: Services): Handlers {
     ...studiesHandlers(store, publicAddress),
     ...packsHandlers(store, publicAddress),
     ...packComparisonHandlers(store, new FileDiffs(store, derived.deriver)),
+    ...draftHandlers(new Drafts({ store, settings, log })),
     ...driftHandlers(store),
     ...commentsHandlers(store),
     ...citationsHandlers(store, nodeName, publicAddress),

@@ -47,6 +47,8 @@ export interface RouteSpec {
   path: string;
   access: Access;
   tag: RouteTag;
+  /** A POST of the owner that adds to the data-pack archive: its limits apply, as to every POST for contributors. */
+  isLimited?: true;
   summary: string;
   /** Details that do not fit into the summary. */
   description?: string;

@@ -93,6 +93,21 @@ describe('strongroom export and import (contract, section 6)', () => {
     expect(stderr).toContain(digest);
   });
 
+  test('a node refuses to go on at a damaged blob, and its export leaves neither a file nor a working file', async () => {
+    const node = await openTestNode();
+    const { files } = await uploadNewPack(node, {}, { 'a.csv': 'x,y\n1,2\n' });
+    const digest = files[0]?.sha256 ?? '';
+    const blob = join(node.dataFolder, 'blobs', digest.slice(0, 2), digest.slice(2, 4), digest);
+    await writeFile(blob, 'x,y\n1,3\n');
+    const folder = await temporaryFolder();
+    const out = join(folder, 'archive.zip');
+    const { code, stderr } = await runHere(['export', '--data', node.dataFolder, '--out', out]);
+    expect([code, await readdir(folder)]).toEqual([1, []]);
+    expect(stderr).toContain('a blob is missing or damaged');
+    expect(await readdir(join(node.dataFolder, 'tmp'))).toEqual([]);
+    expect((await node.fetch('/manage/archive.zip')).status).toBe(401);
+  });
+
   test('an altered file is refused and leaves no data folder', async () => {
     const { data } = await closedArchive();
     const folder = await temporaryFolder();

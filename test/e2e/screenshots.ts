@@ -5,6 +5,7 @@ import { chromium, type Page } from 'playwright';
 import { buildIfStale } from '../../server/launch/build.ts';
 import { openNode } from '../../server/node.ts';
 import { createLog } from '../../server/runtime/log.ts';
+import type { Pack } from '../../shared/archive/pack.ts';
 import { type OwnerApi, openOwnerApi } from '../demo/ownerApi.ts';
 import { publishDemoPacks } from '../demo/packs.ts';
 import { collectDemoSources } from '../demo/sources.ts';
@@ -59,6 +60,7 @@ async function pictures(api: OwnerApi): Promise<Picture[]> {
   const { items: studies } = await api.call('listStudies', { query: { q: 'penguins' } });
   const changed = await api.call('listEvents', { query: { event_type: 'changed', q: 'release notes' } });
   const { items: sources } = await api.call('listSources', { query: { q: 'release notes' } });
+  const [viewed] = changed.items;
   return [
     { name: 'overview', path: '/' },
     { name: 'packs', path: '/packs' },
@@ -72,6 +74,8 @@ async function pictures(api: OwnerApi): Promise<Picture[]> {
     { name: 'timeline', path: '/timeline' },
     { name: 'event', path: `/timeline/${changed.items[0]?.id}` },
     { name: 'ledger', path: '/ledger', prepare: verifyLedger },
+    { name: 'view', path: `/view/${viewed?.sha256}?source=${viewed?.source.id}` },
+    { name: 'verify', path: '/verify', prepare: (page) => verifyFiles(page, api, packs.items[0]) },
   ];
 }
 
@@ -94,6 +98,22 @@ async function verifyLedger(page: Page): Promise<void> {
   await page.getByText('verified. No faults found.').waitFor();
 }
 
+/** Verifies the files of a pack, one of them with another byte, against a list of their digests. */
+async function verifyFiles(page: Page, { url }: OwnerApi, pack: Pack | undefined): Promise<void> {
+  const chosen: { name: string; mimeType: string; buffer: Buffer }[] = [];
+  const lines: string[] = [];
+  for (const { path, sha256, media_type: mimeType } of pack?.files ?? []) {
+    const name = path.split('/').at(-1) ?? path;
+    const buffer = Buffer.from(await (await fetch(new URL(`/api/blobs/${sha256}`, url))).arrayBuffer());
+    const isAltered = chosen.length === 0;
+    chosen.push({ name, mimeType, buffer: isAltered ? Buffer.concat([buffer, Buffer.from(' ')]) : buffer });
+    lines.push(`${sha256}  ${name}\n`);
+  }
+  chosen.push({ name: 'SHA256SUMS', mimeType: 'text/plain', buffer: Buffer.from(lines.join('')) });
+  await page.locator('input[type=file]').first().setInputFiles(chosen);
+  await page.getByText('SHA256SUMS').first().waitFor();
+}
+
 async function take(
   page: Page,
   nodeUrl: string,
@@ -103,8 +123,8 @@ async function take(
   await page.goto(nodeUrl + path);
   await page.getByRole('heading', { level: 1 }).waitFor();
   await prepare?.(page);
-  // Wait until everything has loaded and every file is hashed.
-  await page.waitForFunction(() => !/(Loading|hashing)/.test(document.body.innerText));
+  // Wait until everything has loaded, every file is hashed and the draft is saved.
+  await page.waitForFunction(() => !/(Loading|hashing|Saving)/.test(document.body.innerText));
   await page.waitForLoadState('networkidle');
   const picture = await page.screenshot({ animations: 'disabled', caret: 'hide' });
   if (picture.length > MAX_BYTES) {

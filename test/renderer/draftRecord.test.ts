@@ -33,6 +33,7 @@ function aFile(id: string, path: string, changes: Partial<DraftFile> = {}): Draf
     bytes: 1,
     file,
     isStored: false,
+    savedPath: undefined,
     sha256,
     hashed: 1,
     error: undefined,

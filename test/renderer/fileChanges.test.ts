@@ -10,6 +10,7 @@ function draftFile(path: string, sha256: string | undefined, bytes = 1): DraftFi
     bytes,
     file: new File(['x'], path),
     isStored: false,
+    savedPath: undefined,
     sha256,
     hashed: 0,
     error: undefined,

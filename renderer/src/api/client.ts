@@ -1,4 +1,4 @@
-import type { ProblemDocument } from '../../../shared/problems.ts';
+import type { ProblemCode, ProblemDocument } from '../../../shared/problems.ts';
 import { pathOf } from '../../../shared/routes/pathOf.ts';
 import type { BodyInputOf, ResponseOf, RouteSpec } from '../../../shared/routes/route.ts';
 import type { RouteName, RouteTable } from '../../../shared/routes.ts';
@@ -31,6 +31,11 @@ export class UnexpectedResponse extends Error {
     );
     this.name = 'NotTheNode';
   }
+}
+
+/** Whether the node responded with this problem. */
+export function isProblem(error: unknown, code: ProblemCode): error is ApiProblem {
+  return error instanceof ApiProblem && error.document.code === code;
 }
 
 /** Whether the node refused the request (4xx), as opposed to being unreachable or failing. */

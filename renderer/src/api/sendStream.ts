@@ -18,6 +18,7 @@ export type StreamRouteName = {
 }[RouteName];
 
 export interface StreamToSend {
+  params?: Record<string, string>;
   query?: QueryValues;
   body: Blob | string;
   /** The media type of the body; one that the route accepts. */
@@ -28,9 +29,9 @@ export interface StreamToSend {
 /** Sends a body unchanged to a streaming route. Throws ApiProblem, NodeUnreachable or UnexpectedResponse. */
 export async function sendStream<Name extends StreamRouteName>(
   name: Name,
-  { query, body, mediaType, signal }: StreamToSend,
+  { params, query, body, mediaType, signal }: StreamToSend,
 ): Promise<ResponseOf<RouteTable[Name]>> {
-  const response = await sendRequest(urlOf(name, { query }), {
+  const response = await sendRequest(urlOf(name, { params, query }), {
     method: ROUTE_ADDRESSES[name].method,
     headers: { 'Content-Type': mediaType },
     body,

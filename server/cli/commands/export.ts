@@ -1,14 +1,19 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { Readable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../../shared/values/clock.ts';
-import { ExportError, exportArchive } from '../../dump/exportArchive.ts';
-import { openForExport } from '../../dump/openForExport.ts';
+import { errorCode } from '../../../shared/values/errorCode.ts';
+import { openArchiveForWriting } from '../../collection/record/openArchiveForWriting.ts';
+import { ExportError, exportArchive, saveWhole } from '../../dump/exportArchive.ts';
+import { FolderInUseError } from '../../store/opening/folderLock.ts';
 import { archiveFolder, type Command, type ExitCode, print, printError, UsageError } from '../command.ts';
-import { ARCHIVE_OPTIONS, optionsHelp } from '../options.ts';
+import { NODE_OPTIONS, optionsHelp } from '../options.ts';
+import { connectToNode, type NodeOptions, RefusedByNodeError } from '../runningNode.ts';
 
 const OPTIONS = {
-  ...ARCHIVE_OPTIONS,
+  ...NODE_OPTIONS,
   out: {
     type: 'string',
     default: 'strongroom-archive.zip',
@@ -20,8 +25,8 @@ const OPTIONS = {
 const HELP = `Usage: strongroom export [options]
 
 Writes the whole archive (its dump and all blobs) as one BagIt bag in a ZIP file. “strongroom import” restores an equal
-archive from it. Every blob is re-hashed. A node may be running: the file holds the archive as it was when the export
-started.
+archive from it. Every blob is re-hashed. If a node has the data folder open, that node exports: the file holds the
+archive as it was when the export started.
 
 ${optionsHelp(OPTIONS)}
 
@@ -37,11 +42,8 @@ export const exportFile: Command = {
     const folder = archiveFolder(values.data);
     const file = resolve(values.out);
     if (existsSync(file)) throw new UsageError(`${file} already exists; choose another name with --out.`);
-    const archive = await openForExport(folder, systemClock);
-    // Loaded here, so that the list of commands does not wait for it.
-    const { ReadThrough } = await import('../../copies/offload/readThrough.ts');
     try {
-      const written = await exportArchive(archive, file, (opened) => new ReadThrough(opened));
+      const written = await exportHereOrByNode({ ...values, data: folder }, file);
       if (values.json) print(JSON.stringify({ ok: true, file, ...written }));
       else print(`${file} was written: the dump and ${written.blobs} blobs of ${written.bytes} bytes.`);
       return 0;
@@ -50,8 +52,54 @@ export const exportFile: Command = {
       if (values.json) print(JSON.stringify({ ok: false, sentence: error.message }));
       else printError(error.message);
       return 1;
-    } finally {
-      await archive.close();
     }
   },
 };
+
+interface Written {
+  blobs: number;
+  bytes: number;
+}
+
+/** Exports in this process, or through the node that has the folder open. */
+async function exportHereOrByNode(options: NodeOptions, file: string): Promise<Written> {
+  try {
+    return await exportHere(options.data, file);
+  } catch (error) {
+    if (!(error instanceof FolderInUseError)) throw error;
+    return exportByNode(options, file);
+  }
+}
+
+async function exportHere(folder: string, file: string): Promise<Written> {
+  const { store, checkpoints } = await openArchiveForWriting({ folder, clock: systemClock });
+  try {
+    // Loaded here, so that the list of commands does not wait for it.
+    const { ReadThrough } = await import('../../copies/offload/readThrough.ts');
+    const archive = { folder, clock: systemClock, checkpoints };
+    return await exportArchive(archive, file, (opened) => new ReadThrough(opened));
+  } finally {
+    await store.close();
+  }
+}
+
+async function exportByNode(options: NodeOptions, file: string): Promise<Written> {
+  const node = await connectToNode(options);
+  const { headers, body } = await node.download('/manage/archive.zip');
+  const [, blobs, bytes] = /^blobs=(\d+), bytes=(\d+)$/.exec(headers.get('Strongroom-Export') ?? '') ?? [];
+  if (!body || blobs === undefined) throw new RefusedByNodeError('The node sent no archive.', undefined);
+  const received = Readable.fromWeb(body as ReadableStream<Uint8Array>);
+  let isBroken = false;
+  received.once('error', () => {
+    isBroken = true;
+  });
+  try {
+    await saveWhole(received, file);
+  } catch (error) {
+    if (!isBroken || errorCode(error) !== undefined) throw error;
+    throw new ExportError(
+      'The node stopped the export: a blob is missing or damaged, or the node was closed. Nothing was written. Run “strongroom audit”.',
+    );
+  }
+  return { blobs: Number(blobs), bytes: Number(bytes) };
+}

@@ -32,7 +32,11 @@ export class Exports {
     headers: Readonly<Record<string, string>>,
     chunks: () => Chunks<string | Uint8Array>,
   ): WrittenReply {
-    const reply = streamReply(headers, chunks);
+    return this.limited(streamReply(headers, chunks));
+  }
+
+  /** Counts a reply as an export. @throws Problem `busy` when it is written */
+  limited(reply: WrittenReply): WrittenReply {
     return { write: (response) => this.#run(response, reply) };
   }
 

@@ -21,6 +21,11 @@ export function lostAndFoundFolder(folder: string): string {
   return join(folder, 'lost-and-found');
 }
 
+/** The folder of the files of drafts: `drafts/<draft>/<sha256>`. */
+export function draftsFolder(folder: string): string {
+  return join(folder, 'drafts');
+}
+
 export function databaseFile(folder: string): string {
   return join(folder, 'strongroom.db');
 }

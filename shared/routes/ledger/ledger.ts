@@ -128,4 +128,15 @@ export const ledgerRoutes = {
     },
     problems: ['storage_failed', 'disk_nearly_full', 'busy'],
   }),
+  readArchive: route({
+    method: 'GET',
+    path: '/manage/archive.zip',
+    access: 'owner',
+    tag: 'Dump',
+    summary: 'Export the whole archive with its blobs',
+    description:
+      'One BagIt bag in a ZIP file, which `strongroom import` reads back into an equal archive. Every blob is re-hashed. At one that is missing or damaged, the response breaks off. The header `Strongroom-Export` has the number and the bytes of the blobs.',
+    responses: { 200: { description: 'The archive', mediaTypes: ['application/zip'] } },
+    problems: ['storage_failed', 'disk_nearly_full', 'busy', 'archive_read_only'],
+  }),
 };

@@ -80,6 +80,8 @@ test('an error from the node appears at its field, and publishing works after it
   await page.evaluate(() => {
     const kept = JSON.parse(localStorage.getItem('strongroom-draft') ?? '{}');
     kept.state.draft.study = 'st_00000000000000000000';
+    // As after a crash before the change was saved on the node.
+    kept.state.isChanged = true;
     localStorage.setItem('strongroom-draft', JSON.stringify(kept));
   });
   await page.reload();

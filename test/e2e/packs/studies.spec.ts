@@ -87,7 +87,7 @@ test('the table sorts by every column, keeps titles and header in view, and the 
   }
   await page.goto(`/studies/${study.id}`);
   const table = page.getByRole('table', { name: 'Results of the packs' });
-  await expect(table.getByRole('columnheader').first()).toHaveText('title');
+  await expect(table.getByRole('columnheader').first()).toHaveText('Title');
   for (const header of await table.getByRole('columnheader').all()) {
     await header.getByRole('button').click();
     await expect(header).toHaveAttribute('aria-sort', 'descending');

@@ -1,7 +1,10 @@
 import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
-import type { KeyboardEvent, ReactNode } from 'react';
+import { type KeyboardEvent, type ReactNode, startTransition, useEffect, useState } from 'react';
 import { Link } from 'react-router';
 import classes from './DataTable.module.css';
+
+/** What a tall window shows. The other rows follow after the first paint. */
+const FIRST_ROWS = 30;
 
 export interface Column<Row> {
   id: string;
@@ -47,6 +50,13 @@ export function DataTable<Row>({
   sort,
   onSort,
 }: DataTableProps<Row>) {
+  const [isComplete, setIsComplete] = useState(rows.length <= FIRST_ROWS);
+  useEffect(() => {
+    // Not in the frame that shows the first rows.
+    const frame = requestAnimationFrame(() => startTransition(() => setIsComplete(true)));
+    return () => cancelAnimationFrame(frame);
+  }, []);
+  const shown = isComplete ? rows : rows.slice(0, FIRST_ROWS);
   return (
     <div className={classes.frame}>
       <table className={classes.table}>
@@ -59,7 +69,7 @@ export function DataTable<Row>({
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => {
+          {shown.map((row) => {
             const key = rowKey(row);
             return (
               <tr

@@ -5,9 +5,21 @@ import { LazyTooltip } from '../feedback/LazyTooltip.tsx';
 
 const TICK_MS = 15_000;
 
+const listeners = new Set<() => void>();
+let timer: ReturnType<typeof setInterval> | undefined;
+
+/** All texts of a page share one timer. */
 function subscribeToTicks(notify: () => void): () => void {
-  const timer = setInterval(notify, TICK_MS);
-  return () => clearInterval(timer);
+  listeners.add(notify);
+  timer ??= setInterval(() => {
+    for (const listener of listeners) listener();
+  }, TICK_MS);
+  return () => {
+    listeners.delete(notify);
+    if (listeners.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
 }
 
 /** The current time in whole seconds, updated every few seconds. */

@@ -1,8 +1,15 @@
 import { Tooltip } from '@mantine/core';
-import { useDebouncedCallback } from '@mantine/hooks';
 import { type FocusEvent, type KeyboardEvent, type PointerEvent, type ReactNode, useState } from 'react';
 
 const OPEN_DELAY_MS = 250;
+
+/** Only one tooltip is about to open at a time, so all share its timer. */
+let opening: ReturnType<typeof setTimeout> | undefined;
+
+function openLater(open: () => void): void {
+  clearTimeout(opening);
+  opening = setTimeout(open, OPEN_DELAY_MS);
+}
 
 /** The props that the trigger element must have. */
 export interface TooltipTrigger {
@@ -26,13 +33,12 @@ export interface LazyTooltipProps {
  */
 export function LazyTooltip({ label, maxWidth, children }: LazyTooltipProps) {
   const [target, setTarget] = useState<HTMLElement>();
-  const openLater = useDebouncedCallback((element: HTMLElement) => setTarget(element), OPEN_DELAY_MS);
   const close = () => {
-    openLater.cancel();
+    clearTimeout(opening);
     setTarget(undefined);
   };
   const trigger: TooltipTrigger = {
-    onPointerEnter: ({ currentTarget }) => openLater(currentTarget),
+    onPointerEnter: ({ currentTarget }) => openLater(() => setTarget(currentTarget)),
     onPointerLeave: close,
     onFocus: ({ currentTarget }) => {
       if (currentTarget.matches(':focus-visible')) setTarget(currentTarget);

@@ -5,19 +5,22 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { ApiProblem } from '../../api/client.ts';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { canonicalSha256 } from '../../hashing/sha256.ts';
-import { useMayContribute, useSession } from '../../state/session.ts';
+import { useIsOwner, useMayContribute, useSession } from '../../state/session.ts';
 import classes from './AssemblePage.module.css';
 import { DraftForStudy } from './DraftForStudy.tsx';
 import { DraftFromPack } from './DraftFromPack.tsx';
-import { emptyDraft, isTouched, useDraft } from './draft.ts';
+import { isTouched, useDraft } from './draft.ts';
 import { checkDraft, type Issue, issueAt } from './draftRecord.ts';
 import { useDraftFiles } from './files/draftFiles.ts';
 import { FilesSection } from './files/FilesSection.tsx';
 import { jumpToField, PackFormContext, type PackFormState } from './formContext.ts';
 import { PublishPanel } from './PublishPanel.tsx';
 import { usePublication } from './publication.ts';
+import { DraftsButton } from './saving/DraftsButton.tsx';
+import { useDraftSaving } from './saving/draftSaving.ts';
 import { AboutSection } from './sections/AboutSection.tsx';
 import { AuthorsSection } from './sections/AuthorsSection.tsx';
 import { BasedOn } from './sections/BasedOn.tsx';
@@ -43,9 +46,11 @@ export default function AssemblePage() {
 function PackForm() {
   const { draft, change } = useDraft();
   const { files, restore } = useDraftFiles();
+  const isOwner = useIsOwner();
+  const startSaving = useDraftSaving((state) => state.start);
   const { publication, publish } = usePublication();
   const isPublishing = publication.state === 'running';
-  useEffect(() => void restore(), [restore]);
+  useEffect(() => void (isOwner ? startSaving() : restore()), [isOwner, startSaving, restore]);
   useShowPublished();
 
   const [settled] = useDebouncedValue(
@@ -71,7 +76,12 @@ function PackForm() {
     <Page
       title={draft.supersedes === null ? 'New pack' : 'New version'}
       lead="Files plus a record of the authors, the outcome and the method. Anyone can verify a published pack. It never changes."
-      actions={<StartOver isEnabled={!isPublishing} />}
+      actions={
+        <>
+          <StartOver isEnabled={!isPublishing} />
+          {isOwner && <DraftsButton isEnabled={!isPublishing} />}
+        </>
+      }
     >
       <PackFormContext value={form}>
         <DraftFromPack />
@@ -156,15 +166,13 @@ function useShowPublished(): void {
 }
 
 function StartOver({ isEnabled }: { isEnabled: boolean }) {
-  const { draft, replace } = useDraft();
-  const { files, remove } = useDraftFiles();
+  const draft = useDraft((state) => state.draft);
+  const files = useDraftFiles((state) => state.files);
+  const discard = useDraftSaving((state) => state.discard);
   const [isAsking, ask] = useDisclosure(false);
+  const [error, setError] = useState<unknown>();
   if (!isTouched(draft) && files.length === 0) return null;
-  const startOver = () => {
-    replace(emptyDraft());
-    remove(files.map(({ id }) => id));
-    ask.close();
-  };
+  const startOver = () => void discard().then(ask.close, setError);
   return (
     <>
       <Button variant="default" disabled={!isEnabled} onClick={ask.open}>
@@ -172,6 +180,7 @@ function StartOver({ isEnabled }: { isEnabled: boolean }) {
       </Button>
       <Modal opened={isAsking} onClose={ask.close} title="Start over?">
         <p>This removes everything you have entered and all files. Published packs are not affected.</p>
+        {error !== undefined && <ErrorNote error={error} />}
         <Group justify="flex-end" mt="lg" gap="sm">
           <Button variant="default" onClick={startOver}>
             Start over

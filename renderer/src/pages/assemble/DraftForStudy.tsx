@@ -6,17 +6,20 @@ import { useCall } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { type Draft, emptyDraft, isTouched, useDraft } from './draft.ts';
 import { useDraftFiles } from './files/draftFiles.ts';
+import { useDraftSaving, useIsDraftOpen } from './saving/draftSaving.ts';
 
 /** Sets the study named in the URL in the draft. Asks what to do with a draft that has been started. */
 export function DraftForStudy() {
   const [search, setSearch] = useSearchParams();
   const id = search.get('study');
-  const isRestored = useDraftFiles((state) => state.isRestored);
+  const isReady = useIsDraftOpen();
   const study = useCall('readStudy', { params: { id: id ?? '' } }, { enabled: id !== null });
   const { draft, replace } = useDraft();
-  const { files, remove } = useDraftFiles();
+  const files = useDraftFiles((state) => state.files);
+  const { saving, startNew } = useDraftSaving();
+  const isLocal = saving.state === 'local';
   const hasWork = isTouched(draft) || files.length > 0;
-  const ready = id !== null && isRestored ? study.data : undefined;
+  const ready = id !== null && isReady ? study.data : undefined;
 
   const done = useCallback(() => setSearch({}, { replace: true }), [setSearch]);
   const startWith = useCallback(
@@ -36,21 +39,22 @@ export function DraftForStudy() {
   if (study.error) return <ErrorNote error={study.error} onRetry={() => void study.refetch()} />;
   if (!ready || !hasWork || draft.study === ready.id) return null;
   const startOver = () => {
-    remove(files.map((file) => file.id));
-    startWith(inStudy(emptyDraft(), ready));
+    done();
+    // The panel shows why the present draft cannot be saved; it stays open then.
+    startNew(inStudy(emptyDraft(), ready)).catch(() => {});
   };
   return (
     <Modal opened onClose={done} title="Unfinished draft">
       <p>
         {draft.title.trim() ? `“${draft.title.trim()}” has` : 'A draft has'} not been published. Continue it
-        for the study “{ready.title}”, or replace it with an empty one?
+        for the study “{ready.title}”, or {isLocal ? 'replace it with an empty one' : 'start a new one'}?
       </p>
       <Group justify="flex-end" mt="lg" gap="sm">
         <Button variant="subtle" onClick={done}>
           Keep draft as it is
         </Button>
         <Button variant="default" onClick={startOver}>
-          Replace draft
+          {isLocal ? 'Replace draft' : 'New draft'}
         </Button>
         <Button onClick={() => startWith(inStudy(draft, ready))}>Continue for this study</Button>
       </Group>

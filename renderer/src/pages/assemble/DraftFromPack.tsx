@@ -7,16 +7,22 @@ import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { isTouched, useDraft } from './draft.ts';
 import { useDraftFiles } from './files/draftFiles.ts';
 import { newVersionOf, replicationOf } from './packToDraft.ts';
+import { useDraftSaving, useIsDraftOpen } from './saving/draftSaving.ts';
 
-/** Starts a draft from the pack named in the URL. Asks first if that would replace an existing draft. */
+/**
+ * Starts a draft from the pack named in the URL. The owner's draft stays in the list of drafts. A visitor, who has only
+ * one, is asked first.
+ */
 export function DraftFromPack() {
   const [search, setSearch] = useSearchParams();
   const supersedes = search.get('supersedes');
   const id = supersedes ?? search.get('replicates');
-  const isRestored = useDraftFiles((state) => state.isRestored);
+  const isReady = useIsDraftOpen();
   const pack = useCall('readPack', { params: { id: id ?? '' } }, { enabled: id !== null });
-  const { draft, replace } = useDraft();
-  const { remove, reuse } = useDraftFiles();
+  const draft = useDraft((state) => state.draft);
+  const reuse = useDraftFiles((state) => state.reuse);
+  const { saving, startNew } = useDraftSaving();
+  const isLocal = saving.state === 'local';
   const [isAsking, setIsAsking] = useState(false);
 
   const done = useCallback(() => {
@@ -24,22 +30,26 @@ export function DraftFromPack() {
     setSearch({}, { replace: true });
   }, [setSearch]);
   const start = useCallback(
-    (from: Pack) => {
-      replace(supersedes ? newVersionOf(from) : replicationOf(from));
-      remove(useDraftFiles.getState().files.map((file) => file.id));
-      if (supersedes) reuse(from.files);
+    async (from: Pack) => {
       done();
+      try {
+        await startNew(supersedes ? newVersionOf(from) : replicationOf(from));
+      } catch {
+        // The panel shows why the present draft cannot be saved; it stays open.
+        return;
+      }
+      if (supersedes) reuse(from.files);
     },
-    [supersedes, replace, remove, reuse, done],
+    [supersedes, startNew, reuse, done],
   );
-  const ready = id !== null && isRestored ? pack.data : undefined;
+  const ready = id !== null && isReady ? pack.data : undefined;
   useEffect(() => {
     if (!ready) return;
     // Decided once: the started draft must not be asked about.
     // oxlint-disable-next-line react/set-state-in-effect -- the pack arrives once, and only then can it be asked.
-    if (hasWork()) setIsAsking(true);
-    else start(ready);
-  }, [ready, start]);
+    if (isLocal && hasWork()) setIsAsking(true);
+    else void start(ready);
+  }, [ready, isLocal, start]);
 
   if (id === null) return null;
   if (pack.error) return <ErrorNote error={pack.error} onRetry={() => void pack.refetch()} />;
@@ -50,7 +60,7 @@ export function DraftFromPack() {
         {supersedes ? 'a new version' : 'a replication'} of “{ready?.title}” would replace it.
       </p>
       <Group justify="flex-end" mt="lg" gap="sm">
-        <Button variant="default" onClick={() => ready && start(ready)}>
+        <Button variant="default" onClick={() => ready && void start(ready)}>
           Replace draft
         </Button>
         <Button onClick={done}>Keep draft</Button>

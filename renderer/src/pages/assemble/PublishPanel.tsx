@@ -8,13 +8,14 @@ import { StateBadge } from '../../components/data/StateBadge.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { JobBar } from '../../components/feedback/JobBar.tsx';
 import { countOf, formatBytes, formatCount } from '../../format/size.ts';
-import { type Draft, useDraft } from './draft.ts';
+import type { Draft } from './draft.ts';
 import type { Issue } from './draftRecord.ts';
 import type { DraftFile } from './files/draftFile.ts';
 import { useDraftFiles } from './files/draftFiles.ts';
 import { jumpToField, usePackForm } from './formContext.ts';
 import classes from './PublishPanel.module.css';
 import { usePublication } from './publication.ts';
+import { SaveState } from './saving/SaveState.tsx';
 
 /** How many open issues are listed at once. */
 const MAX_LISTED = 8;
@@ -30,7 +31,6 @@ export interface LivePanelProps {
 export function PublishPanel({ issues, fingerprint, onPublish }: LivePanelProps) {
   const { draft } = usePackForm();
   const files = useDraftFiles((state) => state.files);
-  const isUnsaved = useDraft((state) => state.isUnsaved);
   const publication = usePublication((state) => state.publication);
   return (
     <aside className={classes.panel} aria-label="Publish">
@@ -65,11 +65,7 @@ export function PublishPanel({ issues, fingerprint, onPublish }: LivePanelProps)
         By publishing you accept the terms of {TERMS_VERSION}: you have the right to publish these files under
         this licence. A published pack is recorded permanently and cannot be withdrawn.
       </p>
-      <p className={classes.quiet}>
-        {isUnsaved
-          ? 'This browser cannot save the draft because its storage is full or disabled. Publish before you leave.'
-          : 'The draft is saved in this browser as you type.'}
-      </p>
+      <SaveState isFailureShown={publication.state === 'failed'} />
     </aside>
   );
 }

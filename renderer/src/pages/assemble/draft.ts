@@ -80,31 +80,50 @@ export function emptyDraft(): Draft {
   };
 }
 
+/** The draft of the node in which this one is saved. */
+export interface SavedDraft {
+  id: string;
+  /** The revision of the node's draft that this one was read as, or saved as. */
+  revision: number;
+}
+
 interface DraftState {
   draft: Draft;
+  /** Undefined for visitors, and until the owner's draft is saved for the first time. */
+  saved: SavedDraft | undefined;
+  /** Whether there are changes that the node does not have. */
+  isChanged: boolean;
   /** Set while the browser cannot save the draft because its storage is full or disabled. */
   isUnsaved: boolean;
   change: (changes: Partial<Draft>) => void;
   replace: (draft: Draft) => void;
+  /** Shows another draft. */
+  open: (draft: Draft, saved: SavedDraft | undefined) => void;
+  /** Records that the node has a state of the draft. */
+  markSaved: (draft: Draft, saved: SavedDraft) => void;
 }
 
-/** The draft, saved in this browser on every change. */
+/** The draft, kept in this browser on every change. The owner's is saved on the node a moment later. */
 export const useDraft = create<DraftState>()(
   persist(
     (set) => ({
       draft: emptyDraft(),
+      saved: undefined,
+      isChanged: false,
       isUnsaved: false,
-      change: (changes) => set((state) => ({ draft: { ...state.draft, ...changes } })),
-      replace: (draft) => set({ draft }),
+      change: (changes) => set((state) => ({ draft: { ...state.draft, ...changes }, isChanged: true })),
+      replace: (draft) => set({ draft, isChanged: true }),
+      open: (draft, saved) => set({ draft, saved, isChanged: false }),
+      markSaved: (draft, saved) => set((state) => ({ saved, isChanged: state.draft !== draft })),
     }),
     {
       name: 'strongroom-draft',
       version: 1,
-      partialize: ({ draft }) => ({ draft }),
-      merge: (kept, current) => ({
-        ...current,
-        draft: { ...emptyDraft(), ...(kept as { draft?: Draft } | undefined)?.draft },
-      }),
+      partialize: ({ draft, saved, isChanged }) => ({ draft, saved, isChanged }),
+      merge: (kept, current) => {
+        const { draft, saved, isChanged = false } = (kept ?? {}) as Partial<DraftState>;
+        return { ...current, draft: completeDraft(draft), saved, isChanged };
+      },
       storage: createJSONStorage(() => ({
         getItem: (name) => localStorage.getItem(name),
         removeItem: (name) => localStorage.removeItem(name),
@@ -125,6 +144,11 @@ function tryToKeep(name: string, value: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** A draft of this or an earlier release, with every field. */
+export function completeDraft(kept: Partial<Draft> | undefined): Draft {
+  return { ...emptyDraft(), ...kept };
 }
 
 /** Whether starting over would lose anything. */

@@ -44,6 +44,12 @@ export function checkDraft(draft: Draft, files: readonly DraftFile[]): CheckedDr
   return { record: once.length === 0 ? parsed.data : undefined, issues: once };
 }
 
+/** The record for the node's draft, without files. Results that have no JSON form yet are only in the form. */
+export function unfinishedRecord(draft: Draft): Record<string, unknown> {
+  const { files: _, ...record } = rawRecord(draft, []);
+  return canonicalFaults(record).length > 0 ? { ...record, results: {} } : record;
+}
+
 /** A longer name is refused. */
 const MAX_RESULT_NAME = 100;
 

@@ -1,15 +1,23 @@
-import type { Pack } from '../../../../shared/archive/pack.ts';
+import type { Pack, PackRecord } from '../../../../shared/archive/pack.ts';
 import { type Draft, type DraftResult, draftAuthorOf, emptyDraft, rowKey } from './draft.ts';
 
 /** A draft of a new version of a pack, with the full record of the previous one. */
 export function newVersionOf(pack: Pack): Draft {
+  return { ...draftOfRecord(pack), supersedes: pack.id };
+}
+
+type DraftedRecord = Omit<PackRecord, 'pack_format' | 'terms_version' | 'license' | 'outcome' | 'files'> &
+  Partial<Pick<PackRecord, 'license' | 'outcome'>>;
+
+/** A draft with everything of a record but its files. */
+export function draftOfRecord(pack: DraftedRecord): Draft {
   return {
     ...emptyDraft(),
     title: pack.title,
     summary: pack.summary,
     authors: pack.authors.map(draftAuthorOf),
-    license: pack.license,
-    outcome: pack.outcome,
+    license: pack.license ?? null,
+    outcome: pack.outcome ?? null,
     hasMethod: pack.method !== null,
     method: {
       text: pack.method?.text ?? '',
@@ -21,7 +29,7 @@ export function newVersionOf(pack: Pack): Draft {
     node: pack.node,
     study: pack.study,
     replicates: pack.replicates,
-    supersedes: pack.id,
+    supersedes: pack.supersedes,
     related: pack.related.map((related) => ({ key: rowKey(), ...related })),
   };
 }

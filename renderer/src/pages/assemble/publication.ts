@@ -2,10 +2,10 @@ import { create } from 'zustand';
 import type { Pack, PackRecord } from '../../../../shared/archive/pack.ts';
 import { useJobs } from '../../state/jobs.ts';
 import { runLocalJob } from '../../state/runLocalJob.ts';
-import { type Draft, emptyDraft, useDraft } from './draft.ts';
+import { type Draft, useDraft } from './draft.ts';
 import type { DraftFile } from './files/draftFile.ts';
-import { useDraftFiles } from './files/draftFiles.ts';
 import { rememberAuthors } from './rememberedAuthors.ts';
+import { useDraftSaving } from './saving/draftSaving.ts';
 import { uploadPack } from './uploadPack.ts';
 
 /** The progress of publishing. It continues when the person leaves the page. */
@@ -38,22 +38,23 @@ export const usePublication = create<PublicationState>()((set) => ({
     try {
       const pack = await runLocalJob(
         { title: `Publishing “${record.title}”`, unit: 'bytes', abort, href: '/assemble' },
-        ({ signal, onProgress }) =>
-          uploadPack(record, files, {
+        ({ signal, onProgress }) => {
+          const { saving, publish } = useDraftSaving.getState();
+          if (saving.state !== 'local') return publish();
+          return uploadPack(record, files, {
             signal,
             onProgress: (done, total) => {
               onProgress(done, total);
               show(done, total);
             },
-          }),
+          });
+        },
       );
       pointJobsAt(pack);
       rememberAuthors(pack.authors);
       // Shown before the draft is cleared, so that the page never shows the emptied form.
       set({ publication: { state: 'published', pack, fingerprint } });
-      useDraft.getState().replace(emptyDraft());
-      const draftFiles = useDraftFiles.getState();
-      draftFiles.remove(draftFiles.files.map(({ id }) => id));
+      useDraftSaving.getState().end();
     } catch (error) {
       const { draft } = useDraft.getState();
       set({

@@ -91,6 +91,7 @@ export function CopyItem({ copy }: { copy: Copy }) {
         <Button
           variant="subtle"
           color="red"
+          c="var(--bad)"
           size="compact-sm"
           aria-label={`Remove: ${place}`}
           onClick={removing.open}

@@ -82,27 +82,40 @@ function Health({
 }
 
 const COLUMNS: readonly Column<Audit>[] = [
-  { id: 'started', header: 'Started', cell: ({ started_at }) => <TimeText at={started_at} /> },
   {
-    id: 'by',
-    header: 'By',
-    cell: ({ started_by }) => (started_by === 'owner' ? 'you' : 'schedule'),
+    id: 'started',
+    header: 'Started',
+    cell: (audit) => (
+      <>
+        <TimeText at={audit.started_at} />
+        <div className="muted small" data-show="narrow">
+          by {startedBy(audit)}
+        </div>
+      </>
+    ),
   },
+  { id: 'by', header: 'By', hideBelow: 'narrow', cell: startedBy },
   {
     id: 'state',
     header: 'Result',
-    cell: ({ completed, ended_at }) => (
-      <StateBadge
-        kind="audit"
-        value={completed ? 'complete' : ended_at === null ? 'running' : 'broken_off'}
-      />
+    cell: (audit) => (
+      <>
+        <StateBadge
+          kind="audit"
+          value={audit.completed ? 'complete' : audit.ended_at === null ? 'running' : 'broken_off'}
+        />
+        <div className="muted small" data-show="narrow">
+          {readBy(audit)}
+        </div>
+      </>
     ),
   },
   {
     id: 'read',
     header: 'Read',
     align: 'end',
-    cell: ({ checked, bytes }) => `${countOf(checked, 'object')}, ${formatBytes(bytes)}`,
+    hideBelow: 'narrow',
+    cell: readBy,
   },
   {
     id: 'damaged',
@@ -112,6 +125,14 @@ const COLUMNS: readonly Column<Audit>[] = [
       damaged > 0 ? <strong className={classes.bad}>{formatCount(damaged)}</strong> : '0',
   },
 ];
+
+function startedBy({ started_by }: Audit): string {
+  return started_by === 'owner' ? 'you' : 'schedule';
+}
+
+function readBy({ checked, bytes }: Audit): string {
+  return `${countOf(checked, 'object')}, ${formatBytes(bytes)}`;
+}
 
 function History() {
   const audits = useCall('listAudits', { query: { limit: SHOWN_AUDITS } });

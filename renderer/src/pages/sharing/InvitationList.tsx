@@ -41,6 +41,7 @@ export function InvitationList({ invitations }: { invitations: readonly Invitati
         <Button
           variant="subtle"
           color="red"
+          c="var(--bad)"
           size="compact-sm"
           aria-label={`Revoke invitation: ${name || 'unnamed'}`}
           loading={revoke.isPending && revoke.variables === id}

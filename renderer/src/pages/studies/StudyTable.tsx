@@ -16,8 +16,19 @@ import classes from './StudyTable.module.css';
 type Row = Table['rows'][number];
 type Cell = Row[number];
 
-/** The fixed columns of every study's table; the results follow. */
-const FIXED = 9;
+/** The headings of the fixed columns of every study's table; the results follow, with the names that they have. */
+const HEADINGS = [
+  'Pack',
+  'Title',
+  'Outcome',
+  'Tag',
+  'Licence',
+  'Reproduced',
+  'Partial',
+  'Failed',
+  'Ledger entry',
+];
+const FIXED = HEADINGS.length;
 const PACK = 0;
 const TITLE = 1;
 
@@ -75,7 +86,7 @@ function Rows({ table, hidden }: { table: Table; hidden: ReadonlySet<number> }) 
       : [
           {
             id: String(index),
-            header: column.name,
+            header: HEADINGS[index] ?? column.name,
             sortKey: String(index),
             align: column.type === 'number' ? 'end' : 'start',
             cell: (row) => <TableCell row={row} index={index} />,
@@ -144,7 +155,7 @@ function ColumnMenu({ table, hidden, onChange }: ColumnMenuProps) {
             <Checkbox
               // A result may have the name of a fixed column, so the index is part of the key.
               key={`${index} ${column.name}`}
-              label={column.name}
+              label={HEADINGS[index] ?? column.name}
               checked={!hidden.has(index)}
               disabled={index === TITLE}
               onChange={() => toggle(index)}

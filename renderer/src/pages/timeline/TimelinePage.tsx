@@ -122,7 +122,7 @@ function EventPane({ id, search, addressOfEvent, onStep }: EventPaneProps) {
 function SinglePageActions({ search }: { search: string }) {
   return (
     <>
-      <ShortcutHelp />
+      <ShortcutHelp size="sm" />
       <BackButton search={search} />
     </>
   );

@@ -1,17 +1,22 @@
 import { create } from 'zustand';
 import { compareByUtf8 } from '../../../../../shared/archive/filePath.ts';
 import type { PackFile } from '../../../../../shared/archive/pack.ts';
-import { MAX_PACK_BYTES, MAX_PACK_FILES } from '../../../../../shared/limits.ts';
-import { countOf } from '../../../format/size.ts';
 import type { HashReply } from '../../../hashing/hash.worker.ts';
 import { hashFiles } from '../../../hashing/hashFiles.ts';
-import { rowKey } from '../draft.ts';
 import type { DraftFile } from './draftFile.ts';
+import {
+  draftFileOf,
+  filesToStore,
+  noteOf,
+  storedFileOf,
+  untouchedBy,
+  withDigest,
+  withReply,
+} from './draftFileList.ts';
 import { readManifest, saveManifest } from './manifest.ts';
 import { matchPaths } from './matchPaths.ts';
-import { mediaTypeOf } from './mediaType.ts';
 import { isSystemFile, type PathFile } from './readDropped.ts';
-import { deleteStoredFiles, readStoredFiles, type StoredFile, storeFiles } from './storedFiles.ts';
+import { deleteStoredFiles, readStoredFiles, storeFiles } from './storedFiles.ts';
 
 interface DraftFilesState {
   files: DraftFile[];
@@ -32,6 +37,12 @@ interface DraftFilesState {
   remove: (ids: readonly string[]) => void;
   rename: (changes: ReadonlyMap<string, string>) => void;
   restore: () => Promise<void>;
+  /** Shows the files of another draft. */
+  open: (files: DraftFile[]) => void;
+  /** Records what the node's draft has: the path of each file and, once it was uploaded, its digest. */
+  markSaved: (saved: ReadonlyMap<string, { savedPath: string; sha256?: string }>) => void;
+  /** Records why the node refused a file. */
+  markRefused: (id: string, error: string) => void;
 }
 
 const NOT_KEPT = 'This browser cannot store the files. Add them again after a reload.';
@@ -143,90 +154,32 @@ export const useDraftFiles = create<DraftFilesState>()((set, get) => {
       remember();
     },
     restore: () => (restoring ??= restore()),
+    open: (files) => {
+      const before = get().files;
+      const kept = new Set(files.map(({ id }) => id));
+      deleteQuietly(before.filter(({ id }) => !kept.has(id)));
+      set({ files, note: undefined, untouched: [] });
+      remember();
+      const known = new Set(before.map(({ id }) => id));
+      hash(files.filter(({ id, sha256 }) => !sha256 && !known.has(id)));
+    },
+    markSaved: (saved) => {
+      const uploaded = get().files.filter(({ id, file }) => file && saved.get(id)?.sha256 !== undefined);
+      set(({ files }) => ({
+        files: files.map((file) => {
+          const { savedPath, sha256 } = saved.get(file.id) ?? {};
+          if (savedPath === undefined) return file;
+          return { ...(sha256 ? withDigest(file, sha256) : file), savedPath, isStored: true };
+        }),
+      }));
+      remember();
+      // The node has them now.
+      deleteQuietly(uploaded);
+    },
+    markRefused: (id, error) =>
+      set(({ files }) => ({ files: files.map((file) => (file.id === id ? { ...file, error } : file)) })),
   };
 });
-
-function withReply(file: DraftFile, reply: HashReply | undefined): DraftFile {
-  switch (reply?.state) {
-    case 'hashing':
-      return { ...file, hashed: reply.bytes };
-    case 'done':
-      return { ...file, hashed: file.bytes, sha256: reply.sha256 };
-    case 'failed':
-      return { ...file, error: reply.error };
-    case undefined:
-      return file;
-  }
-}
-
-function draftFileOf({ path, file }: PathFile, mediaType = mediaTypeOf(path, file.type)): DraftFile {
-  return {
-    id: rowKey(),
-    path,
-    mediaType,
-    bytes: file.size,
-    file,
-    isStored: false,
-    sha256: undefined,
-    hashed: 0,
-    error: undefined,
-  };
-}
-
-function storedFileOf({ path, sha256, bytes, media_type }: PackFile): DraftFile {
-  return {
-    id: rowKey(),
-    path,
-    mediaType: media_type,
-    bytes,
-    file: undefined,
-    isStored: true,
-    sha256,
-    hashed: bytes,
-    error: undefined,
-  };
-}
-
-/** The reused files that a dropped folder does not contain, if it contains any file of the previous version. */
-function untouchedBy(
-  dropped: ReadonlySet<string>,
-  { files, previous }: Pick<DraftFilesState, 'files' | 'previous'>,
-): string[] {
-  if (!previous.some(({ path }) => dropped.has(path))) return [];
-  return files.filter(({ isStored, path }) => isStored && !dropped.has(path)).map(({ id }) => id);
-}
-
-/** The files to store, smallest first, up to what a pack can hold. */
-function filesToStore(files: readonly DraftFile[]): { kept: StoredFile[]; tooLarge: number } {
-  const kept: StoredFile[] = [];
-  let bytes = 0;
-  for (const { id, file } of files.toSorted((left, right) => left.bytes - right.bytes)) {
-    bytes += file?.size ?? 0;
-    if (file && bytes <= 2 * MAX_PACK_BYTES) kept.push({ id, file });
-  }
-  return { kept, tooLarge: files.length - kept.length };
-}
-
-interface Added {
-  skipped: number;
-  replaced: readonly DraftFile[];
-  /** Files that were added twice at once. */
-  doubled: number;
-  total: number;
-  tooLarge: number;
-}
-
-function noteOf({ skipped, replaced, doubled, total, tooLarge }: Added): string | undefined {
-  const exchanged = replaced.filter(({ file }) => file).length;
-  const notes = [
-    skipped > 0 && `${countOf(skipped, 'system file')} skipped.`,
-    exchanged > 0 && `${countOf(exchanged, 'file')} with the same path replaced.`,
-    doubled > 0 && `${countOf(doubled, 'file')} with the same path as another skipped.`,
-    tooLarge > 0 && `Add ${countOf(tooLarge, 'large file')} again after a reload.`,
-    total > MAX_PACK_FILES && `A pack can contain at most ${MAX_PACK_FILES} files.`,
-  ];
-  return notes.filter(Boolean).join(' ') || undefined;
-}
 
 /** A failure is harmless: unlisted contents are deleted on the next visit. */
 function deleteQuietly(files: readonly { id: string }[]): void {

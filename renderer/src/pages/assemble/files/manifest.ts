@@ -1,20 +1,24 @@
 import type { DraftFile } from './draftFile.ts';
 
 /** The metadata of a draft file. It is small, so it is stored with the record. */
-export type ManifestEntry = Pick<DraftFile, 'id' | 'path' | 'mediaType' | 'bytes' | 'sha256' | 'isStored'>;
+export type ManifestEntry = Pick<
+  DraftFile,
+  'id' | 'path' | 'mediaType' | 'bytes' | 'sha256' | 'isStored' | 'savedPath'
+>;
 
 const KEY = 'strongroom-draft-files';
 
 /** Returns whether the browser stored it. */
 export function saveManifest(files: readonly DraftFile[]): boolean {
   const entries = files.map(
-    ({ id, path, mediaType, bytes, sha256, isStored }): ManifestEntry => ({
+    ({ id, path, mediaType, bytes, sha256, isStored, savedPath }): ManifestEntry => ({
       id,
       path,
       mediaType,
       bytes,
       sha256,
       isStored,
+      savedPath,
     }),
   );
   try {
@@ -28,8 +32,12 @@ export function saveManifest(files: readonly DraftFile[]): boolean {
 export function readManifest(): ManifestEntry[] {
   const text = localStorage.getItem(KEY);
   const entries = text
-    ? (JSON.parse(text) as (Omit<ManifestEntry, 'isStored'> & Partial<ManifestEntry>)[])
+    ? (JSON.parse(text) as (Omit<ManifestEntry, 'isStored' | 'savedPath'> & Partial<ManifestEntry>)[])
     : [];
-  // Drafts of earlier releases have no stored files.
-  return entries.map((entry) => ({ ...entry, isStored: entry.isStored ?? false }));
+  // Drafts of earlier releases are not saved on the node.
+  return entries.map((entry) => ({
+    ...entry,
+    isStored: entry.isStored ?? false,
+    savedPath: entry.savedPath,
+  }));
 }

@@ -69,6 +69,7 @@ export function PeerItem({ peer }: { peer: Peer }) {
         <Button
           variant="subtle"
           color="red"
+          c="var(--bad)"
           size="compact-sm"
           aria-label={`Remove: ${peer.name}`}
           onClick={removing.open}

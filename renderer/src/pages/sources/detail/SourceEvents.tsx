@@ -69,14 +69,20 @@ const COLUMNS: readonly Column<Event>[] = [
     id: 'event',
     header: 'Event',
     width: '10rem',
-    cell: ({ id, event_type, page_label, reverts_to, is_noise }) => (
+    cell: (event) => (
       <span className={classes.event}>
-        <RowLink to={`/timeline/${id}`}>
-          <StateBadge kind="event" value={event_type} />
+        <RowLink to={`/timeline/${event.id}`}>
+          <StateBadge kind="event" value={event.event_type} />
         </RowLink>
-        {page_label && <PageLabelNote label={page_label} />}
-        {is_noise && <NoiseMark />}
-        {reverts_to !== null && <span className="small muted">returned to an older version</span>}
+        {event.page_label && <PageLabelNote label={event.page_label} />}
+        {event.is_noise && <NoiseMark />}
+        {event.reverts_to !== null && <span className="small muted">returned to an older version</span>}
+        <span className="small wrap-anywhere" data-show="narrow">
+          <ChangeSummary event={event} />
+        </span>
+        <span className="small muted" data-show="narrow">
+          <TimeText at={event.observed_at} />
+        </span>
       </span>
     ),
   },
@@ -84,6 +90,7 @@ const COLUMNS: readonly Column<Event>[] = [
     id: 'retrieved',
     header: 'Retrieved',
     width: '9rem',
+    hideBelow: 'narrow',
     cell: ({ observed_at: at }) => <TimeText at={at} />,
   },
   {

@@ -17,7 +17,7 @@ const KEYS: readonly [keys: string, action: string, forOwner?: boolean][] = [
 ];
 
 /** A button, and the key `?`, that show the keys of the timeline. */
-export function ShortcutHelp() {
+export function ShortcutHelp({ size = 'compact-xs' }: { size?: 'compact-xs' | 'sm' }) {
   const [opened, { open, close }] = useDisclosure(false);
   const isOwner = useIsOwner();
   const { enabled, setEnabled } = useShortcutSettings();
@@ -27,7 +27,7 @@ export function ShortcutHelp() {
       <Button
         variant="subtle"
         color="gray"
-        size="compact-xs"
+        size={size}
         leftSection={<IconKeyboard size={15} aria-hidden />}
         onClick={open}
         aria-haspopup="dialog"

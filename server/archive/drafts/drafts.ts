@@ -1,0 +1,256 @@
+import mime from 'mime-types';
+import pLimit from 'p-limit';
+import type {
+  DraftChange,
+  DraftFilesChange,
+  DraftRecord,
+  DraftSummary,
+  NewDraft,
+  StoredDraft,
+  StoredDraftFile,
+} from '../../../shared/archive/draft.ts';
+import { MAX_ALL_DRAFTS_BYTES, MAX_DRAFTS, MAX_PACK_BYTES } from '../../../shared/limits.ts';
+import type { Slice } from '../../../shared/values/list.ts';
+import type { Log } from '../../runtime/log.ts';
+import { type StagedFile, TooManyBytesError } from '../../store/blobs/blobStore.ts';
+import type { SettingsStore } from '../../store/settings.ts';
+import {
+  type DraftFileRow,
+  deleteDraft,
+  draftFiles,
+  draftPage,
+  draftTotals,
+  insertDraft,
+  putDraftFile,
+  touchDraft,
+  updateDraft,
+} from '../../store/sqlite/archive/drafts.ts';
+import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
+import { blobBytes } from '../../store/sqlite/node/blobs.ts';
+import { reachedStorageLimit } from '../../store/storageSpace.ts';
+import type { Store } from '../../store/store.ts';
+import { outOfSpace } from '../limits/outOfSpace.ts';
+import type { AdmittedWrite } from '../limits/writeLimits.ts';
+import type { AddedPack } from '../packs/addPack.ts';
+import { packTooLarge } from '../packs/record.ts';
+import { applyFilesChange, requireArchived } from './changeFiles.ts';
+import { DraftContents } from './draftContents.ts';
+import {
+  asSummary,
+  changedMeanwhile,
+  draftsFull,
+  requireDraft,
+  requireListRow,
+  requireOpen,
+  requireRoom,
+} from './draftRules.ts';
+import { publishDraft } from './publishDraft.ts';
+
+/** The drafts of packs. They are rows and files beside the archive: no ledger entry, dump or reader has them. */
+export class Drafts {
+  readonly #store: Store;
+  readonly #settings: SettingsStore;
+  readonly #log: Log;
+  readonly #contents: DraftContents;
+  /** Files are placed and deleted one change at a time, so that none is deleted that another change needs. */
+  readonly #inTurn = pLimit(1);
+  #swept = false;
+  /** The bytes of files that are being received. */
+  #receiving = 0;
+
+  constructor({ store, settings, log }: { store: Store; settings: SettingsStore; log: Log }) {
+    this.#store = store;
+    this.#settings = settings;
+    this.#log = log;
+    this.#contents = new DraftContents(store.folder);
+  }
+
+  list({ limit, offset }: { limit: number; offset: number }): Slice<DraftSummary> {
+    const { read } = this.#store;
+    return { items: draftPage(read, limit, offset).map(asSummary), total: draftTotals(read).drafts };
+  }
+
+  /** @throws Problem `not_found` */
+  async read(id: string): Promise<StoredDraft> {
+    const { read } = this.#store;
+    requireDraft(read, id);
+    const kept = await this.#contents.digestsOf(id);
+    // Read together, after the files, so that the parts belong to one state.
+    const { record, form } = requireDraft(read, id);
+    return {
+      ...asSummary(requireListRow(read, id)),
+      record: JSON.parse(record) as DraftRecord,
+      form: form === null ? null : (JSON.parse(form) as StoredDraft['form']),
+      files: draftFiles(read, id).map((file) => this.#withState(file, kept)),
+    };
+  }
+
+  #withState(file: DraftFileRow, kept: ReadonlySet<string>): StoredDraftFile {
+    if (kept.has(file.sha256)) return { ...file, contents: 'kept' };
+    const isArchived = blobBytes(this.#store.read, file.sha256) === file.bytes;
+    return { ...file, contents: isArchived ? 'archived' : 'missing' };
+  }
+
+  /** @throws Problem `drafts_full` */
+  async create({ record, form }: NewDraft): Promise<StoredDraft> {
+    const id = `dr_${this.#store.randomHex(20)}`;
+    const at = this.#store.instant();
+    await this.#store.write((database) => {
+      if (draftTotals(database).drafts >= MAX_DRAFTS) throw draftsFull();
+      insertDraft(database, { id, ...columnsOf(record, form), revision: 1, created_at: at, changed_at: at });
+    });
+    return this.read(id);
+  }
+
+  /** @throws Problem `not_found`, `draft_changed`, `draft_published` */
+  async change(id: string, { record, form, revision }: DraftChange): Promise<DraftSummary> {
+    await this.#store.write((database) => {
+      const draft = requireOpen(database, id);
+      if (revision !== undefined && revision !== draft.revision) throw changedMeanwhile();
+      updateDraft(database, { id, ...columnsOf(record, form), changed_at: this.#store.instant() });
+    });
+    return asSummary(requireListRow(this.#store.read, id));
+  }
+
+  /** @throws Problem `not_found` */
+  async remove(id: string): Promise<void> {
+    requireDraft(this.#store.read, id);
+    await this.#serially(async () => {
+      await this.#store.write((database) => deleteDraft(database, id));
+      await this.#contents.keepOnly(id, new Set());
+    });
+  }
+
+  /**
+   * Receives a file of a draft, in place of the one at its path.
+   *
+   * @throws Problem `not_found`, `draft_published`, `drafts_full`, `pack_too_large`, `data_cap_reached`,
+   * `disk_nearly_full`; the stream's errors
+   */
+  async putFile(
+    id: string,
+    { path, media_type }: { path: string; media_type?: string | undefined },
+    chunks: AsyncIterable<Uint8Array>,
+  ): Promise<StoredDraftFile> {
+    requireOpen(this.#store.read, id);
+    await this.#requireSpace();
+    const staged = await this.#receive(chunks);
+    const { sha256, bytes } = staged;
+    const type = media_type ?? (mime.lookup(path) || 'application/octet-stream');
+    const file = { path, sha256, bytes, media_type: type };
+    await this.#serially(async () => {
+      let replaced = false;
+      try {
+        await this.#contents.place(id, staged);
+        replaced = await this.#store.write((database) => this.#putRow(database, id, file));
+      } catch (error) {
+        await this.#deleteUnused(id);
+        throw error;
+      } finally {
+        await staged.discard();
+      }
+      if (replaced) await this.#deleteUnused(id);
+    });
+    return { ...file, contents: 'kept' };
+  }
+
+  /** Returns whether a file with other contents was at the path. */
+  #putRow(database: WriteDatabase, id: string, file: DraftFileRow): boolean {
+    requireOpen(database, id);
+    const before = draftFiles(database, id).find(({ path }) => path === file.path);
+    putDraftFile(database, id, file);
+    requireRoom(database, id);
+    touchDraft(database, id, this.#store.instant());
+    return before !== undefined && before.sha256 !== file.sha256;
+  }
+
+  async #requireSpace(): Promise<void> {
+    const { current } = this.#settings;
+    const refusal = await reachedStorageLimit(this.#store, current, this.#receiving);
+    if (refusal !== null) throw outOfSpace(refusal, current);
+  }
+
+  async #receive(chunks: AsyncIterable<Uint8Array>): Promise<StagedFile> {
+    const held = draftTotals(this.#store.read).bytes;
+    let received = 0;
+    const count = (bytes: number) => {
+      received += bytes;
+      this.#receiving += bytes;
+      if (held + this.#receiving > MAX_ALL_DRAFTS_BYTES) throw draftsFull();
+    };
+    try {
+      return await this.#store.blobs.staging.stageFile(counted(chunks, count), MAX_PACK_BYTES);
+    } catch (error) {
+      throw error instanceof TooManyBytesError ? packTooLarge() : error;
+    } finally {
+      this.#receiving -= received;
+    }
+  }
+
+  /**
+   * Removes, renames and reuses files, all together or none.
+   *
+   * @throws Problem `not_found`, `draft_published`, `unknown_blob`, `pack_too_large`
+   */
+  async changeFiles(id: string, change: DraftFilesChange): Promise<StoredDraft> {
+    await this.#serially(async () => {
+      requireOpen(this.#store.read, id);
+      const kept = await this.#contents.digestsOf(id);
+      requireArchived(this.#store.read, change.add, kept);
+      await this.#store.write((database) => {
+        requireOpen(database, id);
+        applyFilesChange(database, id, change);
+        requireRoom(database, id);
+        touchDraft(database, id, this.#store.instant());
+      });
+      await this.#deleteUnused(id);
+    });
+    return this.read(id);
+  }
+
+  /** Publishes a draft, or returns the pack that it was published as. @throws Problem as `addPack`; `draft_changed` */
+  async publish(id: string, admitted: AdmittedWrite): Promise<AddedPack> {
+    const added = await publishDraft({ store: this.#store, contents: this.#contents, admitted }, id);
+    // The pack is recorded. Files that cannot be deleted now are deleted after the next start.
+    await this.#serially(() => this.#deleteUnused(id)).catch((error: unknown) =>
+      this.#log.warn({ error, draft: id }, 'The files of a published draft could not be deleted.'),
+    );
+    return added;
+  }
+
+  #deleteUnused(id: string): Promise<void> {
+    return this.#contents.keepOnly(id, this.#wantedBy(id));
+  }
+
+  #wantedBy(id: string): Set<string> {
+    return new Set(draftFiles(this.#store.read, id).map(({ sha256 }) => sha256));
+  }
+
+  /** Runs a change of files after the others. The first one deletes what was left behind when the node stopped. */
+  #serially<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.#inTurn(async () => {
+      if (!this.#swept) await this.#contents.sweep((draft) => this.#wantedBy(draft));
+      this.#swept = true;
+      return work();
+    });
+  }
+}
+
+function columnsOf(record: DraftRecord, form: NewDraft['form']) {
+  const { title } = record;
+  return {
+    title: typeof title === 'string' ? title.slice(0, 300) : '',
+    record: JSON.stringify(record),
+    form: form === null ? null : JSON.stringify(form),
+  };
+}
+
+async function* counted(
+  chunks: AsyncIterable<Uint8Array>,
+  count: (bytes: number) => void,
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
+    count(chunk.length);
+    yield chunk;
+  }
+}

@@ -1,0 +1,145 @@
+import type { Page } from '@playwright/test';
+import type { DraftSummary } from '../../../shared/archive/draft.ts';
+import { dropBuffers } from '../support/dropFiles.ts';
+import { fillRecord } from '../support/fillRecord.ts';
+import { expect, test } from '../support/fixtures.ts';
+import type { NodeProcess } from '../support/nodeProcess.ts';
+
+const SAVED = 'The draft is saved on this node.';
+
+async function draftsOf(node: NodeProcess): Promise<DraftSummary[]> {
+  const headers = { Authorization: `Bearer ${node.token}` };
+  const response = await fetch(new URL('/manage/drafts', node.url), { headers });
+  return ((await response.json()) as { items: DraftSummary[] }).items;
+}
+
+function titleOf(page: Page) {
+  return page.getByRole('textbox', { name: 'Title' });
+}
+
+test('a draft is saved on the node, continued in another browser, and published without sending its files again', async ({
+  page,
+  node,
+  browser,
+  checks,
+}) => {
+  await page.goto('/assemble');
+  await titleOf(page).fill('Two browsers');
+  await dropBuffers(page, [['a.csv', Buffer.from('a,b\n1,2\n')]]);
+  await expect(page.getByText(SAVED)).toBeVisible();
+  await expect.poll(async () => (await draftsOf(node))[0]?.counts.files).toBe(1);
+
+  const storageState = { cookies: await page.context().cookies(), origins: [] };
+  const other = await browser.newPage({ baseURL: node.url, storageState });
+  checks.watch(other);
+  const sent: string[] = [];
+  other.on('request', (request) => {
+    if (request.method() !== 'GET') sent.push(`${request.method()} ${new URL(request.url()).pathname}`);
+  });
+  await other.goto('/assemble');
+  await expect(titleOf(other)).toHaveValue('Two browsers');
+  await expect(other.getByRole('button', { name: /^digest of a.csv/ })).toBeVisible();
+  await fillRecord(other);
+  await other.getByRole('button', { name: 'Publish', exact: true }).click();
+  await expect(other.getByRole('heading', { level: 1, name: 'Two browsers' })).toBeVisible();
+  expect(sent.filter((line) => line.includes('/files') || line.endsWith('/api/packs'))).toEqual([]);
+  expect(await draftsOf(node)).toEqual([]);
+  await other.close();
+});
+
+test('a draft that an earlier release left in the browser is taken over once', async ({ page, node }) => {
+  await page.goto('/verify');
+  await page.evaluate(async () => {
+    const draft = { title: 'From before', summary: 'Typed in an earlier release' };
+    localStorage.setItem('strongroom-draft', JSON.stringify({ state: { draft }, version: 1 }));
+    const entry = { id: '1', path: 'old.txt', mediaType: 'text/plain', bytes: 3 };
+    localStorage.setItem('strongroom-draft-files', JSON.stringify([entry]));
+    await new Promise<void>((resolve, reject) => {
+      const request = indexedDB.open('strongroom-draft', 1);
+      request.onupgradeneeded = () => request.result.createObjectStore('files', { keyPath: 'id' });
+      request.onerror = () => reject(request.error);
+      request.onsuccess = () => {
+        const change = request.result.transaction('files', 'readwrite');
+        change.objectStore('files').put({ id: '1', file: new File(['old'], 'old.txt') });
+        change.oncomplete = () => {
+          request.result.close();
+          resolve();
+        };
+      };
+    });
+  });
+  await page.goto('/assemble');
+  await expect(titleOf(page)).toHaveValue('From before');
+  await expect.poll(async () => (await draftsOf(node)).map(({ counts }) => counts.files)).toEqual([1]);
+  await expect(page.getByText(SAVED)).toBeVisible();
+  await page.reload();
+  await expect(titleOf(page)).toHaveValue('From before');
+  await expect(page.getByRole('button', { name: /^digest of old.txt/ })).toBeVisible();
+  expect(await draftsOf(node)).toHaveLength(1);
+});
+
+test('several drafts are kept: a new one is started, another is continued, and one is deleted', async ({
+  page,
+  node,
+  checks,
+}) => {
+  await page.goto('/assemble');
+  await titleOf(page).fill('First draft');
+  await expect(page.getByText(SAVED)).toBeVisible();
+  await page.getByRole('button', { name: 'Drafts' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Drafts' });
+  await dialog.getByRole('button', { name: 'New draft' }).click();
+  await expect(titleOf(page)).toHaveValue('');
+  await titleOf(page).fill('Second draft');
+  await expect(page.getByText(SAVED)).toBeVisible();
+  await page.getByRole('button', { name: 'Drafts' }).click();
+  await expect(dialog.getByRole('listitem')).toHaveCount(2);
+  await checks.accessible(page);
+  await dialog.getByRole('button', { name: 'Open First draft' }).click();
+  await expect(titleOf(page)).toHaveValue('First draft');
+  await page.getByRole('button', { name: 'Start over' }).click();
+  await page.getByRole('dialog', { name: 'Start over?' }).getByRole('button', { name: 'Start over' }).click();
+  await expect(titleOf(page)).toHaveValue('');
+  await expect.poll(async () => (await draftsOf(node)).map(({ title }) => title)).toEqual(['Second draft']);
+});
+
+test('a change in another window is shown, and the person decides which version stays', async ({
+  page,
+  node,
+  checks,
+}) => {
+  checks.allow(/status of 409/);
+  await page.goto('/assemble');
+  await titleOf(page).fill('Mine');
+  await expect(page.getByText(SAVED)).toBeVisible();
+  const [draft] = await draftsOf(node);
+  await fetch(new URL(`/manage/drafts/${draft?.id}`, node.url), {
+    method: 'PATCH',
+    headers: { Authorization: `Bearer ${node.token}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ record: { title: 'Theirs' } }),
+  });
+  await titleOf(page).fill('Mine again');
+  await expect(page.getByText('This draft was changed in another window.')).toBeVisible();
+  await page.getByRole('button', { name: 'Show the other version' }).click();
+  await expect(titleOf(page)).toHaveValue('Theirs');
+});
+
+test('publishing again after a lost answer gives the same pack', async ({ page, node, checks }) => {
+  checks.allow(/ERR_FAILED|Failed to load/);
+  await page.goto('/assemble');
+  await titleOf(page).fill('Answered once');
+  await fillRecord(page);
+  let isLost = true;
+  await page.route('**/publish', async (route) => {
+    if (!isLost) return route.continue();
+    isLost = false;
+    await route.fetch();
+    await route.abort();
+  });
+  await page.getByRole('button', { name: 'Publish', exact: true }).click();
+  await expect(page.getByText('node_unreachable')).toBeVisible();
+  await page.getByRole('button', { name: 'Publish', exact: true }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'Answered once' })).toBeVisible();
+  const packs = (await (await fetch(new URL('/api/packs', node.url))).json()) as { total: number };
+  expect(packs.total).toBe(1);
+});
