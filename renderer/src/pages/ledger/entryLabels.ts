@@ -9,6 +9,8 @@ import {
   IconHistory,
   IconKey,
   IconMessage,
+  IconNote,
+  IconNoteOff,
   IconPackage,
   IconRestore,
   IconStatusChange,
@@ -40,6 +42,8 @@ export const ENTRY_TYPES: Record<EntryType, EntryTypeDisplay> = {
   'key.renewed': { word: 'key renewed', icon: IconKey },
   'ledger.rolled_back': { word: 'ledger rolled back', icon: IconRestore },
   'peer.rewritten': { word: 'peer rewrote its ledger', icon: IconAlertOctagon },
+  'finding.added': { word: 'finding added', icon: IconNote },
+  'finding.withdrawn': { word: 'finding withdrawn', icon: IconNoteOff },
 };
 
 /** The page of an entry's subject, if there is one. */
