@@ -37,7 +37,8 @@ To check that no file was changed:
 
   sha256sum -c manifest-sha256.txt      in the folder above this one
   strongroom verify THE-ZIP-OR-FOLDER   the same, with Strongroom
-  strongroom verify data/evidence       checks the evidence itself: signatures, proofs and digests
+  strongroom verify data/evidence/*     checks the evidence itself: signatures, proofs and digests
+  strongroom verify data/packs/*        checks each pack
 
 The notes, the title and the order of the case are the owner's and can be changed. No ledger entry covers them.
 `;

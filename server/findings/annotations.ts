@@ -48,7 +48,6 @@ export function annotationOf(finding: Finding, addresses: AnnotationAddresses): 
   const { origin, nodeName } = addresses;
   const comment = withdrawal === null ? text : `Withdrawn: ${withdrawal}`;
   return {
-    '@context': CONTEXT,
     id: findingAddress(id, addresses),
     type: 'Annotation',
     motivation: withdrawal === null ? 'commenting' : 'moderating',

@@ -1,10 +1,12 @@
 import {
   IconBinaryTree2,
   IconBook2,
+  IconBriefcase,
   IconFileSearch,
   IconFlask2,
   IconHistory,
   IconHome,
+  IconNotes,
   IconPackage,
   IconPackageImport,
   IconSettings,
@@ -46,6 +48,13 @@ export const NAV_GROUPS: NavGroup[] = [
       { to: '/sources', label: 'Sources', icon: IconWorldSearch },
       { to: '/timeline', label: 'Timeline', icon: IconHistory },
       { to: '/search', label: 'Text search', icon: IconFileSearch },
+    ],
+  },
+  {
+    title: 'Research',
+    items: [
+      { to: '/findings', label: 'Findings', icon: IconNotes },
+      { to: '/cases', label: 'Cases', icon: IconBriefcase },
     ],
   },
   {

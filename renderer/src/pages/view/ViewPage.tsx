@@ -2,6 +2,7 @@ import { useParams, useSearchParams } from 'react-router';
 import type { ObjectView } from '../../../../shared/collection/view.ts';
 import { ApiProblem } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
+import { FindingsSection } from '../../components/content/findings/FindingsSection.tsx';
 import { EmptyState } from '../../components/feedback/EmptyState.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Page } from '../../components/layout/Page.tsx';
@@ -38,6 +39,7 @@ export default function ViewPage() {
   return (
     <Page title={titleOf(view)} lead={<ViewFacts view={view} />} actions={<ViewActions view={view} />}>
       {view.kind === 'html' ? <ArchivedPage view={view} /> : <ObjectContent view={view} />}
+      <FindingsSection target={{ kind: 'object', id: sha256 }} objects={[{ sha256, name: 'Object' }]} />
     </Page>
   );
 }
