@@ -60,7 +60,7 @@ describe('a finding', () => {
       withdrawal: null,
       ledger_entry: expect.any(Number),
     });
-    const { target_name, superseded_by, ledger_entry, ...record } = finding;
+    const { target_name: _name, superseded_by: _newer, ledger_entry, ...record } = finding;
     const { items } = (await (await node.fetch(`/api/ledger?from=${ledger_entry}&limit=1`)).json()) as {
       items: LedgerEntry[];
     };

@@ -55,7 +55,13 @@ export function insertFinding(database: WriteDatabase, finding: FindingRow, targ
   statement(
     database,
     'INSERT INTO findings_search (rowid, text, tags, quote, target) VALUES (?, ?, ?, ?, ?)',
-  ).run(ledger_entry, withdrawal ?? text, tags.join(' '), passage?.exact ?? '', `${finding.id} ${targetText}`);
+  ).run(
+    ledger_entry,
+    withdrawal ?? text,
+    tags.join(' '),
+    passage?.exact ?? '',
+    `${finding.id} ${targetText}`,
+  );
   if (supersedes !== null) {
     statement(
       database,

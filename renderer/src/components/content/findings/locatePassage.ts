@@ -23,9 +23,7 @@ export function locatePassage(text: string, quote: string, hasPages: boolean): L
   return {
     exact,
     prefix: lastCharacters(before),
-    suffix: [...text.slice(found.index + exact.length, found.index + exact.length + 2 * CONTEXT_CHARACTERS)]
-      .slice(0, CONTEXT_CHARACTERS)
-      .join(''),
+    suffix: firstCharacters(text.slice(found.index + exact.length)),
     start,
     end: start + codePoints(exact),
     page: hasPages ? before.split('\f').length : null,
@@ -37,7 +35,15 @@ function escaped(word: string): string {
 }
 
 function lastCharacters(text: string): string {
-  return [...text.slice(-2 * CONTEXT_CHARACTERS)].slice(-CONTEXT_CHARACTERS).join('');
+  return Array.from(text.slice(-2 * CONTEXT_CHARACTERS))
+    .slice(-CONTEXT_CHARACTERS)
+    .join('');
+}
+
+function firstCharacters(text: string): string {
+  return Array.from(text.slice(0, 2 * CONTEXT_CHARACTERS))
+    .slice(0, CONTEXT_CHARACTERS)
+    .join('');
 }
 
 function codePoints(text: string): number {
