@@ -40,6 +40,8 @@ export const NAV_GROUPS: NavGroup[] = [
       { to: '/assemble', label: 'New pack', icon: IconPackageImport, for: 'contributor' },
       { to: '/studies', label: 'Studies', icon: IconFlask2 },
       { to: '/nodes', label: 'Subjects', icon: IconBinaryTree2 },
+      { to: '/findings', label: 'Findings', icon: IconNotes },
+      { to: '/cases', label: 'Cases', icon: IconBriefcase },
     ],
   },
   {
@@ -48,13 +50,6 @@ export const NAV_GROUPS: NavGroup[] = [
       { to: '/sources', label: 'Sources', icon: IconWorldSearch },
       { to: '/timeline', label: 'Timeline', icon: IconHistory },
       { to: '/search', label: 'Text search', icon: IconFileSearch },
-    ],
-  },
-  {
-    title: 'Research',
-    items: [
-      { to: '/findings', label: 'Findings', icon: IconNotes },
-      { to: '/cases', label: 'Cases', icon: IconBriefcase },
     ],
   },
   {

@@ -68,7 +68,7 @@ function Item({ item, number, edit }: { item: CaseItem; number: number; edit?: I
           <Link to={addressOf(item)}>{item.name}</Link>
         </p>
         <p className="muted small">
-          {item.kind} {item.kind === 'event' && item.id}, <TimeText at={item.at} />
+          {item.kind === 'event' ? `event ${item.id}` : item.kind}, <TimeText at={item.at} />
         </p>
       </div>
       {edit ? <ItemTools item={item} edit={edit} onEditNote={() => setNote(item.note)} /> : <span />}

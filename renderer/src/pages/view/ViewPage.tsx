@@ -10,6 +10,7 @@ import { ArchivedPage } from './ArchivedPage.tsx';
 import { ObjectContent } from './ObjectContent.tsx';
 import { ViewActions } from './ViewActions.tsx';
 import { ViewFacts } from './ViewFacts.tsx';
+import classes from './ViewPage.module.css';
 
 /** The codes of an address that names no object of this archive. */
 const UNKNOWN: ReadonlySet<string> = new Set(['not_found', 'invalid_digest', 'invalid_parameter']);
@@ -39,7 +40,9 @@ export default function ViewPage() {
   return (
     <Page title={titleOf(view)} lead={<ViewFacts view={view} />} actions={<ViewActions view={view} />}>
       {view.kind === 'html' ? <ArchivedPage view={view} /> : <ObjectContent view={view} />}
-      <FindingsSection target={{ kind: 'object', id: sha256 }} objects={[{ sha256, name: 'Object' }]} />
+      <div className={classes.findings}>
+        <FindingsSection target={{ kind: 'object', id: sha256 }} objects={[{ sha256, name: 'Object' }]} />
+      </div>
     </Page>
   );
 }

@@ -1,26 +1,27 @@
 import { ActionIcon, Button, Popover } from '@mantine/core';
 import { useDisclosure, useLocalStorage } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
-import { IconBriefcase, IconChevronDown, IconPlus } from '@tabler/icons-react';
+import { IconBriefcase, IconChevronDown } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { CaseSummary, NewCaseItem } from '../../../../../shared/findings/case.ts';
 import { call } from '../../../api/client.ts';
 import { callKey, useCall } from '../../../api/useCall.ts';
 import { describeError } from '../../feedback/ErrorNote.tsx';
-import classes from './Findings.module.css';
+import { CaseMenu, shortened } from './CaseMenu.tsx';
 import { NewCaseDialog } from './NewCaseDialog.tsx';
 
 export interface AddToCaseProps {
   item: Omit<NewCaseItem, 'note'>;
+  /** A `compact-xs` button always asks for the case. The others add to the case that was used last with one click. */
   size?: 'compact-xs' | 'xs' | 'sm';
 }
 
 const MAX_OFFERED = 100;
 /** The height of a button of each size, in pixels. */
-const ARROW_SIZES = { 'compact-xs': 22, xs: 30, sm: 36 } as const;
-const LONGEST_TITLE = 28;
+const ARROW_SIZES = { xs: 30, sm: 36 } as const;
+const ICON = <IconBriefcase size={14} aria-hidden />;
 
-/** Adds an item to the case that was used last, with one click, or to another one. */
+/** Adds an item to a case. */
 export function AddToCase({ item, size = 'xs' }: AddToCaseProps) {
   const [isOpen, menu] = useDisclosure(false);
   const [isCreating, creating] = useDisclosure(false);
@@ -29,78 +30,49 @@ export function AddToCase({ item, size = 'xs' }: AddToCaseProps) {
   const cases = data?.items ?? [];
   const preferred = cases.find(({ id }) => id === last) ?? cases[0];
   const add = useAddToCase(item, setLast);
-  const icon = <IconBriefcase size={14} aria-hidden />;
-  const variant = size === 'compact-xs' ? 'subtle' : 'default';
+  const choose = (chosen: CaseSummary | undefined) => {
+    menu.close();
+    if (chosen) add.mutate(chosen);
+    else creating.open();
+  };
+  const opener = preferred ? menu.toggle : creating.open;
   return (
-    <>
-      <Button.Group>
-        <Button
-          variant={variant}
-          size={size}
-          leftSection={icon}
-          loading={add.isPending}
-          title={preferred ? `Add to the case “${preferred.title}”` : undefined}
-          onClick={() => (preferred ? add.mutate(preferred) : creating.open())}
-        >
-          {preferred ? `Add to ${shortened(preferred.title)}` : 'Add to a case'}
-        </Button>
-        {preferred && (
-          <Popover
-            opened={isOpen}
-            onChange={menu.toggle}
-            position="bottom-end"
-            trapFocus
-            returnFocus
-            shadow="md"
+    <Popover opened={isOpen} onChange={menu.toggle} position="bottom-end" trapFocus returnFocus shadow="md">
+      {size === 'compact-xs' ? (
+        <Popover.Target>
+          <Button variant="subtle" size={size} loading={add.isPending} onClick={opener}>
+            Add to a case
+          </Button>
+        </Popover.Target>
+      ) : (
+        <Button.Group>
+          <Button
+            variant="default"
+            size={size}
+            leftSection={ICON}
+            loading={add.isPending}
+            title={preferred ? `Add to the case “${preferred.title}”` : undefined}
+            onClick={() => choose(preferred)}
           >
+            {preferred ? `Add to ${shortened(preferred.title)}` : 'Add to a case'}
+          </Button>
+          {preferred && (
             <Popover.Target>
               <ActionIcon
-                variant={variant}
+                variant="default"
                 size={ARROW_SIZES[size]}
                 aria-label="Add to another case"
-                onClick={menu.toggle}
+                onClick={opener}
               >
                 <IconChevronDown size={14} aria-hidden />
               </ActionIcon>
             </Popover.Target>
-            <Popover.Dropdown aria-label="Cases" p={4}>
-              <ul className={classes.cases}>
-                {cases.map((each) => (
-                  <li key={each.id}>
-                    <Button
-                      variant="subtle"
-                      size="xs"
-                      fullWidth
-                      justify="start"
-                      onClick={() => {
-                        menu.close();
-                        add.mutate(each);
-                      }}
-                    >
-                      {shortened(each.title)}
-                    </Button>
-                  </li>
-                ))}
-              </ul>
-              <Button
-                variant="subtle"
-                size="xs"
-                fullWidth
-                justify="start"
-                leftSection={<IconPlus size={14} aria-hidden />}
-                onClick={() => {
-                  menu.close();
-                  creating.open();
-                }}
-              >
-                New case
-              </Button>
-            </Popover.Dropdown>
-          </Popover>
-        )}
-      </Button.Group>
+          )}
+        </Button.Group>
+      )}
+      <CaseMenu cases={cases} onChoose={choose} />
       <NewCaseDialog opened={isCreating} onClose={creating.close} item={item} onCreated={setLast} />
-    </>
+    </Popover>
   );
 }
 
@@ -119,8 +91,4 @@ function useAddToCase(item: AddToCaseProps['item'], onAdded: (id: string) => voi
       );
     },
   });
-}
-
-function shortened(title: string): string {
-  return title.length > LONGEST_TITLE ? `${title.slice(0, LONGEST_TITLE - 1).trimEnd()}…` : title;
 }

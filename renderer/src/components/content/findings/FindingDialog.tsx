@@ -111,7 +111,7 @@ function FindingForm({
           maxTags={50}
           {...form.getInputProps('tags')}
         />
-        <p className="muted small">
+        <p className="small">
           A finding cannot be changed or deleted, because the ledger records it. Everyone who may read this
           archive can read it, also in dumps and copies. You can supersede it with a new version, or withdraw
           it.

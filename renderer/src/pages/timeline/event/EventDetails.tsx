@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core';
+import { Button, Group } from '@mantine/core';
 import { IconCertificate } from '@tabler/icons-react';
 import { Link } from 'react-router';
 import type { EventDetails as Details, Event } from '../../../../../shared/collection/event.ts';
@@ -70,10 +70,10 @@ export function EventDetails({ id, addressOfEvent, onStep }: EventDetailsProps) 
           source={event.source.id}
         />
       )}
-      <p>
+      <Group gap="xs">
         <Button component={Link} to={`/timeline?source=${event.source.id}`} variant="default" size="xs">
           Show only this source
-        </Button>{' '}
+        </Button>
         <Button
           component="a"
           href={urlOf('readEventEvidence', { params: { id } })}
@@ -84,12 +84,8 @@ export function EventDetails({ id, addressOfEvent, onStep }: EventDetailsProps) 
         >
           Evidence file
         </Button>
-      </p>
-      {isOwner && (
-        <div>
-          <AddToCase item={{ kind: 'event', id: String(id) }} />
-        </div>
-      )}
+        {isOwner && <AddToCase item={{ kind: 'event', id: String(id) }} />}
+      </Group>
       <FindingsSection target={{ kind: 'event', id: String(id) }} objects={quotedObjects(event)} />
     </div>
   );
