@@ -15,27 +15,32 @@ export const MAX_CASE_ITEMS = 1_000;
 
 const note = text(0, 2_000);
 
+const eventId = z.string().regex(/^[1-9]\d{0,14}$/, 'The id of an event is its number.');
+
+/** An item, by the schema of its note. */
+function itemOf<Note extends z.ZodType>(noteSchema: Note) {
+  return z.discriminatedUnion('kind', [
+    z.strictObject({ kind: z.literal('event'), id: eventId, note: noteSchema }),
+    z.strictObject({ kind: z.literal('pack'), id: packIdSchema, note: noteSchema }),
+    z.strictObject({ kind: z.literal('finding'), id: findingIdSchema, note: noteSchema }),
+  ]);
+}
+
 /** An item of a case as a client sends it. */
-export const newCaseItemSchema = z
-  .discriminatedUnion('kind', [
-    z.strictObject({
-      kind: z.literal('event'),
-      id: z.string().regex(/^[1-9]\d{0,14}$/, 'The id of an event is its number.'),
-      note: note.default(''),
-    }),
-    z.strictObject({ kind: z.literal('pack'), id: packIdSchema, note: note.default('') }),
-    z.strictObject({ kind: z.literal('finding'), id: findingIdSchema, note: note.default('') }),
-  ])
-  .meta({ id: 'NewCaseItem' });
+export const newCaseItemSchema = itemOf(note.default('')).meta({ id: 'NewCaseItem' });
 export type NewCaseItem = z.output<typeof newCaseItemSchema>;
 
-const items = z
-  .array(newCaseItemSchema)
-  .max(MAX_CASE_ITEMS, `At most ${MAX_CASE_ITEMS} items.`)
-  .refine(
-    (given) => new Set(given.map(({ kind, id }) => `${kind} ${id}`)).size === given.length,
-    'Each item only once.',
-  );
+function listOf<Item extends z.ZodType<Pick<NewCaseItem, 'kind' | 'id'>>>(item: Item) {
+  return z
+    .array(item)
+    .max(MAX_CASE_ITEMS, `At most ${MAX_CASE_ITEMS} items.`)
+    .refine(
+      (given) => new Set(given.map(({ kind, id }) => `${kind} ${id}`)).size === given.length,
+      'Each item only once.',
+    );
+}
+
+const items = listOf(newCaseItemSchema);
 
 export const newCaseSchema = z
   .strictObject({ title: text(1, 300), description: text(0, 20_000).default(''), items: items.default([]) })
@@ -58,7 +63,7 @@ export const storedCaseSchema = z.strictObject({
   id: caseIdSchema,
   title: newCaseSchema.shape.title,
   description: text(0, 20_000),
-  items,
+  items: listOf(itemOf(note)),
   revision: z.int().min(1),
   created_at: instantSchema,
   changed_at: instantSchema,

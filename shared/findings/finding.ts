@@ -32,23 +32,40 @@ export const MAX_QUOTE_CHARACTERS = 10_000;
  * TextQuoteSelector, `start` and `end` a TextPositionSelector over the text derived from the object, `page` a
  * FragmentSelector of a PDF.
  */
-export const passageSchema = z
-  .strictObject({
-    /** The object that contains the passage; null for the record of a pack. */
-    sha256: digestSchema.nullable().default(null),
-    exact: text(1, MAX_QUOTE_CHARACTERS),
-    prefix: text(0, MAX_CONTEXT_CHARACTERS).default(''),
-    suffix: text(0, MAX_CONTEXT_CHARACTERS).default(''),
-    start: z.int().min(0).nullable().default(null),
-    end: z.int().min(0).nullable().default(null),
-    page: z.int().min(1).max(1_000_000).nullable().default(null),
-  })
-  .refine(({ start, end }) => (start === null) === (end === null) && (start ?? 0) <= (end ?? 0), {
-    message: 'Give both start and end, with start not after end, or neither.',
-    path: ['end'],
-  })
-  .meta({ id: 'Passage' });
+const PASSAGE = {
+  /** The object that contains the passage; null for the record of a pack. */
+  sha256: digestSchema.nullable(),
+  exact: text(1, MAX_QUOTE_CHARACTERS),
+  prefix: text(0, MAX_CONTEXT_CHARACTERS),
+  suffix: text(0, MAX_CONTEXT_CHARACTERS),
+  start: z.int().min(0).nullable(),
+  end: z.int().min(0).nullable(),
+  page: z.int().min(1).max(1_000_000).nullable(),
+};
+
+const hasRange = ({ start, end }: { start: number | null; end: number | null }) =>
+  (start === null) === (end === null) && (start ?? 0) <= (end ?? 0);
+const RANGE_RULE = {
+  message: 'Give both start and end, with start not after end, or neither.',
+  path: ['end'],
+};
+
+/** A passage as it is recorded: every member is present. */
+export const passageSchema = z.strictObject(PASSAGE).refine(hasRange, RANGE_RULE).meta({ id: 'Passage' });
 export type Passage = z.output<typeof passageSchema>;
+
+const newPassageSchema = z
+  .strictObject({
+    sha256: PASSAGE.sha256.default(null),
+    exact: PASSAGE.exact,
+    prefix: PASSAGE.prefix.default(''),
+    suffix: PASSAGE.suffix.default(''),
+    start: PASSAGE.start.default(null),
+    end: PASSAGE.end.default(null),
+    page: PASSAGE.page.default(null),
+  })
+  .refine(hasRange, RANGE_RULE)
+  .meta({ id: 'NewPassage' });
 
 export const findingTagSchema = text(1, 100);
 const tags = z
@@ -61,7 +78,7 @@ export const newFindingSchema = z
     target: findingTargetSchema,
     text: text(1, 20_000),
     tags: tags.default([]),
-    passage: passageSchema.nullable().default(null),
+    passage: newPassageSchema.nullable().default(null),
     /** The finding that this one replaces. It must be about the same target. */
     supersedes: findingIdSchema.nullable().default(null),
   })

@@ -115,6 +115,16 @@ export const CHANGES: [
   ['finding', 0, 'with another text', member('text', 'Forged'), 'altered'],
   ['finding', 0, 'with another tag', member('tags', ['forged']), 'altered'],
   ['finding', 0, 'without a passage', member('passage', null), 'altered'],
+  [
+    'finding',
+    0,
+    'without a member that has a default in requests',
+    (line) => {
+      const { prefix: _prefix, ...rest } = line.passage as Record<string, unknown>;
+      return member('passage', rest)(line);
+    },
+    '/passage/prefix',
+  ],
   ['finding', 0, 'about a later event', member('target', { kind: 'event', id: '9999' }), 'altered'],
   ['finding', 0, 'with an invalid id', member('id', 'fi_1'), '/id'],
   ['finding', 2, 'with another reason', member('withdrawal', 'Forged'), 'altered'],

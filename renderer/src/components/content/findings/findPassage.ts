@@ -17,7 +17,7 @@ export interface FoundPassage {
 
 /**
  * Finds a quotation in the texts of these objects, in their order. If none has it, the passage is the quotation as it
- * was entered, of the only object or of none.
+ * was entered, of no object.
  */
 export async function findPassage(
   quote: string,
@@ -29,9 +29,8 @@ export async function findPassage(
     if (located && located.exact.length <= MAX_QUOTE_CHARACTERS)
       return { passage: { sha256: object.sha256, ...located }, object };
   }
-  const sha256 = objects.length === 1 ? (objects[0]?.sha256 ?? null) : null;
   const nowhere = { prefix: '', suffix: '', start: null, end: null, page: null };
-  return { passage: { sha256, exact: quote, ...nowhere }, object: undefined };
+  return { passage: { sha256: null, exact: quote, ...nowhere }, object: undefined };
 }
 
 async function locateIn({ sha256 }: QuotedObject, quote: string, signal: AbortSignal | undefined) {
