@@ -81,6 +81,11 @@ describe('findings and cases are kept', () => {
     const { id } = (await added.json()) as { id: string };
     const synced = await node.fetchAsOwner(`/manage/copies/${id}/sync?wait=true`, { method: 'POST' });
     expect(synced.status).toBe(200);
+    // No ledger entry records this change, and the next sync sends it all the same.
+    const change = { revision: filled.shown.revision, title: 'A case, renamed' };
+    const renamed = await node.sendJson('PATCH', `/manage/cases/${filled.shown.id}`, change);
+    filled.shown = (await renamed.json()) as Case;
+    await node.fetchAsOwner(`/manage/copies/${id}/sync?wait=true`, { method: 'POST' });
     expect((await runHere(['verify', pathToFileURL(place).href])).code).toBe(0);
     const folder = join(await temporaryFolder(), 'restored');
     const { code, stderr } = await runHere(['restore', pathToFileURL(place).href, '--data', folder]);

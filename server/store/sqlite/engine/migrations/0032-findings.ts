@@ -1,8 +1,16 @@
 import type { Migration } from '../migration.ts';
 
+/** The changes of cases that each copy has to get, because no ledger entry makes it behind. */
+const COUNTS_CHANGES = ['INSERT', 'UPDATE', 'DELETE'].map(
+  (change) => `
+CREATE TRIGGER cases_count_${change.toLowerCase()} AFTER ${change} ON cases
+  BEGIN UPDATE copies SET case_changes = case_changes + 1; END;`,
+);
+
 /**
- * The findings, which the ledger covers and which never change, and the cases, which the owner changes. `target` is the
- * kind and the id of what a finding is about. `findings_search` indexes the findings by their ledger entry.
+ * The findings, which the ledger covers and which never change, and the cases, which the owner changes. `target_kind` and
+ * `target_id` are what a finding is about. `findings_search` indexes the findings by their ledger entry.
+ * `copies.case_changes` counts the changes of cases since the last sync.
  */
 export const migration: Migration = {
   number: 32,
@@ -54,5 +62,6 @@ CREATE TABLE cases (
   created_at TEXT NOT NULL,
   changed_at TEXT NOT NULL
 ) STRICT;
-`,
+ALTER TABLE copies ADD COLUMN case_changes INTEGER NOT NULL DEFAULT 0;
+${COUNTS_CHANGES.join('')}`,
 };
