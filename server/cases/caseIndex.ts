@@ -61,7 +61,11 @@ function itemOf(contents: CaseContents, item: CaseItem): Piece {
     const finding = contents.findings.find(({ id }) => id === item.id);
     return html`<h2>Finding</h2>${note}${finding && findingOf(finding)}`;
   }
-  const about = contents.findings.filter(({ target }) => target.kind === item.kind && target.id === item.id);
+  // A finding that is an item is shown in its own place.
+  const listed = new Set(contents.case.items.map(({ id }) => id));
+  const about = contents.findings.filter(
+    ({ id, target }) => target.kind === item.kind && target.id === item.id && !listed.has(id),
+  );
   return html`<h2>${item.name}</h2>${item.kind === 'event' ? eventOf(contents, item) : packOf(contents, item)}${note}${about.map((finding) => html`<h3>Finding</h3>${findingOf(finding)}`)}`;
 }
 

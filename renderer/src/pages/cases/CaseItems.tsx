@@ -14,8 +14,11 @@ export function CaseItems({ shown }: { shown: Case }) {
   const isOwner = useIsOwner();
   const change = useChangeCase(shown);
   const { items } = shown;
-  const save = (changed: readonly CaseItem[]) =>
-    change.mutate({ items: changed.map(({ kind, id, note }) => ({ kind, id, note }) as NewCaseItem) });
+  const save = (changed: readonly CaseItem[], onSuccess?: () => void) =>
+    change.mutate(
+      { items: changed.map(({ kind, id, note }) => ({ kind, id, note }) as NewCaseItem) },
+      { onSuccess },
+    );
   const move = (from: number, by: 1 | -1) => {
     const moved = [...items];
     const [item] = moved.splice(from, 1);
@@ -37,8 +40,11 @@ export function CaseItems({ shown }: { shown: Case }) {
                 onUp: index > 0 ? () => move(index, -1) : undefined,
                 onDown: index < items.length - 1 ? () => move(index, 1) : undefined,
                 onRemove: () => save(items.filter((each) => each !== item)),
-                onNote: (note: string) =>
-                  save(items.map((each) => (each === item ? { ...item, note } : each))),
+                onNote: (note, onSaved) =>
+                  save(
+                    items.map((each) => (each === item ? { ...item, note } : each)),
+                    onSaved,
+                  ),
               },
             })}
           />
@@ -53,7 +59,8 @@ interface ItemEdit {
   onUp: (() => void) | undefined;
   onDown: (() => void) | undefined;
   onRemove: () => void;
-  onNote: (note: string) => void;
+  /** Saves a note. `onSaved` is called only if that succeeds, so that nothing typed is lost. */
+  onNote: (note: string, onSaved: () => void) => void;
 }
 
 function Item({ item, number, edit }: { item: CaseItem; number: number; edit?: ItemEdit }) {
@@ -78,8 +85,7 @@ function Item({ item, number, edit }: { item: CaseItem; number: number; edit?: I
           className={classes.note}
           onSubmit={(submit) => {
             submit.preventDefault();
-            edit.onNote(note);
-            setNote(undefined);
+            edit.onNote(note, () => setNote(undefined));
           }}
         >
           <Textarea
@@ -93,7 +99,7 @@ function Item({ item, number, edit }: { item: CaseItem; number: number; edit?: I
             ref={focusOnce}
             onChange={(typed) => setNote(typed.currentTarget.value)}
           />
-          <Button type="submit" size="xs" mt="xs" mr="xs">
+          <Button type="submit" size="xs" mt="xs" mr="xs" loading={edit.isPending}>
             Save note
           </Button>
           <Button variant="default" size="xs" mt="xs" onClick={() => setNote(undefined)}>
