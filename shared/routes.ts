@@ -15,6 +15,8 @@ import { seenRoutes } from './routes/collection/seen.ts';
 import { sourceRoutes } from './routes/collection/sources.ts';
 import { viewRoutes } from './routes/collection/views.ts';
 import { warcRoutes } from './routes/collection/warc.ts';
+import { caseRoutes } from './routes/findings/cases.ts';
+import { findingRoutes } from './routes/findings/findings.ts';
 import { fixityRoutes } from './routes/ledger/fixity.ts';
 import { ledgerRoutes } from './routes/ledger/ledger.ts';
 import { timestampRoutes } from './routes/ledger/timestamps.ts';
@@ -48,6 +50,8 @@ export const ROUTES = {
   ...viewRoutes,
   ...warcRoutes,
   ...sourceRoutes,
+  ...findingRoutes,
+  ...caseRoutes,
   ...fixityRoutes,
   ...copyRoutes,
   ...offloadRoutes,

@@ -9,6 +9,7 @@ export function asCopy(
     read_back_at: _internal,
     pages_size: _shown,
     pages_version: _version,
+    case_changes: _changes,
     pages,
     kept_key,
     ...row

@@ -70,7 +70,7 @@ class Sync {
     await this.#matchRows(before);
     const from = before?.size ?? 0;
     const isSame = before && from === (lastEntry(store.read)?.seq ?? 0);
-    if (isSame && !pagesAreBehind(this.#copy, from)) return this.#finish(before.note, from);
+    if (isSame && !isOutdated(this.#copy, from)) return this.#finish(before.note, from);
     let sent = from;
     for (let size = 0; (size = wholeFiles(lastEntry(store.read)?.seq ?? 0)) > sent; sent = size)
       await this.#sendRecords(sent, size);
@@ -192,7 +192,7 @@ class Sync {
       // The owner may have removed the copy meanwhile.
       const copy = copyById(database, id);
       if (!copy) return;
-      setSynced(database, id, size, store.instant());
+      setSynced(database, this.#copy, size, store.instant());
       const { pages, public_url } = this.#copy;
       // If the owner changed it meanwhile, the next sync writes the pages anew.
       if (this.#pages !== undefined && copy.pages === pages && copy.public_url === public_url)
@@ -219,6 +219,11 @@ class Sync {
     const sent = { objects: this.#objects, bytes: this.#bytes, records: this.#records, checkpoint };
     return this.#copy.pages === 1 ? { ...sent, pages: this.#pages ?? 0 } : sent;
   }
+}
+
+/** Whether a copy of a ledger of this size lacks pages, or changes of cases, which no ledger entry records. */
+export function isOutdated(copy: CopyRow, size: number): boolean {
+  return pagesAreBehind(copy, size) || copy.case_changes > 0;
 }
 
 /** The part of a ledger that fills whole files of records. */

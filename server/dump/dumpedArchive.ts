@@ -41,6 +41,9 @@ export class DumpedArchive {
   readonly packs = new Set<string>();
   /** The item of each comment. */
   readonly comments = new Map<string, string>();
+  /** The target of each finding; undefined once it is superseded, and for a withdrawal. */
+  readonly findings = new Map<string, string | undefined>();
+  readonly cases = new Set<string>();
   readonly sources = new Map<number, DumpedSource>();
   readonly sourceKeys = new Map<string, number>();
   readonly rounds = new Set<number>();

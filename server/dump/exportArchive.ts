@@ -6,6 +6,7 @@ import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
 import { type Clock, instantOf } from '../../shared/values/clock.ts';
+import { DECLARATION, infoText, manifestLine } from '../archive/packs/bag/tagText.ts';
 import type { Checkpoints } from '../ledger/checkpoints.ts';
 import type { Elsewhere } from '../store/blobs/blobStore.ts';
 import { syncFolder } from '../store/blobs/durableFile.ts';
@@ -23,8 +24,6 @@ export class ExportError extends Error {
     this.name = 'ExportError';
   }
 }
-
-const DECLARATION = 'BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n';
 
 /** The archive to export, and what signs the checkpoint of its dump. */
 export interface ExportedArchive {
@@ -159,7 +158,7 @@ function addPayload(
   let bytes = 0;
   const name = (path: string) => `${ARCHIVE_BAG.folder}/${path}`;
   const add = (path: string, sha256: string, chunks: () => AsyncIterable<Buffer>) => {
-    manifest.push(`${sha256}  ${path}\n`);
+    manifest.push(manifestLine(sha256, path));
     zip.addReadStreamLazy(name(path), { compress: path === ARCHIVE_BAG.dump }, (callback) => {
       const stream = Readable.from(checked(chunks(), sha256), { objectMode: false });
       stream.on('error', fail);
@@ -176,11 +175,14 @@ function addPayload(
   add(ARCHIVE_BAG.dump, dumpDigest, () => fileChunks(dump));
   const tags = {
     'bagit.txt': DECLARATION,
-    'bag-info.txt': `External-Description: A whole Strongroom archive: its dump and every blob\nBagging-Date: ${instantOf(archive.clock.now()).slice(0, 10)}\n`,
+    'bag-info.txt': infoText([
+      ['External-Description', 'A whole Strongroom archive: its dump and every blob'],
+      ['Bagging-Date', instantOf(archive.clock.now()).slice(0, 10)],
+    ]),
     'manifest-sha256.txt': manifest.join(''),
   };
-  const tagManifest = Object.entries(tags).map(
-    ([tag, text]) => `${createHash('sha256').update(text).digest('hex')}  ${tag}\n`,
+  const tagManifest = Object.entries(tags).map(([tag, text]) =>
+    manifestLine(createHash('sha256').update(text).digest('hex'), tag),
   );
   for (const [tag, text] of Object.entries({ ...tags, 'tagmanifest-sha256.txt': tagManifest.join('') })) {
     zip.addBuffer(Buffer.from(text), name(tag));

@@ -3,7 +3,6 @@ import { newFlagSchema } from '../../shared/archive/pack.ts';
 import { STUDY_TRANSITIONS } from '../../shared/archive/study.ts';
 import { SELF } from '../../shared/collection/event.ts';
 import { DUMP_FORMAT, FORMAT_WITHOUT_BATCHES } from '../../shared/ledger/dump.ts';
-import type { EntryType } from '../../shared/ledger/ledger.ts';
 import { canonicalText } from '../../shared/values/canonicalJson.ts';
 import { checkRecord } from '../archive/packs/record.ts';
 import {
@@ -21,43 +20,9 @@ import { fingerprintOf } from '../ledger/entry.ts';
 import { isProvenBy } from '../ledger/provenance.ts';
 import { type DumpedArchive, requireThat } from './dumpedArchive.ts';
 import { addRetrieval, checkSourceLine } from './dumpedSources.ts';
+import { FINDING_KINDS } from './findingKinds.ts';
+import { kind, type LineKind, recorded } from './lineKind.ts';
 import * as lines from './lineSchemas.ts';
-
-/** The checks for lines of one kind. */
-export interface LineKind {
-  schema: z.ZodType;
-  /** The value that must grow from line to line. */
-  order: (value: never) => number;
-  /** Checks a line against the earlier lines. @throws DumpError; Problem if a record is invalid */
-  check: (archive: DumpedArchive, value: never, line: number) => void;
-}
-
-type Check<Value> = (archive: DumpedArchive, value: Value, line: number) => void;
-
-function kind<Schema extends z.ZodType>(
-  schema: Schema,
-  order: (value: z.output<Schema>) => number,
-  check: Check<z.output<Schema>>,
-): LineKind {
-  return { schema, order, check };
-}
-
-/** A kind of line that a ledger entry records: the line's digest must be that of the entry. */
-function recorded<Schema extends z.ZodType<{ ledger_entry: number }>>(
-  schema: Schema,
-  types: readonly EntryType[],
-  digest: (value: z.output<Schema>, archive: DumpedArchive, line: number) => string,
-  check: Check<z.output<Schema>> = () => {},
-): LineKind {
-  return kind(
-    schema,
-    ({ ledger_entry }) => ledger_entry,
-    (archive, value, line) => {
-      archive.ledger.addRecord(value.ledger_entry, types, digest(value, archive, line), line);
-      check(archive, value, line);
-    },
-  );
-}
 
 const ARCHIVE_KINDS: Record<string, LineKind> = {
   entry: kind(
@@ -299,5 +264,6 @@ export const LINE_KINDS: Readonly<Record<number, Record<string, LineKind>>> = {
     ...FIXITY_KINDS,
     ...KEY_KINDS,
     ...PEER_KINDS,
+    ...FINDING_KINDS,
   },
 };

@@ -13,6 +13,8 @@ import {
   retrievalErrorSchema,
 } from '../../shared/collection/retrieval.ts';
 import { newSourceSchema, sourceStateSchema } from '../../shared/collection/source.ts';
+import { storedCaseSchema } from '../../shared/findings/case.ts';
+import { recordedFindingSchema } from '../../shared/findings/finding.ts';
 import { damageProblemSchema } from '../../shared/ledger/fixity.ts';
 import { keyRenewalSchema, rollbackSchema } from '../../shared/ledger/keyChange.ts';
 import { ledgerEntrySchema } from '../../shared/ledger/ledger.ts';
@@ -269,5 +271,9 @@ export const keyChangeLine = z.discriminatedUnion('type', [
 ]);
 
 export const peerRewriteLine = line('peer_rewrite', { ledger_entry: number, record: peerRewriteSchema });
+
+export const findingLine = line('finding', { ...recordedFindingSchema.shape, ledger_entry: number });
+
+export const caseLine = line('case', { key: number, ...storedCaseSchema.shape });
 
 export const provenanceLine = line('pack_provenance', { ledger_entry: number, record: packProvenanceSchema });

@@ -23,6 +23,7 @@ import {
 } from '../store/sqlite/collection/retrievalBatches.ts';
 import { indexSource, sourceByKey, sourceKeyOf } from '../store/sqlite/collection/sources.ts';
 import type { WriteDatabase } from '../store/sqlite/engine/open.ts';
+import { type FindingRow, insertFinding, targetText } from '../store/sqlite/findings/findings.ts';
 import { createBlobRowIfAbsent } from '../store/sqlite/node/blobs.ts';
 import { isRowKind, restoreRow } from '../store/sqlite/node/dump.ts';
 import { entryAt, insertEntry, lastEntry } from '../store/sqlite/node/ledger.ts';
@@ -96,6 +97,10 @@ const RESTORE: Record<string, (database: WriteDatabase, line: unknown) => void> 
     insertFlagRows(database, packById(database, flag.pack)?.ledger_entry ?? 0, flag);
   },
   comment: (database, line) => insertComment(database, line as Comment),
+  finding: (database, line) => {
+    const finding = line as FindingRow;
+    insertFinding(database, finding, targetText(database, finding.target) ?? finding.target.id);
+  },
   source: (database, line) => {
     const { key } = line as { key: number };
     restoreRow(database, 'source', line as Record<string, unknown>);

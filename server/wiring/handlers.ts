@@ -23,6 +23,8 @@ import { objectHandlers } from '../http/routes/collection/objects.ts';
 import { sourceHandlers } from '../http/routes/collection/sources.ts';
 import { viewHandlers } from '../http/routes/collection/views.ts';
 import { warcHandlers } from '../http/routes/collection/warc.ts';
+import { caseHandlers } from '../http/routes/findings/cases.ts';
+import { findingHandlers } from '../http/routes/findings/findings.ts';
 import { dumpHandlers } from '../http/routes/ledger/dump.ts';
 import { evidenceHandlers } from '../http/routes/ledger/evidence.ts';
 import { fixityHandlers } from '../http/routes/ledger/fixity.ts';
@@ -70,6 +72,7 @@ export function handlersOf(services: Services): Handlers {
     key,
     checkpoints,
   } = services;
+  const evidence = { store, checkpoints, diffOf: (id: string) => diffs.diffOf(id) };
   return {
     ...nodesHandlers(store),
     ...studiesHandlers(store, publicAddress),
@@ -84,7 +87,9 @@ export function handlersOf(services: Services): Handlers {
     ...ledgerHandlers(store, checkpoints),
     ...tileHandlers(store, checkpoints),
     ...timestampHandlers(store, timestamps),
-    ...evidenceHandlers({ store, checkpoints, diffOf: (id) => diffs.diffOf(id) }, rendererFolder),
+    ...evidenceHandlers(evidence, rendererFolder),
+    ...findingHandlers(store, nodeName, { exports, publicAddress }),
+    ...caseHandlers(evidence, { nodeName, rendererFolder, exports, publicAddress }),
     ...witnessHandlers(store, checkpoints, witnesses),
     ...dumpHandlers(store, checkpoints, exports),
     ...sourceHandlers(store, collection),

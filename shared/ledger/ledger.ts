@@ -20,6 +20,8 @@ export const ENTRY_TYPES = [
   'key.renewed',
   'ledger.rolled_back',
   'peer.rewritten',
+  'finding.added',
+  'finding.withdrawn',
 ] as const;
 export type EntryType = (typeof ENTRY_TYPES)[number];
 

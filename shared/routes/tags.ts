@@ -13,6 +13,8 @@ export const ROUTE_TAGS = {
   Timeline: 'The events of each source: first seen, changed, unavailable and so on.',
   Objects: 'Retrieved bytes, exactly as they were received.',
   Mementos: 'Observations by URL and time, in the Memento protocol (RFC 7089).',
+  Findings: 'Notes of the owner on events, objects and packs, recorded in the ledger.',
+  Cases: 'Ordered lists of events, packs and findings, exported with their evidence.',
   Node: 'The node and the session of the client.',
   Manage: 'Operations for the owner only.',
   Description: 'The documentation of this API.',

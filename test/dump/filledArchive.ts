@@ -24,7 +24,32 @@ export async function filledArchive(dataFolder: string): Promise<CollectingNode>
     await overwrite(dataFolder, sha256Of('x\n1\n'), bytes);
     await audit(node.node);
   }
+  await fillFindings(node);
   return node;
+}
+
+async function fillFindings(node: CollectingNode): Promise<void> {
+  const [{ id, sha256 } = { id: 0, sha256: '' }] = await node.events('event_type=changed');
+  const target = { kind: 'event', id: String(id) };
+  const finding = {
+    target,
+    text: 'A "finding" \u2028',
+    tags: ['ä', 'b'],
+    passage: { sha256, exact: 'A', page: 2 },
+  };
+  const first = await sent<{ id: string }>(node, '/manage/findings', finding);
+  const second = await sent<{ id: string }>(node, '/manage/findings', {
+    ...finding,
+    text: 'Better',
+    supersedes: first.id,
+  });
+  await sent(node, `/manage/findings/${second.id}/withdraw`, { reason: 'Misread' });
+  await sent(node, '/manage/findings', { target: { kind: 'object', id: sha256 }, text: 'On an object' });
+  const items = [
+    { kind: 'event', id: String(id), note: 'A note' },
+    { kind: 'finding', id: second.id },
+  ];
+  await sent(node, '/manage/cases', { title: 'A case', description: 'Ä', items });
 }
 
 async function fillPacks(node: CollectingNode): Promise<void> {

@@ -131,7 +131,7 @@ describe('verify and import refuse a dump in which', () => {
     );
     const older = valid.lines.flatMap((line): Line[] => {
       if (line.kind === 'header') return [{ ...line, format: 1 }];
-      if (line.kind === 'retrieval_batch') return [];
+      if (/^(retrieval_batch|finding|case)$/.test(String(line.kind))) return [];
       if (line.kind !== 'retrieval') return [line];
       const { source, leaf: _leaf, capture: _capture, ...rest } = line;
       return [{ ...rest, source_key: sources.get(source) } as Line];

@@ -112,6 +112,40 @@ export const CHANGES: [
   ['object_damage', 0, 'of another object', member('sha256', DIGEST), 'altered'],
   ['object_restoration', 0, 'at another time', member('at', AT), 'altered'],
   ['trailer', 0, 'with wrong counts', member('counts', {}), 'The trailer has a wrong count'],
+  ['finding', 0, 'with another text', member('text', 'Forged'), 'altered'],
+  ['finding', 0, 'with another tag', member('tags', ['forged']), 'altered'],
+  ['finding', 0, 'without a passage', member('passage', null), 'altered'],
+  [
+    'finding',
+    0,
+    'without a member that has a default in requests',
+    (line) => {
+      const { prefix: _prefix, ...rest } = line.passage as Record<string, unknown>;
+      return member('passage', rest)(line);
+    },
+    '/passage/prefix',
+  ],
+  ['finding', 0, 'about a later event', member('target', { kind: 'event', id: '9999' }), 'altered'],
+  ['finding', 0, 'with an invalid id', member('id', 'fi_1'), '/id'],
+  ['finding', 2, 'with another reason', member('withdrawal', 'Forged'), 'altered'],
+  ['finding', 2, 'that is no withdrawal', member('withdrawal', null), 'altered'],
+  ['finding', 3, 'of the entry of another', member('ledger_entry', 1), 'out of order'],
+  [
+    'case',
+    0,
+    'with an unknown finding',
+    member('items', [{ kind: 'finding', id: `fi_${'0'.repeat(20)}`, note: '' }]),
+    'no earlier line defines one of its items',
+  ],
+  [
+    'case',
+    0,
+    'with an unknown pack',
+    member('items', [{ kind: 'pack', id: `pk_${'0'.repeat(20)}`, note: '' }]),
+    'no earlier line defines one of its items',
+  ],
+  ['case', 0, 'without a title', member('title', ''), '/title'],
+  ['case', 0, 'with an invalid revision', member('revision', 0), '/revision'],
 ];
 
 function forgedLeaf(line: Line): Line {

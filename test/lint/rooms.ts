@@ -23,6 +23,7 @@ const SERVICES = [
 const ALL_SERVICES = [
   'server/archive',
   'server/collection',
+  'server/findings',
   'server/dump',
   'server/verification',
   ...SERVICES,
@@ -61,12 +62,26 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   'server/archive': { rooms: SERVICES, why: APART },
   'server/collection': { rooms: SERVICES, why: APART },
+  'server/findings': {
+    rooms: SERVICES,
+    why: 'findings/ records notes on events, objects and packs, which it names by their ids: it imports no other service.',
+  },
+  'server/cases': {
+    rooms: [...ALL_SERVICES, 'server/evidence'],
+    why: 'cases/ collects what services recorded, with its evidence: it imports services and evidence/, and nothing above them.',
+  },
   'server/dump': {
-    rooms: ['server/archive', 'server/collection', 'server/verification/ledger', ...SERVICES],
+    rooms: [
+      'server/archive',
+      'server/collection',
+      'server/findings',
+      'server/verification/ledger',
+      ...SERVICES,
+    ],
     why: 'dump/ writes and restores a whole archive: it imports services, and nothing above them.',
   },
   'server/verification/ledger': {
-    rooms: ['server/archive', 'server/collection', ...SERVICES],
+    rooms: ['server/archive', 'server/collection', 'server/findings', ...SERVICES],
     why: 'The verification of the ledger imports what each service records, and nothing above the services.',
   },
   'server/verification': {
@@ -96,6 +111,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   'server/http': {
     rooms: [
       ...ALL_SERVICES,
+      'server/cases',
       'server/copies',
       'server/drift',
       'server/evidence',

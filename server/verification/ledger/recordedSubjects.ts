@@ -1,5 +1,6 @@
 import { ARCHIVE_SUBJECTS } from '../../archive/recordedSubjects.ts';
 import { COLLECTION_SUBJECTS } from '../../collection/recordedSubjects.ts';
+import { FINDING_SUBJECTS } from '../../findings/recordedSubjects.ts';
 import { FIXITY_SUBJECTS } from '../../fixity/damages.ts';
 import { KEY_SUBJECTS } from '../../ledger/keyChanges.ts';
 import { PEER_SUBJECTS } from '../../ledger/peerRewrites.ts';
@@ -12,4 +13,5 @@ export const RECORDED_SUBJECTS: readonly RecordedSubjects[] = [
   ...FIXITY_SUBJECTS,
   ...KEY_SUBJECTS,
   ...PEER_SUBJECTS,
+  ...FINDING_SUBJECTS,
 ];

@@ -1,10 +1,12 @@
 import {
   IconBinaryTree2,
   IconBook2,
+  IconBriefcase,
   IconFileSearch,
   IconFlask2,
   IconHistory,
   IconHome,
+  IconNotes,
   IconPackage,
   IconPackageImport,
   IconSettings,
@@ -38,6 +40,8 @@ export const NAV_GROUPS: NavGroup[] = [
       { to: '/assemble', label: 'New pack', icon: IconPackageImport, for: 'contributor' },
       { to: '/studies', label: 'Studies', icon: IconFlask2 },
       { to: '/nodes', label: 'Subjects', icon: IconBinaryTree2 },
+      { to: '/findings', label: 'Findings', icon: IconNotes },
+      { to: '/cases', label: 'Cases', icon: IconBriefcase },
     ],
   },
   {

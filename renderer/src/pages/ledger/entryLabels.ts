@@ -9,6 +9,8 @@ import {
   IconHistory,
   IconKey,
   IconMessage,
+  IconNote,
+  IconNoteOff,
   IconPackage,
   IconRestore,
   IconStatusChange,
@@ -40,11 +42,14 @@ export const ENTRY_TYPES: Record<EntryType, EntryTypeDisplay> = {
   'key.renewed': { word: 'key renewed', icon: IconKey },
   'ledger.rolled_back': { word: 'ledger rolled back', icon: IconRestore },
   'peer.rewritten': { word: 'peer rewrote its ledger', icon: IconAlertOctagon },
+  'finding.added': { word: 'finding added', icon: IconNote },
+  'finding.withdrawn': { word: 'finding withdrawn', icon: IconNoteOff },
 };
 
 /** The page of an entry's subject, if there is one. */
 export function subjectUrl({ type, subject }: Pick<LedgerEntry, 'type' | 'subject'>): string | undefined {
   const id = /(?:^|[^a-z])((?:pk|st|so)_[0-9a-f]{20})/.exec(subject)?.[1];
+  if (type.startsWith('finding.')) return `/findings?state=all&q=${subject}`;
   if (id?.startsWith('pk_')) return `/packs/${id}`;
   if (id?.startsWith('st_')) return `/studies/${id}`;
   if (type === 'node.created') return `/nodes/${subject.split('/').map(encodeURIComponent).join('/')}`;

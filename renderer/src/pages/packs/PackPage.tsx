@@ -7,13 +7,15 @@ import { ApiProblem, urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { Citation } from '../../components/content/Citation.tsx';
 import { Comments } from '../../components/content/Comments.tsx';
+import { AddToCase } from '../../components/content/findings/AddToCase.tsx';
+import { FindingsSection } from '../../components/content/findings/FindingsSection.tsx';
 import { Markdown } from '../../components/content/Markdown.tsx';
 import { TimeText } from '../../components/data/TimeText.tsx';
 import { EmptyState } from '../../components/feedback/EmptyState.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { Section } from '../../components/layout/Section.tsx';
-import { useMayContribute } from '../../state/session.ts';
+import { useIsOwner, useMayContribute } from '../../state/session.ts';
 import { FlagDialog } from './FlagDialog.tsx';
 import { PackFacts } from './PackFacts.tsx';
 import { PackFiles } from './PackFiles.tsx';
@@ -25,6 +27,9 @@ import { ComparedResults } from './replications/ComparedResults.tsx';
 import { PackReplications } from './replications/PackReplications.tsx';
 import { ReplicationVerdict } from './replications/ReplicationVerdict.tsx';
 import { PackVerify } from './verify/PackVerify.tsx';
+
+/** The files in which a quoted passage is looked for. */
+const MAX_QUOTED_FILES = 5;
 
 /** The page of one pack. */
 export default function PackPage() {
@@ -93,6 +98,12 @@ function WholePack({ pack }: { pack: Pack }) {
           <PackReplications pack={pack} />
           <PackVerify pack={pack} />
           <Citation item={pack.id} />
+          <FindingsSection
+            target={{ kind: 'pack', id: pack.id }}
+            objects={pack.files
+              .slice(0, MAX_QUOTED_FILES)
+              .map(({ sha256, path }) => ({ sha256, name: path }))}
+          />
           <Comments item={pack.id} />
         </div>
         <aside className={classes.facts} aria-label="Details">
@@ -105,6 +116,7 @@ function WholePack({ pack }: { pack: Pack }) {
 
 function PackActions({ pack }: { pack: Pack }) {
   const mayContribute = useMayContribute();
+  const isOwner = useIsOwner();
   const [flagging, dialog] = useDisclosure(false);
   const download = (
     <>
@@ -143,6 +155,7 @@ function PackActions({ pack }: { pack: Pack }) {
       <Button variant="default" leftSection={<IconFlag size={17} aria-hidden />} onClick={dialog.open}>
         Flag
       </Button>
+      {isOwner && <AddToCase item={{ kind: 'pack', id: pack.id }} size="sm" />}
       <FlagDialog packId={pack.id} opened={flagging} onClose={dialog.close} />
     </>
   );

@@ -1,5 +1,4 @@
 import { Button, Popover } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import {
   IconChevronDown,
   IconClockHour4,
@@ -9,9 +8,8 @@ import {
   IconTable,
   type TablerIcon,
 } from '@tabler/icons-react';
-import type { MouseEvent } from 'react';
-import { sendRequest, urlOf } from '../../api/client.ts';
-import { describeError } from '../../components/feedback/ErrorNote.tsx';
+import { urlOf } from '../../api/client.ts';
+import { exportFile } from '../../components/feedback/exportFile.ts';
 import classes from './ExportMenu.module.css';
 
 export interface ExportMenuProps {
@@ -56,22 +54,6 @@ export function ExportMenu({ query, sourceUrl }: ExportMenuProps) {
     </Popover>
   );
 }
-
-/** Asks first whether the node can make the file now: a refused download would fail without a word. */
-async function exportFile(click: MouseEvent<HTMLAnchorElement>): Promise<void> {
-  const { href } = click.currentTarget;
-  click.preventDefault();
-  try {
-    const { status } = await sendRequest(href, { method: 'HEAD' });
-    // The response is a file, so the page stays. The browser shows any other refusal.
-    if (status !== 503) window.location.assign(href);
-    else notifications.show({ color: 'red', message: BUSY });
-  } catch (error) {
-    notifications.show({ color: 'red', message: describeError(error).sentence });
-  }
-}
-
-const BUSY = 'The node is busy with other exports. Try again in a minute.';
 
 interface Form {
   name: string;

@@ -2,6 +2,7 @@ import { useParams, useSearchParams } from 'react-router';
 import type { ObjectView } from '../../../../shared/collection/view.ts';
 import { ApiProblem } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
+import { FindingsSection } from '../../components/content/findings/FindingsSection.tsx';
 import { EmptyState } from '../../components/feedback/EmptyState.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Page } from '../../components/layout/Page.tsx';
@@ -9,6 +10,7 @@ import { ArchivedPage } from './ArchivedPage.tsx';
 import { ObjectContent } from './ObjectContent.tsx';
 import { ViewActions } from './ViewActions.tsx';
 import { ViewFacts } from './ViewFacts.tsx';
+import classes from './ViewPage.module.css';
 
 /** The codes of an address that names no object of this archive. */
 const UNKNOWN: ReadonlySet<string> = new Set(['not_found', 'invalid_digest', 'invalid_parameter']);
@@ -38,6 +40,9 @@ export default function ViewPage() {
   return (
     <Page title={titleOf(view)} lead={<ViewFacts view={view} />} actions={<ViewActions view={view} />}>
       {view.kind === 'html' ? <ArchivedPage view={view} /> : <ObjectContent view={view} />}
+      <div className={classes.findings}>
+        <FindingsSection target={{ kind: 'object', id: sha256 }} objects={[{ sha256, name: 'Object' }]} />
+      </div>
     </Page>
   );
 }

@@ -13,6 +13,7 @@ import {
   TAG_MANIFEST_FILE,
 } from './bagNames.ts';
 import { roCrateText } from './roCrate.ts';
+import { DECLARATION, infoText, manifestLine, onOneLine } from './tagText.ts';
 
 /** A tag file of a bag, which is a file that is not payload. */
 export interface TagFile {
@@ -40,8 +41,6 @@ export const BAG_FILES: ReadonlySet<string> = new Set([
   TAG_MANIFEST_FILE,
 ]);
 
-const DECLARATION = 'BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n';
-
 /**
  * Returns the BagIt 1.0 bag (RFC 8493) of a record. It depends only on the record and contains no time, machine name or
  * program version, so every archive with this record writes the same bytes.
@@ -55,7 +54,7 @@ export function bagOf(record: PackRecord): Bag {
     .join('');
   const listed = Object.entries({
     [DECLARATION_FILE]: DECLARATION,
-    [INFO_FILE]: infoText(record, id, digest),
+    [INFO_FILE]: packInfo(record, id, digest),
     [MANIFEST_FILE]: manifest,
     [RECORD_FILE]: recordText,
     [CRATE_FILE]: roCrateText(record, recordText, id),
@@ -72,26 +71,12 @@ function sha256(text: string): string {
   return hash('sha256', text, 'hex');
 }
 
-/** Separated by two spaces, so that `sha256sum -c` can read it. */
-function manifestLine(digest: string, path: string): string {
-  return `${digest}  ${path}\n`;
-}
-
-function infoText(record: PackRecord, id: string, digest: string): string {
+function packInfo(record: PackRecord, id: string, digest: string): string {
   const bytes = record.files.reduce((sum, file) => sum + file.bytes, 0);
-  const lines = [
+  return infoText([
     ['External-Identifier', id],
     ['External-Description', onOneLine(record.title)],
     ['Record-Fingerprint', digest],
     ['Payload-Oxum', `${bytes}.${record.files.length}`],
-  ];
-  return lines
-    .filter(([, value]) => value !== '')
-    .map(([label, value]) => `${label}: ${value}\n`)
-    .join('');
-}
-
-/** Values of `bag-info.txt` must be one line, for all characters that readers may treat as a line break. */
-function onOneLine(text: string): string {
-  return text.replace(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+  ]);
 }

@@ -26,6 +26,7 @@ import { migration as peers } from './migrations/0029-peers.ts';
 import { migration as pagesOfCopies } from './migrations/0030-pages-of-copies.ts';
 import { migration as peerCertificates } from './migrations/0031-peer-certificates.ts';
 import { migration as drafts } from './migrations/0032-drafts.ts';
+import { migration as findings } from './migrations/0033-findings.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 
 const MIGRATIONS: readonly Migration[] = [
@@ -56,6 +57,7 @@ const MIGRATIONS: readonly Migration[] = [
   pagesOfCopies,
   peerCertificates,
   drafts,
+  findings,
 ];
 
 /** The database was written by a newer Strongroom than this one. */

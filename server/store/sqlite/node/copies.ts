@@ -27,6 +27,8 @@ export interface CopyRow {
   pages_size: number;
   /** The version of the pages' design. */
   pages_version: number;
+  /** How often cases were changed since the last sync. */
+  case_changes: number;
 }
 
 export function insertCopy(
@@ -63,13 +65,18 @@ export function deleteCopy(database: WriteDatabase, id: string): boolean {
   return statement(database, 'DELETE FROM copies WHERE id = ?').run(id).changes > 0;
 }
 
-/** Records a finished sync. */
-export function setSynced(database: WriteDatabase, id: string, size: number, at: string): void {
-  statement(database, 'UPDATE copies SET synced_size = ?, synced_at = ?, last_error = NULL WHERE id = ?').run(
-    size,
-    at,
-    id,
-  );
+/** Records a finished sync, which sent the changes of cases that were counted when it began. */
+export function setSynced(
+  database: WriteDatabase,
+  { id, case_changes }: Pick<CopyRow, 'id' | 'case_changes'>,
+  size: number,
+  at: string,
+): void {
+  statement(
+    database,
+    `UPDATE copies SET synced_size = $size, synced_at = $at, last_error = NULL,
+       case_changes = max(0, case_changes - $case_changes) WHERE id = $id`,
+  ).run({ id, case_changes, size, at });
 }
 
 /** Changes how often a copy is synced, and how its store is reached. */

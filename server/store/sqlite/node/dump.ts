@@ -97,6 +97,12 @@ const TABLES = {
     columns: words('ledger_entry record'),
     json: ['record'],
   },
+  case: {
+    table: 'cases',
+    order: 'key',
+    columns: words('key id title description items revision created_at changed_at'),
+    json: ['items'],
+  },
 } satisfies Record<string, DumpedTable>;
 
 export type DumpedRowKind = keyof typeof TABLES;
@@ -205,6 +211,13 @@ const LINES: Record<string, LineQuery> = {
   key_change: tableLines('key_change'),
   peer_rewrite: tableLines('peer_rewrite'),
   pack_provenance: tableLines('pack_provenance'),
+  finding: {
+    select: `SELECT json_object('kind', 'finding', 'id', id, 'at', at, 'target', json_object('kind', target_kind, 'id',
+    target_id), 'text', text, 'tags', json(tags), 'passage', json(passage), 'supersedes', supersedes, 'withdrawal',
+    withdrawal, 'ledger_entry', ledger_entry) FROM findings`,
+    by: 'ledger_entry',
+  },
+  case: tableLines('case'),
 };
 
 /** The kinds of lines in a dump, in their order. */

@@ -1,14 +1,18 @@
-import { Button } from '@mantine/core';
+import { Button, Group } from '@mantine/core';
 import { IconCertificate } from '@tabler/icons-react';
 import { Link } from 'react-router';
 import type { EventDetails as Details, Event } from '../../../../../shared/collection/event.ts';
 import { urlOf } from '../../../api/client.ts';
 import { useCall } from '../../../api/useCall.ts';
+import { AddToCase } from '../../../components/content/findings/AddToCase.tsx';
+import { FindingsSection } from '../../../components/content/findings/FindingsSection.tsx';
+import type { QuotedObject } from '../../../components/content/findings/findPassage.ts';
 import { Facts } from '../../../components/data/Facts.tsx';
 import { StateBadge } from '../../../components/data/StateBadge.tsx';
 import { TimeText } from '../../../components/data/TimeText.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { captureTime } from '../../../format/viewPath.ts';
+import { useIsOwner } from '../../../state/session.ts';
 import { EventDiff } from '../diff/EventDiff.tsx';
 import { NoiseMark } from '../NoiseMark.tsx';
 import { Corroboration } from './Corroboration.tsx';
@@ -29,6 +33,7 @@ export interface EventDetailsProps {
 /** All details of an event: observer, times, objects and ledger entry. */
 export function EventDetails({ id, addressOfEvent, onStep }: EventDetailsProps) {
   const { data: event, error, refetch } = useCall('readEvent', { params: { id } });
+  const isOwner = useIsOwner();
   if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />;
   if (!event) return <p className="muted">Loading…</p>;
   return (
@@ -65,10 +70,10 @@ export function EventDetails({ id, addressOfEvent, onStep }: EventDetailsProps) 
           source={event.source.id}
         />
       )}
-      <p>
+      <Group gap="xs">
         <Button component={Link} to={`/timeline?source=${event.source.id}`} variant="default" size="xs">
           Show only this source
-        </Button>{' '}
+        </Button>
         <Button
           component="a"
           href={urlOf('readEventEvidence', { params: { id } })}
@@ -79,9 +84,19 @@ export function EventDetails({ id, addressOfEvent, onStep }: EventDetailsProps) 
         >
           Evidence file
         </Button>
-      </p>
+        {isOwner && <AddToCase item={{ kind: 'event', id: String(id) }} />}
+      </Group>
+      <FindingsSection target={{ kind: 'event', id: String(id) }} objects={quotedObjects(event)} />
     </div>
   );
+}
+
+function quotedObjects({ sha256, previous_sha256 }: Event): QuotedObject[] {
+  const objects = [
+    { sha256, name: 'After' },
+    { sha256: previous_sha256, name: 'Before' },
+  ];
+  return objects.flatMap(({ sha256: digest, name }) => (digest === null ? [] : [{ sha256: digest, name }]));
 }
 
 function factsOf(event: Details, addressOfEvent: (id: number) => string) {

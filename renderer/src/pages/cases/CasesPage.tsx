@@ -1,0 +1,107 @@
+import { Button } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { IconPlus } from '@tabler/icons-react';
+import type { CaseSummary } from '../../../../shared/findings/case.ts';
+import { useCall } from '../../api/useCall.ts';
+import { NewCaseDialog } from '../../components/content/findings/NewCaseDialog.tsx';
+import { type Column, DataTable, RowLink } from '../../components/data/DataTable.tsx';
+import { Pager } from '../../components/data/Pager.tsx';
+import { TimeText } from '../../components/data/TimeText.tsx';
+import { EmptyState } from '../../components/feedback/EmptyState.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { SearchField } from '../../components/forms/SearchField.tsx';
+import { Page } from '../../components/layout/Page.tsx';
+import { formatCount } from '../../format/size.ts';
+import { useIsOwner } from '../../state/session.ts';
+import { useUrlFilters } from '../../state/urlFilters.ts';
+import classes from './Cases.module.css';
+
+const PAGE_SIZE = 100;
+const FILTERS = ['q'] as const;
+const VIEW = ['offset'] as const;
+
+const COLUMNS: Column<CaseSummary>[] = [
+  {
+    id: 'title',
+    header: 'Title',
+    cell: ({ id, title, description }) => (
+      <>
+        <RowLink to={`/cases/${id}`}>{title}</RowLink>
+        {description && <div className={`${classes.clipped} muted small`}>{description}</div>}
+      </>
+    ),
+  },
+  { id: 'items', header: 'Items', width: '5rem', align: 'end', cell: ({ items }) => formatCount(items) },
+  {
+    id: 'changed',
+    header: 'Changed',
+    width: '9rem',
+    align: 'end',
+    hideBelow: 'narrow',
+    cell: ({ changed_at }) => <TimeText at={changed_at} />,
+  },
+];
+
+/** The list of cases. */
+export default function CasesPage() {
+  const isOwner = useIsOwner();
+  const filters = useUrlFilters(FILTERS, VIEW);
+  const view = useUrlFilters(VIEW);
+  const [isCreating, creating] = useDisclosure(false);
+  const offset = Number(view.values.offset ?? 0) || 0;
+  const query = { ...filters.values, offset, limit: PAGE_SIZE };
+  const { data: page, error, refetch } = useCall('listCases', { query }, { keepPrevious: true });
+  const create = isOwner && (
+    <Button onClick={creating.open} leftSection={<IconPlus size={17} aria-hidden />}>
+      New case
+    </Button>
+  );
+  return (
+    <Page
+      title="Cases"
+      lead="Ordered lists of events, packs and findings, for an investigation or a paper."
+      actions={create}
+    >
+      <NewCaseDialog opened={isCreating} onClose={creating.close} />
+      <search className={classes.filters}>
+        <SearchField
+          label="Search cases"
+          placeholder="Title or description"
+          value={filters.values.q ?? ''}
+          onChange={(q) => filters.set({ q })}
+        />
+      </search>
+      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
+      {page?.total === 0 && filters.isAny && (
+        <EmptyState
+          title="No case matches"
+          action={
+            <Button variant="default" onClick={filters.clear}>
+              Clear search
+            </Button>
+          }
+        >
+          The title or the description of a case must contain all words.
+        </EmptyState>
+      )}
+      {page?.total === 0 && !filters.isAny && (
+        <EmptyState title="No cases yet" action={create}>
+          A case collects the events, packs and findings of one investigation or paper. Download it with all
+          its evidence as one bag that others can check.
+        </EmptyState>
+      )}
+      {page && page.total > 0 && (
+        <>
+          <DataTable caption="Cases" columns={COLUMNS} rows={page.items} rowKey={({ id }) => id} />
+          <Pager
+            what="cases"
+            total={page.total}
+            limit={PAGE_SIZE}
+            offset={offset}
+            onOffset={(next) => view.set({ offset: next ? String(next) : '' })}
+          />
+        </>
+      )}
+    </Page>
+  );
+}

@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto';
+import { Problem } from '../../shared/problems.ts';
+import { canonicalText } from '../../shared/values/canonicalJson.ts';
+import { onOneLine } from '../archive/packs/bag/tagText.ts';
+import { packFileOf } from '../archive/packs/file/packFileOf.ts';
+import { type EvidenceServices, eventEvidence } from '../evidence/eventEvidence.ts';
+import { type EvidenceParts, evidenceHtml } from '../evidence/evidenceHtml.ts';
+import { packEvidence } from '../evidence/packEvidence.ts';
+import { type AnnotationAddresses, annotationCollection } from '../findings/annotations.ts';
+import { recordOfFinding } from '../findings/recordedSubjects.ts';
+import { entryText } from '../ledger/entry.ts';
+import { proveInclusionAsFile } from '../ledger/prove.ts';
+import { entryAt } from '../store/sqlite/node/ledger.ts';
+import { type CaseContents, caseContents } from './caseContents.ts';
+import { caseIndex } from './caseIndex.ts';
+import { CASE_PATHS, readmeText } from './caseLayout.ts';
+import { readCase } from './cases.ts';
+import { type PayloadFile, zippedBag } from './zippedBag.ts';
+
+export interface BagServices extends EvidenceServices {
+  /** The script and style of evidence files. */
+  evidenceParts: EvidenceParts;
+  addresses: AnnotationAddresses;
+}
+
+/**
+ * Yields a case with its evidence as one bag in a ZIP. One file is in memory at a time.
+ *
+ * @throws Problem `not_found`; the errors of `Checkpoints.sign`
+ */
+export async function* caseBag(services: BagServices, id: string): AsyncGenerator<Uint8Array> {
+  const { store, addresses } = services;
+  const contents = await caseContents(store, readCase(store, id));
+  const { title } = contents.case;
+  yield* zippedBag(payloadOf(services, contents), {
+    folder: `strongroom-case-${id}`,
+    modified: new Date(store.instant()),
+    info: [
+      ['External-Identifier', id],
+      ['External-Description', onOneLine(title)],
+      ['Source-Organization', addresses.nodeName],
+      ['Bagging-Date', store.instant().slice(0, 10)],
+    ],
+  });
+}
+
+function payloadOf(services: BagServices, contents: CaseContents): PayloadFile[] {
+  const { store, addresses, evidenceParts } = services;
+  const { events, packs, objects, findings } = contents;
+  const text = (path: string, read: () => AsyncIterable<string> | Iterable<string>): PayloadFile => ({
+    path,
+    isText: true,
+    read: async function* () {
+      for await (const piece of read()) yield Buffer.from(piece);
+    },
+  });
+  const made = (path: string, make: () => string | Promise<string>) =>
+    text(path, async function* () {
+      yield await make();
+    });
+  return [
+    made(CASE_PATHS.index, () => caseIndex(contents, addresses.nodeName)),
+    made(CASE_PATHS.readme, () => readmeText(contents.case)),
+    made(CASE_PATHS.record, () => `${JSON.stringify(contents.case, null, 2)}\n`),
+    text(CASE_PATHS.annotations, () => annotationCollection(findings, findings.length, addresses)),
+    ...findings.flatMap((finding) => {
+      const { ledger_entry, id } = finding;
+      const paths = CASE_PATHS.finding(id);
+      return [
+        made(paths.record, () => canonicalText(recordOfFinding(finding))),
+        made(paths.entry, () => entryOf(store, ledger_entry)),
+        made(paths.proof, () => proveInclusionAsFile(store, services.checkpoints, ledger_entry)),
+      ];
+    }),
+    ...events.map(({ id }) =>
+      made(CASE_PATHS.evidence(`event-${id}`), async () =>
+        evidenceHtml(await eventEvidence(services, String(id)), evidenceParts),
+      ),
+    ),
+    ...packs.flatMap(({ id, crcs }) => [
+      made(CASE_PATHS.evidence(id), async () =>
+        evidenceHtml(await packEvidence(services, id), evidenceParts),
+      ),
+      { path: CASE_PATHS.pack(id), read: () => packBytes(services, id, crcs) },
+    ]),
+    ...objects.map(({ sha256 }) => ({
+      path: CASE_PATHS.object(sha256),
+      read: () => intactChunks(store.blobs.read(sha256), sha256),
+    })),
+  ];
+}
+
+function entryOf({ read }: BagServices['store'], seq: number): string {
+  const entry = entryAt(read, seq);
+  if (!entry) throw new Error(`The ledger has no entry ${seq}.`);
+  return entryText(entry);
+}
+
+function packBytes({ store }: BagServices, id: string, crcs: Uint32Array): AsyncIterable<Uint8Array> {
+  const output = packFileOf(store, id);
+  return output.zip(crcs).read({ start: 0, end: output.bytes - 1 });
+}
+
+/** Yields bytes that were checked before, and checks them again. @throws Problem `blob_damaged` */
+async function* intactChunks(chunks: AsyncIterable<Buffer>, sha256: string): AsyncGenerator<Buffer> {
+  const hash = createHash('sha256');
+  for await (const chunk of chunks) {
+    hash.update(chunk);
+    yield chunk;
+  }
+  if (hash.digest('hex') !== sha256) throw new Problem('blob_damaged', `The object ${sha256} is damaged.`);
+}

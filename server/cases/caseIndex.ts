@@ -1,0 +1,109 @@
+import type { CaseItem } from '../../shared/findings/case.ts';
+import type { Finding } from '../../shared/findings/finding.ts';
+import { html, type Piece } from '../html.ts';
+import type { CaseContents } from './caseContents.ts';
+import { CASE_PATHS } from './caseLayout.ts';
+
+const STYLE = `:root{color-scheme:light dark}
+body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;overflow-wrap:anywhere}
+h1,h2,h3{font-family:Georgia,serif;line-height:1.25}
+ol.items>li{margin:0 0 1.75rem}
+.muted{opacity:.75;font-size:.875rem}
+.text{white-space:pre-wrap}
+blockquote{margin:.5rem 0;padding:.25rem 0 .25rem 1rem;border-left:3px solid currentColor;white-space:pre-wrap}
+code{font-size:.85em}
+a{color:LinkText}
+@media print{body{max-width:none;margin:0}}`;
+
+/** Writes the page of a bag. It loads nothing and runs no script. */
+export function caseIndex(contents: CaseContents, nodeName: string): string {
+  const { case: shown, missing, objects } = contents;
+  const policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+  const body = html`<h1>${shown.title}</h1>
+<p class="muted">Case ${shown.id} of ${nodeName}, changed last on ${timeText(shown.changed_at)}. <a href="${CASE_PATHS.readme}">How to check this bag</a></p>
+${shown.description !== '' && html`<p class="text">${shown.description}</p>`}
+${shown.items.length === 0 && html`<p>The case has no items.</p>`}
+<ol class="items">${shown.items.map((item) => html`<li>${itemOf(contents, item)}</li>`)}</ol>
+${
+  missing.length > 0 &&
+  html`<h2>Not in this bag</h2>
+<ul>${missing.map(({ name, reason }) => html`<li>${name}: ${reason}</li>`)}</ul>`
+}
+${
+  objects.length > 0 &&
+  html`<h2>Objects</h2>
+<p class="muted">The bytes exactly as they were retrieved. They may contain scripts: open them with care.</p>
+<ul>${objects.map(({ sha256, bytes }) => html`<li><a href="${CASE_PATHS.object(sha256)}" download><code>${sha256}</code></a> <span class="muted">${bytes} bytes</span></li>`)}</ul>`
+}`;
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<title>${shown.title}</title>
+<style>
+${STYLE}
+</style>
+</head>
+<body>
+<main>
+${body}
+</main>
+</body>
+</html>
+`.text;
+}
+
+function itemOf(contents: CaseContents, item: CaseItem): Piece {
+  const note = item.note !== '' && html`<p class="text">${item.note}</p>`;
+  if (item.kind === 'finding') {
+    const finding = contents.findings.find(({ id }) => id === item.id);
+    return html`<h2>Finding</h2>${note}${finding && findingOf(finding)}`;
+  }
+  // A finding that is an item is shown in its own place.
+  const listed = new Set(contents.case.items.map(({ id }) => id));
+  const about = contents.findings.filter(
+    ({ id, target }) => target.kind === item.kind && target.id === item.id && !listed.has(id),
+  );
+  return html`<h2>${item.name}</h2>${item.kind === 'event' ? eventOf(contents, item) : packOf(contents, item)}${note}${about.map((finding) => html`<h3>Finding</h3>${findingOf(finding)}`)}`;
+}
+
+function eventOf({ events }: CaseContents, { id }: CaseItem): Piece {
+  const event = events.find((each) => String(each.id) === id);
+  if (!event) return undefined;
+  const { event_type, observer, observed_at, original_observed_at, sha256, previous_sha256, source } = event;
+  return html`<p class="muted">Event ${id}: ${event_type.replace('_', ' ')}, ${source.url}<br>
+Retrieved ${timeText(observed_at)}${original_observed_at !== null && html`; captured ${timeText(original_observed_at)} by ${observer}`}<br>
+${sha256 !== null && html`Object <code>${sha256}</code><br>`}
+${previous_sha256 !== null && html`Before <code>${previous_sha256}</code>`}</p>
+<p><a href="${CASE_PATHS.evidence(`event-${id}`)}">Evidence file</a></p>`;
+}
+
+function packOf({ packs }: CaseContents, { id, at }: CaseItem): Piece {
+  const isHere = packs.some((pack) => pack.id === id);
+  return html`<p class="muted">Pack ${id}, received ${timeText(at)}</p>
+${isHere && html`<p><a href="${CASE_PATHS.evidence(id)}">Evidence file</a>, <a href="${CASE_PATHS.pack(id)}" download>pack file</a></p>`}`;
+}
+
+function findingOf({
+  id,
+  at,
+  text,
+  tags,
+  passage,
+  withdrawal,
+  superseded_by,
+  target,
+  target_name,
+}: Finding): Piece {
+  const { record, proof } = CASE_PATHS.finding(id);
+  return html`${passage !== null && html`<blockquote>${passage.exact}</blockquote>`}
+<p class="text">${withdrawal === null ? text : `Withdrawn: ${withdrawal}`}</p>
+<p class="muted">${id}, ${timeText(at)}, about ${target.kind} ${target_name}${tags.length > 0 && `. Tags: ${tags.join(', ')}`}${superseded_by !== null && `. Superseded by ${superseded_by}`}.
+<a href="${record}">Record</a>, <a href="${proof}" download>proof</a></p>`;
+}
+
+function timeText(at: string): Piece {
+  return html`<time datetime="${at}">${at.slice(0, 10)} ${at.slice(11, 19)} UTC</time>`;
+}

@@ -1,0 +1,153 @@
+import type {
+  Case,
+  CaseChange,
+  CaseItem,
+  CaseSummary,
+  CasesQuery,
+  NewCase,
+  NewCaseItem,
+  StoredCase,
+} from '../../shared/findings/case.ts';
+import { MAX_CASE_ITEMS } from '../../shared/findings/case.ts';
+import { Problem } from '../../shared/problems.ts';
+import type { Slice } from '../../shared/values/list.ts';
+import { archiveReadOnly, isReadOnly } from '../ledger/readOnly.ts';
+import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
+import { searchTerms } from '../store/sqlite/engine/search.ts';
+import {
+  caseById,
+  deleteCaseRow,
+  describeItem,
+  insertCase,
+  selectCases,
+  updateCase,
+} from '../store/sqlite/findings/cases.ts';
+import type { Store } from '../store/store.ts';
+
+/** Returns a page of cases, newest first. */
+export function listCases(
+  { read }: Pick<Store, 'read'>,
+  { q = '', ...page }: CasesQuery,
+): Slice<CaseSummary> {
+  const { words, phrases } = searchTerms(q);
+  return selectCases(read, [...words, ...phrases], page);
+}
+
+/** Returns a case with the names of its items. @throws Problem `not_found` */
+export function readCase({ read }: Pick<Store, 'read'>, id: string): Case {
+  return read.transaction(() => described(read, requireCase(read, id))).deferred();
+}
+
+/** @throws Problem `unknown_target` */
+export async function createCase(store: Store, { title, description, items }: NewCase): Promise<Case> {
+  const id = `ca_${store.randomHex(20)}`;
+  return write(store, (database) => {
+    requireItems(database, items);
+    const at = store.instant();
+    const added = { id, title, description, items, revision: 1, created_at: at, changed_at: at };
+    insertCase(database, added);
+    return added;
+  });
+}
+
+/**
+ * Changes the title, the description or all items of a case.
+ *
+ * @throws Problem `not_found`, `unknown_target`; `case_changed` if the change is based on another revision
+ */
+export async function changeCase(
+  store: Store,
+  id: string,
+  { revision, ...change }: CaseChange,
+): Promise<Case> {
+  return write(store, (database) => {
+    const before = requireCase(database, id);
+    if (before.revision !== revision)
+      throw new Problem(
+        'case_changed',
+        'The case was changed meanwhile. Read it again, then repeat the change.',
+      );
+    const known = new Set(before.items.map(keyOf));
+    requireItems(
+      database,
+      (change.items ?? []).filter((item) => !known.has(keyOf(item))),
+    );
+    return changed(store, database, before, {
+      title: change.title ?? before.title,
+      description: change.description ?? before.description,
+      items: change.items ?? before.items,
+    });
+  });
+}
+
+/** Adds an item to the end of a case, if it is not there. @throws Problem `not_found`, `unknown_target`, `case_full` */
+export async function addCaseItem(store: Store, id: string, item: NewCaseItem): Promise<Case> {
+  return write(store, (database) => {
+    const before = requireCase(database, id);
+    if (before.items.some((each) => keyOf(each) === keyOf(item))) return before;
+    if (before.items.length >= MAX_CASE_ITEMS)
+      throw new Problem('case_full', `A case has at most ${MAX_CASE_ITEMS} items. Create another case.`);
+    requireItems(database, [item]);
+    return changed(store, database, before, { items: [...before.items, item] });
+  });
+}
+
+/** @throws Problem `not_found` */
+export async function deleteCase(store: Store, id: string): Promise<void> {
+  await store.write((database) => {
+    if (isReadOnly(database)) throw archiveReadOnly();
+    if (!deleteCaseRow(database, id)) throw notFound(id);
+  });
+}
+
+/** @throws Problem `not_found` */
+export function requireCase(database: ReadDatabase, id: string): StoredCase {
+  const found = caseById(database, id);
+  if (!found) throw notFound(id);
+  return found;
+}
+
+/** @throws Problem `archive_read_only`, and what `change` throws */
+async function write(store: Store, change: (database: WriteDatabase) => StoredCase): Promise<Case> {
+  return store.write((database) => {
+    if (isReadOnly(database)) throw archiveReadOnly();
+    return described(database, change(database));
+  });
+}
+
+function changed(
+  store: Store,
+  database: WriteDatabase,
+  before: StoredCase,
+  change: Partial<StoredCase>,
+): StoredCase {
+  const after = { ...before, ...change, revision: before.revision + 1, changed_at: store.instant() };
+  updateCase(database, after);
+  return after;
+}
+
+function requireItems(database: ReadDatabase, items: readonly NewCaseItem[]): void {
+  const errors = items.flatMap((item, index) =>
+    describeItem(database, item)
+      ? []
+      : [{ path: `/items/${index}/id`, message: `The archive has no ${item.kind} ${item.id}.` }],
+  );
+  const [first] = errors;
+  if (first) throw new Problem('unknown_target', first.message, { errors });
+}
+
+function described(database: ReadDatabase, { items, ...rest }: StoredCase): Case {
+  const describe = (item: NewCaseItem): CaseItem => {
+    const found = describeItem(database, item);
+    return { ...item, name: found?.name ?? item.id, at: found?.at ?? rest.created_at };
+  };
+  return { ...rest, items: items.map(describe) };
+}
+
+function keyOf({ kind, id }: NewCaseItem): string {
+  return `${kind} ${id}`;
+}
+
+function notFound(id: string): Problem {
+  return new Problem('not_found', `There is no case ${id}.`);
+}

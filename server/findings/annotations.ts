@@ -1,0 +1,108 @@
+import type { Finding, FindingTarget, Passage } from '../../shared/findings/finding.ts';
+
+/** The addresses with which annotations name findings and their targets. */
+export interface AnnotationAddresses {
+  /** The origin of the node, without a slash at its end. */
+  origin: string;
+  nodeName: string;
+}
+
+const CONTEXT = 'http://www.w3.org/ns/anno.jsonld';
+/** The specification of the fragments of PDF. */
+const PDF_FRAGMENTS = 'http://tools.ietf.org/rfc/rfc3778';
+
+/**
+ * Yields findings as a W3C Web Annotation collection with all its annotations in one page. `total` is the number of
+ * findings.
+ */
+export function* annotationCollection(
+  findings: Iterable<Finding>,
+  total: number,
+  addresses: AnnotationAddresses,
+): Generator<string> {
+  const id = `${addresses.origin}/api/findings?format=jsonld`;
+  const collection = {
+    '@context': CONTEXT,
+    id,
+    type: 'AnnotationCollection',
+    label: `Findings of ${addresses.nodeName}`,
+    total,
+  };
+  yield JSON.stringify(collection).slice(0, -1);
+  if (total > 0) {
+    const page = { id: `${id}#page`, type: 'AnnotationPage', partOf: id, startIndex: 0 };
+    yield `,"first":${JSON.stringify(page).slice(0, -1)},"items":[\n`;
+    let separator = '';
+    for (const finding of findings) {
+      yield separator + JSON.stringify(annotationOf(finding, addresses));
+      separator = ',\n';
+    }
+    yield '\n]}';
+  }
+  yield '}\n';
+}
+
+/** Returns a finding as a Web Annotation. A withdrawal is an annotation that replaces another and states the reason. */
+export function annotationOf(finding: Finding, addresses: AnnotationAddresses): object {
+  const { id, at, text, tags, supersedes, withdrawal } = finding;
+  const { origin, nodeName } = addresses;
+  const comment = withdrawal === null ? text : `Withdrawn: ${withdrawal}`;
+  return {
+    id: findingAddress(id, addresses),
+    type: 'Annotation',
+    motivation: withdrawal === null ? 'commenting' : 'moderating',
+    created: at,
+    generator: { id: origin, type: 'Software', name: nodeName },
+    body: [
+      { type: 'TextualBody', value: comment, format: 'text/plain', purpose: 'commenting' },
+      ...tags.map((value) => ({ type: 'TextualBody', value, purpose: 'tagging' })),
+    ],
+    target: targetOf(finding, addresses),
+    ...(supersedes === null ? {} : { 'dcterms:replaces': { id: findingAddress(supersedes, addresses) } }),
+  };
+}
+
+export function findingAddress(id: string, { origin }: AnnotationAddresses): string {
+  return `${origin}/api/findings/${id}`;
+}
+
+function targetAddress({ kind, id }: FindingTarget, { origin }: AnnotationAddresses): string {
+  if (kind === 'object') return objectAddress(id, origin);
+  return `${origin}/api/${kind === 'event' ? 'events' : 'packs'}/${id}`;
+}
+
+function objectAddress(sha256: string, origin: string): string {
+  return `${origin}/archive/${sha256}`;
+}
+
+function targetOf({ target, passage }: Finding, addresses: AnnotationAddresses): string | object {
+  const address = targetAddress(target, addresses);
+  if (passage === null) return address;
+  const source = passage.sha256 === null ? address : objectAddress(passage.sha256, addresses.origin);
+  return {
+    type: 'SpecificResource',
+    source,
+    ...(source === address ? {} : { scope: address }),
+    selector: selectorsOf(passage),
+  };
+}
+
+function selectorsOf({ exact, prefix, suffix, start, end, page }: Passage): object[] {
+  const quote = {
+    type: 'TextQuoteSelector',
+    exact,
+    ...(prefix === '' ? {} : { prefix }),
+    ...(suffix === '' ? {} : { suffix }),
+  };
+  const selectors: object[] = [quote];
+  if (start !== null && end !== null) selectors.push({ type: 'TextPositionSelector', start, end });
+  if (page !== null) {
+    selectors.push({
+      type: 'FragmentSelector',
+      conformsTo: PDF_FRAGMENTS,
+      value: `page=${page}`,
+      refinedBy: quote,
+    });
+  }
+  return selectors;
+}

@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import { digestSchema, packIdSchema } from '../values/digest.ts';
+import { integerParameter, listQuery, searchParameter } from '../values/list.ts';
+import { instantSchema, text } from '../values/text.ts';
+
+export const findingIdSchema = z
+  .string()
+  .regex(/^fi_[0-9a-f]{20}$/, 'A finding id is fi_ and 20 hex digits.');
+
+export const TARGET_KINDS = ['event', 'object', 'pack'] as const;
+export type TargetKind = (typeof TARGET_KINDS)[number];
+
+/** What a finding is about. The id of an event is its number in decimal digits. */
+export const findingTargetSchema = z
+  .discriminatedUnion('kind', [
+    z.strictObject({
+      kind: z.literal('event'),
+      id: z.string().regex(/^[1-9]\d{0,14}$/, 'The id of an event is its number.'),
+    }),
+    z.strictObject({ kind: z.literal('object'), id: digestSchema }),
+    z.strictObject({ kind: z.literal('pack'), id: packIdSchema }),
+  ])
+  .meta({ id: 'FindingTarget' });
+export type FindingTarget = z.output<typeof findingTargetSchema>;
+
+/** The longest text before and after a quotation that is kept to find it again. */
+export const MAX_CONTEXT_CHARACTERS = 200;
+export const MAX_QUOTE_CHARACTERS = 10_000;
+
+/**
+ * A quoted passage, by the selectors of the W3C Web Annotation model: `exact`, `prefix` and `suffix` are a
+ * TextQuoteSelector, `start` and `end` a TextPositionSelector over the text derived from the object, `page` a
+ * FragmentSelector of a PDF.
+ */
+const PASSAGE = {
+  /** The object that contains the passage; null for the record of a pack. */
+  sha256: digestSchema.nullable(),
+  exact: text(1, MAX_QUOTE_CHARACTERS),
+  prefix: text(0, MAX_CONTEXT_CHARACTERS),
+  suffix: text(0, MAX_CONTEXT_CHARACTERS),
+  start: z.int().min(0).nullable(),
+  end: z.int().min(0).nullable(),
+  page: z.int().min(1).max(1_000_000).nullable(),
+};
+
+const hasRange = ({ start, end }: { start: number | null; end: number | null }) =>
+  (start === null) === (end === null) && (start ?? 0) <= (end ?? 0);
+const RANGE_RULE = {
+  message: 'Give both start and end, with start not after end, or neither.',
+  path: ['end'],
+};
+
+/** A passage as it is recorded: every member is present. */
+export const passageSchema = z.strictObject(PASSAGE).refine(hasRange, RANGE_RULE).meta({ id: 'Passage' });
+export type Passage = z.output<typeof passageSchema>;
+
+const newPassageSchema = z
+  .strictObject({
+    sha256: PASSAGE.sha256.default(null),
+    exact: PASSAGE.exact,
+    prefix: PASSAGE.prefix.default(''),
+    suffix: PASSAGE.suffix.default(''),
+    start: PASSAGE.start.default(null),
+    end: PASSAGE.end.default(null),
+    page: PASSAGE.page.default(null),
+  })
+  .refine(hasRange, RANGE_RULE)
+  .meta({ id: 'NewPassage' });
+
+export const findingTagSchema = text(1, 100);
+const tags = z
+  .array(findingTagSchema)
+  .max(50, 'At most 50 tags.')
+  .refine((given) => new Set(given).size === given.length, 'Each tag only once.');
+
+export const newFindingSchema = z
+  .strictObject({
+    target: findingTargetSchema,
+    text: text(1, 20_000),
+    tags: tags.default([]),
+    passage: newPassageSchema.nullable().default(null),
+    /** The finding that this one replaces. It must be about the same target. */
+    supersedes: findingIdSchema.nullable().default(null),
+  })
+  .meta({ id: 'NewFinding' });
+export type NewFinding = z.output<typeof newFindingSchema>;
+
+export const withdrawalSchema = z.strictObject({ reason: text(1, 2_000) }).meta({ id: 'FindingWithdrawal' });
+
+/** The members that the ledger covers. A withdrawal has no text, tags or passage, and names what it withdraws. */
+export const recordedFindingSchema = z.strictObject({
+  id: findingIdSchema,
+  at: instantSchema,
+  target: findingTargetSchema,
+  text: text(0, 20_000),
+  tags,
+  passage: passageSchema.nullable(),
+  supersedes: findingIdSchema.nullable(),
+  /** Why the superseded finding was withdrawn; null for a finding. */
+  withdrawal: text(1, 2_000).nullable(),
+});
+export type RecordedFinding = z.output<typeof recordedFindingSchema>;
+
+export const findingSchema = recordedFindingSchema
+  .extend({
+    /** The name of the target: the address of an event's source, the title of a pack, the digest of an object. */
+    target_name: z.string(),
+    superseded_by: findingIdSchema.nullable(),
+    ledger_entry: z.int(),
+  })
+  .meta({ id: 'Finding' });
+export type Finding = z.output<typeof findingSchema>;
+
+export const findingDetailsSchema = findingSchema
+  .extend({
+    /** The finding and all its other versions and withdrawals, oldest first. */
+    history: z.array(findingSchema),
+  })
+  .meta({ id: 'FindingDetails' });
+export type FindingDetails = z.output<typeof findingDetailsSchema>;
+
+/** `current`: neither superseded nor withdrawn. `withdrawn`: the withdrawals. */
+export const FINDING_STATES = ['current', 'superseded', 'withdrawn', 'all'] as const;
+
+export const findingsFilter = {
+  q: searchParameter.optional(),
+  tag: z.string().optional(),
+  event: integerParameter(1, Number.MAX_SAFE_INTEGER).optional(),
+  object: digestSchema.optional().meta({ description: 'Findings on this object, or that quote it.' }),
+  pack: packIdSchema.optional(),
+  state: z.enum(FINDING_STATES).default('current'),
+};
+export const findingsQuery = z.strictObject({ ...listQuery, ...findingsFilter });
+export type FindingsQuery = z.output<typeof findingsQuery>;
+export type FindingsFilter = Omit<FindingsQuery, 'limit' | 'offset'>;
+
+export const findingTagsSchema = z
+  .strictObject({ tags: z.array(z.strictObject({ tag: z.string(), findings: z.int() })) })
+  .meta({ id: 'FindingTags' });

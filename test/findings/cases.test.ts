@@ -1,0 +1,173 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { load } from 'cheerio';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { blobPath } from '../../server/store/blobs/paths.ts';
+import type { Case } from '../../shared/findings/case.ts';
+import {
+  buildEvidenceScript,
+  EVIDENCE_SCRIPT,
+  EVIDENCE_STYLE,
+  readEvidenceStyle,
+} from '../../vite.evidence.ts';
+import { openCollectingNode } from '../collection/support.ts';
+import { problemOf, uploadNewPack } from '../support/archive/packs.ts';
+import { extract, run } from '../support/extract.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
+import { closeTestNodes, type TestNode, temporaryFolder } from '../support/node.ts';
+import { runHere } from '../support/runHere.ts';
+import { addFinding, createCase } from './support.ts';
+
+let node: TestNode;
+let pack: string;
+let finding: string;
+let versions: string[];
+beforeAll(async () => {
+  const rendererFolder = await temporaryFolder();
+  await mkdir(join(rendererFolder, 'evidence'));
+  await writeFile(join(rendererFolder, EVIDENCE_SCRIPT), await buildEvidenceScript());
+  await writeFile(join(rendererFolder, EVIDENCE_STYLE), await readEvidenceStyle());
+  const collecting = await openCollectingNode({}, { rendererFolder });
+  ({ node } = collecting);
+  const web = await ScriptedWeb.open();
+  web.script('/page', page('<p>one'), page('<p>two<script>alert(1)</script>'));
+  await collecting.watch(web.url('/page'));
+  await collecting.check();
+  await collecting.check();
+  const events = await collecting.events();
+  versions = events.map(({ sha256 }) => sha256 ?? '');
+  ({ id: pack } = await uploadNewPack(node, undefined, { 'a.csv': 'a\n1\n' }));
+  const passage = { sha256: versions[0], exact: 'two' };
+  ({ id: finding } = await addFinding(node, { kind: 'event', id: '2' }, { text: '<b>bold</b>', passage }));
+});
+afterAll(async () => {
+  await closeTestNodes();
+  await closeScriptedWebs();
+});
+
+const items = () => [
+  { kind: 'event' as const, id: '2', note: 'The change' },
+  { kind: 'pack' as const, id: pack },
+  { kind: 'finding' as const, id: finding },
+];
+const patch = (id: string, body: object) => node.sendJson('PATCH', `/manage/cases/${id}`, body);
+const add = (id: string, item: object) => node.sendJson('POST', `/manage/cases/${id}/items`, item);
+
+describe('a case', () => {
+  test('is created, reordered, extended and deleted by the owner, and read by everyone who may read', async () => {
+    const created = await createCase(node, 'Fees', items());
+    expect(created).toMatchObject({
+      revision: 1,
+      items: [{ id: '2', note: 'The change' }, { id: pack }, { name: '<b>bold</b>' }],
+    });
+    const reversed = created.items.map(({ kind, id, note }) => ({ kind, id, note })).reverse();
+    const changed = (await (await patch(created.id, { revision: 1, items: reversed })).json()) as Case;
+    expect(changed.items.map(({ kind }) => kind)).toEqual(['finding', 'pack', 'event']);
+    expect(await problemOf(patch(created.id, { revision: 1, title: 'Late' }))).toMatchObject({
+      status: 409,
+      code: 'case_changed',
+    });
+    const extended = (await (await add(created.id, { kind: 'event', id: '1' })).json()) as Case;
+    const again = (await (await add(created.id, { kind: 'event', id: '1', note: 'Again' })).json()) as Case;
+    expect(again).toEqual(extended);
+    expect(extended).toMatchObject({ revision: 3, items: { length: 4 } });
+    expect(await (await node.fetch(`/api/cases/${created.id}`)).json()).toEqual(extended);
+    expect(await (await node.fetch('/api/cases?q=fee')).json()).toMatchObject({
+      total: 1,
+      items: [{ items: 4 }],
+    });
+    expect(await (await node.fetch('/api/cases?q=other')).json()).toMatchObject({ total: 0 });
+    const removed = await node.fetchAsOwner(`/manage/cases/${created.id}`, { method: 'DELETE' });
+    expect(removed.status).toBe(204);
+    expect(await problemOf(node.fetch(`/api/cases/${created.id}`))).toMatchObject({ status: 404 });
+  });
+
+  test('refuses what the archive does not hold, an item twice, and visitors', async () => {
+    const { id } = await createCase(node, 'Refusals', []);
+    expect(await problemOf(add(id, { kind: 'event', id: '99' }))).toMatchObject({ code: 'unknown_target' });
+    const twice = [
+      { kind: 'pack', id: pack },
+      { kind: 'pack', id: pack },
+    ];
+    expect(await problemOf(patch(id, { revision: 1, items: twice }))).toMatchObject({ status: 422 });
+    expect(await problemOf(node.fetch(`/manage/cases/${id}`, { method: 'DELETE' }))).toMatchObject({
+      code: 'owner_required',
+    });
+    expect(await problemOf(add('ca_00000000000000000000', { kind: 'pack', id: pack }))).toMatchObject({
+      status: 404,
+    });
+    expect(await problemOf(node.fetch('/api/cases/ca_00000000000000000000/bag'))).toMatchObject({
+      status: 404,
+    });
+  });
+});
+
+async function downloadBag({ id }: Case): Promise<{ zip: string; root: string; folder: string }> {
+  const answer = await node.fetch(`/api/cases/${id}/bag`);
+  expect(answer.status).toBe(200);
+  const folder = await temporaryFolder();
+  const zip = join(folder, 'case.zip');
+  await writeFile(zip, Buffer.from(await answer.arrayBuffer()));
+  await extract(zip, folder);
+  return { zip, folder, root: join(folder, `strongroom-case-${id}`) };
+}
+
+describe('the bag of a case', () => {
+  test('holds evidence, packs, objects and findings, and is verified by this program and by sha256sum', async () => {
+    const { root, zip } = await downloadBag(await createCase(node, 'A case', items()));
+    expect((await run('sha256sum', ['-c', '--strict', 'manifest-sha256.txt'], root)).split('\n')).toContain(
+      `data/packs/${pack}.pack.zip: OK`,
+    );
+    await run('sha256sum', ['-c', '--strict', 'tagmanifest-sha256.txt'], root);
+    const manifest = (await run('cat', ['manifest-sha256.txt'], root)).trim().split('\n');
+    expect(manifest.map((line) => line.slice(66)).sort()).toEqual(
+      [
+        'index.html',
+        'README.txt',
+        'case.json',
+        'findings.jsonld',
+        ...['json', 'entry.json', 'tlog-proof'].map((ending) => `findings/${finding}.${ending}`),
+        'evidence/event-2.evidence.html',
+        `evidence/${pack}.evidence.html`,
+        `packs/${pack}.pack.zip`,
+        ...versions.map((sha256) => `objects/${sha256}`),
+      ]
+        .map((path) => `data/${path}`)
+        .sort(),
+    );
+    const evidence = join(root, 'data', 'evidence', 'event-2.evidence.html');
+    for (const path of [zip, root, evidence, join(root, 'data', 'packs', `${pack}.pack.zip`)]) {
+      const { code, stdout } = await runHere(['verify', path]);
+      expect(code, stdout).toBe(0);
+    }
+    const record = await run('sha256sum', [`findings/${finding}.json`], join(root, 'data'));
+    const entry = JSON.parse(
+      await run('cat', [`findings/${finding}.entry.json`], join(root, 'data')),
+    ) as object;
+    expect(entry).toMatchObject({ type: 'finding.added', digest: record.slice(0, 64) });
+    await writeFile(join(root, 'data', 'case.json'), '{}');
+    expect((await runHere(['verify', root])).code).toBe(1);
+  });
+
+  test('has an index that runs no script, loads nothing, and shows hostile text as text', async () => {
+    const hostile = await createCase(node, '</title><script>alert(1)</script>', items());
+    const { root } = await downloadBag(hostile);
+    const $ = load(await run('cat', ['data/index.html'], root));
+    expect($('script, img, link, iframe, object')).toHaveLength(0);
+    expect($('meta[http-equiv]').attr('content')).toContain("default-src 'none'");
+    expect($('h1').text()).toBe('</title><script>alert(1)</script>');
+    expect($('blockquote').first().text()).toBe('two');
+    for (const link of $('a').toArray()) {
+      const href = $(link).attr('href') ?? '';
+      await run('test', ['-f', join('data', href)], root);
+    }
+  });
+
+  test('leaves out an object whose bytes are missing, and says so', async () => {
+    await rm(blobPath(node.dataFolder, versions[1] ?? ''));
+    const { root } = await downloadBag(await createCase(node, 'Incomplete', items()));
+    const $ = load(await run('cat', ['data/index.html'], root));
+    expect($('h2:contains("Not in this bag") + ul').text()).toContain(versions[1]);
+    expect((await runHere(['verify', root])).code).toBe(0);
+  });
+});

@@ -1,0 +1,188 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Event } from '../../shared/collection/event.ts';
+import type { FindingDetails } from '../../shared/findings/finding.ts';
+import type { LedgerEntry } from '../../shared/ledger/ledger.ts';
+import { canonicalText } from '../../shared/values/canonicalJson.ts';
+import { type CollectingNode, openCollectingNode } from '../collection/support.ts';
+import { problemOf, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
+import { closeTestNodes, type TestNode } from '../support/node.ts';
+import { addFinding, findings, verifiedLedger, withdraw } from './support.ts';
+
+let collecting: CollectingNode;
+let node: TestNode;
+let event: Event;
+let pack: string;
+beforeAll(async () => {
+  collecting = await openCollectingNode();
+  ({ node } = collecting);
+  const web = await ScriptedWeb.open();
+  web.script('/notice', page('<p>The fee is 10 euros.'), page('<p>The fee is 20 euros.'));
+  await collecting.watch(web.url('/notice'), { name: 'Fee notice' });
+  await collecting.check();
+  await collecting.check();
+  event = (await collecting.events())[0] as Event;
+  ({ id: pack } = await uploadNewPack(node, undefined, { 'a.csv': 'a\n1\n' }));
+});
+afterAll(async () => {
+  await closeTestNodes();
+  await closeScriptedWebs();
+});
+
+const aboutEvent = () => ({ kind: 'event' as const, id: String(event.id) });
+const post = (body: object) => node.sendJson('POST', '/manage/findings', body);
+
+describe('a finding', () => {
+  test('quotes a passage of an event, is recorded in the ledger, and its record has the digest of the entry', async () => {
+    const passage = {
+      sha256: event.sha256,
+      exact: 'fee is 20',
+      prefix: 'The ',
+      suffix: ' euros.',
+      start: 4,
+      end: 13,
+    };
+    const finding = await addFinding(node, aboutEvent(), {
+      text: 'Doubled',
+      tags: ['fees', 'Gebühr'],
+      passage,
+    });
+    expect(finding).toEqual({
+      id: expect.stringMatching(/^fi_[0-9a-f]{20}$/),
+      at: expect.any(String),
+      target: aboutEvent(),
+      target_name: 'Fee notice',
+      text: 'Doubled',
+      tags: ['fees', 'Gebühr'],
+      passage: { ...passage, page: null },
+      supersedes: null,
+      superseded_by: null,
+      withdrawal: null,
+      ledger_entry: expect.any(Number),
+    });
+    const { target_name: _name, superseded_by: _newer, ledger_entry, ...record } = finding;
+    const { items } = (await (await node.fetch(`/api/ledger?from=${ledger_entry}&limit=1`)).json()) as {
+      items: LedgerEntry[];
+    };
+    expect(items[0]).toMatchObject({
+      type: 'finding.added',
+      subject: finding.id,
+      digest: sha256Of(canonicalText(record)),
+    });
+    expect(await verifiedLedger(node)).toMatchObject({ ok: true });
+  });
+
+  test('is found by words, tags, its quotation, its target and the object it quotes', async () => {
+    const quoted = { sha256: null, exact: 'Zwanzig Euro' };
+    const finding = await addFinding(
+      node,
+      { kind: 'pack', id: pack },
+      { text: 'Überhöht', tags: ['Köln'], passage: quoted },
+    );
+    const other = await addFinding(node, { kind: 'object', id: event.sha256 ?? '' }, { text: 'An object' });
+    const onlyOf = async (query: string) => (await findings(node, query)).items.map(({ id }) => id);
+    for (const q of ['uberhoht', 'koln', '"zwanzig euro"', pack, 'Cuxhaven uberhoht'])
+      expect(await onlyOf(`q=${encodeURIComponent(q)}`), q).toEqual([finding.id]);
+    expect(await onlyOf('tag=K%C3%B6ln')).toEqual([finding.id]);
+    expect(await onlyOf(`pack=${pack}`)).toEqual([finding.id]);
+    expect(await onlyOf(`object=${event.sha256}`)).toContain(other.id);
+    expect((await findings(node, `object=${event.sha256}`)).items.map(({ text }) => text)).toContain(
+      'Doubled',
+    );
+    expect((await findings(node, `event=${event.id}`)).items.map(({ text }) => text)).toEqual(['Doubled']);
+    expect(await (await node.fetch('/api/findings/tags')).json()).toMatchObject({
+      tags: expect.arrayContaining([{ tag: 'Köln', findings: 1 }]),
+    });
+  });
+
+  test('is superseded once, and withdrawn with a reason; every version stays readable', async () => {
+    const first = await addFinding(node, aboutEvent(), { text: 'Wrong', tags: ['draft'] });
+    const second = await addFinding(node, aboutEvent(), { text: 'Better', supersedes: first.id });
+    const superseded = { target: aboutEvent(), text: 'Again', supersedes: first.id };
+    expect(await problemOf(post(superseded))).toMatchObject({ status: 409, code: 'finding_superseded' });
+    const withdrawal = await withdraw(node, second, 'The source was misread.');
+    expect(withdrawal).toMatchObject({
+      text: '',
+      supersedes: second.id,
+      withdrawal: 'The source was misread.',
+    });
+    const again = node.sendJson('POST', `/manage/findings/${second.id}/withdraw`, { reason: 'x' });
+    expect(await problemOf(again)).toMatchObject({ status: 409, code: 'finding_superseded' });
+    const onWithdrawal = { target: aboutEvent(), text: 'x', supersedes: withdrawal.id };
+    expect(await problemOf(post(onWithdrawal))).toMatchObject({ code: 'finding_superseded' });
+    const read = (await (await node.fetch(`/api/findings/${first.id}`)).json()) as FindingDetails;
+    expect(read).toMatchObject({ text: 'Wrong', superseded_by: second.id });
+    expect(read.history.map(({ id }) => id)).toEqual([first.id, second.id, withdrawal.id]);
+    const shown = (await findings(node)).items.map(({ id }) => id);
+    for (const { id } of [first, second, withdrawal]) expect(shown).not.toContain(id);
+    expect((await findings(node, 'tag=draft')).total).toBe(0);
+    expect((await findings(node, 'state=withdrawn')).items.map(({ id }) => id)).toEqual([withdrawal.id]);
+    expect((await findings(node, 'state=superseded')).items.map(({ id }) => id)).toEqual([
+      second.id,
+      first.id,
+    ]);
+    expect(await verifiedLedger(node)).toMatchObject({ ok: true });
+  });
+});
+
+describe('a request is refused', () => {
+  const none = 'f'.repeat(64);
+  test.each([
+    ['an unknown event', { target: { kind: 'event', id: '999' } }, 'unknown_target', '/target/id'],
+    ['an unknown object', { target: { kind: 'object', id: none } }, 'unknown_target', '/target/id'],
+    [
+      'an unknown pack',
+      { target: { kind: 'pack', id: 'pk_00000000000000000000' } },
+      'unknown_target',
+      '/target/id',
+    ],
+    [
+      'an event id with a leading zero',
+      { target: { kind: 'event', id: '01' } },
+      'invalid_field',
+      '/target/id',
+    ],
+    ['no text', { text: '' }, 'invalid_field', '/text'],
+    ['too long a text', { text: 'x'.repeat(20_001) }, 'invalid_field', '/text'],
+    ['a tag twice', { tags: ['a', 'a'] }, 'invalid_field', '/tags'],
+    ['an empty quotation', { passage: { exact: '' } }, 'invalid_field', '/passage/exact'],
+    ['a start without an end', { passage: { exact: 'x', start: 3 } }, 'invalid_field', '/passage/end'],
+    [
+      'an end before the start',
+      { passage: { exact: 'x', start: 3, end: 2 } },
+      'invalid_field',
+      '/passage/end',
+    ],
+    [
+      'an object of something else',
+      { passage: { exact: 'x', sha256: none } },
+      'unknown_target',
+      '/passage/sha256',
+    ],
+    ['an unknown finding', { supersedes: 'fi_00000000000000000000' }, 'unknown_finding', '/supersedes'],
+    ['a time of its own', { at: '2020-01-01T00:00:00.000Z' }, 'unknown_field', '/at'],
+    ['a lone surrogate', { text: '\ud800' }, 'not_canonical', '/text'],
+  ])('with %s', async (_what, fields, code, path) => {
+    const body = { target: aboutEvent(), text: 'Refused', ...fields };
+    expect(await problemOf(post(body))).toMatchObject({ status: 422, code, errors: [{ path }] });
+  });
+
+  test('of a visitor, and to supersede a finding about something else', async () => {
+    const visitor = node.fetch('/manage/findings', {
+      method: 'POST',
+      body: JSON.stringify({ target: aboutEvent(), text: 'x' }),
+      headers: { 'Content-Type': 'application/json' },
+    });
+    expect(await problemOf(visitor)).toMatchObject({ status: 401, code: 'owner_required' });
+    const about = await addFinding(node, { kind: 'pack', id: pack }, { text: 'About the pack' });
+    const moved = { target: aboutEvent(), text: 'x', supersedes: about.id };
+    expect(await problemOf(post(moved))).toMatchObject({ status: 422, code: 'unknown_finding' });
+    expect(await problemOf(node.fetch('/api/findings/fi_00000000000000000000'))).toMatchObject({
+      status: 404,
+    });
+    expect(await problemOf(node.fetch(`/api/findings?event=1&pack=${pack}`))).toMatchObject({
+      code: 'invalid_parameter',
+    });
+    expect(await problemOf(node.fetch('/api/findings?format=xml'))).toMatchObject({ code: 'invalid_format' });
+  });
+});
