@@ -1,3 +1,5 @@
+import { certificatesOf } from '../../shared/collection/connection.ts';
+import type { RecordedRetrieval } from '../../shared/collection/retrieval.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { DUMP_KINDS, dumpLinesBetween, iterateDumpLines } from '../store/sqlite/node/dump.ts';
 
@@ -53,8 +55,9 @@ function* retrievalLines(database: ReadDatabase, batch: string): Generator<Recor
   for (let first = covered.first; first <= covered.last; first += RETRIEVALS_AT_ONCE) {
     const last = Math.min(covered.last, first + RETRIEVALS_AT_ONCE - 1);
     for (const line of dumpLinesBetween(database, 'retrieval', first, last)) {
-      const { sha256 } = JSON.parse(line) as { sha256: string | null };
-      yield { line, objects: sha256 === null ? [] : [sha256] };
+      const retrieval = JSON.parse(line) as RecordedRetrieval;
+      const certificates = certificatesOf(retrieval).map(({ sha256 }) => sha256);
+      yield { line, objects: retrieval.sha256 === null ? certificates : [retrieval.sha256, ...certificates] };
     }
   }
 }

@@ -217,6 +217,7 @@ export const retrievalLine = line('retrieval', {
   ...retrieved,
   source: sourceIdSchema,
   capture: capture.nullable(),
+  connection: recordedRetrievalSchema.shape.connection,
   leaf: digestSchema,
 });
 

@@ -14,6 +14,7 @@ import { type FlagRow, packById } from '../store/sqlite/archive/packs.ts';
 import { insertStatus, insertStudy, type StatusRow, type StudyRow } from '../store/sqlite/archive/studies.ts';
 import { insertTreeNode } from '../store/sqlite/archive/treeNodes.ts';
 import { insertCapture } from '../store/sqlite/collection/captures.ts';
+import { nameCertificates } from '../store/sqlite/collection/certificates.ts';
 import {
   insertBatch,
   insertLeaf,
@@ -124,6 +125,7 @@ function restoreRetrieval(database: WriteDatabase, line: RecordedRetrieval & { l
   const { id, sha256, bytes, observed_at, source, capture, leaf } = line;
   if (sha256 !== null && bytes !== null)
     createBlobRowIfAbsent(database, { sha256, bytes, stored_at: observed_at });
+  nameCertificates(database, line);
   if (leaf === undefined) return restoreRow(database, 'retrieval', { ...line });
   restoreRow(database, 'retrieval', { ...line, source_key: sourceKeyOf(database, source) });
   insertLeaf(database, id, Buffer.from(leaf, 'hex'));

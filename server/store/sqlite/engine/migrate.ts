@@ -24,6 +24,7 @@ import { migration as timestamps } from './migrations/0027-timestamps.ts';
 import { migration as witnesses } from './migrations/0028-witnesses.ts';
 import { migration as peers } from './migrations/0029-peers.ts';
 import { migration as pagesOfCopies } from './migrations/0030-pages-of-copies.ts';
+import { migration as connections } from './migrations/0031-connections.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 
 const MIGRATIONS: readonly Migration[] = [
@@ -52,6 +53,7 @@ const MIGRATIONS: readonly Migration[] = [
   witnesses,
   peers,
   pagesOfCopies,
+  connections,
 ];
 
 /** The database was written by a newer Strongroom than this one. */

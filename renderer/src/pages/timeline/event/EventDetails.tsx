@@ -11,9 +11,10 @@ import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { captureTime } from '../../../format/viewPath.ts';
 import { EventDiff } from '../diff/EventDiff.tsx';
 import { NoiseMark } from '../NoiseMark.tsx';
-import { Corroboration } from './Corroboration.tsx';
 import classes from './EventDetails.module.css';
 import { EventNeighbours } from './EventNeighbours.tsx';
+import { EventObservers } from './EventObservers.tsx';
+import { EventRetrieval } from './EventRetrieval.tsx';
 import { ObjectCard } from './ObjectCard.tsx';
 import { ObserverText } from './ObserverText.tsx';
 import { PageLabelNote } from './PageLabelNote.tsx';
@@ -65,6 +66,8 @@ export function EventDetails({ id, addressOfEvent, onStep }: EventDetailsProps) 
           source={event.source.id}
         />
       )}
+      <EventRetrieval id={id} />
+      <EventObservers id={id} observer={event.observer} />
       <p>
         <Button component={Link} to={`/timeline?source=${event.source.id}`} variant="default" size="xs">
           Show only this source
@@ -85,7 +88,7 @@ export function EventDetails({ id, addressOfEvent, onStep }: EventDetailsProps) 
 }
 
 function factsOf(event: Details, addressOfEvent: (id: number) => string) {
-  const { source, reverts_to, corroborated_by } = event;
+  const { source, reverts_to } = event;
   return [
     [
       'Source',
@@ -102,10 +105,6 @@ function factsOf(event: Details, addressOfEvent: (id: number) => string) {
     ['Agency', source.agency || null],
     ['Tags', source.tags.length > 0 ? source.tags.join(', ') : null],
     ['Observer', <ObserverText key="observer" observer={event.observer} />],
-    [
-      'Also archived by',
-      corroborated_by.length > 0 && <Corroboration key="also" observers={corroborated_by} />,
-    ],
     [
       'Captured by observer',
       event.original_observed_at && <TimeText key="captured" at={event.original_observed_at} show="exact" />,
