@@ -276,6 +276,7 @@ function asCopy(
     read_back_at: _internal,
     pages_size: _shown,
     pages_version: _version,
+    synced_proofs: _proofs,
     pages,
     kept_key,
     ...row

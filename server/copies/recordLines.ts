@@ -4,7 +4,15 @@ import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { DUMP_KINDS, dumpLinesBetween, iterateDumpLines } from '../store/sqlite/node/dump.ts';
 
 /** The kinds of lines that no ledger entry records. They can change, so they are in the file of the state. */
-export const STATE_KINDS = ['source', 'round', 'event_noise'] as const;
+export const STATE_KINDS = [
+  'source',
+  'round',
+  'event_noise',
+  'timestamp',
+  'cosignature',
+  'witnessed_log',
+  'witness_refusal',
+] as const;
 
 /** The kinds of lines that ledger entries record, but the entry itself and retrievals, which have a number of their own. */
 const RECORD_KINDS = DUMP_KINDS.filter(

@@ -21,26 +21,9 @@ import { fingerprintOf } from '../ledger/entry.ts';
 import { isProvenBy } from '../ledger/provenance.ts';
 import { type DumpedArchive, requireThat } from './dumpedArchive.ts';
 import { addRetrieval, checkSourceLine } from './dumpedSources.ts';
+import { type Check, kind, type LineKind } from './lineKind.ts';
 import * as lines from './lineSchemas.ts';
-
-/** The checks for lines of one kind. */
-export interface LineKind {
-  schema: z.ZodType;
-  /** The value that must grow from line to line. */
-  order: (value: never) => number;
-  /** Checks a line against the earlier lines. @throws DumpError; Problem if a record is invalid */
-  check: (archive: DumpedArchive, value: never, line: number) => void;
-}
-
-type Check<Value> = (archive: DumpedArchive, value: Value, line: number) => void;
-
-function kind<Schema extends z.ZodType>(
-  schema: Schema,
-  order: (value: z.output<Schema>) => number,
-  check: Check<z.output<Schema>>,
-): LineKind {
-  return { schema, order, check };
-}
+import { OWN_PROOF_KINDS, WITNESS_KINDS } from './proofKinds.ts';
 
 /** A kind of line that a ledger entry records: the line's digest must be that of the entry. */
 function recorded<Schema extends z.ZodType<{ ledger_entry: number }>>(
@@ -292,6 +275,7 @@ export const LINE_KINDS: Readonly<Record<number, Record<string, LineKind>>> = {
     ...FIXITY_KINDS,
   },
   [DUMP_FORMAT]: {
+    ...OWN_PROOF_KINDS,
     ...ARCHIVE_KINDS,
     ...SOURCE_KINDS,
     ...RETRIEVAL_KINDS,
@@ -299,5 +283,6 @@ export const LINE_KINDS: Readonly<Record<number, Record<string, LineKind>>> = {
     ...FIXITY_KINDS,
     ...KEY_KINDS,
     ...PEER_KINDS,
+    ...WITNESS_KINDS,
   },
 };

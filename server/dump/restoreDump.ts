@@ -27,6 +27,8 @@ import type { WriteDatabase } from '../store/sqlite/engine/open.ts';
 import { createBlobRowIfAbsent } from '../store/sqlite/node/blobs.ts';
 import { isRowKind, restoreRow } from '../store/sqlite/node/dump.ts';
 import { entryAt, insertEntry, lastEntry } from '../store/sqlite/node/ledger.ts';
+import { insertTimestamp, type StoredTimestamp } from '../store/sqlite/node/timestamps.ts';
+import { type CosignatureRow, insertCosignature } from '../store/sqlite/node/witness.ts';
 import type { Store } from '../store/store.ts';
 import { checkDump, type DumpHead, type DumpLine } from './checkDump.ts';
 import { DumpError, READ_SIZE } from './dumpFile.ts';
@@ -70,6 +72,11 @@ export async function restoreDump(store: Store, file: string): Promise<DumpHead>
 
 /** Writes a line of each kind; lines of the other kinds are written as rows unchanged. */
 const RESTORE: Record<string, (database: WriteDatabase, line: unknown) => void> = {
+  timestamp: (database, line) => {
+    const timestamp = line as Omit<StoredTimestamp, 'reply'> & { reply: string };
+    insertTimestamp(database, { ...timestamp, reply: Buffer.from(timestamp.reply, 'hex') });
+  },
+  cosignature: (database, line) => insertCosignature(database, line as CosignatureRow),
   entry: (database, line) => {
     const entry = line as LedgerEntry;
     insertEntry(database, entry);

@@ -12,6 +12,8 @@ export interface CopyRow {
   added_at: string;
   /** The size of the ledger in the copy's last checkpoint; 0 if it has none. */
   synced_size: number;
+  /** The timestamps and cosignatures that the copy has, as `proofsState` describes them. */
+  synced_proofs: string;
   synced_at: string | null;
   checked_at: string | null;
   /** When the last complete check began. */
@@ -64,12 +66,16 @@ export function deleteCopy(database: WriteDatabase, id: string): boolean {
 }
 
 /** Records a finished sync. */
-export function setSynced(database: WriteDatabase, id: string, size: number, at: string): void {
-  statement(database, 'UPDATE copies SET synced_size = ?, synced_at = ?, last_error = NULL WHERE id = ?').run(
-    size,
-    at,
-    id,
-  );
+export function setSynced(
+  database: WriteDatabase,
+  id: string,
+  synced: { size: number; proofs: string; at: string },
+): void {
+  statement(
+    database,
+    `UPDATE copies SET synced_size = @size, synced_proofs = @proofs, synced_at = @at, last_error = NULL
+     WHERE id = @id`,
+  ).run({ id, ...synced });
 }
 
 /** Changes whether a copy has pages for readers, and where they are. All pages are written anew then. */

@@ -97,6 +97,16 @@ const TABLES = {
     columns: words('ledger_entry record'),
     json: ['record'],
   },
+  witnessed_log: {
+    table: 'witnessed_logs',
+    order: 'origin',
+    columns: words('origin key added_at removed_at size root note cosigned_at'),
+  },
+  witness_refusal: {
+    table: 'witness_refusals',
+    order: 'id',
+    columns: words('id origin at known_size known_note size body request'),
+  },
 } satisfies Record<string, DumpedTable>;
 
 export type DumpedRowKind = keyof typeof TABLES;
@@ -153,6 +163,16 @@ const RETRIEVAL_LINES: LineQuery = {
 
 /** The lines of a dump by kind, in the order in which they can be restored: a line comes after those it refers to. */
 const LINES: Record<string, LineQuery> = {
+  timestamp: {
+    select: `SELECT json_object('kind', 'timestamp', 'id', id, 'authority', authority, 'at', at, 'received_at',
+    received_at, 'size', size, 'root', root, 'serial', serial, 'text', text, 'reply', lower(hex(reply))) FROM timestamps`,
+    by: 'id',
+  },
+  cosignature: {
+    select: `SELECT json_object('kind', 'cosignature', 'witness', witness, 'origin', origin, 'size', size, 'root', root,
+    'line', line, 'at', at, 'received_at', received_at) FROM cosignatures`,
+    by: 'witness, size',
+  },
   entry: {
     select: `SELECT json_object('kind', 'entry', 'seq', seq, 'at', at, 'type', type, 'subject', subject, 'digest', digest,
     'prev', prev, 'hash', hash) FROM ledger`,
@@ -208,6 +228,8 @@ const LINES: Record<string, LineQuery> = {
   key_change: tableLines('key_change'),
   peer_rewrite: tableLines('peer_rewrite'),
   pack_provenance: tableLines('pack_provenance'),
+  witnessed_log: tableLines('witnessed_log'),
+  witness_refusal: tableLines('witness_refusal'),
 };
 
 /** The kinds of lines in a dump, in their order. */
