@@ -24,8 +24,10 @@ import { KEY } from './layout.ts';
 import type { NetworkPause } from './network.ts';
 import type { Offloading } from './offload/offloading.ts';
 import { putKey } from './ownerKey.ts';
+import { repairFromCopies } from './repairFromCopies.ts';
 import { type CopyServices, requireOwn } from './requireOwn.ts';
 import { CopySchedule } from './schedule.ts';
+import { asCopy } from './shownCopy.ts';
 import { syncCopy } from './sync.ts';
 import { openTarget } from './targets/openTarget.ts';
 import { CopyError, type CopyTarget } from './targets/target.ts';
@@ -44,6 +46,7 @@ export interface CopiesConfig extends CopyServices {
 export class Copies {
   readonly #services: CopyServices;
   readonly #jobs: Jobs;
+  readonly #log: Log;
   readonly #offloading: CopiesConfig['offloading'];
   readonly #schedule: CopySchedule;
   /** The last work of each copy; the next one waits for it. */
@@ -64,6 +67,7 @@ export class Copies {
       check: (id) => this.check(id),
     });
     this.#jobs = jobs;
+    this.#log = log;
   }
 
   async list(): Promise<Copy[]> {
@@ -201,6 +205,18 @@ export class Copies {
     return this.#shown(this.#copy(id), Object.hasOwn(credentials, id));
   }
 
+  /** Repairs this archive from its copies; in the background not over a network that is paused. See `repairFromCopies`. */
+  repairDamages({ signal }: JobRun, { inBackground }: { inBackground: boolean }): Promise<string[]> {
+    const { store } = this.#services;
+    return repairFromCopies({
+      store,
+      log: this.#log,
+      copies: allCopies(store.read).filter((copy) => !inBackground || this.#schedule.pauseOf(copy) === null),
+      withTarget: (id, work) => this.#inTurn(id, work),
+      signal,
+    });
+  }
+
   /** Runs short work after that which was begun before: a folder is opened by one at a time. */
   async #inTurn<Result>(id: string, work: (target: CopyTarget) => Promise<Result>): Promise<Result> {
     if (this.#isClosed) throw shuttingDown();
@@ -267,24 +283,6 @@ export class Copies {
     this.#isClosed = true;
     this.#schedule.close();
   }
-}
-
-function asCopy(
-  {
-    writer: _secret,
-    synced_size: size,
-    read_back_at: _internal,
-    pages_size: _shown,
-    pages_version: _version,
-    synced_proofs: _proofs,
-    pages,
-    kept_key,
-    ...row
-  }: CopyRow,
-  { newest, key, ...known }: { newest: number; key: string } & Pick<Copy, 'has_credentials' | 'paused'>,
-): Copy {
-  const behind = Math.max(0, newest - size);
-  return { ...row, ...known, pages: pages === 1, has_key: kept_key === key, size, behind };
 }
 
 /** @throws Problem `copy_failed` in place of a CopyError */

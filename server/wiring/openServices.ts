@@ -115,8 +115,11 @@ export async function openServices(
     settings: () => settings.current,
     jobs,
     log,
-    repair: async (run) =>
-      settings.current.repair_from_peers ? (await peers.repairDamages(run)).restored : [],
+    repair: async (run, by) => {
+      const fromCopies = await copies.repairDamages(run, { inBackground: by === 'schedule' });
+      if (!settings.current.repair_from_peers) return fromCopies;
+      return [...fromCopies, ...(await peers.repairDamages(run)).restored];
+    },
   });
   return {
     store,

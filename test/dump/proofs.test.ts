@@ -172,7 +172,7 @@ describe('a dump is refused if', () => {
       witness: cosigner.verifierKey,
       size,
       root: root.toString('hex'),
-      line: cosign(cosigner, `${origin}\n${size}\n${root.toString('base64')}\n`, 0),
+      line: cosign(cosigner, `${String(origin)}\n${size}\n${root.toString('base64')}\n`, 0),
     };
     const other = altered(valid.lines, 'cosignature', 0, (line) => ({ ...line, ...change }));
     const { line, sentence } = await refusal(valid, withTrailer(other));
