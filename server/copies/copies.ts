@@ -205,13 +205,13 @@ export class Copies {
     return this.#shown(this.#copy(id), Object.hasOwn(credentials, id));
   }
 
-  /** Repairs this archive from its copies; in the background not over a network that is paused. See `repairFromCopies`. */
-  repairDamages({ signal }: JobRun, { inBackground }: { inBackground: boolean }): Promise<string[]> {
+  /** Repairs this archive from its copies in the background, not over a network that is paused. See `repairFromCopies`. */
+  repairDamages({ signal }: JobRun): Promise<string[]> {
     const { store } = this.#services;
     return repairFromCopies({
       store,
       log: this.#log,
-      copies: allCopies(store.read).filter((copy) => !inBackground || this.#schedule.pauseOf(copy) === null),
+      copies: allCopies(store.read).filter((copy) => this.#schedule.pauseOf(copy) === null),
       withTarget: (id, work) => this.#inTurn(id, work),
       signal,
     });

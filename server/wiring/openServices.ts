@@ -116,7 +116,8 @@ export async function openServices(
     jobs,
     log,
     repair: async (run, by) => {
-      const fromCopies = await copies.repairDamages(run, { inBackground: by === 'schedule' });
+      // An audit of the owner only reports; the schedule repairs what it found a few minutes later.
+      const fromCopies = by === 'schedule' ? await copies.repairDamages(run) : [];
       if (!settings.current.repair_from_peers) return fromCopies;
       return [...fromCopies, ...(await peers.repairDamages(run)).restored];
     },
