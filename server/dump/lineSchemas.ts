@@ -219,6 +219,7 @@ export const retrievalLine = line('retrieval', {
   ...retrieved,
   source: sourceIdSchema,
   capture: capture.nullable(),
+  connection: recordedRetrievalSchema.shape.connection,
   leaf: digestSchema,
 });
 
@@ -277,3 +278,51 @@ export const findingLine = line('finding', { ...recordedFindingSchema.shape, led
 export const caseLine = line('case', { key: number, ...storedCaseSchema.shape });
 
 export const provenanceLine = line('pack_provenance', { ledger_entry: number, record: packProvenanceSchema });
+
+const hex = z.string().regex(/^([0-9a-f]{2})+$/, 'This is not in hexadecimal digits.');
+const short = z.string().min(1).max(1_000);
+const checkpointNote = z.string().max(65_536);
+
+export const timestampLine = line('timestamp', {
+  id: z.string().regex(/^ts_[0-9a-f]{20}$/, 'This is not the id of a timestamp.'),
+  authority: httpUrl,
+  at: instantSchema,
+  received_at: instantSchema,
+  size: count,
+  root: digestSchema,
+  serial: short,
+  text: checkpointNote,
+  reply: hex.max(2_097_152),
+});
+
+export const cosignatureLine = line('cosignature', {
+  witness: short,
+  origin: short,
+  size: count,
+  root: digestSchema,
+  line: short,
+  at: instantSchema,
+  received_at: instantSchema,
+});
+
+export const witnessedLogLine = line('witnessed_log', {
+  origin: short,
+  key: short,
+  added_at: instantSchema,
+  removed_at: instantSchema.nullable(),
+  size: count,
+  root: digestSchema.nullable(),
+  note: checkpointNote.nullable(),
+  cosigned_at: instantSchema.nullable(),
+});
+
+export const witnessRefusalLine = line('witness_refusal', {
+  id: number,
+  origin: short,
+  at: instantSchema,
+  known_size: count,
+  known_note: checkpointNote.nullable(),
+  size: count,
+  body: checkpointNote,
+  request: checkpointNote,
+});

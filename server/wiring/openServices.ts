@@ -124,8 +124,12 @@ export async function openServices(
     settings: () => settings.current,
     jobs,
     log,
-    repair: async (run) =>
-      settings.current.repair_from_peers ? (await peers.repairDamages(run)).restored : [],
+    repair: async (run, by) => {
+      // An audit of the owner only reports; the schedule repairs what it found a few minutes later.
+      const fromCopies = by === 'schedule' ? await copies.repairDamages(run) : [];
+      if (!settings.current.repair_from_peers) return fromCopies;
+      return [...fromCopies, ...(await peers.repairDamages(run)).restored];
+    },
   });
   return {
     store,

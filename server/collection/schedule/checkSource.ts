@@ -10,6 +10,7 @@ import { type Validators, validatorsOf } from '../../store/sqlite/collection/val
 import type { Store } from '../../store/store.ts';
 import type { Attempt, FetchServices } from '../fetch/attempt.ts';
 import { fetchObject } from '../fetch/fetchObject.ts';
+import { withHeldCertificates } from '../record/heldCertificates.ts';
 import type { KeptObject, ObjectReceiver, ReceivedObject } from '../record/objectReceiver.ts';
 import { detectPageLabel, pageTitle } from '../record/pageLabels.ts';
 import { type RecordResult, recordRetrieval, type SavedRetrieval } from '../record/recordRetrieval.ts';
@@ -119,14 +120,18 @@ async function fetchSource(
 }
 
 async function record(
-  { store, settings }: CheckServices,
+  { store, settings, receiver }: CheckServices,
   source: SourceRow,
   attempt: Attempt<ReceivedObject>,
   { round, isLast, mayDefer, dueAt }: CheckOptions & { isLast: boolean },
 ): Promise<SourceCheck> {
   const { received } = attempt;
-  const complete = await retrievalOf(source, attempt, { round, at: store.instant() });
+  const certificates = await receiver.keepCertificates(attempt.certificates);
   try {
+    const complete = withHeldCertificates(
+      await retrievalOf(source, attempt, { round, at: store.instant() }),
+      (sha256) => certificates.held.has(sha256),
+    );
     const { isStored, reservation }: KeptObject = (await received?.keep()) ?? { isStored: true };
     const retrieval = isStored ? complete : withoutObject(complete);
     const isDeferred = isLast && !attempt.answered && !isOwnRefusal(retrieval.error) && mayDefer();
@@ -144,12 +149,14 @@ async function record(
       },
       settings(),
     );
+    certificates.recorded();
     return {
       error: retrieval.error,
       recorded,
       deferred: isDeferred ? { ...retrieval, id: recorded.retrieval } : null,
     };
   } finally {
+    await certificates.discard();
     await received?.discard();
   }
 }
@@ -179,6 +186,7 @@ async function retrievalOf(
     bytes: received?.bytes ?? null,
     duration_ms: attempt.duration_ms,
     page_label: await detectPageLabel({ ...attempt, url: source.url }),
+    connection: attempt.connection,
   };
 }
 

@@ -1,3 +1,4 @@
+import { protocolWords, serverWords } from '../../../shared/collection/connectionWords.ts';
 import { type Event, SELF } from '../../../shared/collection/event.ts';
 import { type Html, html } from '../../html.ts';
 import { eventById } from '../../store/sqlite/collection/timeline/events.ts';
@@ -73,6 +74,8 @@ function eventFacts({ database }: PageContext, event: Event, agency: string): Ht
     ['Observer', observer === SELF ? 'this archive' : observer],
     ['Captured by them', original_observed_at && timeText(original_observed_at)],
     ['Answer', retrieval?.status && `HTTP ${retrieval.status}`],
+    ['Answered by', retrieval?.connection && serverWords(retrieval.connection)],
+    ['Protocol', retrieval?.connection && protocolWords(retrieval.connection)],
     ['Failure', retrieval?.error?.replaceAll('_', ' ')],
     ['Type, as sent', retrieval?.content_type],
     ['Size', retrieval?.bytes !== null && retrieval?.bytes !== undefined && sizeText(retrieval.bytes)],

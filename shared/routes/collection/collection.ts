@@ -9,7 +9,7 @@ import {
   eventsQuery,
   summariesParameter,
 } from '../../collection/event.ts';
-import { objectMetadataSchema } from '../../collection/retrieval.ts';
+import { objectMetadataSchema, retrievalSchema } from '../../collection/retrieval.ts';
 import { sourceSchema, sourcesQuery } from '../../collection/source.ts';
 import { pageOf } from '../../values/list.ts';
 import { route } from '../route.ts';
@@ -142,6 +142,15 @@ export const collectionRoutes = {
     summary: 'Read who retrieved the version of an event, and when',
     description: 'All observers of the same digest at the same source, this node included, earliest first.',
     responses: { 200: { description: 'The observers', schema: eventObserversSchema } },
+    problems: ['not_found'],
+  }),
+  readEventRetrieval: route({
+    method: 'GET',
+    path: '/api/events/{id}/retrieval',
+    access: 'read',
+    tag: 'Timeline',
+    summary: 'Read the retrieval that caused an event: how it was had',
+    responses: { 200: { description: 'The retrieval', schema: retrievalSchema } },
     problems: ['not_found'],
   }),
   readObject: route({

@@ -8,6 +8,7 @@ import {
   listEvents,
   readEventDetails,
   readEventObservers,
+  readEventRetrieval,
   readEventsAfter,
   readLastEventId,
 } from '../../../collection/timeline/events.ts';
@@ -30,6 +31,7 @@ type EventRoutes =
   | 'readEventDensity'
   | 'readEvent'
   | 'readEventObservers'
+  | 'readEventRetrieval'
   | 'streamEvents';
 
 /** Handlers for the timeline, and for what the owner has seen of it. */
@@ -67,6 +69,7 @@ export function eventHandlers(
     },
     readEventDensity: async ({ query }) => ok(await readEventDensity(store, query)),
     readEventObservers: ({ params }) => ok(readEventObservers(store, params.id ?? '')),
+    readEventRetrieval: ({ params }) => ok(readEventRetrieval(store, params.id ?? '')),
     readEvent: ({ params }) => ok(withoutSummary(readEventDetails(store, params.id ?? ''))),
     streamEvents: ({ request }) => {
       const last = readLastEventId(store);

@@ -27,6 +27,8 @@ import { migration as pagesOfCopies } from './migrations/0030-pages-of-copies.ts
 import { migration as peerCertificates } from './migrations/0031-peer-certificates.ts';
 import { migration as drafts } from './migrations/0032-drafts.ts';
 import { migration as findings } from './migrations/0033-findings.ts';
+import { migration as connections } from './migrations/0034-connections.ts';
+import { migration as proofsInDumps } from './migrations/0035-proofs-in-dumps.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 
 const MIGRATIONS: readonly Migration[] = [
@@ -58,6 +60,8 @@ const MIGRATIONS: readonly Migration[] = [
   peerCertificates,
   drafts,
   findings,
+  connections,
+  proofsInDumps,
 ];
 
 /** The database was written by a newer Strongroom than this one. */

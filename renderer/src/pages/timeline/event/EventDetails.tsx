@@ -15,9 +15,10 @@ import { captureTime } from '../../../format/viewPath.ts';
 import { useIsOwner } from '../../../state/session.ts';
 import { EventDiff } from '../diff/EventDiff.tsx';
 import { NoiseMark } from '../NoiseMark.tsx';
-import { Corroboration } from './Corroboration.tsx';
 import classes from './EventDetails.module.css';
 import { EventNeighbours } from './EventNeighbours.tsx';
+import { EventObservers } from './EventObservers.tsx';
+import { EventRetrieval } from './EventRetrieval.tsx';
 import { ObjectCard } from './ObjectCard.tsx';
 import { ObserverText } from './ObserverText.tsx';
 import { PageLabelNote } from './PageLabelNote.tsx';
@@ -70,6 +71,8 @@ export function EventDetails({ id, addressOfEvent, onStep }: EventDetailsProps) 
           source={event.source.id}
         />
       )}
+      <EventRetrieval id={id} />
+      <EventObservers id={id} observer={event.observer} />
       <Group gap="xs">
         <Button component={Link} to={`/timeline?source=${event.source.id}`} variant="default" size="xs">
           Show only this source
@@ -100,7 +103,7 @@ function quotedObjects({ sha256, previous_sha256 }: Event): QuotedObject[] {
 }
 
 function factsOf(event: Details, addressOfEvent: (id: number) => string) {
-  const { source, reverts_to, corroborated_by } = event;
+  const { source, reverts_to } = event;
   return [
     [
       'Source',
@@ -117,10 +120,6 @@ function factsOf(event: Details, addressOfEvent: (id: number) => string) {
     ['Agency', source.agency || null],
     ['Tags', source.tags.length > 0 ? source.tags.join(', ') : null],
     ['Observer', <ObserverText key="observer" observer={event.observer} />],
-    [
-      'Also archived by',
-      corroborated_by.length > 0 && <Corroboration key="also" observers={corroborated_by} />,
-    ],
     [
       'Captured by observer',
       event.original_observed_at && <TimeText key="captured" at={event.original_observed_at} show="exact" />,
