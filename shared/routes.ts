@@ -9,6 +9,7 @@ import { captureRoutes } from './routes/collection/captures.ts';
 import { collectionRoutes } from './routes/collection/collection.ts';
 import { derivedRoutes } from './routes/collection/derived.ts';
 import { diffRoutes } from './routes/collection/diffs.ts';
+import { followRoutes } from './routes/collection/follow.ts';
 import { mementoRoutes } from './routes/collection/mementos.ts';
 import { seenRoutes } from './routes/collection/seen.ts';
 import { sourceRoutes } from './routes/collection/sources.ts';
@@ -46,6 +47,7 @@ export const ROUTES = {
   ...viewRoutes,
   ...warcRoutes,
   ...sourceRoutes,
+  ...followRoutes,
   ...fixityRoutes,
   ...copyRoutes,
   ...offloadRoutes,

@@ -25,6 +25,7 @@ import { migration as witnesses } from './migrations/0028-witnesses.ts';
 import { migration as peers } from './migrations/0029-peers.ts';
 import { migration as pagesOfCopies } from './migrations/0030-pages-of-copies.ts';
 import { migration as peerCertificates } from './migrations/0031-peer-certificates.ts';
+import { migration as followAndSchedule } from './migrations/0032-follow-and-schedule.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 
 const MIGRATIONS: readonly Migration[] = [
@@ -54,6 +55,7 @@ const MIGRATIONS: readonly Migration[] = [
   peers,
   pagesOfCopies,
   peerCertificates,
+  followAndSchedule,
 ];
 
 /** The database was written by a newer Strongroom than this one. */
