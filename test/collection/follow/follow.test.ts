@@ -191,7 +191,7 @@ describe('the links of a page', () => {
     await node.watch(web.url('/list'), { follow: { kind: 'links', limit: 5, approve: false } });
     await node.check();
     const child = (await found())[0]?.id ?? '';
-    expect((await node.node.sendJson('DELETE', `/manage/sources/${child}`)).status).toBe(204);
+    expect((await node.node.fetchAsOwner(`/manage/sources/${child}`, { method: 'DELETE' })).status).toBe(204);
     await node.check();
     expect(await watchedPaths()).toEqual(['/b', '/list']);
   });
