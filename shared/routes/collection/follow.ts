@@ -18,7 +18,10 @@ export const followRoutes = {
     summary: 'List the addresses that followed sources link to or list',
     query: foundLinksQuery,
     responses: {
-      200: { description: 'A page of addresses, by source, newest first', schema: pageOf(foundLinkSchema) },
+      200: {
+        description: 'A page of addresses, by source, waiting ones first, then newest first',
+        schema: pageOf(foundLinkSchema),
+      },
     },
     problems: [],
   }),

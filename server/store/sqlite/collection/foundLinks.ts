@@ -111,7 +111,8 @@ export function listFoundLinks(
   const items = statement<Stored>(
     database,
     `SELECT f.id, f.url, f.title, f.state, f.found_at, f.unlinked_at, s.id AS source, s.url AS source_url,
-       s.name AS source_name ${from} ORDER BY f.source_key DESC, f.found_at DESC, f.url LIMIT @limit OFFSET @offset`,
+       s.name AS source_name ${from} ORDER BY f.source_key DESC, f.state <> 'waiting', f.found_at DESC, f.url
+     LIMIT @limit OFFSET @offset`,
   )
     .all({ state, source, limit, offset })
     .map(({ source: id, source_url, source_name, ...link }) => ({
