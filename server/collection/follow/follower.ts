@@ -57,7 +57,7 @@ export class Follower {
     const settings = fingerprintOf(follow);
     const before = followRun(store.read, source.key);
     const isRead = before?.sha256 === last_sha256 && before.settings === settings;
-    if (isRead && !before.is_index) return;
+    if (isRead && !before.is_index) return this.#addWaiting(source);
     const version = retrievalOfVersion(store.read, source.key, last_sha256);
     // A bot wall or an error page has other links than the page, or none.
     if (!version || isWallOrError(version.page_label)) return;
@@ -87,16 +87,24 @@ export class Follower {
   ): Promise<void> {
     const { store } = this.#services;
     const { listed, complete, problem, links, isIndex } = read;
-    const fresh = await store.write((database) => {
+    await store.write((database) => {
       const now = sourceByKey(database, source.key);
       // The owner may have changed it meanwhile.
-      if (!now || !isFollowed(now) || fingerprintOf(now.follow) !== run.settings) return [];
+      if (!now || !isFollowed(now) || fingerprintOf(now.follow) !== run.settings) return;
       putFollowRun(database, { ...run, is_index: isIndex, listed, matched: links.length, complete, problem });
-      return keepLinks(database, store, now, read);
+      keepLinks(database, store, now, read);
     });
+    await this.#addWaiting(source);
+  }
+
+  /** Adds what waits if no approval is needed, also what waits since the node was ended between two batches. */
+  async #addWaiting(source: Followed): Promise<void> {
+    const { store } = this.#services;
     if (source.follow.approve) return;
-    for (let start = 0; start < fresh.length; start += BATCH) {
-      await this.#addAll(source, fresh.slice(start, start + BATCH), start);
+    const waiting = foundLinksOf(store.read, source.key).filter(({ state }) => state === 'waiting');
+    for (let start = 0; start < waiting.length; start += BATCH) {
+      const ids = waiting.slice(start, start + BATCH).map(({ id }) => id);
+      await this.#addAll(source, ids, start);
       await setImmediate();
     }
   }

@@ -9,7 +9,7 @@ import {
   putFoundLink,
   setFoundState,
 } from '../../store/sqlite/collection/foundLinks.ts';
-import { markUnnamed, type SourceRow, sourceById } from '../../store/sqlite/collection/sources.ts';
+import { markUnnamed, type SourceRow, whereFound } from '../../store/sqlite/collection/sources.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Store } from '../../store/store.ts';
 import { FIRST_CHECK_DELAY_MS, FIRST_CHECK_SPACING_MS, sourceIdOf, watchSource } from '../sources/sources.ts';
@@ -22,15 +22,13 @@ export const MAX_FOLLOWED = 10_000;
  * Keeps the new addresses of a source as waiting, and notes which known ones are no longer there. An address that is
  * watched, or that the owner refused or stopped watching, is not taken again. Addresses that wait but are no longer
  * linked make room for new ones, oldest first.
- *
- * @returns the ids of the new addresses.
  */
 export function keepLinks(
   database: WriteDatabase,
   store: Pick<Store, 'instant'>,
   source: SourceRow & { follow: { limit: number } },
   { links, linked, complete }: Pick<ReadLinks, 'links' | 'linked' | 'complete'>,
-): string[] {
+): void {
   const at = store.instant();
   const known = foundLinksOf(database, source.key).map((row) =>
     markLinked(database, row, linked, complete, at),
@@ -40,10 +38,11 @@ export function keepLinks(
   for (const { url, title } of links) {
     const id = sourceIdOf(url);
     if (ids.has(id)) continue;
-    const watched = sourceById(database, id);
-    if (!watched) fresh.push({ id, url, title });
-    // After a restore, or if its row is older than this version: it was found here.
-    else if (watched.found_in === source.id && watched.url === url)
+    if (fresh.length >= source.follow.limit) break;
+    const foundIn = whereFound(database, id);
+    if (foundIn === undefined) fresh.push({ id, url, title });
+    // After a restore, the list of what was found is empty.
+    else if (foundIn === source.id)
       putFoundLink(database, rowOf(source.key, { id, url, title }, 'added', at));
   }
   const counted = known.filter(({ state }) => state !== 'refused');
@@ -53,9 +52,8 @@ export function keepLinks(
     deleteFoundLink(database, row);
     room += 1;
   }
-  const kept = fresh.slice(0, Math.max(0, room));
-  for (const link of kept) putFoundLink(database, rowOf(source.key, link, 'waiting', at));
-  return kept.map(({ id }) => id);
+  for (const link of fresh.slice(0, Math.max(0, room)))
+    putFoundLink(database, rowOf(source.key, link, 'waiting', at));
 }
 
 function rowOf(

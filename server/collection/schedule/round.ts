@@ -120,7 +120,7 @@ class Round {
     this.#result.observer_offline = !signal.aborted && this.#isOffline();
     if (!this.#result.observer_offline && !signal.aborted) this.#countDeferred();
     await Promise.all(this.#counting);
-    if (this.#followed.length > 0 && !signal.aborted) await this.#services.follow(this.#followed, signal);
+    const [followed] = await Promise.allSettled([this.#follow()]);
     this.#result.events.sort((left, right) => left - right);
     const { checked, unchanged, changed, failed, observer_offline } = this.#result;
     await store.write((database) =>
@@ -134,8 +134,14 @@ class Round {
         ended_at: instantOf(clock.now()),
       }),
     );
-    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+    for (const outcome of [...outcomes, followed]) if (outcome.status === 'rejected') throw outcome.reason;
     return this.#result;
+  }
+
+  /** Follows the links of the checked sources, so that what they bring is added in this round. */
+  async #follow(): Promise<void> {
+    const { signal } = this.#options;
+    if (this.#followed.length > 0 && !signal.aborted) await this.#services.follow(this.#followed, signal);
   }
 
   /** Starts all checks in batches, so that the event loop is not blocked. The rate limiter delays their requests. */

@@ -1,9 +1,12 @@
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { fingerprintOf } from '../../../server/ledger/entry.ts';
+import { openForWriting } from '../../../server/store/sqlite/engine/open.ts';
 import type { ApprovedLinks, FoundLink } from '../../../shared/collection/follow.ts';
 import type { WatchedSource } from '../../../shared/collection/source.ts';
 import { closeScriptedWebs, page, redirect, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
-import { closeTestNodes } from '../../support/node.ts';
+import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 
 let web: ScriptedWeb;
@@ -194,6 +197,23 @@ describe('the links of a page', () => {
     expect((await node.node.fetchAsOwner(`/manage/sources/${child}`, { method: 'DELETE' })).status).toBe(204);
     await node.check();
     expect(await watchedPaths()).toEqual(['/b', '/list']);
+  });
+
+  test('what a crash left between finding and adding is added in the next round', async () => {
+    const dataFolder = join(await temporaryFolder(), 'data');
+    node = await openCollectingNode({}, { dataFolder });
+    web.script('/list', html('<a href="/a">A</a>'));
+    const { id } = await node.watch(web.url('/list'), { follow: { kind: 'links', limit: 5 } });
+    await node.check();
+    await node.node.close();
+    const database = openForWriting(join(dataFolder, 'strongroom.db'));
+    const follow = JSON.stringify({ kind: 'links', limit: 5, approve: false });
+    database.prepare('UPDATE sources SET follow = ?').run(follow);
+    database.prepare('UPDATE follow_runs SET settings = ?').run(fingerprintOf(JSON.parse(follow) as object));
+    database.close();
+    node = await openCollectingNode({}, { dataFolder });
+    await node.check([id]);
+    expect(await watchedPaths()).toEqual(['/a', '/list']);
   });
 
   test('a version that is no page says why nothing is read', async () => {

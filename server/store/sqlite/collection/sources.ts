@@ -31,6 +31,12 @@ export function sourceKeyOf(database: ReadDatabase, id: string): number | undefi
   return statement<{ key: number }>(database, 'SELECT key FROM sources WHERE id = ?').get(id)?.key;
 }
 
+/** Returns the id of the source in which a source was found, or null if it was not; undefined if there is no such source. */
+export function whereFound(database: ReadDatabase, id: string): string | null | undefined {
+  return statement<{ found_in: string | null }>(database, 'SELECT found_in FROM sources WHERE id = ?').get(id)
+    ?.found_in;
+}
+
 export function insertSource(
   database: WriteDatabase,
   source: SourceSettings & Pick<SourceRow, 'id' | 'url' | 'added_at' | 'revision' | 'next_check_at'>,
