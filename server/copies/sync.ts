@@ -4,6 +4,7 @@ import { isDamaged } from '../fixity/damages.ts';
 import { readTile } from '../ledger/tiles/readTile.ts';
 import { tilePath } from '../ledger/tiles/tileAddress.ts';
 import { TILE_WIDTH } from '../ledger/tree.ts';
+import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { blobBytes } from '../store/sqlite/node/blobs.ts';
 import {
   type CopyRow,

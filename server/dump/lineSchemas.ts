@@ -5,6 +5,7 @@ import { newStatusSchema, newStudySchema } from '../../shared/archive/study.ts';
 import { newNodeSchema, nodePathSchema } from '../../shared/archive/treeNode.ts';
 import { observerSchema } from '../../shared/collection/captures.ts';
 import { eventTypeSchema, pageLabelSchema, SELF } from '../../shared/collection/event.ts';
+import { followSchema } from '../../shared/collection/follow.ts';
 import { noiseRulesSchema } from '../../shared/collection/noise.ts';
 import {
   captureIdentitySchema,
@@ -12,6 +13,11 @@ import {
   redirectSchema,
   retrievalErrorSchema,
 } from '../../shared/collection/retrieval.ts';
+import {
+  activeHoursSchema,
+  cronSchema,
+  timeZoneSchema,
+} from '../../shared/collection/schedule/scheduleFields.ts';
 import { newSourceSchema, sourceStateSchema } from '../../shared/collection/source.ts';
 import { storedCaseSchema } from '../../shared/findings/case.ts';
 import { recordedFindingSchema } from '../../shared/findings/finding.ts';
@@ -137,6 +143,15 @@ const sourceSettings = {
   added_at: instantSchema,
 };
 
+/** Settings that came later. A revision has only those that are set. */
+const laterSettings = {
+  every: cronSchema,
+  time_zone: timeZoneSchema,
+  active_hours: activeHoursSchema,
+  follow: followSchema,
+  found_in: sourceIdSchema,
+};
+
 export const sourceLine = line('source', {
   ...sourceSettings,
   key: number,
@@ -158,6 +173,12 @@ export const sourceLine = line('source', {
   // Dumps from before noise rules existed have neither.
   noise_rules: noiseRulesSchema.nullable().optional(),
   rules_digest: rulesDigest.nullable().optional(),
+  // Dumps from before schedules and followed sources existed have none of these.
+  every: laterSettings.every.nullable().optional(),
+  time_zone: laterSettings.time_zone.nullable().optional(),
+  active_hours: laterSettings.active_hours.nullable().optional(),
+  follow: laterSettings.follow.nullable().optional(),
+  found_in: laterSettings.found_in.nullable().optional(),
 });
 
 export const revisionLine = line('source_revision', {
@@ -169,6 +190,11 @@ export const revisionLine = line('source_revision', {
     paused: z.boolean(),
     removed: z.boolean(),
     noise_rules: noiseRulesSchema.optional(),
+    every: laterSettings.every.optional(),
+    time_zone: laterSettings.time_zone.optional(),
+    active_hours: laterSettings.active_hours.optional(),
+    follow: laterSettings.follow.optional(),
+    found_in: laterSettings.found_in.optional(),
   }),
 });
 

@@ -70,8 +70,9 @@ export async function openServices(
   const sharing = new SharingSwitch(settings, announcedAccess(listeners, nearby));
   const nodeName = key.name;
   const jobs = new Jobs(clock, store.randomHex);
-  const collection = openCollection({ store, settings, jobs, log, network: config.network });
   const derived = openDerived({ store, log, jobs, startChild: config.startChild, idleMs });
+  const { deriver } = derived;
+  const collection = openCollection({ store, settings, jobs, log, deriver, network: config.network });
   const diffs = new Diffs(store, derived.deriver);
   const summaries = new Summaries({ store, diffs, log, idleMs });
   const noise = openNoise({ store, deriver: derived.deriver, diffs, jobs, log, idleMs });

@@ -3,7 +3,6 @@ import type { RetrievalError } from '../../../shared/collection/retrieval.ts';
 import { MEGABYTE } from '../../../shared/limits.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import type { Clock } from '../../../shared/values/clock.ts';
-import { instantOf } from '../../../shared/values/clock.ts';
 import type { NewRetrieval } from '../../store/sqlite/collection/retrievals.ts';
 import type { SourceRow } from '../../store/sqlite/collection/sources.ts';
 import { type Validators, validatorsOf } from '../../store/sqlite/collection/validators.ts';
@@ -41,7 +40,7 @@ export interface CheckOptions {
   /** Returns whether a network failure is deferred instead of counted at once. */
   mayDefer: () => boolean;
   /** Returns when the source is due again. It is never earlier than `notBefore` (Retry-After). */
-  dueAt: (notBefore: number | null) => string;
+  dueAt: (notBefore: number | null) => Promise<string>;
 }
 
 /** Failures that this node decided itself, so that a retry would fail in the same way. */
@@ -142,7 +141,7 @@ async function record(
         retrieval,
         outcome: isLast && !isDeferred ? outcomeOf(retrieval) : null,
         validators: validatorsAfter(attempt, retrieval),
-        ...(isLast ? { nextCheckAt: dueAt(attempt.retry_at) } : {}),
+        ...(isLast ? { nextCheckAt: await dueAt(attempt.retry_at) } : {}),
         title: await titleFor(source, attempt, retrieval),
         reservation,
         ...(refused === null ? {} : { refusedBytes: refused }),
@@ -238,14 +237,4 @@ function trustedLastModified(attempt: Attempt<ReceivedObject>): string | null {
 
 function headerOf({ headers }: Attempt<ReceivedObject>, name: string): string | null {
   return headers.find(([key]) => key.toLowerCase() === name)?.[1] ?? null;
-}
-
-/**
- * Returns when a source is due again.
- *
- * @param from milliseconds since the epoch.
- * @param jitter a factor around 1.
- */
-export function nextCheckAt(source: SourceRow, settings: Settings, from: number, jitter: number): string {
-  return instantOf(from + (source.every_minutes ?? settings.collection_every_minutes) * 60_000 * jitter);
 }

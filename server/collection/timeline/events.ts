@@ -87,6 +87,7 @@ function filterOf(query: Omit<EventsQuery, 'limit' | 'offset'>): Omit<EventFilte
     since: query.since === undefined ? null : firstInstantOf(query.since),
     until: query.until === undefined ? null : lastInstantOf(query.until),
     noise: query.noise ?? null,
+    label: query.label ?? null,
     seen: null,
   };
 }

@@ -48,6 +48,7 @@ ${before !== undefined && html`<p><a href="${before}.html">The event of this sou
 const LABELS = {
   error_page: 'an error page',
   bot_wall: 'a page that only turns robots away',
+  rate_limit: 'the answer of a host that was asked too often',
   script_shell: 'a page that shows nothing without its scripts',
 } as const;
 

@@ -29,6 +29,7 @@ import { migration as drafts } from './migrations/0032-drafts.ts';
 import { migration as findings } from './migrations/0033-findings.ts';
 import { migration as connections } from './migrations/0034-connections.ts';
 import { migration as proofsInDumps } from './migrations/0035-proofs-in-dumps.ts';
+import { migration as followAndSchedule } from './migrations/0036-follow-and-schedule.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 
 const MIGRATIONS: readonly Migration[] = [
@@ -62,6 +63,7 @@ const MIGRATIONS: readonly Migration[] = [
   findings,
   connections,
   proofsInDumps,
+  followAndSchedule,
 ];
 
 /** The database was written by a newer Strongroom than this one. */

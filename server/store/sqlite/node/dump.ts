@@ -22,9 +22,9 @@ const TABLES = {
     columns: words(
       'key id url name agency tags every_minutes max_object_mb ignore_robots paused removed added_at revision state',
       'failures missing_since consecutive failing_since last_checked_at next_check_at last_status last_error',
-      'last_sha256 last_event_type noise_rules rules_digest',
+      'last_sha256 last_event_type noise_rules rules_digest every time_zone active_hours follow found_in',
     ),
-    json: ['tags', 'noise_rules'],
+    json: ['tags', 'noise_rules', 'active_hours', 'follow'],
   },
   source_revision: {
     table: 'source_revisions',

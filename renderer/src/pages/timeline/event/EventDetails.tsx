@@ -22,6 +22,7 @@ import { EventRetrieval } from './EventRetrieval.tsx';
 import { ObjectCard } from './ObjectCard.tsx';
 import { ObserverText } from './ObserverText.tsx';
 import { PageLabelNote } from './PageLabelNote.tsx';
+import { QualityFindings } from './QualityFindings.tsx';
 import { SeenButton } from './SeenButton.tsx';
 
 export interface EventDetailsProps {
@@ -50,6 +51,7 @@ export function EventDetails({ id, addressOfEvent, onStep }: EventDetailsProps) 
           {event.is_noise && <NoiseMark />}
         </p>
         <p className={classes.meaning}>{meaningOf(event)}</p>
+        {event.page_label && <QualityFindings key={event.id} id={event.id} />}
       </div>
       <div className={classes.facts}>
         <Facts facts={factsOf(event, addressOfEvent)} />
