@@ -125,11 +125,13 @@ test('an aborted request does not use a slot', async () => {
 });
 
 test('thousands of waiting requests share one listener for their signal, and all end when it is aborted', async () => {
-  const { started, send, endOldest } = requests(new ManualClock(), { ...LIMITS, per_host_pause_ms: 0 });
+  const clock = new ManualClock();
+  const { started, send, endOldest } = requests(clock, { ...LIMITS, per_host_pause_ms: 0 });
   const round = new AbortController();
   const all = Array.from({ length: 5_000 }, () => send('a', round.signal));
   const other = send('b');
   expect(getEventListeners(round.signal, 'abort')).toHaveLength(1);
+  await clock.turn(0);
   round.abort(new Error('cancelled'));
   endOldest();
   endOldest();
@@ -140,6 +142,7 @@ test('thousands of waiting requests share one listener for their signal, and all
   await other;
   const next = new AbortController();
   const last = send('a', next.signal);
+  await clock.turn(0);
   endOldest();
   await last;
   expect(getEventListeners(next.signal, 'abort'), 'a request that has started leaves none').toEqual([]);
