@@ -71,10 +71,10 @@ test('what a peer lists is bounded and cleaned, and an answer that no node gives
   });
   // Millions of wrong items are not noted one by one: that would fill the memory of the node.
   for (const wrong of [
-    { total: 1, items: Array(1_000_000).fill({}) },
+    { total: 1, items: Array(2_000_000).fill({}) },
     ({ items: [first] }: { items: Record<string, unknown>[] }) => ({
       total: 1,
-      items: [{ ...first, authors: Array(1_000_000).fill({}) }],
+      items: [{ ...first, authors: Array(2_000_000).fill({}) }],
     }),
   ]) {
     lie((page) => (typeof wrong === 'function' ? wrong(page) : wrong));
