@@ -106,7 +106,7 @@ export class Copies {
       pages: Number(pages),
       public_url,
     };
-    const opened = await asProblem(() => openTarget(added));
+    const opened = await asProblem(() => openTarget(added, { isNew: true }));
     try {
       await asProblem(() => claimTarget(this.#services, row.writer, opened));
     } finally {

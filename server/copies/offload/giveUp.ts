@@ -49,7 +49,7 @@ export async function giveUpCopy(store: Store, copy: CopyRow, run: JobRun): Prom
 async function requireUnreadable({ folder }: Store, copy: CopyRow): Promise<void> {
   try {
     const credentials = await readCredentials(folder);
-    const target = await openTarget({ ...copy, ...credentials[copy.id] }, { isReadOnly: true });
+    const target = await openTarget({ ...copy, ...credentials[copy.id] });
     try {
       if ((await readClaim(target)) === undefined) return;
     } finally {
