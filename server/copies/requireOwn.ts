@@ -28,7 +28,7 @@ export async function requireOwn(
   const claim = await readClaim(target);
   if (!claim)
     throw new CopyError(
-      `${target.name} no longer holds a copy. Remove the copy and add it again to start over.`,
+      `${target.name} holds no copy. Connect its disk; if the copy is gone, remove it here and add it again.`,
     );
   if (claim.writer !== writer)
     throw new CopyError(
