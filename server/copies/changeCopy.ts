@@ -43,7 +43,7 @@ async function requireFound(
   given: { access_key: string; secret_key: string } | undefined,
 ): Promise<void> {
   const credentials = given ?? (await readCredentials(services.store.folder))[copy.id];
-  const target = await openTarget({ ...copy, ...credentials }, { isReadOnly: true });
+  const target = await openTarget({ ...copy, ...credentials });
   try {
     await requireOwn(services, copy, target);
   } finally {

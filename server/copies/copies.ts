@@ -55,8 +55,9 @@ export class Copies {
   readonly #syncs = new Map<string, RunningJob<CopySync>>();
   #isClosed = false;
 
-  constructor({ store, checkpoints, jobs, log, offloading, settings, networkPause }: CopiesConfig) {
-    this.#services = { store, checkpoints };
+  constructor(config: CopiesConfig) {
+    const { store, checkpoints, compare, jobs, log, offloading, settings, networkPause } = config;
+    this.#services = { store, checkpoints, compare };
     this.#offloading = offloading;
     this.#schedule = new CopySchedule({
       store,
@@ -106,7 +107,7 @@ export class Copies {
       pages: Number(pages),
       public_url,
     };
-    const opened = await asProblem(() => openTarget(added));
+    const opened = await asProblem(() => openTarget(added, { isNew: true }));
     try {
       await asProblem(() => claimTarget(this.#services, row.writer, opened));
     } finally {

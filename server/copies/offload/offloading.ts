@@ -168,7 +168,7 @@ export class Offloading {
     const row = copyById(read, copy);
     if (!row) throw new CopyError('The copy was removed.');
     const credentials = await readCredentials(folder);
-    return openTarget({ ...row, ...credentials[copy] }, { isReadOnly: true });
+    return openTarget({ ...row, ...credentials[copy] });
   }
 
   /** Ends reading from copies. `Jobs.close` ends running work before. */

@@ -75,7 +75,7 @@ export class ReadThrough implements Elsewhere {
     const row = copyById(read, copy);
     if (!row) throw new CopyError('The copy was removed.');
     const credentials = await readCredentials(folder);
-    return openTarget({ ...row, ...credentials[copy] }, { isReadOnly: true });
+    return openTarget({ ...row, ...credentials[copy] });
   }
 
   /** A disk may be connected again, and a bucket get another key. */
