@@ -1,7 +1,7 @@
 import type { CopyChange } from '../../shared/node/copy.ts';
 import { Problem } from '../../shared/problems.ts';
 import { type CopyRow, copyAt, setCopyAddress, setPages } from '../store/sqlite/node/copies.ts';
-import { readCredentials, writeCredentials } from './credentials.ts';
+import { readCredentials, writeCredentials } from './keys/credentials.ts';
 import { type CopyServices, requireOwn } from './requireOwn.ts';
 import { openTarget } from './targets/openTarget.ts';
 

@@ -21,7 +21,7 @@ import type { CopiedCheckpoint } from './claim.ts';
 import { CHECKPOINT, newTiles, OBJECTS, RECORDS_PER_FILE, recordsFiles, statePath } from './layout.ts';
 import { PAGES_VERSION } from './pages/layout.ts';
 import { pagesAreBehind, sendPages } from './pages/sendPages.ts';
-import { type CopiedState, readRecords, readState } from './readRecords.ts';
+import { type CopiedState, readRecords, readState } from './records/readRecords.ts';
 import { type CopyServices, requireOwn } from './requireOwn.ts';
 import { sendObjects } from './sendObjects.ts';
 import { CopyError, type CopyTarget, type Payload } from './targets/target.ts';

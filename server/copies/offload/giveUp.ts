@@ -7,7 +7,7 @@ import { type CopyRow, deleteCopy } from '../../store/sqlite/node/copies.ts';
 import { forgetOffloaded, objectsOnlyIn, onlyInAfter } from '../../store/sqlite/node/offloadedObjects.ts';
 import type { Store } from '../../store/store.ts';
 import { readClaim } from '../claim.ts';
-import { readCredentials, writeCredentials } from '../credentials.ts';
+import { readCredentials, writeCredentials } from '../keys/credentials.ts';
 import { openTarget } from '../targets/openTarget.ts';
 import { CopyError } from '../targets/target.ts';
 import { OtherCopies } from './otherCopies.ts';

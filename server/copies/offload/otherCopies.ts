@@ -1,6 +1,6 @@
 import { allCopies, type CopyRow, insertCopiedObjects } from '../../store/sqlite/node/copies.ts';
 import type { Store } from '../../store/store.ts';
-import { readCredentials } from '../credentials.ts';
+import { readCredentials } from '../keys/credentials.ts';
 import { objectPath } from '../layout.ts';
 import { openTarget } from '../targets/openTarget.ts';
 import { CopyError, type CopyTarget } from '../targets/target.ts';

@@ -8,7 +8,7 @@ import {
   type OffloadedRow,
   offloadedObject,
 } from '../../store/sqlite/node/offloadedObjects.ts';
-import { readCredentials } from '../credentials.ts';
+import { readCredentials } from '../keys/credentials.ts';
 import { objectPath } from '../layout.ts';
 import { openTarget } from '../targets/openTarget.ts';
 import { CopyError, type CopyTarget } from '../targets/target.ts';
