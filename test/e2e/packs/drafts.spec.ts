@@ -196,6 +196,30 @@ test('a renaming whose answer was lost is not repeated', async ({ page, node, ch
   expect(await filesOf(node)).toEqual({ 'two.txt': DIGESTS.one });
 });
 
+test('files that another window added are shown before they are published', async ({ page, node }) => {
+  await page.goto('/assemble');
+  await titleOf(page).fill('Two windows');
+  await dropBuffers(page, [['one.txt', Buffer.from('one')]]);
+  await fillRecord(page);
+  await expect.poll(() => filesOf(node)).toEqual({ 'one.txt': DIGESTS.one });
+  await expect(page.getByText(SAVED)).toBeVisible();
+  const [draft] = await draftsOf(node);
+  const added = await fetch(new URL(`/manage/drafts/${draft?.id}/files?path=two.txt`, node.url), {
+    method: 'PUT',
+    headers: { Authorization: `Bearer ${node.token}`, 'Content-Type': 'application/octet-stream' },
+    body: 'two',
+  });
+  expect(added.status).toBe(200);
+  await page.getByRole('button', { name: 'Publish', exact: true }).click();
+  await expect(page.getByText('This draft was changed in another window.')).toBeVisible();
+  await page.getByRole('button', { name: 'Show the other version' }).click();
+  await expect(page.getByRole('button', { name: /^digest of two.txt/ })).toBeVisible();
+  expect(await draftsOf(node)).toHaveLength(1);
+  await page.getByRole('button', { name: 'Publish', exact: true }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'Two windows' })).toBeVisible();
+  await expect(page.getByText('two.txt').first()).toBeVisible();
+});
+
 test('publishing again after a lost answer gives the same pack', async ({ page, node, checks }) => {
   checks.allow(/ERR_FAILED|Failed to load/);
   await page.goto('/assemble');
