@@ -16,5 +16,5 @@ export function csvLines(rows: readonly (readonly CsvCell[])[]): string {
 
 function csvCell(cell: CsvCell): string {
   if (typeof cell !== 'string') return cell === null ? '' : String(cell);
-  return /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell;
+  return /^[=+\-@\t\r\n＝＋－＠]/.test(cell) ? `'${cell}` : cell;
 }

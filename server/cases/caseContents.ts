@@ -74,7 +74,8 @@ export async function caseContents(store: DamageContext, found: Case): Promise<C
   const packs: CasePack[] = [];
   for (const id of ids('pack')) {
     const crcs = await checkedPack(store, id);
-    if (crcs instanceof Problem) missing.push({ name: `Pack file of ${id}`, reason: crcs.message });
+    if (crcs instanceof Problem)
+      missing.push({ name: `Pack file and evidence file of ${id}`, reason: crcs.message });
     else packs.push({ id, crcs });
   }
   return { case: found, events, packs, objects, findings, missing };

@@ -20,7 +20,7 @@ export function caseIndex(contents: CaseContents, nodeName: string): string {
   const { case: shown, missing, objects } = contents;
   const policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
   const body = html`<h1>${shown.title}</h1>
-<p class="muted">Case ${shown.id} of ${nodeName}, changed last on ${timeText(shown.changed_at)}. <a href="${CASE_PATHS.readme}">How to check this bag</a></p>
+<p class="muted">Case ${shown.id} of <bdi>${nodeName}</bdi>, changed last on ${timeText(shown.changed_at)}. <a href="${CASE_PATHS.readme}">How to check this bag</a></p>
 ${shown.description !== '' && html`<p class="text">${shown.description}</p>`}
 ${shown.items.length === 0 && html`<p>The case has no items.</p>`}
 <ol class="items">${shown.items.map((item) => html`<li>${itemOf(contents, item)}</li>`)}</ol>
@@ -73,7 +73,7 @@ function eventOf({ events }: CaseContents, { id }: CaseItem): Piece {
   const event = events.find((each) => String(each.id) === id);
   if (!event) return undefined;
   const { event_type, observer, observed_at, original_observed_at, sha256, previous_sha256, source } = event;
-  return html`<p class="muted">Event ${id}: ${event_type.replace('_', ' ')}, ${source.url}<br>
+  return html`<p class="muted">Event ${id}: ${event_type.replace('_', ' ')}, <bdi>${source.url}</bdi><br>
 Retrieved ${timeText(observed_at)}${original_observed_at !== null && html`; captured ${timeText(original_observed_at)} by ${observer}`}<br>
 ${sha256 !== null && html`Object <code>${sha256}</code><br>`}
 ${previous_sha256 !== null && html`Before <code>${previous_sha256}</code>`}</p>
@@ -100,7 +100,7 @@ function findingOf({
   const { record, proof } = CASE_PATHS.finding(id);
   return html`${passage !== null && html`<blockquote>${passage.exact}</blockquote>`}
 <p class="text">${withdrawal === null ? text : `Withdrawn: ${withdrawal}`}</p>
-<p class="muted">${id}, ${timeText(at)}, about ${target.kind} ${target_name}${tags.length > 0 && `. Tags: ${tags.join(', ')}`}${superseded_by !== null && `. Superseded by ${superseded_by}`}.
+<p class="muted">${id}, ${timeText(at)}, about ${target.kind} <bdi>${target_name}</bdi>${tags.length > 0 && html`. Tags: ${tags.map((tag, index) => html`${index > 0 && ', '}<bdi>${tag}</bdi>`)}`}${superseded_by !== null && `. Superseded by ${superseded_by}`}.
 <a href="${record}">Record</a>, <a href="${proof}" download>proof</a></p>`;
 }
 

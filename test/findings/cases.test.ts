@@ -11,7 +11,7 @@ import {
   readEvidenceStyle,
 } from '../../vite.evidence.ts';
 import { openCollectingNode } from '../collection/support.ts';
-import { problemOf, uploadNewPack } from '../support/archive/packs.ts';
+import { problemOf, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { extract, run } from '../support/extract.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, type TestNode, temporaryFolder } from '../support/node.ts';
@@ -163,11 +163,23 @@ describe('the bag of a case', () => {
     }
   });
 
-  test('leaves out an object whose bytes are missing, and says so', async () => {
+  test('keeps text that is written from right to left away from the text around it', async () => {
+    const target = { kind: 'object' as const, id: versions[0] ?? '' };
+    const { id } = await addFinding(node, target, { tags: ['\u202Eabc', 'plain'] });
+    const { root } = await downloadBag(await createCase(node, 'Directions', [{ kind: 'finding', id }]));
+    const $ = load(await run('cat', ['data/index.html'], root));
+    const isolated = $('li bdi').toArray();
+    expect(isolated.map((element) => $(element).text())).toEqual([target.id, '\u202Eabc', 'plain']);
+  });
+
+  test('leaves out what is missing: the object, and both files of a pack, and says so', async () => {
     await rm(blobPath(node.dataFolder, versions[1] ?? ''));
+    await rm(blobPath(node.dataFolder, sha256Of('a\n1\n')));
     const { root } = await downloadBag(await createCase(node, 'Incomplete', items()));
     const $ = load(await run('cat', ['data/index.html'], root));
-    expect($('h2:contains("Not in this bag") + ul').text()).toContain(versions[1]);
+    const missing = $('h2:contains("Not in this bag") + ul').text();
+    expect(missing).toContain(versions[1]);
+    expect(missing).toContain(`Pack file and evidence file of ${pack}`);
     expect((await runHere(['verify', root])).code).toBe(0);
   });
 });

@@ -3,16 +3,17 @@ import { deleteDraftFile, draftFiles, putDraftFile } from '../../store/sqlite/ar
 import type { ReadDatabase, WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import { FileFaults } from '../packs/fileFaults.ts';
+import { changedMeanwhile } from './draftRules.ts';
 
 /** Checks that the contents of reused files are in the archive or in the draft. @throws Problem `unknown_blob` */
 export function requireArchived(
   database: ReadDatabase,
   added: DraftFilesChange['add'],
-  kept: ReadonlySet<string>,
+  kept: ReadonlyMap<string, number>,
 ): void {
   const faults = new FileFaults();
   for (const [index, { path, sha256, bytes }] of added.entries()) {
-    if (kept.has(sha256) || blobBytes(database, sha256) === bytes) continue;
+    if (kept.get(sha256) === bytes || blobBytes(database, sha256) === bytes) continue;
     faults.add('unknown_blob', path, {
       path: `/add/${index}/sha256`,
       message: `${path}: the archive does not have ${sha256} with ${bytes} bytes. Send the file itself.`,
@@ -21,7 +22,11 @@ export function requireArchived(
   faults.throwIfAny();
 }
 
-/** Changes the list of files. Paths that the draft does not have are skipped, so that a change can be repeated. */
+/**
+ * Changes the list of files. Paths that the draft does not have are skipped.
+ *
+ * @throws Problem `draft_changed` if a rename would replace another file
+ */
 export function applyFilesChange(
   database: WriteDatabase,
   draft: string,
@@ -33,6 +38,12 @@ export function applyFilesChange(
     const file = files.get(from);
     return file ? [{ from, file: { ...file, path: to } }] : [];
   });
+  const leaving = new Set(moved.map(({ from }) => from));
+  const paths = new Set([...files.keys()].filter((path) => !leaving.has(path)));
+  for (const { file } of moved) {
+    if (paths.has(file.path)) throw changedMeanwhile(`The draft has another file at ${file.path}.`);
+    paths.add(file.path);
+  }
   // All are taken away first, so that two files can swap their paths.
   for (const { from } of moved) deleteDraftFile(database, draft, from);
   for (const { file } of moved) putDraftFile(database, draft, file);

@@ -54,8 +54,8 @@ export function draftsFull(): Problem {
   );
 }
 
-export function changedMeanwhile(): Problem {
-  return new Problem('draft_changed', 'The draft was changed in another window. Read it again.');
+export function changedMeanwhile(reason = 'The draft was changed in another window.'): Problem {
+  return new Problem('draft_changed', `${reason} Read it again.`);
 }
 
 function unknownDraft(id: string): never {

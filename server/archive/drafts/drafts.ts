@@ -190,13 +190,12 @@ export class Drafts {
   /**
    * Removes, renames and reuses files, all together or none.
    *
-   * @throws Problem `not_found`, `draft_published`, `unknown_blob`, `pack_too_large`
+   * @throws Problem `not_found`, `draft_published`, `draft_changed`, `unknown_blob`, `pack_too_large`
    */
   async changeFiles(id: string, change: DraftFilesChange): Promise<StoredDraft> {
     await this.#serially(async () => {
       requireOpen(this.#store.read, id);
-      const kept = await this.#contents.digestsOf(id);
-      requireArchived(this.#store.read, change.add, kept);
+      requireArchived(this.#store.read, change.add, await this.#keptSizes(id));
       await this.#store.write((database) => {
         requireOpen(database, id);
         applyFilesChange(database, id, change);
@@ -216,6 +215,13 @@ export class Drafts {
       this.#log.warn({ error, draft: id }, 'The files of a published draft could not be deleted.'),
     );
     return added;
+  }
+
+  /** Returns the sizes of the files that the draft has, by digest. */
+  async #keptSizes(id: string): Promise<Map<string, number>> {
+    const kept = await this.#contents.digestsOf(id);
+    const files = draftFiles(this.#store.read, id).filter(({ sha256 }) => kept.has(sha256));
+    return new Map(files.map(({ sha256, bytes }) => [sha256, bytes]));
   }
 
   #deleteUnused(id: string): Promise<void> {
@@ -239,7 +245,7 @@ export class Drafts {
 function columnsOf(record: DraftRecord, form: NewDraft['form']) {
   const { title } = record;
   return {
-    title: typeof title === 'string' ? title.slice(0, 300) : '',
+    title: typeof title === 'string' ? Array.from(title.slice(0, 600)).slice(0, 300).join('') : '',
     record: JSON.stringify(record),
     form: form === null ? null : JSON.stringify(form),
   };

@@ -101,10 +101,10 @@ export const draftRoutes = {
     tag: 'Manage',
     summary: 'Remove, rename and reuse files of a draft',
     description:
-      'All changes are applied together or not at all. `add` reuses files that the archive has, without sending them.',
+      'All changes are applied together or not at all. A rename never replaces another file. `add` reuses files that the archive has, without sending them.',
     body: { ...jsonBody(draftFilesChangeSchema), maxBytes: MAX_RECORD_BYTES },
     responses: { 200: { description: 'The draft', schema: draftSchema } },
-    problems: ['not_found', 'draft_published', 'unknown_blob', 'pack_too_large'],
+    problems: ['not_found', 'draft_changed', 'draft_published', 'unknown_blob', 'pack_too_large'],
   }),
   publishDraft: route({
     method: 'POST',

@@ -97,6 +97,40 @@ describe('a draft of a pack', () => {
     expect(pathsOf(await readDraft(node, id))).toEqual(['a', 'b', 'old.txt']);
   });
 
+  test('a rename never replaces another file, and a reused file must have its true size', async () => {
+    const node = await openTestNode();
+    const { id } = await newDraft(node);
+    for (const path of ['a', 'b', 'c']) await putFile(node, id, path, `contents of ${path}`);
+    const colliding = [
+      [{ from: 'a', to: 'b' }],
+      [
+        { from: 'a', to: 'd' },
+        { from: 'b', to: 'd' },
+      ],
+    ];
+    for (const rename of colliding) {
+      expect(await problemOf(changeFiles(node, id, { remove: ['c'], rename }))).toMatchObject({
+        status: 409,
+        code: 'draft_changed',
+      });
+    }
+    const [file] = (await readDraft(node, id)).files;
+    const wrong = { path: 'd', sha256: file?.sha256, bytes: 0, media_type: 'text/plain' };
+    expect(await problemOf(changeFiles(node, id, { add: [wrong] }))).toMatchObject({ code: 'unknown_blob' });
+    expect(pathsOf(await readDraft(node, id))).toEqual(['a', 'b', 'c']);
+    expect(await draftFilesOnDisk(node)).toHaveLength(3);
+    const freed = await changeFiles(node, id, { remove: ['b'], rename: [{ from: 'a', to: 'b' }] });
+    expect(((await freed.json()) as { files: unknown[] }).files).toMatchObject([
+      { path: 'b', sha256: sha256Of('contents of a') },
+      { path: 'c' },
+    ]);
+  });
+
+  test('its title in lists is cut between characters', async () => {
+    const node = await openTestNode();
+    expect((await newDraft(node, { title: `x${'😀'.repeat(400)}` })).title).toBe(`x${'😀'.repeat(299)}`);
+  });
+
   test('deleting it deletes its files, and no others', async () => {
     const node = await openTestNode();
     const { id } = await newDraft(node, { title: 'Gone' });

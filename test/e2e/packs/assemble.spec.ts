@@ -77,6 +77,8 @@ test('an error from the node appears at its field, and publishing works after it
   await page.goto('/assemble');
   await page.getByLabel('Title', { exact: true }).fill('Refused at first');
   await fillRecord(page);
+  // A save that is running would replace the change below.
+  await expect(page.getByText('The draft is saved on this node.')).toBeVisible();
   await page.evaluate(() => {
     const kept = JSON.parse(localStorage.getItem('strongroom-draft') ?? '{}');
     kept.state.draft.study = 'st_00000000000000000000';

@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import type { Page } from '@playwright/test';
-import type { DraftSummary } from '../../../shared/archive/draft.ts';
+import type { DraftSummary, StoredDraft } from '../../../shared/archive/draft.ts';
 import { dropBuffers } from '../support/dropFiles.ts';
 import { fillRecord } from '../support/fillRecord.ts';
 import { expect, test } from '../support/fixtures.ts';
@@ -122,6 +123,101 @@ test('a change in another window is shown, and the person decides which version 
   await expect(page.getByText('This draft was changed in another window.')).toBeVisible();
   await page.getByRole('button', { name: 'Show the other version' }).click();
   await expect(titleOf(page)).toHaveValue('Theirs');
+});
+
+async function rename(page: Page, from: string, to: string): Promise<void> {
+  await page
+    .getByRole('button', { name: `Edit path of ${from}` })
+    .first()
+    .click();
+  await page.getByLabel('Path in the pack').fill(to);
+  await page.keyboard.press('Enter');
+}
+
+async function filesOf(node: NodeProcess): Promise<Record<string, string>> {
+  const [draft] = await draftsOf(node);
+  if (!draft) return {};
+  const headers = { Authorization: `Bearer ${node.token}` };
+  const response = await fetch(new URL(`/manage/drafts/${draft.id}`, node.url), { headers });
+  const { files } = (await response.json()) as StoredDraft;
+  return Object.fromEntries(files.map(({ path, sha256 }) => [path, sha256.slice(0, 8)]));
+}
+
+const DIGESTS = { one: sha256('one'), two: sha256('two') };
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 8);
+}
+
+test('a file that is renamed to the path of another one does not replace it', async ({ page, node }) => {
+  await page.goto('/assemble');
+  await titleOf(page).fill('Renamed');
+  await dropBuffers(page, [
+    ['one.txt', Buffer.from('one')],
+    ['two.txt', Buffer.from('two')],
+  ]);
+  await expect.poll(() => filesOf(node)).toEqual({ 'one.txt': DIGESTS.one, 'two.txt': DIGESTS.two });
+  await rename(page, 'one.txt', 'two.txt');
+  // The next change is saved after the renaming.
+  await titleOf(page).fill('Renamed again');
+  await expect.poll(async () => (await draftsOf(node))[0]?.title).toBe('Renamed again');
+  await expect(page.getByText(SAVED)).toBeVisible();
+  expect(await filesOf(node)).toEqual({ 'one.txt': DIGESTS.one, 'two.txt': DIGESTS.two });
+  await rename(page, 'two.txt', 'three.txt');
+  await expect
+    .poll(async () => Object.values(await filesOf(node)).sort())
+    .toEqual(Object.values(DIGESTS).sort());
+  await expect.poll(async () => Object.keys(await filesOf(node))).toEqual(['three.txt', 'two.txt']);
+});
+
+test('a renaming whose answer was lost is not repeated', async ({ page, node, checks }) => {
+  checks.allow(/ERR_FAILED|Failed to load/);
+  await page.goto('/assemble');
+  await titleOf(page).fill('Lost answer');
+  await dropBuffers(page, [
+    ['one.txt', Buffer.from('one')],
+    ['two.txt', Buffer.from('two')],
+  ]);
+  await expect.poll(() => filesOf(node)).toEqual({ 'one.txt': DIGESTS.one, 'two.txt': DIGESTS.two });
+  await expect(page.getByText(SAVED)).toBeVisible();
+  const changes: string[] = [];
+  await page.route('**/files', async (route) => {
+    changes.push(route.request().method());
+    if (changes.length > 1) return route.continue();
+    await route.fetch();
+    await route.abort();
+  });
+  await page.getByRole('button', { name: 'Remove two.txt' }).click();
+  await rename(page, 'one.txt', 'two.txt');
+  await expect.poll(() => changes.length).toBe(1);
+  await titleOf(page).fill('Answer lost');
+  await expect.poll(async () => (await draftsOf(node))[0]?.title).toBe('Answer lost');
+  await expect(page.getByText(SAVED)).toBeVisible();
+  expect(await filesOf(node)).toEqual({ 'two.txt': DIGESTS.one });
+});
+
+test('files that another window added are shown before they are published', async ({ page, node }) => {
+  await page.goto('/assemble');
+  await titleOf(page).fill('Two windows');
+  await dropBuffers(page, [['one.txt', Buffer.from('one')]]);
+  await fillRecord(page);
+  await expect.poll(() => filesOf(node)).toEqual({ 'one.txt': DIGESTS.one });
+  await expect(page.getByText(SAVED)).toBeVisible();
+  const [draft] = await draftsOf(node);
+  const added = await fetch(new URL(`/manage/drafts/${draft?.id}/files?path=two.txt`, node.url), {
+    method: 'PUT',
+    headers: { Authorization: `Bearer ${node.token}`, 'Content-Type': 'application/octet-stream' },
+    body: 'two',
+  });
+  expect(added.status).toBe(200);
+  await page.getByRole('button', { name: 'Publish', exact: true }).click();
+  await expect(page.getByText('This draft was changed in another window.')).toBeVisible();
+  await page.getByRole('button', { name: 'Show the other version' }).click();
+  await expect(page.getByRole('button', { name: /^digest of two.txt/ })).toBeVisible();
+  expect(await draftsOf(node)).toHaveLength(1);
+  await page.getByRole('button', { name: 'Publish', exact: true }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'Two windows' })).toBeVisible();
+  await expect(page.getByText('two.txt').first()).toBeVisible();
 });
 
 test('publishing again after a lost answer gives the same pack', async ({ page, node, checks }) => {

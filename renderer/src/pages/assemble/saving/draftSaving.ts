@@ -5,7 +5,7 @@ import { useIsOwner } from '../../../state/session.ts';
 import { type Draft, type SavedDraft, useDraft } from '../draft.ts';
 import { useDraftFiles } from '../files/draftFiles.ts';
 import { openFirst, readIfThere, show, showEmpty } from './openDraft.ts';
-import { hasOtherFiles, needsSaving, saveFiles } from './saveFiles.ts';
+import { hasOtherFiles, needsSaving, saveFiles, setSavedPaths } from './saveFiles.ts';
 import { hasUnsavedRecord, saveRecord } from './saveRecord.ts';
 
 export type Saving =
@@ -155,6 +155,11 @@ export const useDraftSaving = create<DraftSavingState>()((set, get) => {
     },
     publish: async () => {
       const { id } = await flush();
+      const draft = await call('readDraft', { params: { id } });
+      if (draft.pack === null && hasOtherFiles(draft.files)) {
+        set({ saving: { state: 'changed elsewhere' } });
+        throw new Error('Another window changed the files of this draft. Choose the version to publish.');
+      }
       return call('publishDraft', { params: { id } });
     },
     end: showEmpty,
@@ -165,6 +170,8 @@ export const useDraftSaving = create<DraftSavingState>()((set, get) => {
       set({ saving: { state: 'saved' } });
       if (choice === 'theirs') return show(theirs);
       useDraft.setState({ saved: { id: saved.id, revision: theirs.revision } });
+      // Files that only the other window added are removed.
+      setSavedPaths(theirs.files.map(({ path }) => path));
       await saveAndShow();
     },
   };

@@ -1,8 +1,9 @@
 import type { StoredDraftFile } from '../../../../../shared/archive/draft.ts';
-import { call, isProblem } from '../../../api/client.ts';
+import { call, isProblem, isRefusal } from '../../../api/client.ts';
 import { sendStream } from '../../../api/sendStream.ts';
 import type { DraftFile } from '../files/draftFile.ts';
 import { useDraftFiles } from '../files/draftFiles.ts';
+import { fileDifferences } from './fileDifferences.ts';
 
 const MAX_CONCURRENT_UPLOADS = 4;
 
@@ -14,19 +15,11 @@ export function setSavedPaths(paths: Iterable<string>): void {
   savedPaths = new Set(paths);
 }
 
-/** How the node's list of files differs from the one shown. */
+/** A change of the list whose answer was lost, so that it may be applied. Repeated, it could remove a renamed file. */
+let unanswered: (ListChange & { draft: string }) | undefined;
+
 function differences() {
-  const { files } = useDraftFiles.getState();
-  const sound = files.filter(({ error }) => error === undefined);
-  const uploads = sound.filter(({ file, isStored }) => file && !isStored);
-  // An upload replaces the file at its path.
-  const wanted = new Set([...files.flatMap(({ savedPath }) => savedPath ?? []), ...uploads.map(pathOf)]);
-  return {
-    remove: [...savedPaths].filter((path) => !wanted.has(path)),
-    rename: sound.filter(({ savedPath, path }) => savedPath !== undefined && savedPath !== path),
-    add: sound.filter(({ isStored, savedPath }) => isStored && savedPath === undefined),
-    uploads,
-  };
+  return fileDifferences(useDraftFiles.getState().files, savedPaths);
 }
 
 /** Whether the node's draft has other files than the one shown. */
@@ -42,6 +35,8 @@ export function hasOtherFiles(stored: readonly StoredDraftFile[]): boolean {
 
 /** Makes the files of the node's draft those shown at this moment. @throws if the node does not accept it */
 export async function saveFiles(draft: string): Promise<void> {
+  if (unanswered?.draft === draft) await settle(unanswered);
+  unanswered = undefined;
   const { remove, rename, add, uploads } = differences();
   if (remove.length + rename.length + add.length > 0) await changeList(draft, { remove, rename, add });
   const waiting = [...uploads];
@@ -58,7 +53,7 @@ interface ListChange {
 }
 
 async function changeList(id: string, { remove, rename, add }: ListChange): Promise<void> {
-  const { markSaved, markRefused } = useDraftFiles.getState();
+  const { markRefused } = useDraftFiles.getState();
   const body = {
     remove: [...remove],
     rename: rename.map(({ savedPath = '', path }) => ({ from: savedPath, to: path })),
@@ -71,15 +66,34 @@ async function changeList(id: string, { remove, rename, add }: ListChange): Prom
   };
   try {
     const { files } = await call('changeDraftFiles', { params: { id }, body });
-    setSavedPaths(files.map(pathOf));
-    markSaved(new Map([...rename, ...add].map((file) => [file.id, { savedPath: file.path }])));
+    markApplied({ rename, add }, files);
   } catch (error) {
+    if (!isRefusal(error)) unanswered = { draft: id, remove, rename, add };
     if (!isProblem(error, 'unknown_blob')) throw error;
     for (const { path } of error.document.errors ?? []) {
       const file = add[Number(path.split('/')[2])];
       if (file) markRefused(file.id, 'The archive does not have this file. Add it again.');
     }
   }
+}
+
+function markApplied({ rename, add }: Pick<ListChange, 'rename' | 'add'>, files: StoredDraftFile[]): void {
+  setSavedPaths(files.map(pathOf));
+  useDraftFiles
+    .getState()
+    .markSaved(new Map([...rename, ...add].map((file) => [file.id, { savedPath: file.path }])));
+}
+
+/** Finds out whether the node applied a change. It applies all of it or nothing. */
+async function settle({ draft, rename, add }: NonNullable<typeof unanswered>): Promise<void> {
+  const { files } = await call('readDraft', { params: { id: draft } });
+  const digestAt = new Map(files.map(({ path, sha256 }) => [path, sha256]));
+  const targets = new Set(rename.map(pathOf));
+  const isApplied = rename.every(
+    ({ savedPath = '', path, sha256 }) =>
+      digestAt.get(path) === sha256 && (targets.has(savedPath) || !digestAt.has(savedPath)),
+  );
+  if (isApplied && rename.length > 0) markApplied({ rename, add }, files);
 }
 
 async function uploadFile(draft: string, { id, path, mediaType, file }: DraftFile): Promise<void> {
