@@ -32,6 +32,7 @@ import { ledgerHandlers } from '../http/routes/ledger/ledger.ts';
 import { tileHandlers } from '../http/routes/ledger/tiles.ts';
 import { timestampHandlers } from '../http/routes/ledger/timestamps.ts';
 import { witnessHandlers } from '../http/routes/ledger/witness.ts';
+import { alertHandlers } from '../http/routes/node/alerts.ts';
 import { copyHandlers } from '../http/routes/node/copies.ts';
 import { descriptionHandlers } from '../http/routes/node/description.ts';
 import { invitationsHandlers } from '../http/routes/node/invitations.ts';
@@ -66,6 +67,7 @@ export function handlersOf(services: Services): Handlers {
     witnesses,
     peers,
     nearby,
+    alerts,
     fixity,
     nodeName,
     store,
@@ -103,6 +105,7 @@ export function handlersOf(services: Services): Handlers {
     ...diffHandlers(diffs, noise),
     ...viewHandlers(store, new Pages(store, derived.deriver)),
     ...fixityHandlers(store, fixity),
+    ...alertHandlers(alerts),
     ...copyHandlers(copies, offloading),
     ...peerHandlers(store, peers, nearby),
     ...descriptionHandlers({ version: VERSION, cookieName }, publicAddress),
@@ -110,7 +113,7 @@ export function handlersOf(services: Services): Handlers {
     ...nodeHandlers({
       store,
       settings,
-      changeSettings: (change) => tls.changeSettings(change),
+      changeSettings: (requested) => alerts.changeSettings(requested, (change) => tls.changeSettings(change)),
       sharing,
       addresses: () => listeners.networkAddresses,
       tls: () => listeners.tls,

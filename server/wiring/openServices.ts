@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Clock } from '../../shared/values/clock.ts';
+import { Alerts } from '../alerts/alerts.ts';
 import { WriteLimits } from '../archive/limits/writeLimits.ts';
 import { openCollection } from '../collection/collection.ts';
 import { openDerived } from '../collection/derived/derived.ts';
@@ -127,6 +128,17 @@ export async function openServices(
     repair: async (run) =>
       settings.current.repair_from_peers ? (await peers.repairDamages(run)).restored : [],
   });
+  const alerts = new Alerts({
+    store,
+    settings,
+    diffs,
+    texts: derived.texts,
+    post,
+    log,
+    network: { lookup: systemLookup, isPrivateAddress, ...config.network },
+    publicOrigin: () => publicAddress.origin,
+    idleMs,
+  });
   return {
     store,
     key,
@@ -159,6 +171,7 @@ export async function openServices(
     witnesses,
     peers,
     nearby,
+    alerts,
     fixity,
     nodeName,
   };

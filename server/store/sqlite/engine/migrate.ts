@@ -27,6 +27,7 @@ import { migration as pagesOfCopies } from './migrations/0030-pages-of-copies.ts
 import { migration as peerCertificates } from './migrations/0031-peer-certificates.ts';
 import { migration as drafts } from './migrations/0032-drafts.ts';
 import { migration as findings } from './migrations/0033-findings.ts';
+import { migration as alerts } from './migrations/0034-alerts.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 
 const MIGRATIONS: readonly Migration[] = [
@@ -58,6 +59,7 @@ const MIGRATIONS: readonly Migration[] = [
   peerCertificates,
   drafts,
   findings,
+  alerts,
 ];
 
 /** The database was written by a newer Strongroom than this one. */

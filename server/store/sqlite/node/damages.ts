@@ -47,6 +47,15 @@ export function currentDamages(database: ReadDatabase, limit: number): Damage[] 
   ).all(limit);
 }
 
+/** Returns the first `limit` damages that were recorded after a ledger entry. */
+export function damagesAfter(database: ReadDatabase, entry: number, limit: number): DamageRow[] {
+  return statement<DamageRow>(
+    database,
+    `SELECT ledger_entry, sha256, bytes, problem, found, at FROM object_damages WHERE ledger_entry > ?
+     ORDER BY ledger_entry LIMIT ?`,
+  ).all(entry, limit);
+}
+
 /** Returns a page of all damages ever found, newest first. */
 export function damagesPage(
   database: ReadDatabase,

@@ -1,0 +1,94 @@
+import { failureWords } from '../../../shared/collection/failureWords.ts';
+import { peerRewriteSchema } from '../../../shared/node/peer.ts';
+import type { Settings } from '../../../shared/node/settings.ts';
+import { failingSources } from '../../store/sqlite/collection/sources.ts';
+import { hasNotice, type Notice } from '../../store/sqlite/node/alerts/notices.ts';
+import { damagesAfter } from '../../store/sqlite/node/damages.ts';
+import { allPeerRewrites } from '../../store/sqlite/node/peers.ts';
+import type { Store } from '../../store/store.ts';
+import type { Match } from '../queue.ts';
+import type { CompiledRule } from './compiledRule.ts';
+
+export interface StateServices {
+  store: Pick<Store, 'read' | 'clock' | 'freeBytes'>;
+  settings: () => Settings;
+}
+
+/** The most damages that are looked at together. */
+const MAX_DAMAGES = 500;
+
+const notice = (kind: Notice['kind'], at: string, parts: Partial<Notice>): Notice => ({
+  kind,
+  at,
+  event: null,
+  title: null,
+  text: null,
+  path: '/',
+  source: null,
+  ...parts,
+});
+
+/** Returns the sources that a rule is about and that fail since it is active. */
+export function matchFailures({ store: { read } }: StateServices, rules: readonly CompiledRule[]): Match[] {
+  const asking = rules.filter(({ rule }) => rule.when.failures);
+  if (asking.length === 0) return [];
+  return failingSources(read).flatMap((source) => {
+    const { id, url, name, failing_since } = source;
+    if (failing_since === null) return [];
+    const subject = `failure:${id}:${failing_since}`;
+    const cause = source.last_error === null ? 'no answer' : failureWords(source.last_error, source.last_status);
+    return asking
+      .filter(
+        ({ rule, matchesSource }) =>
+          failing_since >= rule.active_since && matchesSource(source) && !hasNotice(read, rule.id, subject),
+      )
+      .map(({ rule }) => ({
+        rule: rule.id,
+        subject,
+        notice: notice('failure', failing_since, {
+          title: `${name || url} cannot be retrieved`,
+          text: `The check of ${url} failed: ${cause}. The node goes on checking.`,
+          path: `/sources/${id}`,
+          source: { id, url, name },
+        }),
+      }));
+  });
+}
+
+/** Returns the damages that were found since a rule is active. */
+export function matchDamages({ store: { read } }: StateServices, rules: readonly CompiledRule[]): Match[] {
+  return rules.flatMap(({ rule }) => {
+    if (!rule.when.damaged) return [];
+    return damagesAfter(read, rule.after_entry, MAX_DAMAGES)
+      .map(({ ledger_entry, sha256, problem, at }) => ({
+        rule: rule.id,
+        subject: `damage:${ledger_entry}`,
+        notice: notice('damage', at, {
+          title: problem === 'missing' ? 'A stored object is missing' : 'A stored object is damaged',
+          text: `The bytes of ${sha256} are ${problem === 'missing' ? 'gone' : 'no longer what they were'}. Restore them from a copy, a peer or a backup.`,
+        }),
+      }))
+      .filter(({ subject }) => !hasNotice(read, rule.id, subject));
+  });
+}
+
+/** Returns the peers that were found to have rewritten their ledger since a rule is active. */
+export function matchRewrites({ store: { read } }: StateServices, rules: readonly CompiledRule[]): Match[] {
+  const asking = rules.filter(({ rule }) => rule.when.peer_rewritten);
+  if (asking.length === 0) return [];
+  return allPeerRewrites(read).flatMap(({ ledger_entry, record }) => {
+    const { name, at } = peerRewriteSchema.parse(record);
+    const subject = `peer_rewritten:${ledger_entry}`;
+    return asking
+      .filter(({ rule }) => ledger_entry > rule.after_entry && !hasNotice(read, rule.id, subject))
+      .map(({ rule }) => ({
+        rule: rule.id,
+        subject,
+        notice: notice('peer_rewritten', at, {
+          title: `The peer ${name} rewrote its ledger`,
+          text: `The new checkpoint of ${name} is not consistent with the one kept. Nothing more is taken from it; both checkpoints are kept as evidence.`,
+          path: '/sharing',
+        }),
+      }));
+  });
+}
