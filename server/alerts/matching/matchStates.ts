@@ -36,7 +36,8 @@ export function matchFailures({ store: { read } }: StateServices, rules: readonl
     const { id, url, name, failing_since } = source;
     if (failing_since === null) return [];
     const subject = `failure:${id}:${failing_since}`;
-    const cause = source.last_error === null ? 'no answer' : failureWords(source.last_error, source.last_status);
+    const cause =
+      source.last_error === null ? 'no answer' : failureWords(source.last_error, source.last_status);
     return asking
       .filter(
         ({ rule, matchesSource }) =>
