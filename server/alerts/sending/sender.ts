@@ -154,7 +154,7 @@ export class Sender {
       import('./mailText.ts'),
       import('./sendMail.ts'),
     ]);
-    const text = await mailText(delivery, { from: smtp.from, to }, message);
+    const text = mailText(delivery, { from: smtp.from, to }, message);
     const server = {
       smtp,
       password: smtp.has_password ? await secrets.smtpPassword() : undefined,
