@@ -4,14 +4,8 @@ import type { RequestedSettings, Settings, SettingsChange } from '../../shared/n
 import { Problem } from '../../shared/problems.ts';
 import { instantOf } from '../../shared/values/clock.ts';
 import type { Slice } from '../../shared/values/list.ts';
-import type { Texts } from '../collection/derived/texts/texts.ts';
-import type { Diffs } from '../collection/diff/diffs.ts';
-import type { Network } from '../collection/fetch/attempt.ts';
-import type { Post } from '../ledger/outgoing.ts';
 import { isReadOnly } from '../ledger/readOnly.ts';
-import type { Log } from '../runtime/log.ts';
 import { shuttingDown } from '../runtime/shuttingDown.ts';
-import type { SettingsStore } from '../store/settings.ts';
 import {
   deliveriesPage,
   deliveryById,
@@ -21,28 +15,14 @@ import {
 } from '../store/sqlite/node/alerts/deliveries.ts';
 import type { Notice } from '../store/sqlite/node/alerts/notices.ts';
 import { deleteRule, hasRules, ruleById } from '../store/sqlite/node/alerts/rules.ts';
-import type { Store } from '../store/store.ts';
 import type { AlertEngine } from './engine.ts';
 import { changeSettingsWithMail } from './mailSettings.ts';
 import { GIVE_UP_AFTER_MS, queueMessage } from './queue.ts';
 import { addRule, asAlert, changeRule, listRules, requireRule } from './rules.ts';
 import { AlertSecrets } from './secrets.ts';
 import type { ShowOnDesktop } from './sending/sender.ts';
+import type { AlertServices } from './services.ts';
 import { shownDelivery } from './shownDelivery.ts';
-
-export interface AlertServices {
-  store: Store;
-  settings: SettingsStore;
-  diffs: Pick<Diffs, 'comparisonOf'>;
-  texts: Pick<Texts, 'textOf'>;
-  post: Post;
-  log: Log;
-  /** How names of webhooks are resolved, and which addresses are private. */
-  network: Network;
-  /** The public address of the node, if it has one. */
-  publicOrigin: () => string | undefined;
-  idleMs?: number | undefined;
-}
 
 /**
  * Rules that send alerts, and what they sent. Without a rule and without a message that waits, nothing runs: the background

@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { IdleMonitor } from '../collection/derived/idleMonitor.ts';
 import { deliveryById, failInterrupted } from '../store/sqlite/node/alerts/deliveries.ts';
-import type { AlertServices } from './alerts.ts';
 import { ChangeReader } from './changeReader.ts';
 import { Matcher } from './matching/matcher.ts';
 import type { AlertSecrets } from './secrets.ts';
 import { Sender, type SenderServices } from './sending/sender.ts';
+import type { AlertServices } from './services.ts';
 
 /** States without a record of their own are looked at this often while a rule asks for them. */
 const LOOK_EVERY_MS = 60_000;

@@ -70,13 +70,23 @@ export class MailServer {
             text: Buffer.concat(chunks).toString(),
           };
           this.mails.push(mail);
-          Promise.resolve(this.script.onText?.(mail, this.mails.length)).then(() => done(), done);
+          void this.#acknowledge(mail, done);
         });
       },
       ...script.options,
     });
     // A client that gives up is part of the tests.
     this.#server.on('error', () => {});
+  }
+
+  async #acknowledge(mail: ReceivedMail, done: (error?: Error) => void): Promise<void> {
+    let refusal: Error | undefined;
+    try {
+      await this.script.onText?.(mail, this.mails.length);
+    } catch (error) {
+      refusal = error as Error;
+    }
+    done(refusal);
   }
 
   static async open(script: MailScript = {}): Promise<MailServer> {

@@ -116,7 +116,7 @@ export class Sender {
     return { id, state: 'waiting', due_at: instantOf(next), sent_at: null, error };
   }
 
-  #attempt(delivery: DeliveryRow, message: AlertMessage, signal: AbortSignal): Promise<Outcome> | Outcome {
+  #attempt(delivery: DeliveryRow, message: AlertMessage, signal: AbortSignal): Promise<Outcome> {
     switch (delivery.target.kind) {
       case 'desktop':
         return this.#showOnDesktop(delivery, message);
@@ -127,7 +127,7 @@ export class Sender {
     }
   }
 
-  #showOnDesktop({ test }: DeliveryRow, message: AlertMessage): Outcome {
+  async #showOnDesktop({ id, test }: DeliveryRow, message: AlertMessage): Promise<Outcome> {
     const show = this.#services.desktop();
     if (!show)
       return {
@@ -136,6 +136,8 @@ export class Sender {
           ? 'Notifications need the desktop app, which is not open.'
           : 'The desktop app was not open for a day.',
       };
+    // Recorded first, so that it is not shown twice after a crash.
+    await this.#services.write((database) => setSending(database, id));
     show(message);
     return { kind: 'sent' };
   }
