@@ -26,7 +26,7 @@ export default function AlertsPage() {
   const [search, setSearch] = useSearchParams();
   const watched = search.get('source') ?? undefined;
   const [edited, setEdited] = useState<Alert | 'new'>();
-  const nameOf = useSourceNames(isOwner);
+  const { nameOf, isLoaded } = useSourceNames(isOwner);
   const close = () => {
     setEdited(undefined);
     if (watched !== undefined) setSearch({}, { replace: true });
@@ -45,7 +45,7 @@ export default function AlertsPage() {
       New alert
     </Button>
   );
-  const opened = edited ?? (watched !== undefined && isOwner ? 'new' : undefined);
+  const opened = edited ?? (watched !== undefined && isLoaded ? 'new' : undefined);
   return (
     <Page title="Alerts" actions={data && data.items.length > 0 ? add : undefined}>
       {error && <ErrorNote error={error} onRetry={() => void refetch()} />}

@@ -35,7 +35,7 @@ export function Deliveries() {
     setOffset(0);
   };
   return (
-    <>
+    <div className={classes.deliveries}>
       <SegmentedControl
         aria-label="Show deliveries"
         size="xs"
@@ -60,7 +60,7 @@ export function Deliveries() {
           />
         </>
       )}
-    </>
+    </div>
   );
 }
 
@@ -68,7 +68,7 @@ const COLUMNS: Column<Delivery>[] = [
   {
     id: 'state',
     header: 'State',
-    width: '7.5rem',
+    width: '6.2rem',
     cell: ({ state }) => <StateBadge kind="delivery" value={state} />,
   },
   { id: 'what', header: 'What', cell: (delivery) => <What delivery={delivery} /> },

@@ -144,7 +144,7 @@ function MailForm({ smtp, onDone, onCancel, onDirty }: FormDialogControls & { sm
         <div className={classes.pair}>
           <TextInput
             label="User name"
-            description="Empty if the server asks for none."
+            description="Empty: without signing in."
             autoComplete="off"
             {...form.getInputProps('user')}
           />

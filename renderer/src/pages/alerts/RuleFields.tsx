@@ -49,7 +49,7 @@ function What({ form, nameOf }: { form: Form; nameOf: (source: string) => string
       <div className={classes.pair}>
         <MultiSelect
           label="Only these sources"
-          placeholder={form.values.sources.length === 0 ? 'Any' : ''}
+          placeholder={form.values.sources.length === 0 ? 'Any' : undefined}
           data={listed.map((value) => ({ value, label: nameOf(value) }))}
           searchable
           {...form.getInputProps('sources')}
