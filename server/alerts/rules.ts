@@ -5,7 +5,6 @@ import {
   type NewAlert,
   type NewAlertTarget,
   type ShownAlertTarget,
-  targetKey,
 } from '../../shared/alerts/alert.ts';
 import { type FieldError, Problem } from '../../shared/problems.ts';
 import type { Slice } from '../../shared/values/list.ts';
@@ -141,22 +140,13 @@ async function requireReachable(network: Network, to: readonly NewAlertTarget[])
   const errors: FieldError[] = [];
   for (const [index, target] of to.entries()) {
     if (target.kind !== 'webhook' || target.allow_private || !(await check.allows(target.url))) continue;
-    const message = 'This address is private. Set allow_private if that is intended.';
+    const message = 'This address is private. Allow that (allow_private) if it is intended.';
     errors.push({ path: `/to/${index}/url`, message });
   }
   if (errors.length > 0)
-    throw new Problem(
-      'private_address',
-      `${targetKeys(to, errors)} leads to this machine or a private network.`,
-      {
-        errors,
-      },
-    );
-}
-
-function targetKeys(to: readonly NewAlertTarget[], errors: readonly FieldError[]): string {
-  const named = to.filter((_, index) => errors.some(({ path }) => path === `/to/${index}/url`));
-  return named.map(targetKey).join(', ');
+    throw new Problem('private_address', 'The webhook is on this machine or in a private network.', {
+      errors,
+    });
 }
 
 /** @throws Problem `unknown_source` */

@@ -18,7 +18,7 @@ const RULES = 50;
 const MAX_MATCHING_MS = 2_000;
 const SOURCES = 2_000;
 const PAGE_BYTES = 6_000;
-const ROUNDS = 9;
+const ROUNDS = 20;
 /** A round with rules may take this much longer than one without. */
 const MAX_SLOWDOWN = 1.05;
 const COLLECTION = { per_host_pause_ms: 0, per_host_concurrency: 32, collection_concurrency: 32 };
@@ -101,7 +101,11 @@ async function rounds(folder: string): Promise<Measurement> {
       });
     const times: [number[], number[]] = [[], []];
     for (let round = 0; round <= ROUNDS; round += 1) {
-      const [left, right] = [await timed(() => collect(without)), await timed(() => collect(withRules))];
+      // In turns, so that neither always follows the other.
+      const isSwapped = round % 2 === 1;
+      const early = await timed(() => collect(isSwapped ? withRules : without));
+      const late = await timed(() => collect(isSwapped ? without : withRules));
+      const [left, right] = isSwapped ? [late, early] : [early, late];
       // The first one stores every page.
       if (round === 0) continue;
       times[0].push(left);

@@ -49,12 +49,12 @@ test('the owner adds an alert from the page of a source, tests it, and sees what
     await checks.accessible(page);
     await dialog.getByRole('button', { name: 'Add alert' }).click();
     await expect(dialog.getByText('Say where the alert goes.')).toBeVisible();
-    await dialog.getByRole('textbox', { name: 'Webhooks' }).fill(hook);
-    await dialog.getByRole('textbox', { name: 'Webhooks' }).press('Enter');
+    await dialog.getByLabel('Webhooks').fill(hook);
+    await dialog.getByLabel('Webhooks').press('Enter');
     checks.allow(/422/);
     await dialog.getByRole('button', { name: 'Add alert' }).click();
     await expect(
-      dialog.getByText('This address is private. Set allow_private if that is intended.'),
+      dialog.getByText('This address is private. Allow that (allow_private) if it is intended.'),
     ).toBeVisible();
     await dialog.getByLabel('They may be on this machine or in a private network').check();
     await dialog.getByRole('button', { name: 'Add alert' }).click();
