@@ -10,6 +10,7 @@ import { captureRoutes } from './routes/collection/captures.ts';
 import { collectionRoutes } from './routes/collection/collection.ts';
 import { derivedRoutes } from './routes/collection/derived.ts';
 import { diffRoutes } from './routes/collection/diffs.ts';
+import { followRoutes } from './routes/collection/follow.ts';
 import { mementoRoutes } from './routes/collection/mementos.ts';
 import { seenRoutes } from './routes/collection/seen.ts';
 import { sourceRoutes } from './routes/collection/sources.ts';
@@ -53,6 +54,7 @@ export const ROUTES = {
   ...sourceRoutes,
   ...findingRoutes,
   ...caseRoutes,
+  ...followRoutes,
   ...fixityRoutes,
   ...alertRoutes,
   ...copyRoutes,

@@ -1,3 +1,5 @@
+import type { Connection } from '../../shared/collection/connection.ts';
+import { protocolWords, serverWords } from '../../shared/collection/connectionWords.ts';
 import { fromBase64 } from '../../shared/proof/bytes.ts';
 import type { Claim, Evidence, EvidenceFile, Verdict } from '../../shared/proof/evidence.ts';
 import { element, facts, section } from './elements.ts';
@@ -111,10 +113,24 @@ function recordedFacts({ kind, recorded, retrieval, key }: Evidence): HTMLElemen
       ['Final address', fetched.final_url],
       ['HTTP status', fetched.status],
       ['Media type', fetched.content_type],
+      ...connectionFacts(retrieval?.retrieval),
       ['Duration', fetched.duration_ms === undefined ? null : `${fetched.duration_ms} ms`],
       ...common,
     ]),
   );
+}
+
+/** Describes the connection, which only the node claims. A record of another shape is among the claims that fail. */
+function connectionFacts(text: string | undefined): [string, string | null][] {
+  const { connection } = parsed(text) as { connection?: Connection };
+  if (!connection?.address) return [];
+  const { dns, tls } = connection;
+  return [
+    ['Answered by (the observer says so)', serverWords(connection)],
+    ['Protocol (the observer says so)', protocolWords(connection)],
+    ['Addresses of the name (the observer says so)', dns && dns.join(', ')],
+    ['SHA-256 of the certificates', tls && tls.certificates.map(({ sha256 }) => sha256).join(', ')],
+  ];
 }
 
 const PREVIEW_CHARACTERS = 20_000;

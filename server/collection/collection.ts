@@ -1,4 +1,5 @@
 import type { CollectionResult } from '../../shared/collection/collection.ts';
+import type { ApprovedLinks, ChosenLinks } from '../../shared/collection/follow.ts';
 import type { NewSource, SourcePreview, WatchedSource } from '../../shared/collection/source.ts';
 import type { ListFormat, SourceImport } from '../../shared/collection/sourceList.ts';
 import { Problem } from '../../shared/problems.ts';
@@ -8,11 +9,14 @@ import { shuttingDown } from '../runtime/shuttingDown.ts';
 import type { SettingsStore } from '../store/settings.ts';
 import type { Store } from '../store/store.ts';
 import { type Captures, openCaptures } from './captures/captures.ts';
+import type { Deriver } from './derived/process/deriver.ts';
 import { isPrivateAddress } from './fetch/addresses.ts';
 import type { Network } from './fetch/attempt.ts';
 import { systemLookup } from './fetch/connect.ts';
 import { ConnectionPool } from './fetch/connections.ts';
 import { RobotsCache } from './fetch/robots.ts';
+import { Follower } from './follow/follower.ts';
+import { approveFound } from './follow/foundLinks.ts';
 import { ObjectReceiver } from './record/objectReceiver.ts';
 import { HostBackoffError, HostRateLimiter } from './schedule/hostRateLimiter.ts';
 import { Collector, type CollectorServices, chooseSources } from './schedule/round.ts';
@@ -27,6 +31,8 @@ export interface CollectionConfig {
   settings: SettingsStore;
   jobs: Jobs;
   log: Log;
+  /** Reads the links of followed sources. */
+  deriver: Pick<Deriver, 'derive'>;
   /** Overrides name resolution and the rule for private addresses. Defaults: the system resolver and IANA's registries. */
   network?: Partial<Network> | undefined;
 }
@@ -43,6 +49,8 @@ export interface Collection {
   add(source: NewSource): Promise<WatchedSource>;
   /** Adds the sources of a list. @throws Problem `invalid_list`. */
   importSources(form: ListFormat, bytes: Uint8Array): Promise<SourceImport>;
+  /** Watches addresses that followed sources link to. */
+  approveFound(chosen: ChosenLinks): Promise<ApprovedLinks>;
   /** Third parties' captures. */
   readonly captures: Captures;
   /** Re-reads the schedule after sources were added or changed. */
@@ -52,7 +60,14 @@ export interface Collection {
 }
 
 /** Opens the collector. It makes no request until a round, a preview or the schedule is started. */
-export function openCollection({ store, settings, jobs, log, network }: CollectionConfig): Collection {
+export function openCollection({
+  store,
+  settings,
+  jobs,
+  log,
+  deriver,
+  network,
+}: CollectionConfig): Collection {
   const { clock } = store;
   const closing = new AbortController();
   const connections = new ConnectionPool();
@@ -72,7 +87,9 @@ export function openCollection({ store, settings, jobs, log, network }: Collecti
     log,
     receiver: new ObjectReceiver(store, () => settings.current),
     settings: () => settings.current,
+    follow: (keys, signal) => follower.follow(keys, signal),
   };
+  const follower = new Follower({ store, deriver, fetching, settings: services.settings, log });
   const collector = new Collector(services);
   const scheduler = new Scheduler({ store, clock, settings: services.settings, collector, log });
   const previews = new Set<Promise<unknown>>();
@@ -129,6 +146,11 @@ export function openCollection({ store, settings, jobs, log, network }: Collecti
       );
       scheduler.wake();
       return imported;
+    },
+    async approveFound(chosen) {
+      const approved = await approveFound({ store, network: fetching }, chosen);
+      scheduler.wake();
+      return approved;
     },
     wake: () => scheduler.wake(),
     async close() {

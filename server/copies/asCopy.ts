@@ -10,6 +10,7 @@ export function asCopy(
     pages_size: _shown,
     pages_version: _version,
     case_changes: _changes,
+    synced_proofs: _proofs,
     pages,
     kept_key,
     ...row

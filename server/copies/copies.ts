@@ -26,6 +26,7 @@ import type { NetworkPause } from './network.ts';
 import { giveUpCopy } from './offload/giveUp.ts';
 import type { Offloading } from './offload/offloading.ts';
 import { putKey } from './ownerKey.ts';
+import { repairFromCopies } from './repairFromCopies.ts';
 import { type CopyServices, requireOwn } from './requireOwn.ts';
 import { CopySchedule } from './schedule.ts';
 import { syncCopy } from './sync.ts';
@@ -46,6 +47,7 @@ export interface CopiesConfig extends CopyServices {
 export class Copies {
   readonly #services: CopyServices;
   readonly #jobs: Jobs;
+  readonly #log: Log;
   readonly #offloading: CopiesConfig['offloading'];
   readonly #schedule: CopySchedule;
   /** The last work of each copy; the next one waits for it. */
@@ -66,6 +68,7 @@ export class Copies {
       check: (id) => this.check(id),
     });
     this.#jobs = jobs;
+    this.#log = log;
   }
 
   async list(): Promise<Copy[]> {
@@ -216,6 +219,18 @@ export class Copies {
   async #one(id: string): Promise<Copy> {
     const credentials = await readCredentials(this.#services.store.folder);
     return this.#shown(this.#copy(id), Object.hasOwn(credentials, id));
+  }
+
+  /** Repairs this archive from its copies in the background, not over a network that is paused. See `repairFromCopies`. */
+  repairDamages({ signal }: JobRun): Promise<string[]> {
+    const { store } = this.#services;
+    return repairFromCopies({
+      store,
+      log: this.#log,
+      copies: allCopies(store.read).filter((copy) => this.#schedule.pauseOf(copy) === null),
+      withTarget: (id, work) => this.#inTurn(id, work),
+      signal,
+    });
   }
 
   /** Runs short work after that which was begun before: a folder is opened by one at a time. */

@@ -5,6 +5,7 @@ import { dumpHeader } from '../dump/writeDump.ts';
 import { databaseFile, temporaryFolder } from '../store/blobs/paths.ts';
 import { openSnapshot } from '../store/sqlite/engine/writeAheadLog.ts';
 import { lastEntry } from '../store/sqlite/node/ledger.ts';
+import { proofsState } from '../store/sqlite/node/witness.ts';
 import type { Store } from '../store/store.ts';
 import { recordLines, stateLines } from './recordLines.ts';
 import type { CopyServices } from './requireOwn.ts';
@@ -24,6 +25,8 @@ export interface CopiedState {
   /** The signed checkpoint. */
   note: string;
   bytes: Buffer;
+  /** What authorities and witnesses had said by then; see `proofsState`. */
+  proofs: string;
 }
 
 /** Records up to this size are held in memory. A batch of retrievals can have gigabytes. */
@@ -125,8 +128,9 @@ export async function readState({ store, checkpoints }: CopyServices): Promise<C
       lines.push(line);
       await turnAfter(lines.length);
     }
+    const proofs = proofsState(snapshot);
     snapshot.exec('COMMIT');
-    return { size, note, bytes: Buffer.from(`${lines.join('\n')}\n`) };
+    return { size, note, proofs, bytes: Buffer.from(`${lines.join('\n')}\n`) };
   } finally {
     snapshot.close();
   }

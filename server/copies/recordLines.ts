@@ -1,8 +1,19 @@
+import { certificatesOf } from '../../shared/collection/connection.ts';
+import type { RecordedRetrieval } from '../../shared/collection/retrieval.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { DUMP_KINDS, dumpLinesBetween, iterateDumpLines } from '../store/sqlite/node/dump.ts';
 
 /** The kinds of lines that no ledger entry records. They can change, so they are in the file of the state. */
-export const STATE_KINDS = ['source', 'round', 'event_noise', 'case'] as const;
+export const STATE_KINDS = [
+  'source',
+  'round',
+  'event_noise',
+  'case',
+  'timestamp',
+  'cosignature',
+  'witnessed_log',
+  'witness_refusal',
+] as const;
 
 /** The kinds of lines that ledger entries record, but the entry itself and retrievals, which have a number of their own. */
 const RECORD_KINDS = DUMP_KINDS.filter(
@@ -53,8 +64,9 @@ function* retrievalLines(database: ReadDatabase, batch: string): Generator<Recor
   for (let first = covered.first; first <= covered.last; first += RETRIEVALS_AT_ONCE) {
     const last = Math.min(covered.last, first + RETRIEVALS_AT_ONCE - 1);
     for (const line of dumpLinesBetween(database, 'retrieval', first, last)) {
-      const { sha256 } = JSON.parse(line) as { sha256: string | null };
-      yield { line, objects: sha256 === null ? [] : [sha256] };
+      const retrieval = JSON.parse(line) as RecordedRetrieval;
+      const certificates = certificatesOf(retrieval).map(({ sha256 }) => sha256);
+      yield { line, objects: retrieval.sha256 === null ? certificates : [retrieval.sha256, ...certificates] };
     }
   }
 }

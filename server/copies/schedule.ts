@@ -81,7 +81,7 @@ export class CopySchedule {
     const everyMs = (every_minutes ?? DEFAULT_EVERY_MINUTES) * MS_PER_MINUTE;
     const isDue = store.clock.now() - (this.#syncedAt.get(id) ?? 0) >= everyMs;
     const size = lastEntry(store.read)?.seq ?? 0;
-    if ((synced_size >= size && !isOutdated(copy, size)) || !isDue) return;
+    if ((synced_size >= size && !isOutdated(store.read, copy, size)) || !isDue) return;
     sync(id).finished.catch((error: unknown) =>
       log.warn({ error, copy: id }, 'A copy could not be brought up to date.'),
     );

@@ -4,6 +4,7 @@ import { isDamaged } from '../fixity/damages.ts';
 import { readTile } from '../ledger/tiles/readTile.ts';
 import { tilePath } from '../ledger/tiles/tileAddress.ts';
 import { TILE_WIDTH } from '../ledger/tree.ts';
+import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { blobBytes } from '../store/sqlite/node/blobs.ts';
 import {
   type CopyRow,
@@ -15,6 +16,7 @@ import {
   setSynced,
 } from '../store/sqlite/node/copies.ts';
 import { lastEntry } from '../store/sqlite/node/ledger.ts';
+import { proofsState } from '../store/sqlite/node/witness.ts';
 import type { CopiedCheckpoint } from './claim.ts';
 import { CHECKPOINT, newTiles, OBJECTS, RECORDS_PER_FILE, recordsFiles, statePath } from './layout.ts';
 import { PAGES_VERSION } from './pages/layout.ts';
@@ -70,7 +72,8 @@ class Sync {
     await this.#matchRows(before);
     const from = before?.size ?? 0;
     const isSame = before && from === (lastEntry(store.read)?.seq ?? 0);
-    if (isSame && !isOutdated(this.#copy, from)) return this.#finish(before.note, from);
+    if (isSame && !isOutdated(store.read, this.#copy, from))
+      return this.#finish(before.note, from, this.#copy.synced_proofs);
     let sent = from;
     for (let size = 0; (size = wholeFiles(lastEntry(store.read)?.seq ?? 0)) > sent; sent = size)
       await this.#sendRecords(sent, size);
@@ -82,13 +85,13 @@ class Sync {
       await this.#sendRecords(sent, state.size);
       sent = state.size;
     } while (this.#foundDamage);
-    const { size, note } = state;
+    const { size, note, proofs } = state;
     await this.#put(statePath(size), { bytes: state.bytes }, 'application/jsonl');
     await this.#sendTiles(from, size);
     this.#pages = await sendPages(this.#services, this.#copy, this.#target, { ...this.#run, size, note });
     await this.#target.settle();
     await this.#sendCheckpoint(before, note);
-    await this.#finish(note, size);
+    await this.#finish(note, size, proofs);
     await this.#removeReplaced(from, size);
     return this.#result(note);
   }
@@ -185,14 +188,14 @@ class Sync {
     await this.#target.settle();
   }
 
-  async #finish(note: string, size: number): Promise<CopySync> {
+  async #finish(note: string, size: number, proofs: string): Promise<CopySync> {
     const { store } = this.#services;
     const { id } = this.#copy;
     await store.write((database) => {
       // The owner may have removed the copy meanwhile.
       const copy = copyById(database, id);
       if (!copy) return;
-      setSynced(database, this.#copy, size, store.instant());
+      setSynced(database, this.#copy, { size, proofs, at: store.instant() });
       const { pages, public_url } = this.#copy;
       // If the owner changed it meanwhile, the next sync writes the pages anew.
       if (this.#pages !== undefined && copy.pages === pages && copy.public_url === public_url)
@@ -221,9 +224,9 @@ class Sync {
   }
 }
 
-/** Whether a copy of a ledger of this size lacks pages, or changes of cases, which no ledger entry records. */
-export function isOutdated(copy: CopyRow, size: number): boolean {
-  return pagesAreBehind(copy, size) || copy.case_changes > 0;
+/** Whether a copy of a ledger of this size lacks pages, or cases and proofs, which no ledger entry records. */
+export function isOutdated(database: ReadDatabase, copy: CopyRow, size: number): boolean {
+  return pagesAreBehind(copy, size) || copy.case_changes > 0 || copy.synced_proofs !== proofsState(database);
 }
 
 /** The part of a ledger that fills whole files of records. */

@@ -3,6 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
+import { certificatesOf } from '../../shared/collection/connection.ts';
+import type { RecordedRetrieval } from '../../shared/collection/retrieval.ts';
 import { checkDump, type DumpHead } from '../dump/checkDump.ts';
 import { READ_SIZE } from '../dump/dumpFile.ts';
 import { assembleDump } from './assembleDump.ts';
@@ -66,8 +68,11 @@ async function readDump(file: string): Promise<{ head: DumpHead; named: Set<stri
     if (kind === 'pack') {
       const { files } = value.record as { files: { sha256: string }[] };
       for (const { sha256 } of files) named.add(sha256);
-    } else if (kind === 'retrieval' && typeof value.sha256 === 'string') named.add(value.sha256);
-    else if (kind === 'object_damage') damages.set(Number(value.ledger_entry), String(value.sha256));
+    } else if (kind === 'retrieval') {
+      const retrieval = value as unknown as RecordedRetrieval;
+      if (retrieval.sha256 !== null) named.add(retrieval.sha256);
+      for (const { sha256 } of certificatesOf(retrieval)) named.add(sha256);
+    } else if (kind === 'object_damage') damages.set(Number(value.ledger_entry), String(value.sha256));
     else if (kind === 'object_restoration') damages.delete(Number(value.damage));
   }
   for (const sha256 of damages.values()) named.delete(sha256);

@@ -65,7 +65,9 @@ class DumpCheck {
   readonly #counts = new Map<string, number>();
   /** The position of the previous line's kind among the kinds, and the value by which its lines are ordered. */
   #kind = 0;
-  #order = Number.NEGATIVE_INFINITY;
+  #order: number | string = Number.NEGATIVE_INFINITY;
+  readonly #entries: number;
+  #isSigned = false;
 
   constructor(value: Record<string, unknown>) {
     if (value.kind !== 'header') throw new DumpError('This is not a dump: it does not begin with a header.');
@@ -80,6 +82,7 @@ class DumpCheck {
     if (this.#header.checkpoint.origin !== node)
       throw new DumpError('the node is not the one that signed the checkpoint.', 1);
     this.#kinds = Object.keys(LINE_KINDS[format] ?? {});
+    this.#entries = this.#kinds.indexOf('entry');
   }
 
   /** Checks a line and returns its kind. */
@@ -90,7 +93,7 @@ class DumpCheck {
     if (position < 0 || !kind)
       throw new DumpError(`a dump of this format has no line of the kind ${JSON.stringify(name)}.`, number);
     if (position < this.#kind) throw new DumpError(`lines of the kind ${name} are not allowed here.`, number);
-    if (this.#kind === 0 && position > 0) this.#archive.ledger.requireSigned(this.#header.checkpoint);
+    if (position > this.#entries) this.#requireSigned();
     at(number, () => {
       const checked = checkBody(kind.schema, value) as never;
       const order = kind.order(checked);
@@ -103,12 +106,19 @@ class DumpCheck {
     return name;
   }
 
+  /** Called after the last entry. */
+  #requireSigned(): void {
+    if (this.#isSigned) return;
+    this.#isSigned = true;
+    this.#archive.ledger.requireSigned(this.#header.checkpoint);
+  }
+
   /** Checks the trailer, and what can be checked only at the end. */
   end(value: Record<string, unknown>, sha256: string): DumpHead {
     const trailer = checkBody(trailerLine, value);
     if (trailer.sha256 !== sha256)
       throw new DumpError('The dump was altered: its bytes do not have the digest in its trailer.');
-    if (this.#kind === 0) this.#archive.ledger.requireSigned(this.#header.checkpoint);
+    this.#requireSigned();
     this.#archive.ledger.requireAllRecords();
     this.#archive.batches.requireComplete();
     this.#archive.requireSourceStates();

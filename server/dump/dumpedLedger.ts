@@ -19,6 +19,10 @@ export class DumpedLedger {
   readonly #tree = new GrowingTree();
   #hash = NO_HASH;
   size = 0;
+  /** The line of the first entry. */
+  #firstLine = 2;
+  /** The roots that the ledger must have had at some sizes, with the lines that say so. */
+  readonly #expected = new Map<number, { root: string; line: number }[]>();
 
   add(entry: LedgerEntry, line: number): void {
     const expected = this.size + 1;
@@ -32,12 +36,35 @@ export class DumpedLedger {
     this.#tree.append(leafHash(entryText(entry)));
     this.#hash = entry.hash;
     this.size = expected;
+    if (expected === 1) this.#firstLine = line;
+    this.#compareRoot();
+  }
+
+  /** Requires that the ledger had this root, in hex, at a size. Called before the first entry. */
+  expectRoot(size: number, root: string, line: number): void {
+    this.#expected.set(size, [...(this.#expected.get(size) ?? []), { root, line }]);
+    if (size === 0) this.#compareRoot();
+  }
+
+  #compareRoot(): void {
+    const expected = this.#expected.get(this.size);
+    if (!expected) return;
+    this.#expected.delete(this.size);
+    const found = this.#tree.root().toString('hex');
+    for (const { root, line } of expected)
+      if (root !== found)
+        throw new DumpError(
+          `it is of another ledger: the first ${this.size} entries have another root.`,
+          line,
+        );
   }
 
   /** Called after the last entry. */
   requireSigned({ size, root }: Checkpoint): void {
-    if (size === this.size && this.#tree.root().equals(root)) return;
-    throw new DumpError('The entries in the dump are not those that its checkpoint was signed over.');
+    if (size !== this.size || !this.#tree.root().equals(root))
+      throw new DumpError('The entries in the dump are not those that its checkpoint was signed over.');
+    const [ahead] = this.#expected.values();
+    if (ahead) throw new DumpError('it is of more entries than the dump has.', ahead[0]?.line);
   }
 
   typeOf(seq: number): EntryType | undefined {
@@ -64,13 +91,13 @@ export class DumpedLedger {
     this.#hasRecord[seq - 1] = 1;
   }
 
-  /** Called at the end. Entry 1 is line 2. */
+  /** Called at the end. */
   requireAllRecords(): void {
     const at = this.#hasRecord.subarray(0, this.size).indexOf(0);
     if (at < 0) return;
     throw new DumpError(
       `the record of entry ${at + 1} (${this.typeOf(at + 1)}) is missing from the dump.`,
-      at + 2,
+      at + this.#firstLine,
     );
   }
 

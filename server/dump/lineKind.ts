@@ -6,17 +6,17 @@ import type { DumpedArchive } from './dumpedArchive.ts';
 export interface LineKind {
   schema: z.ZodType;
   /** The value that must grow from line to line. */
-  order: (value: never) => number;
+  order: (value: never) => number | string;
   /** Checks a line against the earlier lines. @throws DumpError; Problem if a record is invalid */
   check: (archive: DumpedArchive, value: never, line: number) => void;
 }
 
-type Check<Value> = (archive: DumpedArchive, value: Value, line: number) => void;
+export type Check<Value> = (archive: DumpedArchive, value: Value, line: number) => void;
 
 /** A kind of line with its checks. */
 export function kind<Schema extends z.ZodType>(
   schema: Schema,
-  order: (value: z.output<Schema>) => number,
+  order: (value: z.output<Schema>) => number | string,
   check: Check<z.output<Schema>>,
 ): LineKind {
   return { schema, order, check };

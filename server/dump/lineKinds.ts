@@ -23,6 +23,7 @@ import { addRetrieval, checkSourceLine } from './dumpedSources.ts';
 import { FINDING_KINDS } from './findingKinds.ts';
 import { kind, type LineKind, recorded } from './lineKind.ts';
 import * as lines from './lineSchemas.ts';
+import { OWN_PROOF_KINDS, WITNESS_KINDS } from './proofKinds.ts';
 
 const ARCHIVE_KINDS: Record<string, LineKind> = {
   entry: kind(
@@ -257,6 +258,7 @@ export const LINE_KINDS: Readonly<Record<number, Record<string, LineKind>>> = {
     ...FIXITY_KINDS,
   },
   [DUMP_FORMAT]: {
+    ...OWN_PROOF_KINDS,
     ...ARCHIVE_KINDS,
     ...SOURCE_KINDS,
     ...RETRIEVAL_KINDS,
@@ -265,5 +267,6 @@ export const LINE_KINDS: Readonly<Record<number, Record<string, LineKind>>> = {
     ...KEY_KINDS,
     ...PEER_KINDS,
     ...FINDING_KINDS,
+    ...WITNESS_KINDS,
   },
 };

@@ -5,6 +5,7 @@ import { newStatusSchema, newStudySchema } from '../../shared/archive/study.ts';
 import { newNodeSchema, nodePathSchema } from '../../shared/archive/treeNode.ts';
 import { observerSchema } from '../../shared/collection/captures.ts';
 import { eventTypeSchema, pageLabelSchema, SELF } from '../../shared/collection/event.ts';
+import { followSchema } from '../../shared/collection/follow.ts';
 import { noiseRulesSchema } from '../../shared/collection/noise.ts';
 import {
   captureIdentitySchema,
@@ -12,6 +13,11 @@ import {
   redirectSchema,
   retrievalErrorSchema,
 } from '../../shared/collection/retrieval.ts';
+import {
+  activeHoursSchema,
+  cronSchema,
+  timeZoneSchema,
+} from '../../shared/collection/schedule/scheduleFields.ts';
 import { newSourceSchema, sourceStateSchema } from '../../shared/collection/source.ts';
 import { storedCaseSchema } from '../../shared/findings/case.ts';
 import { recordedFindingSchema } from '../../shared/findings/finding.ts';
@@ -137,6 +143,15 @@ const sourceSettings = {
   added_at: instantSchema,
 };
 
+/** Settings that came later. A revision has only those that are set. */
+const laterSettings = {
+  every: cronSchema,
+  time_zone: timeZoneSchema,
+  active_hours: activeHoursSchema,
+  follow: followSchema,
+  found_in: sourceIdSchema,
+};
+
 export const sourceLine = line('source', {
   ...sourceSettings,
   key: number,
@@ -158,6 +173,12 @@ export const sourceLine = line('source', {
   // Dumps from before noise rules existed have neither.
   noise_rules: noiseRulesSchema.nullable().optional(),
   rules_digest: rulesDigest.nullable().optional(),
+  // Dumps from before schedules and followed sources existed have none of these.
+  every: laterSettings.every.nullable().optional(),
+  time_zone: laterSettings.time_zone.nullable().optional(),
+  active_hours: laterSettings.active_hours.nullable().optional(),
+  follow: laterSettings.follow.nullable().optional(),
+  found_in: laterSettings.found_in.nullable().optional(),
 });
 
 export const revisionLine = line('source_revision', {
@@ -169,6 +190,11 @@ export const revisionLine = line('source_revision', {
     paused: z.boolean(),
     removed: z.boolean(),
     noise_rules: noiseRulesSchema.optional(),
+    every: laterSettings.every.optional(),
+    time_zone: laterSettings.time_zone.optional(),
+    active_hours: laterSettings.active_hours.optional(),
+    follow: laterSettings.follow.optional(),
+    found_in: laterSettings.found_in.optional(),
   }),
 });
 
@@ -219,6 +245,7 @@ export const retrievalLine = line('retrieval', {
   ...retrieved,
   source: sourceIdSchema,
   capture: capture.nullable(),
+  connection: recordedRetrievalSchema.shape.connection,
   leaf: digestSchema,
 });
 
@@ -277,3 +304,51 @@ export const findingLine = line('finding', { ...recordedFindingSchema.shape, led
 export const caseLine = line('case', { key: number, ...storedCaseSchema.shape });
 
 export const provenanceLine = line('pack_provenance', { ledger_entry: number, record: packProvenanceSchema });
+
+const hex = z.string().regex(/^([0-9a-f]{2})+$/, 'This is not in hexadecimal digits.');
+const short = z.string().min(1).max(1_000);
+const checkpointNote = z.string().max(65_536);
+
+export const timestampLine = line('timestamp', {
+  id: z.string().regex(/^ts_[0-9a-f]{20}$/, 'This is not the id of a timestamp.'),
+  authority: httpUrl,
+  at: instantSchema,
+  received_at: instantSchema,
+  size: count,
+  root: digestSchema,
+  serial: short,
+  text: checkpointNote,
+  reply: hex.max(2_097_152),
+});
+
+export const cosignatureLine = line('cosignature', {
+  witness: short,
+  origin: short,
+  size: count,
+  root: digestSchema,
+  line: short,
+  at: instantSchema,
+  received_at: instantSchema,
+});
+
+export const witnessedLogLine = line('witnessed_log', {
+  origin: short,
+  key: short,
+  added_at: instantSchema,
+  removed_at: instantSchema.nullable(),
+  size: count,
+  root: digestSchema.nullable(),
+  note: checkpointNote.nullable(),
+  cosigned_at: instantSchema.nullable(),
+});
+
+export const witnessRefusalLine = line('witness_refusal', {
+  id: number,
+  origin: short,
+  at: instantSchema,
+  known_size: count,
+  known_note: checkpointNote.nullable(),
+  size: count,
+  body: checkpointNote,
+  request: checkpointNote,
+});

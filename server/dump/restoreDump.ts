@@ -14,6 +14,7 @@ import { type FlagRow, packById } from '../store/sqlite/archive/packs.ts';
 import { insertStatus, insertStudy, type StatusRow, type StudyRow } from '../store/sqlite/archive/studies.ts';
 import { insertTreeNode } from '../store/sqlite/archive/treeNodes.ts';
 import { insertCapture } from '../store/sqlite/collection/captures.ts';
+import { nameCertificates } from '../store/sqlite/collection/certificates.ts';
 import {
   insertBatch,
   insertLeaf,
@@ -27,6 +28,8 @@ import { type FindingRow, insertFinding, targetText } from '../store/sqlite/find
 import { createBlobRowIfAbsent } from '../store/sqlite/node/blobs.ts';
 import { isRowKind, restoreRow } from '../store/sqlite/node/dump.ts';
 import { entryAt, insertEntry, lastEntry } from '../store/sqlite/node/ledger.ts';
+import { insertTimestamp, type StoredTimestamp } from '../store/sqlite/node/timestamps.ts';
+import { type CosignatureRow, insertCosignature } from '../store/sqlite/node/witness.ts';
 import type { Store } from '../store/store.ts';
 import { checkDump, type DumpHead, type DumpLine } from './checkDump.ts';
 import { DumpError, READ_SIZE } from './dumpFile.ts';
@@ -70,6 +73,11 @@ export async function restoreDump(store: Store, file: string): Promise<DumpHead>
 
 /** Writes a line of each kind; lines of the other kinds are written as rows unchanged. */
 const RESTORE: Record<string, (database: WriteDatabase, line: unknown) => void> = {
+  timestamp: (database, line) => {
+    const timestamp = line as Omit<StoredTimestamp, 'reply'> & { reply: string };
+    insertTimestamp(database, { ...timestamp, reply: Buffer.from(timestamp.reply, 'hex') });
+  },
+  cosignature: (database, line) => insertCosignature(database, line as CosignatureRow),
   entry: (database, line) => {
     const entry = line as LedgerEntry;
     insertEntry(database, entry);
@@ -129,6 +137,7 @@ function restoreRetrieval(database: WriteDatabase, line: RecordedRetrieval & { l
   const { id, sha256, bytes, observed_at, source, capture, leaf } = line;
   if (sha256 !== null && bytes !== null)
     createBlobRowIfAbsent(database, { sha256, bytes, stored_at: observed_at });
+  nameCertificates(database, line);
   if (leaf === undefined) return restoreRow(database, 'retrieval', { ...line });
   restoreRow(database, 'retrieval', { ...line, source_key: sourceKeyOf(database, source) });
   insertLeaf(database, id, Buffer.from(leaf, 'hex'));

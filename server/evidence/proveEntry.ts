@@ -2,6 +2,7 @@ import type { Evidence, EvidenceTimestamp, ProvenEntry } from '../../shared/proo
 import type { Checkpoints } from '../ledger/checkpoints.ts';
 import { entryText } from '../ledger/entry.ts';
 import { proveInclusion } from '../ledger/prove.ts';
+import { noteBody } from '../ledger/witness/cosignature.ts';
 import { withCosignatures } from '../ledger/witness/cosignedNote.ts';
 import { entryAt, lastEntry } from '../store/sqlite/node/ledger.ts';
 import { earliestTimestamps } from '../store/sqlite/node/timestamps.ts';
@@ -27,7 +28,8 @@ export async function proveEntry(
   const { read } = store;
   const newest = lastEntry(read)?.seq ?? 0;
   const stamped = earliestTimestamps(read, seq);
-  const cosigned = newestCosignedSize(read, seq);
+  const origin = checkpoints.key.name;
+  const cosigned = newestCosignedSize(read, seq, origin);
   const sizes = new Set([
     newest,
     ...(cosigned === undefined ? [] : [cosigned]),
@@ -37,12 +39,20 @@ export async function proveEntry(
   const proofs: ProvenEntry['proofs'] = [];
   for (const size of sizes) {
     const { checkpoint, hashes, root } = await proofAt(store, checkpoints, seq, size);
-    for (const { witness } of cosignaturesOf(read, size, root)) witnesses.add(witness);
+    for (const { witness } of cosignaturesOf(read, { origin, size, root })) witnesses.add(witness);
     proofs.push({ checkpoint, hashes });
   }
-  const timestamps = stamped.map(
-    ({ authority, text, reply }): EvidenceTimestamp => ({ authority, text, reply: reply.toString('base64') }),
-  );
+  const bodies = new Set(proofs.map(({ checkpoint }) => noteBody(checkpoint)));
+  const timestamps = stamped
+    // After a restore the node has another name, so it cannot sign the text that was stamped before.
+    .filter(({ text }) => bodies.has(text))
+    .map(
+      ({ authority, text, reply }): EvidenceTimestamp => ({
+        authority,
+        text,
+        reply: reply.toString('base64'),
+      }),
+    );
   return {
     recorded: { entry: requireEntry(store, seq), record, proofs },
     witnesses: [...witnesses],

@@ -1,4 +1,5 @@
 import type { Settings } from '../../shared/node/settings.ts';
+import type { JobRun } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
 import { endAudit, insertAudit, type RunningAudit, scheduledAudit } from '../store/sqlite/node/audits.ts';
 import { counter } from '../store/sqlite/node/blobs.ts';
@@ -13,6 +14,8 @@ export interface AuditScheduleServices {
   store: Store;
   settings: () => Pick<Settings, 'audit_every_days'>;
   log: Log;
+  /** Fetches damaged objects from elsewhere; returns the digests of those that are intact now. */
+  repair?: (run: JobRun, by: 'owner' | 'schedule') => Promise<string[]>;
 }
 
 /** The interval at which blobs that are due are checked. */
@@ -22,6 +25,8 @@ const BYTES_PER_SECOND = 20_000_000;
 /** Damaged blobs are checked each time, so that a repair is noticed soon; at most this many. */
 const MAX_RECHECKED = 1_000;
 const DAY_MS = 86_400_000;
+/** How long it takes until damaged objects that nobody held are looked for again. */
+const REPAIR_AGAIN_MS = DAY_MS;
 
 /**
  * Re-hashes every stored blob once in `audit_every_days`. The work is spread evenly over that time by bytes, in the order
@@ -32,6 +37,8 @@ export class AuditSchedule {
   readonly #services: AuditScheduleServices;
   readonly #abort = new AbortController();
   #running: Promise<void> | undefined;
+  /** The damaged objects that nobody held, and when they were looked for. */
+  #unrepaired = { digests: new Set<string>(), at: 0 };
 
   constructor(services: AuditScheduleServices) {
     this.#services = services;
@@ -53,6 +60,7 @@ export class AuditSchedule {
       try {
         await this.#recheckDamaged();
         while (await this.#checkDue());
+        await this.#repairDamaged();
       } catch (error) {
         if (!signal.aborted) log.error({ error }, 'Stored bytes could not be re-hashed on schedule');
       }
@@ -70,6 +78,20 @@ export class AuditSchedule {
       store,
       findings.filter(({ problem }) => problem === null),
     );
+  }
+
+  /** Repairs what is damaged: new damage at once, the rest once a day. */
+  async #repairDamaged(): Promise<void> {
+    const { store, repair, log } = this.#services;
+    const { signal } = this.#abort;
+    const damaged = () => currentDamages(store.read, MAX_RECHECKED).map(({ sha256 }) => sha256);
+    const before = damaged();
+    const { digests, at } = this.#unrepaired;
+    const isDue = store.clock.now() - at >= REPAIR_AGAIN_MS || before.some((sha256) => !digests.has(sha256));
+    if (!repair || before.length === 0 || !isDue || signal.aborted) return;
+    const restored = await repair({ signal, progress: () => {} }, 'schedule');
+    this.#unrepaired = { digests: new Set(damaged()), at: store.clock.now() };
+    if (restored.length > 0) log.info({ objects: restored.length }, 'Damaged bytes were repaired');
   }
 
   /** Checks blobs that are due for a few seconds; returns whether more may be due. */

@@ -1,5 +1,5 @@
 import type { Audit, AuditResult } from '../../shared/ledger/fixity.ts';
-import type { JobRun, Jobs, RunningJob } from '../runtime/jobs.ts';
+import type { Jobs, RunningJob } from '../runtime/jobs.ts';
 import { shuttingDown } from '../runtime/shuttingDown.ts';
 import { abortAudits, auditsPage } from '../store/sqlite/node/audits.ts';
 import type { Store } from '../store/store.ts';
@@ -17,12 +17,10 @@ export interface FixityService {
 
 export interface FixityConfig extends AuditScheduleServices {
   jobs: Jobs;
-  /** Fetches damaged objects from elsewhere; returns the digests of those that are intact now. */
-  repair?: (run: JobRun) => Promise<string[]>;
 }
 
-export function openFixity({ jobs, repair, ...services }: FixityConfig): FixityService {
-  const { store, log } = services;
+export function openFixity({ jobs, ...services }: FixityConfig): FixityService {
+  const { store, log, repair } = services;
   const schedule = new AuditSchedule(services);
   let running: RunningJob<AuditResult> | undefined;
   let closing = false;
@@ -40,7 +38,7 @@ export function openFixity({ jobs, repair, ...services }: FixityConfig): FixityS
       const started = jobs.start('audit', 'bytes', async (run) => {
         const result = await auditEverything(store, run);
         if (!repair || result.damaged_objects === 0) return result;
-        const repaired = await repair({ signal: run.signal, progress: () => {} });
+        const repaired = await repair({ signal: run.signal, progress: () => {} }, 'owner');
         const restored_objects = result.restored_objects + repaired.length;
         return {
           ...result,

@@ -26,7 +26,7 @@ const SERVER: Target = {
 };
 const APP: Target = {
   outputs: ['out/main/main.js', 'out/preload/preload.cjs', 'out/renderer/index.html'],
-  sources: [...RENDERER.sources, 'electron', 'server', 'electron.vite.config.ts'],
+  sources: [...RENDERER.sources, 'electron', 'server', 'electron.vite.config.ts', 'electron.licences.ts'],
   command: ['electron-vite/bin/electron-vite.js', 'build', '--logLevel', 'warn'],
 };
 

@@ -18,6 +18,7 @@ import { collectionHandlers } from '../http/routes/collection/collection.ts';
 import { derivedHandlers } from '../http/routes/collection/derived.ts';
 import { diffHandlers } from '../http/routes/collection/diffs.ts';
 import { eventHandlers } from '../http/routes/collection/events.ts';
+import { followHandlers } from '../http/routes/collection/follow.ts';
 import { mementoHandlers } from '../http/routes/collection/mementos.ts';
 import { objectHandlers } from '../http/routes/collection/objects.ts';
 import { sourceHandlers } from '../http/routes/collection/sources.ts';
@@ -95,6 +96,7 @@ export function handlersOf(services: Services): Handlers {
     ...witnessHandlers(store, checkpoints, witnesses),
     ...dumpHandlers(store, checkpoints, exports),
     ...sourceHandlers(store, collection),
+    ...followHandlers(store, collection),
     ...captureHandlers(collection.captures),
     ...collectionHandlers(store, settings),
     ...eventHandlers(store, nodeName, { exports, publicAddress, summaries }),

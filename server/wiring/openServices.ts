@@ -71,8 +71,9 @@ export async function openServices(
   const sharing = new SharingSwitch(settings, announcedAccess(listeners, nearby));
   const nodeName = key.name;
   const jobs = new Jobs(clock, store.randomHex);
-  const collection = openCollection({ store, settings, jobs, log, network: config.network });
   const derived = openDerived({ store, log, jobs, startChild: config.startChild, idleMs });
+  const { deriver } = derived;
+  const collection = openCollection({ store, settings, jobs, log, deriver, network: config.network });
   const diffs = new Diffs(store, derived.deriver);
   const summaries = new Summaries({ store, diffs, log, idleMs });
   const noise = openNoise({ store, deriver: derived.deriver, diffs, jobs, log, idleMs });
@@ -125,8 +126,12 @@ export async function openServices(
     settings: () => settings.current,
     jobs,
     log,
-    repair: async (run) =>
-      settings.current.repair_from_peers ? (await peers.repairDamages(run)).restored : [],
+    repair: async (run, by) => {
+      // An audit of the owner only reports; the schedule repairs what it found a few minutes later.
+      const fromCopies = by === 'schedule' ? await copies.repairDamages(run) : [];
+      if (!settings.current.repair_from_peers) return fromCopies;
+      return [...fromCopies, ...(await peers.repairDamages(run)).restored];
+    },
   });
   const alerts = new Alerts({
     store,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { digestSchema, packIdSchema, sourceIdSchema } from '../values/digest.ts';
+import { digestSchema, packIdSchema, sourceIdSchema, studyIdSchema } from '../values/digest.ts';
 import { instantSchema } from '../values/text.ts';
 
 /** What became of a related work since the pack was received. `returned`: it changed or vanished, and is as it was again. */
@@ -51,3 +51,16 @@ export const packDriftSchema = z
   })
   .meta({ id: 'PackDrift' });
 export type PackDrift = z.output<typeof packDriftSchema>;
+
+/** The packs of a study whose related works are no longer as they were. */
+export const studyDriftSchema = z
+  .strictObject({
+    study: studyIdSchema,
+    /** How many packs of the study relate to other works, and how many of them were compared: the newest. */
+    relating: z.int(),
+    compared: z.int(),
+    /** The packs with a related work that is not the same, newest first, each with those works. */
+    packs: z.array(z.strictObject({ id: packIdSchema, title: z.string(), items: z.array(driftItem) })),
+  })
+  .meta({ id: 'StudyDrift' });
+export type StudyDrift = z.output<typeof studyDriftSchema>;

@@ -11,7 +11,7 @@ export type EventType = (typeof EVENT_TYPES)[number];
 export const SELF = 'self';
 
 /** Kinds of pages that are sent with status 200 although they are not what a person would see there. */
-export const PAGE_LABELS = ['error_page', 'bot_wall', 'script_shell'] as const;
+export const PAGE_LABELS = ['error_page', 'bot_wall', 'rate_limit', 'script_shell'] as const;
 export const pageLabelSchema = z.strictObject({ label: z.enum(PAGE_LABELS), reason: z.string() });
 export type PageLabel = z.output<typeof pageLabelSchema>;
 
@@ -99,6 +99,10 @@ export const eventObserversSchema = z
   .meta({ id: 'EventObservers' });
 export type EventObservers = z.output<typeof eventObserversSchema>;
 
+/** The values of the filter by label. */
+export const LABEL_FILTERS = [...PAGE_LABELS, 'any', 'none'] as const;
+export type LabelFilter = (typeof LABEL_FILTERS)[number];
+
 /** A date or an instant (RFC 3339) as a query value. */
 const instantValue = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
 
@@ -115,6 +119,9 @@ export const eventsQuery = z.strictObject({
   noise: booleanParameter.optional().meta({
     description:
       '`true`: only changes that the noise rules of their source explain. `false`: all other events.',
+  }),
+  label: z.enum(LABEL_FILTERS).optional().meta({
+    description: 'Only events whose version has this label; `any`: has a label; `none`: has no label.',
   }),
 });
 export type EventsQuery = z.output<typeof eventsQuery>;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { digestSchema, sourceIdSchema } from '../values/digest.ts';
 import { integerParameter, listQuery } from '../values/list.ts';
 import { instantSchema } from '../values/text.ts';
+import { connectionSchema } from './connection.ts';
 import { pageLabelSchema } from './event.ts';
 
 /** The reasons why an attempt yielded no object, as named in the contract. */
@@ -42,6 +43,8 @@ export const redirectSchema = z.strictObject({
   status: z.int(),
   /** Without cookies and credentials. Only `Location` if there are too many. */
   headers: z.array(z.tuple([z.string(), z.string()])).optional(),
+  /** Absent if it is unknown. */
+  connection: connectionSchema.optional(),
 });
 export type Redirect = z.output<typeof redirectSchema>;
 
@@ -77,6 +80,8 @@ export const recordedRetrievalSchema = z
     page_label: pageLabelSchema.nullable(),
     /** Null for this node's own retrievals, and for a capture whose record has no identity. */
     capture: captureIdentitySchema.nullable(),
+    /** The connection to `final_url`. Absent if nothing answered, or it is unknown. */
+    connection: connectionSchema.optional(),
   })
   .meta({ id: 'RecordedRetrieval' });
 export type RecordedRetrieval = z.output<typeof recordedRetrievalSchema>;
@@ -137,6 +142,8 @@ export const objectMetadataSchema = z
         content_encoding: z.string().nullable(),
         observer: z.string(),
         original_observed_at: instantSchema.nullable(),
+        /** The connection over which it came; null if it is unknown. */
+        connection: connectionSchema.nullable(),
         /** Whether the stored bytes matched their digest at the time of this response. */
         intact: z.boolean(),
       }),

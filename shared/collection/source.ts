@@ -3,8 +3,10 @@ import { digestSchema, sourceIdSchema } from '../values/digest.ts';
 import { booleanParameter, listQuery, searchParameter } from '../values/list.ts';
 import { httpUrlSchema, instantSchema, text } from '../values/text.ts';
 import { eventTypeSchema, pageLabelSchema } from './event.ts';
+import { followRunSchema, followSchema } from './follow.ts';
 import { noiseRulesSchema } from './noise.ts';
 import { retrievalErrorSchema } from './retrieval.ts';
+import { activeHoursSchema, cronSchema, timeZoneSchema } from './schedule/scheduleFields.ts';
 
 export const SOURCE_STATES = ['new', 'available', 'unavailable', 'gone'] as const;
 export const sourceStateSchema = z.enum(SOURCE_STATES);
@@ -37,6 +39,14 @@ const sourceFields = {
   ignore_robots: z.boolean(),
   headers: headersSchema,
   noise_rules: noiseRulesSchema,
+  every: cronSchema.nullable().meta({
+    description: 'A cron expression of five fields, which replaces `every_minutes`; null for none.',
+  }),
+  time_zone: timeZoneSchema.nullable().meta({
+    description: 'The time zone of `every`. Null: that of `active_hours`, else UTC.',
+  }),
+  active_hours: activeHoursSchema.nullable(),
+  follow: followSchema.nullable(),
 };
 
 /** A URL that can be watched: http(s), without a user name or password, because URLs are published. */
@@ -57,6 +67,10 @@ export const newSourceSchema = z
     ignore_robots: sourceFields.ignore_robots.default(false),
     headers: sourceFields.headers.default({}),
     noise_rules: sourceFields.noise_rules.default([]),
+    every: sourceFields.every.default(null),
+    time_zone: sourceFields.time_zone.default(null),
+    active_hours: sourceFields.active_hours.default(null),
+    follow: sourceFields.follow.default(null),
   })
   .meta({ id: 'NewSource' });
 export type NewSource = z.output<typeof newSourceSchema>;
@@ -110,6 +124,16 @@ export const watchedSourceSchema = sourceSchema
     ignore_robots: z.boolean(),
     headers: z.record(z.string(), z.string()),
     noise_rules: noiseRulesSchema,
+    every: z.string().nullable(),
+    time_zone: z.string().nullable(),
+    active_hours: activeHoursSchema.nullable(),
+    follow: followSchema.nullable(),
+    follow_run: followRunSchema.nullable().meta({ description: 'The newest reading of its links.' }),
+    found_waiting: z.int().meta({ description: 'How many addresses that it brought wait for approval.' }),
+    found_in: sourceIdSchema.nullable().meta({ description: 'The source in which its address was found.' }),
+    unlinked_at: instantSchema.nullable().meta({
+      description: 'Since when that source no longer links to it or lists it.',
+    }),
     allow_private: z.boolean().meta({
       description:
         'Whether the source may be at a private, loopback or link-local address. Decided when it was added.',

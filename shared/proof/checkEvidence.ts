@@ -195,7 +195,7 @@ function checkRetrieval({ retrieval: proven, recorded, key, kind }: Evidence, cr
 }
 
 /** What nothing in the file can prove. */
-function claimedOnly({ key, made_at, kind, diff }: Evidence): Claim[] {
+function claimedOnly({ key, made_at, kind, diff, retrieval }: Evidence): Claim[] {
   const claimed = (claim: string, detail: string): Claim => ({ verdict: 'claimed', claim, detail });
   return [
     claimed(
@@ -212,6 +212,16 @@ function claimedOnly({ key, made_at, kind, diff }: Evidence): Claim[] {
             'The address answered with these bytes.',
             'The node says so. Other observers may have seen the same.',
           ),
+          ...(retrieval?.retrieval.includes('"connection":{')
+            ? [
+                claimed(
+                  retrieval.retrieval.includes('"tls":{')
+                    ? 'The server had this network address and these certificates.'
+                    : 'The server had this network address.',
+                  'The observer says so. The server signed nothing that could prove it later.',
+                ),
+              ]
+            : []),
         ]
       : [
           claimed(

@@ -164,3 +164,42 @@ test('works that the archive does not know are left out, and a pack that it does
   expect(await driftOf(node, pack)).toEqual([]);
   expect((await node.node.fetch('/api/packs/pk_00000000000000000000/drift')).status).toBe(404);
 });
+
+describe('a study', () => {
+  test('names the packs whose related works changed, newest first, with those works', async () => {
+    const node = await openCollectingNode({}, DERIVING);
+    const web = await ScriptedWeb.open();
+    for (const path of ['/prices', '/rules']) web.script(path, page('before'));
+    for (const path of ['/prices', '/rules']) await node.watch(web.url(path), { ignore_robots: true });
+    await node.check();
+    const created = await node.node.sendJson('POST', '/api/studies', {
+      title: 'Prices',
+      question: 'Do they rise?',
+    });
+    const { id: study } = (await created.json()) as { id: string };
+    const publish = (title: string, path: string) =>
+      uploadNewPack(node.node, { title, study, ...related(web.url(path)) });
+    const first = await publish('First', '/prices');
+    await publish('Unconcerned', '/rules');
+    const second = await publish('Second', '/prices');
+    await uploadNewPack(node.node, { title: 'Without related works', study });
+    await uploadNewPack(node.node, { title: 'Of no study', ...related(web.url('/prices')) });
+    const drift = () => node.read(`/api/studies/${study}/drift`);
+    expect(await drift()).toEqual({ study, relating: 3, compared: 3, packs: [] });
+
+    web.script('/prices', page('after'));
+    await node.check();
+    const [item] = await driftOf(node, first);
+    expect(await drift()).toMatchObject({
+      packs: [
+        { id: second.id, title: 'Second', items: [{ state: 'changed' }] },
+        { id: first.id, title: 'First', items: [item] },
+      ],
+    });
+  });
+
+  test('that does not exist has no drift', async () => {
+    const node = await openCollectingNode();
+    expect((await node.node.fetch('/api/studies/st_00000000000000000000/drift')).status).toBe(404);
+  });
+});

@@ -220,3 +220,15 @@ describe('an object that has left', () => {
     expect(await check()).toMatchObject({ ok: false });
   });
 });
+
+test('verifying a data folder says which objects are in a copy and not on this disk', async () => {
+  await offloaded();
+  const { dataFolder } = node;
+  await node.close();
+  const { stdout } = await runCommand(['verify', dataFolder]);
+  expect(stdout).toContain(
+    `2 objects are in the copy ${copy.target}, not on this disk. Verify that copy with: strongroom verify ${copy.target}`,
+  );
+  const json = (await runCommand(['verify', dataFolder, '--json'])).stdout.trimEnd().split('\n').at(-1) ?? '';
+  expect(JSON.parse(json)).toMatchObject({ elsewhere: [{ target: copy.target, objects: 2 }] });
+});

@@ -89,7 +89,13 @@ async function fillSources(node: CollectingNode): Promise<void> {
     headers: { 'X-Secret': 'hunter2', Accept: 'text/html' },
   });
   await node.watch(web.url('/lost'), { name: 'Lost', agency: 'Agency' });
-  await node.watch(web.url('/moved'), { ignore_robots: true });
+  await node.watch(web.url('/moved'), {
+    ignore_robots: true,
+    every: '0 8 * * 1-5',
+    time_zone: 'Europe/Berlin',
+    active_hours: { from: '07:00', to: '19:00', days: ['mon'], time_zone: 'Europe/Berlin' },
+    follow: { kind: 'links', match: '/none$', limit: 5, approve: false },
+  });
   const { id } = await node.watch(web.url('/removed'));
   await node.check();
   await node.node.sendJson('PATCH', `/manage/sources/${id}`, { name: 'To be removed', every_minutes: 60 });

@@ -133,7 +133,7 @@ describe('verify and import refuse a dump in which', () => {
       if (line.kind === 'header') return [{ ...line, format: 1 }];
       if (/^(retrieval_batch|finding|case)$/.test(String(line.kind))) return [];
       if (line.kind !== 'retrieval') return [line];
-      const { source, leaf: _leaf, capture: _capture, ...rest } = line;
+      const { source, leaf: _leaf, capture: _capture, connection: _connection, ...rest } = line;
       return [{ ...rest, source_key: sources.get(source) } as Line];
     });
     expect((await refusal(valid, withTrailer(older))).sentence).toContain('(retrievals.recorded) is missing');

@@ -49,6 +49,17 @@ export const CHANGES: [
   ['source', 0, 'in another state', member('state', 'gone'), 'its state'],
   ['source', 0, 'with another last digest', member('last_sha256', DIGEST), 'last_sha256'],
   ['source', 0, 'with another last event', member('last_event_type', 'first_seen'), 'last_event_type'],
+  [
+    'source',
+    2,
+    'that follows more',
+    member('follow', { kind: 'links', limit: 50, approve: false }),
+    'altered',
+  ],
+  ['source', 2, 'that follows nothing known', member('follow', { kind: 'all', limit: 5 }), '/follow'],
+  ['source', 2, 'at other times', member('every', '* * * * *'), 'altered'],
+  ['source', 2, 'at all hours', member('active_hours', null), 'altered'],
+  ['source', 0, 'that was found elsewhere', member('found_in', 'so_00000000000000000000'), 'altered'],
   ['source', 0, 'with a negative interval', member('every_minutes', -1), '/every_minutes'],
   [
     'source',

@@ -13,9 +13,11 @@ import {
 } from '../../vite.evidence.ts';
 import { packForm, problemOf, sampleRecord } from '../support/archive/packs.ts';
 import { runCommand } from '../support/cli.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 
 afterEach(closeTestNodes);
+afterEach(closeScriptedWebs);
 
 let script = '';
 beforeAll(async () => {
@@ -76,6 +78,25 @@ test('carries bytes up to 10 MB in all, the rest by digest, and nothing of the r
   expect(await runCommand(['verify', file])).toMatchObject({
     code: 1,
     stdout: expect.stringContaining('The bytes or the digest of c.txt were altered.') as string,
+  });
+});
+
+test('says of an event how it was had, and that only the node claims it', async () => {
+  const node = await openNodeWithEvidence();
+  const web = await ScriptedWeb.open();
+  web.script('/page', page('level 1'));
+  await node.sendJson('POST', '/manage/sources', { url: web.url('/page'), ignore_robots: true });
+  await node.sendJson('POST', '/manage/collections?wait=true', {});
+  const evidence = evidenceIn(await (await node.fetch('/api/events/1/evidence')).text());
+  expect(JSON.parse(evidence.retrieval?.retrieval ?? '')).toMatchObject({
+    connection: { address: '127.0.0.1', port: web.port, http: '1.1', tls: null },
+  });
+  const claims = checkEvidence(evidence, nodeCrypto);
+  expect(claims.filter(({ verdict }) => verdict === 'fails')).toEqual([]);
+  expect(claims).toContainEqual({
+    verdict: 'claimed',
+    claim: 'The server had this network address.',
+    detail: 'The observer says so. The server signed nothing that could prove it later.',
   });
 });
 

@@ -1,8 +1,11 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { LOOK_EVERY_MS } from '../../server/fixity/auditSchedule.ts';
+import { addPeer } from '../peers/support.ts';
 import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { ManualClock } from '../support/manualClock.ts';
-import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
+import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { audit, audits, fixityOf, objectEntries, overwrite } from './support.ts';
 
 const DAY = 86_400_000;
@@ -106,4 +109,43 @@ test('an interval of 0 days turns the scheduled audit off', async () => {
   expect(await checked()).toEqual([0]);
   for (const audit_every_days of [-1, 0.5, 3651, null])
     expect((await node.sendJson('PATCH', '/manage/settings', { audit_every_days })).status).toBe(422);
+});
+
+test('damage is repaired from a copy that holds the bytes, and is looked for again after a day', async () => {
+  const folder = await temporaryFolder();
+  const added = await node.sendJson('POST', '/manage/copies', { target: `file://${folder}` });
+  const { id } = (await added.json()) as { id: string };
+  expect((await node.sendJson('POST', `/manage/copies/${id}/sync?wait=true`, {})).status).toBe(200);
+  const [first = '', second = ''] = DIGESTS;
+  await overwrite(node.dataFolder, first, 'something else');
+  await sleepFor(10 * DAY);
+  expect(await fixityOf(node)).toMatchObject({ damaged_objects: 0 });
+  expect((await objectEntries(node)).map(({ type }) => type)).toEqual(['object.damaged', 'object.restored']);
+  expect(sha256Of(await (await node.fetch(`/api/blobs/${first}`)).text())).toBe(first);
+
+  // Bytes of a copy that are damaged themselves are not taken.
+  const good = await readFile(join(folder, 'archive', second));
+  await writeFile(join(folder, 'archive', second), 'also else');
+  await overwrite(node.dataFolder, second, 'something else');
+  await sleepFor(10 * DAY);
+  expect(await fixityOf(node)).toMatchObject({ damaged: [{ sha256: second }] });
+  await writeFile(join(folder, 'archive', second), good);
+  await sleepFor(LOOK_EVERY_MS);
+  expect(await fixityOf(node), 'it was looked for a moment ago').toMatchObject({ damaged_objects: 1 });
+  await sleepFor(DAY);
+  expect(await fixityOf(node)).toMatchObject({ damaged_objects: 0 });
+  expect((await objectEntries(node)).at(-1)).toMatchObject({ type: 'object.restored', subject: second });
+});
+
+test('damage is repaired from a peer, if the owner wants that', async () => {
+  const peer = await openTestNode();
+  await uploadNewPack(peer, sampleRecord(), FILES);
+  await addPeer(node, peer.url);
+  await overwrite(node.dataFolder, DIGESTS[0] ?? '', 'something else');
+  await sleepFor(10 * DAY);
+  expect(await fixityOf(node)).toMatchObject({ damaged_objects: 1 });
+  expect((await node.sendJson('PATCH', '/manage/settings', { repair_from_peers: true })).status).toBe(200);
+  await sleepFor(DAY);
+  expect(await fixityOf(node)).toMatchObject({ damaged_objects: 0 });
+  expect((await objectEntries(node)).map(({ type }) => type)).toEqual(['object.damaged', 'object.restored']);
 });

@@ -36,8 +36,8 @@ const APART =
 export const ROOMS: Readonly<Record<string, Room>> = {
   shared: {
     rooms: [],
-    packages: ['zod', 'canonicalize', 'jsonc-parser', 'asn1js'],
-    why: 'shared/ runs in the server, in workers and in the browser: it imports only zod, canonicalize, jsonc-parser, asn1js and its own files.',
+    packages: ['zod', 'canonicalize', 'jsonc-parser', 'asn1js', 'croner'],
+    why: 'shared/ runs in the server, in workers and in the browser: it imports only zod, canonicalize, jsonc-parser, asn1js, croner and its own files.',
   },
   'server/runtime': {
     rooms: ['shared'],

@@ -11,6 +11,7 @@ import { MAX_LIST_LIMIT } from '../../../shared/limits.ts';
 import type { Job } from '../../../shared/node/job.ts';
 import { systemClock } from '../../../shared/values/clock.ts';
 import { openCollection } from '../../collection/collection.ts';
+import { Deriver } from '../../collection/derived/process/deriver.ts';
 import { openArchiveForWriting } from '../../collection/record/openArchiveForWriting.ts';
 import { listWatchedSources } from '../../collection/sources/readSources.ts';
 import { readEvent } from '../../collection/timeline/events.ts';
@@ -46,7 +47,9 @@ async function openInProcess(folder: string): Promise<Collector> {
   try {
     const jobs = new Jobs(systemClock, store.randomHex);
     const settings = openSettings(store);
-    const collection = openCollection({ store, settings, jobs, log: createLog('silent') });
+    const log = createLog('silent');
+    const deriver = new Deriver(log, undefined, store.blobs);
+    const collection = openCollection({ store, settings, jobs, log, deriver });
     return {
       importSources: (form, bytes) => collection.importSources(form, bytes),
       collect: () => collection.startRound(undefined).finished,
@@ -54,6 +57,7 @@ async function openInProcess(folder: string): Promise<Collector> {
       event: async (id) => readEvent(store, String(id)),
       async close() {
         await collection.close();
+        await deriver.close();
         await jobs.close();
         await store.close();
       },

@@ -31,6 +31,7 @@ A PATH may be
   an evidence file        NAME.evidence.html: everything in it is recomputed
   a timestamp             NAME.tsr, a reply of an authority, with the stamped text beside it as NAME.txt
   a copy                  s3://bucket/prefix or file:///folder: its checkpoint, every record and every object
+  a data folder           its files as below; says how many objects are in a copy and not on this disk
   a folder                checked against the SHA256SUMS in it; pack files and bags in it are checked as above
   any other file          checked against --sums or --against; a file named by its digest, like a blob, is checked
                           against its name
@@ -70,7 +71,11 @@ export const verify: Command = {
       progress.clear();
     }
     const { summary } = tally;
-    print(values.json ? JSON.stringify({ summary }) : formatSummary(summary));
+    const { awayObjectsIn, describeAway } = await import('../awayObjects.ts');
+    const elsewhere = paths.flatMap(awayObjectsIn);
+    const counts = { summary, ...(elsewhere.length > 0 && { elsewhere }) };
+    print(values.json ? JSON.stringify(counts) : formatSummary(summary));
+    if (!values.json) for (const each of elsewhere) print(escapeForTerminal(describeAway(each)));
     return summary.ok ? 0 : 1;
   },
 };

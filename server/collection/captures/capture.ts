@@ -1,4 +1,5 @@
 import type { CaptureRefusal } from '../../../shared/collection/captures.ts';
+import type { Connection } from '../../../shared/collection/connection.ts';
 import type { PageLabel } from '../../../shared/collection/event.ts';
 import { type Redirect, type RetrievalError } from '../../../shared/collection/retrieval.ts';
 import { watchedUrlSchema } from '../../../shared/collection/source.ts';
@@ -21,6 +22,8 @@ export interface Capture extends CapturedAnswer {
   /** The address that the capture was fetched from; `url` unless a web archive served it. */
   final_url: string;
   redirects: Redirect[];
+  /** How the observer had it; absent if it is unknown. */
+  connection?: Connection | undefined;
   /** When the third party captured it. */
   original_observed_at: string;
   sha256: string;

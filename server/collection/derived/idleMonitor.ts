@@ -39,11 +39,11 @@ export class IdleMonitor {
   }
 
   /** Same as `store.write`, but does not count as activity. */
-  readonly write: Store['write'] = async (change) => {
+  readonly write: Store['write'] = async (change, options) => {
     this.#writing += 1;
     this.#background.count += 1;
     try {
-      return await this.#store.write(change);
+      return await this.#store.write(change, options);
     } finally {
       this.#writing -= 1;
       this.#background.count -= 1;

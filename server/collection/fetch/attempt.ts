@@ -1,4 +1,5 @@
 import type { LookupAddress } from 'node:dns';
+import type { Connection } from '../../../shared/collection/connection.ts';
 import type { Redirect, RetrievalError, SentRequest } from '../../../shared/collection/retrieval.ts';
 import type { Clock } from '../../../shared/values/clock.ts';
 import type { Validators } from '../../store/sqlite/collection/validators.ts';
@@ -40,6 +41,10 @@ export interface Attempt<Received> {
   headers: [string, string][];
   /** The request sent to `final_url`; null if it did not respond. */
   request: SentRequest | null;
+  /** The connection over which `final_url` responded; null if it did not. */
+  connection: Connection | null;
+  /** The certificates that the connections of all requests name, by their SHA-256. */
+  certificates: Map<string, Buffer>;
   /** The body; null if it is incomplete. */
   received: Received | null;
   /** The first bytes of the body. The title is read from them. */

@@ -10,6 +10,12 @@ export interface ConnectRules {
   mayConnect: (address: string) => boolean;
   /** Called when the TCP connection is established. */
   onConnected: (socket: Socket) => void;
+  /**
+   * Called when the connection is ready for a request, with TLS if it has it.
+   *
+   * @param dns all addresses that the name has; null if the URL has an IP address
+   */
+  onReady: (socket: Socket, dns: string[] | null) => void;
   lookup: (hostname: string) => Promise<LookupAddress[]>;
   /** The SHA-256 of the certificate that the server must show, in place of one that the system trusts. */
   certificate?: string | undefined;
@@ -53,7 +59,8 @@ async function openConnection(
   port: string,
   rules: ConnectRules,
 ): Promise<Socket | TLSSocket> {
-  const addresses = (await addressesOf(hostname, rules)).filter(({ address }) => rules.mayConnect(address));
+  const resolved = await addressesOf(hostname, rules);
+  const addresses = resolved.filter(({ address }) => rules.mayConnect(address));
   if (addresses.length === 0) throw new RetrievalFailure('redirect_refused');
   const secure = protocol === 'https:';
   const tcp = connectTcp({
@@ -70,7 +77,11 @@ async function openConnection(
     throw new RetrievalFailure('redirect_refused');
   }
   rules.onConnected(tcp);
-  if (!secure) return tcp;
+  const dns = isIP(hostname) ? null : resolved.map(({ address }) => address);
+  if (!secure) {
+    rules.onReady(tcp, dns);
+    return tcp;
+  }
   const servername = isIP(hostname) ? undefined : hostname;
   const rejectUnauthorized = rules.certificate === undefined;
   const tls = connectTls({
@@ -85,6 +96,7 @@ async function openConnection(
     tls.destroy();
     throw new RetrievalFailure('tls_error', new Error('The server shows another certificate.'));
   }
+  rules.onReady(tls, dns);
   return tls;
 }
 

@@ -1,5 +1,6 @@
 import type { LookupAddress } from 'node:dns';
 import type { Client } from 'undici';
+import type { ConnectionFacts } from './connectionFacts.ts';
 
 /** The rules for opening and reusing a connection. */
 export interface ConnectionRules {
@@ -17,6 +18,8 @@ export interface Connection {
   rules: ConnectionRules;
   /** The remote IP address. */
   address: string;
+  /** What is recorded of it; undefined until it is open. */
+  facts: ConnectionFacts | undefined;
   /** The error that broke the connection; undefined if there is none. */
   broken: unknown;
   isOpen: boolean;

@@ -1,4 +1,5 @@
 import { errors } from 'undici';
+import type { ConnectionFacts } from './connectionFacts.ts';
 import type { Connection, ConnectionPool, ConnectionRules } from './connections.ts';
 import { RetrievalFailure } from './failure.ts';
 import { openConnection } from './openConnection.ts';
@@ -14,6 +15,8 @@ export interface HttpResponse {
   body: AsyncIterable<Uint8Array>;
   /** The remote IP address. */
   address: string;
+  /** The connection over which it came. */
+  connection: ConnectionFacts | undefined;
   /** The request headers as they were sent. */
   sent: [string, string][];
 }
@@ -90,6 +93,7 @@ async function sendOver(
       }),
       isComplete: () => isComplete,
       address: connection.address,
+      connection: connection.facts,
       sent: [
         ['host', url.host],
         ['connection', connections === undefined ? 'close' : 'keep-alive'],

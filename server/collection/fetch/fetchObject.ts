@@ -43,6 +43,8 @@ class Fetch<Received> {
       content_type: null,
       headers: [],
       request: null,
+      connection: null,
+      certificates: new Map(),
       received: null,
       beginning: Buffer.alloc(0),
       unchanged: null,
@@ -77,6 +79,7 @@ class Fetch<Received> {
       Object.assign(this.#attempt, {
         final_url: url.href,
         request: null,
+        connection: null,
         status: null,
         headers: [],
         content_type: null,
@@ -115,12 +118,19 @@ class Fetch<Received> {
         headers: redactOwnerHeaders(this.#ownerHeaders(url), response.sent),
       };
       attempt.content_type = response.header('content-type') ?? null;
+      const connection = this.#connectionOf(response);
       if (isRedirect(response)) {
         const to = redirectTarget(url, response);
         const kept = redirectHeaders(response.headers);
-        attempt.redirects.push({ url: url.href, status: response.status, headers: kept });
+        attempt.redirects.push({
+          url: url.href,
+          status: response.status,
+          headers: kept,
+          ...(connection ? { connection } : {}),
+        });
         return to;
       }
+      attempt.connection = connection;
       if (response.status === 304) {
         if (validators === undefined) throw new RetrievalFailure('invalid_response');
         attempt.unchanged = validators;
@@ -129,6 +139,12 @@ class Fetch<Received> {
       await this.#receive(response);
       return undefined;
     });
+  }
+
+  #connectionOf({ connection }: HttpResponse): Attempt<Received>['connection'] {
+    for (const [sha256, bytes] of connection?.certificates ?? [])
+      this.#attempt.certificates.set(sha256, bytes);
+    return connection?.record() ?? null;
   }
 
   #ownerHeaders(url: URL): Record<string, string> {

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { Client, errors } from 'undici';
 import { connector } from './connect.ts';
+import { connectionFacts } from './connectionFacts.ts';
 import type { Connection, ConnectionRules } from './connections.ts';
 
 /** The maximum size of a response's headers. */
@@ -17,9 +18,13 @@ export function openConnection(origin: string, rules: ConnectionRules): Connecti
       if (!(error instanceof errors.UndiciError)) connection.broken = error;
     });
   };
+  const onReady = (socket: Socket, dns: string[] | null) => {
+    connection.facts = connectionFacts(socket, dns);
+  };
   const client = new Client(origin, {
     // Reads `connection.rules` late, so that a reconnect follows the rules of the request that causes it.
-    connect: (options, callback) => connector({ ...connection.rules, onConnected })(options, callback),
+    connect: (options, callback) =>
+      connector({ ...connection.rules, onConnected, onReady })(options, callback),
     maxHeaderSize: MAX_HEADER_BYTES,
     // The caller enforces timeouts, because it measures the transfer rate.
     headersTimeout: 0,
@@ -31,6 +36,7 @@ export function openConnection(origin: string, rules: ConnectionRules): Connecti
     client,
     rules,
     address: '',
+    facts: undefined,
     broken: undefined,
     isOpen: false,
     isUsed: false,

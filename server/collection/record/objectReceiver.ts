@@ -28,6 +28,18 @@ export interface KeptObject {
   reservation?: Reservation;
 }
 
+/** Certificates that are durable. */
+export interface KeptCertificates {
+  held: ReadonlySet<string>;
+  /** Call it when their rows are written. */
+  recorded: () => void;
+  /** Releases the space that is still held. Must always be called at the end. */
+  discard: () => Promise<void>;
+}
+
+/** How many certificates are remembered as kept. */
+const MAX_KNOWN_CERTIFICATES = 10_000;
+
 type Limits = Pick<Settings, 'data_cap_gb' | 'min_free_disk_gb'>;
 
 /** Receives and stores the bodies that the collector fetches, within the owner's storage limits. */
@@ -38,6 +50,8 @@ export class ObjectReceiver {
   #reserved = 0;
   #reserving: Promise<unknown> = Promise.resolve();
   readonly #backlog = new Backlog();
+  /** The certificates that were kept since the start. */
+  readonly #certificates = new Set<string>();
 
   constructor(store: Store, limits: () => Limits) {
     this.#store = store;
@@ -77,6 +91,37 @@ export class ObjectReceiver {
       if (errorCode(error) === 'ENOSPC') throw new RetrievalFailure('storage_full', error);
       throw error;
     }
+  }
+
+  /**
+   * Makes certificates durable, and returns the digests of those that are now, and the space that is held for them. Those
+   * that were kept since the start are not looked at again.
+   */
+  async keepCertificates(certificates: ReadonlyMap<string, Buffer>): Promise<KeptCertificates> {
+    const received: ReceivedObject[] = [];
+    const held = new Set<string>();
+    try {
+      for (const [sha256, bytes] of certificates) {
+        if (!this.#certificates.has(sha256)) {
+          const object = await this.receive(oneChunk(bytes), bytes.length);
+          received.push(object);
+          if (!(await object.keep()).isStored) continue;
+        }
+        held.add(sha256);
+      }
+    } catch (error) {
+      await Promise.all(received.map((object) => object.discard()));
+      if (!(error instanceof RetrievalFailure)) throw error;
+      return { held: new Set(), recorded: () => {}, discard: async () => {} };
+    }
+    return {
+      held,
+      recorded: () => {
+        if (this.#certificates.size > MAX_KNOWN_CERTIFICATES) this.#certificates.clear();
+        for (const sha256 of held) this.#certificates.add(sha256);
+      },
+      discard: async () => void (await Promise.all(received.map((object) => object.discard()))),
+    };
   }
 
   async #keep(staged: StagedBlob): Promise<KeptObject> {
@@ -147,4 +192,8 @@ export class ObjectReceiver {
   #reachedStorageLimit(bytes: number) {
     return reachedStorageLimit(this.#store, this.#limits(), this.#reserved + bytes);
   }
+}
+
+async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
 }

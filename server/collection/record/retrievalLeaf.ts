@@ -14,12 +14,12 @@ export function retrievalLeaf(retrieval: RecordedRetrieval): Buffer {
  */
 export function storedRetrievalLeaf(row: StoredRetrieval): Buffer {
   return leafHash(
-    `{"bytes":${textOf(row.bytes)},"capture":${captureText(row)},"content_type":${textOf(row.content_type)},` +
+    `{"bytes":${textOf(row.bytes)},"capture":${captureText(row)},${connectionMember(row)}"content_type":${textOf(row.content_type)},` +
       `"duration_ms":${textOf(row.duration_ms)},"error":${textOf(row.error)},"final_url":${textOf(row.final_url)},` +
       `"headers":${row.headers},"id":${row.id},"observed_at":${textOf(row.observed_at)},` +
       `"observer":${textOf(row.observer)},"original_observed_at":${textOf(row.original_observed_at)},` +
       `"page_label":${canonicalOf(row.page_label, '{"label":')},` +
-      `"redirects":${row.redirects === '[]' ? '[]' : canonicalOf(row.redirects, '[{"status":', '[{"headers":')},` +
+      `"redirects":${row.redirects === '[]' ? '[]' : canonicalOf(row.redirects, '[{"status":', '[{"headers":', '[{"connection":')},` +
       `"request":${canonicalOf(row.request, '{"headers":')},"round":${textOf(row.round)},` +
       `"sha256":${textOf(row.sha256)},"source":${textOf(row.source)},"status":${textOf(row.status)},` +
       `"url":${textOf(row.url)}}`,
@@ -33,6 +33,11 @@ function textOf(value: string | number | null): string {
 function captureText({ captured, record_id, payload_digest }: StoredRetrieval): string {
   if (captured === null) return 'null';
   return `{"payload_digest":${textOf(payload_digest)},"record_id":${textOf(record_id)}}`;
+}
+
+/** Retrievals of earlier versions have no such member, so that their leaves stay as they were covered. */
+function connectionMember({ connection }: StoredRetrieval): string {
+  return connection === null ? '' : `"connection":${canonicalOf(connection, '{"address":')},`;
 }
 
 /**

@@ -3,13 +3,13 @@ import type { RetrievalError } from '../../../shared/collection/retrieval.ts';
 import { MEGABYTE } from '../../../shared/limits.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import type { Clock } from '../../../shared/values/clock.ts';
-import { instantOf } from '../../../shared/values/clock.ts';
 import type { NewRetrieval } from '../../store/sqlite/collection/retrievals.ts';
 import type { SourceRow } from '../../store/sqlite/collection/sources.ts';
 import { type Validators, validatorsOf } from '../../store/sqlite/collection/validators.ts';
 import type { Store } from '../../store/store.ts';
 import type { Attempt, FetchServices } from '../fetch/attempt.ts';
 import { fetchObject } from '../fetch/fetchObject.ts';
+import { withHeldCertificates } from '../record/heldCertificates.ts';
 import type { KeptObject, ObjectReceiver, ReceivedObject } from '../record/objectReceiver.ts';
 import { detectPageLabel, pageTitle } from '../record/pageLabels.ts';
 import { type RecordResult, recordRetrieval, type SavedRetrieval } from '../record/recordRetrieval.ts';
@@ -40,7 +40,7 @@ export interface CheckOptions {
   /** Returns whether a network failure is deferred instead of counted at once. */
   mayDefer: () => boolean;
   /** Returns when the source is due again. It is never earlier than `notBefore` (Retry-After). */
-  dueAt: (notBefore: number | null) => string;
+  dueAt: (notBefore: number | null) => Promise<string>;
 }
 
 /** Failures that this node decided itself, so that a retry would fail in the same way. */
@@ -119,14 +119,18 @@ async function fetchSource(
 }
 
 async function record(
-  { store, settings }: CheckServices,
+  { store, settings, receiver }: CheckServices,
   source: SourceRow,
   attempt: Attempt<ReceivedObject>,
   { round, isLast, mayDefer, dueAt }: CheckOptions & { isLast: boolean },
 ): Promise<SourceCheck> {
   const { received } = attempt;
-  const complete = await retrievalOf(source, attempt, { round, at: store.instant() });
+  const certificates = await receiver.keepCertificates(attempt.certificates);
   try {
+    const complete = withHeldCertificates(
+      await retrievalOf(source, attempt, { round, at: store.instant() }),
+      (sha256) => certificates.held.has(sha256),
+    );
     const { isStored, reservation }: KeptObject = (await received?.keep()) ?? { isStored: true };
     const retrieval = isStored ? complete : withoutObject(complete);
     const isDeferred = isLast && !attempt.answered && !isOwnRefusal(retrieval.error) && mayDefer();
@@ -137,19 +141,21 @@ async function record(
         retrieval,
         outcome: isLast && !isDeferred ? outcomeOf(retrieval) : null,
         validators: validatorsAfter(attempt, retrieval),
-        ...(isLast ? { nextCheckAt: dueAt(attempt.retry_at) } : {}),
+        ...(isLast ? { nextCheckAt: await dueAt(attempt.retry_at) } : {}),
         title: await titleFor(source, attempt, retrieval),
         reservation,
         ...(refused === null ? {} : { refusedBytes: refused }),
       },
       settings(),
     );
+    certificates.recorded();
     return {
       error: retrieval.error,
       recorded,
       deferred: isDeferred ? { ...retrieval, id: recorded.retrieval } : null,
     };
   } finally {
+    await certificates.discard();
     await received?.discard();
   }
 }
@@ -179,6 +185,7 @@ async function retrievalOf(
     bytes: received?.bytes ?? null,
     duration_ms: attempt.duration_ms,
     page_label: await detectPageLabel({ ...attempt, url: source.url }),
+    connection: attempt.connection,
   };
 }
 
@@ -230,14 +237,4 @@ function trustedLastModified(attempt: Attempt<ReceivedObject>): string | null {
 
 function headerOf({ headers }: Attempt<ReceivedObject>, name: string): string | null {
   return headers.find(([key]) => key.toLowerCase() === name)?.[1] ?? null;
-}
-
-/**
- * Returns when a source is due again.
- *
- * @param from milliseconds since the epoch.
- * @param jitter a factor around 1.
- */
-export function nextCheckAt(source: SourceRow, settings: Settings, from: number, jitter: number): string {
-  return instantOf(from + (source.every_minutes ?? settings.collection_every_minutes) * 60_000 * jitter);
 }

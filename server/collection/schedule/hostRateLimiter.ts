@@ -1,5 +1,6 @@
 import type { Settings } from '../../../shared/node/settings.ts';
 import type { Clock } from '../../../shared/values/clock.ts';
+import { AbortCalls } from './abortCalls.ts';
 import { AdaptiveConcurrency, type EventLoopMonitor } from './adaptiveConcurrency.ts';
 
 /** A host asked for a pause (Retry-After) that is longer than a round waits. */
@@ -44,6 +45,7 @@ export class HostRateLimiter {
   readonly #limits: () => Limits;
   readonly #hosts = new Map<string, Host>();
   readonly #concurrency: AdaptiveConcurrency;
+  readonly #aborted = new AbortCalls();
   #wakeAt = Number.POSITIVE_INFINITY;
   #wake: AbortController | undefined;
 
@@ -104,15 +106,15 @@ export class HostRateLimiter {
       };
       const waiting: Waiting = {
         start: () => {
-          signal.removeEventListener('abort', leave);
+          this.#aborted.remove(signal, leave);
           resolve();
         },
         refuse: (error) => {
-          signal.removeEventListener('abort', leave);
+          this.#aborted.remove(signal, leave);
           reject(error as Error);
         },
       };
-      signal.addEventListener('abort', leave, { once: true });
+      this.#aborted.add(signal, leave);
       host.waiting.push(waiting);
       this.#startNext();
     });

@@ -16,8 +16,9 @@ import {
 import { isStorageFailure } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
 import { countDeferredFailure, type SavedRetrieval } from '../record/recordRetrieval.ts';
-import { type CheckServices, checkSource, nextCheckAt, type SourceCheck } from './checkSource.ts';
+import { type CheckServices, checkSource, type SourceCheck } from './checkSource.ts';
 import { HostBackoffError } from './hostRateLimiter.ts';
+import { JITTER, nextCheckTime } from './nextCheck.ts';
 import { randomFraction } from './randomFraction.ts';
 
 export interface RoundOptions {
@@ -28,13 +29,12 @@ export interface RoundOptions {
 
 export interface CollectorServices extends CheckServices {
   log: Log;
+  /** Called at the end of a round with the keys of the checked sources that are followed. */
+  follow: (sourceKeys: readonly number[], signal: AbortSignal) => Promise<void>;
 }
 
 /** The minimum number of unreachable hosts that indicates a fault of the node's own network. */
 export const MIN_HOSTS_FOR_OFFLINE = 3;
-/** Intervals have ±5 % random jitter, so that sources checked together spread out. */
-export const JITTER = 0.05;
-
 /** The number of checks that are started before the event loop gets a turn. */
 const BATCH = 50;
 
@@ -95,6 +95,8 @@ class Round {
   /** Network failures that are not counted until it is known that the node is online. */
   readonly #deferred: SavedRetrieval[] = [];
   readonly #counting: Promise<void>[] = [];
+  /** The keys of the checked sources whose links are followed. */
+  readonly #followed: number[] = [];
   #id = 0;
   /** Whether the round has enough hosts to detect a fault of the node's own network. */
   #canDetectOffline = false;
@@ -118,6 +120,7 @@ class Round {
     this.#result.observer_offline = !signal.aborted && this.#isOffline();
     if (!this.#result.observer_offline && !signal.aborted) this.#countDeferred();
     await Promise.all(this.#counting);
+    const [followed] = await Promise.allSettled([this.#follow()]);
     this.#result.events.sort((left, right) => left - right);
     const { checked, unchanged, changed, failed, observer_offline } = this.#result;
     await store.write((database) =>
@@ -131,8 +134,14 @@ class Round {
         ended_at: instantOf(clock.now()),
       }),
     );
-    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+    for (const outcome of [...outcomes, followed]) if (outcome.status === 'rejected') throw outcome.reason;
     return this.#result;
+  }
+
+  /** Follows the links of the checked sources, so that what they bring is added in this round. */
+  async #follow(): Promise<void> {
+    const { signal } = this.#options;
+    if (this.#followed.length > 0 && !signal.aborted) await this.#services.follow(this.#followed, signal);
   }
 
   /** Starts all checks in batches, so that the event loop is not blocked. The rate limiter delays their requests. */
@@ -172,6 +181,7 @@ class Round {
       if (check.deferred) this.#deferred.push(check.deferred);
       if (this.#anyAnswered) this.#countDeferred();
       this.#add(check);
+      if (checked.follow && check.error === null) this.#followed.push(checked.key);
     } catch (error) {
       if (signal.aborted) return onDone();
       if (isStorageFailure(error)) throw error;
@@ -213,12 +223,15 @@ class Round {
   }
 
   /** Returns when the source is due again by its current settings, but not before `notBefore` (Retry-After). */
-  #dueAt(checked: SourceRow, notBefore: number | null): string {
+  async #dueAt(checked: SourceRow, notBefore: number | null): Promise<string> {
     const { store, clock, settings } = this.#services;
-    const source = sourceByKey(store.read, checked.key) ?? checked;
-    const jitter = 1 - JITTER + 2 * JITTER * randomFraction(store);
-    const due = nextCheckAt(source, settings(), clock.now(), jitter);
-    return notBefore !== null && instantOf(notBefore) > due ? instantOf(notBefore) : due;
+    const at = await nextCheckTime(sourceByKey(store.read, checked.key) ?? checked, {
+      everyMinutes: settings().collection_every_minutes,
+      from: clock.now(),
+      notBefore,
+      fraction: randomFraction(store),
+    });
+    return instantOf(at);
   }
 
   /** Records a failure of this node's own on the source and in the log. The source is tried again when it is due. */
@@ -235,9 +248,9 @@ class Round {
   }
 
   /** Reschedules a source whose host asked for a pause. */
-  #postpone(source: SourceRow, until: number): Promise<void> {
-    const at = this.#dueAt(source, until);
-    return this.#services.store.write((database) => updateNextCheck(database, source.key, at));
+  async #postpone(source: SourceRow, until: number): Promise<void> {
+    const at = await this.#dueAt(source, until);
+    await this.#services.store.write((database) => updateNextCheck(database, source.key, at));
   }
 }
 

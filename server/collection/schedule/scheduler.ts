@@ -5,12 +5,17 @@ import {
   clampDueTimes,
   earliestDue,
   rescheduleDefaults,
+  type ScheduledSource,
+  scheduledSources,
   sourcesByDueTime,
+  updateNextCheck,
 } from '../../store/sqlite/collection/dueTimes.ts';
 import type { SourceToCheck } from '../../store/sqlite/collection/sources.ts';
 import type { Store } from '../../store/store.ts';
 import { MAX_BACKOFF_MS } from './hostRateLimiter.ts';
-import { type Collector, hostOf, JITTER, MIN_HOSTS_FOR_OFFLINE } from './round.ts';
+import { JITTER, nextCheckTime, waitsForHours } from './nextCheck.ts';
+import { randomFraction } from './randomFraction.ts';
+import { type Collector, hostOf, MIN_HOSTS_FOR_OFFLINE } from './round.ts';
 
 export interface SchedulerServices {
   store: Store;
@@ -84,6 +89,7 @@ export class Scheduler {
     const earliest = earliestDue(store.read);
     const wait = earliest === undefined ? POLL_INTERVAL_MS : Date.parse(earliest) - clock.now();
     if (wait > 0) return Math.min(wait, POLL_INTERVAL_MS);
+    if (await this.#postponeInactive()) return 0;
     await collector.collect(() => this.#due(), {
       startedBy: 'schedule',
       signal: this.#abort.signal,
@@ -128,6 +134,39 @@ export class Scheduler {
     await store.write((database) =>
       clampDueTimes(database, { now: instantOf(now), everyMinutes, slackMinutes }),
     );
+    await this.#reschedule(({ next_check_at }, due) => Date.parse(next_check_at) > due + MAX_BACKOFF_MS);
+  }
+
+  /** Reschedules sources that are due outside their active hours. Returns whether there were any. */
+  async #postponeInactive(): Promise<boolean> {
+    const { store, clock } = this.#services;
+    const now = clock.now();
+    const postponed: { key: number; at: string }[] = [];
+    for (const source of scheduledSources(store.read)) {
+      if (!source.active_hours || Date.parse(source.next_check_at) > now) continue;
+      const at = await waitsForHours(source.active_hours, now, randomFraction(store));
+      if (at !== null) postponed.push({ key: source.key, at: instantOf(at) });
+    }
+    if (postponed.length === 0) return false;
+    await store.write((database) => {
+      for (const { key, at } of postponed) updateNextCheck(database, key, at);
+    });
+    return true;
+  }
+
+  /** Reschedules, from now on, the sources with a cron expression or active hours for which `isWrong` holds. */
+  async #reschedule(isWrong: (source: ScheduledSource, due: number) => boolean): Promise<void> {
+    const { store, clock, settings } = this.#services;
+    const everyMinutes = settings().collection_every_minutes;
+    for (const source of scheduledSources(store.read)) {
+      const due = await nextCheckTime(source, {
+        everyMinutes,
+        from: clock.now(),
+        fraction: randomFraction(store),
+      });
+      if (isWrong(source, due))
+        await store.write((database) => updateNextCheck(database, source.key, instantOf(due)));
+    }
   }
 
   /** Reschedules the sources without an interval of their own after the node's default interval was changed. */
@@ -138,5 +177,6 @@ export class Scheduler {
     this.#interval = every;
     if (before === undefined || before === every) return;
     await store.write((database) => rescheduleDefaults(database, every));
+    await this.#reschedule(({ every_minutes, every: cron }) => every_minutes === null && cron === null);
   }
 }

@@ -15,9 +15,14 @@ function hostOf(url: string): string {
 }
 
 /** Returns whether a host is private without a DNS lookup: a private IP address, or a name of the local network. */
-function isPrivateHost(host: string, isPrivateAddress: Network['isPrivateAddress']): boolean {
+function isPrivateName(host: string, isPrivateAddress: Network['isPrivateAddress']): boolean {
   if (isIP(host) !== 0) return isPrivateAddress(host);
   return LOCAL_NAMES.test(host) || (host !== '' && !host.includes('.'));
+}
+
+/** Returns whether the host of a URL is private, as far as that is known without a DNS lookup. */
+export function isPrivateHost(url: string, isPrivateAddress: Network['isPrivateAddress']): boolean {
+  return isPrivateName(hostOf(url), isPrivateAddress);
 }
 
 /** Returns whether a source may be at a private address. If it was not decided when it was added, its URL decides. */
@@ -25,7 +30,7 @@ export function allowsPrivateAddress(
   { url, allow_private }: { url: string; allow_private: boolean | null },
   isPrivateAddress: Network['isPrivateAddress'],
 ): boolean {
-  return allow_private ?? isPrivateHost(hostOf(url), isPrivateAddress);
+  return allow_private ?? isPrivateHost(url, isPrivateAddress);
 }
 
 /**
@@ -53,7 +58,7 @@ export class PrivateAddressCheck {
 
   async #decide(host: string): Promise<boolean> {
     const { lookup, isPrivateAddress } = this.#network;
-    const isPrivate = isPrivateHost(host, isPrivateAddress);
+    const isPrivate = isPrivateName(host, isPrivateAddress);
     if (host === '' || isIP(host) !== 0 || isPrivate) return isPrivate;
     const left = Math.min(LOOKUP_MS, this.#until - performance.now());
     if (left <= 0) return false;

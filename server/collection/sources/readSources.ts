@@ -1,3 +1,4 @@
+import type { FollowRun } from '../../../shared/collection/follow.ts';
 import { type Retrieval } from '../../../shared/collection/retrieval.ts';
 import {
   RECENT_CHECKS,
@@ -7,6 +8,12 @@ import {
 } from '../../../shared/collection/source.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Slice } from '../../../shared/values/list.ts';
+import {
+  countWaiting,
+  type FollowRunRow,
+  followRun,
+  unlinkedAt,
+} from '../../store/sqlite/collection/foundLinks.ts';
 import { hasRetrieval, recentChecks, retrievalsOfSource } from '../../store/sqlite/collection/retrievals.ts';
 import { listSourceRows, type SourceRow, sourceById } from '../../store/sqlite/collection/sources.ts';
 import {
@@ -109,6 +116,14 @@ export function watchedSource(database: Store['read'], row: SourceRow): WatchedS
     ignore_robots: row.ignore_robots,
     headers: row.headers,
     noise_rules: row.noise_rules,
+    every: row.every,
+    time_zone: row.time_zone,
+    active_hours: row.active_hours,
+    follow: row.follow,
+    follow_run: row.follow && runOf(followRun(database, row.key)),
+    found_waiting: row.follow ? countWaiting(database, row.key) : 0,
+    found_in: row.found_in,
+    unlinked_at: row.found_in === null ? null : unlinkedAt(database, row.id, row.found_in),
     allow_private: allowsPrivateAddress(row, isPrivateAddress),
     next_check_at: row.paused || row.removed ? null : row.next_check_at,
     last_status: row.last_status,
@@ -117,4 +132,10 @@ export function watchedSource(database: Store['read'], row: SourceRow): WatchedS
     failing_since: row.failing_since,
     removed: row.removed,
   };
+}
+
+function runOf(run: FollowRunRow | undefined): FollowRun | null {
+  if (!run) return null;
+  const { at, listed, matched, complete, problem } = run;
+  return { at, listed, matched, complete, problem };
 }

@@ -12,14 +12,20 @@ type RecordedSource = SourceSettings & Pick<SourceRow, 'id' | 'url' | 'added_at'
  * secrets, and so is `allow_private`, because it describes the owner's own network.
  */
 export function recordedSource(source: RecordedSource) {
-  const { headers, noise_rules, allow_private: _private, ...settings } = settingsOf(source);
+  const { headers, noise_rules, allow_private: _private, ...rest } = settingsOf(source);
+  const { every, time_zone, active_hours, follow, found_in, ...settings } = rest;
   return {
     id: source.id,
     url: source.url,
     ...settings,
     header_names: Object.keys(headers).sort(),
-    // Left out if empty, so that records from before noise rules existed keep their digest.
+    // What is not set is left out, so that records from before these settings existed keep their digest.
     ...(noise_rules.length > 0 && { noise_rules }),
+    ...(every !== null && { every }),
+    ...(time_zone !== null && { time_zone }),
+    ...(active_hours && { active_hours }),
+    ...(follow && { follow }),
+    ...(found_in !== null && { found_in }),
     added_at: source.added_at,
     removed: source.removed,
   };
@@ -50,7 +56,7 @@ export function hasSameSettings(left: SourceSettings, right: SourceSettings): bo
 
 function settingsOf(source: SourceSettings): SourceSettings {
   const { name, agency, tags, every_minutes, max_object_mb, ignore_robots, headers, noise_rules } = source;
-  const { paused, allow_private } = source;
+  const { paused, allow_private, every, time_zone, active_hours, follow, found_in } = source;
   return {
     name,
     agency,
@@ -62,5 +68,10 @@ function settingsOf(source: SourceSettings): SourceSettings {
     noise_rules,
     paused,
     allow_private,
+    every,
+    time_zone,
+    active_hours,
+    follow,
+    found_in,
   };
 }

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Schedule } from '../../../shared/collection/schedule/scheduleFields.ts';
 import {
   type NewSource,
   newSourceSchema,
@@ -10,6 +12,7 @@ import { ID_DIGITS } from '../../../shared/values/digest.ts';
 import { nextSeq } from '../../ledger/appendEntry.ts';
 import { sha256Of } from '../../ledger/entry.ts';
 import { countDueBetween } from '../../store/sqlite/collection/dueTimes.ts';
+import { forgetWaitingLinks } from '../../store/sqlite/collection/foundLinks.ts';
 import {
   insertSource,
   type SourceRow,
@@ -20,7 +23,9 @@ import {
 } from '../../store/sqlite/collection/sources.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Store } from '../../store/store.ts';
+import { requireValidFollow } from '../follow/requireValidFollow.ts';
 import { requireValidRules } from '../noise/requireValidRules.ts';
+import { hasSchedule, nextCheckTime, requireValidSchedule, waitsForHours } from '../schedule/nextCheck.ts';
 import { randomFraction } from '../schedule/randomFraction.ts';
 import { requireSource, watchedSource } from './readSources.ts';
 import { hasSameSettings, recordRevision, writeRevision } from './sourceRevisions.ts';
@@ -59,11 +64,39 @@ export async function addSource(
   source: NewSource,
   allowPrivate: boolean | null = null,
 ): Promise<WatchedSource> {
-  await requireValidRules(source.noise_rules, '/noise_rules');
+  await requireValidSettings(source, store.clock.now());
+  const scheduled = hasSchedule(source) ? await nextScheduled(source, store) : null;
   return store.write((database) => {
-    const next_check_at = firstCheck(database, store);
+    const next_check_at = scheduled ?? firstCheck(database, store);
     return watchedSource(database, watchSource(database, store, source, next_check_at, allowPrivate));
   });
+}
+
+async function requireValidSettings(
+  source: Pick<SourceSettings, 'noise_rules' | 'follow'> & Schedule,
+  now: number,
+): Promise<void> {
+  await requireValidRules(source.noise_rules, '/noise_rules');
+  await requireValidFollow(source.follow);
+  await requireValidSchedule(source, now);
+}
+
+/**
+ * Returns when a source whose schedule is set now is next due: at the next time of its cron expression, else when it was
+ * due before, or in a minute, within its active hours.
+ */
+async function nextScheduled(
+  schedule: Schedule,
+  store: Pick<Store, 'clock' | 'randomHex'>,
+  before: string | null = null,
+): Promise<string> {
+  const { every, active_hours } = schedule;
+  const [now, fraction] = [store.clock.now(), randomFraction(store)];
+  if (every !== null)
+    return instantOf(await nextCheckTime(schedule, { everyMinutes: 1, from: now, fraction }));
+  const at = before === null ? now + FIRST_CHECK_DELAY_MS : Math.max(now, Date.parse(before));
+  const begin = active_hours && (await waitsForHours(active_hours, at, fraction));
+  return instantOf(begin ?? at);
 }
 
 /** Returns when a source that is added by itself is first checked: in a minute, or later if many others are due then. */
@@ -82,10 +115,11 @@ export function watchSource(
   { url: givenUrl, ...fields }: NewSource,
   next_check_at: string,
   allow_private: boolean | null = null,
+  found_in: string | null = null,
 ): SourceRow {
   const url = normalizeUrl(givenUrl);
   const id = sourceIdOf(url);
-  const settings: SourceSettings = { ...fields, paused: false, allow_private };
+  const settings: SourceSettings = { ...fields, paused: false, allow_private, found_in };
   const known = sourceById(database, id);
   if (known && known.url !== url)
     throw new Problem('id_taken', `Another URL already has the id ${id}. This URL cannot be watched.`);
@@ -124,6 +158,7 @@ export function findOrAddPausedSource(
     url,
     paused: true,
     allow_private: null,
+    found_in: null,
     added_at: at,
     next_check_at: at,
     removed: false,
@@ -139,19 +174,36 @@ export function findOrAddPausedSource(
  * @throws Problem `not_found` if no such source is watched; `invalid_field`.
  */
 export async function changeSource(store: Store, id: string, change: SourceChange): Promise<WatchedSource> {
-  await requireValidRules(change.noise_rules ?? [], '/noise_rules');
+  const before = requireWatched(store.read, id);
+  const wanted = { ...before, ...change };
+  await requireValidSettings({ ...wanted, noise_rules: change.noise_rules ?? [] }, store.clock.now());
+  const isRescheduled = !hasSameSchedule(before, wanted);
+  const due = before.every === null ? before.next_check_at : null;
+  const scheduled = isRescheduled ? await nextScheduled(wanted, store, due) : null;
   return store.write((database) => {
     const source = requireWatched(database, id);
     const changed = { ...source, ...change };
+    if (scheduled !== null) changed.next_check_at = scheduled;
     if (!hasSameSettings(changed, source)) writeRevision(database, changed, store.instant());
+    if (change.follow !== undefined && !isDeepStrictEqual(change.follow, source.follow))
+      forgetWaitingLinks(database, source.key);
     return watchedSource(database, requireSource(database, id));
   });
+}
+
+/** Whether the cron expressions and active hours are the same. A changed interval counts from the next check on. */
+function hasSameSchedule(left: Schedule, right: Schedule): boolean {
+  if (!hasSchedule(left) && !hasSchedule(right)) return true;
+  const timesOf = ({ every, time_zone, active_hours }: Schedule) => ({ every, time_zone, active_hours });
+  return isDeepStrictEqual(timesOf(left), timesOf(right));
 }
 
 /** Stops watching a source. Its history stays. @throws Problem `not_found` if no such source is watched. */
 export function removeSource(store: Store, id: string): Promise<void> {
   return store.write((database) => {
-    writeRevision(database, { ...requireWatched(database, id), removed: true }, store.instant());
+    const source = requireWatched(database, id);
+    writeRevision(database, { ...source, removed: true }, store.instant());
+    forgetWaitingLinks(database, source.key);
   });
 }
 

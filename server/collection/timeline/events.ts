@@ -1,7 +1,10 @@
 import type { Event, EventDetails, EventObservers, EventsQuery } from '../../../shared/collection/event.ts';
+import type { Retrieval } from '../../../shared/collection/retrieval.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Slice } from '../../../shared/values/list.ts';
 import { observersOf, otherObserversOf } from '../../store/sqlite/collection/captures.ts';
+import { batchOf } from '../../store/sqlite/collection/retrievalBatches.ts';
+import { retrievalById } from '../../store/sqlite/collection/retrievals.ts';
 import { type EventIdPage, eventColumns } from '../../store/sqlite/collection/timeline/eventColumns.ts';
 import {
   type EventFilter,
@@ -16,6 +19,7 @@ import {
   eventsByIds,
   lastEventId,
   neighboursOf,
+  recordedEvent,
 } from '../../store/sqlite/collection/timeline/events.ts';
 import { isNoiseCountable, newestByNoise } from '../../store/sqlite/collection/timeline/noiseCounts.ts';
 import { readSeenMarks } from '../../store/sqlite/collection/timeline/seenEvents.ts';
@@ -83,6 +87,7 @@ function filterOf(query: Omit<EventsQuery, 'limit' | 'offset'>): Omit<EventFilte
     since: query.since === undefined ? null : firstInstantOf(query.since),
     until: query.until === undefined ? null : lastInstantOf(query.until),
     noise: query.noise ?? null,
+    label: query.label ?? null,
     seen: null,
   };
 }
@@ -113,6 +118,18 @@ export function readEventObservers({ read }: Pick<Store, 'read'>, id: string): E
     .transaction(() => {
       const { sha256, source } = readEvent({ read }, id);
       return { sha256, observers: sha256 === null ? [] : observersOf(read, { source: source.id, sha256 }) };
+    })
+    .deferred();
+}
+
+/** Returns the retrieval that caused an event. @throws Problem `not_found` */
+export function readEventRetrieval({ read }: Pick<Store, 'read'>, id: string): Retrieval {
+  return read
+    .transaction(() => {
+      const event = recordedEvent(read, readEvent({ read }, id).id);
+      const retrieval = event && retrievalById(read, event.retrieval);
+      if (!retrieval) throw new Problem('not_found', `The retrieval of event ${id} is missing.`);
+      return { ...retrieval, ledger_entry: batchOf(read, retrieval.id)?.ledger_entry ?? null };
     })
     .deferred();
 }

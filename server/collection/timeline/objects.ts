@@ -44,6 +44,7 @@ export async function readObjectMetadata(store: DamageContext, sha256: string): 
     content_encoding: contentEncodingOf(retrieval.headers),
     observer: retrieval.observer,
     original_observed_at: retrieval.original_observed_at,
+    connection: retrieval.connection,
     intact,
   }));
   return { sha256, bytes, ...observersOf(retrievals), retrievals };

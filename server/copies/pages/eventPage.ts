@@ -1,3 +1,4 @@
+import { protocolWords, serverWords } from '../../../shared/collection/connectionWords.ts';
 import { type Event, SELF } from '../../../shared/collection/event.ts';
 import { type Html, html } from '../../html.ts';
 import { eventById } from '../../store/sqlite/collection/timeline/events.ts';
@@ -47,6 +48,7 @@ ${before !== undefined && html`<p><a href="${before}.html">The event of this sou
 const LABELS = {
   error_page: 'an error page',
   bot_wall: 'a page that only turns robots away',
+  rate_limit: 'the answer of a host that was asked too often',
   script_shell: 'a page that shows nothing without its scripts',
 } as const;
 
@@ -73,6 +75,8 @@ function eventFacts({ database }: PageContext, event: Event, agency: string): Ht
     ['Observer', observer === SELF ? 'this archive' : observer],
     ['Captured by them', original_observed_at && timeText(original_observed_at)],
     ['Answer', retrieval?.status && `HTTP ${retrieval.status}`],
+    ['Answered by', retrieval?.connection && serverWords(retrieval.connection)],
+    ['Protocol', retrieval?.connection && protocolWords(retrieval.connection)],
     ['Failure', retrieval?.error?.replaceAll('_', ' ')],
     ['Type, as sent', retrieval?.content_type],
     ['Size', retrieval?.bytes !== null && retrieval?.bytes !== undefined && sizeText(retrieval.bytes)],

@@ -91,7 +91,15 @@ export class Witnesses {
     const { signal } = this.#closing;
     try {
       const { line, at, size, root } = await submitCheckpoint({ store, checkpoints, post }, witness, signal);
-      const row = { witness: witness.key, size, root, line, at: instantOf(at), received_at: store.instant() };
+      const row = {
+        witness: witness.key,
+        origin: checkpoints.key.name,
+        size,
+        root,
+        line,
+        at: instantOf(at),
+        received_at: store.instant(),
+      };
       await store.write((database) => insertCosignature(database, row));
       this.#errors.delete(witness.key);
     } catch (error) {

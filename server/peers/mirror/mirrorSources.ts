@@ -1,3 +1,4 @@
+import { certificatesOf } from '../../../shared/collection/connection.ts';
 import { SELF } from '../../../shared/collection/event.ts';
 import {
   provenRetrievalsSchema,
@@ -8,6 +9,7 @@ import { MEGABYTE } from '../../../shared/limits.ts';
 import { type Capture, parseCaptureUrl, RefusedCaptureError } from '../../collection/captures/capture.ts';
 import { recordCapture } from '../../collection/captures/recordCapture.ts';
 import { batchDigest, batchSubject } from '../../collection/record/coverRetrievals.ts';
+import { withHeldCertificates } from '../../collection/record/heldCertificates.ts';
 import { retrievalLeaf } from '../../collection/record/retrievalLeaf.ts';
 import { sourceIdOf } from '../../collection/sources/sources.ts';
 import { rootFromInclusion } from '../../ledger/proofs.ts';
@@ -118,9 +120,11 @@ async function takePage(mirroring: Mirroring, items: readonly RetrievalProof[]):
     }
   }
   signal.throwIfAborted();
-  const objects = await fetchObjects(mirroring, wanted);
+  const objects = await fetchObjects(mirroring, [...wanted, ...wanted.flatMap(certificatesOf)]);
   try {
-    const kept = wanted.filter(({ sha256 }) => objects.isHeld(sha256));
+    const kept = wanted
+      .filter(({ sha256 }) => objects.isHeld(sha256))
+      .map((capture) => withHeldCertificates(capture, objects.isHeld));
     const recorded = await store.write(
       (database) => kept.map((capture) => recordCapture(database, store.instant(), peer.name, capture)),
       { reservation: objects.reservation },
@@ -150,7 +154,7 @@ async function prove({ log }: Mirroring, item: RetrievalProof): Promise<void> {
 /** @throws RefusedRecordError if the retrieval is not one that a node makes, or its object is too large */
 function captureOf(retrieval: RecordedRetrieval, sha256: string, bytes: number, maxBytes: number): Capture {
   const { url, source, final_url, redirects, observed_at, status, error } = retrieval;
-  const { content_type, headers, page_label, duration_ms } = retrieval;
+  const { content_type, headers, page_label, duration_ms, connection } = retrieval;
   if (sourceIdOf(normalUrl(url)) !== source || normalUrl(url) !== url)
     throw new RefusedRecordError('wrong_record');
   if (bytes > maxBytes) throw new RefusedRecordError('too_large');
@@ -167,6 +171,7 @@ function captureOf(retrieval: RecordedRetrieval, sha256: string, bytes: number, 
     sha256,
     bytes,
     duration_ms,
+    ...(connection ? { connection } : {}),
     record_id: null,
     payload_digest: null,
   };

@@ -9,7 +9,8 @@ import {
   eventsQuery,
   summariesParameter,
 } from '../../collection/event.ts';
-import { objectMetadataSchema } from '../../collection/retrieval.ts';
+import { eventQualitySchema } from '../../collection/quality.ts';
+import { objectMetadataSchema, retrievalSchema } from '../../collection/retrieval.ts';
 import { sourceSchema, sourcesQuery } from '../../collection/source.ts';
 import { pageOf } from '../../values/list.ts';
 import { route } from '../route.ts';
@@ -143,6 +144,28 @@ export const collectionRoutes = {
     description: 'All observers of the same digest at the same source, this node included, earliest first.',
     responses: { 200: { description: 'The observers', schema: eventObserversSchema } },
     problems: ['not_found'],
+  }),
+  readEventRetrieval: route({
+    method: 'GET',
+    path: '/api/events/{id}/retrieval',
+    access: 'read',
+    tag: 'Timeline',
+    summary: 'Read the retrieval that caused an event: how it was had',
+    responses: { 200: { description: 'The retrieval', schema: retrievalSchema } },
+    problems: ['not_found'],
+  }),
+  readEventQuality: route({
+    method: 'GET',
+    path: '/api/events/{id}/quality',
+    access: 'read',
+    tag: 'Timeline',
+    summary: 'Read what suggests that the version of an event is not the expected page',
+    description:
+      'Rules look for signs of bot walls, rate limits, error pages and pages made by scripts, each with a score and a reason. It is computed from the archived bytes on request: the event keeps the label that it was recorded with.',
+    responses: {
+      200: { description: 'The recorded label, and the findings', schema: eventQualitySchema },
+    },
+    problems: ['not_found', 'blob_damaged', 'copy_unreachable'],
   }),
   readObject: route({
     method: 'GET',

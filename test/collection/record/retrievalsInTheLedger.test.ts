@@ -193,7 +193,7 @@ describe('verification reports a retrieval', () => {
     alter(
       dataFolder,
       `UPDATE counters SET value = 99 WHERE name = 'retrievals_to_cover'; INSERT INTO retrievals SELECT 7, source_key, round, url, final_url, redirects, observer, observed_at,
-      original_observed_at, status, error, content_type, headers, sha256, bytes, duration_ms, page_label, request
+      original_observed_at, status, error, content_type, headers, sha256, bytes, duration_ms, page_label, request, connection
       FROM retrievals WHERE id = 1`,
     );
     const { code, stderr } = await runHere(['ledger', 'verify', '--data', dataFolder]);

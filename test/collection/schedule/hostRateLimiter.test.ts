@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { afterEach, expect, test } from 'vitest';
 import { HostBackoffError, HostRateLimiter } from '../../../server/collection/schedule/hostRateLimiter.ts';
 import { ManualClock } from '../../support/manualClock.ts';
@@ -121,4 +122,28 @@ test('an aborted request does not use a slot', async () => {
   endOldest();
   endOldest();
   await Promise.all([all[0], all[2]]);
+});
+
+test('thousands of waiting requests share one listener for their signal, and all end when it is aborted', async () => {
+  const clock = new ManualClock();
+  const { started, send, endOldest } = requests(clock, { ...LIMITS, per_host_pause_ms: 0 });
+  const round = new AbortController();
+  const all = Array.from({ length: 5_000 }, () => send('a', round.signal));
+  const other = send('b');
+  expect(getEventListeners(round.signal, 'abort')).toHaveLength(1);
+  await clock.turn(0);
+  round.abort(new Error('cancelled'));
+  endOldest();
+  endOldest();
+  endOldest();
+  const outcomes = await Promise.allSettled(all);
+  expect(started).toEqual(['a', 'a', 'b']);
+  expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(4_998);
+  await other;
+  const next = new AbortController();
+  const last = send('a', next.signal);
+  await clock.turn(0);
+  endOldest();
+  await last;
+  expect(getEventListeners(next.signal, 'abort'), 'a request that has started leaves none').toEqual([]);
 });

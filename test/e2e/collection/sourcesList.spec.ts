@@ -72,8 +72,8 @@ test('several sources are selected with Shift, tagged, given an interval, paused
   await tags.getByRole('button', { name: 'Save' }).click();
   await expect(table.getByText('rivers')).toHaveCount(3);
 
-  await bar.getByRole('button', { name: 'Interval' }).click();
-  const interval = page.getByRole('dialog', { name: 'Interval of 3 sources' });
+  await bar.getByRole('button', { name: 'Schedule' }).click();
+  const interval = page.getByRole('dialog', { name: 'Schedule of 3 sources' });
   await interval.getByRole('textbox', { name: 'Check every', exact: true }).fill('2');
   await checks.accessible(page);
   await interval.getByRole('button', { name: 'Save' }).click();

@@ -31,6 +31,7 @@ export function CheckOutcome() {
       'readWatchedSource',
       'listRetrievals',
       'listEvents',
+      'listFound',
     ] as const) {
       void client.invalidateQueries({ queryKey: callKey(name) });
     }

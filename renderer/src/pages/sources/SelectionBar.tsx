@@ -12,8 +12,8 @@ import { useState } from 'react';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { countOf } from '../../format/size.ts';
 import { useCollectionRun } from './collectionRun.ts';
-import { BulkInterval } from './list/BulkInterval.tsx';
 import { BulkRemove } from './list/BulkRemove.tsx';
+import { BulkSchedule } from './list/BulkSchedule.tsx';
 import { BulkTags } from './list/BulkTags.tsx';
 import { type ChangeOf, useBulkChange } from './list/bulkChange.ts';
 import classes from './SelectionBar.module.css';
@@ -24,7 +24,7 @@ export interface SelectionBarProps {
   onClear: () => void;
 }
 
-type Dialog = 'tags' | 'interval' | 'remove';
+type Dialog = 'tags' | 'schedule' | 'remove';
 
 /** Actions for the selected sources. */
 export function SelectionBar({ sources, onClear }: SelectionBarProps) {
@@ -62,7 +62,7 @@ export function SelectionBar({ sources, onClear }: SelectionBarProps) {
           onClick={() => set(() => ({ paused: false }))}
         />
         <Action icon={IconTag} label="Tags" onClick={() => setDialog('tags')} />
-        <Action icon={IconClock} label="Interval" onClick={() => setDialog('interval')} />
+        <Action icon={IconClock} label="Schedule" onClick={() => setDialog('schedule')} />
         <Action icon={IconTrash} label="Stop watching" onClick={() => setDialog('remove')} />
         <Button size="xs" variant="subtle" onClick={onClear}>
           Clear selection
@@ -70,7 +70,7 @@ export function SelectionBar({ sources, onClear }: SelectionBarProps) {
       </Group>
       {change.isError && !dialog && <ErrorNote error={change.error} />}
       {dialog === 'tags' && <BulkTags sources={sources} change={change} onSet={set} onClose={close} />}
-      {dialog === 'interval' && <BulkInterval what={what} change={change} onSet={set} onClose={close} />}
+      {dialog === 'schedule' && <BulkSchedule what={what} change={change} onSet={set} onClose={close} />}
       {dialog === 'remove' && <BulkRemove sources={sources} onRemoved={onClear} onClose={close} />}
     </section>
   );

@@ -14,6 +14,8 @@ import { CaptureOutcome } from './captures/CaptureOutcome.tsx';
 import { ImportCaptures } from './captures/ImportCaptures.tsx';
 import { useCollectionRun } from './collectionRun.ts';
 import { AddSource } from './form/AddSource.tsx';
+import { FoundNotice } from './found/FoundNotice.tsx';
+import { ReviewFound } from './found/ReviewFound.tsx';
 import { AddList } from './list/AddList.tsx';
 import { useSelection } from './list/useSelection.ts';
 import { SelectionBar } from './SelectionBar.tsx';
@@ -25,7 +27,7 @@ import { useSources, type VisibleSource } from './useSources.ts';
 const PAGE_ROWS = 100;
 const RESET_BY_FILTERS = ['offset'];
 /** Dialogs that the URL can open. */
-const DIALOGS = ['add', 'list', 'captures'] as const;
+const DIALOGS = ['add', 'list', 'captures', 'found'] as const;
 type Dialog = (typeof DIALOGS)[number];
 
 /** The list of watched sources and, for the owner, their actions. */
@@ -75,6 +77,7 @@ export default function SourcesPage() {
     >
       <CheckOutcome />
       {isOwner && <CaptureOutcome onOpen={() => open('captures')} />}
+      {isOwner && <FoundNotice onOpen={() => open('found')} />}
       {(!isEmpty || filters.isAny) && <SourceFilterBar filters={filters} />}
       {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
       {!items && !error && <p className="muted">Loading…</p>}
@@ -89,6 +92,7 @@ export default function SourcesPage() {
       )}
       <AddSource opened={dialog === 'add'} onClose={() => open()} />
       <AddList opened={dialog === 'list'} onClose={() => open()} />
+      <ReviewFound opened={dialog === 'found'} onClose={() => open()} />
       <ImportCaptures opened={dialog === 'captures'} onClose={() => open()} />
     </Page>
   );

@@ -19,6 +19,7 @@ import { Section } from '../../components/layout/Section.tsx';
 import { formatCount } from '../../format/size.ts';
 import { useMayContribute } from '../../state/session.ts';
 import { AttachPacks } from './AttachPacks.tsx';
+import { StudyDrift } from './StudyDrift.tsx';
 import classes from './StudyPage.module.css';
 import { StudyStatus } from './StudyStatus.tsx';
 import { StudyTable } from './StudyTable.tsx';
@@ -86,6 +87,7 @@ function WholeStudy({ study }: { study: Study }) {
         </Section>
       )}
       <StudyTable study={study} />
+      <StudyDrift study={study.id} />
       <Section title="History">
         <ol className={classes.history}>
           {study.status_history.map((step) => (

@@ -2,7 +2,7 @@ import { Autocomplete, Button, Checkbox, CloseButton, Select, TextInput } from '
 import { useMediaQuery } from '@mantine/hooks';
 import { IconAdjustmentsHorizontal } from '@tabler/icons-react';
 import { useState } from 'react';
-import { EVENT_TYPES, SELF } from '../../../../shared/collection/event.ts';
+import { EVENT_TYPES, type LabelFilter, SELF } from '../../../../shared/collection/event.ts';
 import { useCall } from '../../api/useCall.ts';
 import { STATES } from '../../components/data/states/states.ts';
 import { clearButtonProps } from '../../components/forms/clearButtonProps.ts';
@@ -15,6 +15,15 @@ import classes from './EventFilterBar.module.css';
 import type { EventFilterName } from './eventFilters.ts';
 
 const TYPE_OPTIONS = EVENT_TYPES.map((value) => ({ value, label: STATES.event[value].label }));
+
+const QUALITY_OPTIONS = [
+  { value: 'none', label: 'No warning' },
+  { value: 'any', label: 'Any warning' },
+  { value: 'bot_wall', label: 'Bot checks' },
+  { value: 'rate_limit', label: 'Rate limits' },
+  { value: 'error_page', label: 'Error pages' },
+  { value: 'script_shell', label: 'Made by scripts' },
+] satisfies { value: LabelFilter; label: string }[];
 
 /** The filters of the timeline, kept in the URL. */
 export function EventFilterBar({ filters }: { filters: UrlFilters<EventFilterName> }) {
@@ -85,6 +94,16 @@ function MoreFilters({ filters: { values, set }, isUsed }: MoreFiltersProps) {
       />
       <DayFilter label="From" value={values.since} onChange={(since) => set({ since })} />
       <DayFilter label="To" value={values.until} onChange={(until) => set({ until })} />
+      <Select
+        aria-label="Quality"
+        placeholder="Any quality"
+        data={QUALITY_OPTIONS}
+        value={values.label ?? null}
+        onChange={(label) => set({ label: label ?? '' })}
+        clearable
+        clearButtonProps={clearButtonProps('Any quality')}
+        w={150}
+      />
       <Checkbox
         label="Hide noise"
         size="sm"

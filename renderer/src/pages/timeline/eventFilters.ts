@@ -1,4 +1,4 @@
-import { EVENT_TYPES } from '../../../../shared/collection/event.ts';
+import { EVENT_TYPES, LABEL_FILTERS } from '../../../../shared/collection/event.ts';
 import type { Zone } from '../../state/displaySettings.ts';
 import type { Filters } from '../../state/urlFilters.ts';
 
@@ -12,6 +12,7 @@ export const EVENT_FILTERS = [
   'since',
   'until',
   'noise',
+  'label',
   'seen',
 ] as const;
 export type EventFilterName = (typeof EVENT_FILTERS)[number];
@@ -22,7 +23,7 @@ export type EventFilters = Filters<EventFilterName>;
  * them. Dates are in the person's time zone.
  */
 export function queryOf(filters: EventFilters, zone: Zone): Record<string, string | undefined> {
-  const { event_type, source, since, until, noise, seen, ...words } = filters;
+  const { event_type, source, since, until, noise, label, seen, ...words } = filters;
   return {
     ...words,
     event_type: EVENT_TYPES.some((type) => type === event_type) ? event_type : undefined,
@@ -30,6 +31,7 @@ export function queryOf(filters: EventFilters, zone: Zone): Record<string, strin
     since: since && dayStart(since, 0, zone),
     until: until && lastInstantOf(until, zone),
     noise: flagOf(noise),
+    label: LABEL_FILTERS.some((name) => name === label) ? label : undefined,
     seen: flagOf(seen),
   };
 }

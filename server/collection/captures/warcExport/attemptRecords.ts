@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Connection } from '../../../../shared/collection/connection.ts';
 import { SELF } from '../../../../shared/collection/event.ts';
 import {
   attemptWithBody,
@@ -73,7 +74,7 @@ const SHA256_OF_NOTHING = createHash('sha256').digest('hex');
  */
 function* redirectRecords(source: WarcSource, row: WarcRow): Generator<NewWarcRecord> {
   if (!isRedirectedFrom(row)) return;
-  for (const [index, { url, status, headers }] of row.redirects.entries()) {
+  for (const [index, { url, status, headers, connection }] of row.redirects.entries()) {
     const next = row.redirects[index + 1]?.url ?? row.final_url;
     const known: [string, string][] = next === url ? [] : [['Location', next]];
     const isEmpty = headers !== undefined && isEmptyBody(headers);
@@ -82,6 +83,7 @@ function* redirectRecords(source: WarcSource, row: WarcRow): Generator<NewWarcRe
       fields: {
         ...about(source, row),
         'WARC-Target-URI': url,
+        ...connectionFields(connection),
         'WARC-Payload-Digest': isEmpty ? `sha256:${SHA256_OF_NOTHING}` : undefined,
         'WARC-Truncated': isEmpty ? undefined : 'unspecified',
       },
@@ -174,8 +176,25 @@ function common<Type extends NewWarcRecord['type']>(
   return { type, id: recordId(name), date: row.original_observed_at ?? row.observed_at };
 }
 
-function about({ warcinfo }: WarcSource, row: WarcRow): Record<string, string> {
-  return { 'WARC-Warcinfo-ID': warcinfo, 'WARC-Target-URI': targetOf(row) };
+function about({ warcinfo }: WarcSource, row: WarcRow): NewWarcRecord['fields'] {
+  return {
+    'WARC-Warcinfo-ID': warcinfo,
+    'WARC-Target-URI': targetOf(row),
+    ...connectionFields(row.connection),
+  };
+}
+
+/** `WARC-Protocol` and `WARC-Cipher-Suite` are extensions that other crawlers write, too. */
+function connectionFields(connection: Connection | null | undefined): NewWarcRecord['fields'] {
+  const tls = connection?.tls;
+  return {
+    'WARC-IP-Address': connection?.address,
+    'WARC-Protocol': [
+      ...(connection?.http ? [`http/${connection.http}`] : []),
+      ...(tls ? [tls.version.toLowerCase().replace(/^tlsv/, 'tls/')] : []),
+    ],
+    'WARC-Cipher-Suite': tls?.cipher,
+  };
 }
 
 /** Returns the address that the bytes belong to: for a third party's capture the captured one, not its archive's. */
@@ -189,7 +208,7 @@ function metadataOf(
   row: WarcRow,
   isWritten: boolean,
 ): Record<string, string | undefined> {
-  const { redirects, page_label, sha256 } = row;
+  const { redirects, page_label, sha256, connection } = row;
   const events = eventsOfAttempt(database, row);
   return {
     retrieval: String(row.id),
@@ -203,6 +222,9 @@ function metadataOf(
     error: row.error ?? undefined,
     redirects:
       redirects.length > 0 ? redirects.map(({ url, status }) => `${status} ${url}`).join(' ') : undefined,
+    port: connection ? String(connection.port) : undefined,
+    dns: connection?.dns?.join(', '),
+    certificates: joinOrOmit((connection?.tls?.certificates ?? []).map((each) => `sha256:${each.sha256}`)),
     'duration-ms': String(row.duration_ms),
     object: sha256 === null ? undefined : `sha256:${sha256}`,
     'object-state': sha256 === null || isWritten ? undefined : 'missing or damaged',

@@ -9,8 +9,8 @@ export interface NewWarcRecord {
   type: 'warcinfo' | 'request' | 'response' | 'resource' | 'revisit' | 'metadata';
   id: string;
   date: string;
-  /** Further fields, in order; undefined ones are left out. */
-  fields: Record<string, string | undefined>;
+  /** Further fields, in order; undefined ones are left out, a list is a field for each. */
+  fields: Record<string, string | readonly string[] | undefined>;
   contentType: string;
   head: Buffer;
   body?: StoredBody;
@@ -54,7 +54,7 @@ function fieldsOf(
   length: number,
 ): Buffer {
   const digest = blockDigest ?? createHash('sha256').update(head).digest('hex');
-  const named: Record<string, string | undefined> = {
+  const named: NewWarcRecord['fields'] = {
     'WARC-Type': type,
     'WARC-Record-ID': id,
     'WARC-Date': date,
@@ -67,10 +67,10 @@ function fieldsOf(
 }
 
 /** Formats named fields, one per line, as in a record's head and in `application/warc-fields`. */
-export function formatNamedFields(fields: Record<string, string | undefined>): string {
+export function formatNamedFields(fields: NewWarcRecord['fields']): string {
   return Object.entries(fields)
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${name}: ${String(value).replace(/[\r\n]+/g, ' ')}\r\n`)
+    .flatMap(([name, value]) => [value ?? []].flat().map((each) => [name, each] as const))
+    .map(([name, value]) => `${name}: ${value.replace(/[\r\n]+/g, ' ')}\r\n`)
     .join('');
 }
 

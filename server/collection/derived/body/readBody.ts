@@ -25,7 +25,9 @@ const READ_SIZE = 1_048_576;
  * @throws NotDerivableError `object_missing`, `object_damaged`, and what `decodeBody` throws.
  */
 export function readBody(object: ObjectToRead, maxBytes: number): DecodedBody {
-  const { bytes: stored, isCut } = readVerified(object, maxBytes);
+  const { bytes: stored, isCut } = object.bytes
+    ? { bytes: object.bytes, isCut: object.bytes.length > maxBytes }
+    : readVerified(object, maxBytes);
   const isEncoded = !/^\s*(identity)?\s*$/i.test(object.contentEncoding ?? '');
   if (isCut && isEncoded)
     throw new NotDerivableError('too_large', `The encoded object is larger than ${maxBytes} bytes.`);

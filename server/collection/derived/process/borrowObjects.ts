@@ -33,7 +33,7 @@ async function withObjects(
   task: DeriveTask,
   borrow: (object: ObjectToRead) => Promise<ObjectToRead>,
 ): Promise<DeriveTask> {
-  if (task.task === 'text') return { ...task, object: await borrow(task.object) };
+  if (task.task === 'text' || task.task === 'links') return { ...task, object: await borrow(task.object) };
   if (task.task !== 'page') return { ...task, from: await borrow(task.from), to: await borrow(task.to) };
   const captures: (typeof task.captures)[number][] = [];
   for (const [address, capture] of task.captures)

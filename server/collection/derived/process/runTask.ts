@@ -20,6 +20,9 @@ export async function runTask(task: DeriveTask): Promise<TaskResults[DeriveTask[
       return judgeObjects(task, task.rules);
     case 'page':
       return makePage(task);
+    case 'links':
+      // Loaded with the first source that is followed.
+      return (await import('../../follow/links/makeLinks.ts')).makeLinks(task);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { ObjectText } from '../../../../shared/collection/derived.ts';
+import type { Follow } from '../../../../shared/collection/follow.ts';
 import type { NoiseFindings, NoiseRule } from '../../../../shared/collection/noise.ts';
 import type { MissingResource } from '../../../../shared/collection/view.ts';
 import type { MediaKind } from '../body/mediaKind.ts';
@@ -9,6 +10,8 @@ export interface ObjectToRead {
   sha256: string;
   /** The blob's file; always a path returned by the store. */
   file: string;
+  /** The bytes themselves, if they are not stored: then there is no file. */
+  bytes?: Uint8Array;
   contentType: string | null;
   /** `Content-Encoding` as received; the stored bytes are still encoded. */
   contentEncoding: string | null;
@@ -61,8 +64,23 @@ export interface PageTask {
   isLast: boolean;
 }
 
+/** Read the addresses that an object links to or lists. */
+export interface LinksTask {
+  task: 'links';
+  object: ObjectToRead;
+  /** The address that relative ones are resolved against. */
+  url: string;
+  /** The normalized address of the source, which is left out. */
+  self: string;
+  follow: Follow;
+  /** The hosts that are followed without a `match`. */
+  hosts: readonly string[];
+  /** Addresses that were found before. */
+  known: readonly string[];
+}
+
 /** The tasks of the derive process. */
-export type DeriveTask = TextTask | DiffTask | NoiseTask | PageTask;
+export type DeriveTask = TextTask | DiffTask | NoiseTask | PageTask | LinksTask;
 
 /** The text of an object as it is stored and sent. */
 export type TextContent = Pick<ObjectText, 'kind' | 'title' | 'text' | 'links' | 'pages' | 'truncated'>;
@@ -99,12 +117,26 @@ export interface MadePage {
 /** A page, or the addresses that must be looked up before it can be made. */
 export type PageResult = { page: MadePage } | { wanted: string[] };
 
+/** The addresses of an object. */
+export interface LinksResult {
+  /** Those that match, in the order of the document. */
+  links: { url: string; title: string }[];
+  /** Of the known addresses, those that are still there, whether they match or not. */
+  linked: string[];
+  /** The sitemaps of an index. */
+  sitemaps: string[];
+  /** The number of different addresses that were read. */
+  listed: number;
+  complete: boolean;
+}
+
 /** The result of each task. */
 export interface TaskResults {
   text: TextResult;
   diff: DiffResult;
   noise: NoiseFindings;
   page: PageResult;
+  links: LinksResult;
 }
 
 export type ResultOf<Task extends DeriveTask> = TaskResults[Task['task']];

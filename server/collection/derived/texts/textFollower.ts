@@ -14,6 +14,7 @@ import {
   sourcesWithoutText,
   textBacklog,
 } from '../../../store/sqlite/collection/textQueue.ts';
+import type { WriteDatabase } from '../../../store/sqlite/engine/open.ts';
 import type { Store } from '../../../store/store.ts';
 import { decompressContent } from '../content.ts';
 import { CURRENT_TEXT_TOOLS } from '../extract/textTools.ts';
@@ -140,10 +141,11 @@ export class TextFollower {
   async #index(wanted: PendingText): Promise<void> {
     const { content, title } = await this.#texts.textOf(wanted.sha256, 'low');
     const text = content && decompressContent<TextContent>(content).text.slice(0, MAX_SEARCHED_CHARACTERS);
-    await this.#idleMonitor.write((database) => {
+    const index = (database: WriteDatabase) => {
       indexText(database, wanted, text === null ? undefined : { title: title ?? '', text });
       dequeueText(database, wanted);
-    });
+    };
+    await this.#idleMonitor.write(index, { batched: true });
   }
 
   /** Queues texts that are missing, were deleted, or were made by other versions of the tools. */

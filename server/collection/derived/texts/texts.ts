@@ -55,7 +55,9 @@ export class Texts {
       ...outcome,
     };
     if (isPermanent(document.outcome))
-      await this.#write((database) => putDerivedDocument(database, document));
+      await this.#write((database) => putDerivedDocument(database, document), {
+        batched: priority === 'low',
+      });
     return document;
   }
 

@@ -8,9 +8,11 @@ import {
   listEvents,
   readEventDetails,
   readEventObservers,
+  readEventRetrieval,
   readEventsAfter,
   readLastEventId,
 } from '../../../collection/timeline/events.ts';
+import { readEventQuality } from '../../../collection/timeline/quality.ts';
 import { changeSeen, readSeen } from '../../../collection/timeline/seen.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Handlers } from '../../app.ts';
@@ -30,6 +32,8 @@ type EventRoutes =
   | 'readEventDensity'
   | 'readEvent'
   | 'readEventObservers'
+  | 'readEventRetrieval'
+  | 'readEventQuality'
   | 'streamEvents';
 
 /** Handlers for the timeline, and for what the owner has seen of it. */
@@ -66,7 +70,9 @@ export function eventHandlers(
       return feed(await readEventFeed(store, query, { origin, self: request.originalUrl, nodeName }));
     },
     readEventDensity: async ({ query }) => ok(await readEventDensity(store, query)),
+    readEventQuality: async ({ params }) => ok(await readEventQuality(store, params.id ?? '')),
     readEventObservers: ({ params }) => ok(readEventObservers(store, params.id ?? '')),
+    readEventRetrieval: ({ params }) => ok(readEventRetrieval(store, params.id ?? '')),
     readEvent: ({ params }) => ok(withoutSummary(readEventDetails(store, params.id ?? ''))),
     streamEvents: ({ request }) => {
       const last = readLastEventId(store);

@@ -129,6 +129,22 @@ export function packsOfStudy(database: ReadDatabase, id: string): StudyPackRow[]
   ).all(id);
 }
 
+/** Returns the newest packs of a study that relate to other works, and how many there are. */
+export function relatingPacks(
+  database: ReadDatabase,
+  study: string,
+  limit: number,
+): { rows: { id: string; title: string }[]; total: number } {
+  const from = `FROM packs p JOIN pack_records r ON r.ledger_entry = p.ledger_entry
+    WHERE p.study = ? AND json_array_length(r.record, '$.related') > 0`;
+  const total = statement<number>(database, `SELECT count(*) ${from}`).pluck().get(study) ?? 0;
+  const rows = statement<{ id: string; title: string }>(
+    database,
+    `SELECT p.id, r.record ->> '$.title' AS title ${from} ORDER BY p.ledger_entry DESC LIMIT ?`,
+  ).all(study, limit);
+  return { rows, total };
+}
+
 export interface StudySelection {
   status: StudyStatus | undefined;
   /** The path of a tree node; its subtree is included. */

@@ -1,11 +1,16 @@
+import type { ActiveHours, Schedule } from '../../../../shared/collection/schedule/scheduleFields.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 import { type SourceToCheck, WATCHED } from './sources.ts';
+
+/** The SQL condition for sources whose times only an interval decides. */
+const ONLY_INTERVAL = 'every IS NULL AND active_hours IS NULL';
 
 /** A factor from 0.95 to 1 that depends on the source's key, so that sources rescheduled together do not fall due at once. */
 const JITTER = '(0.95 + 0.05 * (key * 7919 % 1000) / 1000.0)';
 
 /**
  * Iterates over the active sources that are due or will be within `ahead` of their interval, most overdue first.
+ * Sources with a cron expression or active hours are never early.
  *
  * @param soon `everyMinutes` is the node's default interval; `ahead` is a fraction of the interval.
  */
@@ -17,6 +22,7 @@ export function sourcesByDueTime(
     database,
     `SELECT key, url, next_check_at FROM sources WHERE ${WATCHED} AND next_check_at <= strftime('%Y-%m-%dT%H:%M:%fZ', @now,
        (coalesce(every_minutes, @everyMinutes) * @ahead) || ' minutes')
+       AND (next_check_at <= @now OR (${ONLY_INTERVAL}))
      ORDER BY next_check_at`,
   ).iterate(soon);
 }
@@ -54,10 +60,27 @@ export function hasOverdueSource(
     statement(
       database,
       `SELECT 1 FROM sources WHERE ${WATCHED} AND added_at < @since
-         AND (coalesce(every_minutes, @everyMinutes) <= @dailyMinutes OR next_check_at <= @now)
+         AND ((${ONLY_INTERVAL} AND coalesce(every_minutes, @everyMinutes) <= @dailyMinutes) OR next_check_at <= @now)
          AND (last_checked_at IS NOT NULL OR (SELECT at FROM ledger WHERE seq = revision) < @since) LIMIT 1`,
     ).get(at) !== undefined
   );
+}
+
+/** A source with a cron expression or active hours. */
+export type ScheduledSource = Schedule & SourceToCheck & { next_check_at: string };
+
+/** Returns the active sources with a cron expression or active hours. */
+export function scheduledSources(database: ReadDatabase): ScheduledSource[] {
+  return statement<Omit<ScheduledSource, 'active_hours'> & { active_hours: string | null }>(
+    database,
+    `SELECT key, url, next_check_at, every_minutes, every, time_zone, active_hours FROM sources
+     WHERE ${WATCHED} AND (every IS NOT NULL OR active_hours IS NOT NULL)`,
+  )
+    .all()
+    .map((row) => ({
+      ...row,
+      active_hours: row.active_hours === null ? null : (JSON.parse(row.active_hours) as ActiveHours),
+    }));
 }
 
 export function updateNextCheck(database: WriteDatabase, key: number, at: string): void {
@@ -71,7 +94,7 @@ export function rescheduleDefaults(database: WriteDatabase, everyMinutes: number
     `UPDATE sources
      SET next_check_at = strftime('%Y-%m-%dT%H:%M:%fZ', coalesce(last_checked_at, added_at),
        (? * ${JITTER}) || ' minutes')
-     WHERE removed = 0 AND every_minutes IS NULL`,
+     WHERE removed = 0 AND every_minutes IS NULL AND ${ONLY_INTERVAL}`,
   ).run(everyMinutes);
 }
 
@@ -90,7 +113,7 @@ export function clampDueTimes(
     `UPDATE sources
      SET next_check_at = strftime('%Y-%m-%dT%H:%M:%fZ', @now,
        (coalesce(every_minutes, @everyMinutes) * ${JITTER}) || ' minutes')
-     WHERE removed = 0 AND next_check_at > strftime('%Y-%m-%dT%H:%M:%fZ', @now,
+     WHERE removed = 0 AND ${ONLY_INTERVAL} AND next_check_at > strftime('%Y-%m-%dT%H:%M:%fZ', @now,
        (coalesce(every_minutes, @everyMinutes) * 1.05 + @slackMinutes) || ' minutes')`,
   ).run({ now, everyMinutes, slackMinutes });
 }

@@ -29,6 +29,7 @@ export interface StoredRetrieval {
   bytes: number | null;
   duration_ms: number;
   page_label: string | null;
+  connection: string | null;
   /** Its own id if it has a row in `captures`, else null. */
   captured: number | null;
   record_id: string | null;
@@ -44,7 +45,7 @@ export function* retrievalsAfter(database: ReadDatabase, after: number): Generat
     database,
     `SELECT r.id, s.id AS source, r.round, r.url, r.final_url, r.redirects, r.observer, r.observed_at,
        r.original_observed_at, r.status, r.error, r.content_type, r.headers, r.request, r.sha256, r.bytes,
-       r.duration_ms, r.page_label, c.retrieval AS captured, c.record_id, c.payload_digest
+       r.duration_ms, r.page_label, r.connection, c.retrieval AS captured, c.record_id, c.payload_digest
      FROM retrievals r LEFT JOIN sources s ON s.key = r.source_key LEFT JOIN captures c ON c.retrieval = r.id
      WHERE r.id > ? ORDER BY r.id LIMIT ${PAGE}`,
   );

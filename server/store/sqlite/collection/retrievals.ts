@@ -1,3 +1,4 @@
+import type { Connection } from '../../../../shared/collection/connection.ts';
 import type { PageLabel } from '../../../../shared/collection/event.ts';
 import type {
   RecordedRetrieval,
@@ -7,6 +8,7 @@ import type {
   SentRequest,
 } from '../../../../shared/collection/retrieval.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
+import { contentTypeOfCertificate, nameCertificates } from './certificates.ts';
 import { COVERING_ENTRY } from './retrievalBatches.ts';
 
 /** A new retrieval: one attempt to fetch a source. */
@@ -29,6 +31,8 @@ export interface NewRetrieval {
   bytes: number | null;
   duration_ms: number;
   page_label: PageLabel | null;
+  /** Absent or null if nothing answered, or it is unknown. Its certificates must be durable. */
+  connection?: Connection | null | undefined;
 }
 
 /** One more than every existing or covered id, so that the id of a deleted retrieval is not reused. */
@@ -40,29 +44,50 @@ const NEXT_ID = `(SELECT 1 + max(coalesce((SELECT max(id) FROM retrievals), 0),
  * stored text without parsing it.
  */
 export function insertRetrieval(database: WriteDatabase, retrieval: NewRetrieval): number {
-  const { redirects, request, page_label } = retrieval;
+  const { redirects, request, page_label, connection } = retrieval;
+  nameCertificates(database, retrieval);
   const { lastInsertRowid } = statement(
     database,
     `INSERT INTO retrievals (id, source_key, round, url, final_url, redirects, observer, observed_at,
-       original_observed_at, status, error, content_type, headers, request, sha256, bytes, duration_ms, page_label)
+       original_observed_at, status, error, content_type, headers, request, sha256, bytes, duration_ms, page_label,
+       connection)
      VALUES (${NEXT_ID}, @source_key, @round, @url, @final_url, @redirects, @observer, @observed_at,
        @original_observed_at, @status, @error, @content_type, @headers, @request, @sha256, @bytes, @duration_ms,
-       @page_label)`,
+       @page_label, @connection)`,
   ).run({
     ...retrieval,
-    redirects: JSON.stringify(redirects.map(({ headers, status, url }) => ({ headers, status, url }))),
+    redirects: JSON.stringify(
+      redirects.map((hop) => ({
+        ...(hop.connection ? { connection: inOrder(hop.connection) } : {}),
+        headers: hop.headers,
+        status: hop.status,
+        url: hop.url,
+      })),
+    ),
     headers: JSON.stringify(retrieval.headers),
     request: request ? JSON.stringify({ headers: request.headers, method: request.method }) : null,
     page_label: page_label && JSON.stringify({ label: page_label.label, reason: page_label.reason }),
+    connection: connection ? JSON.stringify(inOrder(connection)) : null,
   });
   return Number(lastInsertRowid);
 }
 
-type Stored = Omit<Retrieval, 'redirects' | 'headers' | 'request' | 'page_label' | 'capture'> & {
+/** Returns a connection with its members in the order of canonical JSON. */
+function inOrder({ address, dns, http, port, tls }: Connection): Connection {
+  if (tls === null) return { address, dns, http, port, tls };
+  const certificates = tls.certificates.map(({ bytes, sha256 }) => ({ bytes, sha256 }));
+  return { address, dns, http, port, tls: { certificates, cipher: tls.cipher, version: tls.version } };
+}
+
+type Stored = Omit<
+  Retrieval,
+  'redirects' | 'headers' | 'request' | 'page_label' | 'capture' | 'connection'
+> & {
   redirects: string;
   headers: string;
   request: string | null;
   page_label: string | null;
+  connection: string | null;
   captured: number | null;
   record_id: string | null;
   payload_digest: string | null;
@@ -70,10 +95,10 @@ type Stored = Omit<Retrieval, 'redirects' | 'headers' | 'request' | 'page_label'
 
 const SELECT = `SELECT r.id, s.id AS source, r.round, r.url, r.final_url, r.redirects, r.observer, r.observed_at,
     r.original_observed_at, r.status, r.error, r.content_type, r.headers, r.request, r.sha256, r.bytes, r.duration_ms,
-    r.page_label, c.retrieval AS captured, c.record_id, c.payload_digest, ${COVERING_ENTRY}
+    r.page_label, r.connection, c.retrieval AS captured, c.record_id, c.payload_digest, ${COVERING_ENTRY}
   FROM retrievals r JOIN sources s ON s.key = r.source_key LEFT JOIN captures c ON c.retrieval = r.id`;
 
-function fromStored({ captured, record_id, payload_digest, ...row }: Stored): Retrieval {
+function fromStored({ captured, record_id, payload_digest, connection, ...row }: Stored): Retrieval {
   return {
     ...row,
     redirects: JSON.parse(row.redirects) as Retrieval['redirects'],
@@ -81,6 +106,8 @@ function fromStored({ captured, record_id, payload_digest, ...row }: Stored): Re
     request: row.request === null ? null : (JSON.parse(row.request) as SentRequest),
     page_label: row.page_label === null ? null : (JSON.parse(row.page_label) as PageLabel),
     capture: captured === null ? null : { record_id, payload_digest },
+    // Left out where there is none, because the leaves of older retrievals have no such member.
+    ...(connection === null ? {} : { connection: JSON.parse(connection) as Connection }),
   };
 }
 
@@ -159,17 +186,23 @@ export function recentChecks(
 export type ObjectRetrieval = Pick<
   Retrieval,
   'url' | 'observer' | 'observed_at' | 'original_observed_at' | 'status' | 'content_type' | 'headers'
->;
+> & { connection: Connection | null };
 
 /** Returns all retrievals of an object, newest first. */
 export function retrievalsOfObject(database: ReadDatabase, sha256: string): ObjectRetrieval[] {
-  return statement<Omit<ObjectRetrieval, 'headers'> & { headers: string }>(
+  return statement<
+    Omit<ObjectRetrieval, 'headers' | 'connection'> & { headers: string; connection: string | null }
+  >(
     database,
-    `SELECT url, observer, observed_at, original_observed_at, status, content_type, headers FROM retrievals
+    `SELECT url, observer, observed_at, original_observed_at, status, content_type, headers, connection FROM retrievals
      WHERE sha256 = ? ORDER BY id DESC`,
   )
     .all(sha256)
-    .map((row) => ({ ...row, headers: JSON.parse(row.headers) as [string, string][] }));
+    .map((row) => ({
+      ...row,
+      headers: JSON.parse(row.headers) as [string, string][],
+      connection: row.connection === null ? null : (JSON.parse(row.connection) as Connection),
+    }));
 }
 
 /** Whether any retrieval has this object. */
@@ -179,10 +212,11 @@ export function hasObject(database: ReadDatabase, sha256: string): boolean {
 
 /** Returns the newest content type of an object; undefined if it never had one. */
 export function contentTypeOfObject(database: ReadDatabase, sha256: string): string | undefined {
-  return statement<{ content_type: string }>(
+  const row = statement<{ content_type: string }>(
     database,
     'SELECT content_type FROM retrievals WHERE sha256 = ? AND content_type IS NOT NULL ORDER BY id DESC LIMIT 1',
-  ).get(sha256)?.content_type;
+  ).get(sha256);
+  return row?.content_type ?? contentTypeOfCertificate(database, sha256);
 }
 
 /**

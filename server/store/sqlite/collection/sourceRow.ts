@@ -1,20 +1,25 @@
 import type { EventType } from '../../../../shared/collection/event.ts';
+import type { Follow } from '../../../../shared/collection/follow.ts';
 import type { NoiseRule } from '../../../../shared/collection/noise.ts';
 import type { RetrievalError } from '../../../../shared/collection/retrieval.ts';
+import type { ActiveHours, Schedule } from '../../../../shared/collection/schedule/scheduleFields.ts';
 import type { SourceState } from '../../../../shared/collection/source.ts';
 
 /** The owner's settings of a source. */
-export interface SourceSettings {
+export interface SourceSettings extends Schedule {
   name: string;
   agency: string;
   tags: string[];
-  every_minutes: number | null;
   max_object_mb: number | null;
   ignore_robots: boolean;
   headers: Record<string, string>;
   /** Changes that are noise. */
   noise_rules: NoiseRule[];
   paused: boolean;
+  /** Which of its links become sources; null if none. */
+  follow: Follow | null;
+  /** The id of the source in which its URL was found. */
+  found_in: string | null;
   /** Whether connections to private addresses are allowed; null if undecided, then its own URL decides. */
   allow_private: boolean | null;
 }
@@ -51,11 +56,21 @@ export interface SourceRow extends SourceSettings, SourceCheckState {
 /** A source as stored in SQLite. */
 export type StoredSource = Omit<
   SourceRow,
-  'tags' | 'headers' | 'noise_rules' | 'ignore_robots' | 'paused' | 'removed' | 'allow_private'
+  | 'tags'
+  | 'headers'
+  | 'noise_rules'
+  | 'active_hours'
+  | 'follow'
+  | 'ignore_robots'
+  | 'paused'
+  | 'removed'
+  | 'allow_private'
 > & {
   tags: string;
   headers: string;
   noise_rules: string | null;
+  active_hours: string | null;
+  follow: string | null;
   ignore_robots: number;
   paused: number;
   removed: number;
@@ -85,6 +100,8 @@ function parseWith(row: StoredSource, parse: (text: string, empty: unknown) => u
     tags: parse(row.tags, []) as string[],
     headers: parse(row.headers, {}) as Record<string, string>,
     noise_rules: row.noise_rules === null ? [] : (parse(row.noise_rules, []) as NoiseRule[]),
+    active_hours: row.active_hours === null ? null : (parse(row.active_hours, null) as ActiveHours | null),
+    follow: row.follow === null ? null : (parse(row.follow, null) as Follow | null),
     ignore_robots: row.ignore_robots === 1,
     paused: row.paused === 1,
     removed: row.removed === 1,

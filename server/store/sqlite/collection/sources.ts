@@ -31,6 +31,12 @@ export function sourceKeyOf(database: ReadDatabase, id: string): number | undefi
   return statement<{ key: number }>(database, 'SELECT key FROM sources WHERE id = ?').get(id)?.key;
 }
 
+/** Returns the id of the source in which a source was found, or null if it was not; undefined if there is no such source. */
+export function whereFound(database: ReadDatabase, id: string): string | null | undefined {
+  return statement<{ found_in: string | null }>(database, 'SELECT found_in FROM sources WHERE id = ?').get(id)
+    ?.found_in;
+}
+
 export function insertSource(
   database: WriteDatabase,
   source: SourceSettings & Pick<SourceRow, 'id' | 'url' | 'added_at' | 'revision' | 'next_check_at'>,
@@ -38,9 +44,12 @@ export function insertSource(
   const { lastInsertRowid } = statement(
     database,
     `INSERT INTO sources (id, url, name, agency, tags, every_minutes, max_object_mb, ignore_robots, headers,
-       noise_rules, rules_digest, paused, allow_private, removed, added_at, revision, state, failures, consecutive, next_check_at)
+       noise_rules, rules_digest, paused, allow_private,
+       every, time_zone, active_hours, follow, found_in, removed, added_at, revision, state, failures, consecutive,
+       next_check_at)
      VALUES (@id, @url, @name, @agency, @tags, @every_minutes, @max_object_mb, @ignore_robots, @headers,
-       @noise_rules, @rules_digest, @paused, @allow_private, 0, @added_at, @revision, 'new', 0, 0, @next_check_at)`,
+       @noise_rules, @rules_digest, @paused, @allow_private,
+       @every, @time_zone, @active_hours, @follow, @found_in, 0, @added_at, @revision, 'new', 0, 0, @next_check_at)`,
   ).run({ ...settingsForSql(source), ...identityForSql(source) });
   const key = Number(lastInsertRowid);
   indexSource(database, key, source);
@@ -63,7 +72,9 @@ export function updateSource(
     database,
     `UPDATE sources SET name = @name, agency = @agency, tags = @tags, every_minutes = @every_minutes,
        max_object_mb = @max_object_mb, ignore_robots = @ignore_robots, headers = @headers, noise_rules = @noise_rules,
-       rules_digest = @rules_digest, paused = @paused, allow_private = @allow_private, removed = @removed, added_at = @added_at, revision = @revision, next_check_at = @next_check_at
+       rules_digest = @rules_digest, paused = @paused, allow_private = @allow_private, every = @every,
+       time_zone = @time_zone, active_hours = @active_hours, follow = @follow, found_in = @found_in, removed = @removed,
+       added_at = @added_at, revision = @revision, next_check_at = @next_check_at
      WHERE key = @key`,
   ).run({
     ...settingsForSql(source),
@@ -87,6 +98,11 @@ function settingsForSql(source: SourceSettings) {
     headers: JSON.stringify(source.headers),
     noise_rules: source.noise_rules.length > 0 ? JSON.stringify(source.noise_rules) : null,
     rules_digest: rulesDigest(source.noise_rules),
+    every: source.every,
+    time_zone: source.time_zone,
+    active_hours: source.active_hours && JSON.stringify(source.active_hours),
+    follow: source.follow && JSON.stringify(source.follow),
+    found_in: source.found_in,
     paused: Number(source.paused),
     allow_private: source.allow_private === null ? null : Number(source.allow_private),
   };

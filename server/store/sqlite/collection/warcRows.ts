@@ -1,3 +1,4 @@
+import type { Connection } from '../../../../shared/collection/connection.ts';
 import type { PageLabel } from '../../../../shared/collection/event.ts';
 import type { SentRequest } from '../../../../shared/collection/retrieval.ts';
 import { type ReadDatabase, statement } from '../engine/open.ts';
@@ -9,6 +10,7 @@ export interface WarcRow extends NewRetrieval {
   source: string;
   source_url: string;
   request: SentRequest | null;
+  connection: Connection | null;
 }
 
 /** Selects the retrievals of an export; null means all. Both times are inclusive. */
@@ -32,11 +34,11 @@ const END = '\uffff';
 
 const COLUMNS = `r.id, r.source_key, s.id AS source, s.url AS source_url, r.round, r.url, r.final_url, r.redirects,
   r.observer, r.observed_at, r.original_observed_at, r.status, r.error, r.content_type, r.headers, r.request, r.sha256,
-  r.bytes, r.duration_ms, r.page_label`;
+  r.bytes, r.duration_ms, r.page_label, r.connection`;
 
 type Stored = Record<'redirects' | 'headers', string> &
-  Record<'request' | 'page_label', string | null> &
-  Omit<WarcRow, 'redirects' | 'headers' | 'request' | 'page_label'>;
+  Record<'request' | 'page_label' | 'connection', string | null> &
+  Omit<WarcRow, 'redirects' | 'headers' | 'request' | 'page_label' | 'connection'>;
 
 function fromStored(row: Stored): WarcRow {
   return {
@@ -45,6 +47,7 @@ function fromStored(row: Stored): WarcRow {
     headers: JSON.parse(row.headers) as WarcRow['headers'],
     request: row.request === null ? null : (JSON.parse(row.request) as SentRequest),
     page_label: row.page_label === null ? null : (JSON.parse(row.page_label) as PageLabel),
+    connection: row.connection === null ? null : (JSON.parse(row.connection) as Connection),
   };
 }
 

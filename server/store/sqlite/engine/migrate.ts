@@ -27,7 +27,10 @@ import { migration as pagesOfCopies } from './migrations/0030-pages-of-copies.ts
 import { migration as peerCertificates } from './migrations/0031-peer-certificates.ts';
 import { migration as drafts } from './migrations/0032-drafts.ts';
 import { migration as findings } from './migrations/0033-findings.ts';
-import { migration as alerts } from './migrations/0034-alerts.ts';
+import { migration as connections } from './migrations/0034-connections.ts';
+import { migration as proofsInDumps } from './migrations/0035-proofs-in-dumps.ts';
+import { migration as followAndSchedule } from './migrations/0036-follow-and-schedule.ts';
+import { migration as alerts } from './migrations/0037-alerts.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 
 const MIGRATIONS: readonly Migration[] = [
@@ -59,6 +62,9 @@ const MIGRATIONS: readonly Migration[] = [
   peerCertificates,
   drafts,
   findings,
+  connections,
+  proofsInDumps,
+  followAndSchedule,
   alerts,
 ];
 

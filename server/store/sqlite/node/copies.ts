@@ -12,6 +12,8 @@ export interface CopyRow {
   added_at: string;
   /** The size of the ledger in the copy's last checkpoint; 0 if it has none. */
   synced_size: number;
+  /** The timestamps and cosignatures that the copy has, as `proofsState` describes them. */
+  synced_proofs: string;
   synced_at: string | null;
   checked_at: string | null;
   /** When the last complete check began. */
@@ -69,14 +71,13 @@ export function deleteCopy(database: WriteDatabase, id: string): boolean {
 export function setSynced(
   database: WriteDatabase,
   { id, case_changes }: Pick<CopyRow, 'id' | 'case_changes'>,
-  size: number,
-  at: string,
+  synced: { size: number; proofs: string; at: string },
 ): void {
   statement(
     database,
-    `UPDATE copies SET synced_size = $size, synced_at = $at, last_error = NULL,
+    `UPDATE copies SET synced_size = $size, synced_proofs = $proofs, synced_at = $at, last_error = NULL,
        case_changes = max(0, case_changes - $case_changes) WHERE id = $id`,
-  ).run({ id, case_changes, size, at });
+  ).run({ id, case_changes, ...synced });
 }
 
 /** Changes how often a copy is synced, and how its store is reached. */

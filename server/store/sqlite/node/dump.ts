@@ -22,9 +22,9 @@ const TABLES = {
     columns: words(
       'key id url name agency tags every_minutes max_object_mb ignore_robots paused removed added_at revision state',
       'failures missing_since consecutive failing_since last_checked_at next_check_at last_status last_error',
-      'last_sha256 last_event_type noise_rules rules_digest',
+      'last_sha256 last_event_type noise_rules rules_digest every time_zone active_hours follow found_in',
     ),
-    json: ['tags', 'noise_rules'],
+    json: ['tags', 'noise_rules', 'active_hours', 'follow'],
   },
   source_revision: {
     table: 'source_revisions',
@@ -44,9 +44,9 @@ const TABLES = {
     order: 'id',
     columns: words(
       'id source_key round url final_url redirects observer observed_at original_observed_at status error content_type',
-      'headers request sha256 bytes duration_ms page_label',
+      'headers request sha256 bytes duration_ms page_label connection',
     ),
-    json: ['redirects', 'headers', 'request', 'page_label'],
+    json: ['redirects', 'headers', 'request', 'page_label', 'connection'],
   },
   /** Only in dumps of format 1. Later formats have it in the line of its retrieval. */
   capture: {
@@ -103,6 +103,16 @@ const TABLES = {
     columns: words('key id title description items revision created_at changed_at'),
     json: ['items'],
   },
+  witnessed_log: {
+    table: 'witnessed_logs',
+    order: 'origin',
+    columns: words('origin key added_at removed_at size root note cosigned_at'),
+  },
+  witness_refusal: {
+    table: 'witness_refusals',
+    order: 'id',
+    columns: words('id origin at known_size known_note size body request'),
+  },
 } satisfies Record<string, DumpedTable>;
 
 export type DumpedRowKind = keyof typeof TABLES;
@@ -141,14 +151,17 @@ function tableLines(kind: DumpedRowKind): LineQuery {
   };
 }
 
-/** The lines of retrievals: everything the ledger covers, and the hash of the leaf. */
-const RETRIEVAL_LINES: LineQuery = {
-  select: `SELECT json_object('kind', 'retrieval', 'id', r.id, 'source', s.id, 'round', r.round, 'url', r.url,
+/** A retrieval with everything the ledger covers, and the hash of the leaf. */
+const RETRIEVAL_LINE = `json_object('kind', 'retrieval', 'id', r.id, 'source', s.id, 'round', r.round, 'url', r.url,
     'final_url', r.final_url, 'redirects', json(r.redirects), 'observer', r.observer, 'observed_at', r.observed_at,
     'original_observed_at', r.original_observed_at, 'status', r.status, 'error', r.error, 'content_type', r.content_type,
     'headers', json(r.headers), 'request', json(r.request), 'sha256', r.sha256, 'bytes', r.bytes, 'duration_ms',
     r.duration_ms, 'page_label', json(r.page_label), 'capture', json(iif(c.retrieval IS NULL, NULL,
-      json_object('record_id', c.record_id, 'payload_digest', c.payload_digest))), 'leaf', lower(hex(l.leaf)))
+      json_object('record_id', c.record_id, 'payload_digest', c.payload_digest))), 'leaf', lower(hex(l.leaf)))`;
+
+const RETRIEVAL_LINES: LineQuery = {
+  select: `SELECT iif(r.connection IS NULL, ${RETRIEVAL_LINE},
+    json_insert(${RETRIEVAL_LINE}, '$.connection', json(r.connection)))
   FROM retrievals r LEFT JOIN sources s ON s.key = r.source_key LEFT JOIN captures c ON c.retrieval = r.id
   LEFT JOIN retrieval_leaves l ON l.retrieval = r.id`,
   by: 'r.id',
@@ -156,6 +169,16 @@ const RETRIEVAL_LINES: LineQuery = {
 
 /** The lines of a dump by kind, in the order in which they can be restored: a line comes after those it refers to. */
 const LINES: Record<string, LineQuery> = {
+  timestamp: {
+    select: `SELECT json_object('kind', 'timestamp', 'id', id, 'authority', authority, 'at', at, 'received_at',
+    received_at, 'size', size, 'root', root, 'serial', serial, 'text', text, 'reply', lower(hex(reply))) FROM timestamps`,
+    by: 'id',
+  },
+  cosignature: {
+    select: `SELECT json_object('kind', 'cosignature', 'witness', witness, 'origin', origin, 'size', size, 'root', root,
+    'line', line, 'at', at, 'received_at', received_at) FROM cosignatures`,
+    by: 'witness, size',
+  },
   entry: {
     select: `SELECT json_object('kind', 'entry', 'seq', seq, 'at', at, 'type', type, 'subject', subject, 'digest', digest,
     'prev', prev, 'hash', hash) FROM ledger`,
@@ -218,6 +241,8 @@ const LINES: Record<string, LineQuery> = {
     by: 'ledger_entry',
   },
   case: tableLines('case'),
+  witnessed_log: tableLines('witnessed_log'),
+  witness_refusal: tableLines('witness_refusal'),
 };
 
 /** The kinds of lines in a dump, in their order. */

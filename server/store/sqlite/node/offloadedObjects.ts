@@ -43,6 +43,22 @@ export function insertOffloaded(
   );
 }
 
+/** How many of the objects that left this disk a copy holds. */
+export interface AwayObjects {
+  target: string;
+  objects: number;
+}
+
+/** Returns how many of the objects that left this disk each copy holds; an object can be in several. */
+export function awayObjectsByCopy(database: ReadDatabase): AwayObjects[] {
+  return statement<AwayObjects>(
+    database,
+    `SELECT c.target, count(*) AS objects FROM offloaded_objects o
+     JOIN copied_objects p ON p.sha256 = o.sha256 JOIN copies c ON c.id = p.copy
+     WHERE o.is_removed = 1 GROUP BY c.id ORDER BY c.added_at, c.id`,
+  ).all();
+}
+
 export function setRemoved(database: WriteDatabase, digests: readonly string[]): void {
   const update = statement(database, 'UPDATE offloaded_objects SET is_removed = 1 WHERE sha256 = ?');
   for (const sha256 of digests) update.run(sha256);

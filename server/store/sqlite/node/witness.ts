@@ -28,6 +28,8 @@ export interface RefusalRow {
 
 export interface CosignatureRow {
   witness: string;
+  /** The name of the log in the checkpoint that was cosigned. */
+  origin: string;
   size: number;
   root: string;
   line: string;
@@ -99,10 +101,10 @@ export function refusalsPage(
 export function insertCosignature(database: WriteDatabase, cosignature: CosignatureRow): void {
   statement(
     database,
-    `INSERT INTO cosignatures (witness, size, root, line, at, received_at)
-     VALUES (@witness, @size, @root, @line, @at, @received_at)
+    `INSERT INTO cosignatures (witness, origin, size, root, line, at, received_at)
+     VALUES (@witness, @origin, @size, @root, @line, @at, @received_at)
      ON CONFLICT (witness, size) DO UPDATE
-     SET root = excluded.root, line = excluded.line, at = excluded.at, received_at = excluded.received_at`,
+     SET origin = excluded.origin, root = excluded.root, line = excluded.line, at = excluded.at, received_at = excluded.received_at`,
   ).run(cosignature);
 }
 
@@ -114,18 +116,38 @@ export function newestCosignature(database: ReadDatabase, witness: string): Cosi
   ).get(witness);
 }
 
-/** Returns the cosignatures of the checkpoint of this size and root. */
-export function cosignaturesOf(database: ReadDatabase, size: number, root: string): CosignatureRow[] {
+/** Returns the cosignatures of the checkpoint of this name, size and root. */
+export function cosignaturesOf(
+  database: ReadDatabase,
+  checkpoint: { origin: string; size: number; root: string },
+): CosignatureRow[] {
   return statement<CosignatureRow>(
     database,
-    'SELECT * FROM cosignatures WHERE size = ? AND root = ? ORDER BY witness',
-  ).all(size, root);
+    'SELECT * FROM cosignatures WHERE size = @size AND root = @root AND origin = @origin ORDER BY witness',
+  ).all(checkpoint);
 }
 
-/** Returns the size of the newest checkpoint over at least `size` entries that a witness cosigned. */
-export function newestCosignedSize(database: ReadDatabase, size: number): number | undefined {
+/** Returns the size of the newest checkpoint of this name over at least `size` entries that a witness cosigned. */
+export function newestCosignedSize(database: ReadDatabase, size: number, origin: string): number | undefined {
   return statement<{ size: number }>(
     database,
-    'SELECT size FROM cosignatures WHERE size >= ? ORDER BY size DESC LIMIT 1',
-  ).get(size)?.size;
+    'SELECT size FROM cosignatures WHERE size >= ? AND origin = ? ORDER BY size DESC LIMIT 1',
+  ).get(size, origin)?.size;
+}
+
+/**
+ * Describes what authorities and witnesses have said so far, and what this node cosigned. The text changes whenever that
+ * does; it is empty where there is nothing.
+ */
+export function proofsState(database: ReadDatabase): string {
+  const row = statement<Record<string, number | null>>(
+    database,
+    `SELECT (SELECT count(*) FROM timestamps) AS timestamps,
+       (SELECT max(size) FROM cosignatures) AS cosigned,
+       (SELECT count(*) FROM cosignatures WHERE size = (SELECT max(size) FROM cosignatures)) AS witnesses,
+       (SELECT count(*) + sum(size) FROM witnessed_logs) AS witnessed,
+       (SELECT max(id) FROM witness_refusals) AS refused`,
+  ).get();
+  const counts = Object.values(row ?? {});
+  return counts.some(Boolean) ? counts.map((value) => value ?? 0).join(' ') : '';
 }

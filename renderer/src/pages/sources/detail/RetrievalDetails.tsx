@@ -6,6 +6,7 @@ import { Facts } from '../../../components/data/Facts.tsx';
 import { TimeText } from '../../../components/data/TimeText.tsx';
 import { exactBytes, formatCount } from '../../../format/size.ts';
 import { captureTime } from '../../../format/viewPath.ts';
+import { connectionFacts } from '../../timeline/event/ConnectionFacts.tsx';
 import { ObjectCard } from '../../timeline/event/ObjectCard.tsx';
 import { ObserverText } from '../../timeline/event/ObserverText.tsx';
 import { PageLabelNote } from '../../timeline/event/PageLabelNote.tsx';
@@ -32,6 +33,7 @@ export function RetrievalDetails({ retrieval }: { retrieval: Retrieval }) {
     [error === null ? 'Final URL' : 'Failed URL', final_url !== url && final_url],
     ['Content type', retrieval.content_type],
     ['Size', bytes !== null && exactBytes(bytes)],
+    ...connectionFacts(retrieval.connection),
     ['Duration', retrieval.observer === SELF && `${formatCount(retrieval.duration_ms)} ms`],
   ];
   return (

@@ -1,5 +1,7 @@
 import type { ReactNode } from 'react';
+import { Link } from 'react-router';
 import { failureHint, failureWords } from '../../../../../shared/collection/failureWords.ts';
+import type { Schedule } from '../../../../../shared/collection/schedule/scheduleFields.ts';
 import { useCall } from '../../../api/useCall.ts';
 import { Facts } from '../../../components/data/Facts.tsx';
 import { StateBadge } from '../../../components/data/StateBadge.tsx';
@@ -10,6 +12,7 @@ import { useIsOwner } from '../../../state/session.ts';
 import { ObjectDigest } from '../../timeline/event/ObjectDigest.tsx';
 import { PageLabelNote } from '../../timeline/event/PageLabelNote.tsx';
 import { CheckStrip } from '../CheckStrip.tsx';
+import { hoursText, zoneOf } from '../schedule/scheduleText.ts';
 import type { VisibleSource } from '../useSources.ts';
 import classes from './SourceFacts.module.css';
 
@@ -45,7 +48,14 @@ export function SourceFacts({ source }: { source: VisibleSource }) {
                 <CheckStrip key="strip" checks={source.recent_checks} />
               ),
             ],
-            ['Interval', <Interval key="every" minutes={source.every_minutes} />],
+            source.every
+              ? ['Times', `${source.every} (${zoneOf(scheduleOfSource(source))})`]
+              : ['Interval', <Interval key="every" minutes={source.every_minutes} />],
+            ['Active hours', source.active_hours && hoursText(source.active_hours)],
+            [
+              'Found in',
+              source.found_in && <FoundIn key="found" source={source} foundIn={source.found_in} />,
+            ],
             [
               'Current version',
               source.last_sha256 ? (
@@ -115,6 +125,32 @@ function Interval({ minutes }: { minutes: number | null }) {
   if (minutes !== null) return intervalText(minutes);
   const nodes = settings.data?.collection_every_minutes;
   return nodes === undefined ? 'node default' : `${intervalText(nodes)} (node default)`;
+}
+
+function scheduleOfSource({ every_minutes, every, time_zone, active_hours }: VisibleSource): Schedule {
+  return {
+    every_minutes,
+    every: every ?? null,
+    time_zone: time_zone ?? null,
+    active_hours: active_hours ?? null,
+  };
+}
+
+/** The source in which the address was found, and since when it is no longer linked there. */
+function FoundIn({ source, foundIn }: { source: VisibleSource; foundIn: string }) {
+  const { data } = useCall('readSource', { params: { id: foundIn } });
+  return (
+    <>
+      <Link to={`/sources/${foundIn}`} className="wrap-anywhere">
+        {data ? data.name || data.url : foundIn}
+      </Link>
+      {source.unlinked_at && (
+        <>
+          , no longer linked since <TimeText at={source.unlinked_at} />
+        </>
+      )}
+    </>
+  );
 }
 
 function headerNames({ headers = {} }: VisibleSource): string | null {

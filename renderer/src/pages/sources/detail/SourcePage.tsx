@@ -9,6 +9,7 @@ import { Page } from '../../../components/layout/Page.tsx';
 import { useIsOwner } from '../../../state/session.ts';
 import { CheckOutcome } from '../CheckOutcome.tsx';
 import { ImportedSourceNotice } from '../captures/ImportedSourceNotice.tsx';
+import { FollowedLinks } from '../found/FollowedLinks.tsx';
 import { NoiseRunNote } from '../noise/NoiseRunNote.tsx';
 import { useSource } from '../useSources.ts';
 import { CurrentText } from './CurrentText.tsx';
@@ -65,6 +66,7 @@ export default function SourcePage() {
       <SourceFacts source={source} />
       {source.last_sha256 && <CurrentText source={source} sha256={source.last_sha256} />}
       <SourceEvents id={id} url={source.url} />
+      {watched?.follow && <FollowedLinks source={watched} />}
       {isOwner && <SourceRetrievals id={id} />}
     </Page>
   );

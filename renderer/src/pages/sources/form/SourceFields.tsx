@@ -9,11 +9,11 @@ import {
   UnstyledButton,
 } from '@mantine/core';
 import { IconChevronRight } from '@tabler/icons-react';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useCall } from '../../../api/useCall.ts';
-import { IntervalInput } from '../../../components/forms/IntervalInput.tsx';
-import { intervalText } from '../../../format/interval.ts';
 import { formatCount } from '../../../format/size.ts';
+import { ScheduleFields } from '../schedule/ScheduleFields.tsx';
+import { FollowFields } from './FollowFields.tsx';
 import classes from './SourceFields.module.css';
 import type { DraftErrors, SourceDraft } from './sourceForm.ts';
 import { useAgenciesAndTags } from './useAgenciesAndTags.ts';
@@ -29,9 +29,14 @@ export interface SourceFieldsProps {
 /** The settings of a source other than its URL. */
 export function SourceFields({ draft, errors, canAllowPrivate = false, onChange }: SourceFieldsProps) {
   const { agencies, tags } = useAgenciesAndTags();
-  const hasMore = Boolean(draft.every_minutes || draft.max_object_mb || draft.ignore_robots || draft.headers);
-  const [opened, setOpened] = useState(hasMore);
-  const isOpen = opened || Boolean(errors.every_minutes || errors.max_object_mb || errors.headers);
+  const hasFetch = Boolean(
+    draft.every_minutes ||
+      draft.by === 'times' ||
+      draft.has_hours ||
+      draft.max_object_mb ||
+      draft.ignore_robots ||
+      draft.headers,
+  );
   return (
     <div className={classes.fields}>
       <TextInput
@@ -60,14 +65,55 @@ export function SourceFields({ draft, errors, canAllowPrivate = false, onChange 
           acceptValueOnBlur
         />
       </div>
+      <Disclosure title="Fetch settings" isUsed={hasFetch} isWrong={hasErrors(errors, FETCH_FIELDS)}>
+        <FetchFields draft={draft} errors={errors} canAllowPrivate={canAllowPrivate} onChange={onChange} />
+      </Disclosure>
+      <Disclosure
+        title="Follow links"
+        isUsed={draft.follow_kind !== ''}
+        isWrong={hasErrors(errors, FOLLOW_FIELDS)}
+      >
+        <FollowFields draft={draft} errors={errors} onChange={onChange} />
+      </Disclosure>
+    </div>
+  );
+}
+
+const FETCH_FIELDS = [
+  'every_minutes',
+  'every',
+  'time_zone',
+  'hours_from',
+  'hours_to',
+  'hours_days',
+  'max_object_mb',
+  'headers',
+] as const;
+const FOLLOW_FIELDS = ['follow_kind', 'follow_match', 'follow_types', 'follow_limit'] as const;
+
+function hasErrors(errors: DraftErrors, fields: readonly (keyof DraftErrors)[]): boolean {
+  return fields.some((field) => errors[field] !== undefined);
+}
+
+interface DisclosureProps {
+  title: string;
+  /** Whether its fields have values when it is first shown: then it is open. */
+  isUsed: boolean;
+  isWrong: boolean;
+  children: ReactNode;
+}
+
+function Disclosure({ title, isUsed, isWrong, children }: DisclosureProps) {
+  const [opened, setOpened] = useState(isUsed);
+  const isOpen = opened || isWrong;
+  return (
+    <>
       <UnstyledButton className={classes.more} aria-expanded={isOpen} onClick={() => setOpened(!isOpen)}>
         <IconChevronRight size={16} aria-hidden data-open={isOpen || undefined} />
-        Fetch settings
+        {title}
       </UnstyledButton>
-      <Collapse expanded={isOpen}>
-        <FetchFields draft={draft} errors={errors} canAllowPrivate={canAllowPrivate} onChange={onChange} />
-      </Collapse>
-    </div>
+      <Collapse expanded={isOpen}>{children}</Collapse>
+    </>
   );
 }
 
@@ -77,18 +123,8 @@ function FetchFields({ draft, errors, canAllowPrivate, onChange }: SourceFieldsP
     value === undefined ? 'Empty: node default.' : `Empty: node default (${formatCount(value)} ${unit}).`;
   return (
     <div className={classes.fields}>
+      <ScheduleFields draft={draft} errors={errors} onChange={onChange} />
       <div className={classes.pair}>
-        <IntervalInput
-          label="Check every"
-          description={
-            settings === undefined
-              ? 'Empty: node default.'
-              : `Empty: node default (${intervalText(settings.collection_every_minutes)}).`
-          }
-          value={draft.every_minutes}
-          error={errors.every_minutes}
-          onChange={(minutes) => onChange({ every_minutes: minutes })}
-        />
         <NumberInput
           label="Maximum size"
           description={nodes(settings?.max_object_mb, 'MB')}

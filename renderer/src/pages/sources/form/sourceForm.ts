@@ -7,15 +7,21 @@ import {
 } from '../../../../../shared/collection/source.ts';
 import { issueMessage } from '../../../../../shared/values/issueMessage.ts';
 import { ApiProblem } from '../../../api/client.ts';
+import {
+  EMPTY_SCHEDULE,
+  type ScheduleDraft,
+  scheduleDraftOf,
+  scheduleOf,
+} from '../schedule/scheduleDraft.ts';
+import { EMPTY_FOLLOW, type FollowDraft, followDraftOf, followOf } from './followDraft.ts';
 
 /** The form's fields as text. */
-export interface SourceDraft {
+export interface SourceDraft extends ScheduleDraft, FollowDraft {
   url: string;
   name: string;
   agency: string;
   tags: string[];
   /** A number, or empty for the node's default. */
-  every_minutes: string;
   max_object_mb: string;
   ignore_robots: boolean;
   /** Whether the source may be at a private address. Of a new source, the node decides. */
@@ -32,7 +38,8 @@ export const EMPTY_DRAFT: SourceDraft = {
   name: '',
   agency: '',
   tags: [],
-  every_minutes: '',
+  ...EMPTY_SCHEDULE,
+  ...EMPTY_FOLLOW,
   max_object_mb: '',
   ignore_robots: false,
   allow_private: true,
@@ -40,14 +47,14 @@ export const EMPTY_DRAFT: SourceDraft = {
 };
 
 export function draftOf(source: WatchedSource): SourceDraft {
-  const { url, name, agency, tags, every_minutes, max_object_mb, ignore_robots, allow_private, headers } =
-    source;
+  const { url, name, agency, tags, max_object_mb, ignore_robots, allow_private, headers } = source;
   return {
     url,
     name,
     agency,
     tags,
-    every_minutes: every_minutes === null ? '' : String(every_minutes),
+    ...scheduleDraftOf(source),
+    ...followDraftOf(source.follow),
     max_object_mb: max_object_mb === null ? '' : String(max_object_mb),
     ignore_robots,
     allow_private,
@@ -69,12 +76,14 @@ export function changeOf(draft: SourceDraft): Checked<SourceChange> {
   return checked(sourceChangeSchema, { ...fieldsOf(draft), allow_private: draft.allow_private });
 }
 
-function fieldsOf({ name, agency, tags, every_minutes, max_object_mb, ignore_robots, headers }: SourceDraft) {
+function fieldsOf(draft: SourceDraft) {
+  const { name, agency, tags, max_object_mb, ignore_robots, headers } = draft;
   return {
     name: name.trim(),
     agency: agency.trim(),
     tags,
-    every_minutes: numberOf(every_minutes),
+    ...scheduleOf(draft),
+    follow: followOf(draft),
     max_object_mb: numberOf(max_object_mb),
     ignore_robots,
     headers: headersOf(headers),
@@ -100,9 +109,17 @@ function checked<Value>(schema: z.ZodType<Value>, fields: unknown): Checked<Valu
   if (parsed.success) return { value: parsed.data };
   const errors: DraftErrors = {};
   for (const issue of parsed.error.issues) {
-    errors[issue.path[0] as DraftField] ??= messageOf(issue);
+    errors[fieldAt(issue.path)] ??= messageOf(issue);
   }
   return { errors };
+}
+
+/** The form's field of a path in what is sent: its schedule and what it follows have a field for each part. */
+function fieldAt(path: readonly PropertyKey[]): DraftField {
+  const [first, second = ''] = path.map(String);
+  if (first === 'follow') return `follow_${second || 'kind'}` as DraftField;
+  if (first !== 'active_hours') return first as DraftField;
+  return second === 'time_zone' ? 'time_zone' : (`hours_${second || 'to'}` as DraftField);
 }
 
 /** A header's error names the header, because one field contains all of them. */
@@ -117,8 +134,8 @@ export function errorsOf(error: unknown): DraftErrors {
   const errors: DraftErrors = {};
   if (!(error instanceof ApiProblem)) return errors;
   for (const { path, message } of error.document.errors ?? []) {
-    const field = path.split('/')[1];
-    if (field && field in EMPTY_DRAFT) errors[field as DraftField] ??= message;
+    const field = fieldAt(path.split('/').slice(1));
+    if (field in EMPTY_DRAFT) errors[field] ??= message;
   }
   return errors;
 }

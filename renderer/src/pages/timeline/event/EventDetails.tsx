@@ -15,12 +15,14 @@ import { captureTime } from '../../../format/viewPath.ts';
 import { useIsOwner } from '../../../state/session.ts';
 import { EventDiff } from '../diff/EventDiff.tsx';
 import { NoiseMark } from '../NoiseMark.tsx';
-import { Corroboration } from './Corroboration.tsx';
 import classes from './EventDetails.module.css';
 import { EventNeighbours } from './EventNeighbours.tsx';
+import { EventObservers } from './EventObservers.tsx';
+import { EventRetrieval } from './EventRetrieval.tsx';
 import { ObjectCard } from './ObjectCard.tsx';
 import { ObserverText } from './ObserverText.tsx';
 import { PageLabelNote } from './PageLabelNote.tsx';
+import { QualityFindings } from './QualityFindings.tsx';
 import { SeenButton } from './SeenButton.tsx';
 
 export interface EventDetailsProps {
@@ -49,6 +51,7 @@ export function EventDetails({ id, addressOfEvent, onStep }: EventDetailsProps) 
           {event.is_noise && <NoiseMark />}
         </p>
         <p className={classes.meaning}>{meaningOf(event)}</p>
+        {event.page_label && <QualityFindings key={event.id} id={event.id} />}
       </div>
       <div className={classes.facts}>
         <Facts facts={factsOf(event, addressOfEvent)} />
@@ -70,6 +73,8 @@ export function EventDetails({ id, addressOfEvent, onStep }: EventDetailsProps) 
           source={event.source.id}
         />
       )}
+      <EventRetrieval id={id} />
+      <EventObservers id={id} observer={event.observer} />
       <Group gap="xs">
         <Button component={Link} to={`/timeline?source=${event.source.id}`} variant="default" size="xs">
           Show only this source
@@ -100,7 +105,7 @@ function quotedObjects({ sha256, previous_sha256 }: Event): QuotedObject[] {
 }
 
 function factsOf(event: Details, addressOfEvent: (id: number) => string) {
-  const { source, reverts_to, corroborated_by } = event;
+  const { source, reverts_to } = event;
   return [
     [
       'Source',
@@ -117,10 +122,6 @@ function factsOf(event: Details, addressOfEvent: (id: number) => string) {
     ['Agency', source.agency || null],
     ['Tags', source.tags.length > 0 ? source.tags.join(', ') : null],
     ['Observer', <ObserverText key="observer" observer={event.observer} />],
-    [
-      'Also archived by',
-      corroborated_by.length > 0 && <Corroboration key="also" observers={corroborated_by} />,
-    ],
     [
       'Captured by observer',
       event.original_observed_at && <TimeText key="captured" at={event.original_observed_at} show="exact" />,

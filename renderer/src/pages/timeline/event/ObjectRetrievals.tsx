@@ -47,6 +47,12 @@ export function ObjectRetrievals({ sha256 }: { sha256: string }) {
             cell: ({ observer }) => <ObserverText observer={observer} />,
           },
           {
+            id: 'server',
+            header: 'Answered by',
+            hideBelow: 'medium',
+            cell: ({ connection }) => connection?.address ?? '',
+          },
+          {
             id: 'status',
             header: 'Status',
             align: 'end',

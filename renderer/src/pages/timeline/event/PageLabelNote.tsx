@@ -3,9 +3,11 @@ import type { PageLabel } from '../../../../../shared/collection/event.ts';
 import { LazyTooltip } from '../../../components/feedback/LazyTooltip.tsx';
 import classes from './PageLabelNote.module.css';
 
-const WORDS: Record<PageLabel['label'], string> = {
+/** What a label says of a version. */
+export const LABEL_WORDS: Record<PageLabel['label'], string> = {
   error_page: 'looks like an error page',
   bot_wall: 'looks like a bot check',
+  rate_limit: 'looks like a rate limit',
   script_shell: 'made by scripts',
 };
 
@@ -14,7 +16,7 @@ export function PageLabelNote({ label, withReason = false }: { label: PageLabel;
   const text = (
     <>
       <IconAlertTriangle size={14} stroke={1.9} aria-hidden />
-      {withReason && label.label === 'script_shell' ? label.reason : WORDS[label.label]}
+      {withReason && label.label === 'script_shell' ? label.reason : LABEL_WORDS[label.label]}
       {withReason && label.label !== 'script_shell' && `: ${label.reason}`}
     </>
   );

@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { EVENT_TYPES, type EventType } from '../../../../../shared/collection/event.ts';
+import { EVENT_TYPES, type EventType, type LabelFilter } from '../../../../../shared/collection/event.ts';
 import { type ReadDatabase, statement } from '../../engine/open.ts';
 import { type EventCriteria, filtersByTimeOnly } from './eventCriteria.ts';
+import { labelledEvents } from './eventLabels.ts';
 import { lastEventId } from './events.ts';
 import { NoiseMarks } from './noiseMarks.ts';
 import { seenTable } from './seenEvents.ts';
@@ -208,7 +209,7 @@ export class EventColumns {
     return ids;
   }
 
-  #chosen({ event_type, observer, sources, ids, noise, seen }: EventCriteria): Chosen {
+  #chosen({ event_type, observer, sources, ids, noise, label, seen }: EventCriteria): Chosen {
     const kinds = new Uint8Array(this.#observers.size * EVENT_TYPES.length);
     for (const [name, number] of this.#observers) {
       if (observer !== null && name !== observer) continue;
@@ -221,14 +222,20 @@ export class EventColumns {
       sources: marked(new Uint8Array(this.#highestSource + 1), sources),
       ids: ids.length > 0 ? marked(named, ids) : null,
       noise,
+      label: label && this.#labelTable(label),
       seen: seen && { table: seenTable(seen.marks, this.#lastId), value: Number(seen.seen) },
     };
+  }
+
+  #labelTable(label: LabelFilter): Chosen['label'] {
+    const labelled = labelledEvents(this.#database, label);
+    return { table: marked(new Uint8Array(this.#lastId + 1), labelled), value: label === 'none' ? 0 : 1 };
   }
 
   /** Counts without a branch for each event, which would cost more than everything else. */
   #count(chosen: Chosen, from: number, to: number): number {
     let total = 0;
-    if (chosen.ids || chosen.noise !== null || chosen.seen) {
+    if (chosen.ids || chosen.noise !== null || chosen.label || chosen.seen) {
       for (let at = from; at < to; at += 1) total += this.#isChosen(chosen, at);
       return total;
     }
@@ -238,10 +245,11 @@ export class EventColumns {
     return total;
   }
 
-  #isChosen({ kinds, sources, ids, noise, seen }: Chosen, at: number): number {
+  #isChosen({ kinds, sources, ids, noise, label, seen }: Chosen, at: number): number {
     const id = this.#ids[at] ?? 0;
     const source = this.#sources[at] ?? 0;
     if (noise !== null && this.#noise.isNoise(id, source) !== noise) return 0;
+    if (label && label.table[id] !== label.value) return 0;
     if (seen && seen.table[id] !== seen.value) return 0;
     const byNumber = ids === null ? 0 : (ids[id] ?? 0);
     return (kinds[this.#kinds[at] ?? 0] ?? 0) & ((sources[source] ?? 0) | byNumber);
@@ -254,6 +262,8 @@ interface Chosen {
   sources: Uint8Array;
   ids: Uint8Array | null;
   noise: boolean | null;
+  /** A 1 for each labelled event, by id, and the wanted value. */
+  label: { table: Uint8Array; value: number } | null;
   /** A 1 for each event that was seen, by id, and the wanted value. */
   seen: { table: Uint8Array; value: number } | null;
 }

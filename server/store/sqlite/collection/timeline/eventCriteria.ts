@@ -1,4 +1,4 @@
-import type { EventType } from '../../../../../shared/collection/event.ts';
+import type { EventType, LabelFilter } from '../../../../../shared/collection/event.ts';
 import type { SeenMarks } from './seenEvents.ts';
 
 /** The criteria of a list of events; null matches all. */
@@ -13,6 +13,7 @@ export interface EventCriteria {
   since: string | null;
   until: string | null;
   noise: boolean | null;
+  label: LabelFilter | null;
   seen: { marks: SeenMarks; seen: boolean } | null;
 }
 
@@ -25,10 +26,18 @@ export const EVERY_EVENT: EventCriteria = {
   since: null,
   until: null,
   noise: null,
+  label: null,
   seen: null,
 };
 
 /** Whether events are selected by time alone: they are then adjacent. */
-export function filtersByTimeOnly({ sources, event_type, observer, noise, seen }: EventCriteria): boolean {
-  return [sources, event_type, observer, noise, seen].every((criterion) => criterion === null);
+export function filtersByTimeOnly({
+  sources,
+  event_type,
+  observer,
+  noise,
+  label,
+  seen,
+}: EventCriteria): boolean {
+  return [sources, event_type, observer, noise, label, seen].every((criterion) => criterion === null);
 }

@@ -1,7 +1,8 @@
-import type { EventType } from '../../../../../shared/collection/event.ts';
+import type { EventType, LabelFilter } from '../../../../../shared/collection/event.ts';
 import { type ReadDatabase, statement } from '../../engine/open.ts';
 import { type SourceFilter, sourceConditions } from '../sourceFilter.ts';
 import { type EventIdPage, eventColumns } from './eventColumns.ts';
+import { labelCondition } from './eventLabels.ts';
 import { IS_NOISE } from './eventNoise.ts';
 import { lastEventId } from './events.ts';
 import type { SeenMarks } from './seenEvents.ts';
@@ -16,6 +17,8 @@ export interface EventFilter extends Omit<SourceFilter, 'state' | 'paused'> {
   until: string | null;
   /** Whether an event is only noise by the current rules of its source. */
   noise: boolean | null;
+  /** The label of the version. */
+  label: LabelFilter | null;
   /** The events that the owner has seen (`seen`), or has not. Only for lists from the columns. */
   seen: { marks: SeenMarks; seen: boolean } | null;
   /** Ids of events that match the search text by a digest, whatever their source. */
@@ -47,8 +50,8 @@ export function newestEventNumbers(database: ReadDatabase, limit: number): Event
 
 /** Whether a filter names every event. */
 export function isEveryEvent(filter: Omit<EventFilter, 'ids'>): boolean {
-  const { event_type, observer, since, until, noise, seen } = filter;
-  const others = [event_type, observer, since, until, noise, seen];
+  const { event_type, observer, since, until, noise, label, seen } = filter;
+  const others = [event_type, observer, since, until, noise, label, seen];
   return keysOf(filter) === undefined && others.every((value) => value === null);
 }
 
@@ -70,6 +73,7 @@ export function eventConditions(filter: EventFilter): string[] {
   if (filter.event_type !== null) conditions.push('event_type = @event_type');
   if (filter.observer !== null) conditions.push('observer = @observer');
   if (filter.noise !== null) conditions.push(filter.noise ? IS_NOISE : `NOT ${IS_NOISE}`);
+  if (filter.label !== null) conditions.push(labelCondition(filter.label));
   return conditions;
 }
 

@@ -1,3 +1,4 @@
+import type { Connection } from '../../../../../shared/collection/connection.ts';
 import type { Event } from '../../../../../shared/collection/event.ts';
 import { eventsByIds } from '../../collection/timeline/events.ts';
 import { type ReadDatabase, statement } from '../../engine/open.ts';
@@ -107,14 +108,18 @@ export interface EventRetrieval {
   error: string | null;
   content_type: string | null;
   bytes: number | null;
+  connection: Connection | null;
 }
 
 export function retrievalOfEvent(database: ReadDatabase, id: number): EventRetrieval | undefined {
-  return statement<EventRetrieval>(
+  const row = statement<Omit<EventRetrieval, 'connection'> & { connection: string | null }>(
     database,
-    `SELECT e.retrieval, r.final_url, r.status, r.error, r.content_type, r.bytes
+    `SELECT e.retrieval, r.final_url, r.status, r.error, r.content_type, r.bytes, r.connection
      FROM events e JOIN retrievals r ON r.id = e.retrieval WHERE e.id = ?`,
   ).get(id);
+  return (
+    row && { ...row, connection: row.connection === null ? null : (JSON.parse(row.connection) as Connection) }
+  );
 }
 
 /** Returns the event of the same source and observer before one. */

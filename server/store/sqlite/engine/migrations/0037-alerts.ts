@@ -6,7 +6,7 @@ import type { Migration } from '../migration.ts';
  * what it is about (the first of `count` notices) and, from its first attempt on, its text. `alert_conditions`: states of the node that hold now.
  */
 export const migration: Migration = {
-  number: 34,
+  number: 37,
   sql: `
 CREATE TABLE alert_rules (
   id TEXT PRIMARY KEY CHECK (length(id) = 23),

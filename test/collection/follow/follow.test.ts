@@ -1,0 +1,286 @@
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { fingerprintOf } from '../../../server/ledger/entry.ts';
+import { openForWriting } from '../../../server/store/sqlite/engine/open.ts';
+import type { ApprovedLinks, FoundLink } from '../../../shared/collection/follow.ts';
+import type { WatchedSource } from '../../../shared/collection/source.ts';
+import { closeScriptedWebs, page, redirect, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
+import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
+import { type CollectingNode, openCollectingNode } from '../support.ts';
+
+let web: ScriptedWeb;
+let node: CollectingNode;
+
+beforeEach(async () => {
+  web = await ScriptedWeb.open();
+  node = await openCollectingNode();
+});
+afterEach(async () => {
+  await closeTestNodes();
+  await closeScriptedWebs();
+});
+
+async function found(query = ''): Promise<FoundLink[]> {
+  return (await node.read<{ items: FoundLink[] }>(`/manage/found?limit=500&${query}`)).items;
+}
+
+/** The paths of the found addresses, in order. */
+async function foundPaths(query = ''): Promise<string[]> {
+  return (await found(query)).map(({ url }) => url.replace(web.url(''), '')).sort();
+}
+
+async function watchedPaths(): Promise<string[]> {
+  const { items } = await node.read<{ items: WatchedSource[] }>('/manage/sources?limit=500');
+  return items.map(({ url }) => url.replace(web.url(''), '')).sort();
+}
+
+async function decide(verb: 'approve' | 'refuse', chosen: object) {
+  const response = await node.node.sendJson('POST', `/manage/found/${verb}`, chosen);
+  expect(response.status).toBe(200);
+  return (await response.json()) as ApprovedLinks & { refused: number };
+}
+
+function html(...links: string[]): ReturnType<typeof page> {
+  return page(`<!doctype html><title>List</title>${links.join('\n')}`, {
+    headers: { 'Content-Type': 'text/html' },
+  });
+}
+
+const xml = (text: string) => page(text, { headers: { 'Content-Type': 'application/xml' } });
+
+async function followed(body: ReturnType<typeof page>, follow: object): Promise<WatchedSource> {
+  web.script('/list', body);
+  const source = await node.watch(web.url('/list'), { follow: { limit: 50, ...follow } });
+  await node.check();
+  return node.source(source.id);
+}
+
+describe('the links of a page', () => {
+  test('what matches waits for approval, once, with its text; approved it becomes a source that names where it was found', async () => {
+    const source = await followed(
+      html(
+        '<a href="/a.pdf#page=2">Report  A</a>',
+        '<a href="a.pdf">again</a>',
+        '<a href="/b.pdf?v=1&amp;w=2"><img alt="Report B"></a>',
+        '<a href="/c.html">Page</a>',
+        '<a href="mailto:a@b.example">Mail</a><a href="javascript:x()">Script</a><a href="#top">Top</a><a>None</a>',
+        '<a href="http://user:secret@127.0.0.1/d.pdf">Secret</a><a href="http://[">Broken</a>',
+      ),
+      { kind: 'links', types: ['application/pdf'] },
+    );
+    expect(await found()).toMatchObject([
+      { url: web.url('/a.pdf'), title: 'Report A', state: 'waiting', unlinked_at: null },
+      { url: web.url('/b.pdf?v=1&w=2'), title: 'Report B', found_in: { id: source.id } },
+    ]);
+    expect(source).toMatchObject({
+      found_waiting: 2,
+      follow_run: { matched: 2, complete: true, problem: null },
+    });
+    expect(await watchedPaths(), 'nothing is watched without approval').toEqual(['/list']);
+    const [first] = await found();
+    expect(await decide('approve', { ids: [first?.id] })).toEqual({
+      added: 1,
+      already: 0,
+      sources: [first?.id],
+    });
+    expect(await node.source(first?.id ?? '')).toMatchObject({
+      name: 'Report A',
+      found_in: source.id,
+      follow: null,
+      unlinked_at: null,
+    });
+    expect((await node.source(source.id)).found_waiting).toBe(1);
+  });
+
+  test('with `approve: false` sources are added in the round that found them, and checked in the next; they do not follow', async () => {
+    web.script('/a', html('<a href="/b">B</a>'));
+    await followed(html('<a href="/a">A</a>'), { kind: 'links', approve: false });
+    expect(await watchedPaths()).toEqual(['/a', '/list']);
+    expect(web.requests('/a')).toHaveLength(0);
+    expect(await node.check()).toMatchObject({ checked: 2 });
+    expect(web.requests('/a')).toHaveLength(1);
+    expect(await watchedPaths()).toEqual(['/a', '/list']);
+    expect((await node.read<{ ok: boolean }>('/api/ledger/verify')).ok).toBe(true);
+  });
+
+  test('a source takes over agency, tags and schedule of the one in which it was found, and no headers', async () => {
+    web.script('/list', html('<a href="/a">A</a>'));
+    const given = { agency: 'Office', tags: ['x'], every: '0 8 * * 1-5', time_zone: 'Europe/Berlin' };
+    await node.watch(web.url('/list'), {
+      ...given,
+      headers: { 'X-Secret': 'value' },
+      follow: { kind: 'links', limit: 5, approve: false },
+    });
+    await node.check();
+    const { items } = await node.read<{ items: WatchedSource[] }>('/manage/sources?q=A');
+    expect(items.find(({ url }) => url.endsWith('/a'))).toMatchObject({ ...given, headers: {} });
+  });
+
+  test('without a match only the same host is followed; with one the match decides', async () => {
+    const other = await ScriptedWeb.open();
+    const links = html(`<a href="${other.url('/a')}">A</a><a href="/b">B</a>`);
+    const { id } = await followed(links, { kind: 'links' });
+    expect(await foundPaths()).toEqual(['/b']);
+    const follow = { kind: 'links', match: '/[a-z]$', limit: 5 };
+    await node.node.sendJson('PATCH', `/manage/sources/${id}`, { follow });
+    await node.check([id]);
+    expect((await found()).map(({ url }) => url).sort()).toEqual([web.url('/b'), other.url('/a')].sort());
+  });
+
+  test('relative addresses are resolved against the first base, and against the address that a redirect led to', async () => {
+    web.script('/list', redirect('/dir/list'));
+    web.script(
+      '/dir/list',
+      html('<base href="sub/"><base href="/no/"><a href="a">A</a><a href="/list">self</a>'),
+    );
+    await node.watch(web.url('/list'), { follow: { kind: 'links', limit: 5 } });
+    await node.check();
+    expect(await foundPaths()).toEqual(['/dir/sub/a']);
+  });
+
+  test('at most `limit` wait or are added; a refused one makes room and is not offered again', async () => {
+    const source = await followed(html(...['a', 'b', 'c', 'd'].map((name) => `<a href="/${name}">x</a>`)), {
+      kind: 'links',
+      limit: 2,
+    });
+    expect(await foundPaths()).toEqual(['/a', '/b']);
+    const [first] = (await found()).filter(({ url }) => url.endsWith('/a'));
+    expect(await decide('refuse', { ids: [first?.id] })).toEqual({ refused: 1 });
+    await node.check([source.id]);
+    expect(await foundPaths('state=waiting')).toEqual(['/b', '/c']);
+    expect(await foundPaths('state=refused')).toEqual(['/a']);
+    expect(await decide('approve', { all: true, source: source.id })).toMatchObject({ added: 2 });
+    await node.check([source.id]);
+    expect(await foundPaths('state=waiting'), 'two were added').toEqual([]);
+    expect(await watchedPaths()).toEqual(['/b', '/c', '/list']);
+  });
+
+  test('a link that is removed is told, at the source that it brought too, and that it is back', async () => {
+    web.script('/a', page('text'));
+    const both = html('<a href="/a">A</a><a href="/b">B</a>');
+    web.script('/list', both, html('<a href="/b">B</a>'), html('<a href="/a">A</a>'));
+    const { id } = await node.watch(web.url('/list'), {
+      follow: { kind: 'links', limit: 5, approve: false },
+    });
+    await node.check();
+    const child = (await found()).find(({ url }) => url.endsWith('/a'))?.id ?? '';
+    await node.check();
+    const { unlinked_at } = await node.source(child);
+    expect(unlinked_at).toMatch(/^\d{4}-/);
+    expect(await found(`source=${id}`)).toContainEqual(expect.objectContaining({ id: child, unlinked_at }));
+    expect((await node.source(child)).removed, 'it stays watched').toBe(false);
+    await node.check();
+    expect((await node.source(child)).unlinked_at).toBeNull();
+  });
+
+  test('a bot wall in place of the page removes no link', async () => {
+    web.script(
+      '/list',
+      html('<a href="/a">A</a>'),
+      page('<!doctype html><title>Just a moment...</title><p>wait', {
+        headers: { 'Content-Type': 'text/html' },
+      }),
+    );
+    await node.watch(web.url('/list'), { follow: { kind: 'links', limit: 5 } });
+    await node.check();
+    await node.check();
+    expect(await found()).toMatchObject([{ unlinked_at: null }]);
+  });
+
+  test('a source that its owner stopped watching is not added again', async () => {
+    web.script('/a', page('text'));
+    web.script('/list', html('<a href="/a">A</a>'), html('<a href="/a">A</a><a href="/b">B</a>'));
+    await node.watch(web.url('/list'), { follow: { kind: 'links', limit: 5, approve: false } });
+    await node.check();
+    const child = (await found())[0]?.id ?? '';
+    expect((await node.node.fetchAsOwner(`/manage/sources/${child}`, { method: 'DELETE' })).status).toBe(204);
+    await node.check();
+    expect(await watchedPaths()).toEqual(['/b', '/list']);
+  });
+
+  test('what a crash left between finding and adding is added in the next round', async () => {
+    const dataFolder = join(await temporaryFolder(), 'data');
+    node = await openCollectingNode({}, { dataFolder });
+    web.script('/list', html('<a href="/a">A</a>'));
+    const { id } = await node.watch(web.url('/list'), { follow: { kind: 'links', limit: 5 } });
+    await node.check();
+    await node.node.close();
+    const database = openForWriting(join(dataFolder, 'strongroom.db'));
+    const follow = JSON.stringify({ kind: 'links', limit: 5, approve: false });
+    database.prepare('UPDATE sources SET follow = ?').run(follow);
+    database.prepare('UPDATE follow_runs SET settings = ?').run(fingerprintOf(JSON.parse(follow) as object));
+    database.close();
+    node = await openCollectingNode({}, { dataFolder });
+    await node.check([id]);
+    expect(await watchedPaths()).toEqual(['/a', '/list']);
+  });
+
+  test('a version that is no page says why nothing is read', async () => {
+    const source = await followed(page('%PDF-1.4', { headers: { 'Content-Type': 'application/pdf' } }), {
+      kind: 'links',
+    });
+    expect(source.follow_run).toMatchObject({
+      matched: 0,
+      problem: 'The newest version is not a page with links.',
+    });
+  });
+});
+
+describe('sitemaps', () => {
+  const urlset = (...paths: string[]) =>
+    `<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">${paths
+      .map((path) => `<url><loc> ${web.url(path)} </loc><lastmod>2026</lastmod></url>`)
+      .join('')}</urlset>`;
+
+  test('a sitemap, compressed or not, lists its addresses', async () => {
+    await followed(
+      page(gzipSync(urlset('/a', '/b?x=1&amp;y=2')), { headers: { 'Content-Type': 'application/gzip' } }),
+      { kind: 'sitemap' },
+    );
+    expect(await foundPaths()).toEqual(['/a', '/b?x=1&y=2']);
+  });
+
+  test('the sitemaps of an index are fetched, whichever of them fails, and again although the index is the same', async () => {
+    const index = `<sitemapindex>${['/1.xml.gz', '/2.xml', '/missing.xml', '/bomb.xml.gz']
+      .map((path) => `<sitemap><loc>${web.url(path)}</loc></sitemap>`)
+      .join('')}</sitemapindex>`;
+    web.script(
+      '/1.xml.gz',
+      page(gzipSync(urlset('/a')), { headers: { 'Content-Type': 'application/x-gzip' } }),
+    );
+    web.script('/2.xml', xml(urlset('/b')), xml(urlset('/b', '/c')));
+    web.script('/bomb.xml.gz', page(gzipSync(Buffer.alloc(80_000_000, 0x20))));
+    const source = await followed(xml(index), { kind: 'sitemap' });
+    expect(await foundPaths()).toEqual(['/a', '/b']);
+    expect(source.follow_run).toMatchObject({
+      problem: '2 of 4 sitemaps could not be read.',
+      complete: false,
+    });
+    await node.check();
+    expect(await foundPaths()).toEqual(['/a', '/b', '/c']);
+  });
+
+  test.each([
+    ['text', () => page(`${web.url('/a')}\r\n\r\n${web.url('/b')}\nnothing\n`), ['/a', '/b']],
+    ['a prefix', () => xml(`<s:urlset><s:url><s:loc>${web.url('/a')}</s:loc></s:url></s:urlset>`), ['/a']],
+    [
+      'images with a loc of their own',
+      () =>
+        xml(
+          `<urlset><url><loc>${web.url('/a')}</loc><image:image><image:loc>${web.url('/i.png')}</image:loc></image:image></url></urlset>`,
+        ),
+      ['/a'],
+    ],
+    [
+      'CDATA',
+      () => xml(`<urlset><url><loc><![CDATA[${web.url('/a?x=1&y=2')}]]></loc></url></urlset>`),
+      ['/a?x=1&y=2'],
+    ],
+    ['no end', () => xml(`<urlset><url><loc>${web.url('/a')}</loc></url><url><loc>${web.url('/b')}`), ['/a']],
+    ['a feed', () => xml(`<rss><channel><item><link>${web.url('/a')}</link></item></channel></rss>`), ['/a']],
+  ])('reads a sitemap with %s', async (_what, body, paths) => {
+    await followed(body(), { kind: 'sitemap' });
+    expect(await foundPaths()).toEqual(paths);
+  });
+});
