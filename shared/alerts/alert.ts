@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { eventTypeSchema } from '../collection/event.ts';
+import { eventTypeSchema, LABEL_FILTERS } from '../collection/event.ts';
 import { sourceIdSchema } from '../values/digest.ts';
 import { httpUrlSchema, instantSchema, text } from '../values/text.ts';
 import { mailAddressSchema } from './smtp.ts';
@@ -30,6 +30,10 @@ export const alertWhenSchema = z
     ).meta({
       description:
         'Only changes that add or remove one of these words or phrases. Case and accents are ignored; the beginning of a word suffices.',
+    }),
+    labels: anyOf(z.enum(LABEL_FILTERS)).meta({
+      description:
+        'Only events whose version has one of these labels; `any`: has a label; `none`: has no label.',
     }),
     not_noise: z
       .boolean()
@@ -63,6 +67,7 @@ export function watchesEvents(when: AlertWhen): boolean {
   return (
     when.event_types !== undefined ||
     when.words !== undefined ||
+    when.labels !== undefined ||
     !STATE_CONDITIONS.some((name) => when[name] === true)
   );
 }

@@ -59,6 +59,38 @@ test('rules choose by type, tag, agency, source and words, each for itself', asy
   for (const [name, , titles] of cases) expect(receivers.get(name)?.calls.length, name).toBe(titles.length);
 });
 
+test('rules choose by the label of the version, or leave a label out', async () => {
+  const alerting = await AlertingNode.open();
+  const web = await ScriptedWeb.open();
+  web.script('/wall', page('<title>Just a moment...</title>'));
+  web.script('/plain', page('<p>A plain page</p>'));
+  for (const name of ['wall', 'plain']) await alerting.watch(web.url(`/${name}`), { name });
+  const cases: [string[], string[]][] = [
+    [['bot_wall'], ['wall']],
+    [['any'], ['wall']],
+    [['none'], ['plain']],
+    [
+      ['none', 'bot_wall'],
+      ['plain', 'wall'],
+    ],
+    [['none', 'error_page', 'rate_limit', 'script_shell'], ['plain']],
+    [['rate_limit'], []],
+  ];
+  const receivers: WebhookReceiver[] = [];
+  for (const [labels] of cases) {
+    const receiver = await WebhookReceiver.open();
+    receivers.push(receiver);
+    // A label says that the rule is about events, whatever else it names.
+    await alerting.alert({ labels, peer_rewritten: true }, [receiver.target]);
+  }
+  await alerting.check();
+  for (const [index, [labels, names]] of cases.entries()) {
+    const titles = names.map((name) => `${name} was seen for the first time`);
+    const receiver = receivers[index];
+    if (receiver) expect(await titlesOf(receiver, names.length), labels.join()).toEqual(titles);
+  }
+});
+
 test('what the noise rules of a source explain is left out on request', async () => {
   const [all, quiet] = [await WebhookReceiver.open(), await WebhookReceiver.open()];
   const alerting = await AlertingNode.open();

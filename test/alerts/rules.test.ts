@@ -45,6 +45,7 @@ test.for<[string, object, string]>([
   ['an unknown event type', { when: { event_types: ['exploded'] } }, '/when/event_types/0'],
   ['an empty list', { when: { tags: [] } }, '/when/tags'],
   ['words without letters', { when: { words: ['--'] } }, '/when/words/0'],
+  ['an unknown label', { when: { labels: ['nice'] } }, '/when/labels/0'],
   ['no target', { to: [] }, '/to'],
   [
     'a line break in an address',

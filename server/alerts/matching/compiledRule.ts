@@ -1,5 +1,5 @@
 import { watchesEvents } from '../../../shared/alerts/alert.ts';
-import type { Event } from '../../../shared/collection/event.ts';
+import type { Event, LabelFilter, PageLabel } from '../../../shared/collection/event.ts';
 import type { AlertRule } from '../../store/sqlite/node/alerts/rules.ts';
 import { preparedWords, type Words } from './words.ts';
 
@@ -18,7 +18,7 @@ export interface CompiledRule {
   words: Words | undefined;
   notNoise: boolean;
   matchesSource: (source: MatchedSource) => boolean;
-  /** Whether the type and the source of an event match. */
+  /** Whether the type, the source and the label of an event match. */
   mayMatch: (event: Event) => boolean;
 }
 
@@ -27,6 +27,7 @@ export function compileRule(rule: AlertRule): CompiledRule {
   const [types, tags, agencies, sources] = [when.event_types, when.tags, when.agencies, when.sources].map(
     (list) => list && new Set<string>(list),
   );
+  const labels = when.labels && new Set<LabelFilter>(when.labels);
   const matchesSource = ({ id, agency, tags: ofSource }: MatchedSource) =>
     (sources === undefined || sources.has(id)) &&
     (agencies === undefined || agencies.has(agency)) &&
@@ -37,7 +38,14 @@ export function compileRule(rule: AlertRule): CompiledRule {
     words: when.words && preparedWords(when.words),
     notNoise: when.not_noise === true,
     matchesSource,
-    mayMatch: ({ id, event_type, source }) =>
-      id > rule.after_event && (types === undefined || types.has(event_type)) && matchesSource(source),
+    mayMatch: ({ id, event_type, source, page_label }) =>
+      id > rule.after_event &&
+      (types === undefined || types.has(event_type)) &&
+      (labels === undefined || hasLabel(labels, page_label)) &&
+      matchesSource(source),
   };
+}
+
+function hasLabel(labels: ReadonlySet<LabelFilter>, label: PageLabel | null): boolean {
+  return label ? labels.has('any') || labels.has(label.label) : labels.has('none');
 }

@@ -5,6 +5,7 @@ import { EVENT_TYPES } from '../../../../shared/collection/event.ts';
 import { MAX_LIST_LIMIT } from '../../../../shared/limits.ts';
 import { useCall } from '../../api/useCall.ts';
 import { desktop } from '../../desktop.ts';
+import { QUALITY_OPTIONS } from '../timeline/qualityOptions.ts';
 import classes from './AlertsPage.module.css';
 import type { RuleDraft } from './ruleDraft.ts';
 import { EVENT_WORDS, STATE_WORDS } from './ruleSentence.ts';
@@ -75,6 +76,13 @@ function What({ form, nameOf }: { form: Form; nameOf: (source: string) => string
           acceptValueOnBlur
           splitChars={[]}
           {...form.getInputProps('words')}
+        />
+        <MultiSelect
+          label="Only with a quality"
+          placeholder={form.values.labels.length === 0 ? 'Any' : ''}
+          description="To leave out bot checks, choose all the others."
+          data={QUALITY_OPTIONS.filter(({ value }) => value !== 'any' || form.values.labels.includes('any'))}
+          {...form.getInputProps('labels')}
         />
       </div>
       <Checkbox

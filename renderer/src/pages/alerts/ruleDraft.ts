@@ -7,7 +7,7 @@ import {
   STATE_CONDITIONS,
   watchesEvents,
 } from '../../../../shared/alerts/alert.ts';
-import { EVENT_TYPES, type EventType } from '../../../../shared/collection/event.ts';
+import { EVENT_TYPES, type EventType, type LabelFilter } from '../../../../shared/collection/event.ts';
 
 export type StateCondition = (typeof STATE_CONDITIONS)[number];
 
@@ -19,6 +19,7 @@ export interface RuleDraft {
   agencies: string[];
   sources: string[];
   words: string[];
+  labels: LabelFilter[];
   not_noise: boolean;
   states: StateCondition[];
   desktop: boolean;
@@ -35,6 +36,7 @@ export const EMPTY_DRAFT: RuleDraft = {
   agencies: [],
   sources: [],
   words: [],
+  labels: [],
   not_noise: true,
   states: [],
   desktop: false,
@@ -52,6 +54,7 @@ export function draftOf({ name, when, to, every }: Alert): RuleDraft {
     agencies: when.agencies ?? [],
     sources: when.sources ?? [],
     words: when.words ?? [],
+    labels: when.labels ?? [],
     not_noise: when.not_noise ?? false,
     states: STATE_CONDITIONS.filter((condition) => when[condition]),
     desktop: to.some(({ kind }) => kind === 'desktop'),
@@ -70,6 +73,7 @@ export function whenOf(draft: RuleDraft): AlertWhen {
     agencies: filled(draft.agencies),
     sources: filled(draft.sources),
     words: draft.event_types.length > 0 ? filled(draft.words) : undefined,
+    labels: draft.event_types.length > 0 ? filled(draft.labels) : undefined,
     not_noise: draft.not_noise || undefined,
     ...Object.fromEntries(draft.states.map((condition) => [condition, true])),
   };

@@ -1,6 +1,6 @@
 import type { Alert, AlertTarget, AlertWhen } from '../../../../shared/alerts/alert.ts';
 import { watchesEvents } from '../../../../shared/alerts/alert.ts';
-import type { EventType } from '../../../../shared/collection/event.ts';
+import type { EventType, LabelFilter } from '../../../../shared/collection/event.ts';
 
 /** A rule as far as the form knows it. */
 export interface SaidRule {
@@ -16,6 +16,16 @@ export const EVENT_WORDS: Record<EventType, string> = {
   unavailable: 'cannot be reached',
   disappeared: 'disappears',
   recovered: 'is back',
+};
+
+/** What the rules of quality say of a version. */
+const LABEL_WORDS: Record<LabelFilter, string> = {
+  none: 'has no warning',
+  any: 'has a warning',
+  bot_wall: 'looks like a bot check',
+  rate_limit: 'looks like a rate limit',
+  error_page: 'looks like an error page',
+  script_shell: 'is made by scripts',
 };
 
 /** The conditions other than events, as the end of “when …”. */
@@ -42,7 +52,7 @@ export function ruleSentence({ when, to, every }: SaidRule, nameOf: (source: str
   return `${pace}, ${targets || 'nobody yet'}, when ${joined([...events, ...states], 'or')}.`;
 }
 
-function eventWords({ event_types, words, not_noise }: AlertWhen, sources: string): string {
+function eventWords({ event_types, words, labels, not_noise }: AlertWhen, sources: string): string {
   const types = event_types ?? [];
   const what =
     types.length === 0
@@ -52,7 +62,13 @@ function eventWords({ event_types, words, not_noise }: AlertWhen, sources: strin
           'or',
         );
   const text = words ? `, with ${joined(words.map(quoted), 'or')} in what was added or removed` : '';
-  return `${sources} ${what}${text}${not_noise ? ', other than noise' : ''}`;
+  const page = labels
+    ? `, with a page that ${joined(
+        labels.map((label) => LABEL_WORDS[label]),
+        'or',
+      )}`
+    : '';
+  return `${sources} ${what}${text}${page}${not_noise ? ', other than noise' : ''}`;
 }
 
 function sourceWords({ sources, tags, agencies }: AlertWhen, nameOf: (source: string) => string): string {
