@@ -1,9 +1,10 @@
 import { failureWords } from '../../../shared/collection/failureWords.ts';
+import type { Damage } from '../../../shared/ledger/fixity.ts';
 import { peerRewriteSchema } from '../../../shared/node/peer.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { failingSources } from '../../store/sqlite/collection/sources.ts';
 import { hasNotice, type Notice } from '../../store/sqlite/node/alerts/notices.ts';
-import { damagesAfter } from '../../store/sqlite/node/damages.ts';
+import { damagesWithoutNotice } from '../../store/sqlite/node/damages.ts';
 import { allPeerRewrites } from '../../store/sqlite/node/peers.ts';
 import type { Store } from '../../store/store.ts';
 import type { Match } from '../queue.ts';
@@ -14,8 +15,14 @@ export interface StateServices {
   settings: () => Settings;
 }
 
-/** The most damages that are looked at together. */
+/** The most damages that are taken together. Keeping them leads to another look, which takes the next. */
 const MAX_DAMAGES = 500;
+
+const DAMAGE_WORDS: Record<Damage['problem'], { title: string; text: string }> = {
+  missing: { title: 'is missing', text: 'are gone' },
+  changed: { title: 'is damaged', text: 'are no longer what they were' },
+  unreadable: { title: 'cannot be read', text: 'cannot be read from the disk' },
+};
 
 const notice = (kind: Notice['kind'], at: string, parts: Partial<Notice>): Notice => ({
   kind,
@@ -60,16 +67,15 @@ export function matchFailures({ store: { read } }: StateServices, rules: readonl
 export function matchDamages({ store: { read } }: StateServices, rules: readonly CompiledRule[]): Match[] {
   return rules.flatMap(({ rule }) => {
     if (!rule.when.damaged) return [];
-    return damagesAfter(read, rule.after_entry, MAX_DAMAGES)
-      .map(({ ledger_entry, sha256, problem, at }) => ({
-        rule: rule.id,
-        subject: `damage:${ledger_entry}`,
-        notice: notice('damage', at, {
-          title: problem === 'missing' ? 'A stored object is missing' : 'A stored object is damaged',
-          text: `The bytes of ${sha256} are ${problem === 'missing' ? 'gone' : 'no longer what they were'}. Restore them from a copy, a peer or a backup.`,
-        }),
-      }))
-      .filter(({ subject }) => !hasNotice(read, rule.id, subject));
+    const found = damagesWithoutNotice(read, { rule: rule.id, after: rule.after_entry, limit: MAX_DAMAGES });
+    return found.map(({ ledger_entry, sha256, problem, at }) => ({
+      rule: rule.id,
+      subject: `damage:${ledger_entry}`,
+      notice: notice('damage', at, {
+        title: `A stored object ${DAMAGE_WORDS[problem].title}`,
+        text: `The bytes of ${sha256} ${DAMAGE_WORDS[problem].text}. Restore them from a copy, a peer or a backup.`,
+      }),
+    }));
   });
 }
 
