@@ -25,7 +25,6 @@ export class AlertEngine {
   readonly #loops: Promise<void>[] = [];
   readonly #toMatch = new Wake();
   readonly #toSend = new Wake();
-  #stopListening = () => {};
 
   constructor(
     services: AlertServices,
@@ -51,9 +50,7 @@ export class AlertEngine {
   /** Continues what an earlier run of the node left. */
   async start(): Promise<void> {
     await this.#services.store.write((database) => failInterrupted(database, INTERRUPTED));
-    this.#idleMonitor.start(() => {});
-    // Not the monitor's own wake: a commit may carry both a write of this work and an event.
-    this.#stopListening = this.#services.store.onCommit(() => this.#toMatch.now());
+    this.#idleMonitor.start(() => this.#toMatch.now());
     this.#loops.push(
       this.#repeat(() => this.#match()),
       this.#repeat(() => this.#send()),
@@ -75,7 +72,6 @@ export class AlertEngine {
   async close(): Promise<void> {
     this.#closing.abort();
     this.#idleMonitor.stop();
-    this.#stopListening();
     this.wake();
     await Promise.all(this.#loops);
     await this.#sender.idle();
