@@ -5,6 +5,7 @@ import {
   type NewAlert,
   type NewAlertTarget,
   type ShownAlertTarget,
+  subjectsOf,
 } from '../../shared/alerts/alert.ts';
 import { type FieldError, Problem } from '../../shared/problems.ts';
 import type { Slice } from '../../shared/values/list.ts';
@@ -13,7 +14,13 @@ import { PrivateAddressCheck } from '../collection/sources/privateSources.ts';
 import { sourceById } from '../store/sqlite/collection/sources.ts';
 import { lastEventId } from '../store/sqlite/collection/timeline/events.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
-import { type AlertRule, allRules, putRule, ruleById } from '../store/sqlite/node/alerts/rules.ts';
+import {
+  type AlertRule,
+  allRules,
+  type Beginning,
+  putRule,
+  ruleById,
+} from '../store/sqlite/node/alerts/rules.ts';
 import { lastEntry } from '../store/sqlite/node/ledger.ts';
 import type { Store } from '../store/store.ts';
 import type { AlertSecrets } from './secrets.ts';
@@ -44,7 +51,14 @@ export function listRules(
 
 /** Returns a rule as it is shown, with the secrets that the node has just made. */
 export function asAlert(rule: AlertRule, made: ReadonlyMap<string, string> = new Map()): Alert {
-  const { active_since: _since, after_event: _event, after_entry: _entry, to, ...shown } = rule;
+  const {
+    active_since: _since,
+    after_event: _event,
+    after_entry: _entry,
+    began_later: _later,
+    to,
+    ...shown
+  } = rule;
   return {
     ...shown,
     to: to.map((target): ShownAlertTarget => {
@@ -64,7 +78,14 @@ export async function addRule(services: RuleServices, added: NewAlert): Promise<
   await secrets.setWebhookSecrets(id, kept);
   const rule = await store.write((database): AlertRule => {
     const at = store.instant();
-    const next = { ...added, id, to: added.to.map(withoutSecret), created_at: at, ...fromNow(database, at) };
+    const next = {
+      ...added,
+      id,
+      to: added.to.map(withoutSecret),
+      created_at: at,
+      ...fromNow(database, at),
+      began_later: {},
+    };
     putRule(database, next);
     return next;
   });
@@ -86,12 +107,15 @@ export async function changeRule(
   const rule = await store.write((database) => {
     const before = requireRule(database, id);
     const isResumed = before.paused && change.paused === false;
+    const now = fromNow(database, store.instant());
     const next: AlertRule = {
       ...before,
       ...change,
       ...(to && { to: to.map(withoutSecret) }),
       // What happened during the pause is not sent later.
-      ...(isResumed && fromNow(database, store.instant())),
+      ...(isResumed
+        ? { ...now, began_later: {} }
+        : { began_later: laterBeginnings(before, change.when, now) }),
     };
     putRule(database, next);
     return next;
@@ -99,10 +123,18 @@ export async function changeRule(
   return asAlert(rule, made);
 }
 
-function fromNow(
-  database: ReadDatabase,
-  at: string,
-): Pick<AlertRule, 'active_since' | 'after_event' | 'after_entry'> {
+/** What a rule was not about before begins now, so that the past is not reported. */
+function laterBeginnings(
+  { when: before, began_later }: AlertRule,
+  after: AlertRule['when'] = before,
+  now: Beginning,
+): AlertRule['began_later'] {
+  const known = new Set(subjectsOf(before));
+  const added = subjectsOf(after).filter((subject) => !known.has(subject));
+  return { ...began_later, ...Object.fromEntries(added.map((subject) => [subject, now])) };
+}
+
+function fromNow(database: ReadDatabase, at: string): Beginning {
   return {
     active_since: at,
     after_event: lastEventId(database),

@@ -62,6 +62,15 @@ export const STATE_CONDITIONS = [
   'copy_behind',
 ] as const;
 
+/** What a rule can be about. */
+export type AlertSubject = 'events' | (typeof STATE_CONDITIONS)[number];
+
+/** Returns what a rule is about. */
+export function subjectsOf(when: AlertWhen): AlertSubject[] {
+  const states = STATE_CONDITIONS.filter((name) => when[name] === true);
+  return watchesEvents(when) ? ['events', ...states] : states;
+}
+
 /** Returns whether a rule is about events. */
 export function watchesEvents(when: AlertWhen): boolean {
   return (

@@ -76,6 +76,7 @@ function ruleOf(number: number): AlertRule {
     active_since: instantOf(0),
     after_event: 0,
     after_entry: 0,
+    began_later: {},
   };
 }
 

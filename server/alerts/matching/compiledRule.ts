@@ -1,6 +1,6 @@
 import { watchesEvents } from '../../../shared/alerts/alert.ts';
 import type { Event, LabelFilter, PageLabel } from '../../../shared/collection/event.ts';
-import type { AlertRule } from '../../store/sqlite/node/alerts/rules.ts';
+import { type AlertRule, beginningOf } from '../../store/sqlite/node/alerts/rules.ts';
 import { preparedWords, type Words } from './words.ts';
 
 /** What a rule knows of a source. */
@@ -28,6 +28,7 @@ export function compileRule(rule: AlertRule): CompiledRule {
     (list) => list && new Set<string>(list),
   );
   const labels = when.labels && new Set<LabelFilter>(when.labels);
+  const { after_event } = beginningOf(rule, 'events');
   const matchesSource = ({ id, agency, tags: ofSource }: MatchedSource) =>
     (sources === undefined || sources.has(id)) &&
     (agencies === undefined || agencies.has(agency)) &&
@@ -39,7 +40,7 @@ export function compileRule(rule: AlertRule): CompiledRule {
     notNoise: when.not_noise === true,
     matchesSource,
     mayMatch: ({ id, event_type, source, page_label }) =>
-      id > rule.after_event &&
+      id > after_event &&
       (types === undefined || types.has(event_type)) &&
       (labels === undefined || hasLabel(labels, page_label)) &&
       matchesSource(source),

@@ -3,6 +3,7 @@ import type { Event } from '../../../shared/collection/event.ts';
 import { packDrift } from '../../drift/packDrift.ts';
 import { sourceById } from '../../store/sqlite/collection/sources.ts';
 import { hasNotice, type Notice } from '../../store/sqlite/node/alerts/notices.ts';
+import { beginningOf } from '../../store/sqlite/node/alerts/rules.ts';
 import type { Store } from '../../store/store.ts';
 import type { Match } from '../queue.ts';
 import type { CompiledRule } from './compiledRule.ts';
@@ -23,7 +24,9 @@ export async function matchDrift(
 ): Promise<Match[]> {
   const asking = rules.filter(({ rule }) => rule.when.drift);
   if (asking.length === 0) return [];
-  const replaced = await packs.readNew(Math.min(...asking.map(({ rule }) => rule.after_entry)));
+  const replaced = await packs.readNew(
+    Math.min(...asking.map(({ rule }) => beginningOf(rule, 'drift').after_entry)),
+  );
   const keys = events.flatMap(({ source, sha256, previous_sha256 }) => [source.id, sha256, previous_sha256]);
   const affected = new Set([...replaced, ...packs.relatingTo(keys)]);
   const matches: Match[] = [];
@@ -47,7 +50,7 @@ function isAbout(
   { subject, notice }: Found,
   item: DriftItem,
 ): boolean {
-  if (notice.at < rule.active_since || hasNotice(read, rule.id, subject)) return false;
+  if (notice.at < beginningOf(rule, 'drift').active_since || hasNotice(read, rule.id, subject)) return false;
   const { tags, agencies, sources } = rule.when;
   if (item.kind === 'file') return (tags ?? agencies ?? sources) === undefined;
   const source = sourceById(read, item.source.id);

@@ -4,6 +4,7 @@ import { peerRewriteSchema } from '../../../shared/node/peer.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { failingSources } from '../../store/sqlite/collection/sources.ts';
 import { hasNotice, type Notice } from '../../store/sqlite/node/alerts/notices.ts';
+import { beginningOf } from '../../store/sqlite/node/alerts/rules.ts';
 import { damagesWithoutNotice } from '../../store/sqlite/node/damages.ts';
 import { allPeerRewrites } from '../../store/sqlite/node/peers.ts';
 import type { Store } from '../../store/store.ts';
@@ -48,7 +49,9 @@ export function matchFailures({ store: { read } }: StateServices, rules: readonl
     return asking
       .filter(
         ({ rule, matchesSource }) =>
-          failing_since >= rule.active_since && matchesSource(source) && !hasNotice(read, rule.id, subject),
+          failing_since >= beginningOf(rule, 'failures').active_since &&
+          matchesSource(source) &&
+          !hasNotice(read, rule.id, subject),
       )
       .map(({ rule }) => ({
         rule: rule.id,
@@ -67,7 +70,8 @@ export function matchFailures({ store: { read } }: StateServices, rules: readonl
 export function matchDamages({ store: { read } }: StateServices, rules: readonly CompiledRule[]): Match[] {
   return rules.flatMap(({ rule }) => {
     if (!rule.when.damaged) return [];
-    const found = damagesWithoutNotice(read, { rule: rule.id, after: rule.after_entry, limit: MAX_DAMAGES });
+    const { after_entry: after } = beginningOf(rule, 'damaged');
+    const found = damagesWithoutNotice(read, { rule: rule.id, after, limit: MAX_DAMAGES });
     return found.map(({ ledger_entry, sha256, problem, at }) => ({
       rule: rule.id,
       subject: `damage:${ledger_entry}`,
@@ -87,7 +91,11 @@ export function matchRewrites({ store: { read } }: StateServices, rules: readonl
     const { name, at } = peerRewriteSchema.parse(record);
     const subject = `peer_rewritten:${ledger_entry}`;
     return asking
-      .filter(({ rule }) => ledger_entry > rule.after_entry && !hasNotice(read, rule.id, subject))
+      .filter(
+        ({ rule }) =>
+          ledger_entry > beginningOf(rule, 'peer_rewritten').after_entry &&
+          !hasNotice(read, rule.id, subject),
+      )
       .map(({ rule }) => ({
         rule: rule.id,
         subject,

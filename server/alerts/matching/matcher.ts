@@ -1,6 +1,6 @@
 import type { Settings } from '../../../shared/node/settings.ts';
 import { eventsAfter, lastEventId } from '../../store/sqlite/collection/timeline/events.ts';
-import { allRules } from '../../store/sqlite/node/alerts/rules.ts';
+import { allRules, beginningOf } from '../../store/sqlite/node/alerts/rules.ts';
 import { readSetting, writeSetting } from '../../store/sqlite/node/settings.ts';
 import type { Store } from '../../store/store.ts';
 import type { ChangeReader } from '../changeReader.ts';
@@ -62,7 +62,11 @@ export class Matcher {
     const { store, reader } = this.#services;
     const needsEvents = rules.filter(({ rule, isAboutEvents }) => isAboutEvents || rule.when.drift);
     if (needsEvents.length === 0) return;
-    const first = Math.min(...needsEvents.map(({ rule }) => rule.after_event));
+    const beginnings = needsEvents.flatMap(({ rule, isAboutEvents }) => [
+      ...(isAboutEvents ? [beginningOf(rule, 'events')] : []),
+      ...(rule.when.drift ? [beginningOf(rule, 'drift')] : []),
+    ]);
+    const first = Math.min(...beginnings.map(({ after_event }) => after_event));
     let after = Math.max(Number(readSetting(store.read, CURSOR) ?? 0), first);
     const last = lastEventId(store.read);
     while (after < last) {

@@ -40,6 +40,8 @@ export interface SenderServices {
 
 /** Messages sent at the same time, each to another target. */
 const MAX_PARALLEL = 8;
+/** After an error of the store, nothing is sent to the same target for this long. */
+const AFTER_ERROR_MS = 60_000;
 /** Deliveries that ended this long ago are no longer listed. */
 const KEEP_ENDED_MS = 90 * 86_400_000;
 /** The clock may be set while the node sleeps, so it looks at least this often while something waits. */
@@ -65,8 +67,10 @@ export class Sender {
       const target = JSON.stringify(delivery.target);
       if (this.#busy.has(target) || this.#busy.size >= MAX_PARALLEL) continue;
       const work = this.deliver(delivery, signal)
-        .catch((error: unknown) => {
-          if (!signal.aborted) log.warn({ error, delivery: delivery.id }, 'An alert could not be sent.');
+        .catch(async (error: unknown) => {
+          if (signal.aborted) return;
+          log.warn({ error, delivery: delivery.id }, 'What became of an alert could not be recorded.');
+          await store.clock.sleep(AFTER_ERROR_MS, signal);
         })
         .finally(() => {
           this.#busy.delete(target);
@@ -91,9 +95,7 @@ export class Sender {
   /** Makes one attempt to send a delivery, and records what became of it. */
   async deliver(delivery: DeliveryRow, signal: AbortSignal): Promise<void> {
     const { store, write } = this.#services;
-    const message = delivery.message ?? (await composeMessage(delivery, this.#services, signal));
-    if (delivery.message === null) await write((database) => setMessage(database, delivery.id, message));
-    const outcome = await this.#attempt(delivery, message, signal);
+    const outcome = await this.#prepareAndAttempt(delivery, signal);
     // An attempt that the end of the node cut off is made again, unless the text was being handed over.
     if (signal.aborted && outcome.kind === 'retry') return;
     const now = store.clock.now();
@@ -114,6 +116,19 @@ export class Sender {
       kind === 'retry' && !test ? nextAttemptAt(attempts + 1, now, Date.parse(gives_up_at)) : undefined;
     if (next === undefined) return { id, state: 'failed', due_at, sent_at: null, error };
     return { id, state: 'waiting', due_at: instantOf(next), sent_at: null, error };
+  }
+
+  async #prepareAndAttempt(delivery: DeliveryRow, signal: AbortSignal): Promise<Outcome> {
+    const { write, log } = this.#services;
+    try {
+      const message = delivery.message ?? (await composeMessage(delivery, this.#services, signal));
+      if (delivery.message === null) await write((database) => setMessage(database, delivery.id, message));
+      return await this.#attempt(delivery, message, signal);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      log.warn({ error, delivery: delivery.id }, 'An alert could not be sent.');
+      return { kind: 'retry', error: 'The node could not prepare the message. Its log says why.' };
+    }
   }
 
   #attempt(delivery: DeliveryRow, message: AlertMessage, signal: AbortSignal): Promise<Outcome> {

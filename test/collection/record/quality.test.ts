@@ -3,7 +3,7 @@ import { findingsOf, labelOf } from '../../../server/collection/record/quality/j
 import type { Event } from '../../../shared/collection/event.ts';
 import type { EventQuality } from '../../../shared/collection/quality.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
-import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
+import { closeTestNodes } from '../../support/node.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 
 const url = 'https://agency.example/report';

@@ -1,8 +1,15 @@
-import type { AlertPace, AlertTarget, AlertWhen } from '../../../../../shared/alerts/alert.ts';
+import type { AlertPace, AlertSubject, AlertTarget, AlertWhen } from '../../../../../shared/alerts/alert.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../../engine/open.ts';
 
-/** A rule that sends alerts. */
-export interface AlertRule {
+/** From when on something is reported: later events, later ledger entries, and states that began later. */
+export interface Beginning {
+  active_since: string;
+  after_event: number;
+  after_entry: number;
+}
+
+/** A rule that sends alerts. It is about what happened since it began. */
+export interface AlertRule extends Beginning {
   id: string;
   name: string;
   when: AlertWhen;
@@ -10,27 +17,36 @@ export interface AlertRule {
   every: AlertPace;
   paused: boolean;
   created_at: string;
-  /** It is about what happened since: later events, later ledger entries, and states that began later. */
-  active_since: string;
-  after_event: number;
-  after_entry: number;
+  /** What the rule was about only from a later change on. */
+  began_later: Partial<Record<AlertSubject, Beginning>>;
 }
 
-type Stored = Omit<AlertRule, 'when' | 'to' | 'every' | 'paused'> & { rule: string; paused: number };
+/** Returns from when on a rule is about something. */
+export function beginningOf(rule: AlertRule, subject: AlertSubject): Beginning {
+  return rule.began_later[subject] ?? rule;
+}
+
+type Stored = Omit<AlertRule, 'when' | 'to' | 'every' | 'paused' | 'began_later'> & {
+  rule: string;
+  paused: number;
+};
 
 function fromStored({ rule, paused, ...row }: Stored): AlertRule {
-  const parts = JSON.parse(rule) as Pick<AlertRule, 'when' | 'to' | 'every'>;
+  const parts = JSON.parse(rule) as Pick<AlertRule, 'when' | 'to' | 'every' | 'began_later'>;
   return { ...row, ...parts, paused: paused === 1 };
 }
 
-export function putRule(database: WriteDatabase, { when, to, every, paused, ...row }: AlertRule): void {
+export function putRule(
+  database: WriteDatabase,
+  { when, to, every, began_later, paused, ...row }: AlertRule,
+): void {
   statement(
     database,
     `INSERT INTO alert_rules (id, name, rule, paused, created_at, active_since, after_event, after_entry)
      VALUES (@id, @name, @rule, @paused, @created_at, @active_since, @after_event, @after_entry)
      ON CONFLICT (id) DO UPDATE SET name = @name, rule = @rule, paused = @paused, active_since = @active_since,
      after_event = @after_event, after_entry = @after_entry`,
-  ).run({ ...row, paused: Number(paused), rule: JSON.stringify({ when, to, every }) });
+  ).run({ ...row, paused: Number(paused), rule: JSON.stringify({ when, to, every, began_later }) });
 }
 
 /** Deletes a rule with what waits to be sent for it. What was sent or failed stays. */
