@@ -85,6 +85,12 @@ test('the owner adds an alert from the page of a source, tests it, and sees what
     await page.getByRole('button', { name: 'Edit: Changes of Fees' }).click();
     const edit = page.getByRole('dialog', { name: 'Edit alert' });
     await edit.getByText('Daily digest').click();
+    await edit.getByLabel('Only with a quality').first().click();
+    await page.getByRole('option', { name: 'No warning' }).click();
+    await page.getByRole('option', { name: 'Rate limits' }).click();
+    await page.keyboard.press('Tab');
+    await expect(edit.getByText('with a page that has no warning or looks like a rate limit')).toBeVisible();
+    await checks.accessible(page);
     await edit.getByRole('button', { name: 'Save' }).click();
     await expect(page.getByText(/^Every morning, a call of/)).toBeVisible();
     await page.getByRole('button', { name: 'Remove: Changes of Fees' }).click();
