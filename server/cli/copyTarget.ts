@@ -1,5 +1,7 @@
-import { resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { CLAIM } from '../copies/claimFile.ts';
 import { UsageError } from './command.ts';
 
 /** The options that say how a bucket is reached. Its access key comes from the environment or the usual files. */
@@ -20,4 +22,9 @@ export function targetOf([target, ...more]: readonly string[]): string {
 /** Returns whether a word names the place of a copy by its URL. */
 export function isCopyAddress(word: string): boolean {
   return /^(file|s3):\/\//.test(word);
+}
+
+/** Returns whether a word names a copy: by its URL, or as the folder that holds it. */
+export function namesCopy(word: string): boolean {
+  return isCopyAddress(word) || existsSync(join(word, CLAIM));
 }

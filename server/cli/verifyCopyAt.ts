@@ -12,7 +12,7 @@ export async function verifyCopyAt(
   address: string,
   { endpoint, region, json }: { endpoint?: string | undefined; region?: string | undefined; json: boolean },
 ): Promise<ExitCode> {
-  const target = await openTarget({ target: address, endpoint, region }, { isReadOnly: true });
+  const target = await openTarget({ target: address, endpoint, region });
   const progress = openProgress(process.stderr);
   try {
     const { signal } = new AbortController();

@@ -1,7 +1,7 @@
 import type { CopyChange } from '../../shared/node/copy.ts';
 import { Problem } from '../../shared/problems.ts';
 import { type CopyRow, copyAt, setCopyAddress, setPages } from '../store/sqlite/node/copies.ts';
-import { readCredentials, writeCredentials } from './credentials.ts';
+import { readCredentials, writeCredentials } from './keys/credentials.ts';
 import { type CopyServices, requireOwn } from './requireOwn.ts';
 import { openTarget } from './targets/openTarget.ts';
 
@@ -43,7 +43,7 @@ async function requireFound(
   given: { access_key: string; secret_key: string } | undefined,
 ): Promise<void> {
   const credentials = given ?? (await readCredentials(services.store.folder))[copy.id];
-  const target = await openTarget({ ...copy, ...credentials }, { isReadOnly: true });
+  const target = await openTarget({ ...copy, ...credentials });
   try {
     await requireOwn(services, copy, target);
   } finally {

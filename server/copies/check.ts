@@ -21,7 +21,7 @@ import type { CopiedCheckpoint } from './claim.ts';
 import { newTiles, objectPath, recordsFiles, statePath } from './layout.ts';
 import { makePages } from './pages/makePages.ts';
 import { pageContext, pagesAreBehind } from './pages/sendPages.ts';
-import { readRecords, readState } from './readRecords.ts';
+import { readRecords, readState } from './records/readRecords.ts';
 import { type CopyServices, requireOwn } from './requireOwn.ts';
 import { sendObjects } from './sendObjects.ts';
 import { CopyError, type CopyTarget, type Payload } from './targets/target.ts';

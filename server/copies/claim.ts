@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import type { Checkpoint } from '../ledger/checkpoint.ts';
 import { CheckpointError, openCheckpoint } from '../ledger/checkpoint.ts';
+import { CLAIM } from './claimFile.ts';
 import { CHECKPOINT } from './layout.ts';
 import { readBytes } from './readBytes.ts';
 import { CopyError, type CopyTarget } from './targets/target.ts';
 
-/** The file that says whose copy it is and which data folder writes to it. */
-export const CLAIM = 'strongroom.json';
 const FORMAT = 1;
 const MAX_BYTES = 65_536;
 

@@ -3,15 +3,12 @@ import { DEFAULT_SETTINGS, type Settings } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
 import type { JobRun, Jobs, RunningJob } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
-import { shuttingDown } from '../runtime/shuttingDown.ts';
 import {
   allCopies,
   type CopyRow,
   copyAt,
-  copyById,
   deleteCopy,
   insertCopy,
-  setCopyError,
   setKeptKey,
 } from '../store/sqlite/node/copies.ts';
 import { lastEntry } from '../store/sqlite/node/ledger.ts';
@@ -20,18 +17,19 @@ import { asCopy } from './asCopy.ts';
 import { changeCopy } from './changeCopy.ts';
 import { checkCopy } from './check.ts';
 import { claimTarget } from './claimTarget.ts';
-import { readCredentials, writeCredentials } from './credentials.ts';
+import { CopyTurns } from './copyTurns.ts';
+import { readCredentials, writeCredentials } from './keys/credentials.ts';
+import { putKey } from './keys/ownerKey.ts';
 import { KEY } from './layout.ts';
 import type { NetworkPause } from './network.ts';
 import { giveUpCopy } from './offload/giveUp.ts';
 import type { Offloading } from './offload/offloading.ts';
-import { putKey } from './ownerKey.ts';
 import { repairFromCopies } from './repairFromCopies.ts';
 import { type CopyServices, requireOwn } from './requireOwn.ts';
 import { CopySchedule } from './schedule.ts';
 import { syncCopy } from './sync.ts';
 import { openTarget } from './targets/openTarget.ts';
-import { CopyError, type CopyTarget } from './targets/target.ts';
+import { CopyError } from './targets/target.ts';
 
 export interface CopiesConfig extends CopyServices {
   jobs: Jobs;
@@ -48,16 +46,14 @@ export class Copies {
   readonly #services: CopyServices;
   readonly #jobs: Jobs;
   readonly #log: Log;
-  readonly #offloading: CopiesConfig['offloading'];
   readonly #schedule: CopySchedule;
-  /** The last work of each copy; the next one waits for it. */
-  readonly #last = new Map<string, Promise<unknown>>();
+  readonly #turns: CopyTurns;
   readonly #syncs = new Map<string, RunningJob<CopySync>>();
-  #isClosed = false;
 
-  constructor({ store, checkpoints, jobs, log, offloading, settings, networkPause }: CopiesConfig) {
-    this.#services = { store, checkpoints };
-    this.#offloading = offloading;
+  constructor(config: CopiesConfig) {
+    const { store, checkpoints, compare, jobs, log, offloading, settings, networkPause } = config;
+    this.#services = { store, checkpoints, compare };
+    this.#turns = new CopyTurns(store, jobs, () => offloading?.soon());
     this.#schedule = new CopySchedule({
       store,
       log,
@@ -106,7 +102,7 @@ export class Copies {
       pages: Number(pages),
       public_url,
     };
-    const opened = await asProblem(() => openTarget(added));
+    const opened = await asProblem(() => openTarget(added, { isNew: true }));
     try {
       await asProblem(() => claimTarget(this.#services, row.writer, opened));
     } finally {
@@ -115,7 +111,7 @@ export class Copies {
     const credentials = access_key && secret_key ? { access_key, secret_key } : undefined;
     if (credentials) await writeCredentials(store.folder, row.id, credentials);
     await store.write((database) => insertCopy(database, row));
-    return this.#shown(this.#copy(row.id), credentials !== undefined);
+    return this.#shown(this.#turns.copy(row.id), credentials !== undefined);
   }
 
   /**
@@ -124,19 +120,15 @@ export class Copies {
    * @throws Problem `not_found`, `copy_exists`, `copy_failed`
    */
   async change(id: string, change: CopyChange): Promise<Copy> {
-    const copy = this.#copy(id);
+    const copy = this.#turns.copy(id);
     await asProblem(() => changeCopy(this.#services, copy, change));
     return this.#one(id);
-  }
-
-  #missing(id: string): never {
-    throw new Problem('not_found', `There is no copy ${id}.`);
   }
 
   /** Forgets a copy. What it holds stays there. @throws Problem `not_found`, `copy_needed` */
   async remove(id: string): Promise<void> {
     const { store } = this.#services;
-    this.#copy(id);
+    this.#turns.copy(id);
     const running = this.#syncs.get(id);
     if (running) await this.#jobs.cancel(running.job.id);
     await store.write((database) => {
@@ -157,10 +149,8 @@ export class Copies {
    * @throws Problem `not_found`, `shutting_down`
    */
   giveUp(id: string): RunningJob<LostCopy> {
-    if (this.#isClosed) throw shuttingDown();
-    const copy = this.#copy(id);
+    const { copy, before } = this.#turns.next(id);
     const syncing = this.#syncs.get(id);
-    const before = this.#last.get(id);
     return this.#jobs.start('give_up', 'objects', async (run) => {
       if (syncing) await this.#jobs.cancel(syncing.job.id);
       await before;
@@ -174,8 +164,8 @@ export class Copies {
     const running = this.#syncs.get(id);
     if (running) return running;
     this.#schedule.syncBegins(id);
-    const started = this.#start(id, 'copy_sync', (target, run) =>
-      syncCopy(this.#services, this.#copy(id), target, run),
+    const started = this.#turns.start(id, 'copy_sync', (target, run) =>
+      syncCopy(this.#services, this.#turns.copy(id), target, run),
     );
     this.#syncs.set(id, started);
     const ended = () => void this.#syncs.delete(id);
@@ -185,8 +175,8 @@ export class Copies {
 
   /** Starts reading a copy back. @throws Problem `not_found`, `shutting_down` */
   check(id: string, sample?: number): RunningJob<CopyCheck> {
-    return this.#start(id, 'copy_check', (target, run) =>
-      checkCopy(this.#services, this.#copy(id), target, { ...run, sample }),
+    return this.#turns.start(id, 'copy_check', (target, run) =>
+      checkCopy(this.#services, this.#turns.copy(id), target, { ...run, sample }),
     );
   }
 
@@ -198,8 +188,8 @@ export class Copies {
   async keepKey(id: string, passphrase: string): Promise<Copy> {
     const { store, checkpoints } = this.#services;
     const { verifierKey } = checkpoints.key;
-    await this.#inTurn(id, async (target) => {
-      await requireOwn(this.#services, this.#copy(id), target);
+    await this.#turns.run(id, async (target) => {
+      await requireOwn(this.#services, this.#turns.copy(id), target);
       await putKey(target, { folder: store.folder, verifierKey }, passphrase);
       await store.write((database) => setKeptKey(database, id, verifierKey));
     });
@@ -208,8 +198,8 @@ export class Copies {
 
   /** Removes the key of the archive from a copy. @throws Problem `not_found`, `copy_failed` */
   async removeKey(id: string): Promise<void> {
-    await this.#inTurn(id, async (target) => {
-      await requireOwn(this.#services, this.#copy(id), target);
+    await this.#turns.run(id, async (target) => {
+      await requireOwn(this.#services, this.#turns.copy(id), target);
       await target.remove(KEY);
       await target.settle();
       await this.#services.store.write((database) => setKeptKey(database, id, null));
@@ -218,7 +208,7 @@ export class Copies {
 
   async #one(id: string): Promise<Copy> {
     const credentials = await readCredentials(this.#services.store.folder);
-    return this.#shown(this.#copy(id), Object.hasOwn(credentials, id));
+    return this.#shown(this.#turns.copy(id), Object.hasOwn(credentials, id));
   }
 
   /** Repairs this archive from its copies in the background, not over a network that is paused. See `repairFromCopies`. */
@@ -228,65 +218,9 @@ export class Copies {
       store,
       log: this.#log,
       copies: allCopies(store.read).filter((copy) => this.#schedule.pauseOf(copy) === null),
-      withTarget: (id, work) => this.#inTurn(id, work),
+      withTarget: (id, work) => this.#turns.run(id, work),
       signal,
     });
-  }
-
-  /** Runs short work after that which was begun before: a folder is opened by one at a time. */
-  async #inTurn<Result>(id: string, work: (target: CopyTarget) => Promise<Result>): Promise<Result> {
-    if (this.#isClosed) throw shuttingDown();
-    this.#copy(id);
-    const before = this.#last.get(id);
-    const done = (async () => {
-      await before;
-      return this.#withTarget(id, work);
-    })();
-    this.#last.set(
-      id,
-      done.catch(() => undefined),
-    );
-    return done;
-  }
-
-  #start<Result>(
-    id: string,
-    kind: 'copy_sync' | 'copy_check',
-    work: (target: CopyTarget, run: JobRun) => Promise<Result>,
-  ): RunningJob<Result> {
-    if (this.#isClosed) throw shuttingDown();
-    this.#copy(id);
-    const before = this.#last.get(id);
-    const started = this.#jobs.start(kind, kind === 'copy_sync' ? 'bytes' : 'objects', async (run) => {
-      await before;
-      run.signal.throwIfAborted();
-      return this.#withTarget(id, (target) => work(target, run));
-    });
-    const ended = () => this.#offloading?.soon();
-    this.#last.set(id, started.finished.then(ended, ended));
-    return started;
-  }
-
-  /** Opens the target for some work, and notes why it failed. */
-  async #withTarget<Result>(id: string, work: (target: CopyTarget) => Promise<Result>): Promise<Result> {
-    const { store } = this.#services;
-    try {
-      const credentials = await readCredentials(store.folder);
-      const target = await openTarget({ ...this.#copy(id), ...credentials[id] });
-      try {
-        return await work(target);
-      } finally {
-        target.close();
-      }
-    } catch (error) {
-      if (!(error instanceof CopyError)) throw error;
-      await store.write((database) => setCopyError(database, id, error.message));
-      throw new Problem('copy_failed', error.message, { cause: error });
-    }
-  }
-
-  #copy(id: string): CopyRow {
-    return copyById(this.#services.store.read, id) ?? this.#missing(id);
   }
 
   /** Keeps the copies up to date from now on. */
@@ -296,7 +230,7 @@ export class Copies {
 
   /** Ends running work; `Jobs.close` waits for it. */
   close(): void {
-    this.#isClosed = true;
+    this.#turns.close();
     this.#schedule.close();
   }
 }

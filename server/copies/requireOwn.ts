@@ -6,12 +6,15 @@ import type { CopyRow } from '../store/sqlite/node/copies.ts';
 import { lastEntry } from '../store/sqlite/node/ledger.ts';
 import type { Store } from '../store/store.ts';
 import { type CopiedCheckpoint, readClaim, readCopiedCheckpoint } from './claim.ts';
+import type { CompareVersions } from './pages/diff/compareVersions.ts';
 import { CopyError, type CopyTarget } from './targets/target.ts';
 
 /** The open archive that is copied. */
 export interface CopyServices {
   store: Store;
   checkpoints: Checkpoints;
+  /** Compares the two versions of a change for its page. */
+  compare: CompareVersions;
 }
 
 /**
@@ -28,7 +31,7 @@ export async function requireOwn(
   const claim = await readClaim(target);
   if (!claim)
     throw new CopyError(
-      `${target.name} no longer holds a copy. Remove the copy and add it again to start over.`,
+      `${target.name} holds no copy. Connect its disk; if the copy is gone, remove it here and add it again.`,
     );
   if (claim.writer !== writer)
     throw new CopyError(

@@ -10,8 +10,8 @@ import { iterateBlobRows } from '../store/sqlite/node/blobs.ts';
 import { writeSetting } from '../store/sqlite/node/settings.ts';
 import { openStore } from '../store/store.ts';
 import { runLedgerVerification } from '../verification/ledger/ledgerVerification.ts';
-import { assembleDump } from './assembleDump.ts';
-import { readKey, requireKeyOf } from './ownerKey.ts';
+import { readKey, requireKeyOf } from './keys/ownerKey.ts';
+import { assembleDump } from './records/assembleDump.ts';
 import { type RestoredObjects, restoreObjects } from './restoreObjects.ts';
 import { CopyError, type CopyTarget } from './targets/target.ts';
 

@@ -21,10 +21,14 @@ import type { CopiedCheckpoint } from './claim.ts';
 import { CHECKPOINT, newTiles, OBJECTS, RECORDS_PER_FILE, recordsFiles, statePath } from './layout.ts';
 import { PAGES_VERSION } from './pages/layout.ts';
 import { pagesAreBehind, sendPages } from './pages/sendPages.ts';
-import { type CopiedState, readRecords, readState } from './readRecords.ts';
+import { type CopiedState, readRecords, readState } from './records/readRecords.ts';
 import { type CopyServices, requireOwn } from './requireOwn.ts';
 import { sendObjects } from './sendObjects.ts';
 import { CopyError, type CopyTarget, type Payload } from './targets/target.ts';
+
+/** The objects that are sent before they are brought to stable storage together and counted as copied. */
+const BATCH_OBJECTS = 1_000;
+const BATCH_BYTES = 536_870_912;
 
 export interface SyncRun {
   signal: AbortSignal;
@@ -138,17 +142,23 @@ class Sync {
   }
 
   async #sendObjects(named: readonly string[]): Promise<void> {
+    const { read } = this.#services.store;
+    const missing = named.filter(
+      (sha256) => !isCopied(read, this.#copy.id, sha256) && !isDamaged(read, sha256),
+    );
+    for (const batch of inBatches(missing, (sha256) => blobBytes(read, sha256) ?? 0))
+      await this.#sendBatch(batch);
+  }
+
+  /** Sends objects and records that the copy holds them: a sync that is killed does not send them again. */
+  async #sendBatch(batch: readonly string[]): Promise<void> {
     const { store } = this.#services;
     const { id } = this.#copy;
-    const missing = named.filter(
-      (sha256) => !isCopied(store.read, id, sha256) && !isDamaged(store.read, sha256),
-    );
-    if (missing.length === 0) return;
     const onBytes = (bytes: number) => {
       this.#bytes += bytes;
       this.#run.progress(this.#bytes, null);
     };
-    const { sent, damaged } = await sendObjects(store, this.#target, missing, {
+    const { sent, damaged } = await sendObjects(store, this.#target, batch, {
       signal: this.#run.signal,
       onBytes,
     });
@@ -227,6 +237,21 @@ class Sync {
 /** Whether a copy of a ledger of this size lacks pages, or cases and proofs, which no ledger entry records. */
 export function isOutdated(database: ReadDatabase, copy: CopyRow, size: number): boolean {
   return pagesAreBehind(copy, size) || copy.case_changes > 0 || copy.synced_proofs !== proofsState(database);
+}
+
+/** Parts a list of objects, so that an interruption costs little. An object that is larger than a batch is one itself. */
+function* inBatches(digests: readonly string[], bytesOf: (sha256: string) => number): Generator<string[]> {
+  let batch: string[] = [];
+  let bytes = 0;
+  for (const sha256 of digests) {
+    batch.push(sha256);
+    bytes += bytesOf(sha256);
+    if (batch.length < BATCH_OBJECTS && bytes < BATCH_BYTES) continue;
+    yield batch;
+    batch = [];
+    bytes = 0;
+  }
+  if (batch.length > 0) yield batch;
 }
 
 /** The part of a ledger that fills whole files of records. */

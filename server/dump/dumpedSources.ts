@@ -5,7 +5,7 @@ import { sourceIdOf } from '../collection/sources/sources.ts';
 import { fingerprintOf } from '../ledger/entry.ts';
 import { rulesDigest } from '../store/sqlite/collection/timeline/eventNoise.ts';
 import { type DumpedArchive, type DumpedSource, requireThat, stateAfter } from './dumpedArchive.ts';
-import type { oldRetrievalLine, sourceLine } from './lineSchemas.ts';
+import type { oldRetrievalLine, sourceLine } from './sourceLineSchemas.ts';
 
 type SourceLine = z.output<typeof sourceLine>;
 

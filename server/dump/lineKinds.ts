@@ -24,6 +24,7 @@ import { FINDING_KINDS } from './findingKinds.ts';
 import { kind, type LineKind, recorded } from './lineKind.ts';
 import * as lines from './lineSchemas.ts';
 import { OWN_PROOF_KINDS, WITNESS_KINDS } from './proofKinds.ts';
+import * as sourceLines from './sourceLineSchemas.ts';
 
 const ARCHIVE_KINDS: Record<string, LineKind> = {
   entry: kind(
@@ -105,9 +106,9 @@ function checkPack(
 }
 
 const SOURCE_KINDS: Record<string, LineKind> = {
-  source: kind(lines.sourceLine, ({ key }) => key, checkSourceLine),
+  source: kind(sourceLines.sourceLine, ({ key }) => key, checkSourceLine),
   source_revision: recorded(
-    lines.revisionLine,
+    sourceLines.revisionLine,
     ['source.added', 'source.changed'],
     ({ record }) => fingerprintOf(record),
     (archive, { ledger_entry, source_key, record }, line) => {
@@ -121,18 +122,21 @@ const SOURCE_KINDS: Record<string, LineKind> = {
     },
   ),
   round: kind(
-    lines.roundLine,
+    sourceLines.roundLine,
     ({ id }) => id,
     (archive, { id }) => archive.rounds.add(id),
   ),
 };
 
 const RETRIEVAL_KINDS: Record<string, LineKind> = {
-  retrieval_batch: recorded(lines.batchLine, ['retrievals.recorded'], batchDigest, (archive, batch, line) =>
-    archive.batches.add(batch, line),
+  retrieval_batch: recorded(
+    sourceLines.batchLine,
+    ['retrievals.recorded'],
+    batchDigest,
+    (archive, batch, line) => archive.batches.add(batch, line),
   ),
   retrieval: kind(
-    lines.retrievalLine,
+    sourceLines.retrievalLine,
     ({ id }) => id,
     (archive, { kind: _kind, leaf, ...retrieval }, line) => {
       const found = retrievalLeaf(retrieval);
@@ -150,13 +154,13 @@ const RETRIEVAL_KINDS: Record<string, LineKind> = {
 /** Retrievals of dumps from before the ledger covered them. Only their consistency can be checked. */
 const OLD_RETRIEVAL_KINDS: Record<string, LineKind> = {
   retrieval: kind(
-    lines.oldRetrievalLine,
+    sourceLines.oldRetrievalLine,
     ({ id }) => id,
     (archive, retrieval, line) =>
       addRetrieval(archive, archive.source(retrieval.source_key, line), retrieval, line),
   ),
   capture: kind(
-    lines.captureLine,
+    sourceLines.captureLine,
     ({ retrieval }) => retrieval,
     (archive, { retrieval }, line) =>
       requireThat(
@@ -169,7 +173,7 @@ const OLD_RETRIEVAL_KINDS: Record<string, LineKind> = {
 
 const EVENT_KINDS: Record<string, LineKind> = {
   event: recorded(
-    lines.eventLine,
+    sourceLines.eventLine,
     ['event.recorded'],
     (event, archive, line) => {
       const { id, url } = archive.source(event.source_key, line);
@@ -192,7 +196,7 @@ const EVENT_KINDS: Record<string, LineKind> = {
     },
   ),
   event_noise: kind(
-    lines.noiseLine,
+    sourceLines.noiseLine,
     ({ event }) => event,
     (archive, { event }, line) =>
       requireThat(event <= archive.events, 'no earlier line defines its event.', line),

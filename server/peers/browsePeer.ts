@@ -11,14 +11,16 @@ import type { Slice } from '../../shared/values/list.ts';
 import { packById } from '../store/sqlite/archive/packs.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { blobBytes } from '../store/sqlite/node/blobs.ts';
+import { listOf } from './listOf.ts';
 import type { PeerClient } from './peerClient.ts';
 
 /** A hundred packs have at most this size together, unless their records are very long. */
-const MAX_PAGE_BYTES = 32 * 1_048_576;
+const MAX_PAGE_BYTES = 8 * 1_048_576;
+const MAX_ITEMS = 100;
 
 /** Control characters, and those that change the direction of the text around them. */
 // oxlint-disable-next-line no-control-regex -- They are what is removed.
-const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 /** A stranger's text for one line of the interface. */
 function line(maxCharacters: number) {
@@ -30,27 +32,29 @@ const { id, outcome, tag, received_at, files, bytes } = peerPackSchema.shape;
 
 const listedPacks = z.object({
   total,
-  items: z.array(
+  items: listOf(
     z.object({
       id,
       digest: digestSchema,
       title: line(300),
-      authors: z.array(z.object({ name: line(200) })).max(100),
+      authors: listOf(z.object({ name: line(200) }), 100),
       outcome,
       tag,
       evidence: z.object({ received_at, files, bytes }),
     }),
+    MAX_ITEMS,
   ),
 });
 
 const listedEvents = z.object({
   total,
-  items: z.array(
+  items: listOf(
     z.object({
       ...peerEventSchema.omit({ source: true, held: true }).shape,
       observer: line(200),
       source: z.object({ id: peerEventSchema.shape.source.shape.id, name: line(300), url: line(4_096) }),
     }),
+    MAX_ITEMS,
   ),
 });
 

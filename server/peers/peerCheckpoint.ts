@@ -5,6 +5,7 @@ import { consistencyProofSchema } from '../../shared/ledger/ledger.ts';
 import { type Checkpoint, CheckpointError, openCheckpoint } from '../ledger/checkpoint.ts';
 import { isConsistent } from '../ledger/proofs.ts';
 import type { PeerRow } from '../store/sqlite/node/peers.ts';
+import { listOf } from './listOf.ts';
 import { type PeerClient, PeerError } from './peerClient.ts';
 
 /** Limits for responses, in bytes. A note with many cosignatures has some kilobytes. */
@@ -76,7 +77,7 @@ async function isPrefix(client: PeerClient, kept: Checkpoint, newer: Checkpoint)
   );
 }
 
-const keyPage = z.object({ items: z.array(keyChangeSchema).max(MAX_RENEWALS) });
+const keyPage = z.object({ items: listOf(keyChangeSchema, MAX_RENEWALS) });
 
 /** Returns the key that signed a note: the pinned one, or the last of a chain of renewals that begins with it. */
 async function followKey(client: PeerClient, note: string, pinned: string): Promise<string | undefined> {

@@ -34,7 +34,14 @@ import { asPeer, requirePeer, verifyPeer } from './peerRecords.ts';
 import { normalUrl, requireFree, requireObserver, requireTls } from './peerRules.ts';
 import { pinPeer } from './pinPeer.ts';
 import { repairFromPeers } from './repair.ts';
-import { askNoMore, askToCosign, moveWitness, readWitnessKey, setCosigned } from './witnessing.ts';
+import {
+  askNoMore,
+  askToCosign,
+  moveWitness,
+  readWitnessKey,
+  setCosigned,
+  withWitness,
+} from './witnessing.ts';
 
 export interface PeersConfig {
   store: Store;
@@ -86,6 +93,8 @@ export class Peers {
       const pinned = await pinPeer(client, { expected: key, ownKey });
       const { name, checkpoint } = pinned;
       const witnessKey = ask_to_cosign ? await readWitnessKey(client) : undefined;
+      // Before the peer is added, so that it is not added in part.
+      if (witnessKey) withWitness(settings.current, { url, key: witnessKey });
       const at = store.instant();
       await store.write((database) => {
         requireFree(database, { url, name, key: checkpoint.key });
@@ -110,7 +119,8 @@ export class Peers {
   }
 
   /**
-   * Changes a peer. At a new address, and with a new certificate, the node must have the pinned key.
+   * Changes a peer. At a new address, and with a new certificate, the node must have the pinned key. At a new address it
+   * must also have the pinned certificate, unless another one is accepted with the change.
    *
    * @throws Problem `not_found`, `key_mismatch`, `certificate_mismatch`, `peer_exists`, `peer_failed`
    */
@@ -146,12 +156,13 @@ export class Peers {
   ): Promise<{ url?: string; tls_fingerprint?: string | null; tls_seen?: null }> {
     if (given === undefined && accepted === undefined) return {};
     const { store, ownKey } = this.#config;
-    const { url: before, key } = requirePeer(store.read, id);
+    const { url: before, key, tls_fingerprint: pinned } = requirePeer(store.read, id);
     const url = given === undefined ? before : normalUrl(given);
     requireTls(url, accepted);
     requireFree(store.read, { url, except: id });
+    const expected = accepted ?? (url.startsWith('https:') ? pinned : null);
     const { tls_fingerprint } = await this.#connections.withAddress(
-      { url, tls_fingerprint: accepted ?? null },
+      { url, tls_fingerprint: expected },
       (client) => pinPeer(client, { expected: key, ownKey }),
     );
     return { url, tls_fingerprint, tls_seen: null };

@@ -1,4 +1,4 @@
-import type { Settings } from '../../shared/node/settings.ts';
+import { type Settings, settingsSchema } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
 import { isVerifierKey } from '../ledger/checkpoint.ts';
 import { keyNameOf } from '../ledger/nodeKey.ts';
@@ -9,6 +9,8 @@ import { insertWitnessedLog, removeWitnessedLog, witnessedLog } from '../store/s
 import { type PeerClient, PeerError } from './peerClient.ts';
 
 const MAX_KEY_BYTES = 1_000;
+
+type Witnesses = Settings['witnesses'];
 
 /** Returns whether this node cosigns the checkpoints of the log with this key. */
 export function isCosigned(database: ReadDatabase, key: string): boolean {
@@ -58,20 +60,29 @@ export async function readWitnessKey(client: PeerClient): Promise<string> {
   return key;
 }
 
+/** The witnesses with the peer at an address among them. @throws Problem `invalid_field` if the settings take no more */
+export function withWitness({ witnesses }: Settings, { url, key }: { url: string; key: string }): Witnesses {
+  const others = witnesses.filter((witness) => witness.key !== key);
+  const checked = settingsSchema.shape.witnesses.safeParse([...others, { url: witnessUrl(url), key }]);
+  if (checked.success) return checked.data;
+  const message = `The peer cannot be asked to cosign: ${checked.error.issues[0]?.message ?? ''}`;
+  throw new Problem('invalid_field', message, { errors: [{ path: '/ask_to_cosign', message }] });
+}
+
 /** Adds the peer at an address to the witnesses in the settings. `key` is that with which it cosigns. */
 export async function askToCosign(
   settings: SettingsStore,
-  { url, key }: { url: string; key: string },
+  witness: { url: string; key: string },
 ): Promise<void> {
-  const others = settings.current.witnesses.filter((witness) => witness.key !== key);
-  await settings.change({ witnesses: [...others, { url: witnessUrl(url), key }] });
+  await settings.update((before) => ({ witnesses: withWitness(before, witness) }));
 }
 
 /** Removes the peer at an address from the witnesses in the settings. */
 export async function askNoMore(settings: SettingsStore, url: string): Promise<void> {
-  const { witnesses } = settings.current;
-  const others = witnesses.filter((witness) => witness.url !== witnessUrl(url));
-  if (others.length < witnesses.length) await settings.change({ witnesses: others });
+  if (!isAsked(settings.current, url)) return;
+  await settings.update(({ witnesses }) => ({
+    witnesses: witnesses.filter((witness) => witness.url !== witnessUrl(url)),
+  }));
 }
 
 /** Follows a peer that moved. */
@@ -80,8 +91,9 @@ export async function moveWitness(
   { from, to }: { from: string; to: string },
 ): Promise<void> {
   if (!isAsked(settings.current, from)) return;
-  const witnesses = settings.current.witnesses.map((witness) =>
-    witness.url === witnessUrl(from) ? { ...witness, url: witnessUrl(to) } : witness,
-  );
-  await settings.change({ witnesses });
+  await settings.update(({ witnesses }) => ({
+    witnesses: witnesses.map((witness) =>
+      witness.url === witnessUrl(from) ? { ...witness, url: witnessUrl(to) } : witness,
+    ),
+  }));
 }

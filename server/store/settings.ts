@@ -16,6 +16,8 @@ export interface SettingsStore {
   readonly sharing: Sharing;
   /** Changes the named settings and keeps the others; resolves when the change is durable. */
   change(change: SettingsChange): Promise<Settings>;
+  /** Like `change`, with a change that depends on the settings before it. */
+  update(change: (before: Settings) => SettingsChange): Promise<Settings>;
   setSharing(sharing: Sharing): Promise<Sharing>;
   /** Calls a listener after each change of the settings. */
   onChange(listener: () => void): void;
@@ -26,27 +28,27 @@ export function openSettings({ read, write }: Pick<Store, 'read' | 'write'>): Se
   let current: Settings = { ...DEFAULT_SETTINGS, ...changed };
   let sharing = sharingSchema.parse(readSetting(read, 'sharing') ?? DEFAULT_SHARING);
   const listeners: (() => void)[] = [];
+  const update = async (change: (before: Settings) => SettingsChange) => {
+    // Merged inside the transaction, so that concurrent changes do not undo each other.
+    changed = await write((database) => {
+      const before = validSettings(readSetting(database, 'settings'));
+      const merged = { ...before, ...change({ ...DEFAULT_SETTINGS, ...before }) };
+      writeSetting(database, 'settings', merged);
+      return merged;
+    });
+    current = { ...DEFAULT_SETTINGS, ...changed };
+    for (const listener of listeners) listener();
+    return current;
+  };
   return {
+    update,
+    change: (change) => update(() => change),
     onChange: (listener) => void listeners.push(listener),
     get current() {
       return current;
     },
     get sharing() {
       return sharing;
-    },
-    async change(change) {
-      // Merged inside the transaction, so that concurrent changes do not undo each other.
-      changed = await write((database) => {
-        const merged = {
-          ...validSettings(readSetting(database, 'settings')),
-          ...change,
-        };
-        writeSetting(database, 'settings', merged);
-        return merged;
-      });
-      current = { ...DEFAULT_SETTINGS, ...changed };
-      for (const listener of listeners) listener();
-      return current;
     },
     async setSharing(next) {
       await write((database) => writeSetting(database, 'sharing', next));

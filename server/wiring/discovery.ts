@@ -53,8 +53,12 @@ export function announcedAccess(listeners: NetworkAccess, nearby: Nearby): Netwo
       nearby.announce();
     },
     unshare: async () => {
-      await nearby.withdraw();
-      await listeners.unshare();
+      // The network is closed even if it cannot be told.
+      try {
+        await nearby.withdraw();
+      } finally {
+        await listeners.unshare();
+      }
     },
   };
 }

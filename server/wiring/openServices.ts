@@ -20,6 +20,7 @@ import {
 } from '../config.ts';
 import { Copies } from '../copies/copies.ts';
 import { Offloading } from '../copies/offload/offloading.ts';
+import { versionComparer } from '../copies/pages/diff/compareVersions.ts';
 import { openFixity } from '../fixity/fixity.ts';
 import { Exports } from '../http/delivery/exports.ts';
 import { sessionCookie } from '../http/security/access.ts';
@@ -92,6 +93,7 @@ export async function openServices(
   const copies = new Copies({
     store,
     checkpoints,
+    compare: versionComparer(store, derived.deriver),
     jobs,
     log,
     offloading,

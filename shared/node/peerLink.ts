@@ -1,5 +1,3 @@
-import { DIGEST_PATTERN } from '../values/digestPattern.ts';
-
 /** What the link of a node says, so that another node can add it as a peer. */
 export interface PeerLink {
   url: string;
@@ -36,10 +34,11 @@ export function parsePeerLink(text: string): PeerLink | undefined {
   )
     return undefined;
   const values = new URLSearchParams(link.hash.slice(1));
-  const tls = values.get('tls') ?? '';
+  // As it is written: a fingerprint that cannot be read must be refused, and not be taken for none.
+  const tls_fingerprint = values.get('tls');
   return {
     url: `${link.origin}${link.pathname.slice(0, -PAGE.length)}`,
     key: values.get('key') ?? '',
-    ...(DIGEST_PATTERN.test(tls) ? { tls_fingerprint: tls } : {}),
+    ...(tls_fingerprint === null ? {} : { tls_fingerprint }),
   };
 }

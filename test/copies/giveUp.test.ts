@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -81,10 +81,34 @@ test('what is still in the cache or in another copy is not lost', async () => {
   await done('POST', `/manage/copies/${id}/sync?wait=true`);
   await rm(place, { recursive: true });
   expect(await (await giveUp()).json()).toEqual({ objects: 0, bytes: 0, restored: 0 });
-  await rename(join(other, 'strongroom.json'), join(other, 'moved'));
+  await rm(join(other, 'strongroom.json'));
+  await rm(join(other, 'archive', two));
   expect(await (await giveUp(id)).json()).toEqual({ objects: 1, bytes: 3, restored: 1 });
   expect(await (await node.fetch(`/api/blobs/${one}`)).text()).toBe('one');
   expect(await problemOf(await node.fetch(`/api/blobs/${two}`))).toMatchObject({ code: 'blob_damaged' });
+});
+
+test('what the place still holds comes back, also if it no longer says whose copy it is', async () => {
+  const [one = '', two = ''] = away;
+  await rm(join(place, 'strongroom.json'));
+  await writeFile(join(place, 'archive', two), 'tw0');
+  expect(await (await giveUp()).json()).toEqual({ objects: 1, bytes: 3, restored: 1 });
+  expect(await (await node.fetch(`/api/blobs/${one}`)).text()).toBe('one');
+  const { items } = (await read('/api/damages')) as { items: { sha256: string }[] };
+  expect(items.map(({ sha256 }) => sha256)).toEqual([two]);
+});
+
+test('what another copy holds is not lost, also if that is not recorded', async () => {
+  const other = join(await temporaryFolder(), 'other');
+  await addCopy(other);
+  await mkdir(join(other, 'archive'));
+  // As after a sync of the other copy that was killed.
+  for (const sha256 of away) await copyFile(join(place, 'archive', sha256), join(other, 'archive', sha256));
+  await rm(place, { recursive: true });
+  expect(await (await giveUp()).json()).toEqual({ objects: 0, bytes: 0, restored: 0 });
+  expect(await read('/api/damages')).toMatchObject({ total: 0 });
+  expect(await read('/manage/offload')).toMatchObject({ away_objects: 2, only_in: [{ objects: 2 }] });
+  for (const sha256 of away) expect((await node.fetch(`/api/blobs/${sha256}`)).status).toBe(200);
 });
 
 test('the command asks first, and gives up with --yes', async () => {

@@ -70,3 +70,17 @@ test('a sync killed at any step leaves a copy that is intact, and the next sync 
   expect(await runCommand(['copy', whole, '--pages', '--data', data])).toMatchObject({ code: 0, stderr: '' });
   expect(await readPages(place)).toEqual(await readPages(whole));
 });
+
+test('a first copy that is killed goes on, even if one pack holds all objects', async () => {
+  const [data, place] = [join(await temporaryFolder(), 'data'), join(await temporaryFolder(), 'copy')];
+  const node = await openTestNode({ dataFolder: data });
+  const files = Object.fromEntries(Array.from({ length: 1_200 }, (_, index) => [`${index}.txt`, `${index}`]));
+  await uploadNewPack(node, sampleRecord(), files);
+  await node.close();
+  // Two steps for the claim, two for each of the first thousand objects, and some of the others.
+  expect(await copyKilledAt(2_100, place, data)).toMatchObject({ code: null });
+  expect(await verifiedSize(place, 'killed')).toBe(0);
+  const { stdout } = await runCommand(['copy', place, '--data', data, '--json']);
+  expect(JSON.parse(stdout)).toMatchObject({ ok: true, objects: 200, records: 1 });
+  expect(await verifiedSize(place, 'after the second sync')).toBe(1);
+});

@@ -59,7 +59,7 @@ const PLACES: Record<string, () => Promise<TargetAddress | undefined>> = {
 };
 
 async function opening(address: TargetAddress): Promise<CopyTarget> {
-  const target = await openTarget(address);
+  const target = await openTarget(address, { isNew: true });
   opened.push(target);
   return target;
 }

@@ -69,6 +69,19 @@ test('what a peer lists is bounded and cleaned, and an answer that no node gives
     status: 502,
     code: 'peer_failed',
   });
+  // Millions of wrong items are not noted one by one: that would fill the memory of the node.
+  for (const wrong of [
+    { total: 1, items: Array(2_000_000).fill({}) },
+    ({ items: [first] }: { items: Record<string, unknown>[] }) => ({
+      total: 1,
+      items: [{ ...first, authors: Array(2_000_000).fill({}) }],
+    }),
+  ]) {
+    lie((page) => (typeof wrong === 'function' ? wrong(page) : wrong));
+    expect(await problemOf(node.fetchAsOwner(`/manage/peers/${path}`))).toMatchObject({
+      code: 'peer_failed',
+    });
+  }
   front.tellTheTruth();
   front.lie(/^\/api\/packs/, () => Buffer.alloc(33 * 1_048_576, ' '));
   expect(await problemOf(node.fetchAsOwner(`/manage/peers/${path}`))).toMatchObject({ code: 'peer_failed' });

@@ -99,6 +99,24 @@ test('a new certificate is not accepted from a node with another key', async () 
   expect(await readPeer(node, peer)).toMatchObject({ tls_fingerprint: peer.tls_fingerprint });
 });
 
+test('a peer that moves keeps its pinned certificate, unless another one is accepted with the move', async () => {
+  const [node, other] = [await openTestNode(), await openTestNode({ tls: true })];
+  const [first, second] = [await TcpRelay.open(tlsOf(other).url), await TcpRelay.open(tlsOf(other).url)];
+  const peer = await addPeer(node, first.url('https'));
+  const change = (body: object) => node.sendJson('PATCH', `/manage/peers/${peer.id}`, body);
+  expect((await change({ url: second.url('https') })).status).toBe(200);
+  const { fingerprint } = tlsOf(await withNewCertificate(other, first));
+  expect(await problemOf(change({ url: first.url('https') }))).toMatchObject({
+    code: 'certificate_mismatch',
+  });
+  expect(await readPeer(node, peer)).toMatchObject({
+    url: second.url('https'),
+    tls_fingerprint: peer.tls_fingerprint,
+  });
+  const moved = await change({ url: first.url('https'), tls_fingerprint: fingerprint });
+  expect(await moved.json()).toMatchObject({ url: first.url('https'), tls_fingerprint: fingerprint });
+});
+
 test('a server that never finishes the handshake is given up, and costs no connection', async () => {
   const silent = createServer().listen(0, '127.0.0.1');
   await once(silent, 'listening');

@@ -1,9 +1,17 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { type Answer, decode, encode, type Packet } from 'dns-packet';
+import { type Answer, decode, encode, type Packet, type Question } from 'dns-packet';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { machineAddresses } from '../../server/http/security/network.ts';
+import { cosignerFrom } from '../../server/ledger/witness/cosignature.ts';
+import { MulticastSocket } from '../../server/peers/nearby/multicast.ts';
+import { Nearby } from '../../server/peers/nearby/nearby.ts';
+import { createLog } from '../../server/runtime/log.ts';
+import type { Store } from '../../server/store/store.ts';
 import type { NearbyNode } from '../../shared/node/peer.ts';
+import { systemClock } from '../../shared/values/clock.ts';
 import { eventually } from '../support/eventually.ts';
 import { share } from '../support/network/sharing.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
@@ -147,6 +155,12 @@ test('answers that no node gives are ignored, and the rest is bounded', async ()
     response(records({ key: 'no key' })),
     response(records({ key: `<script>+0a0b0c0d+${'A'.repeat(43)}=`, tls: 'x' })),
     response(records({}).slice(0, 2)),
+    // Larger than a packet may be, and with more records.
+    response([...records({ port: 999 }), { type: 'TXT', name: 'x', data: Buffer.alloc(9_000) as never }]),
+    response([
+      ...records({ port: 998 }),
+      ...Array.from({ length: 260 }, () => ({ type: 'A' as const, name: 'x', data: ADDRESS })),
+    ]),
     ...many,
   );
   expect(found).toHaveLength(8);
@@ -186,5 +200,87 @@ test('other programs that ask for services get the records, and a known answer i
   seen = [];
   send({ type: 'query', questions: [{ type: 'PTR', name: SERVICE }], answers: [known] });
   expect(await ask(SERVICE.toUpperCase(), 'PTR')).toMatchObject({ answers: [{ data: instance }] });
+  expect(said()).toEqual([]);
+});
+
+test('a socket is closed although what it sent last cannot leave', async () => {
+  const failures: unknown[] = [];
+  const socket = await MulticastSocket.open(
+    { address: ADDRESS, port },
+    { receive: () => undefined, failed: (error) => failures.push(error) },
+  );
+  socket.send({ type: 'response', answers: Array(2_000).fill(records({})[0]) as Answer[] });
+  await socket.close();
+  expect(failures).toMatchObject([{ code: 'EMSGSIZE' }]);
+});
+
+test('a simple resolver that asks many questions gets no answer, so that a forged address gets no long one', async () => {
+  const shared = await openOnNetwork();
+  await share(shared, 'read');
+  await eventually(() => expect(said().length).toBeGreaterThanOrEqual(8));
+  const asker = createSocket('udp4').bind(0, ADDRESS);
+  await once(asker, 'listening');
+  asker.setMulticastInterface(ADDRESS);
+  const answers: Packet[] = [];
+  asker.on('message', (bytes) => answers.push(decode(bytes)));
+  const ask = (id: number, count: number) =>
+    asker.send(
+      encode({
+        type: 'query',
+        id,
+        questions: Array(count).fill({ type: 'PTR', name: SERVICE }) as Question[],
+      }),
+      port,
+      GROUP,
+    );
+  ask(1, 100);
+  await eventually(() => {
+    ask(2, 1);
+    expect(answers.length).toBeGreaterThan(0);
+  });
+  asker.close();
+  expect(answers.map(({ id }) => id)).not.toContain(1);
+});
+
+const [elsewhere] = machineAddresses().filter(({ address }) => !address.includes(':'));
+
+test.skipIf(elsewhere === undefined)('a question from another network is not answered', async () => {
+  const shared = await openOnNetwork();
+  await share(shared, 'read');
+  await eventually(() => expect(said().length).toBeGreaterThanOrEqual(8));
+  const askers = await Promise.all(
+    [elsewhere?.address ?? '', ADDRESS].map(async (address) => {
+      const asker = createSocket('udp4').bind(0, address);
+      await once(asker, 'listening');
+      const answers: Packet[] = [];
+      asker.on('message', (bytes) => answers.push(decode(bytes)));
+      return { asker, answers };
+    }),
+  );
+  const question = encode({ type: 'query', id: 7, questions: [{ type: 'PTR', name: SERVICE }] });
+  await eventually(() => {
+    // To the node alone: a router carries this from anywhere.
+    for (const { asker } of askers) asker.send(question, port, ADDRESS);
+    expect(askers[1]?.answers.length).toBeGreaterThan(0);
+  });
+  for (const { asker } of askers) asker.close();
+  expect(askers[0]?.answers).toEqual([]);
+});
+
+test('a node that is shared while it is closing announces nothing', async () => {
+  const { verifierKey: ownKey } = cosignerFrom('late', generateKeyPairSync('ed25519').privateKey);
+  const late = new Nearby({
+    store: { clock: systemClock } as Store,
+    log: createLog('silent'),
+    ownKey,
+    port,
+    machineAddresses: () => [ADDRESS],
+    reachedAt: () => ({ port: 7717, tlsFingerprint: undefined, addresses: [ADDRESS] }),
+  });
+  await late.close();
+  late.announce();
+  // The first packets would be there before this looks a second time.
+  await nearby(await openOnNetwork());
+  await late.withdraw();
   expect(said()).toEqual([]);
 });

@@ -1,7 +1,9 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
+import { cosignerFrom } from '../../server/ledger/witness/cosignature.ts';
 import type { WitnessedLog, WitnessStates } from '../../shared/ledger/witness.ts';
 import type { Peer } from '../../shared/node/peer.ts';
-import { uploadNewPack } from '../support/archive/packs.ts';
+import { problemOf, uploadNewPack } from '../support/archive/packs.ts';
 import { closeTcpRelays, TcpRelay } from '../support/network/tcpRelay.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { addPeer, keyOf, readPeer } from './support.ts';
@@ -55,6 +57,26 @@ test('cosigning is begun and ended in both directions, and ends with the peer', 
   await node.fetchAsOwner(`/manage/peers/${peer.id}`, { method: 'DELETE' });
   expect(await logsOf(node)).toEqual([]);
   expect(await (await node.fetchAsOwner('/manage/settings')).json()).toMatchObject({ witnesses: [] });
+});
+
+test('peers that are added at once are all asked to cosign, and the last place is not given twice', async () => {
+  const [node, ...others] = [await openTestNode(), await openTestNode(), await openTestNode()];
+  const witnesses = Array.from({ length: 18 }, (_, index) => {
+    const { verifierKey } = cosignerFrom(`witness-${index}`, generateKeyPairSync('ed25519').privateKey);
+    return { url: `http://127.0.0.1:1/${index}`, key: verifierKey };
+  });
+  const ask = (other: TestNode) =>
+    node.sendJson('POST', '/manage/peers', { url: other.url, ask_to_cosign: true });
+  expect((await node.sendJson('PATCH', '/manage/settings', { witnesses })).status).toBe(200);
+  expect((await Promise.all(others.map(ask))).map(({ status }) => status)).toEqual([201, 201]);
+  const asked = async () =>
+    ((await (await node.fetchAsOwner('/manage/settings')).json()) as { witnesses: unknown[] }).witnesses
+      .length;
+  expect(await asked()).toBe(20);
+  expect(await problemOf(ask(await openTestNode()))).toMatchObject({ code: 'invalid_field' });
+  expect(await asked()).toBe(20);
+  const { total } = (await (await node.fetchAsOwner('/manage/peers')).json()) as { total: number };
+  expect(total).toBe(2);
 });
 
 test('a peer that moves stays the witness that it was', async () => {

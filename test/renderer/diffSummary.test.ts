@@ -4,9 +4,9 @@ import {
   diffSummary,
   hexBytes,
   unchangedBefore,
-  visibleText,
 } from '../../renderer/src/pages/timeline/diff/diffSummary.ts';
 import type { Diff, TextPart } from '../../shared/collection/diff.ts';
+import { visibleText } from '../../shared/collection/visibleText.ts';
 
 const side = { sha256: 'a'.repeat(64), bytes: 10, content_type: null };
 const shared = {

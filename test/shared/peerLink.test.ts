@@ -26,6 +26,12 @@ test('other text is not a link', () => {
     expect(parsePeerLink(text)).toBeUndefined();
 });
 
+test('a fingerprint that cannot be read is not taken for none', () => {
+  expect(parsePeerLink(`https://192.168.1.20:7718/sharing#key=${KEY}&tls=AB:CD`)).toMatchObject({
+    tls_fingerprint: 'AB:CD',
+  });
+});
+
 test('a link has nothing but the address, the key and the fingerprint', () => {
   expect(peerLink({ url: 'http://192.168.1.20:7717', key: 'n+1+a=' })).toBe(
     'http://192.168.1.20:7717/sharing#key=n%2B1%2Ba%3D',

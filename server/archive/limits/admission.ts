@@ -1,5 +1,5 @@
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
-import type { Reservation } from '../../store/sqlite/engine/writer.ts';
+import type { Reservation } from '../../store/sqlite/engine/writeOptions.ts';
 
 /** A number of writes and of bytes in their bodies. */
 export interface Amount {

@@ -1,7 +1,7 @@
 import type { Log } from '../../runtime/log.ts';
 import type { SettingsStore } from '../../store/settings.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
-import type { Reservation } from '../../store/sqlite/engine/writer.ts';
+import type { Reservation } from '../../store/sqlite/engine/writeOptions.ts';
 import { countInvitationUse } from '../../store/sqlite/node/invitations.ts';
 import { lastEntry } from '../../store/sqlite/node/ledger.ts';
 import type { StorageLimit } from '../../store/storageSpace.ts';

@@ -161,13 +161,22 @@ function remoteClient(node: RunningNode): CopyClient {
   };
 }
 
+const HOUR_MS = 3_600_000;
+
 async function openInProcess(folder: string): Promise<CopyClient> {
   const warn = (_: object, sentence: string) => printError(sentence);
   const { store, checkpoints } = await openArchiveForWriting({ folder, clock: systemClock, warn });
   // Loaded here, so that the list of commands does not wait for it.
   const { Copies } = await import('../../copies/copies.ts');
+  const { Deriver } = await import('../../collection/derived/process/deriver.ts');
+  const { versionComparer } = await import('../../copies/pages/diff/compareVersions.ts');
   const jobs = new Jobs(systemClock, store.randomHex);
-  const copies = new Copies({ store, checkpoints, jobs, log: createLog('silent') });
+  const log = createLog('silent');
+  const deriver = new Deriver(log, undefined, store.blobs);
+  const compare = versionComparer(store, deriver);
+  const copies = new Copies({ store, checkpoints, compare, jobs, log });
+  // The processes that compare versions for pages do not keep this one alive.
+  const alive = setInterval(() => {}, HOUR_MS);
   return {
     list: () => copies.list(),
     add: (added) => copies.add(added),
@@ -178,6 +187,8 @@ async function openInProcess(folder: string): Promise<CopyClient> {
     close: async () => {
       copies.close();
       await jobs.close();
+      await deriver.close();
+      clearInterval(alive);
       await store.close();
     },
   };

@@ -50,10 +50,11 @@ export const restore: Command = {
     // Loaded here, so that the list of commands does not wait for it.
     const { restoreCopy } = await import('../../copies/restore.ts');
     const { openTarget } = await import('../../copies/targets/openTarget.ts');
-    const target = await openTarget(
-      { target: address, endpoint: values.endpoint, region: values.region },
-      { isReadOnly: true },
-    );
+    const target = await openTarget({
+      target: address,
+      endpoint: values.endpoint,
+      region: values.region,
+    });
     try {
       const { head, objects, bytes, missing } = await restoreCopy({
         target,

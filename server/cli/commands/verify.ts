@@ -4,7 +4,7 @@ import { openReferenceArchive } from '../../verification/referenceArchive.ts';
 import { type Finding, type Summary, Tally } from '../../verification/report.ts';
 import { verifyPaths } from '../../verification/verifyPaths.ts';
 import { type Command, type ExitCode, print, UsageError } from '../command.ts';
-import { isCopyAddress, TARGET_OPTIONS, targetOf } from '../copyTarget.ts';
+import { namesCopy, TARGET_OPTIONS, targetOf } from '../copyTarget.ts';
 import { escapeForTerminal } from '../escapeForTerminal.ts';
 import { JSON_OPTION, optionsHelp } from '../options.ts';
 import { openProgress } from '../progress.ts';
@@ -30,7 +30,7 @@ A PATH may be
   a dump                  each line is checked against the ledger in it, and the ledger against its signed checkpoint
   an evidence file        NAME.evidence.html: everything in it is recomputed
   a timestamp             NAME.tsr, a reply of an authority, with the stamped text beside it as NAME.txt
-  a copy                  s3://bucket/prefix or file:///folder: its checkpoint, every record and every object
+  a copy                  its folder, or s3://bucket/prefix: its checkpoint, every record and every object
   a data folder           its files as below; says how many objects are in a copy and not on this disk
   a folder                checked against the SHA256SUMS in it; pack files and bags in it are checked as above
   any other file          checked against --sums or --against; a file named by its digest, like a blob, is checked
@@ -48,8 +48,7 @@ export const verify: Command = {
   help: HELP,
   async run(args): Promise<ExitCode> {
     const { values, positionals: paths } = parseArgs({ args, allowPositionals: true, options: OPTIONS });
-    const [first = ''] = paths;
-    if (isCopyAddress(first))
+    if (paths.some(namesCopy))
       return (await import('../verifyCopyAt.ts')).verifyCopyAt(targetOf(paths), values);
     if (paths.length === 0 && values.sums === undefined) throw new UsageError('Name the files to verify.');
     const tally = new Tally();

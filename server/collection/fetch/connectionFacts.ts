@@ -30,21 +30,33 @@ export function connectionFacts(socket: Socket, dns: readonly string[] | null): 
     tls: socket instanceof TLSSocket ? tlsFacts(socket, certificates) : null,
   };
   let record: Connection = { ...known, http: null };
-  onFirstBytes(socket, (bytes) => {
-    const version = /^HTTP\/(\d\.\d)/.exec(bytes.toString('latin1', 0, 8))?.[1];
+  onFirstBytes(socket, (text) => {
+    const version = /^HTTP\/(\d\.\d)/.exec(text)?.[1];
     if (version !== undefined) record = { ...known, http: version };
   });
   return { record: () => record, certificates };
 }
 
-/** Looks at the first bytes that arrive, and leaves them to the HTTP client, which does not tell their version. */
-function onFirstBytes(socket: Socket, look: (bytes: Buffer) => void): void {
-  socket.prependOnceListener('readable', () => {
+/** The bytes of a response that say its version, such as `HTTP/1.1`. */
+const VERSION_BYTES = 8;
+
+/**
+ * Looks at the first bytes that arrive, in however many pieces, and leaves them to the HTTP client, which does not tell
+ * their version.
+ */
+function onFirstBytes(socket: Socket, look: (text: string) => void): void {
+  let seen = '';
+  const onReadable = () => {
     const bytes = socket.read() as Buffer | null;
     if (bytes === null) return;
-    look(bytes);
+    seen += bytes.toString('latin1', 0, VERSION_BYTES);
+    if (seen.length >= VERSION_BYTES) {
+      socket.off('readable', onReadable);
+      look(seen);
+    }
     socket.unshift(bytes);
-  });
+  };
+  socket.prependListener('readable', onReadable);
 }
 
 function tlsFacts(socket: TLSSocket, certificates: ReadonlyMap<string, Buffer>): Connection['tls'] {

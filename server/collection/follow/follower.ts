@@ -14,7 +14,7 @@ import { type SourceRow, sourceByKey } from '../../store/sqlite/collection/sourc
 import { isStorageFailure } from '../../store/storageSpace.ts';
 import { NotDerivableError } from '../derived/notDerivable.ts';
 import { allowsPrivateAddress, isPrivateHost } from '../sources/privateSources.ts';
-import { keepLinks, watchFound } from './keepLinks.ts';
+import { firstCheckOf, keepLinks, watchFound } from './keepLinks.ts';
 import { type FollowServices, type ReadLinks, readLinks } from './readLinks.ts';
 
 /** Sources whose links are read at the same time. */
@@ -113,13 +113,16 @@ export class Follower {
     const { store, fetching } = this.#services;
     const mayBePrivate = allowsPrivateAddress(parent, fetching.isPrivateAddress);
     const host = URL.parse(parent.url)?.hostname;
+    const checks = await Promise.all(
+      ids.map(async (id, index) => ({ id, nextCheck: await firstCheckOf(store, parent, start + index) })),
+    );
     await store.write((database) => {
-      for (const [index, id] of ids.entries()) {
+      for (const { id, nextCheck } of checks) {
         const link = waitingLink(database, id);
         if (!link) continue;
         // Only the same host: nobody looked at the address.
         const allowPrivate = mayBePrivate && URL.parse(link.url)?.hostname === host;
-        watchFound(database, store, { link, parent }, { allowPrivate, index: start + index });
+        watchFound(database, store, { link, parent }, { allowPrivate, nextCheck });
       }
     });
   }

@@ -16,7 +16,7 @@ import { type SourceRow, sourceByKey } from '../../store/sqlite/collection/sourc
 import type { Store } from '../../store/store.ts';
 import type { Network } from '../fetch/attempt.ts';
 import { allowsPrivateAddress, PrivateAddressCheck } from '../sources/privateSources.ts';
-import { MAX_FOLLOWED, watchFound } from './keepLinks.ts';
+import { firstCheckOf, MAX_FOLLOWED, watchFound } from './keepLinks.ts';
 
 /** Addresses that are added in one transaction. */
 const BATCH = 50;
@@ -37,18 +37,19 @@ export async function approveFound(
   const privateAddresses = new PrivateAddressCheck(network, ids.length);
   for (let start = 0; start < ids.length; start += BATCH) {
     const batch = await Promise.all(
-      ids.slice(start, start + BATCH).map(async (id) => {
+      ids.slice(start, start + BATCH).map(async (id, index) => {
         const link = waitingLink(store.read, id);
         const parent = link && sourceByKey(store.read, link.source_key);
-        return { id, allowPrivate: link !== undefined && (await mayBePrivate(parent, link.url)) };
+        if (!link || !parent) return [];
+        const nextCheck = await firstCheckOf(store, parent, start + index);
+        return [{ id, nextCheck, allowPrivate: await mayBePrivate(parent, link.url) }];
       }),
     );
     await store.write((database) => {
-      for (const [index, { id, allowPrivate }] of batch.entries()) {
+      for (const { id, ...position } of batch.flat()) {
         const link = waitingLink(database, id);
         const parent = link && sourceByKey(database, link.source_key);
         if (!link || !parent || parent.removed) continue;
-        const position = { allowPrivate, index: start + index };
         result[watchFound(database, store, { link, parent }, position)] += 1;
         result.sources.push(id);
       }
@@ -57,8 +58,8 @@ export async function approveFound(
   return result;
 
   /** A page on the internet must not lead to the owner's own network, even if nobody noticed when it was approved. */
-  async function mayBePrivate(parent: SourceRow | undefined, url: string): Promise<boolean> {
-    if (!parent || !allowsPrivateAddress(parent, network.isPrivateAddress)) return false;
+  async function mayBePrivate(parent: SourceRow, url: string): Promise<boolean> {
+    if (!allowsPrivateAddress(parent, network.isPrivateAddress)) return false;
     return privateAddresses.allows(url);
   }
 }

@@ -12,10 +12,17 @@ import {
 import { markUnnamed, type SourceRow, whereFound } from '../../store/sqlite/collection/sources.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Store } from '../../store/store.ts';
-import { FIRST_CHECK_DELAY_MS, FIRST_CHECK_SPACING_MS, sourceIdOf, watchSource } from '../sources/sources.ts';
+import { hasSchedule } from '../schedule/nextCheck.ts';
+import {
+  FIRST_CHECK_DELAY_MS,
+  FIRST_CHECK_SPACING_MS,
+  nextScheduled,
+  sourceIdOf,
+  watchSource,
+} from '../sources/sources.ts';
 import type { ReadLinks } from './readLinks.ts';
 
-/** The most addresses that wait or were added, over all sources. */
+/** The most addresses that wait or are watched, over all sources. */
 export const MAX_FOLLOWED = 10_000;
 
 /**
@@ -45,9 +52,11 @@ export function keepLinks(
     else if (foundIn === source.id)
       putFoundLink(database, rowOf(source.key, { id, url, title }, 'added', at));
   }
-  const counted = known.filter(({ state }) => state !== 'refused');
-  const dispensable = counted.filter(({ state, unlinked_at }) => state === 'waiting' && unlinked_at !== null);
-  let room = Math.min(source.follow.limit - counted.length, MAX_FOLLOWED - countFollowed(database));
+  const dispensable = known.filter(({ state, unlinked_at }) => state === 'waiting' && unlinked_at !== null);
+  let room = Math.min(
+    source.follow.limit - countFollowed(database, source.key),
+    MAX_FOLLOWED - countFollowed(database),
+  );
   for (const row of dispensable.slice(0, Math.max(0, fresh.length - Math.max(0, room)))) {
     deleteFoundLink(database, row);
     room += 1;
@@ -101,19 +110,27 @@ function newSourceOf({ url, title }: FoundLinkRow, parent: SourceRow): NewSource
 }
 
 /**
- * Watches a found address, inside the caller's transaction.
+ * Returns when an address that is added is first checked, by the schedule of the source in which it was found.
  *
  * @param index its position among those that are added together, which spreads their first checks
- * @returns `already` if the address is watched.
  */
+export async function firstCheckOf(
+  store: Pick<Store, 'clock' | 'randomHex'>,
+  parent: SourceRow,
+  index: number,
+): Promise<string> {
+  const soon = instantOf(store.clock.now() + FIRST_CHECK_DELAY_MS + index * FIRST_CHECK_SPACING_MS);
+  return hasSchedule(parent) ? nextScheduled(parent, store, soon) : soon;
+}
+
+/** Watches a found address, inside the caller's transaction. Returns `already` if the address is watched. */
 export function watchFound(
   database: WriteDatabase,
-  store: Pick<Store, 'instant' | 'clock'>,
+  store: Pick<Store, 'instant'>,
   { link, parent }: { link: FoundLinkRow; parent: SourceRow },
-  { allowPrivate, index }: { allowPrivate: boolean; index: number },
+  { allowPrivate, nextCheck }: { allowPrivate: boolean; nextCheck: string },
 ): 'added' | 'already' {
   setFoundState(database, link.id, 'added');
-  const nextCheck = instantOf(store.clock.now() + FIRST_CHECK_DELAY_MS + index * FIRST_CHECK_SPACING_MS);
   try {
     const { key, name } = watchSource(
       database,

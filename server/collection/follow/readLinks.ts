@@ -36,6 +36,8 @@ export interface ReadLinks {
 const READ_MS = 30_000;
 /** A sitemap of an index is kept in memory while it is read. Sitemaps have at most 50 MiB, and are usually compressed. */
 const MAX_SITEMAP_MB = 10;
+/** The time for the sitemaps of an index. A slow server must not hold up the round. */
+const INDEX_MS = 300_000;
 
 /**
  * Reads the links of a version in the derive process. The sitemaps of an index are fetched as the source itself is, one
@@ -64,9 +66,11 @@ export async function readLinks(
     complete: first.complete,
   };
   let failed = 0;
+  const until = store.clock.now() + INDEX_MS;
   for (const sitemap of first.sitemaps) {
     signal.throwIfAborted();
     try {
+      if (store.clock.now() > until) throw new NotDerivableError('time_out', 'The sitemaps take too long.');
       const { object, final_url } = await fetchSitemap(services, source, sitemap, signal);
       const found = await read(object, final_url);
       for (const link of found.links) links.set(link.url, link);

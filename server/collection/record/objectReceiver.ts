@@ -3,7 +3,7 @@ import { errorCode } from '../../../shared/values/errorCode.ts';
 import { isDamaged } from '../../fixity/damages.ts';
 import { storeWithRepair } from '../../fixity/storeWithRepair.ts';
 import type { StagedBlob } from '../../store/blobs/blobStore.ts';
-import type { Reservation } from '../../store/sqlite/engine/writer.ts';
+import type { Reservation } from '../../store/sqlite/engine/writeOptions.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import { reachedStorageLimit } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';

@@ -12,7 +12,7 @@ import {
 import { firstEventWith } from '../../store/sqlite/collection/timeline/events.ts';
 import { replaceValidators, type Validators } from '../../store/sqlite/collection/validators.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
-import type { Reservation } from '../../store/sqlite/engine/writer.ts';
+import type { Reservation } from '../../store/sqlite/engine/writeOptions.ts';
 import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
 import type { Store } from '../../store/store.ts';
 import { writeRevision } from '../sources/sourceRevisions.ts';

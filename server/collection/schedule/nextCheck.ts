@@ -34,30 +34,24 @@ export async function nextCheckTime(schedule: Schedule, options: DueOptions): Pr
   const earliest = notBefore ?? Number.NEGATIVE_INFINITY;
   const due = Math.max(earliest, from + interval * (1 - JITTER + 2 * JITTER * fraction));
   if (!hasSchedule(schedule)) return due;
-  const { nextActive, nextCronTime } = await loadTimes();
   const { every, active_hours } = schedule;
   if (every !== null) {
+    const { nextCronTime } = await loadTimes();
     const at = nextCronTime({ ...schedule, every }, Math.max(from, earliest));
     // An expression that is never due again is one that the owner's clock has outlived.
     if (at !== undefined) return at + MAX_CRON_DELAY_MS * fraction;
   }
-  return active_hours ? atBegin(active_hours, due, fraction, nextActive) : due;
+  return active_hours ? await atBegin(active_hours, due, fraction) : due;
 }
 
-/** Returns an instant within the active hours: the given one, or one soon after they next begin. */
-function atBegin(
-  hours: ActiveHours,
-  at: number,
-  fraction: number,
-  nextActive: (hours: ActiveHours, at: number) => number,
-): number {
+/**
+ * Returns an instant within the active hours: the given one, or one soon after they next begin. Short hours still get
+ * their check: it is in their first half.
+ */
+async function atBegin(hours: ActiveHours, at: number, fraction: number): Promise<number> {
+  const { activeMs, nextActive } = await loadTimes();
   const begin = nextActive(hours, at);
-  return begin === at ? at : begin + delayAfterBegin(hours, fraction);
-}
-
-function delayAfterBegin({ from, to }: ActiveHours, fraction: number): number {
-  // Hours of one minute still get their check.
-  return from.slice(0, 2) === to.slice(0, 2) ? 0 : MAX_BEGIN_DELAY_MS * fraction;
+  return begin === at ? at : begin + Math.min(MAX_BEGIN_DELAY_MS, activeMs(hours) / 2) * fraction;
 }
 
 /** Returns when the active hours next begin, or null if they have begun. */
@@ -66,8 +60,7 @@ export async function waitsForHours(
   now: number,
   fraction: number,
 ): Promise<number | null> {
-  const { nextActive } = await loadTimes();
-  const at = atBegin(hours, now, fraction, nextActive);
+  const at = await atBegin(hours, now, fraction);
   return at === now ? null : at;
 }
 

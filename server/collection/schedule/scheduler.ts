@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { type Clock, instantOf } from '../../../shared/values/clock.ts';
 import type { Log } from '../../runtime/log.ts';
@@ -34,6 +35,8 @@ const POLL_INTERVAL_MS = 30_000;
 const EARLY_SHARE = 2 * JITTER;
 /** Once a round has this many sources and enough hosts, no more sources join early. */
 const MAX_ROUND_WITH_EARLY = 100;
+/** Sources that are rescheduled in one transaction. */
+const BATCH = 50;
 
 /**
  * Checks sources when they are due. A source that was due several times while the machine slept or the node was closed
@@ -142,30 +145,37 @@ export class Scheduler {
     const { store, clock } = this.#services;
     const now = clock.now();
     const postponed: { key: number; at: string }[] = [];
-    for (const source of scheduledSources(store.read)) {
-      if (!source.active_hours || Date.parse(source.next_check_at) > now) continue;
+    for (const source of scheduledSources(store.read, instantOf(now))) {
+      if (!source.active_hours) continue;
       const at = await waitsForHours(source.active_hours, now, randomFraction(store));
       if (at !== null) postponed.push({ key: source.key, at: instantOf(at) });
     }
     if (postponed.length === 0) return false;
-    await store.write((database) => {
-      for (const { key, at } of postponed) updateNextCheck(database, key, at);
-    });
+    await this.#setNextChecks(postponed);
     return true;
+  }
+
+  #setNextChecks(times: readonly { key: number; at: string }[]): Promise<void> {
+    return this.#services.store.write((database) => {
+      for (const { key, at } of times) updateNextCheck(database, key, at);
+    });
   }
 
   /** Reschedules, from now on, the sources with a cron expression or active hours for which `isWrong` holds. */
   async #reschedule(isWrong: (source: ScheduledSource, due: number) => boolean): Promise<void> {
     const { store, clock, settings } = this.#services;
     const everyMinutes = settings().collection_every_minutes;
-    for (const source of scheduledSources(store.read)) {
-      const due = await nextCheckTime(source, {
-        everyMinutes,
-        from: clock.now(),
-        fraction: randomFraction(store),
-      });
-      if (isWrong(source, due))
-        await store.write((database) => updateNextCheck(database, source.key, instantOf(due)));
+    const sources = scheduledSources(store.read);
+    for (let start = 0; start < sources.length; start += BATCH) {
+      const wrong: { key: number; at: string }[] = [];
+      for (const source of sources.slice(start, start + BATCH)) {
+        const [from, fraction] = [clock.now(), randomFraction(store)];
+        const due = await nextCheckTime(source, { everyMinutes, from, fraction });
+        if (isWrong(source, due)) wrong.push({ key: source.key, at: instantOf(due) });
+      }
+      if (wrong.length > 0) await this.#setNextChecks(wrong);
+      // Times of cron expressions take a while, and requests must not wait for all of them.
+      await setImmediate();
     }
   }
 

@@ -12,7 +12,7 @@ import { ID_DIGITS } from '../../../shared/values/digest.ts';
 import { nextSeq } from '../../ledger/appendEntry.ts';
 import { sha256Of } from '../../ledger/entry.ts';
 import { countDueBetween } from '../../store/sqlite/collection/dueTimes.ts';
-import { forgetWaitingLinks } from '../../store/sqlite/collection/foundLinks.ts';
+import { forgetFollowRunsWith, forgetWaitingLinks } from '../../store/sqlite/collection/foundLinks.ts';
 import {
   insertSource,
   type SourceRow,
@@ -85,7 +85,7 @@ async function requireValidSettings(
  * Returns when a source whose schedule is set now is next due: at the next time of its cron expression, else when it was
  * due before, or in a minute, within its active hours.
  */
-async function nextScheduled(
+export async function nextScheduled(
   schedule: Schedule,
   store: Pick<Store, 'clock' | 'randomHex'>,
   before: string | null = null,
@@ -204,6 +204,8 @@ export function removeSource(store: Store, id: string): Promise<void> {
     const source = requireWatched(database, id);
     writeRevision(database, { ...source, removed: true }, store.instant());
     forgetWaitingLinks(database, source.key);
+    // It makes room for others.
+    forgetFollowRunsWith(database, id);
   });
 }
 

@@ -16,7 +16,7 @@ import { allCopies, copyById, objectCheckedAt } from '../../store/sqlite/node/co
 import { copiesHolding, objectsOnlyIn } from '../../store/sqlite/node/offloadedObjects.ts';
 import { bytesHere, reachedStorageLimit } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
-import { readCredentials } from '../credentials.ts';
+import { readCredentials } from '../keys/credentials.ts';
 import { openTarget } from '../targets/openTarget.ts';
 import { CopyError, type CopyTarget } from '../targets/target.ts';
 import { bringBack } from './bringBack.ts';
@@ -168,7 +168,7 @@ export class Offloading {
     const row = copyById(read, copy);
     if (!row) throw new CopyError('The copy was removed.');
     const credentials = await readCredentials(folder);
-    return openTarget({ ...row, ...credentials[copy] }, { isReadOnly: true });
+    return openTarget({ ...row, ...credentials[copy] });
   }
 
   /** Ends reading from copies. `Jobs.close` ends running work before. */

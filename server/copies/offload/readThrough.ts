@@ -8,7 +8,7 @@ import {
   type OffloadedRow,
   offloadedObject,
 } from '../../store/sqlite/node/offloadedObjects.ts';
-import { readCredentials } from '../credentials.ts';
+import { readCredentials } from '../keys/credentials.ts';
 import { objectPath } from '../layout.ts';
 import { openTarget } from '../targets/openTarget.ts';
 import { CopyError, type CopyTarget } from '../targets/target.ts';
@@ -75,7 +75,7 @@ export class ReadThrough implements Elsewhere {
     const row = copyById(read, copy);
     if (!row) throw new CopyError('The copy was removed.');
     const credentials = await readCredentials(folder);
-    return openTarget({ ...row, ...credentials[copy] }, { isReadOnly: true });
+    return openTarget({ ...row, ...credentials[copy] });
   }
 
   /** A disk may be connected again, and a bucket get another key. */

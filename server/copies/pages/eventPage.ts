@@ -3,6 +3,7 @@ import { type Event, SELF } from '../../../shared/collection/event.ts';
 import { type Html, html } from '../../html.ts';
 import { eventById } from '../../store/sqlite/collection/timeline/events.ts';
 import { eventBefore, retrievalOfEvent } from '../../store/sqlite/node/pages/events.ts';
+import { changesSection } from './diff/changesSection.ts';
 import { crumb, framed } from './frame.ts';
 import { eventData } from './jsonLd.ts';
 import { monthPath, pagePath, VERIFY } from './layout.ts';
@@ -22,8 +23,8 @@ import {
 
 const ROOT = '../';
 
-/** The page of an event: what was observed and when, and the objects before and after. */
-export function eventPage(context: PageContext, id: number): Page | undefined {
+/** The page of an event: what was observed and when, and what differs between the versions, and the objects before and after. */
+export async function eventPage(context: PageContext, id: number): Promise<Page | undefined> {
   const event = eventById(context.database, id);
   if (!event) return undefined;
   const { name, agency } = sourceName(context, event.source);
@@ -35,6 +36,7 @@ export function eventPage(context: PageContext, id: number): Page | undefined {
 <h1 class="wrap">${name}</h1>
 <p>${eventBadge(event.event_type)} ${timeText(event.observed_at)}</p>
 ${event.page_label && html`<p class="note">This looks like ${LABELS[event.page_label.label]}: ${event.page_label.reason}</p>`}
+${await changesSection(context, event)}
 ${objects(context, event)}
 ${eventFacts(context, event, agency)}
 ${before !== undefined && html`<p><a href="${before}.html">The event of this source before</a></p>`}`;

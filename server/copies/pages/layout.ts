@@ -1,7 +1,7 @@
 /** The paths of the pages in a copy. `docs/static-archive.md` documents them. */
 
-/** Changed with the design of the pages: the next sync writes all of them anew. */
-export const PAGES_VERSION = 1;
+/** Changed with the design of the pages or what they compare: the next sync writes all of them anew. */
+export const PAGES_VERSION = 2;
 
 /** The number of items in one part of a list. A part never changes its first item, so new items change the last part only. */
 export const PART = {

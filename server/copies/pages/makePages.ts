@@ -86,13 +86,13 @@ const BATCH = 500;
 async function* eventPages(context: PageContext, changes: Changes): AsyncGenerator<Page> {
   const { after, last } = changes.events;
   const page = (id: number) => eventPage(context, id);
-  for (let id = after + 1; id <= last; id += 1) yield* present(page(id));
-  for (const id of changes.otherEvents) yield* present(page(id));
+  for (let id = after + 1; id <= last; id += 1) yield* present(await page(id));
+  for (const id of changes.otherEvents) yield* present(await page(id));
   for (const key of changes.renamed) {
     let ids: number[];
     for (let from = 0; ; from = ids.at(-1) ?? 0) {
       ids = eventIdsOfSource(context.database, key, { after: from, last: after, limit: BATCH });
-      for (const id of ids) yield* present(page(id));
+      for (const id of ids) yield* present(await page(id));
       if (ids.length < BATCH) break;
     }
   }

@@ -1,4 +1,5 @@
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
+import type { CompareVersions } from './diff/compareVersions.ts';
 
 /** What all pages of a copy depend on. */
 export interface PageContext {
@@ -15,6 +16,7 @@ export interface PageContext {
   publicUrl: string | null;
   /** Whether the copy holds an object. */
   holds: (sha256: string) => boolean;
+  compare: CompareVersions;
 }
 
 /** A file that readers see. */

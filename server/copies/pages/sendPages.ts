@@ -70,7 +70,7 @@ export async function sendPages(
 
 /** Describes what the pages of a copy are made from. */
 export function pageContext(
-  { store, checkpoints }: CopyServices,
+  { store, checkpoints, compare }: CopyServices,
   { id, public_url }: CopyRow,
   { size, note }: Pick<PagesRun, 'size' | 'note'>,
 ): PageContext {
@@ -81,6 +81,7 @@ export function pageContext(
     note,
     size,
     publicUrl: public_url === null ? null : public_url.replace(/\/*$/, '/'),
+    compare,
     holds: (sha256) => isCopied(store.read, id, sha256),
   };
 }

@@ -8,8 +8,8 @@ import { writeAllSync } from '../../store/blobs/writeAllSync.ts';
 /** A file to read and hash and, with `to`, to copy. */
 export interface FileTask {
   from: string;
-  /** Missing parent folders are created. */
-  to?: { file: string; mode: number } | undefined;
+  /** `createsParents`: missing parent folders are created. Those of a disk that is not mounted must not be. */
+  to?: { file: string; mode: number; createsParents: boolean } | undefined;
   /** Reading ends after so many bytes and one more, so that a wrong file fills no disk. */
   maxBytes: number;
 }
@@ -44,7 +44,7 @@ export function copyFileSync({ from, to, maxBytes }: FileTask): FileResult {
     const source = at('read', () => openSync(from, 'r'));
     try {
       if (to === undefined) return copyBytes(source, undefined, maxBytes);
-      const target = at('write', () => create(to.file, to.mode));
+      const target = at('write', () => create(to));
       try {
         return copyBytes(source, target, maxBytes);
       } catch (error) {
@@ -71,11 +71,11 @@ function at<Result>(side: 'read' | 'write', work: () => Result): Result {
   }
 }
 
-function create(file: string, mode: number): number {
+function create({ file, mode, createsParents }: NonNullable<FileTask['to']>): number {
   try {
     return openSync(file, 'w', mode);
   } catch (error) {
-    if (!isMissing(error)) throw error;
+    if (!createsParents || !isMissing(error)) throw error;
     mkdirSync(dirname(file), { recursive: true, mode: mode | ((mode & 0o444) >> 2) });
     return openSync(file, 'w', mode);
   }

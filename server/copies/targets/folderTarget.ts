@@ -5,20 +5,16 @@ import { Readable } from 'node:stream';
 import { errorCode } from '../../../shared/values/errorCode.ts';
 import { isMissing, isNoSpace } from '../../store/blobs/fileErrors.ts';
 import type { FileResult } from './copyFile.ts';
-import { FolderWriter, failureOf, PARTIAL } from './folderWriter.ts';
+import { type FolderIdentity, FolderWriter, failureOf } from './folderWriter.ts';
 import { CopyError, type CopyTarget, DamagedSourceError, type TargetFile } from './target.ts';
 
 /**
- * Opens a folder as the target of a copy: another disk, a memory stick, a network drive. To be written, it is created if
- * it does not exist, but its parent must exist: a missing parent is a disk that is not mounted. To be read, it is not
- * changed.
+ * Opens a folder as the target of a copy: another disk, a memory stick, a network drive. For a new copy it is created if
+ * it does not exist, but its parent must exist: a missing parent is a disk that is not mounted.
  *
  * @throws CopyError
  */
-export async function openFolderTarget(
-  folder: string,
-  { isReadOnly }: { isReadOnly: boolean },
-): Promise<CopyTarget> {
+export async function openFolderTarget(folder: string, { isNew }: { isNew: boolean }): Promise<CopyTarget> {
   const explained = async <Result>(work: () => Promise<Result>): Promise<Result> => {
     try {
       return await work();
@@ -26,8 +22,8 @@ export async function openFolderTarget(
       throw explain(error, folder);
     }
   };
-  await explained(() => (isReadOnly ? requireFolder(folder) : createOnMountedDisk(folder)));
-  const writer = new FolderWriter(folder);
+  if (isNew) await explained(() => createOnMountedDisk(folder));
+  const writer = new FolderWriter(folder, await explained(() => requireFolder(folder)));
   return {
     name: folder,
     // Enough for each thread to have the next file waiting.
@@ -42,7 +38,11 @@ export async function openFolderTarget(
         return found;
       }),
     fetch: async (path, { file, sha256, bytes }, signal) => {
-      const task = { from: join(folder, path), to: { file, mode: 0o600 }, maxBytes: bytes };
+      const task = {
+        from: join(folder, path),
+        to: { file, mode: 0o600, createsParents: true },
+        maxBytes: bytes,
+      };
       const result = await writer.threads.run(task, signal);
       // What fails on this disk is not explained as a failure of the copy.
       if ('failed' in result && result.failed === 'write') throw failureOf(result);
@@ -75,14 +75,13 @@ async function createOnMountedDisk(folder: string): Promise<void> {
     await mkdir(folder);
   } catch (error) {
     if (errorCode(error) !== 'EEXIST') throw error;
-    await requireFolder(folder);
   }
-  for await (const { name } of await opendir(folder))
-    if (name.startsWith(PARTIAL)) await rm(join(folder, name), { force: true });
 }
 
-async function requireFolder(folder: string): Promise<void> {
-  if (!(await stat(folder)).isDirectory()) throw new CopyError(`${folder} is a file, not a folder.`);
+async function requireFolder(folder: string): Promise<FolderIdentity> {
+  const found = await stat(folder, { bigint: true });
+  if (!found.isDirectory()) throw new CopyError(`${folder} is a file, not a folder.`);
+  return found;
 }
 
 /** The file is opened when the stream is first read, so that a stream that nobody reads leaves none open. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { type BigIntStats, createWriteStream } from 'node:fs';
+import { mkdir, opendir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -9,13 +9,16 @@ import { isMissing, isUnreadable } from '../../store/blobs/fileErrors.ts';
 import type { FileResult } from './copyFile.ts';
 import { FileThreads } from './fileThreads.ts';
 import { readVerified } from './readVerified.ts';
-import { DamagedSourceError, type Payload, type StoredPayload } from './target.ts';
+import { CopyError, DamagedSourceError, type Payload, type StoredPayload } from './target.ts';
 
-/** The name of a file until it is complete. Leftovers of a killed process are removed when the folder is opened. */
-export const PARTIAL = '.partial-';
+/** The name of a file until it is complete. Leftovers of a killed process are removed before the first file is written. */
+const PARTIAL = '.partial-';
 
 /** Above this number of files, one sync of the whole file system is faster than one of each file. */
 const SYNC_FILES_UP_TO = 16;
+
+/** What remains the same while a path leads to the same folder of the same disk. */
+export type FolderIdentity = Pick<BigIntStats, 'dev' | 'ino'>;
 
 interface Written {
   partial: string;
@@ -33,17 +36,22 @@ export class FolderWriter {
   readonly #made: Set<string>;
   /** Differs from that of any other program that writes to the folder. */
   readonly #prefix = `${PARTIAL}${randomBytes(8).toString('hex')}-`;
+  readonly #identity: FolderIdentity;
+  #isTidied: Promise<void> | undefined;
   #puts = 0;
   #written: Written[] = [];
 
-  constructor(folder: string) {
+  constructor(folder: string, identity: FolderIdentity) {
     this.#folder = folder;
+    this.#identity = identity;
     this.#made = new Set([folder]);
   }
 
   /** @throws DamagedSourceError; the errors of the folder's disk */
   async put(path: string, payload: Payload, signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
+    this.#isTidied ??= removeLeftovers(this.#folder);
+    await this.#isTidied;
     this.#puts += 1;
     const written = { partial: join(this.#folder, `${this.#prefix}${this.#puts}`), path };
     try {
@@ -66,7 +74,7 @@ export class FolderWriter {
     partial: string,
     signal?: AbortSignal,
   ): Promise<void> {
-    const task = { from: file, to: { file: partial, mode: 0o666 }, maxBytes: size };
+    const task = { from: file, to: { file: partial, mode: 0o666, createsParents: false }, maxBytes: size };
     const result = await this.threads.run(task, signal);
     if (!('failed' in result)) {
       if (result.sha256 !== sha256) throw new DamagedSourceError(sha256);
@@ -78,15 +86,28 @@ export class FolderWriter {
     throw cause;
   }
 
+  /**
+   * Brings everything that was put to stable storage.
+   *
+   * @throws CopyError if the path leads to another folder meanwhile: a disk that was disconnected. The errors of the disk
+   */
   async settle(): Promise<void> {
     const written = this.#written;
     this.#written = [];
+    await this.#requireSameFolder();
     await this.#sync(written.map(({ partial }) => partial));
     for (const { partial, path } of written) {
       await this.#createParent(path);
       await rename(partial, join(this.#folder, path));
     }
     for (const folder of foldersOf(written)) await syncFolder(join(this.#folder, folder));
+    await this.#requireSameFolder();
+  }
+
+  async #requireSameFolder(): Promise<void> {
+    const { dev, ino } = await stat(this.#folder, { bigint: true });
+    if (dev === this.#identity.dev && ino === this.#identity.ino) return;
+    throw new CopyError(`The disk of ${this.#folder} was disconnected meanwhile. Connect it again.`);
   }
 
   async #sync(files: readonly string[]): Promise<void> {
@@ -100,6 +121,11 @@ export class FolderWriter {
     await mkdir(parent, { recursive: true });
     this.#made.add(parent);
   }
+}
+
+async function removeLeftovers(folder: string): Promise<void> {
+  for await (const { name } of await opendir(folder))
+    if (name.startsWith(PARTIAL)) await rm(join(folder, name), { force: true });
 }
 
 /** The folders that hold files, and those that hold these folders, which may be new. */

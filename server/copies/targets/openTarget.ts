@@ -13,16 +13,16 @@ export interface TargetAddress {
 }
 
 /**
- * Opens the target of a copy, to be written or only to be read.
+ * Opens the target of a copy. Only for a new copy is a missing folder created.
  *
  * @throws CopyError if it cannot be reached or the address cannot be understood
  */
 export async function openTarget(
   address: TargetAddress,
-  { isReadOnly = false }: { isReadOnly?: boolean } = {},
+  { isNew = false }: { isNew?: boolean } = {},
 ): Promise<CopyTarget> {
   const url = URL.parse(address.target);
-  if (url?.protocol === 'file:' && url.host === '') return openFolderTarget(folderOf(url), { isReadOnly });
+  if (url?.protocol === 'file:' && url.host === '') return openFolderTarget(folderOf(url), { isNew });
   if (url?.protocol !== 's3:' || url.host === '')
     throw new CopyError('A copy is in a folder (file:///path) or in a bucket (s3://bucket/prefix).');
   // The client of the object store takes a while to load, and most nodes never need it.

@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import { RetrievalFailure } from '../../collection/fetch/failure.ts';
 import type { ReceivedObject } from '../../collection/record/objectReceiver.ts';
 import { TooManyBytesError } from '../../store/blobs/blobStore.ts';
-import type { Reservation } from '../../store/sqlite/engine/writer.ts';
+import type { Reservation } from '../../store/sqlite/engine/writeOptions.ts';
 import { MAX_CONNECTIONS } from '../peerClient.ts';
 import type { Mirroring } from './mirroring.ts';
 import { RefusedRecordError } from './mirrorTally.ts';

@@ -7,6 +7,7 @@ import { addPack } from '../../archive/packs/addPack.ts';
 import { type CheckedRecord, checkRecord } from '../../archive/packs/record.ts';
 import { packById } from '../../store/sqlite/archive/packs.ts';
 import { insertProvenance } from '../../store/sqlite/node/peers.ts';
+import { listOf } from '../listOf.ts';
 import { MAX_CONNECTIONS, TooLargeError } from '../peerClient.ts';
 import { fetchPackFiles } from './fetchPackFiles.ts';
 import type { Mirroring, Progress } from './mirroring.ts';
@@ -21,7 +22,7 @@ const PAGE_SIZES = [200, 20, 1];
 /** What is read of a pack before its record is checked. The rest is checked as a record. */
 const listedPack = z.looseObject({ id: packIdSchema, digest: digestSchema, ledger_entry: z.int().min(1) });
 type ListedPack = z.output<typeof listedPack>;
-const packPage = z.object({ items: z.array(listedPack) });
+const packPage = z.object({ items: listOf(listedPack) });
 
 /** Takes the packs of a selection, each with what it needs: its subject, its study, and the packs that it names. */
 export class PackMirror {

@@ -1,9 +1,11 @@
+import { z } from 'zod';
 import { certificatesOf } from '../../../shared/collection/connection.ts';
 import { SELF } from '../../../shared/collection/event.ts';
 import {
   provenRetrievalsSchema,
   type RecordedRetrieval,
   type RetrievalProof,
+  retrievalProofSchema,
 } from '../../../shared/collection/retrieval.ts';
 import { MEGABYTE } from '../../../shared/limits.ts';
 import { type Capture, parseCaptureUrl, RefusedCaptureError } from '../../collection/captures/capture.ts';
@@ -14,6 +16,7 @@ import { retrievalLeaf } from '../../collection/record/retrievalLeaf.ts';
 import { sourceIdOf } from '../../collection/sources/sources.ts';
 import { rootFromInclusion } from '../../ledger/proofs.ts';
 import { hasCaptureAt } from '../../store/sqlite/collection/captures.ts';
+import { listOf } from '../listOf.ts';
 import { PeerError, TooLargeError } from '../peerClient.ts';
 import { fetchObjects } from './fetchObjects.ts';
 import type { Mirroring, Progress } from './mirroring.ts';
@@ -21,6 +24,11 @@ import { RefusedRecordError } from './mirrorTally.ts';
 import { refusalOf } from './refusalOf.ts';
 
 const MAX_PAGE_BYTES = 32 * 1_048_576;
+/** A proof has one hash for each level of the tree. */
+const MAX_HASHES = 64;
+const retrievalPage = provenRetrievalsSchema.extend({
+  items: listOf(retrievalProofSchema.extend({ hashes: listOf(z.string(), MAX_HASHES) })),
+});
 /** The first is also the number of captures that are recorded in one transaction. */
 const PAGE_SIZES = [100, 10, 1];
 /** Pages without any retrieval after which the list counts as ended. */
@@ -88,7 +96,7 @@ async function readPage(mirroring: Mirroring, source: string | undefined, from: 
     try {
       return await mirroring.client.json(
         `/api/retrievals?${parameters.toString()}`,
-        provenRetrievalsSchema,
+        retrievalPage,
         MAX_PAGE_BYTES,
       );
     } catch (error) {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { newStudySchema, studySchema } from '../../../shared/archive/study.ts';
-import { newNodeSchema, type TreeNode, treeSchema } from '../../../shared/archive/treeNode.ts';
+import { type ArchiveNode, newNodeSchema, nodeSchema } from '../../../shared/archive/treeNode.ts';
 import type { LedgerEntry } from '../../../shared/ledger/ledger.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { pathPrefixes } from '../../archive/packs/indexPack.ts';
@@ -9,6 +9,8 @@ import { createStudy, readStudy, setStudyStatus } from '../../archive/studies/st
 import { createTreeNode } from '../../archive/tree/treeNodes.ts';
 import { studyById } from '../../store/sqlite/archive/studies.ts';
 import { treeNodeAt } from '../../store/sqlite/archive/treeNodes.ts';
+import { listOf } from '../listOf.ts';
+import { PeerError } from '../peerClient.ts';
 import type { Mirroring } from './mirroring.ts';
 import { RefusedRecordError } from './mirrorTally.ts';
 
@@ -27,13 +29,22 @@ const studyRecord = studySchema.pick({
   created_at: true,
   ledger_entry: true,
 });
+/** The nodes of a tree are checked one at a time, for the reason of `listOf`. */
+const listedTree = z.object({ nodes: z.array(z.unknown()) });
+const listedNode = nodeSchema.extend({ counts: z.unknown(), children: z.array(z.unknown()) });
+
+/** What is read of a study before its record is checked. */
+const listedStudy = z.looseObject({
+  ...studyRecord.shape,
+  status_history: listOf(studyRecord.shape.status_history.element),
+});
 type StudyRecord = z.output<typeof studyRecord>;
 
 /** Takes the subjects and studies that packs need, each proven like a pack. What is here already stays as it is. */
 export class References {
   readonly #mirroring: Mirroring;
   readonly #known = new Map<string, Promise<void>>();
-  #tree: Promise<Map<string, TreeNode>> | undefined;
+  #tree: Promise<Map<string, ArchiveNode>> | undefined;
 
   constructor(mirroring: Mirroring) {
     this.#mirroring = mirroring;
@@ -72,20 +83,23 @@ export class References {
     });
   }
 
-  async #readTree(): Promise<Map<string, TreeNode>> {
-    const { nodes } = await this.#mirroring.client.json('/api/tree', treeSchema, MAX_TREE_BYTES);
-    const byPath = new Map<string, TreeNode>();
-    const queue = [...nodes];
-    for (let node = queue.pop(); node; node = queue.pop()) {
+  async #readTree(): Promise<Map<string, ArchiveNode>> {
+    const { nodes } = await this.#mirroring.client.json('/api/tree', listedTree, MAX_TREE_BYTES);
+    const byPath = new Map<string, ArchiveNode>();
+    const queue = nodes;
+    while (queue.length > 0) {
+      const listed = listedNode.safeParse(queue.pop());
+      if (!listed.success) throw new PeerError('failing', 'The peer gave a tree that no node gives.');
+      const { counts: _, children, ...node } = listed.data;
       byPath.set(node.path, node);
-      queue.push(...node.children);
+      for (const child of children) queue.push(child);
     }
     return byPath;
   }
 
   async #takeStudy(id: string): Promise<void> {
     const { store, client } = this.#mirroring;
-    const study = await client.json(`/api/studies/${id}`, z.looseObject(studyRecord.shape), MAX_STUDY_BYTES);
+    const study = await client.json(`/api/studies/${id}`, listedStudy, MAX_STUDY_BYTES);
     const { title, question, description, node, created_at, status_history } = study;
     const [first, ...steps] = status_history;
     const checked = newStudySchema.safeParse({ title, question, description, node, status: first?.status });

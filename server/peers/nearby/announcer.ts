@@ -31,7 +31,9 @@ export class Announcer {
 
   constructor(config: AnnouncerConfig) {
     this.#config = config;
-    this.#running = this.#run();
+    this.#running = this.#run().catch((error: unknown) =>
+      config.log.warn({ error }, 'The node is no longer announced.'),
+    );
   }
 
   /** Withdraws the records, and ends. */
@@ -102,6 +104,8 @@ export class Announcer {
     if (packet.type !== 'query') return;
     // A simple resolver is answered alone, so its questions must not silence the answers to everyone.
     const isSimple = senderPort !== port;
+    // It asks one question. More would only make the answer long, which goes to whatever address the packet names.
+    if (isSimple && packet.questions?.length !== 1) return;
     const sent = isSimple ? `${address} alone` : address;
     if (clock.now() - (this.#sentAt.get(sent) ?? 0) < SEND_EVERY_MS) return;
     const announced = self()?.announced;

@@ -1,9 +1,15 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { decode, encode, type Packet } from 'dns-packet';
+import { networkOf } from './networkOf.ts';
 
 /** The group of multicast DNS (RFC 6762, section 3). */
 const GROUP = '224.0.0.251';
+/** The largest packet of multicast DNS (RFC 6762, section 17). */
+const MAX_PACKET_BYTES = 9_000;
+/** A list of records is allocated as long as the packet says, before any is read. */
+const MAX_RECORDS = 256;
+const HEADER_BYTES = 12;
 
 /** Where to speak multicast DNS. */
 export interface MulticastPlace {
@@ -36,7 +42,8 @@ export class MulticastSocket {
   }
 
   /**
-   * Opens a socket. `receive` is called for each packet that can be decoded, `failed` if the socket breaks.
+   * Opens a socket. `receive` is called for each packet from the network of the address that can be decoded, `failed` if
+   * the socket breaks.
    *
    * @throws Error if the machine does not have the address, or does not allow it
    */
@@ -56,8 +63,10 @@ export class MulticastSocket {
       throw error;
     }
     socket.on('error', handlers.failed);
+    // The system gives a socket the packets of other networks too, and those that are sent to the port from anywhere.
+    const network = networkOf(place.address);
     socket.on('message', (bytes, { address: sender, port: senderPort }) => {
-      const packet = decoded(bytes);
+      const packet = network.check(sender) ? decoded(bytes) : undefined;
       if (packet) handlers.receive({ packet, sender, senderPort });
     });
     return new MulticastSocket(socket, place);
@@ -73,14 +82,16 @@ export class MulticastSocket {
   /** Closes the socket, after what was sent has left. */
   async close(): Promise<void> {
     this.#socket.removeAllListeners('message');
-    const closed = once(this.#socket, 'close');
-    setImmediate(() => this.#socket.close());
-    await closed;
+    // What could not be sent is reported to `failed`, and must not keep the socket open.
+    await new Promise<void>((resolve) => setImmediate(() => this.#socket.close(resolve)));
   }
 }
 
-/** Returns undefined if the bytes are no DNS packet: anyone on the network can send them. */
+/** Returns undefined if the bytes are no packet of multicast DNS: anyone on the network can send them. */
 function decoded(bytes: Buffer): Packet | undefined {
+  if (bytes.length < HEADER_BYTES || bytes.length > MAX_PACKET_BYTES) return undefined;
+  const counts = [4, 6, 8, 10].map((offset) => bytes.readUInt16BE(offset));
+  if (counts.reduce((sum, count) => sum + count) > MAX_RECORDS) return undefined;
   try {
     return decode(bytes);
   } catch {

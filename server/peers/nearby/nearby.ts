@@ -32,8 +32,9 @@ export class Nearby {
     this.#config = config;
   }
 
-  /** Announces this node from now on. */
+  /** Announces this node from now on, unless it is closing. */
   announce(): void {
+    if (this.#closing.signal.aborted) return;
     const { store, log, ownKey, port, reachedAt } = this.#config;
     const self = () => {
       const reached = reachedAt();

@@ -71,7 +71,7 @@ export const peerRoutes = {
     tag: 'Manage',
     summary: 'Change the address, the name or the certificate of a peer',
     description:
-      'At a new address, and with a new certificate, the node must sign with the pinned key. `tls_fingerprint` accepts the certificate that the node shows now.',
+      'At a new address, and with a new certificate, the node must sign with the pinned key. `tls_fingerprint` accepts the certificate that the node shows now. Without it, a new https address must show the pinned one.',
     body: jsonBody(peerChangeSchema),
     responses: { 200: { description: 'The peer', schema: peerSchema } },
     problems: ['not_found', 'key_mismatch', 'certificate_mismatch', 'peer_exists', 'peer_failed'],

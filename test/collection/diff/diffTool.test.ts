@@ -3,9 +3,11 @@ import { expect, test } from 'vitest';
 import { DIFF_TOOL, versionWith } from '../../../server/collection/diff/diffTool.ts';
 
 test('the version of the tool names the installed libraries', () => {
-  const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
-    dependencies: Record<string, string>;
-  };
+  const { dependencies, devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<
+    string,
+    Record<string, string>
+  >;
+  const versions = { ...dependencies, ...devDependencies };
   const libraries = [
     'diff',
     'csv-parse',
@@ -17,7 +19,7 @@ test('the version of the tool names the installed libraries', () => {
     'html-to-text',
     'pdfjs-dist',
   ];
-  for (const name of libraries) expect(DIFF_TOOL.version).toContain(`${name}.${dependencies[name]}`);
+  for (const name of libraries) expect(DIFF_TOOL.version).toContain(`${name}.${versions[name]}`);
 });
 
 test('the version depends on the noise rules', () => {

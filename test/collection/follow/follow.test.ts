@@ -5,6 +5,7 @@ import { fingerprintOf } from '../../../server/ledger/entry.ts';
 import { openForWriting } from '../../../server/store/sqlite/engine/open.ts';
 import type { ApprovedLinks, FoundLink } from '../../../shared/collection/follow.ts';
 import type { WatchedSource } from '../../../shared/collection/source.ts';
+import { ManualClock } from '../../support/manualClock.ts';
 import { closeScriptedWebs, page, redirect, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
@@ -156,6 +157,42 @@ describe('the links of a page', () => {
     expect(await watchedPaths()).toEqual(['/b', '/c', '/list']);
   });
 
+  test('a source that its owner stopped watching makes room for another', async () => {
+    const { id } = await followed(html('<a href="/a">A</a><a href="/b">B</a>'), {
+      kind: 'links',
+      limit: 1,
+      approve: false,
+    });
+    expect(await watchedPaths()).toEqual(['/a', '/list']);
+    await node.check([id]);
+    expect(await watchedPaths(), 'the limit is reached').toEqual(['/a', '/list']);
+    const [child] = await found();
+    expect((await node.node.fetchAsOwner(`/manage/sources/${child?.id}`, { method: 'DELETE' })).status).toBe(
+      204,
+    );
+    await node.check([id]);
+    expect(await watchedPaths()).toEqual(['/b', '/list']);
+  });
+
+  test.each([true, false])(
+    'what a source with times brings is first checked at its first time (approval: %s)',
+    async (approve) => {
+      const clock = new ManualClock('2026-11-20T10:00:00.000Z');
+      node = await openCollectingNode({}, { clock });
+      web.script('/list', html('<a href="/a">A</a>'));
+      await node.watch(web.url('/list'), {
+        every: '0 8 * * *',
+        time_zone: 'Europe/Berlin',
+        follow: { kind: 'links', limit: 5, approve },
+      });
+      await node.check();
+      if (approve) await decide('approve', { all: true });
+      const { items } = await node.read<{ items: WatchedSource[] }>('/manage/sources?q=A');
+      const due = items.find(({ url }) => url.endsWith('/a'))?.next_check_at;
+      expect(due).toMatch(/^2026-11-21T07:00:/);
+    },
+  );
+
   test('a link that is removed is told, at the source that it brought too, and that it is back', async () => {
     web.script('/a', page('text'));
     const both = html('<a href="/a">A</a><a href="/b">B</a>');
@@ -259,6 +296,21 @@ describe('sitemaps', () => {
     });
     await node.check();
     expect(await foundPaths()).toEqual(['/a', '/b', '/c']);
+  });
+
+  test('the sitemaps of an index that take too long are left out, and that is said', async () => {
+    const clock = new ManualClock('2026-11-20T10:00:00.000Z');
+    node = await openCollectingNode({ request_timeout_seconds: 3600 }, { clock });
+    const index = ['/1.xml', '/2.xml'].map((path) => `<sitemap><loc>${web.url(path)}</loc></sitemap>`);
+    web.script('/1.xml', async (socket, request) => {
+      await clock.jump(6 * 60_000);
+      await xml(urlset('/a'))(socket, request);
+    });
+    web.script('/2.xml', xml(urlset('/b')));
+    const source = await followed(xml(`<sitemapindex>${index.join('')}</sitemapindex>`), { kind: 'sitemap' });
+    expect(source.follow_run).toMatchObject({ problem: '1 of 2 sitemaps could not be read.' });
+    expect(await foundPaths()).toEqual(['/a']);
+    expect(web.requests('/2.xml')).toHaveLength(0);
   });
 
   test.each([

@@ -1,6 +1,7 @@
 import { createHash, X509Certificate } from 'node:crypto';
-import { isIPv6 } from 'node:net';
+import { isIPv6, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -109,16 +110,26 @@ test('a connection without TLS to an IP address has no name and no certificate',
   const web = await ScriptedWeb.open();
   web.script('/new', page('new'));
   web.script('/old', raw('HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\nold'));
+  web.script('/pieces', (socket) => writeSlowly(socket, 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'));
   const known = { address: '127.0.0.1', port: web.port, dns: null, tls: null };
   for (const [path, http] of [
     ['/new', '1.1'],
     ['/old', '1.0'],
+    ['/pieces', '1.1'],
   ] as const) {
     const { id } = await node.watch(web.url(path), { ignore_robots: true });
     await node.check([id]);
     expect((await node.retrievals(id))[0]).toMatchObject({ error: null, connection: { ...known, http } });
   }
 });
+
+/** Sends each byte alone. */
+async function writeSlowly(socket: Socket, text: string): Promise<void> {
+  for (const byte of text) {
+    await new Promise((resolve) => socket.write(byte, resolve));
+    await setImmediate();
+  }
+}
 
 test('a server that never answers leaves no connection', async () => {
   setDefaultCACertificates([...trusted]);

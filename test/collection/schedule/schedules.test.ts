@@ -97,6 +97,18 @@ describe('a source with active hours', () => {
     expect(await dueIn(id)).toBeLessThanOrEqual(21 * 60 + 5);
   });
 
+  test('of a few minutes over a full hour is checked within them each day', async () => {
+    node = await open();
+    const short = { from: '11:59', to: '12:01', time_zone: 'Europe/Berlin' };
+    const sources = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => node.watch(web.url(`/${index}`), { active_hours: short })),
+    );
+    for (const { id } of sources) {
+      expect(await dueIn(id)).toBeGreaterThanOrEqual(59);
+      expect(await dueIn(id)).toBeLessThanOrEqual(60);
+    }
+  });
+
   test('that was due while the node was closed waits for them', async () => {
     node = await open();
     const { id } = await node.watch(web.url('/page'), { every_minutes: 20, active_hours });

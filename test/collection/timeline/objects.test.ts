@@ -164,6 +164,7 @@ describe('/archive/<sha256>/metadata', () => {
       observer: 'self',
       original_observed_at: null,
       intact: true,
+      connection: { address: '127.0.0.1', port: expect.any(Number), dns: null, http: '1.1', tls: null },
     });
     expect(new Set(metadata.retrievals.map(({ url, status }) => `${url} ${status}`))).toEqual(
       new Set([`${web.url('/one')} 200`, `${web.url('/two')} 404`]),

@@ -6,9 +6,12 @@ import { load } from 'cheerio';
 import { XMLParser } from 'fast-xml-parser';
 import { parse as parseHtml } from 'parse5';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Deriver } from '../../../server/collection/derived/process/deriver.ts';
 import { openArchiveForWriting } from '../../../server/collection/record/openArchiveForWriting.ts';
+import { versionComparer } from '../../../server/copies/pages/diff/compareVersions.ts';
 import { makePages } from '../../../server/copies/pages/makePages.ts';
 import { pageContext } from '../../../server/copies/pages/sendPages.ts';
+import { createLog } from '../../../server/runtime/log.ts';
 import { copyById } from '../../../server/store/sqlite/node/copies.ts';
 import type { Copy, CopyCheck, CopySync } from '../../../shared/node/copy.ts';
 import { systemClock } from '../../../shared/values/clock.ts';
@@ -252,7 +255,9 @@ describe('a sync', () => {
     for await (const _ of steps);
     await node.node.close();
     const warn = () => {};
-    const services = await openArchiveForWriting({ folder: dataFolder, clock: systemClock, warn });
+    const opened = await openArchiveForWriting({ folder: dataFolder, clock: systemClock, warn });
+    const deriver = new Deriver(createLog('silent'), undefined, opened.store.blobs);
+    const services = { ...opened, compare: versionComparer(opened.store, deriver) };
     try {
       const row = copyById(services.store.read, copy.id);
       const size = Number(note.split('\n')[1]);
@@ -262,6 +267,7 @@ describe('a sync', () => {
       expect(made.size).toBe(then.size);
       for (const [path, text] of then) expect(made.get(path), path).toBe(text);
     } finally {
+      await deriver.close();
       await services.store.close();
     }
   }, 120_000);

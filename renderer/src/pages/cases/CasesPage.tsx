@@ -5,10 +5,9 @@ import type { CaseSummary } from '../../../../shared/findings/case.ts';
 import { useCall } from '../../api/useCall.ts';
 import { NewCaseDialog } from '../../components/content/findings/NewCaseDialog.tsx';
 import { type Column, DataTable, RowLink } from '../../components/data/DataTable.tsx';
-import { Pager } from '../../components/data/Pager.tsx';
+import { FilteredList, useUrlOffset } from '../../components/data/FilteredList.tsx';
 import { TimeText } from '../../components/data/TimeText.tsx';
 import { EmptyState } from '../../components/feedback/EmptyState.tsx';
-import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { SearchField } from '../../components/forms/SearchField.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { formatCount } from '../../format/size.ts';
@@ -18,7 +17,7 @@ import classes from './Cases.module.css';
 
 const PAGE_SIZE = 100;
 const FILTERS = ['q'] as const;
-const VIEW = ['offset'] as const;
+const RESET = ['offset'];
 
 const COLUMNS: Column<CaseSummary>[] = [
   {
@@ -45,12 +44,11 @@ const COLUMNS: Column<CaseSummary>[] = [
 /** The list of cases. */
 export default function CasesPage() {
   const isOwner = useIsOwner();
-  const filters = useUrlFilters(FILTERS, VIEW);
-  const view = useUrlFilters(VIEW);
+  const filters = useUrlFilters(FILTERS, RESET);
   const [isCreating, creating] = useDisclosure(false);
-  const offset = Number(view.values.offset ?? 0) || 0;
+  const [offset] = useUrlOffset();
   const query = { ...filters.values, offset, limit: PAGE_SIZE };
-  const { data: page, error, refetch } = useCall('listCases', { query }, { keepPrevious: true });
+  const cases = useCall('listCases', { query }, { keepPrevious: true });
   const create = isOwner && (
     <Button onClick={creating.open} leftSection={<IconPlus size={17} aria-hidden />}>
       New case
@@ -71,37 +69,21 @@ export default function CasesPage() {
           onChange={(q) => filters.set({ q })}
         />
       </search>
-      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
-      {page?.total === 0 && filters.isAny && (
-        <EmptyState
-          title="No case matches"
-          action={
-            <Button variant="default" onClick={filters.clear}>
-              Clear search
-            </Button>
-          }
-        >
-          The title or the description of a case must contain all words.
-        </EmptyState>
-      )}
-      {page?.total === 0 && !filters.isAny && (
-        <EmptyState title="No cases yet" action={create}>
-          A case collects the events, packs and findings of one investigation or paper. Download it with all
-          its evidence as one bag that others can check.
-        </EmptyState>
-      )}
-      {page && page.total > 0 && (
-        <>
-          <DataTable caption="Cases" columns={COLUMNS} rows={page.items} rowKey={({ id }) => id} />
-          <Pager
-            what="cases"
-            total={page.total}
-            limit={PAGE_SIZE}
-            offset={offset}
-            onOffset={(next) => view.set({ offset: next ? String(next) : '' })}
-          />
-        </>
-      )}
+      <FilteredList
+        list={cases}
+        filters={filters}
+        what="cases"
+        limit={PAGE_SIZE}
+        noMatch={['No case matches', 'The title or the description of a case must contain all words.']}
+        empty={
+          <EmptyState title="No cases yet" action={create}>
+            A case collects the events, packs and findings of one investigation or paper. Download it with all
+            its evidence as one bag that others can check.
+          </EmptyState>
+        }
+      >
+        {(items) => <DataTable caption="Cases" columns={COLUMNS} rows={items} rowKey={({ id }) => id} />}
+      </FilteredList>
     </Page>
   );
 }

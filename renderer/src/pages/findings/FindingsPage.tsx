@@ -5,9 +5,8 @@ import { urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { FindingCard } from '../../components/content/findings/FindingCard.tsx';
 import listClasses from '../../components/content/findings/Findings.module.css';
-import { Pager } from '../../components/data/Pager.tsx';
+import { FilteredList, useUrlOffset } from '../../components/data/FilteredList.tsx';
 import { EmptyState } from '../../components/feedback/EmptyState.tsx';
-import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { exportFile } from '../../components/feedback/exportFile.ts';
 import { clearButtonProps } from '../../components/forms/clearButtonProps.ts';
 import { SearchField } from '../../components/forms/SearchField.tsx';
@@ -17,57 +16,42 @@ import classes from './FindingsPage.module.css';
 
 const PAGE_SIZE = 50;
 const FILTERS = ['q', 'tag', 'state', 'event', 'object', 'pack'] as const;
-const VIEW = ['offset'] as const;
+const RESET = ['offset'];
 
 /** All findings, with search, filters and export. */
 export default function FindingsPage() {
-  const filters = useUrlFilters(FILTERS, VIEW);
-  const view = useUrlFilters(VIEW);
-  const offset = Number(view.values.offset ?? 0) || 0;
+  const filters = useUrlFilters(FILTERS, RESET);
+  const [offset] = useUrlOffset();
   const query = { ...filters.values, offset, limit: PAGE_SIZE };
-  const { data: page, error, refetch } = useCall('listFindings', { query }, { keepPrevious: true });
+  const findings = useCall('listFindings', { query }, { keepPrevious: true });
   return (
     <Page
       title="Findings"
       lead="Notes on events, objects and packs. The ledger records each of them."
-      actions={page && page.total > 0 && <Exports query={filters.values} />}
+      actions={(findings.data?.total ?? 0) > 0 && <Exports query={filters.values} />}
     >
       <Filters filters={filters} />
-      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
-      {page?.total === 0 && filters.isAny && (
-        <EmptyState
-          title="No finding matches"
-          action={
-            <Button variant="default" onClick={filters.clear}>
-              Clear filters
-            </Button>
-          }
-        >
-          A finding must contain all words and match every filter.
-        </EmptyState>
-      )}
-      {page?.total === 0 && !filters.isAny && (
-        <EmptyState title="No findings yet">
-          Open an event, an object or a pack, select a passage if you want to quote one, and choose “Add a
-          finding”.
-        </EmptyState>
-      )}
-      {page && page.total > 0 && (
-        <>
+      <FilteredList
+        list={findings}
+        filters={filters}
+        what="findings"
+        limit={PAGE_SIZE}
+        noMatch={['No finding matches', 'A finding must contain all words and match every filter.']}
+        empty={
+          <EmptyState title="No findings yet">
+            Open an event, an object or a pack, select a passage if you want to quote one, and choose “Add a
+            finding”.
+          </EmptyState>
+        }
+      >
+        {(items) => (
           <div className={listClasses.list}>
-            {page.items.map((finding) => (
+            {items.map((finding) => (
               <FindingCard key={finding.id} finding={finding} withTarget />
             ))}
           </div>
-          <Pager
-            what="findings"
-            total={page.total}
-            limit={PAGE_SIZE}
-            offset={offset}
-            onOffset={(next) => view.set({ offset: next ? String(next) : '' })}
-          />
-        </>
-      )}
+        )}
+      </FilteredList>
     </Page>
   );
 }

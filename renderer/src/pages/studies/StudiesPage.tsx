@@ -4,11 +4,10 @@ import { IconPlus } from '@tabler/icons-react';
 import { type Study, studyStatusSchema } from '../../../../shared/archive/study.ts';
 import { useCall } from '../../api/useCall.ts';
 import { type Column, DataTable, RowLink } from '../../components/data/DataTable.tsx';
-import { Pager } from '../../components/data/Pager.tsx';
+import { FilteredList, useUrlOffset } from '../../components/data/FilteredList.tsx';
 import { StateBadge } from '../../components/data/StateBadge.tsx';
 import { TimeText } from '../../components/data/TimeText.tsx';
 import { EmptyState } from '../../components/feedback/EmptyState.tsx';
-import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { clearButtonProps } from '../../components/forms/clearButtonProps.ts';
 import { SubjectPicker } from '../../components/forms/pickers/SubjectPicker.tsx';
 import { SearchField } from '../../components/forms/SearchField.tsx';
@@ -21,7 +20,7 @@ import classes from './StudiesPage.module.css';
 
 const PAGE_SIZE = 100;
 const FILTERS = ['q', 'status', 'node'] as const;
-const VIEW = ['offset'] as const;
+const RESET = ['offset'];
 
 const COLUMNS: Column<Study>[] = [
   {
@@ -67,16 +66,14 @@ const COLUMNS: Column<Study>[] = [
 /** The list of studies. */
 export default function StudiesPage() {
   const mayContribute = useMayContribute();
-  const filters = useUrlFilters(FILTERS, VIEW);
-  const view = useUrlFilters(VIEW);
+  const filters = useUrlFilters(FILTERS, RESET);
   const [isCreating, creating] = useDisclosure(false);
-  const offset = Number(view.values.offset ?? 0) || 0;
+  const [offset] = useUrlOffset();
   const studies = useCall(
     'listStudies',
     { query: { ...filters.values, offset, limit: PAGE_SIZE } },
     { keepPrevious: true },
   );
-  const page = studies.data;
   const create = mayContribute && (
     <Button onClick={creating.open} leftSection={<IconPlus size={17} aria-hidden />}>
       New study
@@ -112,38 +109,22 @@ export default function StudiesPage() {
           w={240}
         />
       </search>
-      {studies.error && <ErrorNote error={studies.error} onRetry={() => void studies.refetch()} />}
-      {page?.total === 0 && filters.isAny && (
-        <EmptyState
-          title="No study matches"
-          action={
-            <Button variant="default" onClick={filters.clear}>
-              Clear filters
-            </Button>
-          }
-        >
-          A study must contain all words and match every filter.
-        </EmptyState>
-      )}
-      {page?.total === 0 && !filters.isAny && (
-        <EmptyState title="No studies yet" action={create}>
-          A study is a question that several packs help to answer, such as one result repeated by five labs.
-          Its table compares their results.
-        </EmptyState>
-      )}
-      {page && page.total > 0 && (
-        <>
-          <DataTable caption="Studies" columns={COLUMNS} rows={page.items} rowKey={(study) => study.id} />
-          <Pager
-            what="studies"
-            one="study"
-            total={page.total}
-            limit={PAGE_SIZE}
-            offset={offset}
-            onOffset={(next) => view.set({ offset: next ? String(next) : '' })}
-          />
-        </>
-      )}
+      <FilteredList
+        list={studies}
+        filters={filters}
+        what="studies"
+        one="study"
+        limit={PAGE_SIZE}
+        noMatch={['No study matches', 'A study must contain all words and match every filter.']}
+        empty={
+          <EmptyState title="No studies yet" action={create}>
+            A study is a question that several packs help to answer, such as one result repeated by five labs.
+            Its table compares their results.
+          </EmptyState>
+        }
+      >
+        {(items) => <DataTable caption="Studies" columns={COLUMNS} rows={items} rowKey={({ id }) => id} />}
+      </FilteredList>
     </Page>
   );
 }

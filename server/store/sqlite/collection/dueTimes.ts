@@ -69,14 +69,15 @@ export function hasOverdueSource(
 /** A source with a cron expression or active hours. */
 export type ScheduledSource = Schedule & SourceToCheck & { next_check_at: string };
 
-/** Returns the active sources with a cron expression or active hours. */
-export function scheduledSources(database: ReadDatabase): ScheduledSource[] {
+/** Returns the active sources with a cron expression or active hours, of which none is due later than `until`. */
+export function scheduledSources(database: ReadDatabase, until: string | null = null): ScheduledSource[] {
   return statement<Omit<ScheduledSource, 'active_hours'> & { active_hours: string | null }>(
     database,
     `SELECT key, url, next_check_at, every_minutes, every, time_zone, active_hours FROM sources
-     WHERE ${WATCHED} AND (every IS NOT NULL OR active_hours IS NOT NULL)`,
+     WHERE ${WATCHED} AND (every IS NOT NULL OR active_hours IS NOT NULL)
+       AND (@until IS NULL OR next_check_at <= @until)`,
   )
-    .all()
+    .all({ until })
     .map((row) => ({
       ...row,
       active_hours: row.active_hours === null ? null : (JSON.parse(row.active_hours) as ActiveHours),

@@ -79,11 +79,17 @@ export function waitingIds(
     .all({ source, limit });
 }
 
-/** Returns how many addresses wait or were added, over all sources. */
-export function countFollowed(database: ReadDatabase): number {
+/** Returns how many addresses wait or are watched, of a source or over all. */
+export function countFollowed(database: ReadDatabase, sourceKey: number | null = null): number {
   return (
-    statement<number>(database, "SELECT count(*) FROM found_links WHERE state <> 'refused'").pluck().get() ??
-    0
+    statement<number>(
+      database,
+      `SELECT count(*) FROM found_links f WHERE ${sourceKey === null ? '' : 'f.source_key = @sourceKey AND'}
+         (f.state = 'waiting' OR (f.state = 'added'
+           AND EXISTS (SELECT 1 FROM sources s WHERE s.id = f.id AND s.removed = 0)))`,
+    )
+      .pluck()
+      .get({ sourceKey }) ?? 0
   );
 }
 
@@ -154,6 +160,14 @@ export function putFollowRun(database: WriteDatabase, run: FollowRunRow): void {
 
 export function forgetFollowRun(database: WriteDatabase, sourceKey: number): void {
   statement(database, 'DELETE FROM follow_runs WHERE source_key = ?').run(sourceKey);
+}
+
+/** Forgets that the sources were read in which an address was found. */
+export function forgetFollowRunsWith(database: WriteDatabase, id: string): void {
+  statement(
+    database,
+    'DELETE FROM follow_runs WHERE source_key IN (SELECT source_key FROM found_links WHERE id = ?)',
+  ).run(id);
 }
 
 /** The newest own retrieval that gave a version of a source. */

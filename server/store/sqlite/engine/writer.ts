@@ -3,25 +3,10 @@ import type { DurableCommit } from './durableCommit.ts';
 import { setLongChange, type WriteDatabase } from './open.ts';
 import { isFull, isStorageError, storageFailed } from './storageErrors.ts';
 import { prepareTransaction, type TransactionStatements } from './transaction.ts';
+import type { Reservation, WriteOptions } from './writeOptions.ts';
 
 /** A change must be synchronous; otherwise the transaction would end before it does. */
 type Synchronous<Result> = Result extends PromiseLike<unknown> ? never : Result;
-
-/** Space, or an amount of a budget, that is held until the rows that count it are committed or refused. */
-export interface Reservation {
-  /** Releases what is still held; calling it again does nothing. */
-  release(): void;
-}
-
-export interface WriteOptions {
-  /** Waits briefly for other changes, to share the commit with them. */
-  batched?: boolean;
-  /**
-   * Released in the turn of the event loop in which readers begin to see the change, so that the amount is neither
-   * missed nor counted twice. If the change fails, its caller releases it.
-   */
-  reservation?: Reservation | undefined;
-}
 
 interface Waiting {
   change: (database: WriteDatabase) => unknown;

@@ -1,8 +1,9 @@
 import { Button } from '@mantine/core';
 import { Fragment, useState } from 'react';
 import type { Hunk, TextPart } from '../../../../../shared/collection/diff.ts';
+import { visibleText } from '../../../../../shared/collection/visibleText.ts';
 import { countOf, formatCount } from '../../../format/size.ts';
-import { unchangedBefore, visibleText } from './diffSummary.ts';
+import { unchangedBefore } from './diffSummary.ts';
 import classes from './TextHunks.module.css';
 
 /** How many passages are shown at first. */

@@ -104,12 +104,6 @@ export function unchangedBefore(hunks: readonly Pick<Hunk, 'from_line' | 'parts'
   });
 }
 
-/** Makes whitespace visible if it is the whole change. */
-export function visibleText(text: string): string {
-  if (/\S/.test(text)) return text;
-  return text.replaceAll(' ', '·').replaceAll('\t', '⇥').replaceAll('\n', '↵\n');
-}
-
 export interface HexByte {
   hex: string;
   /** Whether the other version has a different byte or none at this position. */

@@ -1,13 +1,13 @@
 import { createPrivateKey } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { nodeKeyOf } from '../ledger/checkpoint.ts';
-import { keyFile, keyNameOf, NodeKeyError, readNodeKey } from '../ledger/nodeKey.ts';
-import { runWorker } from '../runtime/runWorker.ts';
-import { workerUrl } from '../runtime/workerUrl.ts';
+import { nodeKeyOf } from '../../ledger/checkpoint.ts';
+import { keyFile, keyNameOf, NodeKeyError, readNodeKey } from '../../ledger/nodeKey.ts';
+import { runWorker } from '../../runtime/runWorker.ts';
+import { workerUrl } from '../../runtime/workerUrl.ts';
+import { KEY } from '../layout.ts';
+import { readBytes } from '../readBytes.ts';
+import { CopyError, type CopyTarget } from '../targets/target.ts';
 import type { AgeTask } from './ageKey.worker.ts';
-import { KEY } from './layout.ts';
-import { readBytes } from './readBytes.ts';
-import { CopyError, type CopyTarget } from './targets/target.ts';
 
 const MAX_BYTES = 65_536;
 

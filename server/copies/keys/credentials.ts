@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { writeFileDurably } from '../store/blobs/durableFile.ts';
-import { isMissing } from '../store/blobs/fileErrors.ts';
+import { writeFileDurably } from '../../store/blobs/durableFile.ts';
+import { isMissing } from '../../store/blobs/fileErrors.ts';
 
 /** The access key of a bucket. */
 export interface Credentials {

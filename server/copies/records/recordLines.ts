@@ -1,7 +1,7 @@
-import { certificatesOf } from '../../shared/collection/connection.ts';
-import type { RecordedRetrieval } from '../../shared/collection/retrieval.ts';
-import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
-import { DUMP_KINDS, dumpLinesBetween, iterateDumpLines } from '../store/sqlite/node/dump.ts';
+import { certificatesOf } from '../../../shared/collection/connection.ts';
+import type { RecordedRetrieval } from '../../../shared/collection/retrieval.ts';
+import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
+import { DUMP_KINDS, dumpLinesBetween, iterateDumpLines } from '../../store/sqlite/node/dump.ts';
 
 /** The kinds of lines that no ledger entry records. They can change, so they are in the file of the state. */
 export const STATE_KINDS = [

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { dumpHeader } from '../dump/writeDump.ts';
-import { databaseFile, temporaryFolder } from '../store/blobs/paths.ts';
-import { openSnapshot } from '../store/sqlite/engine/writeAheadLog.ts';
-import { lastEntry } from '../store/sqlite/node/ledger.ts';
-import { proofsState } from '../store/sqlite/node/witness.ts';
-import type { Store } from '../store/store.ts';
+import { dumpHeader } from '../../dump/writeDump.ts';
+import { databaseFile, temporaryFolder } from '../../store/blobs/paths.ts';
+import { openSnapshot } from '../../store/sqlite/engine/writeAheadLog.ts';
+import { lastEntry } from '../../store/sqlite/node/ledger.ts';
+import { proofsState } from '../../store/sqlite/node/witness.ts';
+import type { Store } from '../../store/store.ts';
+import type { CopyServices } from '../requireOwn.ts';
+import type { Payload } from '../targets/target.ts';
 import { recordLines, stateLines } from './recordLines.ts';
-import type { CopyServices } from './requireOwn.ts';
-import type { Payload } from './targets/target.ts';
 
 /** A file of records as a copy holds it: in memory, or in a file if it is large. */
 export interface CopiedRecords {

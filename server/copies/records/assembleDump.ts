@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
-import { splitLines } from '../dump/dumpFile.ts';
-import { DUMP_KINDS } from '../store/sqlite/node/dump.ts';
-import { readCopiedNote } from './claim.ts';
-import { recordsFiles, statePath } from './layout.ts';
-import { readBytes } from './readBytes.ts';
-import { CopyError, type CopyTarget } from './targets/target.ts';
+import { splitLines } from '../../dump/dumpFile.ts';
+import { DUMP_KINDS } from '../../store/sqlite/node/dump.ts';
+import { readCopiedNote } from '../claim.ts';
+import { recordsFiles, statePath } from '../layout.ts';
+import { readBytes } from '../readBytes.ts';
+import { CopyError, type CopyTarget } from '../targets/target.ts';
 
 const KIND = /^\{"kind":"([a-z_]+)"/;
 const READ_SIZE = 1_048_576;

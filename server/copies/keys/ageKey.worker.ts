@@ -1,6 +1,6 @@
 import { workerData } from 'node:worker_threads';
 import { Decrypter, Encrypter } from 'age-encryption';
-import { answerParent } from '../runtime/answerParent.ts';
+import { answerParent } from '../../runtime/answerParent.ts';
 
 /**
  * Deriving a key from a passphrase takes seconds, on purpose; hence a thread. `age-encryption` is a development dependency,

@@ -1,0 +1,133 @@
+import type {
+  ByteParts,
+  Comparison,
+  Hunk,
+  JsonChange,
+  TableParts,
+} from '../../../../shared/collection/diff.ts';
+import type { Event } from '../../../../shared/collection/event.ts';
+import { visibleText } from '../../../../shared/collection/visibleText.ts';
+import { summarize } from '../../../collection/diff/summarize.ts';
+import { type Html, html } from '../../../html.ts';
+import { comparableEvent } from '../../../store/sqlite/collection/timeline/eventNoise.ts';
+import type { PageContext } from '../pageContext.ts';
+import { Room } from './room.ts';
+
+/** The passages, values or rows that a page shows. */
+const MAX_SHOWN = 60;
+const MAX_COLUMNS = 30;
+
+/** What differs between the two versions of a change; false for an event without two versions. */
+export async function changesSection(context: PageContext, { id }: Event): Promise<Html | false> {
+  const event = comparableEvent(context.database, id);
+  if (!event) return false;
+  const isHeld = context.holds(event.sha256) && context.holds(event.previous_sha256);
+  const comparison = isHeld ? await context.compare(event) : undefined;
+  return html`<section class="changes"><h2>Changes</h2>${
+    comparison
+      ? shown(comparison)
+      : html`<p class="muted">The two versions could not be compared: at least one of them is damaged or missing.</p>`
+  }</section>`;
+}
+
+function shown(comparison: Comparison): Html {
+  const room = new Room();
+  const body = differences(comparison, room);
+  const summary = summarize(comparison, null);
+  const isPart = room.isCut || comparison.truncated;
+  return html`${summary && html`<p>${summary}</p>`}${
+    comparison.reason && html`<p class="muted">${comparison.reason}</p>`
+  }${body}${
+    isPart &&
+    html`<p class="note">The list of differences is cut here. Download both versions to compare everything.</p>`
+  }<p class="muted">This comparison is derived. The evidence is the stored bytes below.</p>`;
+}
+
+function differences(comparison: Comparison, room: Room): Html | false | null {
+  switch (comparison.kind) {
+    case 'json':
+      return comparison.changes.length > 0 && jsonChanges(comparison.changes, room);
+    case 'csv':
+      return comparison.rows.length > 0 && tableRows(comparison, room);
+    case 'image':
+      return false;
+    case 'bytes':
+      return comparison.around && bytesAround(comparison.around);
+    default:
+      return comparison.hunks.length > 0 && passages(comparison.hunks, room);
+  }
+}
+
+const added = (text: string) => text !== '' && html`<ins>${text}</ins>`;
+const removed = (text: string) => text !== '' && html`<del>${text}</del>`;
+
+function passages(hunks: readonly Hunk[], room: Room): Html {
+  return html`<ol class="diff">${[...room.first(hunks, MAX_SHOWN)].map(
+    (hunk) =>
+      html`<li><p class="muted">${placeOf(hunk)}</p><div class="text">${[
+        ...room.first(hunk.parts, Number.POSITIVE_INFINITY),
+      ].map(({ op, text }) => {
+        if (op === 'added') return added(room.fit(visibleText(text)));
+        return op === 'removed' ? removed(room.fit(visibleText(text))) : room.fit(text);
+      })}</div></li>`,
+  )}</ol>`;
+}
+
+function placeOf({ from_line, to_line, page }: Hunk): string {
+  if (page !== null) return `Page ${page}`;
+  return from_line === to_line ? `Line ${from_line}` : `Line ${from_line}, now line ${to_line}`;
+}
+
+function jsonChanges(changes: readonly JsonChange[], room: Room): Html {
+  const textOf = (value: JsonChange['before']) =>
+    value === null ? '' : room.fit(value.cut ? `${value.json}…` : value.json);
+  // The pointer to the whole document is the empty string.
+  const nameOf = (pointer: string) => room.fit(pointer === '' ? '(whole document)' : pointer);
+  return html`<ol class="diff">${[...room.first(changes, MAX_SHOWN)].map(
+    ({ op, pointer, from_pointer, before, after }) =>
+      html`<li><p><span class="muted">${op}</span> <code class="wrap">${
+        op === 'moved' && from_pointer !== null && html`${nameOf(from_pointer)} → `
+      }${nameOf(pointer)}</code></p><div class="text mono">${removed(textOf(before))}${
+        before && after && '\n'
+      }${added(textOf(after))}</div></li>`,
+  )}</ol>`;
+}
+
+function tableRows({ header, rows, key }: TableParts, room: Room): Html {
+  const first = [...room.first(rows, MAX_SHOWN)];
+  const changed = new Set(first.flatMap(({ cells }) => cells.map(({ column }) => column)));
+  const all = new Set([...header.to, ...header.from, ...changed]);
+  const columns = [
+    ...room.first(
+      [...all].filter((name) => changed.has(name) && name !== key),
+      MAX_COLUMNS,
+    ),
+  ];
+  const nameOf = (column: string) => {
+    if (!header.from.includes(column)) return added(room.fit(column));
+    return header.to.includes(column) ? room.fit(column) : removed(room.fit(column));
+  };
+  return html`<div class="scroll" role="region" aria-label="Changed rows" tabindex="0"><table class="diff">
+<thead><tr><th scope="col">Row</th>${key !== null && html`<th scope="col">${room.fit(key)}</th>`}${columns.map(
+    (column) => html`<th scope="col">${nameOf(column)}</th>`,
+  )}</tr></thead>
+<tbody>${[...room.first(first, MAX_SHOWN)].map(
+    (row) =>
+      html`<tr><th scope="row" class="nowrap">${row.op} ${row.to_row ?? row.from_row}</th>${
+        key !== null && html`<td>${room.fit(row.key ?? '')}</td>`
+      }${columns.map((column) => {
+        const cell = row.cells.find((each) => each.column === column);
+        return html`<td>${removed(room.fit(cell?.before ?? ''))} ${added(room.fit(cell?.after ?? ''))}</td>`;
+      })}</tr>\n`,
+  )}</tbody></table></div>
+<p class="muted">${
+    key === null
+      ? 'Rows are compared by position because no column identifies them.'
+      : `Rows are matched by the column “${key.slice(0, 100).toWellFormed()}”.`
+  } Columns without differences are hidden.</p>`;
+}
+
+function bytesAround({ offset, from, to }: NonNullable<ByteParts['around']>): Html {
+  const spaced = (hex: string) => hex.replace(/..(?=.)/g, '$& ');
+  return html`<ol class="diff"><li><p class="muted">Bytes from ${offset} on, as hex</p><div class="text mono">${removed(spaced(from))}\n${added(spaced(to))}</div></li></ol>`;
+}
