@@ -16,7 +16,7 @@ const EVENT_TEXT: Record<EventType, string> = {
   recovered: 'is back',
 };
 
-/** Shows a system notification for each event of the types that the owner selected. */
+/** Shows the alerts for this desktop, and a system notification for each event of the types that the owner selected. */
 export function setUpNotifications(node: RunningNode, window: DesktopWindow, preferences: Preferences): void {
   if (!Notification.isSupported()) return;
   const quitting = new AbortController();
@@ -30,6 +30,13 @@ export function setUpNotifications(node: RunningNode, window: DesktopWindow, pre
     notification.on('click', () => window.goTo(`/timeline/${event.id}`));
     notification.show();
   };
+  node.showAlerts(({ title, alerts: [first, ...others] }) => {
+    const body = others.length === 0 ? (first?.text ?? '') : (first?.title ?? '');
+    const notification = new Notification({ title, body });
+    const path = URL.parse(first?.link ?? '');
+    notification.on('click', () => window.goTo(path && others.length === 0 ? path.pathname : '/alerts'));
+    notification.show();
+  });
   void followTimeline(node.url, notify, quitting.signal);
 }
 

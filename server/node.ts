@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { AlertMessage } from '../shared/alerts/delivery.ts';
 import { systemClock } from '../shared/values/clock.ts';
 import { openArchiveForWriting } from './collection/record/openArchiveForWriting.ts';
 import { loadTimeline } from './collection/timeline/events.ts';
@@ -26,6 +27,8 @@ export interface RunningNode {
   readonly tls: { url: string; fingerprint: string } | undefined;
   /** Creates a link that signs one browser in as the owner, once. Its path also works at the public address. */
   createSignInLink(): string;
+  /** Shows the alerts for this desktop from now on. Those that wait are shown first. */
+  showAlerts(show: (message: AlertMessage) => void): void;
   /** Stops accepting requests, finishes running work and closes the database. */
   close(): Promise<void>;
 }
@@ -70,6 +73,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
       witnesses,
       peers,
       nearby,
+      alerts,
       fixity,
       nodeName,
     } = services;
@@ -88,10 +92,12 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     });
     close = async () => {
       copies.close();
+      const alertsClosed = alerts.close();
       app.emit(CLOSING);
       await nearby.close();
       const served = listeners.close();
       await Promise.all([
+        alertsClosed,
         collection.close(),
         derived.close(),
         noise.close(),
@@ -113,6 +119,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     const url = await listeners.open(normalizeRequestTarget(blobFastPath({ store, guards, log }, app)));
     await writeEndpointFile(config.dataFolder, { url, token_file: keys.tokenFile });
     await tls.start();
+    await alerts.start(url);
     await sharing.resume();
     writeLimits.startDailyReset();
     if (config.copy ?? true) copies.startFollowing();
@@ -141,6 +148,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
       get publicUrl() {
         return publicAddress.origin;
       },
+      showAlerts: (show) => alerts.showOnDesktop(show),
       createSignInLink: () => `${url}/sign-in/${keys.createSignInCode()}`,
       close,
     };

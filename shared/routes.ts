@@ -22,6 +22,7 @@ import { fixityRoutes } from './routes/ledger/fixity.ts';
 import { ledgerRoutes } from './routes/ledger/ledger.ts';
 import { timestampRoutes } from './routes/ledger/timestamps.ts';
 import { witnessRoutes } from './routes/ledger/witness.ts';
+import { alertRoutes } from './routes/node/alerts.ts';
 import { copyRoutes } from './routes/node/copies.ts';
 import { descriptionRoutes } from './routes/node/description.ts';
 import { manageRoutes } from './routes/node/manage.ts';
@@ -55,6 +56,7 @@ export const ROUTES = {
   ...caseRoutes,
   ...followRoutes,
   ...fixityRoutes,
+  ...alertRoutes,
   ...copyRoutes,
   ...offloadRoutes,
   ...peerRoutes,

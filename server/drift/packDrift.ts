@@ -38,7 +38,7 @@ export function packDrift({ read }: Pick<Store, 'read'>, id: string): PackDrift 
 }
 
 /** Returns the digest of an identifier: a SHA-256, or the address of an object or blob, which ends in one. */
-function digestOf(identifier: string): string | undefined {
+export function digestOf(identifier: string): string | undefined {
   const parsed = parseRelatedIdentifier(identifier);
   if (parsed.kind === 'digest') return parsed.digest;
   const [folder, name = ''] = URL.parse(identifier)?.pathname.split('/').slice(-2) ?? [];

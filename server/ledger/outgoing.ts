@@ -1,8 +1,12 @@
-/** A request that the node sends to a timestamp authority or a witness. */
+/** A request that the node sends to a timestamp authority, a witness or a webhook. */
 export interface OutgoingRequest {
   url: string;
   contentType: string;
   accept: string;
+  /** Further headers. */
+  headers?: Readonly<Record<string, string>>;
+  /** Whether the address may be private. If absent, the URL decides. */
+  allowPrivate?: boolean;
   body: Uint8Array;
   /** A longer answer is refused. */
   maxBytes: number;

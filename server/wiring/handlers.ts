@@ -33,6 +33,7 @@ import { ledgerHandlers } from '../http/routes/ledger/ledger.ts';
 import { tileHandlers } from '../http/routes/ledger/tiles.ts';
 import { timestampHandlers } from '../http/routes/ledger/timestamps.ts';
 import { witnessHandlers } from '../http/routes/ledger/witness.ts';
+import { alertHandlers } from '../http/routes/node/alerts.ts';
 import { copyHandlers } from '../http/routes/node/copies.ts';
 import { descriptionHandlers } from '../http/routes/node/description.ts';
 import { invitationsHandlers } from '../http/routes/node/invitations.ts';
@@ -67,6 +68,7 @@ export function handlersOf(services: Services): Handlers {
     witnesses,
     peers,
     nearby,
+    alerts,
     fixity,
     nodeName,
     store,
@@ -105,6 +107,7 @@ export function handlersOf(services: Services): Handlers {
     ...diffHandlers(diffs, noise),
     ...viewHandlers(store, new Pages(store, derived.deriver)),
     ...fixityHandlers(store, fixity),
+    ...alertHandlers(alerts),
     ...copyHandlers(copies, offloading),
     ...peerHandlers(store, peers, nearby),
     ...descriptionHandlers({ version: VERSION, cookieName }, publicAddress),
@@ -112,7 +115,7 @@ export function handlersOf(services: Services): Handlers {
     ...nodeHandlers({
       store,
       settings,
-      changeSettings: (change) => tls.changeSettings(change),
+      changeSettings: (requested) => alerts.changeSettings(requested, (change) => tls.changeSettings(change)),
       sharing,
       addresses: () => listeners.networkAddresses,
       tls: () => listeners.tls,

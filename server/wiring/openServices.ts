@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Clock } from '../../shared/values/clock.ts';
+import { Alerts } from '../alerts/alerts.ts';
 import { WriteLimits } from '../archive/limits/writeLimits.ts';
 import { openCollection } from '../collection/collection.ts';
 import { openDerived } from '../collection/derived/derived.ts';
@@ -134,6 +135,17 @@ export async function openServices(
       return [...fromCopies, ...(await peers.repairDamages(run)).restored];
     },
   });
+  const alerts = new Alerts({
+    store,
+    settings,
+    diffs,
+    texts: derived.texts,
+    post,
+    log,
+    network: { lookup: systemLookup, isPrivateAddress, ...config.network },
+    publicOrigin: () => publicAddress.origin,
+    idleMs,
+  });
   return {
     store,
     key,
@@ -166,6 +178,7 @@ export async function openServices(
     witnesses,
     peers,
     nearby,
+    alerts,
     fixity,
     nodeName,
   };

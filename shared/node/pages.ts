@@ -18,6 +18,7 @@ export const PAGE_PATHS = [
   '/findings',
   '/cases',
   '/cases/:id',
+  '/alerts',
   '/ledger',
   '/verify',
   '/sharing',

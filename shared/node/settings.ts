@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { smtpChangeSchema, smtpSchema } from '../alerts/smtp.ts';
 import { witnessSchema } from '../ledger/witness.ts';
 import { WRITE_LIMITS } from '../limits.ts';
 import { httpUrlSchema, isHttpUrl } from '../values/text.ts';
@@ -111,12 +112,23 @@ const peers = {
   }),
 };
 
+const alerts = {
+  smtp: smtpSchema
+    .nullable()
+    .meta({ description: 'The mail server by which alerts are sent; null if there is none.' }),
+};
+
 export const settingsSchema = z
-  .strictObject({ ...limits, ...collection, ...offload, ...proof, ...reach, ...peers })
+  .strictObject({ ...limits, ...collection, ...offload, ...proof, ...reach, ...peers, ...alerts })
   .meta({ id: 'Settings' });
 export type Settings = z.output<typeof settingsSchema>;
-export const settingsChangeSchema = settingsSchema.partial().meta({ id: 'SettingsChange' });
-export type SettingsChange = z.output<typeof settingsChangeSchema>;
+export type SettingsChange = Partial<Settings>;
+/** A change as the owner sends it: with the password of the mail server, which is not kept among the settings. */
+export const settingsChangeSchema = settingsSchema
+  .extend({ smtp: smtpChangeSchema.nullable() })
+  .partial()
+  .meta({ id: 'SettingsChange' });
+export type RequestedSettings = z.output<typeof settingsChangeSchema>;
 
 /** The settings of a new archive. */
 export const DEFAULT_SETTINGS: Settings = {
@@ -142,6 +154,7 @@ export const DEFAULT_SETTINGS: Settings = {
   trusted_proxy: '',
   contact_email: '',
   repair_from_peers: false,
+  smtp: null,
 };
 
 export const sharingModeSchema = z.enum(['off', 'read', 'contribute']);

@@ -1,3 +1,4 @@
+import { alerts } from './alerts.bench.ts';
 import { runBenches } from './bench.ts';
 import { blobs } from './blobs.bench.ts';
 import { captures } from './captures.bench.ts';
@@ -21,6 +22,7 @@ const BENCHES = [
   packs,
   timeline,
   collector,
+  alerts,
   captures,
   copies,
   mirror,

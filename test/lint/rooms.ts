@@ -100,6 +100,10 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     rooms: [...ALL_SERVICES],
     why: 'peers/ takes records of other nodes into this archive: it imports services, and nothing above them.',
   },
+  'server/alerts': {
+    rooms: ['server/drift', ...ALL_SERVICES],
+    why: 'alerts/ compares what services recorded with the rules of the owner, and sends: it imports services, and nothing above them.',
+  },
   'server/evidence': {
     rooms: [...ALL_SERVICES],
     why: 'evidence/ collects what services recorded and what proves it: it imports services, and nothing above them.',
@@ -112,6 +116,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     rooms: [
       ...ALL_SERVICES,
       'server/cases',
+      'server/alerts',
       'server/copies',
       'server/drift',
       'server/evidence',

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { SETTING_GROUPS } from '../../renderer/src/pages/settings/settingFields.ts';
 import { settingsSchema } from '../../shared/node/settings.ts';
 
-/** The page Sharing has a switch for each. */
-const ON_SHARING_PAGE = ['tls', 'repair_from_peers'];
+/** The pages Sharing and Alerts have their own forms for them. */
+const ON_OTHER_PAGES = ['tls', 'repair_from_peers', 'smtp'];
 
-test('every setting appears once, on the settings page or on the page Sharing', () => {
+test('every setting appears once, on the settings page or on the page Sharing or Alerts', () => {
   const shown = SETTING_GROUPS.flatMap(({ fields }) => fields.map(({ name }) => name));
-  expect([...shown, ...ON_SHARING_PAGE].toSorted()).toEqual(Object.keys(settingsSchema.shape).toSorted());
+  expect([...shown, ...ON_OTHER_PAGES].toSorted()).toEqual(Object.keys(settingsSchema.shape).toSorted());
 });

@@ -17,6 +17,7 @@ export const PAGES: Readonly<Record<string, LoadPage>> = {
   '/findings': () => import('./findings/FindingsPage.tsx'),
   '/cases': () => import('./cases/CasesPage.tsx'),
   '/cases/:id': () => import('./cases/CasePage.tsx'),
+  '/alerts': () => import('./alerts/AlertsPage.tsx'),
   '/ledger': () => import('./ledger/LedgerPage.tsx'),
   '/verify': () => import('./verify/VerifyPage.tsx'),
   '/assemble': () => import('./assemble/AssemblePage.tsx'),

@@ -16,7 +16,6 @@ export class IdleMonitor {
   #stopListening: (() => void) | undefined;
   #lastWrite = Number.NEGATIVE_INFINITY;
   readonly #background: { count: number };
-  #writing = 0;
 
   constructor(store: Pick<Store, 'write' | 'onCommit'>, idleMs = IDLE_MS) {
     this.#store = store;
@@ -25,12 +24,14 @@ export class IdleMonitor {
     backgroundWrites.set(store, this.#background);
   }
 
-  /** Calls `onOthersWrote` after each commit that did not come through this monitor, until `stop`. */
-  start(onOthersWrote: () => void): void {
+  /**
+   * Calls `onCommit` after each commit, until `stop`: also after those of this monitor, because a commit may carry the
+   * writes of others too. Work that finds nothing to do must not write, or it would wake itself for ever.
+   */
+  start(onCommit: () => void): void {
     this.#stopListening = this.#store.onCommit(() => {
-      if (this.#writing > 0) return;
       if (this.#background.count === 0) this.#lastWrite = performance.now();
-      onOthersWrote();
+      onCommit();
     });
   }
 
@@ -40,12 +41,10 @@ export class IdleMonitor {
 
   /** Same as `store.write`, but does not count as activity. */
   readonly write: Store['write'] = async (change, options) => {
-    this.#writing += 1;
     this.#background.count += 1;
     try {
       return await this.#store.write(change, options);
     } finally {
-      this.#writing -= 1;
       this.#background.count -= 1;
     }
   };

@@ -70,6 +70,28 @@ export class Diffs {
   }
 
   /**
+   * Returns the comparison of a change with the current rules of its source: the stored one, or one that is made with low
+   * priority and not stored. Undefined if the event is no change, or its versions cannot be compared.
+   *
+   * @throws Problem `derivation_busy`, `shutting_down`.
+   */
+  async comparisonOf(id: number): Promise<Comparison | undefined> {
+    const event = comparableEvent(this.#store.read, id);
+    if (!event) return undefined;
+    const stored = derivedDocument(this.#store.read, 'diff', String(id));
+    const isCurrent =
+      stored?.tool === DIFF_TOOL.name && stored.tool_version === versionWith(event.rules_digest);
+    try {
+      const { content } = isCurrent ? stored : await this.#derive(event, 'low');
+      return content === null ? undefined : decompressContent<Comparison>(content);
+    } catch (error) {
+      if (error instanceof Problem && (error.code === 'blob_damaged' || error.code === 'not_derivable'))
+        return undefined;
+      throw error;
+    }
+  }
+
+  /**
    * Makes and stores the summary of a change, with low priority and without its diff. Returns false if the bytes are
    * damaged or missing; nothing is stored then.
    *

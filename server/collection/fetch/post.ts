@@ -46,12 +46,12 @@ function describe({ reason }: RetrievalFailure): string {
 
 async function post(
   { lookup, isPrivateAddress, certificateOf }: Services,
-  { url, contentType, accept, body, maxBytes, signal }: OutgoingRequest,
+  { url, contentType, accept, headers, allowPrivate, body, maxBytes, signal }: OutgoingRequest,
   userAgent: string,
 ): Promise<OutgoingAnswer> {
   // Loads the HTTP client with the first request, because a node at rest does not need it.
   const { exchange } = await import('./exchange.ts');
-  const mayBePrivate = allowsPrivateAddress({ url, allow_private: null }, isPrivateAddress);
+  const mayBePrivate = allowsPrivateAddress({ url, allow_private: allowPrivate ?? null }, isPrivateAddress);
   return exchange(
     {
       url: new URL(url),
@@ -60,6 +60,7 @@ async function post(
         accept,
         'accept-encoding': 'identity',
         'content-type': contentType,
+        ...headers,
       },
       body,
       connections: undefined,

@@ -1,4 +1,3 @@
-import type { PageLabel } from '../../../shared/collection/event.ts';
 import { type EventQuality, LABEL_SCORE } from '../../../shared/collection/quality.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { isMissing, isUnreadable } from '../../store/blobs/blobStore.ts';
@@ -25,12 +24,6 @@ export async function readEventQuality(
     ? await findingsOf({ ...retrieval, beginning: await beginningOf(store, retrieval.sha256) })
     : [];
   return { recorded: event.page_label, found: labelOf(findings), threshold: LABEL_SCORE, findings };
-}
-
-/** Returns the labels that an event was recorded with, for filters. An unknown event has none. */
-export function qualityLabelsOf({ read }: Pick<Store, 'read'>, event: number): PageLabel['label'][] {
-  const label = recordedEvent(read, event)?.page_label;
-  return label ? [label.label] : [];
 }
 
 async function beginningOf({ blobs }: Pick<Store, 'blobs'>, sha256: string | null): Promise<Buffer> {

@@ -11,6 +11,29 @@ const STUDY = 'st_9f86d081884c7d659a2f';
 const SOURCE = 'so_60303ae22b998861bce3';
 const AT = '2026-11-20T10:14:21.000Z';
 
+const newAlert = {
+  name: 'Fees',
+  when: { event_types: ['changed'], tags: ['tariffs'], words: ['fee'], not_noise: true },
+  to: [{ kind: 'email', address: 'reader@example.org' }],
+  every: 'at_once',
+};
+const alert = { ...newAlert, id: 'al_60303ae22b998861bce3', paused: false, created_at: AT };
+const delivery = {
+  id: 'ad_60303ae22b998861bce3',
+  alert: { id: alert.id, name: alert.name },
+  to: newAlert.to[0],
+  state: 'sent',
+  test: false,
+  title: 'Daily levels has changed',
+  count: 1,
+  events: [1],
+  created_at: AT,
+  attempts: 1,
+  next_attempt_at: null,
+  sent_at: AT,
+  error: null,
+};
+
 const newRecord = {
   pack_format: 1,
   terms_version: '2026-10-01',
@@ -252,6 +275,15 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     },
   },
   changeSettings: { request: { collection_every_minutes: 30, contact_email: 'archive@example.org' } },
+  listAlerts: { response: pageOf(alert) },
+  addAlert: { request: newAlert, response: alert },
+  changeAlert: { request: { every: 'daily' }, response: { ...alert, every: 'daily' } },
+  listDeliveries: { response: pageOf(delivery) },
+  testAlert: {
+    response: {
+      deliveries: [{ ...delivery, test: true, events: [], title: 'This is a test of Strongroom' }],
+    },
+  },
   listCopies: { response: pageOf(copy) },
   addCopy: { request: newCopy, response: { ...copy, size: 0, behind: 13, synced_at: null } },
   changeCopy: { request: { pages: true, public_url: copy.public_url }, response: copy },

@@ -1,12 +1,9 @@
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { findingsOf, labelOf } from '../../../server/collection/record/quality/judgePage.ts';
-import { qualityLabelsOf } from '../../../server/collection/timeline/quality.ts';
-import { openForReading } from '../../../server/store/sqlite/engine/open.ts';
 import type { Event } from '../../../shared/collection/event.ts';
 import type { EventQuality } from '../../../shared/collection/quality.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
-import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
+import { closeTestNodes } from '../../support/node.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 
 const url = 'https://agency.example/report';
@@ -133,17 +130,5 @@ describe('events', () => {
     const [event] = await node.events('label=rate_limit&observer=Archive');
     expect(event).toMatchObject({ event_type: 'first_seen' });
     expect((await quality(event?.id ?? 0)).findings.map(({ rule }) => rule)).toContain('rate.title');
-  });
-
-  test('give their labels to other filters', async () => {
-    const dataFolder = join(await temporaryFolder(), 'data');
-    node = await openCollectingNode({}, { dataFolder });
-    web.script('/wall', page('<title>Just a moment...</title>'));
-    await node.watch(web.url('/wall'));
-    const { events } = await node.check();
-    const read = openForReading(join(dataFolder, 'strongroom.db'));
-    expect(qualityLabelsOf({ read }, events[0] ?? 0)).toEqual(['bot_wall']);
-    expect(qualityLabelsOf({ read }, 999)).toEqual([]);
-    read.close();
   });
 });

@@ -114,6 +114,28 @@ test.describe(`The desktop app, ${runtime}`, () => {
     await web.close();
   });
 
+  test('shows the alerts for this desktop', async ({ app }) => {
+    test.skip(app.kind === 'Electron', 'Electron has no API to read notifications.');
+    const page = await app.firstWindow();
+    const sent = await page.evaluate(async () => {
+      const post = async (path: string, body: object) => {
+        const headers = { 'Content-Type': 'application/json' };
+        const answer = await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) });
+        return (await answer.json()) as { id: string; deliveries?: { state: string }[] };
+      };
+      const rule = { name: 'Fees', when: {}, to: [{ kind: 'desktop' }], every: 'at_once' };
+      const { id } = await post('/manage/alerts', rule);
+      return (await post(`/manage/alerts/${id}/test`, {})).deliveries?.map(({ state }) => state);
+    });
+    expect(sent).toEqual(['sent']);
+    const shown = await app.evaluate((electron) =>
+      (electron as unknown as { Notification: { shown: { title: string }[] } }).Notification.shown.map(
+        ({ title }) => title,
+      ),
+    );
+    expect(shown).toContain('This is a test of Strongroom');
+  });
+
   test('reads archived documents in a utility process', async ({ app }) => {
     const web = await openScriptedWeb();
     web.publish('/page', '<title>Read separately</title><p>Words of a stranger.');

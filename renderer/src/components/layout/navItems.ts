@@ -1,4 +1,5 @@
 import {
+  IconBell,
   IconBinaryTree2,
   IconBook2,
   IconBriefcase,
@@ -50,6 +51,7 @@ export const NAV_GROUPS: NavGroup[] = [
       { to: '/sources', label: 'Sources', icon: IconWorldSearch },
       { to: '/timeline', label: 'Timeline', icon: IconHistory },
       { to: '/search', label: 'Text search', icon: IconFileSearch },
+      { to: '/alerts', label: 'Alerts', icon: IconBell, for: 'owner' },
     ],
   },
   {

@@ -1,12 +1,17 @@
 import { DEFAULT_SETTINGS, type Settings, settingsSchema } from '../../../../shared/node/settings.ts';
 
-/** The settings of the form. The others are set on the page Sharing. */
-export const formSchema = settingsSchema.omit({ tls: true, repair_from_peers: true });
+/** The settings of the form. The others are set on the pages Sharing and Alerts. */
+export const formSchema = settingsSchema.omit({ tls: true, repair_from_peers: true, smtp: true });
 
 /** The form values as text. Numbers may be empty while typing, and lists are written with commas. */
-export type Typed = Record<Exclude<keyof Settings, 'tls' | 'repair_from_peers'>, number | string>;
+export type Typed = Record<keyof typeof formSchema.shape, number | string>;
 
-export function typedOf({ tls: _encryption, repair_from_peers: _peers, ...settings }: Settings): Typed {
+export function typedOf({
+  tls: _encryption,
+  repair_from_peers: _peers,
+  smtp: _mail,
+  ...settings
+}: Settings): Typed {
   const { retry_delays_seconds, timestamp_authorities, witnesses, offload_after_days, keep_local_gb } =
     settings;
   return {

@@ -2,7 +2,7 @@ import { Autocomplete, Button, Checkbox, CloseButton, Select, TextInput } from '
 import { useMediaQuery } from '@mantine/hooks';
 import { IconAdjustmentsHorizontal } from '@tabler/icons-react';
 import { useState } from 'react';
-import { EVENT_TYPES, type LabelFilter, SELF } from '../../../../shared/collection/event.ts';
+import { EVENT_TYPES, SELF } from '../../../../shared/collection/event.ts';
 import { useCall } from '../../api/useCall.ts';
 import { STATES } from '../../components/data/states/states.ts';
 import { clearButtonProps } from '../../components/forms/clearButtonProps.ts';
@@ -13,17 +13,9 @@ import type { UrlFilters } from '../../state/urlFilters.ts';
 import { useAgenciesAndTags } from '../sources/form/useAgenciesAndTags.ts';
 import classes from './EventFilterBar.module.css';
 import type { EventFilterName } from './eventFilters.ts';
+import { QUALITY_OPTIONS } from './qualityOptions.ts';
 
 const TYPE_OPTIONS = EVENT_TYPES.map((value) => ({ value, label: STATES.event[value].label }));
-
-const QUALITY_OPTIONS = [
-  { value: 'none', label: 'No warning' },
-  { value: 'any', label: 'Any warning' },
-  { value: 'bot_wall', label: 'Bot checks' },
-  { value: 'rate_limit', label: 'Rate limits' },
-  { value: 'error_page', label: 'Error pages' },
-  { value: 'script_shell', label: 'Made by scripts' },
-] satisfies { value: LabelFilter; label: string }[];
 
 /** The filters of the timeline, kept in the URL. */
 export function EventFilterBar({ filters }: { filters: UrlFilters<EventFilterName> }) {

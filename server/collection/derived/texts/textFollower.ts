@@ -51,7 +51,7 @@ export class TextFollower {
   /** The job that shows the progress in an older archive. Cancelled, the rest waits for the next start. */
   #backlogJob: Pick<JobRun, 'signal' | 'progress'> | undefined;
   #running: Promise<void> | undefined;
-  /** Whether others wrote since the wanted texts were last read. */
+  /** Whether anything was committed since the wanted texts were last read. */
   #isWoken = false;
 
   constructor(services: {
@@ -105,7 +105,8 @@ export class TextFollower {
       try {
         if (isFirst) await this.#requestMissing(signal);
         await this.#processWanted(signal);
-        break;
+        // A commit may have come since the last look.
+        if (!this.#isWoken) break;
       } catch (error) {
         if (signal.aborted) break;
         this.#log.error({ error }, 'The texts of new versions could not be extracted');

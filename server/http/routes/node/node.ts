@@ -1,3 +1,4 @@
+import type { RequestedSettings, Settings } from '../../../../shared/node/settings.ts';
 import { Problem } from '../../../../shared/problems.ts';
 import type { Addresses } from '../../../../shared/routes/node/manage.ts';
 import { readHead } from '../../../ledger/appendEntry.ts';
@@ -37,8 +38,8 @@ type NodeRoutes =
 export interface NodeServices {
   store: Store;
   settings: Pick<SettingsStore, 'current'>;
-  /** Changes settings and applies those that concern the listening sockets. */
-  changeSettings: SettingsStore['change'];
+  /** Changes settings, applies those that concern the listening sockets, and keeps the password of the mail server. */
+  changeSettings: (change: RequestedSettings) => Promise<Settings>;
   sharing: SharingSwitch;
   /** Returns the addresses at which the network can reach the node now. */
   addresses: () => Addresses['addresses'];

@@ -30,6 +30,7 @@ import { migration as findings } from './migrations/0033-findings.ts';
 import { migration as connections } from './migrations/0034-connections.ts';
 import { migration as proofsInDumps } from './migrations/0035-proofs-in-dumps.ts';
 import { migration as followAndSchedule } from './migrations/0036-follow-and-schedule.ts';
+import { migration as alerts } from './migrations/0037-alerts.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 
 const MIGRATIONS: readonly Migration[] = [
@@ -64,6 +65,7 @@ const MIGRATIONS: readonly Migration[] = [
   connections,
   proofsInDumps,
   followAndSchedule,
+  alerts,
 ];
 
 /** The database was written by a newer Strongroom than this one. */

@@ -47,6 +47,19 @@ export function currentDamages(database: ReadDatabase, limit: number): Damage[] 
   ).all(limit);
 }
 
+/** Returns the first `limit` damages after a ledger entry for which a rule has no notice with the subject `damage:<entry>`. */
+export function damagesWithoutNotice(
+  database: ReadDatabase,
+  { rule, after, limit }: { rule: string; after: number; limit: number },
+): DamageRow[] {
+  return statement<DamageRow>(
+    database,
+    `SELECT ledger_entry, sha256, bytes, problem, found, at FROM object_damages WHERE ledger_entry > @after
+     AND NOT EXISTS (SELECT 1 FROM alert_notices WHERE rule = @rule AND subject = 'damage:' || ledger_entry)
+     ORDER BY ledger_entry LIMIT @limit`,
+  ).all({ rule, after, limit });
+}
+
 /** Returns a page of all damages ever found, newest first. */
 export function damagesPage(
   database: ReadDatabase,

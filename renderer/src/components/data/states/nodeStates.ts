@@ -10,6 +10,7 @@ import {
   IconFileText,
   IconFlag,
 } from '@tabler/icons-react';
+import type { DeliveryState } from '../../../../../shared/alerts/delivery.ts';
 import type { DamageProblem } from '../../../../../shared/ledger/fixity.ts';
 import type { Job } from '../../../../../shared/node/job.ts';
 import type { StateDisplay } from './stateDisplay.ts';
@@ -21,6 +22,23 @@ export const job: Record<Job['state'], StateDisplay> = {
   done: { label: 'done', icon: IconCircleCheck, tone: 'good', meaning: 'Done.' },
   failed: { label: 'failed', icon: IconCircleX, tone: 'bad', meaning: 'The job failed.' },
   cancelled: { label: 'cancelled', icon: IconBan, tone: 'quiet', meaning: 'The job was cancelled.' },
+};
+
+export const delivery: Record<DeliveryState, StateDisplay> = {
+  waiting: { label: 'waiting', icon: IconClock, tone: 'quiet', meaning: 'It is sent as soon as possible.' },
+  sending: {
+    label: 'sending',
+    icon: IconCircleHalf2,
+    tone: 'accent',
+    meaning: 'The text is being handed over.',
+  },
+  sent: { label: 'sent', icon: IconCircleCheck, tone: 'good', meaning: 'The receiver accepted it.' },
+  failed: {
+    label: 'failed',
+    icon: IconCircleX,
+    tone: 'bad',
+    meaning: 'It was not sent, or nobody knows whether it was.',
+  },
 };
 
 export const damage: Record<DamageProblem, StateDisplay> = {

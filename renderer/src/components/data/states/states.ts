@@ -1,6 +1,6 @@
 import { fileChange, outcome, study, tag, verdict } from './archiveStates.ts';
 import { event, listed, noise, source } from './collectionStates.ts';
-import { audit, damage, job, mark } from './nodeStates.ts';
+import { audit, damage, delivery, job, mark } from './nodeStates.ts';
 
 export type { StateDisplay, Tone } from './stateDisplay.ts';
 
@@ -12,6 +12,7 @@ export const STATES = {
   source,
   event,
   job,
+  delivery,
   listed,
   damage,
   audit,

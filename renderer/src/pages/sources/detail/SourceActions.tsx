@@ -1,7 +1,15 @@
 import { Button } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { IconPencil, IconPlayerPause, IconPlayerPlay, IconRefresh, IconTrash } from '@tabler/icons-react';
+import {
+  IconBell,
+  IconPencil,
+  IconPlayerPause,
+  IconPlayerPlay,
+  IconRefresh,
+  IconTrash,
+} from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link } from 'react-router';
 import type { WatchedSource } from '../../../../../shared/collection/source.ts';
 import { call } from '../../../api/client.ts';
 import { callKey } from '../../../api/useCall.ts';
@@ -41,6 +49,14 @@ export function SourceActions({ source }: { source: WatchedSource }) {
         onClick={() => pause.mutate(!source.paused)}
       >
         {source.paused ? 'Resume' : 'Pause'}
+      </Button>
+      <Button
+        variant="default"
+        component={Link}
+        to={`/alerts?source=${source.id}`}
+        leftSection={<IconBell size={16} aria-hidden />}
+      >
+        Alert me
       </Button>
       <Button variant="default" leftSection={<IconPencil size={16} aria-hidden />} onClick={editing.open}>
         Edit

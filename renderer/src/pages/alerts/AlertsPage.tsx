@@ -1,0 +1,84 @@
+import { Button } from '@mantine/core';
+import { IconPlus } from '@tabler/icons-react';
+import { useState } from 'react';
+import { useSearchParams } from 'react-router';
+import type { Alert } from '../../../../shared/alerts/alert.ts';
+import { useCall } from '../../api/useCall.ts';
+import { EmptyState } from '../../components/feedback/EmptyState.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { Page } from '../../components/layout/Page.tsx';
+import { Section } from '../../components/layout/Section.tsx';
+import { useIsOwner, useSession } from '../../state/session.ts';
+import classes from './AlertsPage.module.css';
+import { Deliveries } from './Deliveries.tsx';
+import { MailServer } from './MailServer.tsx';
+import { RuleDialog } from './RuleDialog.tsx';
+import { RuleItem } from './RuleItem.tsx';
+import { useSourceNames } from './useSourceNames.ts';
+
+const SHOWN = 500;
+
+/** The rules that send alerts, what they sent, and the mail server. */
+export default function AlertsPage() {
+  const isOwner = useIsOwner();
+  const isKnown = useSession((state) => state.session !== undefined);
+  const { data, error, refetch } = useCall('listAlerts', { query: { limit: SHOWN } }, { enabled: isOwner });
+  const [search, setSearch] = useSearchParams();
+  const watched = search.get('source') ?? undefined;
+  const [edited, setEdited] = useState<Alert | 'new'>();
+  const { nameOf, isLoaded } = useSourceNames(isOwner);
+  const close = () => {
+    setEdited(undefined);
+    if (watched !== undefined) setSearch({}, { replace: true });
+  };
+  if (isKnown && !isOwner) {
+    return (
+      <Page title="Alerts">
+        <EmptyState title="Only the owner can see the alerts">
+          You are a visitor. The owner signs in with the one-time link that the node printed when it started.
+        </EmptyState>
+      </Page>
+    );
+  }
+  const add = (
+    <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setEdited('new')}>
+      New alert
+    </Button>
+  );
+  const opened = edited ?? (watched !== undefined && isLoaded ? 'new' : undefined);
+  return (
+    <Page title="Alerts" actions={data && data.items.length > 0 ? add : undefined}>
+      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
+      {data?.items.length === 0 && (
+        <EmptyState title="Nobody is alerted yet" action={add}>
+          A rule sends an e-mail, a webhook or a notification when a source changes or something goes wrong.
+        </EmptyState>
+      )}
+      {data && data.items.length > 0 && (
+        <ul className={classes.rules} aria-label="Rules">
+          {data.items.map((alert) => (
+            <RuleItem key={alert.id} alert={alert} nameOf={nameOf} onEdit={() => setEdited(alert)} />
+          ))}
+        </ul>
+      )}
+      {data && (
+        <Section title="Deliveries">
+          <Deliveries />
+        </Section>
+      )}
+      {data && (
+        <Section title="Mail server">
+          <MailServer />
+        </Section>
+      )}
+      {opened && (
+        <RuleDialog
+          alert={opened === 'new' ? undefined : opened}
+          source={opened === 'new' ? watched : undefined}
+          nameOf={nameOf}
+          onClose={close}
+        />
+      )}
+    </Page>
+  );
+}

@@ -1,0 +1,149 @@
+import { Checkbox, MultiSelect, SegmentedControl, TagsInput, TextInput } from '@mantine/core';
+import type { useForm } from '@mantine/form';
+import { ALERT_PACES, STATE_CONDITIONS } from '../../../../shared/alerts/alert.ts';
+import { EVENT_TYPES } from '../../../../shared/collection/event.ts';
+import { MAX_LIST_LIMIT } from '../../../../shared/limits.ts';
+import { useCall } from '../../api/useCall.ts';
+import { desktop } from '../../desktop.ts';
+import { QUALITY_OPTIONS } from '../timeline/qualityOptions.ts';
+import classes from './AlertsPage.module.css';
+import type { RuleDraft } from './ruleDraft.ts';
+import { EVENT_WORDS, STATE_WORDS } from './ruleSentence.ts';
+
+type Form = Pick<ReturnType<typeof useForm<RuleDraft>>, 'getInputProps' | 'values'>;
+
+const PACES = { at_once: 'At once', hourly: 'Hourly digest', daily: 'Daily digest' } as const;
+
+/** “a check of a source fails” as a label. */
+function capital(words: string): string {
+  return words.slice(0, 1).toUpperCase() + words.slice(1);
+}
+
+/** The fields of a rule: what it is about, and where to. */
+export function RuleFields({ form, nameOf }: { form: Form; nameOf: (source: string) => string }) {
+  return (
+    <>
+      <TextInput label="Name" data-autofocus {...form.getInputProps('name')} />
+      <What form={form} nameOf={nameOf} />
+      <Where form={form} />
+    </>
+  );
+}
+
+function What({ form, nameOf }: { form: Form; nameOf: (source: string) => string }) {
+  const { data } = useCall('listSources', { query: { limit: MAX_LIST_LIMIT } });
+  const sources = data?.items ?? [];
+  const known = new Set(sources.map(({ id }) => id));
+  const listed = [...sources.map(({ id }) => id), ...form.values.sources.filter((id) => !known.has(id))];
+  const used = (values: string[]) => [...new Set(values)].filter(Boolean).sort();
+  return (
+    <fieldset>
+      <legend>What</legend>
+      <MultiSelect
+        label="A source"
+        placeholder={form.values.event_types.length === 0 ? 'No events' : ''}
+        data={EVENT_TYPES.map((value) => ({ value, label: EVENT_WORDS[value] }))}
+        clearable
+        clearButtonProps={{ 'aria-label': 'Clear event types' }}
+        {...form.getInputProps('event_types')}
+      />
+      <div className={classes.pair}>
+        <MultiSelect
+          label="Only these sources"
+          placeholder={form.values.sources.length === 0 ? 'Any' : undefined}
+          data={listed.map((value) => ({ value, label: nameOf(value) }))}
+          searchable
+          {...form.getInputProps('sources')}
+        />
+        <TagsInput
+          label="Only with a tag"
+          placeholder={form.values.tags.length === 0 ? 'Any' : ''}
+          data={used(sources.flatMap(({ tags }) => tags))}
+          acceptValueOnBlur
+          {...form.getInputProps('tags')}
+        />
+        <TagsInput
+          label="Only of an agency"
+          placeholder={form.values.agencies.length === 0 ? 'Any' : ''}
+          data={used(sources.map(({ agency }) => agency))}
+          acceptValueOnBlur
+          {...form.getInputProps('agencies')}
+        />
+        <TagsInput
+          label="Only with words"
+          placeholder={form.values.words.length === 0 ? 'Any' : ''}
+          description="In what was added or removed. Enter after each word or phrase."
+          acceptValueOnBlur
+          splitChars={[]}
+          {...form.getInputProps('words')}
+        />
+        <MultiSelect
+          label="Only with a quality"
+          placeholder={form.values.labels.length === 0 ? 'Any' : ''}
+          description="To leave out bot checks, choose all the others."
+          data={QUALITY_OPTIONS.filter(({ value }) => value !== 'any' || form.values.labels.includes('any'))}
+          {...form.getInputProps('labels')}
+        />
+      </div>
+      <Checkbox
+        label="Leave out noise"
+        description="Changes that the noise rules of a source explain."
+        {...form.getInputProps('not_noise', { type: 'checkbox' })}
+      />
+      <Checkbox.Group label="Also when" {...form.getInputProps('states')}>
+        <div className={classes.pair}>
+          {STATE_CONDITIONS.map((condition) => (
+            <Checkbox key={condition} value={condition} label={capital(STATE_WORDS[condition])} />
+          ))}
+        </div>
+      </Checkbox.Group>
+    </fieldset>
+  );
+}
+
+function Where({ form }: { form: Form }) {
+  const settings = useCall('readSettings');
+  const needsMail = form.values.addresses.length > 0 && settings.data?.smtp === null;
+  return (
+    <fieldset>
+      <legend>Where to</legend>
+      <Checkbox
+        label="A notification on the desktop"
+        description={
+          desktop()
+            ? 'Shown on this machine while the app runs.'
+            : 'Needs the desktop app: a browser cannot show it. It waits up to a day for the app.'
+        }
+        {...form.getInputProps('desktop', { type: 'checkbox' })}
+      />
+      <TagsInput
+        label="E-mail addresses"
+        description={
+          needsMail
+            ? 'There is no mail server yet. Set it below on the page Alerts.'
+            : 'Enter after each address.'
+        }
+        acceptValueOnBlur
+        {...form.getInputProps('addresses')}
+      />
+      <TagsInput
+        label="Webhooks"
+        description="https://… Calls are signed as Standard Webhooks says."
+        acceptValueOnBlur
+        splitChars={[]}
+        {...form.getInputProps('urls')}
+      />
+      {form.values.urls.length > 0 && (
+        <Checkbox
+          label="They may be on this machine or in a private network"
+          {...form.getInputProps('allow_private', { type: 'checkbox' })}
+        />
+      )}
+      <SegmentedControl
+        aria-label="How soon"
+        data={ALERT_PACES.map((value) => ({ value, label: PACES[value] }))}
+        {...form.getInputProps('every')}
+      />
+    </fieldset>
+  );
+}

@@ -1,0 +1,133 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { IdleMonitor } from '../collection/derived/idleMonitor.ts';
+import { deliveryById, failInterrupted } from '../store/sqlite/node/alerts/deliveries.ts';
+import { ChangeReader } from './changeReader.ts';
+import { Matcher } from './matching/matcher.ts';
+import type { AlertSecrets } from './secrets.ts';
+import { Sender, type SenderServices } from './sending/sender.ts';
+import type { AlertServices } from './services.ts';
+
+/** States without a record of their own are looked at this often while a rule asks for them. */
+const LOOK_EVERY_MS = 60_000;
+/** After an error, the work begins again this much later. */
+const AFTER_ERROR_MS = 60_000;
+
+const INTERRUPTED =
+  'The node ended while the text was being handed over. It may have arrived, so it is not sent again by itself.';
+
+/** The background work of alerts: compares what happens with the rules, and sends. Runs only while there is a rule or a message. */
+export class AlertEngine {
+  readonly #services: AlertServices;
+  readonly #idleMonitor: IdleMonitor;
+  readonly #matcher: Matcher;
+  readonly #sender: Sender;
+  readonly #closing = new AbortController();
+  readonly #loops: Promise<void>[] = [];
+  readonly #toMatch = new Wake();
+  readonly #toSend = new Wake();
+
+  constructor(
+    services: AlertServices,
+    shared: { secrets: AlertSecrets } & Pick<SenderServices, 'desktop' | 'origin'>,
+  ) {
+    const { store, settings, log, idleMs } = services;
+    this.#services = services;
+    this.#idleMonitor = new IdleMonitor(store, idleMs);
+    const reader = new ChangeReader(services);
+    const { write } = this.#idleMonitor;
+    this.#matcher = new Matcher({ store, settings: () => settings.current, reader, write });
+    this.#sender = new Sender({
+      ...shared,
+      store,
+      settings: () => settings.current,
+      reader,
+      post: services.post,
+      log,
+      write,
+    });
+  }
+
+  /** Continues what an earlier run of the node left. */
+  async start(): Promise<void> {
+    await this.#services.store.write((database) => failInterrupted(database, INTERRUPTED));
+    this.#idleMonitor.start(() => this.#toMatch.now());
+    this.#loops.push(
+      this.#repeat(() => this.#match()),
+      this.#repeat(() => this.#send()),
+    );
+  }
+
+  /** Looks again now: a rule, a setting or a message changed. */
+  wake(): void {
+    this.#toMatch.now();
+    this.#toSend.now();
+  }
+
+  /** Makes one attempt to send a delivery now. */
+  async deliver(id: string): Promise<void> {
+    const delivery = deliveryById(this.#services.store.read, id);
+    if (delivery) await this.#sender.deliver(delivery, this.#closing.signal);
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#idleMonitor.stop();
+    this.wake();
+    await Promise.all(this.#loops);
+    await this.#sender.idle();
+  }
+
+  async #repeat(work: () => Promise<void>): Promise<void> {
+    const { log, store } = this.#services;
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      try {
+        await work();
+      } catch (error) {
+        if (signal.aborted) return;
+        log.error({ error }, 'The alerts could not be worked on.');
+        await store.clock.sleep(AFTER_ERROR_MS, signal);
+      }
+      await nextTurn();
+    }
+  }
+
+  async #match(): Promise<void> {
+    const { signal } = this.#closing;
+    const woken = this.#toMatch.next();
+    await this.#idleMonitor.waitUntilIdle(signal);
+    const { looksAgain } = await this.#matcher.look(signal);
+    this.#toSend.now();
+    await this.#sleep(woken, looksAgain ? LOOK_EVERY_MS : undefined);
+  }
+
+  async #send(): Promise<void> {
+    const woken = this.#toSend.next();
+    const ms = await this.#sender.look(this.#closing.signal, () => this.#toSend.now());
+    await this.#sleep(woken, ms);
+  }
+
+  /** Waits until woken, or for a time if there is one. */
+  async #sleep(woken: Promise<void>, ms: number | undefined): Promise<void> {
+    const over = new AbortController();
+    const { clock } = this.#services.store;
+    await Promise.race([woken, ...(ms === undefined ? [] : [clock.sleep(ms, over.signal)])]);
+    over.abort();
+  }
+}
+
+/** Wakes one waiting loop. A call while the loop works is not lost. */
+class Wake {
+  #wake = () => {};
+
+  /** Returns a promise of the next call of `now`. */
+  next(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  now(): void {
+    this.#wake();
+  }
+}

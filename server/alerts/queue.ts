@@ -1,0 +1,83 @@
+import type { AlertPace } from '../../shared/alerts/alert.ts';
+import { instantOf } from '../../shared/values/clock.ts';
+import type { WriteDatabase } from '../store/sqlite/engine/open.ts';
+import { insertDelivery } from '../store/sqlite/node/alerts/deliveries.ts';
+import { insertNotice, type Notice } from '../store/sqlite/node/alerts/notices.ts';
+import { type AlertRule, ruleById } from '../store/sqlite/node/alerts/rules.ts';
+import type { Store } from '../store/store.ts';
+
+/** A failed attempt is repeated for this long. */
+export const GIVE_UP_AFTER_MS = 86_400_000;
+/** If a rule matches more things together, they go out in one message. */
+const MAX_SINGLE = 20;
+/** The most things that one message describes; the others are counted. */
+export const MAX_NOTICES = 50;
+/** The hour of this machine at which daily digests are sent. */
+const DAILY_AT_HOUR = 7;
+
+/** What a rule matched. `subject` identifies it, so that it is sent once. */
+export interface Match {
+  rule: string;
+  subject: string;
+  notice: Notice;
+}
+
+export type QueueContext = Pick<Store, 'clock' | 'randomHex'>;
+
+/** Keeps what rules matched and queues the messages, in one transaction. What was kept before is not sent again. */
+export function queueMatches(
+  database: WriteDatabase,
+  matches: readonly Match[],
+  context: QueueContext,
+): void {
+  for (const [id, found] of Map.groupBy(matches, ({ rule }) => rule)) {
+    // The rule may have been removed or paused meanwhile.
+    const rule = ruleById(database, id);
+    if (!rule || rule.paused) continue;
+    const now = context.clock.now();
+    const due_at = rule.every === 'at_once' ? null : instantOf(digestDueAt(now, rule.every));
+    const added = found.filter((match) => insertNotice(database, { ...match, due_at }));
+    if (due_at !== null || added.length === 0) continue;
+    const notices = added.map(({ notice }) => notice);
+    const messages = notices.length > MAX_SINGLE ? [notices] : notices.map((notice) => [notice]);
+    for (const message of messages) queueMessage(database, rule, message, context);
+  }
+}
+
+/** Queues a message to each target of a rule. Returns the ids of the deliveries. */
+export function queueMessage(
+  database: WriteDatabase,
+  rule: AlertRule,
+  notices: readonly Notice[],
+  { clock, randomHex }: QueueContext,
+  test = false,
+): string[] {
+  const now = clock.now();
+  return rule.to.map((target) => {
+    const id = `ad_${randomHex(20)}`;
+    insertDelivery(database, {
+      id,
+      rule: rule.id,
+      rule_name: rule.name,
+      target,
+      notices: notices.slice(0, MAX_NOTICES),
+      count: notices.length,
+      // A test is sent by the request for it.
+      state: test ? 'sending' : 'waiting',
+      test,
+      created_at: instantOf(now),
+      due_at: instantOf(now),
+      gives_up_at: instantOf(now + GIVE_UP_AFTER_MS),
+    });
+    return id;
+  });
+}
+
+/** Returns when the digest with something that was found now is due: at the next full hour, or at seven in the morning. */
+export function digestDueAt(now: number, every: Exclude<AlertPace, 'at_once'>): number {
+  const due = new Date(now);
+  if (every === 'hourly') due.setHours(due.getHours() + 1, 0, 0, 0);
+  else due.setHours(DAILY_AT_HOUR, 0, 0, 0);
+  if (due.getTime() <= now) due.setDate(due.getDate() + 1);
+  return due.getTime();
+}

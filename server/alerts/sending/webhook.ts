@@ -1,0 +1,83 @@
+import { createHmac } from 'node:crypto';
+import type { AlertMessage } from '../../../shared/alerts/delivery.ts';
+import { OutgoingError, type Post } from '../../ledger/outgoing.ts';
+import type { DeliveryRow } from '../../store/sqlite/node/alerts/deliveries.ts';
+import type { Outcome } from './outcome.ts';
+
+/** The largest answer that is read. Nothing in it is used. */
+const MAX_ANSWER_BYTES = 65_536;
+/** By this status a receiver says that it wants nothing more (Standard Webhooks). */
+const GONE = 410;
+
+export interface WebhookServices {
+  post: Post;
+  now: () => number;
+}
+
+/** Sends a message to a webhook, signed as Standard Webhooks says. Redirects are not followed. */
+export async function sendWebhook(
+  { post, now }: WebhookServices,
+  delivery: Pick<DeliveryRow, 'id' | 'rule' | 'rule_name' | 'test'> & { url: string; allowPrivate: boolean },
+  message: AlertMessage,
+  { secret, signal }: { secret: string; signal: AbortSignal },
+): Promise<Outcome> {
+  const body = Buffer.from(webhookBody(delivery, message));
+  const timestamp = Math.floor(now() / 1000);
+  try {
+    const { status } = await post({
+      url: delivery.url,
+      allowPrivate: delivery.allowPrivate,
+      contentType: 'application/json',
+      accept: '*/*',
+      headers: {
+        'webhook-id': delivery.id,
+        'webhook-timestamp': String(timestamp),
+        'webhook-signature': signatureOf({ id: delivery.id, timestamp, body, secret }),
+      },
+      body,
+      maxBytes: MAX_ANSWER_BYTES,
+      signal,
+    });
+    return outcomeOf(status);
+  } catch (error) {
+    if (!(error instanceof OutgoingError)) throw error;
+    return { kind: 'retry', error: error.message };
+  }
+}
+
+function outcomeOf(status: number): Outcome {
+  if (status >= 200 && status < 300) return { kind: 'sent' };
+  if (status === GONE)
+    return { kind: 'refused', error: 'The receiver answered 410: it wants no more alerts.' };
+  if (status >= 300 && status < 400)
+    return { kind: 'retry', error: `The receiver answered ${status}. Redirects are not followed.` };
+  return { kind: 'retry', error: `The receiver answered ${status}.` };
+}
+
+/** The body is the same in each attempt. */
+function webhookBody(
+  { rule, rule_name, test }: Pick<DeliveryRow, 'rule' | 'rule_name' | 'test'>,
+  { at, title, alerts, more }: AlertMessage,
+): string {
+  return JSON.stringify({
+    type: test ? 'alert.test' : alerts.length + more > 1 ? 'alert.digest' : `alert.${alerts[0]?.kind}`,
+    timestamp: at,
+    data: { rule: { id: rule, name: rule_name }, title, alerts, more },
+  });
+}
+
+/** Returns the value of `webhook-signature`: HMAC-SHA256 over the id, the timestamp and the body. */
+export function signatureOf({
+  id,
+  timestamp,
+  body,
+  secret,
+}: {
+  id: string;
+  timestamp: number;
+  body: Uint8Array;
+  secret: string;
+}): string {
+  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
+  return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64')}`;
+}

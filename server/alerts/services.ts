@@ -1,0 +1,22 @@
+import type { Texts } from '../collection/derived/texts/texts.ts';
+import type { Diffs } from '../collection/diff/diffs.ts';
+import type { Network } from '../collection/fetch/attempt.ts';
+import type { Post } from '../ledger/outgoing.ts';
+import type { Log } from '../runtime/log.ts';
+import type { SettingsStore } from '../store/settings.ts';
+import type { Store } from '../store/store.ts';
+
+/** What alerts need of the node. */
+export interface AlertServices {
+  store: Store;
+  settings: SettingsStore;
+  diffs: Pick<Diffs, 'comparisonOf'>;
+  texts: Pick<Texts, 'textOf'>;
+  post: Post;
+  log: Log;
+  /** How names of webhooks are resolved, and which addresses are private. */
+  network: Network;
+  /** The public address of the node, if it has one. */
+  publicOrigin: () => string | undefined;
+  idleMs?: number | undefined;
+}

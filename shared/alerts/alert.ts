@@ -1,0 +1,178 @@
+import { z } from 'zod';
+import { eventTypeSchema, LABEL_FILTERS } from '../collection/event.ts';
+import { sourceIdSchema } from '../values/digest.ts';
+import { httpUrlSchema, instantSchema, text } from '../values/text.ts';
+import { mailAddressSchema } from './smtp.ts';
+
+export const alertIdSchema = z.string().regex(/^al_[0-9a-f]{20}$/, 'An alert id is al_ and 20 hex digits.');
+
+const MAX_LISTED = 200;
+
+/** A list of alternatives: one of them suffices. An empty list would match nothing, so it is refused. */
+function anyOf<Item extends z.ZodType<string>>(item: Item) {
+  return z
+    .array(item)
+    .min(1, 'Name at least one, or leave this out.')
+    .max(MAX_LISTED, `At most ${MAX_LISTED}.`)
+    .refine((all) => new Set(all).size === all.length, 'Name each once.')
+    .optional();
+}
+
+/** What an alert is about. Events are watched if one of the first fields says so, or if no field names anything else. */
+export const alertWhenSchema = z
+  .strictObject({
+    event_types: anyOf(eventTypeSchema).meta({ description: 'Events of these types; all if absent.' }),
+    tags: anyOf(text(1, 100)).meta({ description: 'Only sources with one of these tags.' }),
+    agencies: anyOf(text(1, 200)).meta({ description: 'Only sources of one of these agencies.' }),
+    sources: anyOf(sourceIdSchema).meta({ description: 'Only these sources.' }),
+    words: anyOf(
+      text(1, 200).refine((words) => /[\p{L}\p{N}]/u.test(words), 'Enter at least one letter or digit.'),
+    ).meta({
+      description:
+        'Only changes that add or remove one of these words or phrases. Case and accents are ignored; the beginning of a word suffices.',
+    }),
+    labels: anyOf(z.enum(LABEL_FILTERS)).meta({
+      description:
+        'Only events whose version has one of these labels; `any`: has a label; `none`: has no label.',
+    }),
+    not_noise: z
+      .boolean()
+      .optional()
+      .meta({ description: '`true` leaves out changes that the noise rules of their source explain.' }),
+    failures: z.boolean().optional().meta({ description: 'A source cannot be retrieved any more.' }),
+    drift: z
+      .boolean()
+      .optional()
+      .meta({ description: 'What a pack relates to changed, vanished or came back.' }),
+    damaged: z.boolean().optional().meta({ description: 'A stored object is damaged or missing.' }),
+    peer_rewritten: z.boolean().optional().meta({ description: 'A peer rewrote its ledger.' }),
+    disk: z.boolean().optional().meta({ description: 'The disk or the archive has no room for more.' }),
+    copy_behind: z.boolean().optional().meta({ description: 'A copy of the archive falls behind.' }),
+  })
+  .meta({ id: 'AlertWhen' });
+export type AlertWhen = z.output<typeof alertWhenSchema>;
+
+/** The fields of `when` that are about something other than events. */
+export const STATE_CONDITIONS = [
+  'failures',
+  'drift',
+  'damaged',
+  'peer_rewritten',
+  'disk',
+  'copy_behind',
+] as const;
+
+/** What a rule can be about. */
+export type AlertSubject = 'events' | (typeof STATE_CONDITIONS)[number];
+
+/** Returns what a rule is about. */
+export function subjectsOf(when: AlertWhen): AlertSubject[] {
+  const states = STATE_CONDITIONS.filter((name) => when[name] === true);
+  return watchesEvents(when) ? ['events', ...states] : states;
+}
+
+/** Returns whether a rule is about events. */
+export function watchesEvents(when: AlertWhen): boolean {
+  return (
+    when.event_types !== undefined ||
+    when.words !== undefined ||
+    when.labels !== undefined ||
+    !STATE_CONDITIONS.some((name) => when[name] === true)
+  );
+}
+
+const desktopTarget = z.strictObject({ kind: z.literal('desktop') });
+const mailTarget = z.strictObject({ kind: z.literal('email'), address: mailAddressSchema });
+const webhook = {
+  kind: z.literal('webhook'),
+  url: httpUrlSchema.refine(
+    (url) => URL.parse(url)?.username === '' && URL.parse(url)?.password === '',
+    'The address must not contain a user name or a password.',
+  ),
+  allow_private: z
+    .boolean()
+    .optional()
+    .meta({ description: 'Whether the address may be in a private network or on this machine.' }),
+};
+
+/** The number of bytes of a secret, as Standard Webhooks requires. */
+const SECRET_BYTES = { min: 24, max: 64 };
+
+/** A signing secret of Standard Webhooks: 24 to 64 bytes in base64, after `whsec_`. */
+export const webhookSecretSchema = z.string().refine((secret) => {
+  const base64 = secret.replace(/^whsec_/, '');
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(base64)) return false;
+  const bytes = Math.floor((base64.replace(/=+$/, '').length * 3) / 4);
+  return bytes >= SECRET_BYTES.min && bytes <= SECRET_BYTES.max;
+}, 'A secret is “whsec_” and 24 to 64 bytes in base64.');
+
+/** Where an alert goes, as it is sent to the node. */
+const newTargetSchema = z.discriminatedUnion('kind', [
+  desktopTarget,
+  mailTarget,
+  z.strictObject({
+    ...webhook,
+    secret: webhookSecretSchema.optional().meta({
+      description:
+        'The secret of the signature (Standard Webhooks). Without one, the node keeps the one of this address or makes a new one.',
+    }),
+  }),
+]);
+export type NewAlertTarget = z.output<typeof newTargetSchema>;
+
+/** Where an alert goes. The secret of a webhook is kept elsewhere. */
+export type AlertTarget =
+  | { kind: 'desktop' }
+  | { kind: 'email'; address: string }
+  | { kind: 'webhook'; url: string; allow_private: boolean };
+
+/** Where an alert goes, as it is shown. */
+const targetSchema = z
+  .discriminatedUnion('kind', [
+    desktopTarget,
+    mailTarget,
+    z.strictObject({
+      ...webhook,
+      allow_private: z.boolean(),
+      secret: z.string().optional().meta({
+        description: 'Only in the response to the request for which the node made it. Never shown again.',
+      }),
+    }),
+  ])
+  .meta({ id: 'AlertTarget' });
+export type ShownAlertTarget = z.output<typeof targetSchema>;
+
+export const ALERT_PACES = ['at_once', 'hourly', 'daily'] as const;
+export type AlertPace = (typeof ALERT_PACES)[number];
+
+/** The identity of a target within a rule. */
+export function targetKey(target: NewAlertTarget | AlertTarget): string {
+  if (target.kind === 'desktop') return 'desktop';
+  return target.kind === 'email' ? `email ${target.address.toLowerCase()}` : `webhook ${target.url}`;
+}
+
+const fields = {
+  name: text(1, 200),
+  when: alertWhenSchema,
+  to: z
+    .array(newTargetSchema)
+    .min(1, 'Say where the alert goes.')
+    .max(20, 'At most 20.')
+    .refine((all) => new Set(all.map(targetKey)).size === all.length, 'Name each once.'),
+  every: z.enum(ALERT_PACES),
+  paused: z.boolean(),
+};
+
+export const newAlertSchema = z
+  .strictObject({ ...fields, every: fields.every.default('at_once'), paused: fields.paused.default(false) })
+  .meta({ id: 'NewAlert' });
+export type NewAlert = z.output<typeof newAlertSchema>;
+
+export const alertChangeSchema = z.strictObject(fields).partial().meta({ id: 'AlertChange' });
+export type AlertChange = z.output<typeof alertChangeSchema>;
+
+/** A rule: what to alert about, where to, and how soon. */
+export const alertSchema = z
+  .strictObject({ ...fields, id: alertIdSchema, to: z.array(targetSchema), created_at: instantSchema })
+  .meta({ id: 'Alert' });
+export type Alert = z.output<typeof alertSchema>;

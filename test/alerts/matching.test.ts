@@ -1,0 +1,205 @@
+import { afterEach, expect, test } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { ManualClock } from '../support/manualClock.ts';
+import { page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
+import { AlertingNode, closeAll, dataOf } from './support.ts';
+import { WebhookReceiver } from './webhookReceiver.ts';
+
+afterEach(closeAll);
+
+/** Waits until this many things were sent to a webhook, and returns their titles in order. */
+async function titlesOf(receiver: WebhookReceiver, count: number): Promise<string[]> {
+  await eventually(() => expect(receiver.calls.flatMap((call) => dataOf(call).alerts)).toHaveLength(count));
+  return receiver.calls.flatMap((call) => dataOf(call).alerts.map(({ title }) => title)).sort();
+}
+
+test('rules choose by type, tag, agency, source and words, each for itself', async () => {
+  const alerting = await AlertingNode.open();
+  const web = await ScriptedWeb.open();
+  const ids: Record<string, string> = {};
+  for (const [name, fields] of Object.entries({
+    A: { tags: ['tariffs', 'x'], agency: 'Ministry' },
+    B: { tags: ['x'], agency: 'Office' },
+  })) {
+    web.script(`/${name}`, page(`<p>Old ${name} café</p>`), page(`<p>New ${name} café réduction</p>`));
+    ids[name] = (await alerting.watch(web.url(`/${name}`), { name, ...fields })).id;
+  }
+  const cases: [string, object, string[]][] = [
+    [
+      'type',
+      { event_types: ['first_seen'] },
+      ['A was seen for the first time', 'B was seen for the first time'],
+    ],
+    ['tag', { event_types: ['changed'], tags: ['tariffs', 'none'] }, ['A has changed']],
+    ['agency', { event_types: ['changed'], agencies: ['Office'] }, ['B has changed']],
+    ['source', { event_types: ['changed'], sources: [ids.A] }, ['A has changed']],
+    ['removed word', { words: ['old A'] }, ['A has changed', 'A was seen for the first time']],
+    [
+      'added word without accents',
+      { event_types: ['changed'], words: ['REDUCT'] },
+      ['A has changed', 'B has changed'],
+    ],
+    ['both', { event_types: ['changed'], tags: ['tariffs'], agencies: ['Office'] }, []],
+    ['unchanged word', { event_types: ['changed'], words: ['cafe'] }, []],
+    ['part of a word', { event_types: ['changed'], words: ['duction'] }, []],
+  ];
+  const receivers = new Map<string, WebhookReceiver>();
+  for (const [name, when] of cases) {
+    const receiver = await WebhookReceiver.open();
+    receivers.set(name, receiver);
+    await alerting.alert(when, [receiver.target], { name });
+  }
+  await alerting.check();
+  await alerting.check();
+  for (const [name, , titles] of cases) {
+    const receiver = receivers.get(name);
+    if (receiver) expect(await titlesOf(receiver, titles.length), name).toEqual(titles);
+  }
+  // All rules are applied in one transaction, so that those without a match had their chance.
+  for (const [name, , titles] of cases) expect(receivers.get(name)?.calls.length, name).toBe(titles.length);
+});
+
+test('rules choose by the label of the version, or leave a label out', async () => {
+  const alerting = await AlertingNode.open();
+  const web = await ScriptedWeb.open();
+  web.script('/wall', page('<title>Just a moment...</title>'));
+  web.script('/plain', page('<p>A plain page</p>'));
+  for (const name of ['wall', 'plain']) await alerting.watch(web.url(`/${name}`), { name });
+  const cases: [string[], string[]][] = [
+    [['bot_wall'], ['wall']],
+    [['any'], ['wall']],
+    [['none'], ['plain']],
+    [
+      ['none', 'bot_wall'],
+      ['plain', 'wall'],
+    ],
+    [['none', 'error_page', 'rate_limit', 'script_shell'], ['plain']],
+    [['rate_limit'], []],
+  ];
+  const receivers: WebhookReceiver[] = [];
+  for (const [labels] of cases) {
+    const receiver = await WebhookReceiver.open();
+    receivers.push(receiver);
+    // A label says that the rule is about events, whatever else it names.
+    await alerting.alert({ labels, peer_rewritten: true }, [receiver.target]);
+  }
+  await alerting.check();
+  for (const [index, [labels, names]] of cases.entries()) {
+    const titles = names.map((name) => `${name} was seen for the first time`);
+    const receiver = receivers[index];
+    if (receiver) expect(await titlesOf(receiver, names.length), labels.join()).toEqual(titles);
+  }
+});
+
+test('what the noise rules of a source explain is left out on request', async () => {
+  const [all, quiet] = [await WebhookReceiver.open(), await WebhookReceiver.open()];
+  const alerting = await AlertingNode.open();
+  const web = await ScriptedWeb.open();
+  web.script('/noisy', page('<p>A<time>1</time>'), page('<p>A<time>2</time>'), page('<p>B<time>3</time>'));
+  await alerting.watch(web.url('/noisy'), { noise_rules: [{ kind: 'selector', value: 'time', note: '' }] });
+  await alerting.check();
+  await alerting.alert({ event_types: ['changed'] }, [all.target]);
+  await alerting.alert({ event_types: ['changed'], not_noise: true }, [quiet.target]);
+  await alerting.check();
+  await titlesOf(all, 1);
+  await alerting.check();
+  await titlesOf(all, 2);
+  await titlesOf(quiet, 1);
+  expect(dataOf(quiet.calls[0]).alerts[0]?.diff).toEqual(['− A', '+ B']);
+});
+
+test('a rule is about what happens after it was added, and nothing is sent for a pause', async () => {
+  const receiver = await WebhookReceiver.open();
+  const alerting = await AlertingNode.open();
+  const web = await ScriptedWeb.open();
+  web.script('/a', page('1'), page('2'), page('3'), page('4'));
+  await alerting.watch(web.url('/a'));
+  await alerting.check();
+  const { id } = await alerting.alert({}, [receiver.target]);
+  const pause = (paused: boolean) => alerting.node.sendJson('PATCH', `/manage/alerts/${id}`, { paused });
+  await pause(true);
+  await alerting.check();
+  await pause(false);
+  await alerting.check();
+  await titlesOf(receiver, 1);
+  const events = await alerting.events();
+  expect(dataOf(receiver.calls[0]).alerts[0]?.event).toBe(events[0]?.id);
+});
+
+test('many matches together go out as one message, and each event once', async () => {
+  const receiver = await WebhookReceiver.open();
+  const alerting = await AlertingNode.open();
+  const web = await ScriptedWeb.open();
+  for (let number = 1; number <= 60; number += 1) {
+    web.script(`/${number}`, page(`page ${number}`));
+    await alerting.watch(web.url(`/${number}`));
+  }
+  await alerting.alert({}, [receiver.target]);
+  await alerting.check();
+  const told = () => receiver.calls.flatMap((call) => [dataOf(call).alerts.length, dataOf(call).more]);
+  await eventually(() => expect(told().reduce((sum, count) => sum + count, 0)).toBe(60));
+  await alerting.check();
+  const events = receiver.calls.flatMap((call) => dataOf(call).alerts.map(({ event }) => event));
+  expect(new Set(events).size).toBe(events.length);
+});
+
+test('a source that fails is reported once for as long as it fails', async () => {
+  const receiver = await WebhookReceiver.open();
+  const alerting = await AlertingNode.open();
+  const web = await ScriptedWeb.open();
+  web.script(
+    '/a',
+    page('1'),
+    page('no', { status: 500 }),
+    page('no', { status: 500 }),
+    page('2'),
+    page('no', { status: 500 }),
+  );
+  await alerting.watch(web.url('/a'), { name: 'Fees' });
+  await alerting.check();
+  await alerting.alert({ failures: true }, [receiver.target]);
+  await alerting.check();
+  expect(await titlesOf(receiver, 1)).toEqual(['Fees cannot be retrieved']);
+  expect(dataOf(receiver.calls[0]).alerts[0]?.text).toContain('The server answered 500');
+  await alerting.check();
+  await alerting.check();
+  await alerting.check();
+  expect(await titlesOf(receiver, 2)).toEqual(['Fees cannot be retrieved', 'Fees cannot be retrieved']);
+});
+
+test('a full archive is reported once, and again after there was room', async () => {
+  const clock = new ManualClock();
+  const receiver = await WebhookReceiver.open();
+  const alerting = await AlertingNode.open({ clock });
+  const web = await ScriptedWeb.open();
+  web.script('/a', page('1'));
+  await alerting.watch(web.url('/a'));
+  await alerting.check();
+  await alerting.alert({ disk: true }, [receiver.target]);
+  const cap = async (data_cap_gb: number) => {
+    await alerting.set({ data_cap_gb });
+    await clock.sleeperOf(60_000);
+    await clock.jump(60_000);
+  };
+  await cap(0);
+  expect(await titlesOf(receiver, 1)).toEqual(['The archive is full']);
+  await cap(0);
+  await cap(10);
+  await cap(0);
+  expect(await titlesOf(receiver, 2)).toEqual(['The archive is full', 'The archive is full']);
+});
+
+test('a copy that falls behind is reported', async () => {
+  const clock = new ManualClock();
+  const receiver = await WebhookReceiver.open();
+  const alerting = await AlertingNode.open({ clock });
+  const target = `file://${alerting.node.dataFolder}-copy`;
+  expect((await alerting.node.sendJson('POST', '/manage/copies', { target })).status).toBe(201);
+  const node = { path: 'tides', title: 'Tides' };
+  expect((await alerting.node.sendJson('POST', '/api/nodes', node)).status).toBe(201);
+  await alerting.alert({ copy_behind: true }, [receiver.target]);
+  await clock.sleeperOf(60_000);
+  expect(receiver.calls).toEqual([]);
+  await clock.jump(2 * 3_600_000);
+  expect(await titlesOf(receiver, 1)).toEqual([`The copy in ${target} falls behind`]);
+});

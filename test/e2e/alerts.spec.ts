@@ -1,0 +1,123 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Page } from '@playwright/test';
+import { expect, test } from './support/fixtures.ts';
+
+async function send(page: Page, path: string, data: object): Promise<unknown> {
+  const answer = await page.request.post(path, { data });
+  expect(answer.ok(), await answer.text()).toBe(true);
+  return answer.json();
+}
+
+test('the owner adds an alert from the page of a source, tests it, and sees what was sent', async ({
+  page,
+  web,
+  checks,
+}) => {
+  const calls: string[] = [];
+  let status = 204;
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk: Buffer) => {
+      body += chunk.toString();
+    });
+    request.on('end', () => {
+      calls.push(body);
+      response.writeHead(status).end();
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const hook = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+  try {
+    await page.goto('/alerts');
+    await expect(page.getByRole('heading', { name: 'Nobody is alerted yet' })).toBeVisible();
+    await expect(page.getByText('E-mail needs a mail server (SMTP). There is none yet.')).toBeVisible();
+    await checks.accessible(page);
+
+    web.publish('/fees', '<p>The fee is 120 euros.</p>');
+    const { id } = (await send(page, '/manage/sources', { url: web.url('/fees'), name: 'Fees' })) as {
+      id: string;
+    };
+    await send(page, '/manage/collections?wait=true', {});
+    await page.goto(`/sources/${id}`);
+    await page.getByRole('link', { name: 'Alert me' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New alert' });
+    await expect(dialog.getByLabel('Name')).toHaveValue('Changes of Fees');
+    await expect(dialog.getByText('At once, nobody yet, when Fees changes,')).toBeVisible();
+    await expect(dialog.getByText('Needs the desktop app: a browser cannot show it.')).toBeVisible();
+    await checks.accessible(page);
+    await dialog.getByRole('button', { name: 'Add alert' }).click();
+    await expect(dialog.getByText('Say where the alert goes.')).toBeVisible();
+    await dialog.getByLabel('Webhooks').fill(hook);
+    await dialog.getByLabel('Webhooks').press('Enter');
+    checks.allow(/422/);
+    await dialog.getByRole('button', { name: 'Add alert' }).click();
+    await expect(
+      dialog.getByText('This address is private. Allow that (allow_private) if it is intended.'),
+    ).toBeVisible();
+    await dialog.getByLabel('They may be on this machine or in a private network').check();
+    await dialog.getByRole('button', { name: 'Add alert' }).click();
+    const secret = page.getByRole('dialog', { name: 'The secret of the webhook' });
+    await expect(secret.getByText(/^whsec_/)).toBeVisible();
+    await checks.accessible(page);
+    await secret.getByRole('button', { name: 'Done' }).click();
+
+    await page.getByRole('button', { name: 'Send a test: Changes of Fees' }).click();
+    await expect(page.getByText(`Sent: a call of ${hook}.`)).toBeVisible();
+    expect(calls).toHaveLength(1);
+    status = 410;
+    web.publish('/fees', '<p>The fee is 145 euros.</p>');
+    await send(page, '/manage/collections?wait=true', {});
+    const deliveries = page.getByRole('region', { name: 'Deliveries' });
+    const row = deliveries.getByRole('row', { name: /Fees has changed/ });
+    await expect(row).toContainText('failed', { timeout: 30_000 });
+    expect(calls[1]).toContain('120 → 145 euros');
+    await checks.accessible(page);
+    status = 204;
+    await row.getByRole('button', { name: 'Send again: Fees has changed' }).click();
+    await expect(row).toContainText('sent', { timeout: 15_000 });
+    await deliveries.getByText('Failed', { exact: true }).click();
+    await expect(deliveries.getByText('There is none in this state.')).toBeVisible();
+
+    await page.getByRole('button', { name: 'Pause: Changes of Fees' }).click();
+    await expect(page.getByText('paused', { exact: true })).toBeVisible();
+    await page.getByRole('button', { name: 'Edit: Changes of Fees' }).click();
+    const edit = page.getByRole('dialog', { name: 'Edit alert' });
+    await edit.getByText('Daily digest').click();
+    await edit.getByLabel('Only with a quality').first().click();
+    await page.getByRole('option', { name: 'No warning' }).click();
+    await page.getByRole('option', { name: 'Rate limits' }).click();
+    await page.keyboard.press('Tab');
+    await expect(edit.getByText('with a page that has no warning or looks like a rate limit')).toBeVisible();
+    await checks.accessible(page);
+    await edit.getByRole('button', { name: 'Save' }).click();
+    await expect(page.getByText(/^Every morning, a call of/)).toBeVisible();
+    await page.getByRole('button', { name: 'Remove: Changes of Fees' }).click();
+    await page.getByRole('button', { name: 'Remove alert' }).click();
+    await expect(page.getByRole('heading', { name: 'Nobody is alerted yet' })).toBeVisible();
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
+});
+
+test('the owner sets the mail server, whose password is not shown again', async ({ page, checks }) => {
+  await page.goto('/alerts');
+  await page.getByRole('button', { name: 'Set the mail server' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Mail server' });
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await expect(dialog.getByText('Enter the name or the IP address of the mail server.')).toBeVisible();
+  await dialog.getByLabel('Server').fill('mail.example.org');
+  await dialog.getByLabel('User name').fill('keeper');
+  await dialog.getByLabel('Password', { exact: true }).fill('never shown');
+  await dialog.getByLabel('From').fill('Archive <archive@example.org>');
+  await checks.accessible(page);
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await expect(
+    page.getByText('mail.example.org:587, STARTTLS, as keeper, from Archive <archive@example.org>.'),
+  ).toBeVisible();
+  await page.getByRole('button', { name: 'Change the mail server' }).click();
+  await expect(dialog.getByLabel('Password', { exact: true })).toHaveValue('');
+  await expect(dialog.getByText('Empty: the kept one.')).toBeVisible();
+});
