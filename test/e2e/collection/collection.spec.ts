@@ -156,6 +156,8 @@ test('filters are in the URL, and a phone shows the list and the event on separa
   await checks.accessible(page);
   await page.getByRole('link', { name: 'Two' }).click();
   await expect(page.getByRole('heading', { level: 1, name: /^Event \d$/ })).toBeVisible();
+  // A phone has no pointer that rests on a text and opens its tooltip.
+  await page.mouse.move(0, 0);
   await checks.accessible(page);
   await page.getByRole('link', { name: 'Timeline', exact: true }).click();
   await expect(page).toHaveURL(/agency=Second\+?(%20)?bureau/);

@@ -59,7 +59,7 @@
       const digest = await hashOf(file.stream(), (bytes) =>
         say('', `${Math.floor((bytes / Math.max(1, file.size)) * 100)} % hashed`),
       );
-      const isHeld = (await fetch(`archive/${digest}.json`)).ok;
+      const isHeld = (await fetch(`archive/${digest}`, { method: 'HEAD' })).ok;
       if (!isHeld) return void say('claimed', `${digest}: no object of this copy has this digest.`);
       const link = document.createElement('a');
       link.href = `archive/${digest}`;
