@@ -10,7 +10,7 @@ import { readEvent } from './events.ts';
 
 /**
  * Returns how the version of an event was judged, and what each rule finds in it now. It is computed from the archived
- * bytes and headers, and nothing of it is stored: the event keeps the label that it was recorded with.
+ * bytes and headers and is not stored: the event keeps the label that it was recorded with.
  *
  * @throws Problem `not_found`, `blob_damaged`, `copy_unreachable`
  */

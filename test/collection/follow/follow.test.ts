@@ -1,14 +1,14 @@
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { fingerprintOf } from '../../../server/ledger/entry.ts';
 import { openForWriting } from '../../../server/store/sqlite/engine/open.ts';
-import type { ApprovedLinks, FoundLink } from '../../../shared/collection/follow.ts';
+import type { ApprovedLinks } from '../../../shared/collection/follow.ts';
 import type { WatchedSource } from '../../../shared/collection/source.ts';
 import { ManualClock } from '../../support/manualClock.ts';
 import { closeScriptedWebs, page, redirect, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
+import { followedList, foundLinks, pathsOf } from './support.ts';
 
 let web: ScriptedWeb;
 let node: CollectingNode;
@@ -22,14 +22,8 @@ afterEach(async () => {
   await closeScriptedWebs();
 });
 
-async function found(query = ''): Promise<FoundLink[]> {
-  return (await node.read<{ items: FoundLink[] }>(`/manage/found?limit=500&${query}`)).items;
-}
-
-/** The paths of the found addresses, in order. */
-async function foundPaths(query = ''): Promise<string[]> {
-  return (await found(query)).map(({ url }) => url.replace(web.url(''), '')).sort();
-}
+const found = (query?: string) => foundLinks(node, query);
+const foundPaths = (query?: string) => pathsOf(found(query), web);
 
 async function watchedPaths(): Promise<string[]> {
   const { items } = await node.read<{ items: WatchedSource[] }>('/manage/sources?limit=500');
@@ -48,14 +42,7 @@ function html(...links: string[]): ReturnType<typeof page> {
   });
 }
 
-const xml = (text: string) => page(text, { headers: { 'Content-Type': 'application/xml' } });
-
-async function followed(body: ReturnType<typeof page>, follow: object): Promise<WatchedSource> {
-  web.script('/list', body);
-  const source = await node.watch(web.url('/list'), { follow: { limit: 50, ...follow } });
-  await node.check();
-  return node.source(source.id);
-}
+const followed = (body: ReturnType<typeof page>, follow: object) => followedList({ node, web }, body, follow);
 
 describe('the links of a page', () => {
   test('what matches waits for approval, once, with its text; approved it becomes a source that names where it was found', async () => {
@@ -261,78 +248,5 @@ describe('the links of a page', () => {
       matched: 0,
       problem: 'The newest version is not a page with links.',
     });
-  });
-});
-
-describe('sitemaps', () => {
-  const urlset = (...paths: string[]) =>
-    `<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">${paths
-      .map((path) => `<url><loc> ${web.url(path)} </loc><lastmod>2026</lastmod></url>`)
-      .join('')}</urlset>`;
-
-  test('a sitemap, compressed or not, lists its addresses', async () => {
-    await followed(
-      page(gzipSync(urlset('/a', '/b?x=1&amp;y=2')), { headers: { 'Content-Type': 'application/gzip' } }),
-      { kind: 'sitemap' },
-    );
-    expect(await foundPaths()).toEqual(['/a', '/b?x=1&y=2']);
-  });
-
-  test('the sitemaps of an index are fetched, whichever of them fails, and again although the index is the same', async () => {
-    const index = `<sitemapindex>${['/1.xml.gz', '/2.xml', '/missing.xml', '/bomb.xml.gz']
-      .map((path) => `<sitemap><loc>${web.url(path)}</loc></sitemap>`)
-      .join('')}</sitemapindex>`;
-    web.script(
-      '/1.xml.gz',
-      page(gzipSync(urlset('/a')), { headers: { 'Content-Type': 'application/x-gzip' } }),
-    );
-    web.script('/2.xml', xml(urlset('/b')), xml(urlset('/b', '/c')));
-    web.script('/bomb.xml.gz', page(gzipSync(Buffer.alloc(80_000_000, 0x20))));
-    const source = await followed(xml(index), { kind: 'sitemap' });
-    expect(await foundPaths()).toEqual(['/a', '/b']);
-    expect(source.follow_run).toMatchObject({
-      problem: '2 of 4 sitemaps could not be read.',
-      complete: false,
-    });
-    await node.check();
-    expect(await foundPaths()).toEqual(['/a', '/b', '/c']);
-  });
-
-  test('the sitemaps of an index that take too long are left out, and that is said', async () => {
-    const clock = new ManualClock('2026-11-20T10:00:00.000Z');
-    node = await openCollectingNode({ request_timeout_seconds: 3600 }, { clock });
-    const index = ['/1.xml', '/2.xml'].map((path) => `<sitemap><loc>${web.url(path)}</loc></sitemap>`);
-    web.script('/1.xml', async (socket, request) => {
-      await clock.jump(6 * 60_000);
-      await xml(urlset('/a'))(socket, request);
-    });
-    web.script('/2.xml', xml(urlset('/b')));
-    const source = await followed(xml(`<sitemapindex>${index.join('')}</sitemapindex>`), { kind: 'sitemap' });
-    expect(source.follow_run).toMatchObject({ problem: '1 of 2 sitemaps could not be read.' });
-    expect(await foundPaths()).toEqual(['/a']);
-    expect(web.requests('/2.xml')).toHaveLength(0);
-  });
-
-  test.each([
-    ['text', () => page(`${web.url('/a')}\r\n\r\n${web.url('/b')}\nnothing\n`), ['/a', '/b']],
-    ['a prefix', () => xml(`<s:urlset><s:url><s:loc>${web.url('/a')}</s:loc></s:url></s:urlset>`), ['/a']],
-    [
-      'images with a loc of their own',
-      () =>
-        xml(
-          `<urlset><url><loc>${web.url('/a')}</loc><image:image><image:loc>${web.url('/i.png')}</image:loc></image:image></url></urlset>`,
-        ),
-      ['/a'],
-    ],
-    [
-      'CDATA',
-      () => xml(`<urlset><url><loc><![CDATA[${web.url('/a?x=1&y=2')}]]></loc></url></urlset>`),
-      ['/a?x=1&y=2'],
-    ],
-    ['no end', () => xml(`<urlset><url><loc>${web.url('/a')}</loc></url><url><loc>${web.url('/b')}`), ['/a']],
-    ['a feed', () => xml(`<rss><channel><item><link>${web.url('/a')}</link></item></channel></rss>`), ['/a']],
-  ])('reads a sitemap with %s', async (_what, body, paths) => {
-    await followed(body(), { kind: 'sitemap' });
-    expect(await foundPaths()).toEqual(paths);
   });
 });

@@ -23,7 +23,7 @@ export async function openFirst(): Promise<void> {
     if (isOfThisWindow(known)) useDraft.setState({ saved: { id: known.id, revision: known.revision } });
     return openFiles(known, files);
   }
-  // Published or deleted in another window, so that nothing of it is needed but what was not saved.
+  // It was published or deleted in another window. Only unsaved changes are kept.
   const isGone = saved !== undefined && !isChanged;
   if (isGone) showEmpty();
   else if (saved) startFrom(files);
