@@ -7,8 +7,9 @@ import { afterEach, vi } from 'vitest';
 const environment = { ...process.env };
 
 afterEach(() => {
-  vi.useRealTimers();
+  // A spy on a timer is removed first, because it would put the fake timer back.
   vi.restoreAllMocks();
+  vi.useRealTimers();
   for (const name of Object.keys(process.env)) if (!(name in environment)) delete process.env[name];
   Object.assign(process.env, environment);
 });

@@ -6,8 +6,9 @@ import { closeTestNodes } from '../../support/node.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 
 afterEach(async () => {
-  vi.useRealTimers();
+  // A spy on a timer is removed first, because it would put the fake timer back.
   vi.restoreAllMocks();
+  vi.useRealTimers();
   await closeControlledDisks();
   await closeTestNodes();
   await closeScriptedWebs();
