@@ -50,12 +50,14 @@ export default function AlertsPage() {
     <Page title="Alerts" actions={data && data.items.length > 0 ? add : undefined}>
       {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
       {data?.items.length === 0 && (
-        <EmptyState title="Nobody is alerted yet" action={add}>
-          A rule sends an e-mail, a webhook or a notification when a source changes or something goes wrong.
-        </EmptyState>
+        <div className={classes.list}>
+          <EmptyState title="Nobody is alerted yet" action={add}>
+            A rule sends an e-mail, a webhook or a notification when a source changes or something goes wrong.
+          </EmptyState>
+        </div>
       )}
       {data && data.items.length > 0 && (
-        <ul className={classes.rules} aria-label="Rules">
+        <ul className={`${classes.list} ${classes.rules}`} aria-label="Rules">
           {data.items.map((alert) => (
             <RuleItem key={alert.id} alert={alert} nameOf={nameOf} onEdit={() => setEdited(alert)} />
           ))}
