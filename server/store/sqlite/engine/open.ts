@@ -16,13 +16,11 @@ const AUTOCHECKPOINT_PAGES = 16_384;
 /** A longer log is truncated to this size when it starts over, so that its size reflects its content. */
 const LOG_SIZE_LIMIT_BYTES = 16_777_216;
 
-/** The page cache of the writing connection, in KB. It is filled, and stays filled, once that much was written. */
-const CACHE_KB = 8_192;
 /**
- * The page cache during a long change. Rows keyed by digests are spread over their indexes. If their pages do not fit in
- * the cache, an import of thousands of objects writes the same pages to the log many times.
+ * The page cache of the writing connection, in KB. Rows keyed by digests are spread over their indexes. With SQLite's
+ * default of 2 MB, an import of thousands of objects writes the same pages to the log many times.
  */
-const LARGE_CACHE_KB = 32_768;
+const CACHE_KB = 32_768;
 
 /**
  * Opens the writing connection in WAL mode, with `synchronous=FULL`, so that a commit is on stable storage when it
@@ -38,13 +36,8 @@ export function openForWriting(file: string): WriteDatabase {
   database.pragma('trusted_schema = OFF');
   // Keeps the undo data of savepoints in memory. On disk, each shared transaction would create a file.
   database.pragma('temp_store = MEMORY');
-  setLongChange(database, false);
+  database.pragma(`cache_size = -${CACHE_KB}`);
   return database as WriteDatabase;
-}
-
-/** Call this before and after a long change, so that its pages fit in the cache. */
-export function setLongChange(database: Database.Database, isLong: boolean): void {
-  database.pragma(`cache_size = -${isLong ? LARGE_CACHE_KB : CACHE_KB}`);
 }
 
 /** The part of the file that is mapped into memory, so that reading it copies nothing. */

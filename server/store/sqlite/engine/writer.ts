@@ -1,6 +1,6 @@
 import { Problem } from '../../../../shared/problems.ts';
 import type { DurableCommit } from './durableCommit.ts';
-import { setLongChange, type WriteDatabase } from './open.ts';
+import type { WriteDatabase } from './open.ts';
 import { isFull, isStorageError, storageFailed } from './storageErrors.ts';
 import { prepareTransaction, type TransactionStatements } from './transaction.ts';
 import type { Reservation, WriteOptions } from './writeOptions.ts';
@@ -191,7 +191,6 @@ export class Writer {
       if (this.#failure) throw this.#failure;
       if (!stepped.steps) {
         this.#begin();
-        setLongChange(this.#database, true);
         stepped.steps = stepped.change(this.#database);
       }
       if (!stepped.outcome) {
@@ -201,19 +200,13 @@ export class Writer {
       const { value } = stepped.outcome;
       this.#runLastChanges();
       await this.#durable.commit(this.#run.commit, () => {
-        this.#endStepped();
+        this.#stepped.shift();
         this.#notify([() => stepped.resolve(value), ...this.#listeners]);
       });
     } catch (error) {
+      this.#stepped.shift();
       stepped.reject(this.#rollBack(error));
-      this.#endStepped();
     }
-  }
-
-  #endStepped(): void {
-    this.#stepped.shift();
-    // A database that failed may refuse it, and is not written any more.
-    if (!this.#failure) setLongChange(this.#database, false);
   }
 
   #begin(): void {
