@@ -6,6 +6,8 @@ import type { Store } from '../store/store.ts';
 const LOOK_EVERY_MS = 60_000;
 const DEFAULT_EVERY_MINUTES = 60;
 const MS_PER_MINUTE = 60_000;
+/** A mirror that failed is tried again after this time, or after its own interval if that is shorter. */
+const RETRY_MS = 5 * MS_PER_MINUTE;
 
 export interface FollowedMirrors {
   store: Store;
@@ -27,9 +29,10 @@ export function followMirrors({ store, lookEveryMs, isBusy, mirror }: FollowedMi
       if (state === 'rewritten' || state === 'key_changed' || isBusy(id)) continue;
       for (const { kind, selection, follow, every_minutes, mirrored_at } of mirrorsOf(store.read, id)) {
         const key = `${id} ${kind} ${selection}`;
-        const last = Math.max(attemptedAt.get(key) ?? 0, Date.parse(mirrored_at ?? '') || 0);
         const every = (every_minutes ?? DEFAULT_EVERY_MINUTES) * MS_PER_MINUTE;
-        if (follow === 0 || now - last < every) continue;
+        const isDue = now - (Date.parse(mirrored_at ?? '') || 0) >= every;
+        const justTried = now - (attemptedAt.get(key) ?? 0) < Math.min(every, RETRY_MS);
+        if (follow === 0 || !isDue || justTried) continue;
         attemptedAt.set(key, now);
         mirror({ id, name }, { [kind]: JSON.parse(selection) as unknown } as MirrorRequest);
       }

@@ -277,3 +277,19 @@ test('a mirror that is followed is repeated when it is due, until that is ended'
   await node.sendJson('PATCH', `/manage/peers/${added.id}`, { follow: false });
   expect(await readPeer(node, added)).toMatchObject({ follow: false });
 });
+
+test('a followed mirror that fails is tried again after five minutes, not after its whole interval', async () => {
+  const clock = new ManualClock();
+  const [peer, node] = [await openTestNode(), await openTestNode({ clock, peerLookEveryMs: 5 })];
+  const front = await LyingPeer.open(peer.url);
+  const added = await addPeer(node, front.url);
+  await mirror(node, added, { packs: true, follow: true, every_minutes: 60 });
+  await uploadNewPack(peer);
+  front.lie(/./, (_, response) => void response.destroy());
+  const before = front.requests.length;
+  await clock.turn(60 * 60_000);
+  await eventually(() => expect(front.requests.length).toBeGreaterThan(before));
+  front.tellTheTruth();
+  await clock.turn(5 * 60_000);
+  await eventually(async () => expect(await count(node)).toBe(1));
+});

@@ -3,6 +3,7 @@ import type { CollectionResult } from '../../../shared/collection/collection.ts'
 import { Problem } from '../../../shared/problems.ts';
 import { instantOf } from '../../../shared/values/clock.ts';
 import type { Log } from '../../runtime/log.ts';
+import { randomFraction } from '../../store/randomFraction.ts';
 import { updateNextCheck } from '../../store/sqlite/collection/dueTimes.ts';
 import { endRound, insertRound } from '../../store/sqlite/collection/rounds.ts';
 import {
@@ -19,7 +20,6 @@ import { countDeferredFailure, type SavedRetrieval } from '../record/recordRetri
 import { type CheckServices, checkSource, type SourceCheck } from './checkSource.ts';
 import { HostBackoffError } from './hostRateLimiter.ts';
 import { JITTER, nextCheckTime } from './nextCheck.ts';
-import { randomFraction } from './randomFraction.ts';
 
 export interface RoundOptions {
   startedBy: 'schedule' | 'owner';

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { type Clock, instantOf } from '../../../shared/values/clock.ts';
 import type { Log } from '../../runtime/log.ts';
+import { randomFraction } from '../../store/randomFraction.ts';
 import {
   clampDueTimes,
   earliestDue,
@@ -15,7 +16,6 @@ import type { SourceToCheck } from '../../store/sqlite/collection/sources.ts';
 import type { Store } from '../../store/store.ts';
 import { MAX_BACKOFF_MS } from './hostRateLimiter.ts';
 import { JITTER, nextCheckTime, waitsForHours } from './nextCheck.ts';
-import { randomFraction } from './randomFraction.ts';
 import { type Collector, hostOf, MIN_HOSTS_FOR_OFFLINE } from './round.ts';
 
 export interface SchedulerServices {

@@ -11,6 +11,7 @@ import { instantOf } from '../../../shared/values/clock.ts';
 import { ID_DIGITS } from '../../../shared/values/digest.ts';
 import { nextSeq } from '../../ledger/appendEntry.ts';
 import { sha256Of } from '../../ledger/entry.ts';
+import { randomFraction } from '../../store/randomFraction.ts';
 import { countDueBetween } from '../../store/sqlite/collection/dueTimes.ts';
 import { forgetFollowRunsWith, forgetWaitingLinks } from '../../store/sqlite/collection/foundLinks.ts';
 import {
@@ -26,7 +27,6 @@ import type { Store } from '../../store/store.ts';
 import { requireValidFollow } from '../follow/requireValidFollow.ts';
 import { requireValidRules } from '../noise/requireValidRules.ts';
 import { hasSchedule, nextCheckTime, requireValidSchedule, waitsForHours } from '../schedule/nextCheck.ts';
-import { randomFraction } from '../schedule/randomFraction.ts';
 import { requireSource, watchedSource } from './readSources.ts';
 import { hasSameSettings, recordRevision, writeRevision } from './sourceRevisions.ts';
 

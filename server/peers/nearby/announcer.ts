@@ -1,5 +1,6 @@
-import type { Clock } from '../../../shared/values/clock.ts';
 import type { Log } from '../../runtime/log.ts';
+import { randomFraction } from '../../store/randomFraction.ts';
+import type { Store } from '../../store/store.ts';
 import { MulticastSocket, type Received } from './multicast.ts';
 import { type Announced, recordsOf, response, responseTo } from './serviceRecords.ts';
 
@@ -13,7 +14,7 @@ const ADDRESS_CHECK_MS = 15_000;
 
 export interface AnnouncerConfig {
   port: number;
-  clock: Clock;
+  store: Pick<Store, 'clock' | 'randomHex'>;
   log: Log;
   /** What to announce now, and at which IPv4 addresses; undefined while the node is not shared. */
   self: () => { announced: Announced; addresses: readonly string[] } | undefined;
@@ -47,7 +48,8 @@ export class Announcer {
   }
 
   async #run(): Promise<void> {
-    const { clock, self } = this.#config;
+    const { self, store } = this.#config;
+    const { clock } = store;
     const { signal } = this.#ending;
     while (!signal.aborted) {
       const now = self();
@@ -91,7 +93,7 @@ export class Announcer {
   }
 
   #announce(socket: MulticastSocket): void {
-    const { clock } = this.#config;
+    const { clock } = this.#config.store;
     const announced = this.#last;
     if (!announced) return;
     this.#sentAt.set(socket.address, clock.now());
@@ -99,7 +101,8 @@ export class Announcer {
   }
 
   async #answer(address: string, { packet, sender, senderPort }: Received): Promise<void> {
-    const { clock, port, self } = this.#config;
+    const { port, self, store } = this.#config;
+    const { clock } = store;
     const { signal } = this.#ending;
     if (packet.type !== 'query') return;
     // A simple resolver is answered alone, so its questions must not silence the answers to everyone.
@@ -118,7 +121,7 @@ export class Announcer {
       this.#sockets.get(address)?.send(alone, { address: sender, port: senderPort });
       return;
     }
-    await clock.sleep(MIN_DELAY_MS + Math.random() * MORE_DELAY_MS, signal);
+    await clock.sleep(MIN_DELAY_MS + randomFraction(store) * MORE_DELAY_MS, signal);
     if (!signal.aborted) this.#sockets.get(address)?.send(answer);
   }
 }

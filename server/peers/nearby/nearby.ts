@@ -43,7 +43,7 @@ export class Nearby {
       return { announced: { key: ownKey, ...where }, addresses };
     };
     this.#announcer ??= import('./announcer.ts').then(
-      (module) => new module.Announcer({ port, clock: store.clock, log, self }),
+      (module) => new module.Announcer({ port, store, log, self }),
     );
   }
 

@@ -1,4 +1,4 @@
-import type { Store } from '../../store/store.ts';
+import type { Store } from './store.ts';
 
 /** Returns a random number from 0 to 1, both inclusive. */
 export function randomFraction({ randomHex }: Pick<Store, 'randomHex'>): number {
