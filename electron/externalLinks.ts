@@ -19,6 +19,6 @@ export async function openExternalLink(window: BrowserWindow, address: string): 
   if (response === 0) await shell.openExternal(href);
 }
 
-export function isHttpAddress(url: URL): boolean {
+function isHttpAddress(url: URL): boolean {
   return url.protocol === 'http:' || url.protocol === 'https:';
 }

@@ -10,7 +10,6 @@ const boundsSchema = z.object({
   height: z.int().min(1),
   maximized: z.boolean(),
 });
-export type WindowBounds = z.output<typeof boundsSchema>;
 
 /** An invalid part is replaced by its default: preferences must never prevent an archive from opening. */
 const keptSchema = z.object({

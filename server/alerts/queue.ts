@@ -11,7 +11,7 @@ export const GIVE_UP_AFTER_MS = 86_400_000;
 /** If a rule matches more things together, they go out in one message. */
 const MAX_SINGLE = 20;
 /** The most things that one message describes; the others are counted. */
-export const MAX_NOTICES = 50;
+const MAX_NOTICES = 50;
 /** The hour of this machine at which daily digests are sent. */
 const DAILY_AT_HOUR = 7;
 
@@ -74,7 +74,7 @@ export function queueMessage(
 }
 
 /** Returns when the digest with something that was found now is due: at the next full hour, or at seven in the morning. */
-export function digestDueAt(now: number, every: Exclude<AlertPace, 'at_once'>): number {
+function digestDueAt(now: number, every: Exclude<AlertPace, 'at_once'>): number {
   const due = new Date(now);
   if (every === 'hourly') due.setHours(due.getHours() + 1, 0, 0, 0);
   else due.setHours(DAILY_AT_HOUR, 0, 0, 0);

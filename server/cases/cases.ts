@@ -101,7 +101,7 @@ export async function deleteCase(store: Store, id: string): Promise<void> {
 }
 
 /** @throws Problem `not_found` */
-export function requireCase(database: ReadDatabase, id: string): StoredCase {
+function requireCase(database: ReadDatabase, id: string): StoredCase {
   const found = caseById(database, id);
   if (!found) throw notFound(id);
   return found;

@@ -20,7 +20,7 @@ export function targetOf([target, ...more]: readonly string[]): string {
 }
 
 /** Returns whether a word names the place of a copy by its URL. */
-export function isCopyAddress(word: string): boolean {
+function isCopyAddress(word: string): boolean {
   return /^(file|s3):\/\//.test(word);
 }
 

@@ -8,7 +8,7 @@ import { readEndpointFile } from '../store/endpointFile.ts';
 import { UsageError } from './command.ts';
 
 /** The address of a node that was started with no options. */
-export const DEFAULT_URL = `http://${DEFAULT_HOST}:${DEFAULT_PORT}`;
+const DEFAULT_URL = `http://${DEFAULT_HOST}:${DEFAULT_PORT}`;
 
 /** The options by which a command finds a running node. */
 export interface NodeOptions {

@@ -43,7 +43,7 @@ export function* annotationCollection(
 }
 
 /** Returns a finding as a Web Annotation. A withdrawal is an annotation that replaces another and states the reason. */
-export function annotationOf(finding: Finding, addresses: AnnotationAddresses): object {
+function annotationOf(finding: Finding, addresses: AnnotationAddresses): object {
   const { id, at, text, tags, supersedes, withdrawal } = finding;
   const { origin, nodeName } = addresses;
   const comment = withdrawal === null ? text : `Withdrawn: ${withdrawal}`;
@@ -62,7 +62,7 @@ export function annotationOf(finding: Finding, addresses: AnnotationAddresses): 
   };
 }
 
-export function findingAddress(id: string, { origin }: AnnotationAddresses): string {
+function findingAddress(id: string, { origin }: AnnotationAddresses): string {
   return `${origin}/api/findings/${id}`;
 }
 

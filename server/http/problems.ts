@@ -20,7 +20,7 @@ export function problemDocument({ code, message, extra }: Problem): ProblemDocum
   };
 }
 
-export function sendProblem(request: Request, response: Response, problem: Problem): void {
+function sendProblem(request: Request, response: Response, problem: Problem): void {
   const body = JSON.stringify(problemDocument(problem));
   response
     .status(problem.status)

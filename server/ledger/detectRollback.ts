@@ -14,7 +14,7 @@ import { readKeyChanges } from './keyChanges.ts';
 import { rootAt } from './tree.ts';
 
 /** A stored checkpoint cannot be verified, so it is unknown whether the database is the one it was signed for. */
-export class StoredCheckpointError extends Error {
+class StoredCheckpointError extends Error {
   constructor(file: string, why: string) {
     super(
       `The stored checkpoint ${file} cannot be verified: ${why} Put the file back from a backup. If it is lost, “strongroom serve --accept-rollback” continues with this database under a new key and records the rollback.`,

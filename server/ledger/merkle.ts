@@ -20,7 +20,7 @@ const HASH_BYTES = 32;
  * Returns the root of a complete tree. `hashes` holds its leaf hashes, a power of two of them, and is overwritten.
  * One verification hashes a million leaves, so this allocates no buffer for each inner hash.
  */
-export function completeRoot(hashes: Buffer): Buffer {
+function completeRoot(hashes: Buffer): Buffer {
   const pair = Buffer.allocUnsafe(1 + 2 * HASH_BYTES);
   pair[0] = 1;
   for (let length = hashes.length; length > HASH_BYTES; length /= 2) {

@@ -19,7 +19,7 @@ function anyOf<Item extends z.ZodType<string>>(item: Item) {
 }
 
 /** What an alert is about. Events are watched if one of the first fields says so, or if no field names anything else. */
-export const alertWhenSchema = z
+const alertWhenSchema = z
   .strictObject({
     event_types: anyOf(eventTypeSchema).meta({ description: 'Events of these types; all if absent.' }),
     tags: anyOf(text(1, 100)).meta({ description: 'Only sources with one of these tags.' }),
@@ -99,7 +99,7 @@ const webhook = {
 const SECRET_BYTES = { min: 24, max: 64 };
 
 /** A signing secret of Standard Webhooks: 24 to 64 bytes in base64, after `whsec_`. */
-export const webhookSecretSchema = z.string().refine((secret) => {
+const webhookSecretSchema = z.string().refine((secret) => {
   const base64 = secret.replace(/^whsec_/, '');
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(base64)) return false;
   const bytes = Math.floor((base64.replace(/=+$/, '').length * 3) / 4);
@@ -146,7 +146,7 @@ export const ALERT_PACES = ['at_once', 'hourly', 'daily'] as const;
 export type AlertPace = (typeof ALERT_PACES)[number];
 
 /** The identity of a target within a rule. */
-export function targetKey(target: NewAlertTarget | AlertTarget): string {
+function targetKey(target: NewAlertTarget | AlertTarget): string {
   if (target.kind === 'desktop') return 'desktop';
   return target.kind === 'email' ? `email ${target.address.toLowerCase()}` : `webhook ${target.url}`;
 }

@@ -3,12 +3,10 @@ import { listQuery } from '../values/list.ts';
 import { instantSchema } from '../values/text.ts';
 import { alertIdSchema } from './alert.ts';
 
-export const deliveryIdSchema = z
-  .string()
-  .regex(/^ad_[0-9a-f]{20}$/, 'A delivery id is ad_ and 20 hex digits.');
+const deliveryIdSchema = z.string().regex(/^ad_[0-9a-f]{20}$/, 'A delivery id is ad_ and 20 hex digits.');
 
 /** What an alert is about. */
-export const ALERT_KINDS = [
+const ALERT_KINDS = [
   'event',
   'failure',
   'drift',
@@ -21,7 +19,7 @@ export const ALERT_KINDS = [
 export type AlertKind = (typeof ALERT_KINDS)[number];
 
 /** One thing that an alert says, in words. */
-export const alertItemSchema = z
+const alertItemSchema = z
   .strictObject({
     kind: z.enum(ALERT_KINDS),
     at: instantSchema,
@@ -46,7 +44,7 @@ export interface AlertMessage {
   more: number;
 }
 
-export const DELIVERY_STATES = ['waiting', 'sending', 'sent', 'failed'] as const;
+const DELIVERY_STATES = ['waiting', 'sending', 'sent', 'failed'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
 /** One message to one target. */

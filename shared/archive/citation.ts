@@ -26,7 +26,7 @@ const cslNameSchema = z.union([
 export type CslName = z.output<typeof cslNameSchema>;
 
 /** An item of CSL-JSON (https://docs.citationstyles.org), with the fields that packs and studies have. */
-export const cslItemSchema = z
+const cslItemSchema = z
   .strictObject({
     id: itemIdSchema,
     type: z.enum(['dataset', 'document']),

@@ -6,12 +6,12 @@ import { instantSchema, text } from '../values/text.ts';
 import { packRecordSchema } from './pack.ts';
 
 /** A draft is a pack that is not published yet. Its record may be incomplete, and its paths may be invalid. */
-export const draftIdSchema = z.string().regex(/^dr_[0-9a-f]{20}$/, 'A draft id is dr_ and 20 hex digits.');
+const draftIdSchema = z.string().regex(/^dr_[0-9a-f]{20}$/, 'A draft id is dr_ and 20 hex digits.');
 
 const { files: _, ...recordFields } = packRecordSchema.shape;
 
 /** The fields of a pack's record but its files, with any values. */
-export const draftRecordSchema = z
+const draftRecordSchema = z
   .strictObject(
     Object.fromEntries(Object.keys(recordFields).map((field) => [field, z.unknown().optional()])) as Record<
       keyof typeof recordFields,

@@ -3,7 +3,7 @@ import { digestSchema, packIdSchema, sourceIdSchema, studyIdSchema } from '../va
 import { instantSchema } from '../values/text.ts';
 
 /** What became of a related work since the pack was received. `returned`: it changed or vanished, and is as it was again. */
-export const DRIFT_STATES = ['same', 'changed', 'vanished', 'returned'] as const;
+const DRIFT_STATES = ['same', 'changed', 'vanished', 'returned'] as const;
 export type DriftState = (typeof DRIFT_STATES)[number];
 
 const related = {

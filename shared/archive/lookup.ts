@@ -12,10 +12,9 @@ export const lookupQuery = z.strictObject({
     .pipe(z.array(digestSchema).max(MAX_LOOKUP_DIGESTS))
     .meta({ type: 'string', description: `At most ${MAX_LOOKUP_DIGESTS} digests, separated by commas.` }),
 });
-export type LookupQuery = z.output<typeof lookupQuery>;
 
 /** Where the archive has some bytes: the newest pack with them, and the source that first brought them. */
-export const foundDigestSchema = z.strictObject({
+const foundDigestSchema = z.strictObject({
   sha256: digestSchema,
   bytes: z.int(),
   pack: z.strictObject({ id: packIdSchema, path: z.string() }).nullable(),

@@ -30,7 +30,7 @@ const orcidSchema = z
   .refine(isOrcid, 'An ORCID iD has four groups of four digits with a valid check digit.')
   .meta({ pattern: '^\\d{4}-\\d{4}-\\d{4}-\\d{3}[\\dX]$' });
 
-export const authorSchema = z
+const authorSchema = z
   .strictObject({
     name: text(1, 200),
     orcid: orcidSchema.nullable().default(null),
@@ -38,7 +38,7 @@ export const authorSchema = z
   })
   .meta({ id: 'Author' });
 
-export const methodSchema = z
+const methodSchema = z
   .strictObject({
     text: text(0, 200_000).default(''),
     link: httpUrlSchema.nullable().default(null),
@@ -92,7 +92,7 @@ const mediaTypeSchema = z
     'Enter a media type, such as text/csv.',
   );
 
-export const packFileSchema = z
+const packFileSchema = z
   .strictObject({
     path: z
       .string()
@@ -107,7 +107,7 @@ export const packFileSchema = z
   })
   .meta({ id: 'PackFile' });
 
-export const packFilesSchema = z
+const packFilesSchema = z
   .array(packFileSchema)
   .max(MAX_PACK_FILES, `At most ${MAX_PACK_FILES} files.`)
   .superRefine((files, context) => {
@@ -134,7 +134,7 @@ const relatedSchema = z.strictObject({
     .refine(isRelatedIdentifier, 'Enter a DOI, an http(s) URL or a SHA-256 digest.'),
 });
 
-export const replicatesSchema = z.strictObject({
+const replicatesSchema = z.strictObject({
   pack: packIdSchema,
   verdict: verdictSchema,
   note: text(0, 10_000).default(''),

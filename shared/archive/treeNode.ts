@@ -34,7 +34,7 @@ export type ArchiveNode = z.output<typeof nodeSchema>;
 export type NodeCounts = z.output<typeof nodeCountsSchema>;
 
 export type TreeNode = ArchiveNode & { counts: NodeCounts; children: TreeNode[] };
-export const treeNodeSchema: z.ZodType<TreeNode> = nodeSchema
+const treeNodeSchema: z.ZodType<TreeNode> = nodeSchema
   .extend({
     counts: nodeCountsSchema,
     get children() {

@@ -5,7 +5,7 @@ import { instantSchema } from '../values/text.ts';
 import { sourceSchema } from './source.ts';
 
 /** Why `/api/status` is 503. Only `overdue` is a fault. */
-export const STATUS_REASONS = ['no_sources', 'not_yet', 'overdue'] as const;
+const STATUS_REASONS = ['no_sources', 'not_yet', 'overdue'] as const;
 export type StatusReason = (typeof STATUS_REASONS)[number];
 
 export const statusSchema = z

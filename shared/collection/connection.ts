@@ -10,7 +10,7 @@ export const MAX_CERTIFICATE_BYTES = 65_536;
 const short = z.string().max(100);
 
 /** A certificate in DER, as an object of the archive. */
-export const certificateSchema = z.strictObject({
+const certificateSchema = z.strictObject({
   bytes: z.int().min(1).max(MAX_CERTIFICATE_BYTES),
   sha256: digestSchema,
 });
@@ -45,7 +45,7 @@ export type Connection = z.output<typeof connectionSchema>;
 export type Certificate = z.output<typeof certificateSchema>;
 
 /** Returns the connections of a retrieval: those of its redirects, then its own. */
-export function connectionsOf(retrieval: {
+function connectionsOf(retrieval: {
   connection?: Connection | null | undefined;
   redirects: readonly { connection?: Connection | undefined }[];
 }): Connection[] {

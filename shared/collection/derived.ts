@@ -5,14 +5,14 @@ import { instantSchema } from '../values/text.ts';
 import { namedSourceSchema } from './event.ts';
 
 /** The tool that made a derived document, and when. */
-export const derivedBySchema = z.strictObject({
+const derivedBySchema = z.strictObject({
   tool: z.string(),
   /** The version of this program's rules, then `+` and the library that they use. */
   version: z.string(),
   made_at: instantSchema,
 });
 
-export const TEXT_KINDS = ['html', 'pdf', 'json', 'csv', 'xml', 'text'] as const;
+const TEXT_KINDS = ['html', 'pdf', 'json', 'csv', 'xml', 'text'] as const;
 
 /** The readable text of an archived object. The object is evidence; the text is not. */
 export const objectTextSchema = z
@@ -36,7 +36,7 @@ export const objectTextSchema = z
 export type ObjectText = z.output<typeof objectTextSchema>;
 
 /** A part of a text with the positions of the matches in it (UTF-16 code units, `end` exclusive). */
-export const snippetSchema = z.strictObject({
+const snippetSchema = z.strictObject({
   text: z.string(),
   marks: z.array(z.strictObject({ start: z.int().min(0), end: z.int().min(1) })),
 });

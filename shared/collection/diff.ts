@@ -43,7 +43,7 @@ const hunk = z.strictObject({
 export type Hunk = z.output<typeof hunk>;
 
 /** How texts were compared: by words, partly by lines because there were too many changes, or not at all. */
-export const WORD_UNITS = ['words', 'lines', 'whole'] as const;
+const WORD_UNITS = ['words', 'lines', 'whole'] as const;
 
 const wordParts = {
   summary: z.strictObject({ unit: z.enum(WORD_UNITS), added: z.int(), removed: z.int() }),

@@ -132,7 +132,7 @@ export const summariesParameter = booleanParameter.optional().meta({
 });
 
 /** With more buckets the bars of the chart would be too thin to see. */
-export const MAX_DENSITY_BUCKETS = 200;
+const MAX_DENSITY_BUCKETS = 200;
 
 export const eventDensityQuery = eventsQuery
   .pick({ since: true, until: true, noise: true })

@@ -4,11 +4,11 @@ import { listQuery } from '../values/list.ts';
 import { instantSchema, text } from '../values/text.ts';
 
 /** Where the addresses of further sources are read: a page's links, a feed's items, or a sitemap. */
-export const FOLLOW_KINDS = ['links', 'feed', 'sitemap'] as const;
+const FOLLOW_KINDS = ['links', 'feed', 'sitemap'] as const;
 export type FollowKind = (typeof FOLLOW_KINDS)[number];
 
 /** The most sources that one source may bring. */
-export const MAX_FOLLOW_LIMIT = 10_000;
+const MAX_FOLLOW_LIMIT = 10_000;
 
 const typeName = z
   .string()
@@ -45,7 +45,7 @@ export const followSchema = z
   .meta({ id: 'Follow' });
 export type Follow = z.output<typeof followSchema>;
 
-export const FOUND_STATES = ['waiting', 'refused', 'added'] as const;
+const FOUND_STATES = ['waiting', 'refused', 'added'] as const;
 export type FoundState = (typeof FOUND_STATES)[number];
 
 /** An address that a source that is followed links to or lists. */
@@ -73,7 +73,7 @@ export const foundLinksQuery = z.strictObject({
 export type FoundLinksQuery = z.output<typeof foundLinksQuery>;
 
 /** The most addresses that one request approves or refuses by id. */
-export const MAX_CHOSEN_LINKS = 1_000;
+const MAX_CHOSEN_LINKS = 1_000;
 
 /** Which waiting addresses to approve or refuse: those with these ids, or all (of a source). */
 export const chosenLinksSchema = z

@@ -7,7 +7,7 @@ export type NoiseRuleKind = (typeof NOISE_RULE_KINDS)[number];
 export const MAX_NOISE_RULES = 50;
 
 /** A part of a source's versions whose changes are ignored. The service checks whether `value` is valid for `kind`. */
-export const noiseRuleSchema = z
+const noiseRuleSchema = z
   .strictObject({
     /** A CSS selector for HTML and XML; a JavaScript regular expression for text; a JSONPath (RFC 9535) for JSON. */
     kind: z.enum(NOISE_RULE_KINDS),
@@ -22,9 +22,9 @@ export const noiseRulesSchema = z
   .max(MAX_NOISE_RULES, `At most ${MAX_NOISE_RULES} rules.`);
 
 /** The outcome of applying a rule to two versions. */
-export const RULE_OUTCOMES = ['applied', 'not_applicable', 'timed_out', 'failed'] as const;
+const RULE_OUTCOMES = ['applied', 'not_applicable', 'timed_out', 'failed'] as const;
 
-export const ruleOutcomeSchema = z
+const ruleOutcomeSchema = z
   .strictObject({
     kind: z.enum(NOISE_RULE_KINDS),
     value: z.string(),

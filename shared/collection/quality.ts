@@ -5,7 +5,7 @@ import { PAGE_LABELS, pageLabelSchema } from './event.ts';
 export const LABEL_SCORE = 100;
 
 /** What one rule found in a response. */
-export const qualityFindingSchema = z.strictObject({
+const qualityFindingSchema = z.strictObject({
   rule: z.string().meta({ description: 'The id of the rule, such as `wall.title`.' }),
   label: z.enum(PAGE_LABELS),
   score: z.int().min(1),

@@ -31,7 +31,7 @@ export const retrievalErrorSchema = z.enum(RETRIEVAL_ERRORS);
 export type RetrievalError = (typeof RETRIEVAL_ERRORS)[number];
 
 /** The request that was sent. The values of the owner's headers are null, because they may be secrets. */
-export const sentRequestSchema = z.strictObject({
+const sentRequestSchema = z.strictObject({
   method: z.string(),
   headers: z.array(z.tuple([z.string(), z.string().nullable()])),
 });

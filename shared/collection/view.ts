@@ -3,7 +3,7 @@ import { digestSchema, sourceIdSchema } from '../values/digest.ts';
 import { instantSchema } from '../values/text.ts';
 
 /** How the interface shows an object. */
-export const VIEW_KINDS = [
+const VIEW_KINDS = [
   'html',
   'pdf',
   'image',
@@ -60,10 +60,10 @@ export const objectViewSchema = z
   .meta({ id: 'ObjectView' });
 export type ObjectView = z.output<typeof objectViewSchema>;
 
-export const MISSING_REASONS = ['not_held', 'too_large', 'unreadable'] as const;
+const MISSING_REASONS = ['not_held', 'too_large', 'unreadable'] as const;
 export type MissingReason = (typeof MISSING_REASONS)[number];
 
-export const missingResourceSchema = z.strictObject({ url: z.string(), reason: z.enum(MISSING_REASONS) });
+const missingResourceSchema = z.strictObject({ url: z.string(), reason: z.enum(MISSING_REASONS) });
 export type MissingResource = z.output<typeof missingResourceSchema>;
 
 /** What an archived page consists of when it is shown. */

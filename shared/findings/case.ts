@@ -9,7 +9,7 @@ import { findingIdSchema } from './finding.ts';
  * named “collection”, because that word means the observation of sources.
  */
 
-export const caseIdSchema = z.string().regex(/^ca_[0-9a-f]{20}$/, 'A case id is ca_ and 20 hex digits.');
+const caseIdSchema = z.string().regex(/^ca_[0-9a-f]{20}$/, 'A case id is ca_ and 20 hex digits.');
 
 export const MAX_CASE_ITEMS = 1_000;
 
@@ -70,7 +70,7 @@ export const storedCaseSchema = z.strictObject({
 });
 export type StoredCase = z.output<typeof storedCaseSchema>;
 
-export const caseItemSchema = z
+const caseItemSchema = z
   .strictObject({
     kind: z.enum(['event', 'pack', 'finding']),
     id: z.string(),

@@ -7,11 +7,8 @@ export const findingIdSchema = z
   .string()
   .regex(/^fi_[0-9a-f]{20}$/, 'A finding id is fi_ and 20 hex digits.');
 
-export const TARGET_KINDS = ['event', 'object', 'pack'] as const;
-export type TargetKind = (typeof TARGET_KINDS)[number];
-
 /** What a finding is about. The id of an event is its number in decimal digits. */
-export const findingTargetSchema = z
+const findingTargetSchema = z
   .discriminatedUnion('kind', [
     z.strictObject({
       kind: z.literal('event'),
@@ -24,7 +21,7 @@ export const findingTargetSchema = z
 export type FindingTarget = z.output<typeof findingTargetSchema>;
 
 /** The longest text before and after a quotation that is kept to find it again. */
-export const MAX_CONTEXT_CHARACTERS = 200;
+const MAX_CONTEXT_CHARACTERS = 200;
 export const MAX_QUOTE_CHARACTERS = 10_000;
 
 /**
@@ -51,7 +48,7 @@ const RANGE_RULE = {
 };
 
 /** A passage as it is recorded: every member is present. */
-export const passageSchema = z.strictObject(PASSAGE).refine(hasRange, RANGE_RULE).meta({ id: 'Passage' });
+const passageSchema = z.strictObject(PASSAGE).refine(hasRange, RANGE_RULE).meta({ id: 'Passage' });
 export type Passage = z.output<typeof passageSchema>;
 
 const newPassageSchema = z
@@ -67,7 +64,7 @@ const newPassageSchema = z
   .refine(hasRange, RANGE_RULE)
   .meta({ id: 'NewPassage' });
 
-export const findingTagSchema = text(1, 100);
+const findingTagSchema = text(1, 100);
 const tags = z
   .array(findingTagSchema)
   .max(50, 'At most 50 tags.')
@@ -122,7 +119,7 @@ export type FindingDetails = z.output<typeof findingDetailsSchema>;
 /** `current`: neither superseded nor withdrawn. `withdrawn`: the withdrawals. */
 export const FINDING_STATES = ['current', 'superseded', 'withdrawn', 'all'] as const;
 
-export const findingsFilter = {
+const findingsFilter = {
   q: searchParameter.optional(),
   tag: z.string().optional(),
   event: integerParameter(1, Number.MAX_SAFE_INTEGER).optional(),

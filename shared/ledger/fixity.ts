@@ -47,7 +47,7 @@ export const fixitySchema = z
 export type Fixity = z.output<typeof fixitySchema>;
 
 /** The result of SQLite's own check of the database. */
-export const databaseCheckSchema = z.strictObject({
+const databaseCheckSchema = z.strictObject({
   ok: z.boolean(),
   /** The first 100 messages of SQLite. */
   findings: z.array(z.string()),

@@ -41,7 +41,7 @@ export const ledgerEntrySchema = z
   .meta({ id: 'LedgerEntry' });
 export type LedgerEntry = z.output<typeof ledgerEntrySchema>;
 
-export const ledgerHeadSchema = z.strictObject({
+const ledgerHeadSchema = z.strictObject({
   seq: z.int().min(0),
   hash: digestSchema,
   /** Root of the RFC 6962 tree over all entries, in hex. */
@@ -65,7 +65,7 @@ export const ledgerPageSchema = z
   })
   .meta({ id: 'LedgerPage' });
 
-export const ledgerProblemSchema = z.strictObject({
+const ledgerProblemSchema = z.strictObject({
   /** The entry; 0 where there is none that it could be said of. */
   seq: z.int(),
   /** What it is about, where that is known: the entry's subject, or `retrieval 17` for one of those that it covers. */

@@ -20,7 +20,7 @@ export const timestampSchema = z
 export type Timestamp = z.output<typeof timestampSchema>;
 
 /** An authority that gave no valid timestamp, and why. */
-export const failedAuthoritySchema = z.strictObject({ authority: z.string(), error: z.string() });
+const failedAuthoritySchema = z.strictObject({ authority: z.string(), error: z.string() });
 export type FailedAuthority = z.output<typeof failedAuthoritySchema>;
 
 /** The result of asking all authorities; at least one of them answered. */
@@ -30,7 +30,7 @@ export const stampingSchema = z
 export type Stamping = z.output<typeof stampingSchema>;
 
 /** What the owner sees of an authority in the settings. */
-export const authorityStateSchema = z
+const authorityStateSchema = z
   .strictObject({
     authority: z.string(),
     /** When it was last asked since the node started; null if it was not. */

@@ -16,7 +16,7 @@ export const witnessSchema = z
 export type Witness = z.output<typeof witnessSchema>;
 
 /** What a witness of the settings cosigned. */
-export const witnessStateSchema = z
+const witnessStateSchema = z
   .strictObject({
     url: z.string(),
     key: z.string(),

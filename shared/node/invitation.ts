@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { instantSchema, text } from '../values/text.ts';
 
-export const invitationIdSchema = z
+const invitationIdSchema = z
   .string()
   .regex(/^in_[0-9a-f]{20}$/, 'An invitation id is in_ and 20 hex digits.');
 

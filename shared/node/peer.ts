@@ -5,7 +5,7 @@ import { digestSchema, sourceIdSchema, studyIdSchema } from '../values/digest.ts
 import { instantSchema, isHttpUrl, text } from '../values/text.ts';
 
 /** A peer is another node that this one takes packs and captures from. */
-export const peerIdSchema = z.string().regex(/^pe_[0-9a-f]{20}$/, 'A peer id is pe_ and 20 hex digits.');
+const peerIdSchema = z.string().regex(/^pe_[0-9a-f]{20}$/, 'A peer id is pe_ and 20 hex digits.');
 
 /** The address of a node: scheme, host, port and, behind a proxy, a path. */
 const peerUrl = z
@@ -64,7 +64,7 @@ export type PeerChange = z.output<typeof peerChangeSchema>;
  * `key_changed`: another key signs, and the pinned one has not signed it; `certificate_changed`: the node shows another
  * certificate than the pinned one; `rewritten`: the new checkpoint is not consistent with the one kept.
  */
-export const PEER_STATES = [
+const PEER_STATES = [
   'ok',
   'unreachable',
   'failing',
@@ -72,7 +72,7 @@ export const PEER_STATES = [
   'certificate_changed',
   'rewritten',
 ] as const;
-export const peerStateSchema = z.enum(PEER_STATES);
+const peerStateSchema = z.enum(PEER_STATES);
 export type PeerState = z.output<typeof peerStateSchema>;
 
 export const peerSchema = z
@@ -159,10 +159,9 @@ export const mirrorRequestSchema = z
   .meta({ id: 'MirrorRequest' });
 export type MirrorRequest = z.output<typeof mirrorRequestSchema>;
 export type PackSelection = z.output<typeof packSelection>;
-export type SourceSelection = z.output<typeof sourceSelection>;
 
 /** Why a record of a peer was not taken. */
-export const MIRROR_REFUSALS = [
+const MIRROR_REFUSALS = [
   /** The record has not the digest that its ledger entry has, or breaks a rule for records. */
   'wrong_record',
   /** The proof does not lead to the root of the peer's checkpoint. */

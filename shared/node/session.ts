@@ -4,9 +4,7 @@ import { instantSchema } from '../values/text.ts';
 /** A browser is signed out if its session was not used for this many days. */
 export const SESSION_DAYS = 30;
 
-export const sessionIdSchema = z
-  .string()
-  .regex(/^se_[0-9a-f]{20}$/, 'A session id is se_ and 20 hex digits.');
+const sessionIdSchema = z.string().regex(/^se_[0-9a-f]{20}$/, 'A session id is se_ and 20 hex digits.');
 
 export const ownerSessionSchema = z
   .strictObject({

@@ -157,7 +157,7 @@ export const DEFAULT_SETTINGS: Settings = {
   smtp: null,
 };
 
-export const sharingModeSchema = z.enum(['off', 'read', 'contribute']);
+const sharingModeSchema = z.enum(['off', 'read', 'contribute']);
 export type SharingMode = z.output<typeof sharingModeSchema>;
 export const sharingSchema = z
   .strictObject({ mode: sharingModeSchema, require_invitation: z.boolean() })

@@ -107,7 +107,7 @@ function openCosignatureSafely(checkpoint: string, witness: string, crypto: Proo
 }
 
 /** @throws ProofError, RangeError */
-export function requireIncluded(
+function requireIncluded(
   { entry, proofs }: ProvenEntry,
   index: number,
   key: string,

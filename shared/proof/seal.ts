@@ -6,7 +6,7 @@ import { judge, requireThat, sha256 } from './judge.ts';
 import { verifyBy } from './signedNote.ts';
 
 /** The parts of an evidence file that the node seals, each with the claim that its digest is the one in the seal. */
-export const SEALED_PARTS = {
+const SEALED_PARTS = {
   kind: 'The kind is as the node wrote it.',
   made_at: 'The time of this file is as the node wrote it.',
   key: 'The key is as the node wrote it.',

@@ -24,7 +24,7 @@ interface NodeInside {
 }
 
 /** There can be no network namespace here; the message says why. */
-export class NoNamespaceError extends Error {}
+class NoNamespaceError extends Error {}
 
 /**
  * A network namespace of its own (Linux, root, iproute2): with whatever addresses a test gives it, a hosts file of its

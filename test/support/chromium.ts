@@ -65,7 +65,7 @@ function installDebianChromium(): void {
 }
 
 /** Finds the browser for the tests: CHROMIUM_PATH, Playwright's, the system's, or a newly installed one. */
-export function findChromium(): string {
+function findChromium(): string {
   const named = process.env.CHROMIUM_PATH;
   if (named) {
     if (existsSync(named)) return named;

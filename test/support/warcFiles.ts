@@ -62,7 +62,7 @@ export function response(body: string | Buffer, parts: WarcRecordParts & { statu
   return record({ ...parts, block: parts.block ?? http(body, { status: parts.status ?? 200 }) });
 }
 
-export function base32(bytes: Buffer): string {
+function base32(bytes: Buffer): string {
   let bits = '';
   for (const byte of bytes) bits += byte.toString(2).padStart(8, '0');
   const digits = bits.match(/.{1,5}/g) ?? [];

@@ -32,10 +32,10 @@ export function declare(version: string, encoding = 'UTF-8'): string {
 }
 
 export const PAYLOAD = { 'data/bare-filename': 'bare\n', 'data/text-file.txt': 'text\n' };
-export const INFO = 'Source-Organization: A University\nContact-Name: Edna\n';
+const INFO = 'Source-Organization: A University\nContact-Name: Edna\n';
 export const digestOf = (text: string | Uint8Array, algorithm = 'md5') =>
   createHash(algorithm).update(text).digest('hex');
-export const line = (path: string, text: string, written = path) => `${digestOf(text)}  ${written}`;
+const line = (path: string, text: string, written = path) => `${digestOf(text)}  ${written}`;
 export const outside = (path: string) => [
   ...Object.entries(PAYLOAD).map(([name, text]) => line(name, text)),
   line(path, 'x'),

@@ -67,7 +67,7 @@ function webhookBody(
 }
 
 /** Returns the value of `webhook-signature`: HMAC-SHA256 over the id, the timestamp and the body. */
-export function signatureOf({
+function signatureOf({
   id,
   timestamp,
   body,

@@ -46,7 +46,7 @@ export function bibtexEntry(work: CitableWork): string {
   return [`@misc{${work.id},`, ...lines, `  month = ${MONTHS[work.date.month - 1]},`, '}', ''].join('\n');
 }
 
-export function escapeLatex(text: string): string {
+function escapeLatex(text: string): string {
   return text.replace(/[\\{}~^%&$#_]/g, (character) => LATEX[character] ?? character);
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { HarvestError } from './errors.ts';
 import { FORMATS, type MetadataPrefix } from './formats.ts';
 
-export const VERBS = [
+const VERBS = [
   'GetRecord',
   'Identify',
   'ListIdentifiers',

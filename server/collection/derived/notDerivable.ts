@@ -1,5 +1,5 @@
 /** Why nothing could be derived from an object. */
-export const NOT_DERIVABLE_REASONS = [
+const NOT_DERIVABLE_REASONS = [
   'unsupported',
   'too_large',
   'damaged',

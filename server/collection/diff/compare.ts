@@ -24,16 +24,9 @@ const COMPARE_MS = 8_000;
  * Compares two objects by their kind. Objects of different kinds, too large or unreadable are compared by their bytes,
  * and the reason is stated. Blocks its thread; runs in the derive process.
  *
+ * @returns also how many pages each version of a PDF has
  * @throws NotDerivableError `object_missing`, `object_damaged`: altered bytes are not compared.
  */
-export async function compareObjects(
-  objects: Pair<ObjectToRead>,
-  rules: readonly NoiseRule[],
-): Promise<Comparison> {
-  return (await compareWithPages(objects, rules)).comparison;
-}
-
-/** Like `compareObjects`, and returns how many pages each version of a PDF has. */
 export async function compareWithPages(
   objects: Pair<ObjectToRead>,
   rules: readonly NoiseRule[],

@@ -26,7 +26,7 @@ export interface Page {
   type: string;
 }
 
-export const HTML = 'text/html; charset=utf-8';
+const HTML = 'text/html; charset=utf-8';
 export const JSON_TYPE = 'application/json';
 
 export function textPage(path: string, text: string, type = HTML): Page {

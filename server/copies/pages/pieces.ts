@@ -161,7 +161,7 @@ export function packList(root: string, packs: readonly ListedPack[]): Html {
 
 const MAX_AUTHORS = 5;
 
-export function authorNames(authors: readonly { name: string }[]): string {
+function authorNames(authors: readonly { name: string }[]): string {
   const names = authors.slice(0, MAX_AUTHORS).map(({ name }) => name);
   return authors.length > MAX_AUTHORS ? `${names.join(', ')} and others` : names.join(', ');
 }

@@ -12,10 +12,7 @@ import { counted, eventTable, monthName, pager } from './pieces.ts';
 import { turn } from './turn.ts';
 
 /** The days of a month that have events, oldest first, each with its number of events. */
-export async function countDays(
-  context: PageContext,
-  month: string,
-): Promise<{ day: string; events: number }[]> {
+async function countDays(context: PageContext, month: string): Promise<{ day: string; events: number }[]> {
   const { database, size } = context;
   const last = lastEventOfLedger(database, size);
   const days: { day: string; events: number }[] = [];

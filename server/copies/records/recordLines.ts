@@ -4,7 +4,7 @@ import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { DUMP_KINDS, dumpLinesBetween, iterateDumpLines } from '../../store/sqlite/node/dump.ts';
 
 /** The kinds of lines that no ledger entry records. They can change, so they are in the file of the state. */
-export const STATE_KINDS = [
+const STATE_KINDS = [
   'source',
   'round',
   'event_noise',

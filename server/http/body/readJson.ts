@@ -8,11 +8,11 @@ import { bodyChunks } from './requestBody.ts';
 export { checkBody, parseJsonBytes } from '../../../shared/values/checkBody.ts';
 
 /** Returns the media type of the body in lowercase without parameters; undefined if there is none. */
-export function mediaTypeOf(request: Request): string | undefined {
+function mediaTypeOf(request: Request): string | undefined {
   return request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
 }
 
-export function hasBody(request: Request): boolean {
+function hasBody(request: Request): boolean {
   return (
     request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0
   );

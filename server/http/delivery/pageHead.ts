@@ -78,7 +78,7 @@ function cut(text: string, most: number): string {
 const UNSAFE = /[<>&\u2028\u2029]/g;
 
 /** Returns JSON that cannot end the script element that contains it, or open a comment in it. */
-export function scriptJson(value: object): string {
+function scriptJson(value: object): string {
   return JSON.stringify(value).replace(
     UNSAFE,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,

@@ -48,7 +48,7 @@ function fillPath(path: string, parameters: readonly Parameter[], schemas: Schem
 }
 
 /** Returns a short value that matches a schema. Objects have only their required fields. */
-export function exampleOf(schema: JsonSchema, schemas: Schemas): unknown {
+function exampleOf(schema: JsonSchema, schemas: Schemas): unknown {
   const { $ref, anyOf, type, pattern, items, format } = schema;
   if (typeof $ref === 'string') {
     const name = $ref.split('/').at(-1) ?? '';

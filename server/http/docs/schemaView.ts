@@ -29,7 +29,7 @@ export function typeText(schema: JsonSchema): Html {
   return html`anything`;
 }
 
-export function schemaLink(name: string): Html {
+function schemaLink(name: string): Html {
   return html`<a href="#schema-${name}">${name}</a>`;
 }
 

@@ -29,7 +29,7 @@ const WITH_JSON: readonly ProblemCode[] = ['invalid_json', 'invalid_field', 'unk
 const WITH_RANGES: readonly ProblemCode[] = ['range_not_satisfiable', 'precondition_failed', 'blob_damaged'];
 
 /** Returns the codes of all problems that a route can respond with: its own, and those common to routes of its kind. */
-export function possibleProblems(spec: RouteSpec): ProblemCode[] {
+function possibleProblems(spec: RouteSpec): ProblemCode[] {
   const { body, query, access, method, path, responses } = spec;
   const parameters = Object.keys(query?.shape ?? {});
   const codes = new Set<ProblemCode>([...spec.problems, ...EVERYWHERE]);

@@ -7,7 +7,7 @@ import { isMissing } from '../../store/blobs/fileErrors.ts';
 import { makeCertificate, parseIdentity, type TlsIdentity } from './certificate.ts';
 
 /** The private key and the certificate, in the data folder. The owner may replace it by one of their own. */
-export const TLS_FILE = 'tls.pem';
+const TLS_FILE = 'tls.pem';
 
 /**
  * Returns the certificate in the data folder. If there is none, one is made for these names and addresses.

@@ -51,7 +51,7 @@ export async function fetchPackFiles(
 }
 
 /** Fetches one object into staging. @throws RefusedRecordError `wrong_bytes`; PeerError */
-export async function fetchObject(
+async function fetchObject(
   { store, client, signal }: Pick<Mirroring, 'store' | 'client' | 'signal'>,
   sha256: string,
   bytes: number,

@@ -15,7 +15,7 @@ export class FolderInUseError extends Error {
 }
 
 /** The data folder cannot be written. */
-export class UnwritableFolderError extends Error {
+class UnwritableFolderError extends Error {
   constructor(file: string, cause: unknown) {
     super(
       `Nothing can be written to ${file}. Give this account the right to write there, or give another folder with --data.`,

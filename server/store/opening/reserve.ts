@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Problem } from '../../../shared/problems.ts';
 
 /** The space that SQLite and a node need to open an archive: the index of the log and a few small files. */
-export const RESERVE_BYTES = 1_048_576;
+const RESERVE_BYTES = 1_048_576;
 
 /** Returns the free bytes on the data folder's disk, for this user. */
 export type FreeBytes = () => number;

@@ -20,7 +20,7 @@ import { pageOf } from '../../values/list.ts';
 import { jsonBody, route } from '../route.ts';
 
 /** The page of a tree node: its ancestors, its children, and the newest studies and packs of its subtree. */
-export const nodePageSchema = nodeSchema
+const nodePageSchema = nodeSchema
   .extend({
     /** Studies and packs of the whole subtree; direct children only. */
     counts: nodeCountsSchema.extend({ children: z.int() }),

@@ -8,7 +8,7 @@ import { listQuery, pageOf } from '../../values/list.ts';
 import { jsonBody, NO_BODY, route } from '../route.ts';
 
 /** Who sends the request, and what they may do. */
-export const sessionSchema = z
+const sessionSchema = z
   .strictObject({
     owner: z.boolean(),
     may_contribute: z.boolean(),
@@ -20,7 +20,7 @@ export const sessionSchema = z
 export type Session = z.output<typeof sessionSchema>;
 
 /** The URLs at which the node can be reached from the network, one per address of the machine. */
-export const addressesSchema = z
+const addressesSchema = z
   .strictObject({
     addresses: z.array(z.strictObject({ url: z.string(), address: z.string(), interface: z.string() })),
     tls_fingerprint: digestSchema.optional().meta({
@@ -31,7 +31,7 @@ export const addressesSchema = z
 export type Addresses = z.output<typeof addressesSchema>;
 
 /** How much space the archive uses, with the two limits set by the owner. */
-export const storageSchema = z
+const storageSchema = z
   .strictObject({
     /** Total size of all blobs. */
     held_bytes: z.int(),

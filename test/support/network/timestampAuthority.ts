@@ -160,7 +160,7 @@ export class TimestampAuthority {
 export const EC_KEY = ['-algorithm', 'EC', '-pkeyopt', 'ec_paramgen_curve:P-256'];
 export const RSA_KEY = ['-algorithm', 'RSA', '-pkeyopt', 'rsa_keygen_bits:2048'];
 
-export const honest: Answering = async (query, authority) => ({ body: await authority.stamp(query) });
+const honest: Answering = async (query, authority) => ({ body: await authority.stamp(query) });
 
 /** For `afterEach`: closes every authority that a test opened. */
 export async function closeTimestampAuthorities(): Promise<void> {

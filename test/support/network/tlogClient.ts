@@ -52,7 +52,7 @@ export function tilePath(level: number | 'entries', index: number, width = WIDTH
 }
 
 /** The tiles of a level of the tree of this size: a width for each, in order. */
-export function tileWidths(size: number, level: number): number[] {
+function tileWidths(size: number, level: number): number[] {
   const hashes = Math.floor(size / WIDTH ** level);
   const full = Array.from({ length: Math.floor(hashes / WIDTH) }, () => WIDTH);
   return hashes % WIDTH === 0 ? full : [...full, hashes % WIDTH];

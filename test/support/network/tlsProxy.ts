@@ -15,7 +15,7 @@ const run = promisify(execFile);
 export type Rewrite = (headers: Record<string, string>, client: string) => void;
 
 /** The usual configuration of nginx and Caddy: keeps the Host and adds the client's address. */
-export const defaultProxy: Rewrite = (headers, client) => {
+const defaultProxy: Rewrite = (headers, client) => {
   const before = headers['x-forwarded-for'];
   headers['x-forwarded-for'] = before === undefined ? client : `${before}, ${client}`;
 };

@@ -3,7 +3,7 @@ import { useSession } from '../../state/session.ts';
 import classes from './Page.module.css';
 
 /** Sets the window title to the page's name and the node's name. */
-export function usePageTitle(title: string): void {
+function usePageTitle(title: string): void {
   const node = useSession((state) => state.session?.node);
   useEffect(() => {
     document.title = [title, node, 'Strongroom'].filter(Boolean).join(' · ');

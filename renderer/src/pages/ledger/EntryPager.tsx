@@ -62,7 +62,7 @@ function JumpTo({ head }: { head: number }) {
     void navigate(`/ledger#${seq}`);
   };
   return (
-    <form onSubmit={jump} className={classes.jump}>
+    <form onSubmit={jump}>
       <TextInput
         size="xs"
         w={130}

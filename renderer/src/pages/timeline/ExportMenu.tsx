@@ -44,7 +44,7 @@ export function ExportMenu({ query, sourceUrl }: ExportMenuProps) {
                   : { download: '', onClick: (click) => void exportFile(click) })}
               >
                 <Icon size={16} aria-hidden className={classes.icon} />
-                <span className={classes.name}>{name}</span>
+                <span>{name}</span>
                 <span className={classes.about}>{about}</span>
               </a>
             </li>

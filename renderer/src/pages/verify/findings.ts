@@ -41,7 +41,7 @@ export interface DroppedList {
 }
 
 /** Returns a path without `./`, with `/` as separator. */
-export function plainPath(path: string): string {
+function plainPath(path: string): string {
   return path.replaceAll('\\', '/').replace(/^(?:\.\/)+/, '');
 }
 

@@ -5,7 +5,7 @@ import { nameParts } from '../names.ts';
 import type { ColumnType } from './columns.ts';
 import { type DescribedFile, uniqueSlugs } from './readTables.ts';
 
-export const CROISSANT_VERSION = 'http://mlcommons.org/croissant/1.0';
+const CROISSANT_VERSION = 'http://mlcommons.org/croissant/1.0';
 
 /** The context of the terms used here (Croissant 1.0, appendix 1), without a default language. */
 const CONTEXT = {

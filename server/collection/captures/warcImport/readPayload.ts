@@ -12,7 +12,7 @@ export interface Payload {
 }
 
 /** Payloads up to this size are held in memory, so that many can be written together. */
-export const SMALL_BYTES = 131_072;
+const SMALL_BYTES = 131_072;
 const BEGINNING_BYTES = 65_536;
 
 /**

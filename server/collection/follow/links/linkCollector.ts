@@ -4,12 +4,12 @@ import { watchedUrlSchema } from '../../../../shared/collection/source.ts';
 import type { LinksResult, LinksTask } from '../../derived/process/tasks.ts';
 
 /** Different addresses that are read of one document. */
-export const MAX_LISTED = 100_000;
+const MAX_LISTED = 100_000;
 /** Matching addresses that are returned. */
 const MAX_MATCHED = 10_000;
 const MAX_TITLE = 200;
 /** Sitemaps that are read of one index. */
-export const MAX_SITEMAPS = 50;
+const MAX_SITEMAPS = 50;
 
 /** A document whose addresses are all read, or as many as are allowed. */
 export class TooManyLinksError extends Error {}

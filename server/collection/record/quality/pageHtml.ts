@@ -100,7 +100,7 @@ function decodeBody(beginning: Buffer, encoding: string | undefined): Buffer {
 const MAX_DECODED_BYTES = 8_388_608;
 
 /** Sentences only count on pages with at most this much text. */
-export const MAX_SHORT_TEXT = 1_500;
+const MAX_SHORT_TEXT = 1_500;
 
 /**
  * Returns the text between the tags, without scripts and styles, or undefined if it is longer than `MAX_SHORT_TEXT`. Runs

@@ -42,13 +42,6 @@ export function draftById(database: ReadDatabase, id: string): DraftRow | undefi
   return statement<DraftRow>(database, 'SELECT * FROM drafts WHERE id = ?').get(id);
 }
 
-/** Returns the ids of all drafts, also of those that are published. */
-export function draftIds(database: ReadDatabase): string[] {
-  return statement<{ id: string }>(database, 'SELECT id FROM drafts')
-    .all()
-    .map(({ id }) => id);
-}
-
 /** Returns the number of drafts that are not published, and the size of the files of all drafts. */
 export function draftTotals(database: ReadDatabase): { drafts: number; bytes: number } {
   return statement<{ drafts: number; bytes: number }>(

@@ -106,6 +106,6 @@ function Actions({ finding }: { finding: Finding }) {
 }
 
 /** The page of what a finding is about. */
-export function addressOf({ kind, id }: FindingTarget): string {
+function addressOf({ kind, id }: FindingTarget): string {
   return { event: '/timeline/', object: '/view/', pack: '/packs/' }[kind] + id;
 }

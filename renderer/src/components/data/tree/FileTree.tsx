@@ -64,7 +64,7 @@ export function FileTree<Item extends { key: string; path: string }>(props: File
   };
   return (
     <div ref={frame} className={classes.frame}>
-      <div role="treegrid" aria-label={label} aria-rowcount={rows.length} className={classes.tree}>
+      <div role="treegrid" aria-label={label} aria-rowcount={rows.length}>
         <div role="rowgroup" className={classes.rows} style={{ height: virtual.getTotalSize() }}>
           {virtual.getVirtualItems().map(({ index, start }) => {
             const row = rows[index];

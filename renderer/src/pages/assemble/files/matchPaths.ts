@@ -37,7 +37,7 @@ export function matchPaths(dropped: readonly string[], known: readonly string[])
 }
 
 /** Returns a path as a pack would have it: in normal form C, with `/`, without empty and `.` segments. */
-export function normalPath(path: string): string {
+function normalPath(path: string): string {
   const segments = path.normalize('NFC').replaceAll('\\', '/').split('/');
   return segments.filter((segment) => segment !== '' && segment !== '.').join('/');
 }

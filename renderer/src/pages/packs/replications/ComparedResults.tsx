@@ -61,7 +61,7 @@ function Value({ value }: { value: ResultValue | undefined }) {
 }
 
 /** The difference of two numbers; for other values whether they are the same. */
-export function differenceText(left: ResultValue | undefined, right: ResultValue | undefined): string {
+function differenceText(left: ResultValue | undefined, right: ResultValue | undefined): string {
   if (left === undefined || right === undefined) return '';
   if (left === right) return 'same';
   if (typeof left !== 'number' || typeof right !== 'number') return 'differs';

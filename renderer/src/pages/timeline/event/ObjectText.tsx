@@ -50,7 +50,7 @@ function TextBox({ text }: { text: string }) {
     <section className={classes.box} tabIndex={0} aria-label="Text of the object">
       {pages.map((page, index) => (
         // Pages are identified by their position.
-        <div key={index} className={classes.page}>
+        <div key={index}>
           {pages.length > 1 && <p className={classes.number}>Page {index + 1}</p>}
           <pre>{page}</pre>
         </div>

@@ -64,11 +64,11 @@ type Stored = Omit<Event, 'source' | 'page_label' | 'is_noise'> & {
 };
 
 /** The columns of an event, from `events e` joined with its source `s`. */
-export const EVENT_COLUMNS = `e.id, s.id AS source_id, s.url, s.name, s.agency, s.tags, e.event_type, e.observer,
+const EVENT_COLUMNS = `e.id, s.id AS source_id, s.url, s.name, s.agency, s.tags, e.event_type, e.observer,
   e.observed_at, e.original_observed_at, e.sha256, e.previous_sha256, e.reverts_to, e.page_label, e.ledger_entry,
   ${IS_NOISE_COLUMN}, ${SUMMARY_COLUMN}`;
 
-export function eventFromStored(row: Stored): Event {
+function eventFromStored(row: Stored): Event {
   const { source_id, url, name, agency, tags, page_label, is_noise, ...event } = row;
   return {
     ...event,
