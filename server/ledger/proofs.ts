@@ -1,3 +1,4 @@
+import { rootFromPath } from '../../shared/proof/inclusion.ts';
 import { parentHash } from './merkle.ts';
 
 /** Returns the root over the leaves `from` to `to - 1` of a tree. */
@@ -47,26 +48,14 @@ export function consistencyPath(older: number, size: number, rangeRoot: RangeRoo
   return path.reverse();
 }
 
-/** Computes the root from a leaf and its audit path (RFC 9162, section 2.1.3.2); undefined if the path is invalid. */
+/** Computes the root from the hash of a leaf and its audit path; undefined if the path does not fit the tree. */
 export function rootFromInclusion(
   leaf: Buffer,
   index: number,
   size: number,
   path: readonly Buffer[],
 ): Buffer | undefined {
-  if (index < 0 || index >= size) return undefined;
-  let [position, last, root] = [index, size - 1, leaf];
-  for (const hash of path) {
-    if (last === 0) return undefined;
-    if (position % 2 === 1 || position === last) {
-      root = parentHash(hash, root);
-      while (position % 2 === 0 && position !== 0) [position, last] = [position / 2, Math.floor(last / 2)];
-    } else {
-      root = parentHash(root, hash);
-    }
-    [position, last] = [Math.floor(position / 2), Math.floor(last / 2)];
-  }
-  return last === 0 ? root : undefined;
+  return rootFromPath(leaf, { index, size }, path, parentHash);
 }
 
 /** Verifies a consistency proof between two roots (RFC 9162, section 2.1.4.2). */
