@@ -18,7 +18,7 @@ import {
 } from '../store/sqlite/node/copies.ts';
 import { currentDamages } from '../store/sqlite/node/damages.ts';
 import type { CopiedCheckpoint } from './claim.ts';
-import { newTiles, objectPath, recordsFiles, statePath } from './layout.ts';
+import { newTiles, objectPath, recordsFiles, statePath } from './copyPaths.ts';
 import { makePages } from './pages/makePages.ts';
 import { pageContext, pagesAreBehind } from './pages/sendPages.ts';
 import { readRecords, readState } from './records/readRecords.ts';

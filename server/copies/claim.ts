@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Checkpoint } from '../ledger/checkpoint.ts';
 import { CheckpointError, openCheckpoint } from '../ledger/checkpoint.ts';
 import { CLAIM } from './claimFile.ts';
-import { CHECKPOINT } from './layout.ts';
+import { CHECKPOINT } from './copyPaths.ts';
 import { readBytes } from './readBytes.ts';
 import { CopyError, type CopyTarget } from './targets/target.ts';
 

@@ -4,7 +4,7 @@ import type { Log } from '../runtime/log.ts';
 import { type CopyRow, isCopied } from '../store/sqlite/node/copies.ts';
 import { currentDamages } from '../store/sqlite/node/damages.ts';
 import type { Store } from '../store/store.ts';
-import { objectPath } from './layout.ts';
+import { objectPath } from './copyPaths.ts';
 import type { CopyTarget } from './targets/target.ts';
 
 /** The number of objects that one run repairs. */

@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import pLimit from 'p-limit';
 import { syncFile, syncFileSystem, syncFolder } from '../store/blobs/durableFile.ts';
 import { blobPath } from '../store/blobs/paths.ts';
-import { objectPath } from './layout.ts';
+import { objectPath } from './copyPaths.ts';
 import type { CopyTarget } from './targets/target.ts';
 
 export interface RestoredObjects {

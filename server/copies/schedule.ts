@@ -4,7 +4,7 @@ import type { Log } from '../runtime/log.ts';
 import { allCopies, type CopyRow } from '../store/sqlite/node/copies.ts';
 import { lastEntry } from '../store/sqlite/node/ledger.ts';
 import type { Store } from '../store/store.ts';
-import { isRemote, type NetworkPause, readNetworkPause } from './network.ts';
+import { isRemote, type NetworkPause, readNetworkPause } from './networkPause.ts';
 import { isOutdated } from './sync.ts';
 
 export interface ScheduleServices {

@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import { retrievalsOfObject } from '../store/sqlite/collection/retrievals.ts';
 import { blobRow } from '../store/sqlite/node/blobs.ts';
 import type { Store } from '../store/store.ts';
-import { metadataPath, objectPath } from './layout.ts';
+import { metadataPath, objectPath } from './copyPaths.ts';
 import { type CopyTarget, DamagedSourceError } from './targets/target.ts';
 
 /** An object above this size counts as large. */

@@ -18,8 +18,8 @@ import {
 import { lastEntry } from '../store/sqlite/node/ledger.ts';
 import { proofsState } from '../store/sqlite/node/witness.ts';
 import type { CopiedCheckpoint } from './claim.ts';
-import { CHECKPOINT, newTiles, OBJECTS, RECORDS_PER_FILE, recordsFiles, statePath } from './layout.ts';
-import { PAGES_VERSION } from './pages/layout.ts';
+import { CHECKPOINT, newTiles, OBJECTS, RECORDS_PER_FILE, recordsFiles, statePath } from './copyPaths.ts';
+import { PAGES_VERSION } from './pages/pagePaths.ts';
 import { pagesAreBehind, sendPages } from './pages/sendPages.ts';
 import { type CopiedState, readRecords, readState } from './records/readRecords.ts';
 import { type CopyServices, requireOwn } from './requireOwn.ts';

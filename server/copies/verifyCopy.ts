@@ -7,7 +7,7 @@ import { certificatesOf } from '../../shared/collection/connection.ts';
 import type { RecordedRetrieval } from '../../shared/collection/retrieval.ts';
 import { checkDump, type DumpHead } from '../dump/checkDump.ts';
 import { READ_SIZE } from '../dump/dumpFile.ts';
-import { objectPath } from './layout.ts';
+import { objectPath } from './copyPaths.ts';
 import { assembleDump } from './records/assembleDump.ts';
 import type { CopyTarget } from './targets/target.ts';
 

@@ -22,7 +22,6 @@ import {
   readKnownState,
   recordedKey,
 } from './detectRollback.ts';
-import { saveRollbackEvidence } from './evidence.ts';
 import { type NewKeyChange, readKeyChanges, recordKeyChange, signRenewal } from './keyChanges.ts';
 import {
   activateNextKey,
@@ -37,6 +36,7 @@ import {
   saveRetiredKey,
 } from './nodeKey.ts';
 import { endReadOnly, isReadOnly } from './readOnly.ts';
+import { saveRollbackEvidence } from './rollbackEvidence.ts';
 import { rootAt } from './tree.ts';
 
 export interface ArchiveConfig extends Omit<StoreConfig, 'check'> {

@@ -1,6 +1,6 @@
 import type { NodeConfig } from '../config.ts';
 import type { Listeners } from '../http/security/listeners.ts';
-import { machineAddresses } from '../http/security/network.ts';
+import { machineAddresses } from '../http/security/machineAddresses.ts';
 import type { NetworkAccess } from '../owner/sharing.ts';
 import { Nearby, type NearbyConfig } from '../peers/nearby/nearby.ts';
 

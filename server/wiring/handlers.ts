@@ -1,6 +1,6 @@
 import { Drafts } from '../archive/drafts/drafts.ts';
 import { FileDiffs } from '../collection/diff/fileDiffs.ts';
-import { Pages } from '../collection/view/pages.ts';
+import { PageCache } from '../collection/view/pageCache.ts';
 import { VERSION } from '../config.ts';
 import type { Handlers } from '../http/app.ts';
 import { blobsHandlers } from '../http/routes/archive/blobs.ts';
@@ -105,7 +105,7 @@ export function handlersOf(services: Services): Handlers {
     ...warcHandlers(store, { nodeName, nodeKey: key.verifierKey, version: VERSION }, exports),
     ...derivedHandlers(store, derived.texts),
     ...diffHandlers(diffs, noise),
-    ...viewHandlers(store, new Pages(store, derived.deriver)),
+    ...viewHandlers(store, new PageCache(store, derived.deriver)),
     ...fixityHandlers(store, fixity),
     ...alertHandlers(alerts),
     ...copyHandlers(copies, offloading),

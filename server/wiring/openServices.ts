@@ -26,7 +26,7 @@ import { Exports } from '../http/delivery/exports.ts';
 import { sessionCookie } from '../http/security/access.ts';
 import { createGuards } from '../http/security/guards.ts';
 import { Listeners } from '../http/security/listeners.ts';
-import { machineNames } from '../http/security/network.ts';
+import { machineNames } from '../http/security/machineAddresses.ts';
 import { PublicAddress } from '../http/security/publicAddress.ts';
 import { TlsSwitch } from '../http/security/tls/tlsSwitch.ts';
 import { Timestamps } from '../ledger/timestamps/timestamps.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type NetworkPause, type NetworkReader, readNetworkPause } from '../../server/copies/network.ts';
+import { type NetworkPause, type NetworkReader, readNetworkPause } from '../../server/copies/networkPause.ts';
 import { CopySchedule } from '../../server/copies/schedule.ts';
 import { createLog } from '../../server/runtime/log.ts';
 import { allCopies, insertCopy } from '../../server/store/sqlite/node/copies.ts';

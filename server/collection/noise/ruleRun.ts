@@ -3,8 +3,8 @@ import { load } from 'cheerio/slim';
 import type { NoiseFindings, NoiseRule, RuleOutcome } from '../../../shared/collection/noise.ts';
 import { TimeLimitError, withTimeLimit } from '../diff/timeLimit.ts';
 import { compilePath, compilePattern } from './compileRule.ts';
-import { removeNodes, replaceStrings, stringsOf } from './jsonNodes.ts';
 import { outermostElements } from './outermostElements.ts';
+import { removeNodes, replaceStrings, stringsOf } from './removeNodes.ts';
 
 /** A value of the older and of the newer version. */
 export interface Pair<Value> {

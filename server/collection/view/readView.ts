@@ -17,7 +17,7 @@ import { NotDerivableError } from '../derived/notDerivable.ts';
 import type { MadePage } from '../derived/process/tasks.ts';
 import { requireObject } from '../timeline/objects.ts';
 import { fileNameOf } from './fileName.ts';
-import type { Pages } from './pages.ts';
+import type { PageCache } from './pageCache.ts';
 import { viewKind } from './viewKind.ts';
 
 type ReadStore = Pick<Store, 'read' | 'blobs'>;
@@ -66,7 +66,7 @@ export async function readObjectView(
  */
 export async function readArchivedPage(
   store: ReadStore,
-  pages: Pages,
+  pages: PageCache,
   { sha256, query }: { sha256: string; query: ViewQuery },
 ): Promise<MadePage> {
   requireObject(store.read, sha256);

@@ -4,7 +4,7 @@ import { nodeKeyOf } from '../../ledger/checkpoint.ts';
 import { keyFile, keyNameOf, NodeKeyError, readNodeKey } from '../../ledger/nodeKey.ts';
 import { runWorker } from '../../runtime/runWorker.ts';
 import { workerUrl } from '../../runtime/workerUrl.ts';
-import { KEY } from '../layout.ts';
+import { KEY } from '../copyPaths.ts';
 import { readBytes } from '../readBytes.ts';
 import { CopyError, type CopyTarget } from '../targets/target.ts';
 import type { AgeTask } from './ageKey.worker.ts';

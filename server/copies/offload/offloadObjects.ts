@@ -15,7 +15,7 @@ import {
 } from '../../store/sqlite/node/offloadedObjects.ts';
 import { bytesHere } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
-import { objectPath } from '../layout.ts';
+import { objectPath } from '../copyPaths.ts';
 import type { CopyTarget } from '../targets/target.ts';
 import { hashPieces, type PieceDigests } from './pieces.ts';
 

@@ -1,7 +1,7 @@
 import { allCopies, type CopyRow, insertCopiedObjects } from '../../store/sqlite/node/copies.ts';
 import type { Store } from '../../store/store.ts';
+import { objectPath } from '../copyPaths.ts';
 import { readCredentials } from '../keys/credentials.ts';
-import { objectPath } from '../layout.ts';
 import { openTarget } from '../targets/openTarget.ts';
 import { CopyError, type CopyTarget } from '../targets/target.ts';
 

@@ -8,8 +8,8 @@ import {
   type OffloadedRow,
   offloadedObject,
 } from '../../store/sqlite/node/offloadedObjects.ts';
+import { objectPath } from '../copyPaths.ts';
 import { readCredentials } from '../keys/credentials.ts';
-import { objectPath } from '../layout.ts';
 import { openTarget } from '../targets/openTarget.ts';
 import { CopyError, type CopyTarget } from '../targets/target.ts';
 import { inPieces, isPiece, PIECE_BYTES } from './pieces.ts';

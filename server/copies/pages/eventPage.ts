@@ -4,10 +4,6 @@ import { type Html, html } from '../../html.ts';
 import { eventById } from '../../store/sqlite/collection/timeline/events.ts';
 import { eventBefore, retrievalOfEvent } from '../../store/sqlite/node/pages/events.ts';
 import { changesSection } from './diff/changesSection.ts';
-import { crumb, framed } from './frame.ts';
-import { eventData } from './jsonLd.ts';
-import { monthPath, pagePath, VERIFY } from './layout.ts';
-import { type Page, type PageContext, textPage } from './pageContext.ts';
 import {
   eventBadge,
   eventWord,
@@ -19,7 +15,11 @@ import {
   sizeText,
   sourceName,
   timeText,
-} from './pieces.ts';
+} from './fragments.ts';
+import { crumb, framed } from './frame.ts';
+import { eventData } from './jsonLd.ts';
+import { type Page, type PageContext, textPage } from './pageContext.ts';
+import { monthPath, pagePath, VERIFY } from './pagePaths.ts';
 
 const ROOT = '../';
 

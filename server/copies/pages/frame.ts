@@ -1,6 +1,6 @@
 import { Html, html, type Piece } from '../../html.ts';
-import { FEED, INDEX, listPath, rootFrom, SEARCH, TIMELINE, VERIFY } from './layout.ts';
 import type { PageContext } from './pageContext.ts';
+import { FEED, INDEX, listPath, rootFrom, SEARCH, TIMELINE, VERIFY } from './pagePaths.ts';
 
 /** A page before it gets its frame. */
 export interface PageContent {

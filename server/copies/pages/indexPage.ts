@@ -2,12 +2,12 @@ import { html } from '../../html.ts';
 import { entryAt } from '../../store/sqlite/node/ledger.ts';
 import { eventsOf, lastEventOfLedger } from '../../store/sqlite/node/pages/events.ts';
 import { packsOfLedger } from '../../store/sqlite/node/pages/items.ts';
+import { counted, eventTable, facts, packList, timeText } from './fragments.ts';
 import { framed } from './frame.ts';
 import { catalogData } from './jsonLd.ts';
-import { FEED, INDEX, KINDS, listPath, SEARCH, TIMELINE, VERIFY } from './layout.ts';
 import { LISTS } from './listPages.ts';
 import { type Page, type PageContext, textPage } from './pageContext.ts';
-import { counted, eventTable, facts, packList, timeText } from './pieces.ts';
+import { FEED, INDEX, KINDS, listPath, SEARCH, TIMELINE, VERIFY } from './pagePaths.ts';
 
 const SHOWN = 10;
 

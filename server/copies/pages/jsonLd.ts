@@ -5,8 +5,8 @@ import { schemaOrgDocument } from '../../archive/citations/schemaOrg.ts';
 import type { StudyRow } from '../../store/sqlite/archive/studies.ts';
 import type { ListedPack } from '../../store/sqlite/node/pages/items.ts';
 import type { RecordedSourceRow } from '../../store/sqlite/node/pages/sources.ts';
-import { INDEX, pagePath } from './layout.ts';
 import type { PageContext } from './pageContext.ts';
+import { INDEX, pagePath } from './pagePaths.ts';
 
 /*
  * The schema.org documents of the pages (https://schema.org). Addresses are those of the copy: absolute if the owner

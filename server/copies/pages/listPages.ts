@@ -7,10 +7,10 @@ import {
   studiesOfLedger,
 } from '../../store/sqlite/node/pages/items.ts';
 import { countSourcesOfLedger, sourcesOfLedger } from '../../store/sqlite/node/pages/sources.ts';
+import { badge, counted, packList, pager, timeText } from './fragments.ts';
 import { crumb, framed } from './frame.ts';
-import { type Kind, listPath, NEWEST, PART, pagePath } from './layout.ts';
 import { type Page, type PageContext, textPage } from './pageContext.ts';
-import { badge, counted, packList, pager, timeText } from './pieces.ts';
+import { type Kind, listPath, NEWEST, PART, pagePath } from './pagePaths.ts';
 
 interface Place {
   offset: number;

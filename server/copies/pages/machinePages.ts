@@ -1,6 +1,9 @@
 import type { Event } from '../../../shared/collection/event.ts';
 import { element, escapeXml, type Xml } from '../../archive/harvesting/xml.ts';
 import { eventsOf, lastEventOfLedger } from '../../store/sqlite/node/pages/events.ts';
+import { eventWord, sourceName } from './fragments.ts';
+import { LISTS } from './listPages.ts';
+import { JSON_TYPE, type Page, type PageContext, textPage } from './pageContext.ts';
 import {
   FEED,
   INDEX,
@@ -15,10 +18,7 @@ import {
   searchPath,
   sitemapPath,
   TIMELINE,
-} from './layout.ts';
-import { LISTS } from './listPages.ts';
-import { JSON_TYPE, type Page, type PageContext, textPage } from './pageContext.ts';
-import { eventWord, sourceName } from './pieces.ts';
+} from './pagePaths.ts';
 import { monthsOf } from './timelinePages.ts';
 
 const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n';

@@ -5,7 +5,6 @@ import { countPacksOfStudy, placeOfStudy } from '../../store/sqlite/node/pages/i
 import { eventPage } from './eventPage.ts';
 import { type Changes, findChanges } from './findChanges.ts';
 import { indexPage } from './indexPage.ts';
-import { changedParts, KINDS, type Kind, NEWEST, PART, SEARCH_PART, SITEMAP_PART } from './layout.ts';
 import { LISTS, listPage, listPart } from './listPages.ts';
 import {
   feedPage,
@@ -17,6 +16,7 @@ import {
 } from './machinePages.ts';
 import { packPage } from './packPage.ts';
 import type { Page, PageContext } from './pageContext.ts';
+import { changedParts, KINDS, type Kind, NEWEST, PART, SEARCH_PART, SITEMAP_PART } from './pagePaths.ts';
 import { sourcePage, sourcePart } from './sourcePage.ts';
 import { studyPage, studyPart } from './studyPage.ts';
 import { monthPage, monthPart, monthsOf, timelinePage } from './timelinePages.ts';

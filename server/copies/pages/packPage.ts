@@ -11,10 +11,6 @@ import {
   packTitle,
   studyOfLedger,
 } from '../../store/sqlite/node/pages/items.ts';
-import { framed } from './frame.ts';
-import { packData } from './jsonLd.ts';
-import { pagePath, VERIFY } from './layout.ts';
-import { type Page, type PageContext, textPage } from './pageContext.ts';
 import {
   badge,
   commentSection,
@@ -26,7 +22,11 @@ import {
   plainText,
   sizeText,
   timeText,
-} from './pieces.ts';
+} from './fragments.ts';
+import { framed } from './frame.ts';
+import { packData } from './jsonLd.ts';
+import { type Page, type PageContext, textPage } from './pageContext.ts';
+import { pagePath, VERIFY } from './pagePaths.ts';
 
 const ROOT = '../';
 const MAX_COMMENTS = 500;

@@ -1,9 +1,9 @@
 import { type CopyRow, isCopied } from '../../store/sqlite/node/copies.ts';
 import type { CopyServices } from '../requireOwn.ts';
 import type { CopyTarget } from '../targets/target.ts';
-import { PAGE_FILES, PAGE_FOLDERS, PAGES_VERSION } from './layout.ts';
 import { makePages } from './makePages.ts';
 import type { Page, PageContext } from './pageContext.ts';
+import { PAGE_FILES, PAGE_FOLDERS, PAGES_VERSION } from './pagePaths.ts';
 
 /** After this many pages, those sent are brought to stable storage, so that memory stays bounded. */
 const SETTLE_EVERY = 10_000;

@@ -1,11 +1,11 @@
 import { html } from '../../html.ts';
 import { countEventsOf, eventsOf, lastEventOfLedger } from '../../store/sqlite/node/pages/events.ts';
 import { type RecordedSourceRow, sourceOfLedger } from '../../store/sqlite/node/pages/sources.ts';
+import { counted, eventTable, facts, outwardLink, pager, timeText } from './fragments.ts';
 import { crumb, framed } from './frame.ts';
 import { sourceData } from './jsonLd.ts';
-import { NEWEST, PART, pagePath, partPath, VERIFY } from './layout.ts';
 import { type Page, type PageContext, textPage } from './pageContext.ts';
-import { counted, eventTable, facts, outwardLink, pager, timeText } from './pieces.ts';
+import { NEWEST, PART, pagePath, partPath, VERIFY } from './pagePaths.ts';
 
 const ROOT = '../';
 

@@ -6,11 +6,11 @@ import {
   statusesUntil,
   studyOfLedger,
 } from '../../store/sqlite/node/pages/items.ts';
+import { badge, commentSection, counted, facts, packList, pager, plainText, timeText } from './fragments.ts';
 import { crumb, framed } from './frame.ts';
 import { studyData } from './jsonLd.ts';
-import { NEWEST, PART, pagePath, partPath, VERIFY } from './layout.ts';
 import { type Page, type PageContext, textPage } from './pageContext.ts';
-import { badge, commentSection, counted, facts, packList, pager, plainText, timeText } from './pieces.ts';
+import { NEWEST, PART, pagePath, partPath, VERIFY } from './pagePaths.ts';
 
 const ROOT = '../';
 const MAX_COMMENTS = 500;

@@ -5,10 +5,10 @@ import {
   eventsOf,
   lastEventOfLedger,
 } from '../../store/sqlite/node/pages/events.ts';
+import { counted, eventTable, monthName, pager } from './fragments.ts';
 import { crumb, framed } from './frame.ts';
-import { monthPath, NEWEST, PART, TIMELINE } from './layout.ts';
 import { type Page, type PageContext, textPage } from './pageContext.ts';
-import { counted, eventTable, monthName, pager } from './pieces.ts';
+import { monthPath, NEWEST, PART, TIMELINE } from './pagePaths.ts';
 import { turn } from './turn.ts';
 
 /** The days of a month that have events, oldest first, each with its number of events. */

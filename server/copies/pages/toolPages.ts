@@ -1,8 +1,8 @@
 import { html } from '../../html.ts';
 import { framed } from './frame.ts';
-import { KINDS, listPath, SEARCH, TIMELINE, VERIFY } from './layout.ts';
 import { LISTS } from './listPages.ts';
 import { type Page, type PageContext, textPage } from './pageContext.ts';
+import { KINDS, listPath, SEARCH, TIMELINE, VERIFY } from './pagePaths.ts';
 
 /** The page that searches the static index. Without a script it links to the lists. */
 export function searchPage(context: PageContext): Page {

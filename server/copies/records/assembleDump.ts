@@ -4,7 +4,7 @@ import { type FileHandle, open, rm } from 'node:fs/promises';
 import { splitLines } from '../../dump/dumpFile.ts';
 import { DUMP_KINDS } from '../../store/sqlite/node/dump.ts';
 import { readCopiedNote } from '../claim.ts';
-import { recordsFiles, statePath } from '../layout.ts';
+import { recordsFiles, statePath } from '../copyPaths.ts';
 import { readBytes } from '../readBytes.ts';
 import { CopyError, type CopyTarget } from '../targets/target.ts';
 

@@ -2,7 +2,7 @@ import { PROBLEMS, type ProblemCode } from '../../../shared/problems.ts';
 import { type Html, html } from '../../html.ts';
 import type { JsonSchema, MediaType, Method, OpenApiDocument, Operation } from '../openapi/types.ts';
 import { curlExample } from './curl.ts';
-import { inline, prose } from './html.ts';
+import { inline, prose } from './prose.ts';
 import { schemaView, typeText } from './schemaView.ts';
 
 const PROBLEM = 'application/problem+json';

@@ -1,8 +1,8 @@
 import { PROBLEMS, type ProblemCode } from '../../../shared/problems.ts';
 import { Html, html } from '../../html.ts';
 import type { Method, OpenApiDocument, Operation } from '../openapi/types.ts';
-import { inline, prose } from './html.ts';
 import { breakable, operationView, problemCodes } from './operationView.ts';
+import { inline, prose } from './prose.ts';
 import { schemaView } from './schemaView.ts';
 import { DOCS_STYLE } from './style.ts';
 

@@ -1,6 +1,6 @@
 import { Html, html } from '../../html.ts';
 import type { JsonSchema } from '../openapi/types.ts';
-import { inline } from './html.ts';
+import { inline } from './prose.ts';
 
 const COMPONENT = '#/components/schemas/';
 

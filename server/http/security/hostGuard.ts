@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Problem } from '../../../shared/problems.ts';
 import { foreignTarget, hadAbsoluteTarget, parseHost, requireSingleHost } from './hostHeader.ts';
-import { isLoopback, isOwnHostname, unmappedAddress } from './network.ts';
+import { isLoopback, isOwnHostname, unmappedAddress } from './machineAddresses.ts';
 import type { PublicAddress } from './publicAddress.ts';
 
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);

@@ -5,7 +5,7 @@ import { errorCode } from '../../../shared/values/errorCode.ts';
 import { READER_LIMITS } from '../../config.ts';
 import type { TlsIdentity } from '../../owner/tls/certificate.ts';
 import type { Log } from '../../runtime/log.ts';
-import { isLoopback, type MachineAddress, machineAddresses, urlOf } from './network.ts';
+import { isLoopback, type MachineAddress, machineAddresses, urlOf } from './machineAddresses.ts';
 import {
   type AddressServers,
   closeServer,

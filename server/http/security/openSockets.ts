@@ -1,8 +1,8 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { StalledReaders } from '../delivery/stalledReaders.ts';
+import { isLoopback, unmappedAddress } from './machineAddresses.ts';
 import { answerMalformedRequests } from './malformedRequest.ts';
-import { isLoopback, unmappedAddress } from './network.ts';
 
 /** The open connections of all servers of the node. */
 export class OpenSockets {

@@ -3,7 +3,7 @@ import { isOrigin, ORIGIN_RULE } from '../../../shared/node/settings.ts';
 import type { SettingsStore } from '../../store/settings.ts';
 import { isForwarded, lastForwardedFor } from './forwarded.ts';
 import { parseHost } from './hostHeader.ts';
-import { isEncrypted, isLoopback, unmappedAddress } from './network.ts';
+import { isEncrypted, isLoopback, unmappedAddress } from './machineAddresses.ts';
 
 /** The origin of a request. */
 export interface Peer {

@@ -11,8 +11,8 @@ import { countOf, formatCount } from '../../format/size.ts';
 import { useSession } from '../../state/session.ts';
 import { CheckpointRow } from './CheckpointRow.tsx';
 import { FileButton } from './FileButton.tsx';
-import { FindingRow } from './FindingRow.tsx';
-import { countVerdicts, type Finding, VERDICT_ORDER, VERDICT_WORDS, type Verdict } from './findings.ts';
+import { FileResultRow } from './FileResultRow.tsx';
+import { countVerdicts, type FileResult, VERDICT_ORDER, VERDICT_WORDS, type Verdict } from './fileResults.ts';
 import { REPORT_TYPES, type ReportFormat, type ReportSubject, reportText } from './report.ts';
 import { useDroppedFiles } from './useDroppedFiles.ts';
 import classes from './VerifyPage.module.css';
@@ -20,7 +20,7 @@ import { useVerification } from './verification.ts';
 
 /** Verifies files without uploading them: hashed here, then found in dropped lists and in the archive. */
 export default function VerifyPage() {
-  const { findings, version, lists, checkpoints, progress, isOffline, prepare, add, clear } =
+  const { results, version, lists, checkpoints, progress, isOffline, prepare, add, clear } =
     useVerification();
   const node = useSession((state) => state.session?.node ?? '');
   useEffect(prepare, [prepare]);
@@ -28,10 +28,10 @@ export default function VerifyPage() {
   const { isOver, isReading } = useDroppedFiles((files) => void add(files, node));
   // The array stays the same while files are hashed, so the version decides.
   // oxlint-disable-next-line react/exhaustive-deps
-  const shown = useMemo(() => inOrder(findings, only), [findings, version, only]);
+  const shown = useMemo(() => inOrder(results, only), [results, version, only]);
   // oxlint-disable-next-line react/exhaustive-deps
-  const counts = useMemo(() => countVerdicts(findings), [findings, version]);
-  const isEmpty = findings.length === 0 && lists.length === 0 && checkpoints.length === 0;
+  const counts = useMemo(() => countVerdicts(results), [results, version]);
+  const isEmpty = results.length === 0 && lists.length === 0 && checkpoints.length === 0;
   return (
     <Page
       title="Verify"
@@ -62,7 +62,7 @@ export default function VerifyPage() {
       )}
       {progress && (
         <JobBar
-          title={`Hashing ${formatCount(findings.length)} files`}
+          title={`Hashing ${formatCount(results.length)} files`}
           done={progress.bytes}
           total={progress.totalBytes}
           unit="bytes"
@@ -90,7 +90,7 @@ export default function VerifyPage() {
         <Section
           title="Checkpoints and proofs"
           actions={
-            findings.length === 0 && <SaveReport findings={findings} checkpoints={checkpoints} node={node} />
+            results.length === 0 && <SaveReport results={results} checkpoints={checkpoints} node={node} />
           }
         >
           <ul className={classes.checkpoints}>
@@ -102,10 +102,10 @@ export default function VerifyPage() {
           </ul>
         </Section>
       )}
-      {findings.length > 0 && (
+      {results.length > 0 && (
         <Section
           title="Files"
-          actions={<SaveReport findings={findings} checkpoints={checkpoints} node={node} />}
+          actions={<SaveReport results={results} checkpoints={checkpoints} node={node} />}
         >
           <fieldset className={classes.filters}>
             <legend className={classes.legend}>Show</legend>
@@ -115,7 +115,7 @@ export default function VerifyPage() {
               aria-pressed={only === undefined}
               onClick={() => setOnly(undefined)}
             >
-              All {formatCount(findings.length)}
+              All {formatCount(results.length)}
             </Button>
             {VERDICT_ORDER.filter((verdict) => counts[verdict] > 0).map((verdict) => (
               <Button
@@ -133,7 +133,7 @@ export default function VerifyPage() {
             label="Verified files"
             items={shown}
             keyOf={({ path, verdict }) => `${path} ${verdict === 'missing'}`}
-            render={(finding) => <FindingRow finding={finding} />}
+            render={(result) => <FileResultRow result={result} />}
           />
         </Section>
       )}
@@ -142,10 +142,10 @@ export default function VerifyPage() {
 }
 
 /** What needs attention comes first. */
-function inOrder(findings: readonly Finding[], only: Verdict | undefined): Finding[] {
-  if (only) return findings.filter(({ verdict }) => verdict === only);
-  const byVerdict = new Map<Verdict, Finding[]>(VERDICT_ORDER.map((verdict) => [verdict, []]));
-  for (const finding of findings) byVerdict.get(finding.verdict)?.push(finding);
+function inOrder(results: readonly FileResult[], only: Verdict | undefined): FileResult[] {
+  if (only) return results.filter(({ verdict }) => verdict === only);
+  const byVerdict = new Map<Verdict, FileResult[]>(VERDICT_ORDER.map((verdict) => [verdict, []]));
+  for (const result of results) byVerdict.get(result.verdict)?.push(result);
   return [...byVerdict.values()].flat();
 }
 

@@ -5,7 +5,7 @@ import { parseCheckpoint, type SavedCheckpoint } from '../ledger/checkpoint/chec
 import type { CheckpointComparison } from '../ledger/checkpoint/compareCheckpoint.ts';
 import { provesInclusion } from '../ledger/checkpoint/inclusion.ts';
 import { bytesOfBase64 } from '../ledger/checkpoint/signedNote.ts';
-import type { Verdict } from './findings.ts';
+import type { Verdict } from './fileResults.ts';
 
 /** A dropped checkpoint, alone or at the end of a `.tlog-proof` file. */
 export interface CheckpointNote {

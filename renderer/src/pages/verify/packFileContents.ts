@@ -6,7 +6,7 @@ import { canonicalSha256, hashStream } from '../../hashing/sha256.ts';
 import { type ZipEntry, zipEntries } from './zipEntries.ts';
 
 /** A file in a pack file, as it was found. */
-export interface PackedFinding {
+export interface PackedFileResult {
   /** The path in the ZIP file. */
   path: string;
   /** Null if the pack file does not contain it. */
@@ -30,7 +30,7 @@ const PACK_ID = /^pk_[0-9a-f]{20}$/;
  *
  * @returns undefined if the file is not a ZIP file with a SHA-256 manifest.
  */
-export async function verifyPackFile(file: File): Promise<PackedFinding[] | undefined> {
+export async function verifyPackFile(file: File): Promise<PackedFileResult[] | undefined> {
   const entries = await zipEntries(file).catch(() => undefined);
   const manifest = entries?.find(({ path }) => /(^|\/)manifest-sha256\.txt$/.test(path));
   if (!entries || !manifest) return undefined;
@@ -42,18 +42,18 @@ export async function verifyPackFile(file: File): Promise<PackedFinding[] | unde
     const lines = entry ? parseChecksums(await textOf(entry)).entries : [];
     for (const { name, sha256 } of lines) expected.set(folder + name, { sha256, list });
   }
-  const findings: PackedFinding[] = [];
+  const results: PackedFileResult[] = [];
   for (const [path, { sha256, list }] of expected)
-    findings.push(await findingOf(byPath.get(path), { path, expected: sha256, list }));
+    results.push(await resultOf(byPath.get(path), { path, expected: sha256, list }));
   const record = byPath.get(folder + RECORD);
-  if (record) await compareWithRecord(findings, record, folder);
-  return findings;
+  if (record) await compareWithRecord(results, record, folder);
+  return results;
 }
 
-async function findingOf(
+async function resultOf(
   entry: ZipEntry | undefined,
-  about: Pick<PackedFinding, 'path' | 'expected' | 'list'>,
-): Promise<PackedFinding> {
+  about: Pick<PackedFileResult, 'path' | 'expected' | 'list'>,
+): Promise<PackedFileResult> {
   if (!entry) {
     const fault = `${about.list} lists this file, but the pack file does not contain it.`;
     return { ...about, bytes: null, sha256: null, fault };
@@ -70,8 +70,12 @@ async function findingOf(
 }
 
 /** Compares the record's fingerprint with the name of the folder, and the files with the record. */
-async function compareWithRecord(findings: PackedFinding[], entry: ZipEntry, folder: string): Promise<void> {
-  const own = await recordFinding(findings, entry);
+async function compareWithRecord(
+  results: PackedFileResult[],
+  entry: ZipEntry,
+  folder: string,
+): Promise<void> {
+  const own = await resultOfRecord(results, entry);
   const record = await readRecord(entry);
   if (!record) {
     own.fault ??= 'The record is not valid, so no file can be compared with it.';
@@ -82,25 +86,25 @@ async function compareWithRecord(findings: PackedFinding[], entry: ZipEntry, fol
   if (PACK_ID.test(name) && name !== id) own.fault ??= `Its fingerprint gives ${id}, not ${name}.`;
   else own.list = `its fingerprint, ${id}`;
   const listed = new Map(record.files.map(({ path, sha256 }) => [`${folder}data/${path}`, sha256]));
-  for (const finding of findings) {
-    const sha256 = listed.get(finding.path);
-    listed.delete(finding.path);
+  for (const result of results) {
+    const sha256 = listed.get(result.path);
+    listed.delete(result.path);
     if (sha256 !== undefined) {
-      if (finding.sha256 === finding.expected) Object.assign(finding, { expected: sha256, list: RECORD });
-    } else if (finding.path.startsWith(`${folder}data/`))
-      finding.fault ??= 'The record does not list this file.';
+      if (result.sha256 === result.expected) Object.assign(result, { expected: sha256, list: RECORD });
+    } else if (result.path.startsWith(`${folder}data/`))
+      result.fault ??= 'The record does not list this file.';
   }
   for (const [path, sha256] of listed) {
     const fault = 'The record lists this file, but the manifest does not.';
-    findings.push({ path, bytes: null, sha256: null, expected: sha256, list: RECORD, fault });
+    results.push({ path, bytes: null, sha256: null, expected: sha256, list: RECORD, fault });
   }
 }
 
-/** Returns the finding of the record; a pack file without tag manifest gets one. */
-async function recordFinding(findings: PackedFinding[], entry: ZipEntry): Promise<PackedFinding> {
-  const known = findings.find(({ path }) => path === entry.path);
+/** Returns the result of the record; a pack file without tag manifest gets one. */
+async function resultOfRecord(results: PackedFileResult[], entry: ZipEntry): Promise<PackedFileResult> {
+  const known = results.find(({ path }) => path === entry.path);
   if (known) return known;
-  const { sha256 } = await findingOf(entry, { path: entry.path, expected: '', list: RECORD });
+  const { sha256 } = await resultOf(entry, { path: entry.path, expected: '', list: RECORD });
   const own = {
     path: entry.path,
     bytes: entry.bytes,
@@ -109,7 +113,7 @@ async function recordFinding(findings: PackedFinding[], entry: ZipEntry): Promis
     list: RECORD,
     fault: null,
   };
-  findings.push(own);
+  results.push(own);
   return own;
 }
 

@@ -1,6 +1,6 @@
 import { verdictOf } from './checkpointNote.ts';
 import { checkpointWords } from './checkpointWords.ts';
-import { countVerdicts, type Finding, VERDICT_ORDER, VERDICT_WORDS, type Verdict } from './findings.ts';
+import { countVerdicts, type FileResult, VERDICT_ORDER, VERDICT_WORDS, type Verdict } from './fileResults.ts';
 import type { CheckedNote } from './verificationState.ts';
 
 export type ReportFormat = 'txt' | 'csv' | 'json';
@@ -15,7 +15,7 @@ export interface ReportSubject {
   node: string;
   /** The time of the report. */
   at: string;
-  findings: readonly Finding[];
+  results: readonly FileResult[];
   checkpoints: readonly CheckedNote[];
 }
 
@@ -32,18 +32,18 @@ interface ReportedCheckpoint {
 /** Writes the report on a verification. */
 export function reportText(
   format: ReportFormat,
-  { node, at, findings, checkpoints: notes }: ReportSubject,
+  { node, at, results, checkpoints: notes }: ReportSubject,
 ): string {
   const checkpoints = notes.map(reported);
   switch (format) {
     case 'json': {
-      const report = { node, at, counts: countVerdicts(findings), files: findings, checkpoints };
+      const report = { node, at, counts: countVerdicts(results), files: results, checkpoints };
       return `${JSON.stringify(report, null, 1)}\n`;
     }
     case 'csv':
-      return [CSV_COLUMNS.join(','), ...findings.map(csvLine), ...checkpoints.map(csvNote), ''].join('\r\n');
+      return [CSV_COLUMNS.join(','), ...results.map(csvLine), ...checkpoints.map(csvNote), ''].join('\r\n');
     case 'txt':
-      return plainReport(findings, checkpoints, { node, at });
+      return plainReport(results, checkpoints, { node, at });
   }
 }
 
@@ -65,8 +65,8 @@ const CSV_COLUMNS = [
   'error',
 ] as const;
 
-function csvLine(finding: Finding): string {
-  const { path, verdict, bytes, sha256, expected, list, found, error } = finding;
+function csvLine(result: FileResult): string {
+  const { path, verdict, bytes, sha256, expected, list, found, error } = result;
   const cells = [path, verdict, bytes, sha256, expected, list, found?.pack?.id, found?.source?.id, error];
   return csvCells(cells);
 }
@@ -88,11 +88,11 @@ function csvText(text: string): string {
 }
 
 function plainReport(
-  findings: readonly Finding[],
+  results: readonly FileResult[],
   checkpoints: readonly ReportedCheckpoint[],
   { node, at }: { node: string; at: string },
 ): string {
-  const counts = countVerdicts(findings);
+  const counts = countVerdicts(results);
   const lines = [
     'Strongroom verification report',
     `Made ${at}, against ${node}`,
@@ -102,7 +102,7 @@ function plainReport(
     ),
     '',
   ];
-  for (const { path, verdict, sha256, expected, error } of findings) {
+  for (const { path, verdict, sha256, expected, error } of results) {
     lines.push(`${VERDICT_WORDS[verdict]}\t${sha256 ?? '-'}\t${path.replace(/[\r\n\t]/g, '?')}`);
     if (verdict === 'changed') lines.push(`\texpected ${expected}`);
     if (error) lines.push(`\t${error}`);

@@ -7,7 +7,7 @@ import {
   parseCheckpointNote,
 } from './checkpointNote.ts';
 import { DigestLookups, pause } from './digestLookups.ts';
-import { type Finding, judge, ListIndex } from './findings.ts';
+import { type FileResult, judge, ListIndex } from './fileResults.ts';
 import { verifyPackFile } from './packFileContents.ts';
 import type { Verification } from './verificationState.ts';
 import { WorkerPool } from './workerPool.ts';
@@ -24,7 +24,7 @@ const BATCH_FILES = 32;
 const BATCH_BYTES = 4_194_304;
 
 interface Queued extends PathFile {
-  finding: Finding;
+  result: FileResult;
 }
 
 type Set = (change: Partial<Verification>) => void;
@@ -68,7 +68,7 @@ export class Run {
     const pool = this.prepare();
     const work = plain.map((dropped) => ({
       ...dropped,
-      finding: this.#newFinding(dropped.path, dropped.file.size),
+      result: this.#newResult(dropped.path, dropped.file.size),
     }));
     this.#queued += work.length;
     this.#judgeAll();
@@ -102,63 +102,63 @@ export class Run {
       this.#draw();
     });
     this.#bytes += files.reduce((sum, { size }) => sum + size, 0) - read;
-    for (const [index, { finding }] of batch.entries()) {
+    for (const [index, { result }] of batch.entries()) {
       const { sha256, error } = outcomes[index] ?? { sha256: null, error: 'The file could not be read.' };
-      this.#finish(finding, sha256, error);
+      this.#finish(result, sha256, error);
     }
   }
 
-  #newFinding(path: string, bytes: number | null): Finding {
-    const finding = emptyFinding(path, bytes);
-    this.#get().findings.push(finding);
+  #newResult(path: string, bytes: number | null): FileResult {
+    const result = emptyResult(path, bytes);
+    this.#get().results.push(result);
     this.#totalBytes += bytes ?? 0;
-    return finding;
+    return result;
   }
 
-  #finish(finding: Finding, sha256: string | null, error: string | null): void {
+  #finish(result: FileResult, sha256: string | null, error: string | null): void {
     this.#hashed += 1;
-    finding.sha256 = sha256;
-    finding.error = error;
-    if (sha256 === null) finding.verdict = 'unreadable';
+    result.sha256 = sha256;
+    result.error = error;
+    if (sha256 === null) result.verdict = 'unreadable';
     else {
-      this.#judge(finding);
+      this.#judge(result);
       this.#lookups.ask(sha256);
     }
     this.#draw();
   }
 
-  #judge(finding: Finding): void {
-    if (finding.sha256 === null) return;
-    if (finding.list === null) {
-      const line = this.#index.lineFor(finding.path);
-      finding.expected = line?.entry.sha256 ?? null;
-      finding.list = line?.list.path ?? null;
+  #judge(result: FileResult): void {
+    if (result.sha256 === null) return;
+    if (result.list === null) {
+      const line = this.#index.lineFor(result.path);
+      result.expected = line?.entry.sha256 ?? null;
+      result.list = line?.list.path ?? null;
     }
-    this.#lookUp(finding);
+    this.#lookUp(result);
   }
 
   /** Takes over what the archive answered since. */
-  #lookUp(finding: Finding): void {
-    if (finding.sha256 === null) return;
-    const found = this.#lookups.found.get(finding.sha256);
-    finding.found = found ?? null;
+  #lookUp(result: FileResult): void {
+    if (result.sha256 === null) return;
+    const found = this.#lookups.found.get(result.sha256);
+    result.found = found ?? null;
     // A fault that the digest does not show stays.
-    if (finding.error === null) finding.verdict = judge(finding.sha256, finding.expected, found);
+    if (result.error === null) result.verdict = judge(result.sha256, result.expected, found);
   }
 
   /** A list that is dropped later counts for the files that are there already. */
   #judgeAll(): void {
-    for (const finding of this.#get().findings) this.#judge(finding);
+    for (const result of this.#get().results) this.#judge(result);
   }
 
   #addMissing(): void {
-    const { findings } = this.#get();
-    const present = findings.filter(({ verdict }) => verdict !== 'missing');
-    findings.length = 0;
-    for (const finding of present) findings.push(finding);
+    const { results } = this.#get();
+    const present = results.filter(({ verdict }) => verdict !== 'missing');
+    results.length = 0;
+    for (const result of present) results.push(result);
     for (const { entry, list } of this.#index.missing(present.map(({ path }) => path))) {
-      findings.push({
-        ...emptyFinding(entry.name, null),
+      results.push({
+        ...emptyResult(entry.name, null),
         expected: entry.sha256,
         list: list.path,
         verdict: 'missing',
@@ -192,13 +192,13 @@ export class Run {
     const packed = await verifyPackFile(file).catch(() => undefined);
     if (!packed) return false;
     for (const { path: inside, bytes, sha256, expected, list, fault } of packed) {
-      const finding = this.#newFinding(`${path}/${inside}`, bytes);
-      finding.expected = expected;
-      finding.list = `${path}: ${list}`;
+      const result = this.#newResult(`${path}/${inside}`, bytes);
+      result.expected = expected;
+      result.list = `${path}: ${list}`;
       this.#queued += 1;
       this.#bytes += bytes ?? 0;
-      if (sha256 !== null && fault !== null) finding.verdict = 'changed';
-      this.#finish(finding, sha256, fault);
+      if (sha256 !== null && fault !== null) result.verdict = 'changed';
+      this.#finish(result, sha256, fault);
     }
     return true;
   }
@@ -221,7 +221,7 @@ export class Run {
 
   #draw(): void {
     // Drawing takes time for each file, so that a page with many is drawn less often.
-    const wait = Math.max(DRAW_EVERY_MS, this.#get().findings.length / FILES_DRAWN_PER_MS);
+    const wait = Math.max(DRAW_EVERY_MS, this.#get().results.length / FILES_DRAWN_PER_MS);
     this.#drawTimer ??= setTimeout(() => this.#drawNow(), wait);
   }
 
@@ -229,8 +229,8 @@ export class Run {
     clearTimeout(this.#drawTimer);
     this.#drawTimer = undefined;
     if (this.#isClosed) return;
-    for (const finding of this.#get().findings) {
-      if (finding.found === null) this.#lookUp(finding);
+    for (const result of this.#get().results) {
+      if (result.found === null) this.#lookUp(result);
     }
     const seconds = Math.max(0.001, (performance.now() - this.#started) / 1000);
     const isDone = this.#hashed >= this.#queued;
@@ -274,7 +274,7 @@ function mayBeSpecial({ path }: PathFile): boolean {
   return NOTE_NAME.test(name) || LIST_NAME.test(name) || ZIP_NAME.test(name);
 }
 
-function emptyFinding(path: string, bytes: number | null): Finding {
+function emptyResult(path: string, bytes: number | null): FileResult {
   return {
     path,
     bytes,

@@ -6,7 +6,7 @@ import type { Verification } from './verificationState.ts';
 export const useVerification = create<Verification>()((set, get) => {
   let run = new Run(set, get);
   return {
-    findings: [],
+    results: [],
     version: 0,
     lists: [],
     checkpoints: [],
@@ -18,7 +18,7 @@ export const useVerification = create<Verification>()((set, get) => {
       run.close();
       run = new Run(set, get);
       run.prepare();
-      set({ findings: [], version: 0, lists: [], checkpoints: [], progress: undefined, isOffline: false });
+      set({ results: [], version: 0, lists: [], checkpoints: [], progress: undefined, isOffline: false });
     },
   };
 });

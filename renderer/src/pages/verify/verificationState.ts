@@ -1,6 +1,6 @@
 import type { PathFile } from '../assemble/files/readDropped.ts';
 import type { CheckpointNote, CheckpointResult } from './checkpointNote.ts';
-import type { DroppedList, Finding } from './findings.ts';
+import type { DroppedList, FileResult } from './fileResults.ts';
 
 export interface Progress {
   files: number;
@@ -17,7 +17,7 @@ export interface CheckedNote {
 
 export interface Verification {
   /** The same array while files are hashed; `version` changes when something in it did. */
-  findings: Finding[];
+  results: FileResult[];
   version: number;
   lists: DroppedList[];
   checkpoints: CheckedNote[];

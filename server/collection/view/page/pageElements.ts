@@ -1,5 +1,5 @@
 import type { DefaultTreeAdapterTypes } from 'parse5';
-import { DROPPED_ATTRIBUTES } from './elements.ts';
+import { DROPPED_ATTRIBUTES } from './elementRules.ts';
 
 type Document = DefaultTreeAdapterTypes.Document;
 type Element = DefaultTreeAdapterTypes.Element;

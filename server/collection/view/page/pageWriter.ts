@@ -1,5 +1,5 @@
 import { type DefaultTreeAdapterTypes, defaultTreeAdapter, html as spec, type Token } from 'parse5';
-import { CONTROLS, DROPPED_ELEMENTS, FRAMES, RENAMED_ELEMENTS } from './elements.ts';
+import { CONTROLS, DROPPED_ELEMENTS, FRAMES, RENAMED_ELEMENTS } from './elementRules.ts';
 import {
   baseOf,
   isKept,

@@ -11,7 +11,7 @@ import { summarize } from '../../../collection/diff/summarize.ts';
 import { type Html, html } from '../../../html.ts';
 import { comparableEvent } from '../../../store/sqlite/collection/timeline/eventNoise.ts';
 import type { PageContext } from '../pageContext.ts';
-import { Room } from './room.ts';
+import { CharacterLimit } from './characterLimit.ts';
 
 /** The passages, values or rows that a page shows. */
 const MAX_SHOWN = 60;
@@ -31,10 +31,10 @@ export async function changesSection(context: PageContext, { id }: Event): Promi
 }
 
 function shown(comparison: Comparison): Html {
-  const room = new Room();
-  const body = differences(comparison, room);
+  const limit = new CharacterLimit();
+  const body = differences(comparison, limit);
   const summary = summarize(comparison, null);
-  const isPart = room.isCut || comparison.truncated;
+  const isPart = limit.isCut || comparison.truncated;
   return html`${summary && html`<p>${summary}</p>`}${
     comparison.reason && html`<p class="muted">${comparison.reason}</p>`
   }${body}${
@@ -43,32 +43,32 @@ function shown(comparison: Comparison): Html {
   }<p class="muted">This comparison is derived. The evidence is the stored bytes below.</p>`;
 }
 
-function differences(comparison: Comparison, room: Room): Html | false | null {
+function differences(comparison: Comparison, limit: CharacterLimit): Html | false | null {
   switch (comparison.kind) {
     case 'json':
-      return comparison.changes.length > 0 && jsonChanges(comparison.changes, room);
+      return comparison.changes.length > 0 && jsonChanges(comparison.changes, limit);
     case 'csv':
-      return comparison.rows.length > 0 && tableRows(comparison, room);
+      return comparison.rows.length > 0 && tableRows(comparison, limit);
     case 'image':
       return false;
     case 'bytes':
       return comparison.around && bytesAround(comparison.around);
     default:
-      return comparison.hunks.length > 0 && passages(comparison.hunks, room);
+      return comparison.hunks.length > 0 && passages(comparison.hunks, limit);
   }
 }
 
 const added = (text: string) => text !== '' && html`<ins>${text}</ins>`;
 const removed = (text: string) => text !== '' && html`<del>${text}</del>`;
 
-function passages(hunks: readonly Hunk[], room: Room): Html {
-  return html`<ol class="diff">${[...room.first(hunks, MAX_SHOWN)].map(
+function passages(hunks: readonly Hunk[], limit: CharacterLimit): Html {
+  return html`<ol class="diff">${[...limit.first(hunks, MAX_SHOWN)].map(
     (hunk) =>
       html`<li><p class="muted">${placeOf(hunk)}</p><div class="text">${[
-        ...room.first(hunk.parts, Number.POSITIVE_INFINITY),
+        ...limit.first(hunk.parts, Number.POSITIVE_INFINITY),
       ].map(({ op, text }) => {
-        if (op === 'added') return added(room.fit(visibleText(text)));
-        return op === 'removed' ? removed(room.fit(visibleText(text))) : room.fit(text);
+        if (op === 'added') return added(limit.fit(visibleText(text)));
+        return op === 'removed' ? removed(limit.fit(visibleText(text))) : limit.fit(text);
       })}</div></li>`,
   )}</ol>`;
 }
@@ -78,12 +78,12 @@ function placeOf({ from_line, to_line, page }: Hunk): string {
   return from_line === to_line ? `Line ${from_line}` : `Line ${from_line}, now line ${to_line}`;
 }
 
-function jsonChanges(changes: readonly JsonChange[], room: Room): Html {
+function jsonChanges(changes: readonly JsonChange[], limit: CharacterLimit): Html {
   const textOf = (value: JsonChange['before']) =>
-    value === null ? '' : room.fit(value.cut ? `${value.json}…` : value.json);
+    value === null ? '' : limit.fit(value.cut ? `${value.json}…` : value.json);
   // The pointer to the whole document is the empty string.
-  const nameOf = (pointer: string) => room.fit(pointer === '' ? '(whole document)' : pointer);
-  return html`<ol class="diff">${[...room.first(changes, MAX_SHOWN)].map(
+  const nameOf = (pointer: string) => limit.fit(pointer === '' ? '(whole document)' : pointer);
+  return html`<ol class="diff">${[...limit.first(changes, MAX_SHOWN)].map(
     ({ op, pointer, from_pointer, before, after }) =>
       html`<li><p><span class="muted">${op}</span> <code class="wrap">${
         op === 'moved' && from_pointer !== null && html`${nameOf(from_pointer)} → `
@@ -93,31 +93,31 @@ function jsonChanges(changes: readonly JsonChange[], room: Room): Html {
   )}</ol>`;
 }
 
-function tableRows({ header, rows, key }: TableParts, room: Room): Html {
-  const first = [...room.first(rows, MAX_SHOWN)];
+function tableRows({ header, rows, key }: TableParts, limit: CharacterLimit): Html {
+  const first = [...limit.first(rows, MAX_SHOWN)];
   const changed = new Set(first.flatMap(({ cells }) => cells.map(({ column }) => column)));
   const all = new Set([...header.to, ...header.from, ...changed]);
   const columns = [
-    ...room.first(
+    ...limit.first(
       [...all].filter((name) => changed.has(name) && name !== key),
       MAX_COLUMNS,
     ),
   ];
   const nameOf = (column: string) => {
-    if (!header.from.includes(column)) return added(room.fit(column));
-    return header.to.includes(column) ? room.fit(column) : removed(room.fit(column));
+    if (!header.from.includes(column)) return added(limit.fit(column));
+    return header.to.includes(column) ? limit.fit(column) : removed(limit.fit(column));
   };
   return html`<div class="scroll" role="region" aria-label="Changed rows" tabindex="0"><table class="diff">
-<thead><tr><th scope="col">Row</th>${key !== null && html`<th scope="col">${room.fit(key)}</th>`}${columns.map(
+<thead><tr><th scope="col">Row</th>${key !== null && html`<th scope="col">${limit.fit(key)}</th>`}${columns.map(
     (column) => html`<th scope="col">${nameOf(column)}</th>`,
   )}</tr></thead>
-<tbody>${[...room.first(first, MAX_SHOWN)].map(
+<tbody>${[...limit.first(first, MAX_SHOWN)].map(
     (row) =>
       html`<tr><th scope="row" class="nowrap">${row.op} ${row.to_row ?? row.from_row}</th>${
-        key !== null && html`<td>${room.fit(row.key ?? '')}</td>`
+        key !== null && html`<td>${limit.fit(row.key ?? '')}</td>`
       }${columns.map((column) => {
         const cell = row.cells.find((each) => each.column === column);
-        return html`<td>${removed(room.fit(cell?.before ?? ''))} ${added(room.fit(cell?.after ?? ''))}</td>`;
+        return html`<td>${removed(limit.fit(cell?.before ?? ''))} ${added(limit.fit(cell?.after ?? ''))}</td>`;
       })}</tr>\n`,
   )}</tbody></table></div>
 <p class="muted">${

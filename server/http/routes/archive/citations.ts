@@ -14,7 +14,7 @@ import type { Store } from '../../../store/store.ts';
 import type { Handlers } from '../../app.ts';
 import { linksetJson, linksetText } from '../../delivery/typedLinks.ts';
 import { ok } from '../../reply.ts';
-import { isLoopback } from '../../security/network.ts';
+import { isLoopback } from '../../security/machineAddresses.ts';
 import type { PublicAddress } from '../../security/publicAddress.ts';
 
 export function citationsHandlers(

@@ -1,4 +1,4 @@
-import type { Pages } from '../../../collection/view/pages.ts';
+import type { PageCache } from '../../../collection/view/pageCache.ts';
 import { pageResources, readArchivedPage, readObjectView } from '../../../collection/view/readView.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Handlers } from '../../app.ts';
@@ -31,7 +31,7 @@ const PAGE_HEADERS = {
 /** Handlers that show archived objects. */
 export function viewHandlers(
   store: Store,
-  pages: Pages,
+  pages: PageCache,
 ): Pick<Handlers, 'readObjectView' | 'readArchivedPage' | 'readPageResources'> {
   return {
     readObjectView: async ({ params: { sha256 = '' }, query }) =>

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Problem } from '../../../../shared/problems.ts';
 import { parseHost } from '../hostHeader.ts';
-import { isEncrypted } from '../network.ts';
+import { isEncrypted } from '../machineAddresses.ts';
 import type { PublicAddress } from '../publicAddress.ts';
 
 /** The HTTPS address of the node; undefined while TLS is off. */

@@ -5,7 +5,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, type ReactNode, useMemo, useRef, useState } from 'react';
 import classes from './FileTree.module.css';
 import { type TreeRow, treeRows } from './treeRows.ts';
-import { useRowFocus } from './useRowFocus.ts';
+import { useTreeFocus } from './useTreeFocus.ts';
 
 /** Trees up to this length are rendered in full, so that the browser can search and print them. */
 const DRAWN_WHOLE = 60;
@@ -49,7 +49,7 @@ export function FileTree<Item extends { key: string; path: string }>(props: File
     else next.add(key);
     setClosed(next);
   };
-  const focus = useRowFocus(rows, (index) => virtual.scrollToIndex(index));
+  const focus = useTreeFocus(rows, (index) => virtual.scrollToIndex(index));
   const onKeyDown = (event: KeyboardEvent, row: TreeRow<Item>) => {
     // Keys that are pressed inside a row belong to its buttons and fields.
     if (event.target !== event.currentTarget) return;

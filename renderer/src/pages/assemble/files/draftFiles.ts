@@ -13,7 +13,7 @@ import {
   withDigest,
   withReply,
 } from './draftFileList.ts';
-import { readManifest, saveManifest } from './manifest.ts';
+import { readManifest, saveManifest } from './draftManifest.ts';
 import { matchPaths } from './matchPaths.ts';
 import { isSystemFile, type PathFile } from './readDropped.ts';
 import { deleteStoredFiles, readStoredFiles, storeFiles } from './storedFiles.ts';

@@ -37,7 +37,7 @@ interface Cached {
 }
 
 /** Archived pages as they are shown: without scripts, with what the archive holds of their images and styles. */
-export class Pages {
+export class PageCache {
   readonly #store: DamageContext;
   readonly #deriver: Deriver;
   readonly #cache = new Map<string, Cached>();

@@ -4,8 +4,8 @@ import { Html, html, type Piece } from '../../html.ts';
 import { sourceKeyOf } from '../../store/sqlite/collection/sources.ts';
 import type { ListedPack } from '../../store/sqlite/node/pages/items.ts';
 import { sourceOfLedger } from '../../store/sqlite/node/pages/sources.ts';
-import { pagePath } from './layout.ts';
 import type { PageContext } from './pageContext.ts';
+import { pagePath } from './pagePaths.ts';
 
 /** The parts that several pages share. */
 

@@ -3,8 +3,8 @@ const MAX_CHARACTERS = 40_000;
 /** What the markup of each text counts. */
 const MARKUP_CHARACTERS = 10;
 
-/** The room that the differences have on a page. What does not fit is cut. */
-export class Room {
+/** Limits the characters of the differences on a page. What does not fit is cut. */
+export class CharacterLimit {
   #left = MAX_CHARACTERS;
   /** Whether anything was left out. */
   isCut = false;
@@ -18,7 +18,7 @@ export class Room {
     return `${part}…`;
   }
 
-  /** Yields the first items of a list, as long as there is room. */
+  /** Yields the first items of a list, until the limit is reached. */
   *first<Item>(items: readonly Item[], most: number): Generator<Item> {
     for (const [index, item] of items.entries()) {
       if (index === most || this.#left === 0) {

@@ -2,7 +2,7 @@ import { useRef, useState } from 'react';
 import { rowOfKey } from './rowKeys.ts';
 import type { TreeRow } from './treeRows.ts';
 
-export interface RowFocus {
+export interface TreeFocus {
   /** Whether Tab stops at this row. */
   isCurrent: (key: string) => boolean;
   setCurrent: (key: string) => void;
@@ -13,7 +13,10 @@ export interface RowFocus {
 }
 
 /** Moves the focus between rows of which only the visible ones exist. */
-export function useRowFocus(rows: readonly TreeRow<unknown>[], scrollTo: (index: number) => void): RowFocus {
+export function useTreeFocus(
+  rows: readonly TreeRow<unknown>[],
+  scrollTo: (index: number) => void,
+): TreeFocus {
   const [current, setCurrent] = useState<string>();
   const elements = useRef(new Map<string, HTMLElement>());
   /** The row that gets the focus once it is rendered. */

@@ -10,7 +10,7 @@ import {
 import { Link } from 'react-router';
 import { DigestChip } from '../../components/data/DigestChip.tsx';
 import { formatBytes } from '../../format/size.ts';
-import { type Finding, VERDICT_WORDS, type Verdict } from './findings.ts';
+import { type FileResult, VERDICT_WORDS, type Verdict } from './fileResults.ts';
 import classes from './VerifyPage.module.css';
 
 const ICONS: Record<Verdict, TablerIcon> = {
@@ -25,8 +25,8 @@ const ICONS: Record<Verdict, TablerIcon> = {
 };
 
 /** One file: the verdict, its path, its digest and where the archive has it. */
-export function FindingRow({ finding }: { finding: Finding }) {
-  const { path, bytes, sha256, expected, list, verdict, found, error } = finding;
+export function FileResultRow({ result }: { result: FileResult }) {
+  const { path, bytes, sha256, expected, list, verdict, found, error } = result;
   const Icon = ICONS[verdict];
   return (
     <div className={classes.row}>

@@ -20,7 +20,7 @@ export type Verdict =
   | 'unreadable';
 
 /** One dropped file, or one line of a list whose file was not dropped. */
-export interface Finding {
+export interface FileResult {
   path: string;
   bytes: number | null;
   sha256: string | null;
@@ -111,7 +111,7 @@ export const VERDICT_WORDS: Record<Verdict, string> = {
   unreadable: 'Unreadable',
 };
 
-/** The order in which findings are listed: what needs attention first. */
+/** The order in which results are listed: what needs attention first. */
 export const VERDICT_ORDER: readonly Verdict[] = [
   'changed',
   'missing',
@@ -123,8 +123,8 @@ export const VERDICT_ORDER: readonly Verdict[] = [
   'in_archive',
 ];
 
-export function countVerdicts(findings: readonly Finding[]): Record<Verdict, number> {
+export function countVerdicts(results: readonly FileResult[]): Record<Verdict, number> {
   const counts = Object.fromEntries(VERDICT_ORDER.map((verdict) => [verdict, 0])) as Record<Verdict, number>;
-  for (const { verdict } of findings) counts[verdict] += 1;
+  for (const { verdict } of results) counts[verdict] += 1;
   return counts;
 }

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { provesInclusion } from '../../renderer/src/pages/ledger/checkpoint/inclusion.ts';
 import { parseCheckpointNote } from '../../renderer/src/pages/verify/checkpointNote.ts';
-import { type Finding, judge, ListIndex } from '../../renderer/src/pages/verify/findings.ts';
+import { type FileResult, judge, ListIndex } from '../../renderer/src/pages/verify/fileResults.ts';
 import { verifyPackFile } from '../../renderer/src/pages/verify/packFileContents.ts';
 import { reportText } from '../../renderer/src/pages/verify/report.ts';
 import { zipEntries } from '../../renderer/src/pages/verify/zipEntries.ts';
@@ -53,7 +53,7 @@ test('a file is judged by its list, else by the archive, else not yet', () => {
 });
 
 test('the report is text, CSV without formulas, or JSON', () => {
-  const finding: Finding = {
+  const result: FileResult = {
     path: '=cmd,"x"',
     bytes: 3,
     sha256: A,
@@ -63,14 +63,14 @@ test('the report is text, CSV without formulas, or JSON', () => {
     found: null,
     error: null,
   };
-  const about = { node: 'n', at: '2026-11-22T10:00:00.000Z', findings: [finding], checkpoints: [] };
+  const about = { node: 'n', at: '2026-11-22T10:00:00.000Z', results: [result], checkpoints: [] };
   expect(reportText('csv', about)).toBe(
     `path,verdict,bytes,sha256,expected,list,pack,source,error\r\n"'=cmd,""x""",changed,3,${A},${B},SHA256SUMS,,,\r\n`,
   );
   expect(reportText('txt', about)).toContain('Changed: 1');
   expect(JSON.parse(reportText('json', about))).toMatchObject({
     counts: { changed: 1 },
-    files: [finding],
+    files: [result],
   });
 });
 
