@@ -2,12 +2,11 @@ import { Button, Group, NumberInput, PasswordInput, SegmentedControl, TextInput 
 import { useForm } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useEffect } from 'react';
 import { type Smtp, type SmtpChange, smtpChangeSchema } from '../../../../shared/alerts/smtp.ts';
 import { call } from '../../api/client.ts';
 import { callKey, useCall } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { DialogButtons } from '../../components/forms/DialogButtons.tsx';
+import { DialogForm } from '../../components/forms/DialogForm.tsx';
 import { FormDialog, type FormDialogControls } from '../../components/forms/FormDialog.tsx';
 import { RemoveDialog } from '../../components/forms/RemoveDialog.tsx';
 import classes from './AlertsPage.module.css';
@@ -87,7 +86,7 @@ function requestOf({ host, port, tls, user, password, from }: Values): SmtpChang
   };
 }
 
-function MailForm({ smtp, onDone, onCancel, onDirty }: FormDialogControls & { smtp: Smtp | null }) {
+function MailForm({ smtp, onDone, ...controls }: FormDialogControls & { smtp: Smtp | null }) {
   const queries = useQueryClient();
   const form = useForm<Values>({
     initialValues: {
@@ -106,8 +105,6 @@ function MailForm({ smtp, onDone, onCancel, onDirty }: FormDialogControls & { sm
         ]),
       ),
   });
-  const isDirty = form.isDirty();
-  useEffect(() => onDirty(isDirty), [isDirty, onDirty]);
   const save = useMutation({
     mutationFn: (values: Values) => call('changeSettings', { body: { smtp: requestOf(values) } }),
     onSuccess: (next) => {
@@ -116,49 +113,45 @@ function MailForm({ smtp, onDone, onCancel, onDirty }: FormDialogControls & { sm
     },
   });
   return (
-    <form onSubmit={form.onSubmit((values) => save.mutate(values))} noValidate>
-      <div className={classes.fields}>
-        <div className={classes.pair}>
-          <TextInput
-            label="Server"
-            placeholder="mail.example.org"
-            data-autofocus
-            {...form.getInputProps('host')}
-          />
-          <NumberInput label="Port" hideControls allowDecimal={false} {...form.getInputProps('port')} />
-        </div>
-        <SegmentedControl
-          aria-label="Encryption"
-          data={[
-            { value: 'starttls', label: 'STARTTLS' },
-            { value: 'tls', label: 'TLS' },
-            { value: 'none', label: 'None' },
-          ]}
-          {...form.getInputProps('tls')}
+    <DialogForm form={form} controls={controls} save={save} submit="Save">
+      <div className={classes.pair}>
+        <TextInput
+          label="Server"
+          placeholder="mail.example.org"
+          data-autofocus
+          {...form.getInputProps('host')}
         />
-        {form.values.tls === 'none' && form.values.user && (
-          <p className={`${classes.error} small`}>
-            Without encryption, everybody on the way can read the password. Use it for this machine only.
-          </p>
-        )}
-        <div className={classes.pair}>
-          <TextInput
-            label="User name"
-            description="Empty: without signing in."
-            autoComplete="off"
-            {...form.getInputProps('user')}
-          />
-          <PasswordInput
-            label="Password"
-            description={smtp?.has_password ? 'Empty: the kept one.' : 'Kept, and never shown again.'}
-            autoComplete="new-password"
-            {...form.getInputProps('password')}
-          />
-        </div>
-        <TextInput label="From" placeholder="Archive <archive@example.org>" {...form.getInputProps('from')} />
-        {save.error && <ErrorNote error={save.error} />}
-        <DialogButtons submit="Save" isPending={save.isPending} onCancel={onCancel} />
+        <NumberInput label="Port" hideControls allowDecimal={false} {...form.getInputProps('port')} />
       </div>
-    </form>
+      <SegmentedControl
+        aria-label="Encryption"
+        data={[
+          { value: 'starttls', label: 'STARTTLS' },
+          { value: 'tls', label: 'TLS' },
+          { value: 'none', label: 'None' },
+        ]}
+        {...form.getInputProps('tls')}
+      />
+      {form.values.tls === 'none' && form.values.user && (
+        <p className={`${classes.error} small`}>
+          Without encryption, everybody on the way can read the password. Use it for this machine only.
+        </p>
+      )}
+      <div className={classes.pair}>
+        <TextInput
+          label="User name"
+          description="Empty: without signing in."
+          autoComplete="off"
+          {...form.getInputProps('user')}
+        />
+        <PasswordInput
+          label="Password"
+          description={smtp?.has_password ? 'Empty: the kept one.' : 'Kept, and never shown again.'}
+          autoComplete="new-password"
+          {...form.getInputProps('password')}
+        />
+      </div>
+      <TextInput label="From" placeholder="Archive <archive@example.org>" {...form.getInputProps('from')} />
+    </DialogForm>
   );
 }

@@ -1,13 +1,12 @@
 import { Button, Group, Modal } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import type { Alert } from '../../../../shared/alerts/alert.ts';
 import { ApiProblem, call } from '../../api/client.ts';
 import { callKey } from '../../api/useCall.ts';
-import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { CopyButton } from '../../components/forms/CopyButton.tsx';
-import { DialogButtons } from '../../components/forms/DialogButtons.tsx';
+import { DialogForm } from '../../components/forms/DialogForm.tsx';
 import { FormDialog, type FormDialogControls } from '../../components/forms/FormDialog.tsx';
 import { desktop } from '../../desktop.ts';
 import classes from './AlertsPage.module.css';
@@ -40,14 +39,12 @@ export function RuleDialog({ alert, source, nameOf, onClose }: RuleDialogProps) 
 type RuleFormProps = FormDialogControls &
   Pick<RuleDialogProps, 'alert' | 'source' | 'nameOf'> & { onSaved: (alert: Alert) => void };
 
-function RuleForm({ alert, source, nameOf, onSaved, onDone, onCancel, onDirty }: RuleFormProps) {
+function RuleForm({ alert, source, nameOf, onSaved, onDone, ...controls }: RuleFormProps) {
   const queries = useQueryClient();
   const form = useForm<RuleDraft>({
     initialValues: alert ? draftOf(alert) : newDraft(source, nameOf),
     validate: faultsOf,
   });
-  const isDirty = form.isDirty();
-  useEffect(() => onDirty(isDirty), [isDirty, onDirty]);
   const save = useMutation({
     mutationFn: (draft: RuleDraft) => {
       const body = bodyOf(draft);
@@ -62,16 +59,14 @@ function RuleForm({ alert, source, nameOf, onSaved, onDone, onCancel, onDirty }:
   });
   const { to } = bodyOf(form.values);
   return (
-    <form onSubmit={form.onSubmit((draft) => save.mutate(draft))} noValidate>
+    <DialogForm form={form} controls={controls} save={save} submit={alert ? 'Save' : 'Add alert'}>
       <div className={classes.fields}>
         <RuleFields form={form} nameOf={nameOf} />
         <p className={classes.sentence} aria-live="polite">
           {ruleSentence({ when: whenOf(form.values), to, every: form.values.every }, nameOf)}
         </p>
-        {save.error && <ErrorNote error={save.error} />}
-        <DialogButtons submit={alert ? 'Save' : 'Add alert'} isPending={save.isPending} onCancel={onCancel} />
       </div>
-    </form>
+    </DialogForm>
   );
 }
 

@@ -1,10 +1,8 @@
-import { Stack, Textarea, TextInput } from '@mantine/core';
+import { Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { useEffect } from 'react';
 import type { Case } from '../../../../shared/findings/case.ts';
 import { fieldErrors } from '../../api/fieldErrors.ts';
-import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { DialogButtons } from '../../components/forms/DialogButtons.tsx';
+import { DialogForm } from '../../components/forms/DialogForm.tsx';
 import { FormDialog, type FormDialogControls } from '../../components/forms/FormDialog.tsx';
 import { useChangeCase } from './useChangeCase.ts';
 
@@ -23,35 +21,30 @@ export function EditCaseDialog({ shown, opened, onClose }: EditCaseDialogProps) 
   );
 }
 
-function EditCaseForm({ shown, onDone, onCancel, onDirty }: { shown: Case } & FormDialogControls) {
+function EditCaseForm({ shown, onDone, ...controls }: { shown: Case } & FormDialogControls) {
   const form = useForm({
     initialValues: { title: shown.title, description: shown.description },
     validate: { title: (title) => (title === '' ? 'Enter a title.' : null) },
   });
-  const isDirty = form.isDirty();
-  useEffect(() => onDirty(isDirty), [isDirty, onDirty]);
   const change = useChangeCase(shown);
+  const save = {
+    ...change,
+    mutate: (values: typeof form.values) =>
+      change.mutate(values, {
+        onSuccess: onDone,
+        onError: (error) => form.setErrors(fieldErrors(error)),
+      }),
+  };
   return (
-    <form
-      onSubmit={form.onSubmit((values) =>
-        change.mutate(values, {
-          onSuccess: onDone,
-          onError: (error) => form.setErrors(fieldErrors(error)),
-        }),
-      )}
-    >
-      <Stack gap="md">
-        <TextInput label="Title" data-autofocus {...form.getInputProps('title')} />
-        <Textarea
-          label="Description"
-          autosize
-          minRows={3}
-          maxRows={12}
-          {...form.getInputProps('description')}
-        />
-        {change.error && <ErrorNote error={change.error} />}
-        <DialogButtons submit="Save" isPending={change.isPending} onCancel={onCancel} />
-      </Stack>
-    </form>
+    <DialogForm form={form} controls={controls} save={save} submit="Save">
+      <TextInput label="Title" data-autofocus {...form.getInputProps('title')} />
+      <Textarea
+        label="Description"
+        autosize
+        minRows={3}
+        maxRows={12}
+        {...form.getInputProps('description')}
+      />
+    </DialogForm>
   );
 }

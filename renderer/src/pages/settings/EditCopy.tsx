@@ -1,14 +1,13 @@
-import { NumberInput, PasswordInput, Stack, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useEffect } from 'react';
 import type { Copy, CopyChange } from '../../../../shared/node/copy.ts';
 import { call } from '../../api/client.ts';
 import { fieldErrors } from '../../api/fieldErrors.ts';
 import { callKey } from '../../api/useCall.ts';
-import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { DialogButtons } from '../../components/forms/DialogButtons.tsx';
+import { DialogForm } from '../../components/forms/DialogForm.tsx';
 import { FormDialog, type FormDialogControls } from '../../components/forms/FormDialog.tsx';
+import { BucketAccess, checkSecret, SyncInterval } from './CopyFields.tsx';
 
 /** Changes the settings of a copy. Its place stays. */
 export function EditCopy({ copy, opened, onClose }: { copy: Copy; opened: boolean; onClose: () => void }) {
@@ -19,7 +18,7 @@ export function EditCopy({ copy, opened, onClose }: { copy: Copy; opened: boolea
   );
 }
 
-function EditCopyForm({ copy, onDone, onCancel, onDirty }: FormDialogControls & { copy: Copy }) {
+function EditCopyForm({ copy, onDone, ...controls }: FormDialogControls & { copy: Copy }) {
   const queries = useQueryClient();
   const isBucket = copy.target.startsWith('s3:');
   const form = useForm({
@@ -32,12 +31,9 @@ function EditCopyForm({ copy, onDone, onCancel, onDirty }: FormDialogControls & 
       secret_key: '',
     },
     validate: {
-      secret_key: (secret, { access_key }) =>
-        !secret === !access_key ? null : 'The access key and its secret belong together.',
+      secret_key: (secret, { access_key }) => checkSecret(secret, access_key),
     },
   });
-  const isDirty = form.isDirty();
-  useEffect(() => onDirty(isDirty), [isDirty, onDirty]);
   const change = useMutation({
     mutationFn: (values: typeof form.values) =>
       call('changeCopy', { params: { id: copy.id }, body: changeOf(values, isBucket) }),
@@ -48,49 +44,26 @@ function EditCopyForm({ copy, onDone, onCancel, onDirty }: FormDialogControls & 
     },
   });
   return (
-    <form onSubmit={form.onSubmit((values) => change.mutate(values))}>
-      <Stack gap="md">
-        <NumberInput
-          label="Sync every"
-          description="Minutes between two syncs while the copy is behind. Empty: 5."
-          min={1}
-          max={43_200}
-          allowDecimal={false}
-          hideControls
-          data-autofocus
-          {...form.getInputProps('every_minutes')}
+    <DialogForm form={form} controls={controls} save={change} submit="Save" canSubmit={form.isDirty()}>
+      <SyncInterval data-autofocus {...form.getInputProps('every_minutes')} />
+      <TextInput
+        label="Address of the pages"
+        description="Where readers find the pages of the copy, if it has any."
+        placeholder="https://archive.example.org/"
+        {...form.getInputProps('public_url')}
+      />
+      {isBucket && (
+        <BucketAccess
+          form={form}
+          aboutEndpoint="The address of the object store. Empty for AWS. It is kept only if the copy is found there."
+          aboutKey={
+            copy.has_credentials
+              ? 'A key is kept. Leave both empty to keep it.'
+              : 'None is kept: the environment is used. Leave both empty to keep it so.'
+          }
         />
-        <TextInput
-          label="Address of the pages"
-          description="Where readers find the pages of the copy, if it has any."
-          placeholder="https://archive.example.org/"
-          {...form.getInputProps('public_url')}
-        />
-        {isBucket && (
-          <>
-            <TextInput
-              label="Endpoint"
-              description="The address of the object store. Empty for AWS. It is kept only if the copy is found there."
-              {...form.getInputProps('endpoint')}
-            />
-            <TextInput label="Region" placeholder="us-east-1" {...form.getInputProps('region')} />
-            <TextInput
-              label="Access key"
-              description={
-                copy.has_credentials
-                  ? 'A key is kept. Leave both empty to keep it.'
-                  : 'None is kept: the environment is used. Leave both empty to keep it so.'
-              }
-              autoComplete="off"
-              {...form.getInputProps('access_key')}
-            />
-            <PasswordInput label="Secret" autoComplete="off" {...form.getInputProps('secret_key')} />
-          </>
-        )}
-        {change.error && <ErrorNote error={change.error} />}
-        <DialogButtons submit="Save" isPending={change.isPending} isDisabled={!isDirty} onCancel={onCancel} />
-      </Stack>
-    </form>
+      )}
+    </DialogForm>
   );
 }
 

@@ -1,15 +1,13 @@
-import { Stack, Textarea, TextInput } from '@mantine/core';
+import { Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { zod4Resolver } from 'mantine-form-zod-resolver';
-import { useEffect } from 'react';
 import { useNavigate } from 'react-router';
 import { newNodeSchema } from '../../../../shared/archive/treeNode.ts';
 import { call } from '../../api/client.ts';
 import { fieldErrors } from '../../api/fieldErrors.ts';
 import { callKey } from '../../api/useCall.ts';
-import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { DialogButtons } from '../../components/forms/DialogButtons.tsx';
+import { DialogForm } from '../../components/forms/DialogForm.tsx';
 import { FormDialog, type FormDialogControls } from '../../components/forms/FormDialog.tsx';
 
 export interface NewNodeDialogProps {
@@ -35,8 +33,7 @@ export function NewSubjectDialog({ opened, onClose, parent }: NewNodeDialogProps
 function NewNodeForm({
   parent,
   onDone,
-  onCancel,
-  onDirty,
+  ...controls
 }: Pick<NewNodeDialogProps, 'parent'> & FormDialogControls) {
   const navigate = useNavigate();
   const queries = useQueryClient();
@@ -44,8 +41,6 @@ function NewNodeForm({
     initialValues: { path: parent ? `${parent}/` : '', title: '', description: '' },
     validate: zod4Resolver(newNodeSchema),
   });
-  const isDirty = form.isDirty();
-  useEffect(() => onDirty(isDirty), [isDirty, onDirty]);
   const create = useMutation({
     mutationFn: (values: typeof form.values) => call('createNode', { body: values }),
     onError: (error) => form.setErrors(fieldErrors(error)),
@@ -65,31 +60,27 @@ function NewNodeForm({
     form.setFieldValue('title', title);
   };
   return (
-    <form onSubmit={form.onSubmit((values) => create.mutate(values))}>
-      <Stack gap="md">
-        <TextInput
-          label="Title"
-          data-autofocus
-          {...form.getInputProps('title')}
-          onChange={(event) => setTitle(event.currentTarget.value)}
-        />
-        <TextInput
-          label="Path"
-          description="Lowercase letters, digits and hyphens. Use a slash for each level. It cannot be changed later."
-          className="mono"
-          {...form.getInputProps('path')}
-        />
-        <Textarea
-          label="Description"
-          autosize
-          minRows={2}
-          maxRows={10}
-          {...form.getInputProps('description')}
-        />
-        {create.error && <ErrorNote error={create.error} />}
-        <DialogButtons submit="Create subject" isPending={create.isPending} onCancel={onCancel} />
-      </Stack>
-    </form>
+    <DialogForm form={form} controls={controls} save={create} submit="Create subject">
+      <TextInput
+        label="Title"
+        data-autofocus
+        {...form.getInputProps('title')}
+        onChange={(event) => setTitle(event.currentTarget.value)}
+      />
+      <TextInput
+        label="Path"
+        description="Lowercase letters, digits and hyphens. Use a slash for each level. It cannot be changed later."
+        className="mono"
+        {...form.getInputProps('path')}
+      />
+      <Textarea
+        label="Description"
+        autosize
+        minRows={2}
+        maxRows={10}
+        {...form.getInputProps('description')}
+      />
+    </DialogForm>
   );
 }
 

@@ -1,8 +1,7 @@
-import { Stack, TagsInput, Textarea } from '@mantine/core';
+import { TagsInput, Textarea } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect } from 'react';
 import {
   type Finding,
   type FindingTarget,
@@ -12,8 +11,7 @@ import { call } from '../../../api/client.ts';
 import { fieldErrors } from '../../../api/fieldErrors.ts';
 import { callKey, useCall } from '../../../api/useCall.ts';
 import { formatCount } from '../../../format/size.ts';
-import { ErrorNote } from '../../feedback/ErrorNote.tsx';
-import { DialogButtons } from '../../forms/DialogButtons.tsx';
+import { DialogForm } from '../../forms/DialogForm.tsx';
 import { FormDialog, type FormDialogControls } from '../../forms/FormDialog.tsx';
 import { type FoundPassage, findPassage, type QuotedObject } from './findPassage.ts';
 
@@ -47,8 +45,7 @@ function FindingForm({
   quote,
   superseded,
   onDone,
-  onCancel,
-  onDirty,
+  ...controls
 }: Omit<FindingDialogProps, 'opened' | 'onClose'> & FormDialogControls) {
   const queries = useQueryClient();
   const known = useCall('listFindingTags');
@@ -66,8 +63,6 @@ function FindingForm({
           : null,
     },
   });
-  const isDirty = form.isDirty() || quote !== '';
-  useEffect(() => onDirty(isDirty), [isDirty, onDirty]);
   const save = useMutation({
     mutationFn: async (values: typeof form.values) => {
       const exact = values.quote.trim();
@@ -84,42 +79,38 @@ function FindingForm({
     },
   });
   return (
-    <form onSubmit={form.onSubmit((values) => save.mutate(values))}>
-      <Stack gap="md">
-        <Textarea
-          label="Quoted passage"
-          description="Optional. Select text on the page before you open this dialog, or paste it here."
-          autosize
-          minRows={2}
-          maxRows={8}
-          {...form.getInputProps('quote')}
-        />
-        <PassageNote quote={form.values.quote} objects={objects} />
-        <Textarea
-          label="Finding"
-          description="What you found, in your own words."
-          autosize
-          minRows={4}
-          maxRows={16}
-          data-autofocus
-          {...form.getInputProps('text')}
-        />
-        <TagsInput
-          label="Tags"
-          description="Optional. Press Enter after each."
-          data={known.data?.tags.map(({ tag }) => tag) ?? []}
-          maxTags={50}
-          {...form.getInputProps('tags')}
-        />
-        <p className="small">
-          A finding cannot be changed or deleted, because the ledger records it. Everyone who may read this
-          archive can read it, also in dumps and copies. You can supersede it with a new version, or withdraw
-          it.
-        </p>
-        {save.error && <ErrorNote error={save.error} />}
-        <DialogButtons submit="Save finding" isPending={save.isPending} onCancel={onCancel} />
-      </Stack>
-    </form>
+    <DialogForm form={form} controls={controls} save={save} submit="Save finding" hasUnsaved={quote !== ''}>
+      <Textarea
+        label="Quoted passage"
+        description="Optional. Select text on the page before you open this dialog, or paste it here."
+        autosize
+        minRows={2}
+        maxRows={8}
+        {...form.getInputProps('quote')}
+      />
+      <PassageNote quote={form.values.quote} objects={objects} />
+      <Textarea
+        label="Finding"
+        description="What you found, in your own words."
+        autosize
+        minRows={4}
+        maxRows={16}
+        data-autofocus
+        {...form.getInputProps('text')}
+      />
+      <TagsInput
+        label="Tags"
+        description="Optional. Press Enter after each."
+        data={known.data?.tags.map(({ tag }) => tag) ?? []}
+        maxTags={50}
+        {...form.getInputProps('tags')}
+      />
+      <p className="small">
+        A finding cannot be changed or deleted, because the ledger records it. Everyone who may read this
+        archive can read it, also in dumps and copies. You can supersede it with a new version, or withdraw
+        it.
+      </p>
+    </DialogForm>
   );
 }
 

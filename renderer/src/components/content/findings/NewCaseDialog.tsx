@@ -1,14 +1,12 @@
-import { Stack, Textarea, TextInput } from '@mantine/core';
+import { Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useEffect } from 'react';
 import { useNavigate } from 'react-router';
 import type { NewCaseItem } from '../../../../../shared/findings/case.ts';
 import { call } from '../../../api/client.ts';
 import { fieldErrors } from '../../../api/fieldErrors.ts';
 import { callKey } from '../../../api/useCall.ts';
-import { ErrorNote } from '../../feedback/ErrorNote.tsx';
-import { DialogButtons } from '../../forms/DialogButtons.tsx';
+import { DialogForm } from '../../forms/DialogForm.tsx';
 import { FormDialog, type FormDialogControls } from '../../forms/FormDialog.tsx';
 
 interface NewCaseProps {
@@ -30,15 +28,13 @@ export function NewCaseDialog({
   );
 }
 
-function NewCaseForm({ item, onCreated, onDone, onCancel, onDirty }: NewCaseProps & FormDialogControls) {
+function NewCaseForm({ item, onCreated, onDone, ...controls }: NewCaseProps & FormDialogControls) {
   const navigate = useNavigate();
   const queries = useQueryClient();
   const form = useForm({
     initialValues: { title: '', description: '' },
     validate: { title: (title) => (title === '' ? 'Enter a title.' : null) },
   });
-  const isDirty = form.isDirty();
-  useEffect(() => onDirty(isDirty), [isDirty, onDirty]);
   const create = useMutation({
     mutationFn: (values: typeof form.values) =>
       call('createCase', { body: { ...values, items: item ? [item as NewCaseItem] : [] } }),
@@ -51,20 +47,16 @@ function NewCaseForm({ item, onCreated, onDone, onCancel, onDirty }: NewCaseProp
     },
   });
   return (
-    <form onSubmit={form.onSubmit((values) => create.mutate(values))}>
-      <Stack gap="md">
-        <TextInput label="Title" data-autofocus {...form.getInputProps('title')} />
-        <Textarea
-          label="Description"
-          description="Optional. Everyone who may read this archive can read the case."
-          autosize
-          minRows={3}
-          maxRows={12}
-          {...form.getInputProps('description')}
-        />
-        {create.error && <ErrorNote error={create.error} />}
-        <DialogButtons submit="Create case" isPending={create.isPending} onCancel={onCancel} />
-      </Stack>
-    </form>
+    <DialogForm form={form} controls={controls} save={create} submit="Create case">
+      <TextInput label="Title" data-autofocus {...form.getInputProps('title')} />
+      <Textarea
+        label="Description"
+        description="Optional. Everyone who may read this archive can read the case."
+        autosize
+        minRows={3}
+        maxRows={12}
+        {...form.getInputProps('description')}
+      />
+    </DialogForm>
   );
 }

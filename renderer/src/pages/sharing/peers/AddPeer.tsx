@@ -1,13 +1,11 @@
-import { Stack, Switch, TextInput } from '@mantine/core';
+import { Switch, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation } from '@tanstack/react-query';
-import { useEffect } from 'react';
 import type { NearbyNode, NewPeer } from '../../../../../shared/node/peer.ts';
 import { parsePeerLink } from '../../../../../shared/node/peerLink.ts';
 import { call } from '../../../api/client.ts';
 import { fieldErrors } from '../../../api/fieldErrors.ts';
-import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
-import { DialogButtons } from '../../../components/forms/DialogButtons.tsx';
+import { DialogForm } from '../../../components/forms/DialogForm.tsx';
 import { FormDialog, type FormDialogControls } from '../../../components/forms/FormDialog.tsx';
 import { useReloadPeers } from './useReloadPeers.ts';
 
@@ -27,7 +25,7 @@ export function AddPeer({ opened, node, onClose }: AddPeerProps) {
   );
 }
 
-function AddPeerForm({ node, onDone, onCancel, onDirty }: FormDialogControls & Pick<AddPeerProps, 'node'>) {
+function AddPeerForm({ node, onDone, ...controls }: FormDialogControls & Pick<AddPeerProps, 'node'>) {
   const reload = useReloadPeers();
   const form = useForm({
     initialValues: {
@@ -39,10 +37,8 @@ function AddPeerForm({ node, onDone, onCancel, onDirty }: FormDialogControls & P
     },
     validate: { url: (url) => (url.trim() ? null : 'Enter the address or the link of the node.') },
   });
-  const isDirty = form.isDirty();
-  useEffect(() => onDirty(isDirty), [isDirty, onDirty]);
   const add = useMutation({
-    mutationFn: (body: NewPeer) => call('addPeer', { body }),
+    mutationFn: (values: Values) => call('addPeer', { body: requestOf(values) }),
     onError: (error) => form.setErrors(fieldErrors(error)),
     onSuccess: onDone,
     onSettled: reload,
@@ -50,54 +46,50 @@ function AddPeerForm({ node, onDone, onCancel, onDirty }: FormDialogControls & P
   const { onChange: onAddress, ...address } = form.getInputProps('url');
   const { url, tls_fingerprint } = form.getValues();
   return (
-    <form onSubmit={form.onSubmit((values) => add.mutate(requestOf(values)))}>
-      <Stack gap="md">
+    <DialogForm form={form} controls={controls} save={add} submit="Add peer">
+      <TextInput
+        label="Address or link"
+        description="The owner of the other node finds both under Sharing. The node must be shared."
+        placeholder="http://192.168.1.20:7717"
+        data-autofocus
+        {...address}
+        onChange={(event) => {
+          const link = parsePeerLink(event.currentTarget.value);
+          if (link) form.setValues({ tls_fingerprint: '', ...link });
+          else onAddress(event);
+        }}
+      />
+      <TextInput
+        label="Key"
+        description={
+          node
+            ? 'As the node announces it. Anyone on the network can announce anything: compare it with what the owner of that node reads aloud.'
+            : 'A link has it. If you have its key, the node must show exactly this one. Otherwise the key that it shows is pinned, and you compare it afterwards.'
+        }
+        classNames={{ input: 'mono' }}
+        spellCheck={false}
+        {...form.getInputProps('key')}
+      />
+      {(tls_fingerprint !== '' || url.trim().startsWith('https:')) && (
         <TextInput
-          label="Address or link"
-          description="The owner of the other node finds both under Sharing. The node must be shared."
-          placeholder="http://192.168.1.20:7717"
-          data-autofocus
-          {...address}
-          onChange={(event) => {
-            const link = parsePeerLink(event.currentTarget.value);
-            if (link) form.setValues({ tls_fingerprint: '', ...link });
-            else onAddress(event);
-          }}
-        />
-        <TextInput
-          label="Key"
-          description={
-            node
-              ? 'As the node announces it. Anyone on the network can announce anything: compare it with what the owner of that node reads aloud.'
-              : 'A link has it. If you have its key, the node must show exactly this one. Otherwise the key that it shows is pinned, and you compare it afterwards.'
-          }
+          label="Certificate (SHA-256)"
+          description="The node must show exactly this certificate. If this is empty, the one that it shows is pinned."
           classNames={{ input: 'mono' }}
           spellCheck={false}
-          {...form.getInputProps('key')}
+          {...form.getInputProps('tls_fingerprint')}
         />
-        {(tls_fingerprint !== '' || url.trim().startsWith('https:')) && (
-          <TextInput
-            label="Certificate (SHA-256)"
-            description="The node must show exactly this certificate. If this is empty, the one that it shows is pinned."
-            classNames={{ input: 'mono' }}
-            spellCheck={false}
-            {...form.getInputProps('tls_fingerprint')}
-          />
-        )}
-        <Switch
-          label="Cosign its checkpoints"
-          description="This node then attests which history it saw, when the peer asks for it."
-          {...form.getInputProps('cosign', { type: 'checkbox' })}
-        />
-        <Switch
-          label="Ask it to cosign ours"
-          description="It does so once its owner has added this node as a peer."
-          {...form.getInputProps('ask_to_cosign', { type: 'checkbox' })}
-        />
-        {add.error && <ErrorNote error={add.error} />}
-        <DialogButtons submit="Add peer" isPending={add.isPending} onCancel={onCancel} />
-      </Stack>
-    </form>
+      )}
+      <Switch
+        label="Cosign its checkpoints"
+        description="This node then attests which history it saw, when the peer asks for it."
+        {...form.getInputProps('cosign', { type: 'checkbox' })}
+      />
+      <Switch
+        label="Ask it to cosign ours"
+        description="It does so once its owner has added this node as a peer."
+        {...form.getInputProps('ask_to_cosign', { type: 'checkbox' })}
+      />
+    </DialogForm>
   );
 }
 
