@@ -2,15 +2,15 @@ import { Button } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconDownload, IconPencil, IconTrash } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate, useParams } from 'react-router';
+import { useNavigate, useParams } from 'react-router';
 import type { Case } from '../../../../shared/findings/case.ts';
-import { ApiProblem, call, urlOf } from '../../api/client.ts';
+import { call, urlOf } from '../../api/client.ts';
 import { callKey, useCall } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/TimeText.tsx';
 import { EmptyState } from '../../components/feedback/EmptyState.tsx';
-import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { exportFile } from '../../components/feedback/exportFile.ts';
 import { RemoveDialog } from '../../components/forms/RemoveDialog.tsx';
+import { ItemPage } from '../../components/layout/ItemPage.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { useIsOwner } from '../../state/session.ts';
 import { CaseItems } from './CaseItems.tsx';
@@ -20,30 +20,17 @@ import { EditCaseDialog } from './EditCaseDialog.tsx';
 /** The page of one case. */
 export default function CasePage() {
   const { id = '' } = useParams();
-  const { data, error, refetch } = useCall('readCase', { params: { id } });
-  if (error) {
-    const isMissing = error instanceof ApiProblem && error.document.status === 404;
-    return (
-      <Page title={isMissing ? 'Case not found' : 'Case'}>
-        {isMissing ? (
-          <EmptyState
-            title="No case has this id"
-            action={
-              <Button component={Link} to="/cases">
-                All cases
-              </Button>
-            }
-          >
-            It may have been deleted.
-          </EmptyState>
-        ) : (
-          <ErrorNote error={error} onRetry={() => void refetch()} />
-        )}
-      </Page>
-    );
-  }
-  if (!data) return <p className="muted">Loading…</p>;
-  return <WholeCase key={data.id} shown={data} />;
+  const query = useCall('readCase', { params: { id } });
+  return (
+    <ItemPage
+      query={query}
+      name="Case"
+      list={{ to: '/cases', label: 'All cases' }}
+      missing="It may have been deleted."
+    >
+      {(found) => <WholeCase key={found.id} shown={found} />}
+    </ItemPage>
+  );
 }
 
 function WholeCase({ shown }: { shown: Case }) {

@@ -3,7 +3,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { IconArrowRight, IconCertificate, IconDownload, IconFlag, IconVersions } from '@tabler/icons-react';
 import { Link, useParams } from 'react-router';
 import type { Pack } from '../../../../shared/archive/pack.ts';
-import { ApiProblem, urlOf } from '../../api/client.ts';
+import { urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { Citation } from '../../components/content/Citation.tsx';
 import { Comments } from '../../components/content/Comments.tsx';
@@ -11,8 +11,7 @@ import { AddToCase } from '../../components/content/findings/AddToCase.tsx';
 import { FindingsSection } from '../../components/content/findings/FindingsSection.tsx';
 import { Markdown } from '../../components/content/Markdown.tsx';
 import { TimeText } from '../../components/data/TimeText.tsx';
-import { EmptyState } from '../../components/feedback/EmptyState.tsx';
-import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { ItemPage } from '../../components/layout/ItemPage.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { Section } from '../../components/layout/Section.tsx';
 import { useIsOwner, useMayContribute } from '../../state/session.ts';
@@ -34,31 +33,22 @@ const MAX_QUOTED_FILES = 5;
 /** The page of one pack. */
 export default function PackPage() {
   const { id = '' } = useParams();
-  const pack = useCall('readPack', { params: { id } });
-  if (pack.error) {
-    const isMissing = pack.error instanceof ApiProblem && pack.error.document.status === 404;
-    return (
-      <Page title={isMissing ? 'Pack not found' : 'Pack'}>
-        {isMissing ? (
-          <EmptyState
-            title="No pack has this id"
-            action={
-              <Button component={Link} to="/packs">
-                All packs
-              </Button>
-            }
-          >
-            This node does not have the pack <code className="wrap-anywhere">{id}</code>. Another node may
-            have it.
-          </EmptyState>
-        ) : (
-          <ErrorNote error={pack.error} onRetry={() => void pack.refetch()} />
-        )}
-      </Page>
-    );
-  }
-  if (!pack.data) return <p className="muted">Loading…</p>;
-  return <WholePack key={pack.data.id} pack={pack.data} />;
+  const query = useCall('readPack', { params: { id } });
+  return (
+    <ItemPage
+      query={query}
+      name="Pack"
+      list={{ to: '/packs', label: 'All packs' }}
+      missing={
+        <>
+          This node does not have the pack <code className="wrap-anywhere">{id}</code>. Another node may have
+          it.
+        </>
+      }
+    >
+      {(pack) => <WholePack key={pack.id} pack={pack} />}
+    </ItemPage>
+  );
 }
 
 function WholePack({ pack }: { pack: Pack }) {

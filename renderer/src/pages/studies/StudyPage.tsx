@@ -4,7 +4,6 @@ import { IconLink, IconPackageImport } from '@tabler/icons-react';
 import { Link, useParams } from 'react-router';
 import type { Study } from '../../../../shared/archive/study.ts';
 import { OUTCOMES, VERDICTS } from '../../../../shared/archive/vocabulary.ts';
-import { ApiProblem } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { Citation } from '../../components/content/Citation.tsx';
 import { Comments } from '../../components/content/Comments.tsx';
@@ -12,8 +11,7 @@ import { Markdown } from '../../components/content/Markdown.tsx';
 import { Facts } from '../../components/data/Facts.tsx';
 import { StateBadge } from '../../components/data/StateBadge.tsx';
 import { TimeText } from '../../components/data/TimeText.tsx';
-import { EmptyState } from '../../components/feedback/EmptyState.tsx';
-import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { ItemPage } from '../../components/layout/ItemPage.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { Section } from '../../components/layout/Section.tsx';
 import { formatCount } from '../../format/size.ts';
@@ -27,30 +25,21 @@ import { StudyTable } from './StudyTable.tsx';
 /** The page of one study: question, status and the results of its packs. */
 export default function StudyPage() {
   const { id = '' } = useParams();
-  const study = useCall('readStudy', { params: { id } });
-  if (study.error) {
-    const isMissing = study.error instanceof ApiProblem && study.error.document.status === 404;
-    return (
-      <Page title={isMissing ? 'Study not found' : 'Study'}>
-        {isMissing ? (
-          <EmptyState
-            title="No study has this id"
-            action={
-              <Button component={Link} to="/studies">
-                All studies
-              </Button>
-            }
-          >
-            This node does not have the study <code className="wrap-anywhere">{id}</code>.
-          </EmptyState>
-        ) : (
-          <ErrorNote error={study.error} onRetry={() => void study.refetch()} />
-        )}
-      </Page>
-    );
-  }
-  if (!study.data) return <p className="muted">Loading…</p>;
-  return <WholeStudy key={study.data.id} study={study.data} />;
+  const query = useCall('readStudy', { params: { id } });
+  return (
+    <ItemPage
+      query={query}
+      name="Study"
+      list={{ to: '/studies', label: 'All studies' }}
+      missing={
+        <>
+          This node does not have the study <code className="wrap-anywhere">{id}</code>.
+        </>
+      }
+    >
+      {(study) => <WholeStudy key={study.id} study={study} />}
+    </ItemPage>
+  );
 }
 
 function WholeStudy({ study }: { study: Study }) {

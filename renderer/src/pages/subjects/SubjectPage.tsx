@@ -3,14 +3,12 @@ import { useDisclosure } from '@mantine/hooks';
 import { IconPlus } from '@tabler/icons-react';
 import { Link, useParams } from 'react-router';
 import type { NodePage as NodeAnswer } from '../../../../shared/routes/archive/archive.ts';
-import { ApiProblem } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { Markdown } from '../../components/content/Markdown.tsx';
 import { StateBadge } from '../../components/data/StateBadge.tsx';
 import { TimeText } from '../../components/data/TimeText.tsx';
 import { VirtualList } from '../../components/data/VirtualList.tsx';
-import { EmptyState } from '../../components/feedback/EmptyState.tsx';
-import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { ItemPage } from '../../components/layout/ItemPage.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { Section } from '../../components/layout/Section.tsx';
 import { authorsLine } from '../../format/authors.ts';
@@ -23,30 +21,22 @@ import classes from './SubjectPage.module.css';
 /** A subject: its position in the tree, its children, and its newest studies and packs. */
 export default function SubjectPage() {
   const path = useParams()['*'] ?? '';
-  const node = useCall('readNode', { params: { path } });
-  if (node.error) {
-    const isMissing = node.error instanceof ApiProblem && node.error.document.status === 404;
-    return (
-      <Page title={isMissing ? 'Subject not found' : 'Subject'}>
-        {isMissing ? (
-          <EmptyState
-            title="No subject has this path"
-            action={
-              <Button component={Link} to="/nodes">
-                All subjects
-              </Button>
-            }
-          >
-            There is no subject <code className="wrap-anywhere">{path}</code>.
-          </EmptyState>
-        ) : (
-          <ErrorNote error={node.error} onRetry={() => void node.refetch()} />
-        )}
-      </Page>
-    );
-  }
-  if (!node.data) return <p className="muted">Loading…</p>;
-  return <WholeNode key={node.data.path} node={node.data} />;
+  const query = useCall('readNode', { params: { path } });
+  return (
+    <ItemPage
+      query={query}
+      name="Subject"
+      by="path"
+      list={{ to: '/nodes', label: 'All subjects' }}
+      missing={
+        <>
+          There is no subject <code className="wrap-anywhere">{path}</code>.
+        </>
+      }
+    >
+      {(node) => <WholeNode key={node.path} node={node} />}
+    </ItemPage>
+  );
 }
 
 function WholeNode({ node }: { node: NodeAnswer }) {
