@@ -1,65 +1,42 @@
 import { Button } from '@mantine/core';
-import { useState } from 'react';
 import type { Peer } from '../../../../../../shared/node/peer.ts';
 import type { PeerEvent } from '../../../../../../shared/node/peerBrowsing.ts';
 import { useCall } from '../../../../api/useCall.ts';
-import { type Column, DataTable } from '../../../../components/data/DataTable.tsx';
-import { Pager } from '../../../../components/data/Pager.tsx';
+import type { Column } from '../../../../components/data/DataTable.tsx';
 import { StateBadge } from '../../../../components/data/StateBadge.tsx';
 import { TimeText } from '../../../../components/data/TimeText.tsx';
-import { ErrorNote } from '../../../../components/feedback/ErrorNote.tsx';
-import { SearchField } from '../../../../components/forms/SearchField.tsx';
-import { Section } from '../../../../components/layout/Section.tsx';
 import classes from '../Peers.module.css';
 import type { Mirror } from '../useMirror.ts';
+import { PeerList, usePeerSearch } from './PeerList.tsx';
 
 /** The timeline that a peer shows, with buttons that take its sources. */
 export function PeerEvents({ peer, mirror }: { peer: Peer; mirror: Mirror }) {
-  const [q, search] = useState('');
-  const [offset, turn] = useState(0);
+  const search = usePeerSearch();
+  const { q, offset } = search;
   const answer = useCall(
     'browsePeerEvents',
     { params: { id: peer.id }, query: { q, offset } },
     { keepPrevious: true },
   );
-  const { items = [], total = 0, limit = 25 } = answer.data ?? {};
   const isDisabled = mirror.isBusy || !mirror.isAllowed;
   return (
-    <Section title="Timeline">
-      <div className={classes.tools}>
-        <SearchField
-          label="Search its timeline"
-          value={q}
-          onChange={(text) => {
-            search(text);
-            turn(0);
-          }}
-        />
+    <PeerList
+      title="Timeline"
+      what="events"
+      search={search}
+      searchLabel="Search its timeline"
+      answer={answer}
+      columns={columns(isDisabled, (id) => mirror.start({ sources: [id] }))}
+      action={
         <Button
           variant="default"
-          disabled={isDisabled || total === 0}
+          disabled={isDisabled || !answer.data?.total}
           onClick={() => mirror.start({ sources: true })}
         >
           Mirror all sources
         </Button>
-      </div>
-      {answer.error && <ErrorNote error={answer.error} onRetry={() => void answer.refetch()} />}
-      {answer.isLoading && <p className="muted">Loading…</p>}
-      {answer.isSuccess && total === 0 && (
-        <p className="muted">{q ? 'No event of the peer matches.' : 'The peer has no events.'}</p>
-      )}
-      {items.length > 0 && (
-        <>
-          <DataTable
-            caption="Events of the peer"
-            columns={columns(isDisabled, (id) => mirror.start({ sources: [id] }))}
-            rows={items}
-            rowKey={({ id }) => id}
-          />
-          <Pager what="events" total={total} limit={limit} offset={offset} onOffset={turn} />
-        </>
-      )}
-    </Section>
+      }
+    />
   );
 }
 

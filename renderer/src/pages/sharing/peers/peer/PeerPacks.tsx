@@ -1,19 +1,15 @@
 import { Button } from '@mantine/core';
-import { useState } from 'react';
 import { Link } from 'react-router';
 import type { Peer } from '../../../../../../shared/node/peer.ts';
 import type { PeerPack } from '../../../../../../shared/node/peerBrowsing.ts';
 import { useCall } from '../../../../api/useCall.ts';
-import { type Column, DataTable } from '../../../../components/data/DataTable.tsx';
-import { Pager } from '../../../../components/data/Pager.tsx';
+import type { Column } from '../../../../components/data/DataTable.tsx';
 import { StateBadge } from '../../../../components/data/StateBadge.tsx';
 import { TimeText } from '../../../../components/data/TimeText.tsx';
-import { ErrorNote } from '../../../../components/feedback/ErrorNote.tsx';
-import { SearchField } from '../../../../components/forms/SearchField.tsx';
-import { Section } from '../../../../components/layout/Section.tsx';
 import { formatBytes } from '../../../../format/size.ts';
 import classes from '../Peers.module.css';
 import type { Mirror } from '../useMirror.ts';
+import { PeerList, usePeerSearch } from './PeerList.tsx';
 
 const COLUMNS: Column<PeerPack>[] = [
   {
@@ -65,44 +61,30 @@ const COLUMNS: Column<PeerPack>[] = [
 
 /** The packs that a peer shows, with a button that takes those that match. */
 export function PeerPacks({ peer, mirror }: { peer: Peer; mirror: Mirror }) {
-  const [q, search] = useState('');
-  const [offset, turn] = useState(0);
+  const search = usePeerSearch();
+  const { q, offset } = search;
   const answer = useCall(
     'browsePeerPacks',
     { params: { id: peer.id }, query: { q, offset } },
     { keepPrevious: true },
   );
-  const { items = [], total = 0, limit = 25 } = answer.data ?? {};
   return (
-    <Section title="Packs">
-      <div className={classes.tools}>
-        <SearchField
-          label="Search its packs"
-          value={q}
-          onChange={(text) => {
-            search(text);
-            turn(0);
-          }}
-        />
+    <PeerList
+      title="Packs"
+      what="packs"
+      search={search}
+      searchLabel="Search its packs"
+      answer={answer}
+      columns={COLUMNS}
+      action={
         <Button
           variant="default"
-          disabled={mirror.isBusy || !mirror.isAllowed || total === 0}
+          disabled={mirror.isBusy || !mirror.isAllowed || !answer.data?.total}
           onClick={() => mirror.start({ packs: q ? { q } : true })}
         >
           {q ? 'Mirror what matches' : 'Mirror all packs'}
         </Button>
-      </div>
-      {answer.error && <ErrorNote error={answer.error} onRetry={() => void answer.refetch()} />}
-      {answer.isLoading && <p className="muted">Loading…</p>}
-      {answer.isSuccess && total === 0 && (
-        <p className="muted">{q ? 'No pack of the peer matches.' : 'The peer has no packs.'}</p>
-      )}
-      {items.length > 0 && (
-        <>
-          <DataTable caption="Packs of the peer" columns={COLUMNS} rows={items} rowKey={({ id }) => id} />
-          <Pager what="packs" total={total} limit={limit} offset={offset} onOffset={turn} />
-        </>
-      )}
-    </Section>
+      }
+    />
   );
 }
