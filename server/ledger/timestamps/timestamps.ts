@@ -7,7 +7,6 @@ import type {
 import { Problem } from '../../../shared/problems.ts';
 import { instantOf } from '../../../shared/values/clock.ts';
 import type { Slice } from '../../../shared/values/list.ts';
-import type { SettingsStore } from '../../store/settings.ts';
 import { lastEntry } from '../../store/sqlite/node/ledger.ts';
 import {
   insertTimestamp,
@@ -18,17 +17,8 @@ import {
 } from '../../store/sqlite/node/timestamps.ts';
 import type { Store } from '../../store/store.ts';
 import { readHead } from '../appendEntry.ts';
-import type { Checkpoints } from '../checkpoints.ts';
-import type { Post } from '../outgoing.ts';
+import { RepeatedWork, type SendingServices } from '../repeatedWork.ts';
 import { AuthorityError } from './authorityError.ts';
-
-export interface TimestampServices {
-  store: Store;
-  checkpoints: Checkpoints;
-  settings: Pick<SettingsStore, 'current'>;
-  post: Post;
-  warn: (details: object, sentence: string) => void;
-}
 
 /** How often the node looks whether a timestamp is due, and how soon it asks again after a failure. */
 export const LOOK_EVERY_MS = 61_000;
@@ -40,25 +30,24 @@ const MS_PER_HOUR = 3_600_000;
  * and on demand. Nothing waits for an authority but the caller of `stampNow`.
  */
 export class Timestamps {
-  readonly #services: TimestampServices;
-  readonly #closing = new AbortController();
+  readonly #services: SendingServices;
+  readonly #work: RepeatedWork;
   /** The last attempt with each authority since the node started. */
   readonly #attempts = new Map<string, { at: number; error: string | null }>();
-  readonly #running = new Set<Promise<unknown>>();
 
-  constructor(services: TimestampServices) {
+  constructor(services: SendingServices) {
     this.#services = services;
+    this.#work = new RepeatedWork(services);
   }
 
   /** Asks the authorities when they are due, from now on. */
   startSchedule(): void {
-    void this.#track(this.#follow());
+    this.#work.start(() => this.#stampDue(), LOOK_EVERY_MS, 'The ledger could not be timestamped.');
   }
 
   /** Ends what is running. */
-  async close(): Promise<void> {
-    this.#closing.abort();
-    await Promise.allSettled(this.#running);
+  close(): Promise<void> {
+    return this.#work.close();
   }
 
   /**
@@ -70,9 +59,9 @@ export class Timestamps {
     const { timestamp_authorities: authorities } = this.#services.settings.current;
     if (authorities.length === 0)
       throw new Problem('no_authority', 'Add the URL of a timestamp authority in the settings first.');
-    const result = await this.#track(this.#stamp(authorities));
+    const result = await this.#work.track(this.#stamp(authorities));
     if (result.items.length > 0) return result;
-    if (this.#closing.signal.aborted) throw new Problem('shutting_down', 'The node is shutting down.');
+    if (this.#work.signal.aborted) throw new Problem('shutting_down', 'The node is shutting down.');
     const reasons = result.failed.map(({ authority, error }) => `${authority}: ${error}`);
     throw new Problem('authority_failed', reasons.join(' '), { members: { failed: result.failed } });
   }
@@ -93,26 +82,12 @@ export class Timestamps {
     });
   }
 
-  #track<Result>(work: Promise<Result>): Promise<Result> {
-    this.#running.add(work);
-    void work.catch(() => {}).finally(() => this.#running.delete(work));
-    return work;
-  }
-
-  async #follow(): Promise<void> {
-    const { store, warn } = this.#services;
-    const { signal } = this.#closing;
-    while (!signal.aborted) {
-      try {
-        const due = this.#dueAuthorities();
-        const { failed } = due.length > 0 ? await this.#stamp(due) : { failed: [] };
-        for (const { authority, error } of failed)
-          warn({ authority, error }, 'An authority gave no timestamp.');
-      } catch (error) {
-        if (!signal.aborted) warn({ error }, 'The ledger could not be timestamped.');
-      }
-      await store.clock.sleep(LOOK_EVERY_MS, signal);
-    }
+  async #stampDue(): Promise<void> {
+    const due = this.#dueAuthorities();
+    if (due.length === 0) return;
+    const { failed } = await this.#stamp(due);
+    for (const { authority, error } of failed)
+      this.#services.warn({ authority, error }, 'An authority gave no timestamp.');
   }
 
   #dueAuthorities(): string[] {
@@ -149,7 +124,7 @@ export class Timestamps {
     covered: { size: number; root: string; text: string },
   ): Promise<Timestamp | FailedAuthority> {
     const { store, post } = this.#services;
-    const { signal } = this.#closing;
+    const { signal } = this.#work;
     const started = store.clock.now();
     try {
       // Loaded with the first request, because most nodes have no authority.
