@@ -1,8 +1,9 @@
-import { globSync, readFileSync } from 'node:fs';
+import { globSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { defineConfig } from 'electron-vite';
 import type { Plugin, UserConfig } from 'vite';
 import { licences } from './electron.licences.ts';
+import { copyPages } from './server/launch/copyPages.ts';
 import renderer from './vite.config.ts';
 
 const root = import.meta.dirname;
@@ -16,19 +17,6 @@ const rootBase: Plugin = {
   },
 };
 
-/** Puts the style and the scripts of a copy's pages beside the code that sends them (server/copies/pages). */
-const copyPages: Plugin = {
-  name: 'strongroom:copy-pages',
-  generateBundle() {
-    for (const file of globSync('server/copies/pages/browser/*', { cwd: root }))
-      this.emitFile({
-        type: 'asset',
-        fileName: `copy-pages/${basename(file)}`,
-        source: readFileSync(resolve(root, file)),
-      });
-  },
-};
-
 const workers = Object.fromEntries(
   globSync('server/**/*.worker.ts', { cwd: root }).map((file) => [
     basename(file, '.ts'),
@@ -38,7 +26,7 @@ const workers = Object.fromEntries(
 
 export default defineConfig({
   main: {
-    plugins: [copyPages, licences()],
+    plugins: [copyPages(), licences()],
     build: {
       outDir: resolve(root, 'out/main'),
       emptyOutDir: true,

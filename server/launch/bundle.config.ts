@@ -1,6 +1,7 @@
 import { globSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { defineConfig } from 'vite';
+import { copyPages } from './copyPages.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -19,6 +20,7 @@ const workers = Object.fromEntries(
 export default defineConfig({
   root,
   publicDir: false,
+  plugins: [copyPages()],
   build: {
     ssr: true,
     outDir: resolve(root, 'out/server'),

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { cp, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { cp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { end, serveNode } from '../support/cli.ts';
 import { temporaryFolder } from '../support/node.ts';
@@ -102,6 +103,27 @@ describe('npm run strongroom -- serve', () => {
   test('closes in order when its terminal is closed', async () => {
     const node = await serveByNpm({ terminal: process.platform === 'linux' });
     node.npm.kill('SIGKILL');
+    await expectEnded(node);
+  });
+
+  test('makes a copy with pages for readers', async () => {
+    const node = await serveByNpm();
+    const Authorization = `Bearer ${await readFile(join(node.data, 'owner-token'), 'utf8')}`;
+    const send = (path: string, body: object) =>
+      fetch(node.url + path, {
+        method: 'POST',
+        headers: { Authorization, 'Content-Type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    const place = join(await temporaryFolder(), 'copy');
+    const added = await send('/manage/copies', { target: pathToFileURL(place).href, pages: true });
+    const { id } = (await added.json()) as { id: string };
+    const synced = await send(`/manage/copies/${id}/sync?wait=true`, {});
+    expect([synced.status, node.errors()]).toEqual([200, '']);
+    const sources = join(root, 'server/copies/pages/browser');
+    for (const name of await readdir(sources))
+      expect(await readFile(join(place, 'assets', name))).toEqual(await readFile(join(sources, name)));
+    node.npm.kill('SIGTERM');
     await expectEnded(node);
   });
 

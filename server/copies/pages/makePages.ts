@@ -74,9 +74,9 @@ const ASSETS = [
 
 /** The style and the scripts of the pages. After the build, they are beside the code. */
 async function* assets(): AsyncGenerator<Page> {
-  const folder = import.meta.url.endsWith('.ts') ? './browser/' : './copy-pages/';
+  const beginning = import.meta.url.endsWith('.ts') ? './browser/' : './copy-pages.';
   for (const [name, type] of ASSETS) {
-    const bytes = await readFile(fileURLToPath(new URL(folder + name, import.meta.url)));
+    const bytes = await readFile(fileURLToPath(new URL(beginning + name, import.meta.url)));
     yield { path: `assets/${name}`, bytes, type };
   }
 }
