@@ -30,6 +30,9 @@ const LOADING =
   /^(loading|please wait|one moment|wird geladen|laden|lädt|chargement|cargando|caricamento|carregando)?[\s.…]*(please wait)?[\s.…]*$/i;
 const NEEDS_SCRIPTS = /java\s?script/i;
 
+/** A page with more letters in and beside its root is not a shell, whatever else it has. Most pages are such. */
+const MAX_LETTERS = 2 * MAX_BANNER_TEXT;
+
 interface PageParts {
   /** The text outside the root. */
   text: string;
@@ -50,8 +53,12 @@ interface PageParts {
  * @param html the whole page: a part of one cannot be judged.
  */
 export function scriptShellReason(html: string): string | undefined {
-  const { text, rootText, root, noscript, hasScript, hasMedia } = partsOf(html);
-  if (!hasScript) return undefined;
+  if (!/<script\b/i.test(html)) return undefined;
+  const parts = partsOf(html);
+  if (!parts?.hasScript) return undefined;
+  const { root, noscript, hasMedia } = parts;
+  const text = visible(parts.text);
+  const rootText = visible(parts.rootText);
   const limit = BANNER.test(text) ? MAX_BANNER_TEXT : MAX_TEXT_BESIDE_ROOT;
   if (root !== undefined && LOADING.test(rootText) && text.length <= limit)
     return `What a person sees is made by scripts. Only the shell is kept: ${root} is empty.`;
@@ -70,8 +77,11 @@ const VOID = /^(area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr|f
 /** A tag name and its attributes. Attribute values may hold `>` only in quotes. */
 const TAG = /<(\/?)([a-z][a-z0-9:-]*)((?:[^<>"']|"[^"]*"|'[^']*')*)>|<!--[\s\S]*?(?:-->|$)|<[!?][^>]*>/gi;
 
-/** Splits a page at its tags. Runs in linear time on any input of the size that is judged. */
-function partsOf(html: string): PageParts {
+/**
+ * Splits a page at its tags, or returns undefined if it has too much text for a shell. Runs in linear time on any input of
+ * the size that is judged.
+ */
+function partsOf(html: string): PageParts | undefined {
   const parts: PageParts = {
     text: '',
     rootText: '',
@@ -84,13 +94,16 @@ function partsOf(html: string): PageParts {
   let depth = 0;
   let rootName = '';
   let at = 0;
+  let letters = 0;
   const take = (part: string) => {
+    letters += lettersIn(part);
     if (depth > 0) parts.rootText += part;
     else parts.text += part;
   };
   const tags = new RegExp(TAG);
   for (let tag = tags.exec(html); tag; tag = tags.exec(html)) {
     take(html.slice(at, tag.index));
+    if (letters > MAX_LETTERS) return undefined;
     take(' ');
     at = tags.lastIndex;
     const [, slash, name = '', attributes = ''] = tag;
@@ -118,7 +131,28 @@ function partsOf(html: string): PageParts {
     }
   }
   take(html.slice(at));
-  return { ...parts, text: visible(parts.text), rootText: visible(parts.rootText) };
+  return letters > MAX_LETTERS ? undefined : parts;
+}
+
+/** The most that an entity such as `&nbsp;` takes. */
+const MAX_ENTITY = 12;
+
+/** Counts at least as few letters as a person sees: no white space, no dots, no entities. Stops beyond `MAX_LETTERS`. */
+function lettersIn(text: string): number {
+  let count = 0;
+  for (let at = 0; at < text.length && count <= MAX_LETTERS; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === AMPERSAND) at += MAX_ENTITY - 1;
+    else if (code > 0x20 && code !== DOT && !(code >= 0x80 && isSpaceOrDots(code))) count += 1;
+  }
+  return count;
+}
+
+const AMPERSAND = 0x26;
+const DOT = 0x2e;
+
+function isSpaceOrDots(code: number): boolean {
+  return code === 0xa0 || (code >= 0x1680 && code <= 0x3000) || code === 0xfeff;
 }
 
 function endOf(html: string, element: string, from: number): number {

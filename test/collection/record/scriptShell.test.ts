@@ -62,6 +62,12 @@ describe('a page whose text is made by scripts is a shell', () => {
       ),
     ],
     [
+      'a root of dots beside much white space',
+      page(
+        `<div id="root">Loading${'.'.repeat(5_000)}</div>${' &nbsp;\u200b&#160;'.repeat(1_000)}<script src="a.js"></script>`,
+      ),
+    ],
+    [
       'tags in upper case and attributes without quotes',
       '<HTML><BODY><DIV ID=root></DIV><SCRIPT SRC=a.js></SCRIPT></BODY></HTML>',
     ],
