@@ -168,9 +168,9 @@ class Fetch<Received> {
 
   async *#keepBeginning(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
     for await (const chunk of chunks) {
-      const room = BEGINNING_BYTES - this.#attempt.beginning.length;
-      if (room > 0)
-        this.#attempt.beginning = Buffer.concat([this.#attempt.beginning, chunk.subarray(0, room)]);
+      const { beginning } = this.#attempt;
+      const room = BEGINNING_BYTES - beginning.length;
+      if (room > 0) this.#attempt.beginning = Buffer.concat([beginning, chunk.subarray(0, room)]);
       yield chunk;
     }
   }

@@ -8,6 +8,9 @@ import { parseRetryAfter } from './retryAfter.ts';
 type Rules = Pick<ObjectRequest<unknown>, 'userAgent' | 'timeoutMs' | 'allowPrivateAddress' | 'signal'>;
 type AttemptStats = Pick<Attempt<unknown>, 'answered' | 'isPrivate' | 'retry_at' | 'duration_ms'>;
 
+/** The HTTP client. It is loaded with the first request, because a node at rest does not need it. */
+let exchanging: Promise<typeof import('./exchange.ts')> | undefined;
+
 /** After the timeout, a body that arrives more slowly than this is aborted. */
 const MIN_BYTES_PER_SECOND = 50_000;
 
@@ -43,8 +46,7 @@ export class Requester {
     const { rateLimiter, clock, connections, lookup, isPrivateAddress } = this.#services;
     const { signal, timeoutMs, userAgent } = this.#rules;
     return rateLimiter.run(url.hostname, signal, async () => {
-      // Loads the HTTP client with the first request, because a node at rest does not need it.
-      const { exchange } = await import('./exchange.ts');
+      const { exchange } = await (exchanging ??= import('./exchange.ts'));
       // Before the timeout starts, because `headers` waits for this node's disk.
       const given = await headers();
       const started = clock.now();

@@ -1,6 +1,6 @@
 import type { PageLabel } from '../../../shared/collection/event.ts';
-import { findingsOf, labelOf } from './quality/judgePage.ts';
-import { findTitle, htmlOf, type PageResponse } from './quality/pageHtml.ts';
+import { factsOf, findingsIn, labelOf } from './quality/judgePage.ts';
+import type { PageResponse } from './quality/pageHtml.ts';
 
 export type { PageResponse } from './quality/pageHtml.ts';
 
@@ -10,12 +10,13 @@ export type { PageResponse } from './quality/pageHtml.ts';
  * rules are narrow on purpose, because a wrong label is worse than none.
  */
 export async function detectPageLabel(page: PageResponse): Promise<PageLabel | null> {
-  return labelOf(await findingsOf(page));
+  return (await describePage(page)).page_label;
 }
 
-/** Returns the title of an HTML page with collapsed white space, or null if there is none. */
-export function pageTitle(
-  page: Pick<PageResponse, 'headers' | 'content_type' | 'beginning'>,
-): Promise<string | null> {
-  return findTitle(htmlOf(page));
+/** Returns the label of a response, and its title with collapsed white space, or null if it has none. */
+export async function describePage(
+  page: PageResponse,
+): Promise<{ page_label: PageLabel | null; title: string | null }> {
+  const facts = await factsOf(page);
+  return { page_label: labelOf(findingsIn(facts)), title: facts.title };
 }

@@ -11,7 +11,7 @@ import type { Attempt, FetchServices } from '../fetch/attempt.ts';
 import { fetchObject } from '../fetch/fetchObject.ts';
 import { withHeldCertificates } from '../record/heldCertificates.ts';
 import type { KeptObject, ObjectReceiver, ReceivedObject } from '../record/objectReceiver.ts';
-import { detectPageLabel, pageTitle } from '../record/pageLabels.ts';
+import { describePage } from '../record/pageLabels.ts';
 import { type RecordResult, recordRetrieval, type SavedRetrieval } from '../record/recordRetrieval.ts';
 import type { Outcome } from '../record/transitions.ts';
 import { allowsPrivateAddress } from '../sources/privateSources.ts';
@@ -127,8 +127,9 @@ async function record(
   const { received } = attempt;
   const certificates = await receiver.keepCertificates(attempt.certificates);
   try {
+    const { page_label, title } = await describePage({ ...attempt, url: source.url });
     const complete = withHeldCertificates(
-      await retrievalOf(source, attempt, { round, at: store.instant() }),
+      retrievalOf(source, attempt, { round, at: store.instant(), page_label }),
       (sha256) => certificates.held.has(sha256),
     );
     const { isStored, reservation }: KeptObject = (await received?.keep()) ?? { isStored: true };
@@ -142,7 +143,7 @@ async function record(
         outcome: isLast && !isDeferred ? outcomeOf(retrieval) : null,
         validators: validatorsAfter(attempt, retrieval),
         ...(isLast ? { nextCheckAt: await dueAt(attempt.retry_at) } : {}),
-        title: await titleFor(source, attempt, retrieval),
+        title: needsTitle(source, retrieval) ? title : null,
         reservation,
         ...(refused === null ? {} : { refusedBytes: refused }),
       },
@@ -160,11 +161,11 @@ async function record(
   }
 }
 
-async function retrievalOf(
+function retrievalOf(
   source: SourceRow,
   attempt: Attempt<ReceivedObject>,
-  { round, at }: { round: number; at: string },
-): Promise<NewRetrieval> {
+  { round, at, page_label }: Pick<NewRetrieval, 'round' | 'page_label'> & { at: string },
+): NewRetrieval {
   const { received, unchanged } = attempt;
   return {
     source_key: source.key,
@@ -184,19 +185,14 @@ async function retrievalOf(
     sha256: received?.sha256 ?? unchanged?.sha256 ?? null,
     bytes: received?.bytes ?? null,
     duration_ms: attempt.duration_ms,
-    page_label: await detectPageLabel({ ...attempt, url: source.url }),
+    page_label,
     connection: attempt.connection,
   };
 }
 
-/** Returns the title of the page if the source needs a name, and the page is not a bot wall or an error page. */
-async function titleFor(
-  source: SourceRow,
-  attempt: Attempt<ReceivedObject>,
-  { error, page_label }: NewRetrieval,
-): Promise<string | null> {
-  const isNeeded = source.name === '' && source.state === 'new' && error === null && page_label === null;
-  return isNeeded ? pageTitle(attempt) : null;
+/** Whether the source may get the title of the page as its name: not that of a bot wall or an error page. */
+function needsTitle({ name, state }: SourceRow, { error, page_label }: NewRetrieval): boolean {
+  return name === '' && state === 'new' && error === null && page_label === null;
 }
 
 /** Returns the retrieval as it is recorded if there was no space for the body: without an object. */

@@ -5,7 +5,7 @@ import { sourceById } from '../../store/sqlite/collection/sources.ts';
 import type { Store } from '../../store/store.ts';
 import type { FetchServices } from '../fetch/attempt.ts';
 import { fetchObject } from '../fetch/fetchObject.ts';
-import { detectPageLabel, pageTitle } from '../record/pageLabels.ts';
+import { describePage } from '../record/pageLabels.ts';
 import { hashBody } from './hashBody.ts';
 import { PrivateAddressCheck } from './privateSources.ts';
 import { normalizeUrl, sourceIdOf } from './sources.ts';
@@ -42,9 +42,8 @@ export async function previewSource(
     content_type: attempt.content_type,
     sha256: attempt.received?.sha256 ?? null,
     bytes: attempt.received?.bytes ?? null,
-    title: await pageTitle(attempt),
     duration_ms: attempt.duration_ms,
-    page_label: await detectPageLabel({ ...attempt, url }),
+    ...(await describePage({ ...attempt, url })),
     watched_as: known && !known.removed ? known.id : null,
     private_address: await new PrivateAddressCheck(services).allows(url),
   };

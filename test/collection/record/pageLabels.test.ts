@@ -1,9 +1,9 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import {
+  describePage,
   detectPageLabel,
   type PageResponse,
-  pageTitle,
 } from '../../../server/collection/record/pageLabels.ts';
 
 function responseOf(page: Partial<PageResponse> & { html?: string } = {}): PageResponse {
@@ -144,9 +144,8 @@ describe('the title', () => {
   });
   test('is decoded from its charset and character references', async () => {
     const beginning = Buffer.from('<title>Caf\xe9 &amp; B&uuml;cher</title>', 'latin1');
-    expect(await pageTitle({ headers: [], content_type: 'text/html; charset=iso-8859-1', beginning })).toBe(
-      'Café & Bücher',
-    );
+    const page = responseOf({ content_type: 'text/html; charset=iso-8859-1', beginning });
+    expect(await describePage(page)).toEqual({ page_label: null, title: 'Café & Bücher' });
   });
   test.each([
     ['bytes with a wrong encoding', { headers: [['content-encoding', 'gzip'] as [string, string]] }],

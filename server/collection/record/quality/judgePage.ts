@@ -19,14 +19,24 @@ const RULES: readonly QualityRule[] = [...WALL_RULES, ...RATE_RULES, ...ERROR_RU
 
 /** Returns what the rules find in a response, in the order of the rules. */
 export async function findingsOf(page: PageResponse): Promise<QualityFinding[]> {
+  return findingsIn(await factsOf(page));
+}
+
+/** Reads a response as the rules see it. */
+export async function factsOf(page: PageResponse): Promise<PageFacts> {
   const html = htmlOf(page);
-  const facts: PageFacts = {
+  return {
     page,
     html,
     title: await findTitle(html),
     text: html === '' ? '' : (shortTextIn(html) ?? ''),
     isWhole: isWholeHtml(page, html),
   };
+}
+
+/** Returns what the rules find in a response that was read, in the order of the rules. */
+export function findingsIn(facts: PageFacts): QualityFinding[] {
+  const { page } = facts;
   const ok = page.status !== null && page.status >= 200 && page.status < 300;
   return RULES.flatMap(({ id, label, score, when, find }) => {
     const reason = ok || when === 'always' ? find(facts) : undefined;
