@@ -9,7 +9,7 @@ const SMALL_FOLDERS = 100;
 const SMALL_FILES = 300;
 const SMALL_BYTES = 4_096;
 const LARGE_FILES = 4;
-const LARGE_BYTES = 268_435_456;
+const LARGE_BYTES = 1_073_741_824;
 const REPETITIONS = 5;
 
 /**
