@@ -7,7 +7,7 @@ import { problemOf, sampleRecord, uploadNewPack } from '../support/archive/packs
 import { type CommandResult, runCommand } from '../support/cli.ts';
 import { installObjectStore, type ObjectStore, openObjectStore } from '../support/network/objectStore.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
-import { requireThat } from '../support/requirements.ts';
+import { requireOnLinux } from '../support/requirements.ts';
 import { seededRandom } from '../support/seededRandom.ts';
 
 const BUCKET = 'bucket-tests';
@@ -33,7 +33,7 @@ afterAll(async () => {
 
 /** The address of a place in the bucket. */
 function placeIn(prefix: string, skip: (isSkipped: boolean, why: string) => void): TargetAddress {
-  requireThat(store !== undefined, 'This machine does not have an object store.', skip);
+  requireOnLinux(store !== undefined, 'This machine does not have an object store.', skip);
   const { endpoint, region, access_key, secret_key } = store as ObjectStore;
   return { target: `s3://${BUCKET}/${prefix}`, endpoint, region, access_key, secret_key };
 }

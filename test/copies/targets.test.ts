@@ -15,7 +15,7 @@ import { systemClock } from '../../shared/values/clock.ts';
 import { sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
 import { installObjectStore, type ObjectStore, openObjectStore } from '../support/network/objectStore.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
-import { requireThat } from '../support/requirements.ts';
+import { requireOnLinux } from '../support/requirements.ts';
 
 const BUCKET = 'copies';
 /** An object store gets it in three parts. */
@@ -77,7 +77,7 @@ async function pathsIn(target: CopyTarget, folder: string): Promise<string[]> {
 describe.each(Object.keys(PLACES))('%s', (kind) => {
   const place = async (skip: (isSkipped: boolean, why: string) => void): Promise<TargetAddress> => {
     const address = await PLACES[kind]?.();
-    requireThat(address !== undefined, `This machine does not have ${kind}.`, skip);
+    requireOnLinux(address !== undefined, `This machine does not have ${kind}.`, skip);
     return address as TargetAddress;
   };
 
@@ -193,7 +193,7 @@ describe.each(Object.keys(PLACES))('%s', (kind) => {
 
 test('a bucket serves the pages to anyone, and objects as bytes', async ({ skip }) => {
   const address = await PLACES['an object store']?.();
-  requireThat(address !== undefined, 'This machine does not have an object store.', skip);
+  requireOnLinux(address !== undefined, 'This machine does not have an object store.', skip);
   const node = await openTestNode();
   const { id: pack, files } = await uploadNewPack(node, sampleRecord(), { 'a.html': '<script></script>' });
   const answer = await node.sendJson('POST', '/manage/copies', { ...address, pages: true });
@@ -223,7 +223,7 @@ describe('the reason is one sentence', () => {
   for (const [what, changed, expected] of cases) {
     test(`of ${what}`, async ({ skip }) => {
       const address = await PLACES['an object store']?.();
-      requireThat(address !== undefined, 'This machine does not have an object store.', skip);
+      requireOnLinux(address !== undefined, 'This machine does not have an object store.', skip);
       const target = await opening({ ...(address as TargetAddress), ...changed });
       await expect(target.put('checkpoint', { bytes: Buffer.from('x') }, TYPE)).rejects.toThrow(expected);
     });

@@ -10,6 +10,7 @@ import { problemOf } from '../support/archive/packs.ts';
 import { rawRequest } from '../support/network/rawRequest.ts';
 import { contribute, share, withToken } from '../support/network/sharing.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
+import { requireNetwork } from '../support/requirements.ts';
 
 const blockers: Server[] = [];
 
@@ -80,8 +81,7 @@ describe('access control by the client’s address (contract, section 4)', () =>
 
 describe('the network (contract, section 4)', () => {
   beforeEach(({ skip }) => {
-    // A machine without a network cannot get one for a test, not even where CI is set.
-    skip(LAN === undefined, 'Connect this machine to a network to run this test.');
+    requireNetwork(LAN, skip);
   });
 
   test('a new node listens only on loopback; sharing opens it without a restart, and unsharing closes it', async () => {

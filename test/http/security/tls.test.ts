@@ -12,6 +12,7 @@ import { problemOf, sha256Of, uploadNewPack } from '../../support/archive/packs.
 import { readToEnd } from '../../support/network/rawConnection.ts';
 import { invite, share, withToken } from '../../support/network/sharing.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../../support/node.ts';
+import { requireNetwork } from '../../support/requirements.ts';
 
 afterEach(async () => {
   vi.useRealTimers();
@@ -157,7 +158,8 @@ describe('a node that serves HTTPS', () => {
     expect(received.length).toBeLessThan(file.length);
   });
 
-  test.runIf(networkAddress)('refuses secrets over plain HTTP from other machines only', async () => {
+  test('refuses secrets over plain HTTP from other machines only', async ({ skip }) => {
+    requireNetwork(networkAddress, skip);
     const node = await openTestNode({ tls: true });
     await share(node, 'contribute', true);
     const { token } = await invite(node);
