@@ -2,6 +2,7 @@ import { Button, SegmentedControl } from '@mantine/core';
 import { Link, useSearchParams } from 'react-router';
 import type { FoundText } from '../../../../shared/collection/derived.ts';
 import { useCall } from '../../api/useCall.ts';
+import { ObjectDigest } from '../../components/content/object/ObjectDigest.tsx';
 import { DigestChip } from '../../components/data/DigestChip.tsx';
 import { Pager } from '../../components/data/Pager.tsx';
 import { TimeText } from '../../components/data/TimeText.tsx';
@@ -12,7 +13,6 @@ import { Page } from '../../components/layout/Page.tsx';
 import { countOf } from '../../format/size.ts';
 import { captureTime, viewPath } from '../../format/viewPath.ts';
 import { useUrlFilters } from '../../state/urlFilters.ts';
-import { ObjectDigest } from '../timeline/event/ObjectDigest.tsx';
 import classes from './SearchPage.module.css';
 import { SnippetText } from './SnippetText.tsx';
 

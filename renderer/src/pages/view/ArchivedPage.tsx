@@ -2,9 +2,9 @@ import { useState } from 'react';
 import type { MissingResource, ObjectView, PageResources } from '../../../../shared/collection/view.ts';
 import { ApiProblem, urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
+import { ObjectText } from '../../components/content/object/ObjectText.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { countOf } from '../../format/size.ts';
-import { ObjectText } from '../timeline/event/ObjectText.tsx';
 import classes from './ViewPage.module.css';
 
 /**

@@ -1,8 +1,8 @@
 import { lazy, Suspense, useState } from 'react';
 import type { ObjectView } from '../../../../shared/collection/view.ts';
+import { ObjectText } from '../../components/content/object/ObjectText.tsx';
 import { Facts } from '../../components/data/Facts.tsx';
 import { exactBytes } from '../../format/size.ts';
-import { ObjectText } from '../timeline/event/ObjectText.tsx';
 import { DerivedContent } from './DerivedContent.tsx';
 import classes from './ViewPage.module.css';
 import { XmlContent } from './XmlContent.tsx';

@@ -1,9 +1,9 @@
 import { Link } from 'react-router';
 import type { ObjectView } from '../../../../shared/collection/view.ts';
+import { ObjectDigest } from '../../components/content/object/ObjectDigest.tsx';
+import { ObserverText } from '../../components/content/retrieval/ObserverText.tsx';
 import { TimeText } from '../../components/data/TimeText.tsx';
 import { formatBytes } from '../../format/size.ts';
-import { ObjectDigest } from '../timeline/event/ObjectDigest.tsx';
-import { ObserverText } from '../timeline/event/ObserverText.tsx';
 import classes from './ViewPage.module.css';
 
 /** Where and when an archived object comes from. */

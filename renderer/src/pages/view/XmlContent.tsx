@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
+import { ObjectText } from '../../components/content/object/ObjectText.tsx';
 import { TextBox } from '../../components/content/preview/TextBox.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { formatBytes } from '../../format/size.ts';
-import { ObjectText } from '../timeline/event/ObjectText.tsx';
 import { type Feed, parseFeed } from './parseFeed.ts';
 import classes from './ViewPage.module.css';
 

@@ -1,10 +1,10 @@
 import { Link } from 'react-router';
 import type { Source } from '../../../../../shared/collection/source.ts';
 import { useCall } from '../../../api/useCall.ts';
+import { ObjectText } from '../../../components/content/object/ObjectText.tsx';
 import { TimeText } from '../../../components/data/TimeText.tsx';
 import { Section } from '../../../components/layout/Section.tsx';
 import { viewPath } from '../../../format/viewPath.ts';
-import { ObjectText } from '../../timeline/event/ObjectText.tsx';
 
 /** Kinds without text. */
 const WITHOUT_TEXT: ReadonlySet<string> = new Set(['image', 'other']);

@@ -2,14 +2,14 @@ import type { ReactNode } from 'react';
 import { SELF } from '../../../../../shared/collection/event.ts';
 import { failureHint } from '../../../../../shared/collection/failureWords.ts';
 import type { Retrieval } from '../../../../../shared/collection/retrieval.ts';
+import { ObjectCard } from '../../../components/content/object/ObjectCard.tsx';
+import { connectionFacts } from '../../../components/content/retrieval/ConnectionFacts.tsx';
+import { ObserverText } from '../../../components/content/retrieval/ObserverText.tsx';
+import { PageLabelNote } from '../../../components/content/retrieval/PageLabelNote.tsx';
 import { Facts } from '../../../components/data/Facts.tsx';
 import { TimeText } from '../../../components/data/TimeText.tsx';
 import { exactBytes, formatCount } from '../../../format/size.ts';
 import { captureTime } from '../../../format/viewPath.ts';
-import { connectionFacts } from '../../timeline/event/ConnectionFacts.tsx';
-import { ObjectCard } from '../../timeline/event/ObjectCard.tsx';
-import { ObserverText } from '../../timeline/event/ObserverText.tsx';
-import { PageLabelNote } from '../../timeline/event/PageLabelNote.tsx';
 import classes from './RetrievalDetails.module.css';
 import { RetrievalOutcome } from './RetrievalOutcome.tsx';
 

@@ -2,8 +2,8 @@ import { IconCircleCheck, IconCircleX, IconEqual } from '@tabler/icons-react';
 import { SELF } from '../../../../../shared/collection/event.ts';
 import { failureWords } from '../../../../../shared/collection/failureWords.ts';
 import type { Retrieval } from '../../../../../shared/collection/retrieval.ts';
-import { ObserverText } from '../../timeline/event/ObserverText.tsx';
-import { PageLabelNote } from '../../timeline/event/PageLabelNote.tsx';
+import { ObserverText } from '../../../components/content/retrieval/ObserverText.tsx';
+import { PageLabelNote } from '../../../components/content/retrieval/PageLabelNote.tsx';
 import classes from './RetrievalOutcome.module.css';
 
 /** The outcome of one retrieval as an icon and a text. */

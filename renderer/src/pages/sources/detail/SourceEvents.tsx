@@ -2,6 +2,8 @@ import { useState } from 'react';
 import { Link, useNavigate } from 'react-router';
 import type { Event } from '../../../../../shared/collection/event.ts';
 import { useCall } from '../../../api/useCall.ts';
+import { ObserverText } from '../../../components/content/retrieval/ObserverText.tsx';
+import { PageLabelNote } from '../../../components/content/retrieval/PageLabelNote.tsx';
 import { type Column, DataTable, RowLink } from '../../../components/data/DataTable.tsx';
 import { Pager } from '../../../components/data/Pager.tsx';
 import { StateBadge } from '../../../components/data/StateBadge.tsx';
@@ -11,8 +13,6 @@ import { Section } from '../../../components/layout/Section.tsx';
 import { captureTime, viewPath } from '../../../format/viewPath.ts';
 import { ChangeSummary } from '../../timeline/ChangeSummary.tsx';
 import { ExportMenu } from '../../timeline/ExportMenu.tsx';
-import { ObserverText } from '../../timeline/event/ObserverText.tsx';
-import { PageLabelNote } from '../../timeline/event/PageLabelNote.tsx';
 import { NoiseMark } from '../../timeline/NoiseMark.tsx';
 import classes from './SourceEvents.module.css';
 

@@ -4,13 +4,13 @@ import { useSearchParams } from 'react-router';
 import { SELF } from '../../../../../shared/collection/event.ts';
 import type { Retrieval } from '../../../../../shared/collection/retrieval.ts';
 import { useCall } from '../../../api/useCall.ts';
+import { ObjectDigest } from '../../../components/content/object/ObjectDigest.tsx';
 import { type Column, DataTable, RowLink } from '../../../components/data/DataTable.tsx';
 import { Pager } from '../../../components/data/Pager.tsx';
 import { TimeText } from '../../../components/data/TimeText.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { Section } from '../../../components/layout/Section.tsx';
 import { formatBytes, formatCount } from '../../../format/size.ts';
-import { ObjectDigest } from '../../timeline/event/ObjectDigest.tsx';
 import { RetrievalDetails } from './RetrievalDetails.tsx';
 import { RetrievalOutcome } from './RetrievalOutcome.tsx';
 

@@ -3,10 +3,10 @@ import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { failureHint, failureWords } from '../../../../../shared/collection/failureWords.ts';
 import type { SourcePreview } from '../../../../../shared/collection/source.ts';
+import { PageLabelNote } from '../../../components/content/retrieval/PageLabelNote.tsx';
 import { DigestChip } from '../../../components/data/DigestChip.tsx';
 import { Facts } from '../../../components/data/Facts.tsx';
 import { exactBytes, formatCount } from '../../../format/size.ts';
-import { PageLabelNote } from '../../timeline/event/PageLabelNote.tsx';
 import classes from './PreviewFindings.module.css';
 
 /** The result of a test fetch and what would be stored. */

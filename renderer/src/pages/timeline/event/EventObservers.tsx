@@ -1,12 +1,12 @@
 import { SELF } from '../../../../../shared/collection/event.ts';
 import { useCall } from '../../../api/useCall.ts';
+import { CORROBORATION_MEANING } from '../../../components/content/retrieval/Corroboration.tsx';
+import { ObserverText } from '../../../components/content/retrieval/ObserverText.tsx';
 import { DataTable } from '../../../components/data/DataTable.tsx';
 import { TimeText } from '../../../components/data/TimeText.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { formatCount } from '../../../format/size.ts';
-import { CORROBORATION_MEANING } from './Corroboration.tsx';
 import classes from './EventObservers.module.css';
-import { ObserverText } from './ObserverText.tsx';
 
 /** Who else retrieved the version of an event from the same address, and when. */
 export function EventObservers({ id, observer }: { id: number; observer: string }) {

@@ -1,10 +1,10 @@
 import { SELF } from '../../../../../shared/collection/event.ts';
 import type { Retrieval } from '../../../../../shared/collection/retrieval.ts';
 import { useCall } from '../../../api/useCall.ts';
+import { connectionFacts } from '../../../components/content/retrieval/ConnectionFacts.tsx';
 import { Facts } from '../../../components/data/Facts.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { formatCount } from '../../../format/size.ts';
-import { connectionFacts } from './ConnectionFacts.tsx';
 import classes from './EventRetrieval.module.css';
 
 /** How the retrieval of an event was had, and who says so. */

@@ -1,8 +1,8 @@
 import { UnstyledButton } from '@mantine/core';
 import { useState } from 'react';
 import { useCall } from '../../../api/useCall.ts';
+import { LABEL_WORDS } from '../../../components/content/retrieval/PageLabelNote.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
-import { LABEL_WORDS } from './PageLabelNote.tsx';
 import classes from './QualityFindings.module.css';
 
 /** Why a version may not be the expected page: each rule that found something, with its score. */

@@ -1,11 +1,11 @@
 import { memo } from 'react';
 import { Link } from 'react-router';
 import { type Event, SELF } from '../../../../../shared/collection/event.ts';
+import { ObserverText } from '../../../components/content/retrieval/ObserverText.tsx';
+import { PageLabelNote } from '../../../components/content/retrieval/PageLabelNote.tsx';
 import { StateBadge } from '../../../components/data/StateBadge.tsx';
 import { ChangeSummary } from '../ChangeSummary.tsx';
 import { EventTimes } from '../event/EventTimes.tsx';
-import { ObserverText } from '../event/ObserverText.tsx';
-import { PageLabelNote } from '../event/PageLabelNote.tsx';
 import { NoiseMark } from '../NoiseMark.tsx';
 import { UnseenMark } from '../UnseenMark.tsx';
 import classes from './EventRow.module.css';

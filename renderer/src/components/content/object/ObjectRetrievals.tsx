@@ -1,11 +1,11 @@
 import { useCall } from '../../../api/useCall.ts';
-import { DataTable } from '../../../components/data/DataTable.tsx';
-import { TimeText } from '../../../components/data/TimeText.tsx';
-import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { countOf } from '../../../format/size.ts';
-import { Corroboration } from './Corroboration.tsx';
+import { DataTable } from '../../data/DataTable.tsx';
+import { TimeText } from '../../data/TimeText.tsx';
+import { ErrorNote } from '../../feedback/ErrorNote.tsx';
+import { Corroboration } from '../retrieval/Corroboration.tsx';
+import { ObserverText } from '../retrieval/ObserverText.tsx';
 import classes from './ObjectRetrievals.module.css';
-import { ObserverText } from './ObserverText.tsx';
 
 /** The list is limited; the JSON metadata is complete. */
 const SHOWN = 50;

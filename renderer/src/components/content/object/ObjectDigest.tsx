@@ -1,5 +1,5 @@
-import { DigestChip } from '../../../components/data/DigestChip.tsx';
 import { useVerified } from '../../../state/objectChecks.ts';
+import { DigestChip } from '../../data/DigestChip.tsx';
 
 /** The digest of an archived object, marked if this browser has verified the bytes. */
 export function ObjectDigest({ sha256, label }: { sha256: string; label: string }) {

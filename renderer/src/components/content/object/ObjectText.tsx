@@ -1,10 +1,10 @@
 import type { ObjectText as Text } from '../../../../../shared/collection/derived.ts';
 import { ApiProblem, urlOf } from '../../../api/client.ts';
 import { useCall } from '../../../api/useCall.ts';
-import { TimeText } from '../../../components/data/TimeText.tsx';
-import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
-import { LazyTooltip } from '../../../components/feedback/LazyTooltip.tsx';
 import { countOf, formatCount } from '../../../format/size.ts';
+import { TimeText } from '../../data/TimeText.tsx';
+import { ErrorNote } from '../../feedback/ErrorNote.tsx';
+import { LazyTooltip } from '../../feedback/LazyTooltip.tsx';
 import classes from './ObjectText.module.css';
 
 /** How much text is shown; the JSON has all of it. */

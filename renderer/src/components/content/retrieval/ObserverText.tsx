@@ -1,6 +1,6 @@
 import { IconBuildingArch, IconServer2 } from '@tabler/icons-react';
 import { SELF } from '../../../../../shared/collection/event.ts';
-import { LazyTooltip } from '../../../components/feedback/LazyTooltip.tsx';
+import { LazyTooltip } from '../../feedback/LazyTooltip.tsx';
 import classes from './ObserverText.module.css';
 
 /** Who observed it: this node, or a third party whose capture this node imported. */

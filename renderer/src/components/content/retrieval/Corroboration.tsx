@@ -1,6 +1,6 @@
 import { IconInfoCircle } from '@tabler/icons-react';
 import { SELF } from '../../../../../shared/collection/event.ts';
-import { LazyTooltip } from '../../../components/feedback/LazyTooltip.tsx';
+import { LazyTooltip } from '../../feedback/LazyTooltip.tsx';
 import classes from './Corroboration.module.css';
 
 /** What it means that several observers have the same bytes. */

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { Connection } from '../../../../../shared/collection/connection.ts';
 import { protocolWords, serverWords } from '../../../../../shared/collection/connectionWords.ts';
-import { ObjectDigest } from './ObjectDigest.tsx';
+import { ObjectDigest } from '../object/ObjectDigest.tsx';
 
 /** Returns how a retrieval was had, as facts for a list: the server, the protocol, the names and the certificates. */
 export function connectionFacts(connection: Connection | undefined): [string, ReactNode][] {

@@ -1,6 +1,6 @@
 import { IconAlertTriangle } from '@tabler/icons-react';
 import type { PageLabel } from '../../../../../shared/collection/event.ts';
-import { LazyTooltip } from '../../../components/feedback/LazyTooltip.tsx';
+import { LazyTooltip } from '../../feedback/LazyTooltip.tsx';
 import classes from './PageLabelNote.module.css';
 
 /** What a label says of a version. */
