@@ -63,8 +63,9 @@ async function* ifChanged(context: PageContext, from: number, make: MakePage): A
   if (!before?.bytes.equals(now.bytes)) yield now;
 }
 
+/** The style sheets that are joined to `assets/pages.css`. */
+const STYLES = ['base.css', 'content.css'];
 const ASSETS = [
-  ['pages.css', 'text/css; charset=utf-8'],
   ['search.js', 'text/javascript; charset=utf-8'],
   ['sha256.js', 'text/javascript; charset=utf-8'],
   ['values.js', 'text/javascript; charset=utf-8'],
@@ -75,10 +76,10 @@ const ASSETS = [
 /** The style and the scripts of the pages. After the build, they are beside the code. */
 async function* assets(): AsyncGenerator<Page> {
   const beginning = import.meta.url.endsWith('.ts') ? './browser/' : './copy-pages.';
-  for (const [name, type] of ASSETS) {
-    const bytes = await readFile(fileURLToPath(new URL(beginning + name, import.meta.url)));
-    yield { path: `assets/${name}`, bytes, type };
-  }
+  const read = (name: string) => readFile(fileURLToPath(new URL(beginning + name, import.meta.url)));
+  const style = Buffer.concat(await Promise.all(STYLES.map(read)));
+  yield { path: 'assets/pages.css', bytes: style, type: 'text/css; charset=utf-8' };
+  for (const [name, type] of ASSETS) yield { path: `assets/${name}`, bytes: await read(name), type };
 }
 
 const BATCH = 500;
