@@ -2,7 +2,7 @@ import { GIGABYTE } from '../../shared/limits.ts';
 import type { Settings } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
 import { errorCode } from '../../shared/values/errorCode.ts';
-import { counter } from './sqlite/node/blobs.ts';
+import { bytesHere } from './sqlite/node/blobs.ts';
 import type { Store } from './store.ts';
 
 /** Whether an error means that the disk has failed or is full, so that the next write would fail too. */
@@ -48,9 +48,4 @@ export async function reachedStorageLimit(
   if (held + bytes > cap || held >= cap) return 'data_cap_reached';
   if (store.freeBytes() - bytes < limits.min_free_disk_gb * GIGABYTE) return 'disk_nearly_full';
   return null;
-}
-
-/** Returns the bytes of all blobs but those that have left this disk. */
-export function bytesHere(read: Store['read']): number {
-  return counter(read, 'blob_bytes') - counter(read, 'offloaded_bytes');
 }

@@ -3,6 +3,7 @@ import pLimit from 'p-limit';
 import type { OffloadResult } from '../../../shared/node/offload.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { JobRun } from '../../runtime/jobs.ts';
+import { bytesHere } from '../../store/sqlite/node/blobs.ts';
 import { setObjectUnchecked } from '../../store/sqlite/node/copies.ts';
 import {
   type Candidate,
@@ -13,7 +14,6 @@ import {
   offloadCandidates,
   setRemoved,
 } from '../../store/sqlite/node/offloadedObjects.ts';
-import { bytesHere } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
 import { objectPath } from '../copyPaths.ts';
 import type { CopyTarget } from '../targets/target.ts';

@@ -2,7 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 
 /** The size of a write: it costs little more than writing a single chunk from the network. */
 const BUFFER_BYTES = 524_288;
-/** The first buffer is smaller, because most files are small. */
+/** The first buffer is smaller, because most files are small. It grows up to this size. */
 export const FIRST_BUFFER_BYTES = 65_536;
 
 /**
@@ -14,10 +14,10 @@ export const FIRST_BUFFER_BYTES = 65_536;
 export class WriteBehind {
   readonly #open: () => Promise<FileHandle>;
   #handle: FileHandle | undefined;
-  #buffer: Buffer = Buffer.allocUnsafeSlow(FIRST_BUFFER_BYTES);
+  #buffer: Buffer<ArrayBuffer> = Buffer.allocUnsafeSlow(0);
   #filled = 0;
   /** The last write that was begun; resolves with its buffer, for reuse. */
-  #written: Promise<Buffer | undefined> = Promise.resolve(undefined);
+  #written: Promise<Buffer<ArrayBuffer> | undefined> = Promise.resolve(undefined);
 
   constructor(open: () => Promise<FileHandle>) {
     this.#open = open;
@@ -25,7 +25,10 @@ export class WriteBehind {
 
   async append(chunk: Uint8Array): Promise<void> {
     for (let rest = chunk; rest.length > 0; ) {
-      if (this.#filled === this.#buffer.length) await this.#swap();
+      if (this.#filled === this.#buffer.length) {
+        if (this.#filled < FIRST_BUFFER_BYTES) this.#grow(rest.length);
+        else await this.#swap();
+      }
       const part = rest.subarray(0, this.#buffer.length - this.#filled);
       this.#buffer.set(part, this.#filled);
       this.#filled += part.length;
@@ -33,9 +36,16 @@ export class WriteBehind {
     }
   }
 
-  /** Returns a copy of all bytes so far, or undefined if some were already written to the file. */
+  /**
+   * Hands over all bytes, in an ArrayBuffer of exactly their size; or returns undefined if some were already written to
+   * the file. Nothing may be appended or synced afterwards.
+   */
   heldBytes(): Uint8Array<ArrayBuffer> | undefined {
-    return this.#handle ? undefined : new Uint8Array(this.#buffer.subarray(0, this.#filled));
+    if (this.#handle) return undefined;
+    const { buffer, length } = this.#buffer;
+    return this.#filled === length
+      ? new Uint8Array(buffer)
+      : new Uint8Array(this.#buffer.subarray(0, this.#filled));
   }
 
   /** Resolves when all appended bytes are on stable storage. */
@@ -55,6 +65,14 @@ export class WriteBehind {
     await this.#handle?.close();
   }
 
+  /** Makes room for the chunk, and at least doubles the buffer. A stream of a single chunk is copied once. */
+  #grow(bytes: number): void {
+    const size = Math.min(FIRST_BUFFER_BYTES, Math.max(2 * this.#filled, this.#filled + bytes));
+    const grown = Buffer.allocUnsafeSlow(size);
+    grown.set(this.#buffer);
+    this.#buffer = grown;
+  }
+
   /** Begins to write the full buffer after the previous write, and continues with the buffer of that write. */
   async #swap(): Promise<void> {
     const free = await this.#written;
@@ -67,7 +85,7 @@ export class WriteBehind {
   }
 }
 
-async function writeAll(handle: FileHandle, bytes: Buffer): Promise<Buffer> {
+async function writeAll(handle: FileHandle, bytes: Buffer<ArrayBuffer>): Promise<Buffer<ArrayBuffer>> {
   for (let rest = bytes; rest.length > 0; ) {
     const { bytesWritten } = await handle.write(rest);
     rest = rest.subarray(bytesWritten);

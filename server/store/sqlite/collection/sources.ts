@@ -110,14 +110,15 @@ function settingsForSql(source: SourceSettings) {
 
 /** Deletes the tags of a source from the index. The index is ordered by tag, so the row's tags are used if readable. */
 function deleteTags(database: WriteDatabase, key: number): void {
-  const isReadable = statement<{ valid: number }>(
+  const row = statement<{ tags: string; isReadable: number }>(
     database,
-    'SELECT json_valid(tags) AS valid FROM sources WHERE key = ?',
-  ).get(key)?.valid;
+    'SELECT tags, json_valid(tags) AS isReadable FROM sources WHERE key = ?',
+  ).get(key);
+  if (row?.tags === '[]') return;
   statement(
     database,
     `DELETE FROM source_tags WHERE source_key = @key
-     ${isReadable ? 'AND tag IN (SELECT value FROM json_each((SELECT tags FROM sources WHERE key = @key)))' : ''}`,
+     ${row?.isReadable ? 'AND tag IN (SELECT value FROM json_each((SELECT tags FROM sources WHERE key = @key)))' : ''}`,
   ).run({ key });
 }
 

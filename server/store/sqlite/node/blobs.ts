@@ -70,6 +70,19 @@ export function counter(database: ReadDatabase, name: CounterName): number {
   );
 }
 
+/** Returns the bytes of all blobs but those that have left this disk. */
+export function bytesHere(database: ReadDatabase): number {
+  return (
+    statement<number>(
+      database,
+      `SELECT sum(iif(name = 'blob_bytes', value, -value)) FROM counters
+       WHERE name IN ('blob_bytes', 'offloaded_bytes')`,
+    )
+      .pluck()
+      .get() ?? 0
+  );
+}
+
 /** Iterates over the rows of all blobs, in the order of their digests. */
 export function iterateBlobRows(database: ReadDatabase): IterableIterator<{ sha256: string; bytes: number }> {
   return statement<{ sha256: string; bytes: number }>(
