@@ -38,13 +38,14 @@ export interface TimeTextProps {
 export function TimeText({ at, show = 'relative' }: TimeTextProps) {
   const now = useNow();
   const zone = useDisplaySettings((look) => look.zone);
-  const near = relativeTime(at, now);
-  const exact = exactTime(at, zone);
+  const near = () => relativeTime(at, now);
+  const exact = () => exactTime(at, zone);
+  const [shown, hint] = show === 'relative' ? [near, exact] : [exact, near];
   return (
-    <LazyTooltip label={show === 'relative' ? exact : near}>
+    <LazyTooltip label={hint}>
       {(trigger) => (
         <time {...trigger} dateTime={at} className="nowrap numeric">
-          {show === 'relative' ? near : exact}
+          {shown()}
         </time>
       )}
     </LazyTooltip>

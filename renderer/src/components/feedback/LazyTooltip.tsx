@@ -21,7 +21,8 @@ export interface TooltipTrigger {
 }
 
 export interface LazyTooltipProps {
-  label: ReactNode;
+  /** A function is called when the tooltip is shown. */
+  label: ReactNode | (() => ReactNode);
   /** In pixels. Longer labels wrap. */
   maxWidth?: number;
   children: (trigger: TooltipTrigger) => ReactNode;
@@ -52,7 +53,13 @@ export function LazyTooltip({ label, maxWidth, children }: LazyTooltipProps) {
     <>
       {children(trigger)}
       {target && (
-        <Tooltip target={target} opened label={label} multiline={maxWidth !== undefined} maw={maxWidth} />
+        <Tooltip
+          target={target}
+          opened
+          label={typeof label === 'function' ? label() : label}
+          multiline={maxWidth !== undefined}
+          maw={maxWidth}
+        />
       )}
     </>
   );
