@@ -1,5 +1,7 @@
-import { SegmentedControl, useMantineColorScheme } from '@mantine/core';
+import { useMantineColorScheme } from '@mantine/core';
 import { IconDeviceDesktop, IconMoon, IconSun, type TablerIcon } from '@tabler/icons-react';
+import { useId } from 'react';
+import classes from './ThemeSwitch.module.css';
 
 const THEMES: { value: 'light' | 'dark' | 'auto'; label: string; icon: TablerIcon }[] = [
   { value: 'light', label: 'Light', icon: IconSun },
@@ -7,25 +9,31 @@ const THEMES: { value: 'light' | 'dark' | 'auto'; label: string; icon: TablerIco
   { value: 'auto', label: 'System', icon: IconDeviceDesktop },
 ];
 
-/** Selects the light, dark or system theme. */
+/**
+ * Selects the light, dark or system theme. Mantine's segmented control would look the same, but measures itself while
+ * the first page is drawn.
+ */
 export function ThemeSwitch() {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const name = useId();
   return (
-    <SegmentedControl
-      size="xs"
-      fullWidth
-      aria-label="Theme"
-      value={colorScheme}
-      onChange={(value) => setColorScheme(value as typeof colorScheme)}
-      data={THEMES.map(({ value, label, icon: Icon }) => ({
-        value,
-        label: (
-          <span title={label} style={{ display: 'grid', placeItems: 'center', height: '1.25rem' }}>
+    <div role="radiogroup" aria-label="Theme" className={classes.themes}>
+      {THEMES.map(({ value, label, icon: Icon }) => (
+        <label key={value} title={label} className={classes.theme}>
+          <input
+            type="radio"
+            name={name}
+            value={value}
+            className="visually-hidden"
+            checked={colorScheme === value}
+            onChange={() => setColorScheme(value)}
+          />
+          <span className={classes.face}>
             <Icon size={16} aria-hidden />
             <span className="visually-hidden">{label}</span>
           </span>
-        ),
-      }))}
-    />
+        </label>
+      ))}
+    </div>
   );
 }
