@@ -12,8 +12,21 @@ import classes from './Shell.module.css';
 import { useOpenedInvitation } from './useOpenedInvitation.ts';
 import { WindowDrop } from './WindowDrop.tsx';
 
-// Loaded after the first paint. Its shortcut works at once: it opens as soon as it has arrived.
-const Palette = lazy(async () => ({ default: (await import('./palette/Palette.tsx')).Palette }));
+// Loaded once the first page leaves the browser time. Its shortcut works at once: it opens as soon as it has arrived.
+const Palette = lazy(async () => {
+  await idle();
+  return { default: (await import('./palette/Palette.tsx')).Palette };
+});
+const MAX_IDLE_WAIT_MS = 1000;
+
+function idle(): Promise<void> {
+  return new Promise((resolve) => {
+    // Safari has no idle callbacks.
+    if ('requestIdleCallback' in window)
+      window.requestIdleCallback(() => resolve(), { timeout: MAX_IDLE_WAIT_MS });
+    else setTimeout(resolve, MAX_IDLE_WAIT_MS);
+  });
+}
 
 /** The layout around every page: navigation on the left (on top if narrow) and jobs at the bottom. */
 export function Shell() {
