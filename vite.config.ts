@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import react from '@vitejs/plugin-react';
-import { defineConfig, type Plugin } from 'vite';
+import { defineConfig, type Plugin, type Rolldown } from 'vite';
 import { ROUTE_ADDRESSES } from './renderer/src/api/routeAddresses.ts';
 import { evidenceParts } from './vite.evidence.ts';
 
@@ -47,6 +47,28 @@ function withoutComments(css: string): string {
 const MIN_PAGES = 3;
 const MAX_SHARED_MODULE_BYTES = 60_000;
 
+/** The pages that people open most: they do not wait for what only forms, dialogs and verifications use. */
+const FIRST_PAGES = ['overview/OverviewPage.tsx', 'packs/PacksPage.tsx'].map((file) =>
+  resolve(root, 'renderer/src/pages', file),
+);
+
+/** Returns a function that says whether a first page imports a module. */
+function firstPageModules(): (id: string, context: Rolldown.ChunkingContext) => boolean {
+  const found = new Set<string>();
+  return (id, context) => {
+    if (found.size === 0) {
+      const waiting = [...FIRST_PAGES];
+      for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+        if (found.has(next)) continue;
+        found.add(next);
+        waiting.push(...(context.getModuleInfo(next)?.importedIds ?? []));
+      }
+    }
+    return found.has(id);
+  };
+}
+const isOfFirstPage = firstPageModules();
+
 /** The renderer. `npm run build` builds it through electron.vite.config.ts, and the node serves it to any browser. */
 export default defineConfig({
   root: resolve(root, 'renderer'),
@@ -68,6 +90,10 @@ export default defineConfig({
         codeSplitting: {
           groups: [
             { name: 'start', tags: ['$initial'], priority: 1 },
+            {
+              name: (id, context) => (isOfFirstPage(id, context) ? 'first' : null),
+              minShareCount: MIN_PAGES,
+            },
             { name: 'shared', minShareCount: MIN_PAGES, maxModuleSize: MAX_SHARED_MODULE_BYTES },
           ],
         },

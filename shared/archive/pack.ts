@@ -13,7 +13,7 @@ import {
   relationSchema,
   tagSchema,
   verdictSchema,
-} from './vocabulary.ts';
+} from './vocabularySchemas.ts';
 
 /** Checks an ORCID iD, including its check digit (ISO 7064 MOD 11-2). */
 export function isOrcid(value: string): boolean {

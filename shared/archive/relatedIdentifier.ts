@@ -1,4 +1,4 @@
-import { isDigest } from '../values/digest.ts';
+import { isDigest } from '../values/digestPattern.ts';
 
 /** How an identifier of related work names it. */
 export type RelatedIdentifier =

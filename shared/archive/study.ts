@@ -3,7 +3,7 @@ import { studyIdSchema } from '../values/digest.ts';
 import { listQuery, searchParameter } from '../values/list.ts';
 import { instantSchema, text } from '../values/text.ts';
 import { nodePathSchema } from './treeNode.ts';
-import { outcomeSchema, verdictSchema } from './vocabulary.ts';
+import { outcomeSchema, verdictSchema } from './vocabularySchemas.ts';
 
 export const studyStatusSchema = z.enum(['planned', 'running', 'completed', 'abandoned']);
 export type StudyStatus = z.output<typeof studyStatusSchema>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { outcomeSchema, tagSchema } from '../archive/vocabulary.ts';
+import { outcomeSchema, tagSchema } from '../archive/vocabularySchemas.ts';
 import { eventTypeSchema } from '../collection/event.ts';
 import { digestSchema, packIdSchema, sourceIdSchema } from '../values/digest.ts';
 import { integerParameter } from '../values/list.ts';

@@ -1,6 +1,6 @@
 import { Link } from 'react-router';
 import type { Status } from '../../../../shared/collection/collection.ts';
-import { type LedgerVerification, ledgerVerificationSchema } from '../../../../shared/ledger/ledger.ts';
+import type { LedgerVerification } from '../../../../shared/ledger/ledger.ts';
 import type { Storage } from '../../../../shared/routes/node/manage.ts';
 import { useCall } from '../../api/useCall.ts';
 import { DigestChip } from '../../components/data/DigestChip.tsx';
@@ -93,10 +93,12 @@ function collectionHealth({ reason, failing }: Status): { health: HealthStatus; 
   return { health: 'well', summary: 'All watched sources available' };
 }
 
+type ShownVerification = Pick<LedgerVerification, 'ok' | 'checked_at' | 'size'>;
+
 /**
  * The result of the last verification since the node started. Undefined for visitors or if there was none.
  */
-function useLastVerification(): LedgerVerification | undefined {
+function useLastVerification(): ShownVerification | undefined {
   const isOwner = useIsOwner();
   const jobs = useCall(
     'listJobs',
@@ -104,7 +106,10 @@ function useLastVerification(): LedgerVerification | undefined {
     { enabled: isOwner, refetchInterval: REFRESH_MS },
   );
   const last = jobs.data?.items.find(({ kind, state }) => kind === 'ledger_verification' && state === 'done');
-  return ledgerVerificationSchema.safeParse(last?.result).data;
+  const result: Partial<ShownVerification> = Object(last?.result);
+  const { ok, checked_at, size } = result;
+  if (ok === undefined || checked_at === undefined || size === undefined) return undefined;
+  return { ok, checked_at, size };
 }
 
 function LedgerPanel() {
