@@ -1,5 +1,6 @@
-import { diffArrays, diffWordsWithSpace } from 'diff';
+import { diffArrays } from 'diff';
 import type { TextPart, WordParts } from '../../../shared/collection/diff.ts';
+import { wordTokens } from '../../../shared/collection/wordTokens.ts';
 import { buildHunks, type PageStarts } from './textHunks.ts';
 
 /** With more added and removed lines than this, two texts have too little in common. */
@@ -112,10 +113,11 @@ function compareRun(removed: string, added: string, timeout: number): TextPart[]
   if (removed === '') return [{ op: 'added', text: added }];
   if (added === '') return [{ op: 'removed', text: removed }];
   if (timeout <= 0 || removed.length + added.length > MAX_RUN_CHARACTERS) return undefined;
-  const changes = diffWordsWithSpace(removed, added, { maxEditLength: MAX_WORD_EDITS, timeout });
+  const options = { maxEditLength: MAX_WORD_EDITS, timeout };
+  const changes = diffArrays(wordTokens(removed), wordTokens(added), options);
   return changes?.map((change) => ({
     op: change.added ? 'added' : change.removed ? 'removed' : 'same',
-    text: change.value,
+    text: change.value.join(''),
   }));
 }
 

@@ -18,7 +18,7 @@ const LIBRARIES = [
  */
 export const DIFF_TOOL = {
   name: 'strongroom-diff',
-  version: `2+${[...LIBRARIES, ...TEXTS].join('.')}`,
+  version: `3+${[...LIBRARIES, ...TEXTS].join('.')}`,
 } as const;
 
 /** Returns the version under which a diff is stored. It includes the noise rules, because they change the diff. */

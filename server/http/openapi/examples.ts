@@ -95,7 +95,7 @@ const fileDiff = {
   from: comparedSide,
   to: { ...comparedSide, bytes: 4 },
   made_at: AT,
-  tool: { name: 'strongroom-diff', version: '2' },
+  tool: { name: 'strongroom-diff', version: '3' },
   truncated: false,
   reason: null,
   summary: { unit: 'words', added: 1, removed: 0 },

@@ -57,8 +57,8 @@ export function ComparedFiles({ comparison }: { comparison: PackComparison }) {
           items={visible}
           name={(item, name) =>
             canDiff(item) ? (
-              <button type="button" className={`${classes.open} mono`} onClick={() => setOpen(item)}>
-                {name}
+              <button type="button" className={classes.open} onClick={() => setOpen(item)}>
+                <span className="mono">{name}</span>
               </button>
             ) : (
               <span className="mono wrap-anywhere">{name}</span>
@@ -70,7 +70,9 @@ export function ComparedFiles({ comparison }: { comparison: PackComparison }) {
           cells={(item) => (
             <>
               <span className="muted small numeric">{sizeChange(item)}</span>
-              <StateBadge kind="fileChange" value={item.change} />
+              <span className={classes.change}>
+                <StateBadge kind="fileChange" value={item.change} />
+              </span>
             </>
           )}
           folderCells={(inside) => <span className="muted small">{countOf(inside.length, 'file')}</span>}

@@ -1,6 +1,8 @@
-import { diffWordsWithSpace } from 'diff';
+import { diffArrays } from 'diff';
 import { useMemo } from 'react';
 import type { ChangedField } from '../../../../../shared/archive/packComparison.ts';
+import { wordTokens } from '../../../../../shared/collection/wordTokens.ts';
+import { PackLink } from '../PackLink.tsx';
 import classes from './ComparedRecord.module.css';
 import { fieldLabel, recordText } from './recordText.ts';
 
@@ -16,7 +18,11 @@ export function ComparedRecord({ fields }: { fields: readonly ChangedField[] }) 
         <div key={field}>
           <dt>{fieldLabel(field)}</dt>
           <dd>
-            <TextChange before={recordText(before)} after={recordText(after)} />
+            {field === 'supersedes' ? (
+              <PackChange before={before} after={after} />
+            ) : (
+              <TextChange before={recordText(field, before)} after={recordText(field, after)} />
+            )}
           </dd>
         </div>
       ))}
@@ -24,8 +30,28 @@ export function ComparedRecord({ fields }: { fields: readonly ChangedField[] }) 
   );
 }
 
+function PackChange({ before, after }: Pick<ChangedField, 'before' | 'after'>) {
+  return (
+    <>
+      {typeof before === 'string' && (
+        <del>
+          <PackLink id={before} />
+        </del>
+      )}{' '}
+      {typeof after === 'string' && (
+        <ins>
+          <PackLink id={after} />
+        </ins>
+      )}
+    </>
+  );
+}
+
 function TextChange({ before, after }: { before: string; after: string }) {
-  const parts = useMemo(() => diffWordsWithSpace(before, after, { timeout: COMPARE_MS }), [before, after]);
+  const parts = useMemo(
+    () => diffArrays(wordTokens(before), wordTokens(after), { timeout: COMPARE_MS }),
+    [before, after],
+  );
   if (!parts) {
     return (
       <>
@@ -35,8 +61,9 @@ function TextChange({ before, after }: { before: string; after: string }) {
   }
   return parts.map(({ value, added, removed }, index) => {
     // Parts have no identity, and their order is fixed.
-    if (added) return <ins key={index}>{value}</ins>;
-    if (removed) return <del key={index}>{value}</del>;
-    return <span key={index}>{value}</span>;
+    const text = value.join('');
+    if (added) return <ins key={index}>{text}</ins>;
+    if (removed) return <del key={index}>{text}</del>;
+    return <span key={index}>{text}</span>;
   });
 }

@@ -1,4 +1,5 @@
 import type { ChangedField } from '../../../../../shared/archive/packComparison.ts';
+import { relationLabel } from '../../../format/relationLabel.ts';
 
 type Json = ChangedField['before'];
 
@@ -26,7 +27,17 @@ export function fieldLabel(field: string): string {
 }
 
 /** A value of a record as lines that a person reads: one per author, keyword or result. Empty for null. */
-export function recordText(value: Json): string {
+export function recordText(field: string, value: Json): string {
+  if (field === 'related' && Array.isArray(value)) return value.map(relatedLine).join('\n');
+  return textOf(value);
+}
+
+function relatedLine(value: Json): string {
+  const { relation, identifier } = value as { relation: string; identifier: string };
+  return `${relationLabel(relation)} ${identifier}`;
+}
+
+function textOf(value: Json): string {
   if (value === null) return '';
   if (Array.isArray(value)) return value.map(lineOf).join('\n');
   if (typeof value === 'object') {
