@@ -1,16 +1,14 @@
 import { type PackProvenance, packProvenanceSchema } from '../../shared/node/peer.ts';
-import { Problem } from '../../shared/problems.ts';
 import { requirePack } from '../archive/packs/readPack.ts';
 import { provenanceOf } from '../store/sqlite/node/peers.ts';
 import type { Store } from '../store/store.ts';
 
 /**
- * Returns from which peer a pack was mirrored.
+ * Returns from which peer a pack was mirrored; undefined if it was uploaded to this node.
  *
- * @throws Problem `not_found` if there is no such pack, or if it was uploaded to this node
+ * @throws Problem `not_found`
  */
-export function readProvenance({ read }: Pick<Store, 'read'>, id: string): PackProvenance {
+export function readProvenance({ read }: Pick<Store, 'read'>, id: string): PackProvenance | undefined {
   const record = provenanceOf(read, requirePack(read, id).ledger_entry);
-  if (record === undefined) throw new Problem('not_found', `The pack ${id} was not mirrored from a peer.`);
-  return packProvenanceSchema.parse(record);
+  return record === undefined ? undefined : packProvenanceSchema.parse(record);
 }

@@ -97,8 +97,10 @@ type ResponseSchemas<Spec extends RouteSpec> = {
     schema: infer Schema extends z.ZodType;
   }
     ? z.output<Schema>
-    : never;
+    : Status extends 204
+      ? undefined
+      : never;
 };
 
-/** The JSON body of a successful response. */
+/** The JSON body of a successful response; undefined for 204. */
 export type ResponseOf<Spec extends RouteSpec> = ResponseSchemas<Spec>[keyof ResponseSchemas<Spec>];

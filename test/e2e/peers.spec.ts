@@ -33,7 +33,7 @@ test('the owner adds a peer, compares its key, mirrors it and removes it', async
     await page.goto('/sharing');
     await peers.getByRole('button', { name: /^Remove/ }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove peer' }).click();
-    await expect(peers.getByRole('heading', { name: 'Take what other nodes hold.' })).toBeVisible();
+    await expect(peers.getByRole('heading', { name: 'Take what other nodes hold' })).toBeVisible();
   } finally {
     await other.stop();
   }
@@ -103,6 +103,7 @@ test('a node gives a link, and another one adds it, browses it and takes what ma
     await checks.accessible(second);
     await packs.getByRole('link', { name: 'Yes: Tides' }).click();
     await expect(second.getByRole('heading', { level: 1, name: 'Tides' })).toBeVisible();
+    await expect(second.getByRole('link', { name: /^Entry \d+ of its ledger, with proof$/ })).toBeVisible();
   } finally {
     await other.stop();
   }

@@ -34,6 +34,24 @@ interface Row {
 const timeline = async (node: TestNode, source: string) =>
   ((await (await node.fetch(`/api/events?source=${source}`)).json()) as { items: Row[] }).items.reverse();
 
+test('a mirrored source has the name and the agency that it has at the peer, unless the owner chose others', async () => {
+  const web = await ScriptedWeb.open();
+  web.script('/a', page('one'), page('two'));
+  const peer = await openCollectingNode();
+  const { id } = await peer.watch(web.url('/a'), { name: 'Fees', agency: 'Registry' });
+  await peer.check();
+  const node = await openTestNode();
+  const added = await addPeer(node, peer.node.url);
+  const labels = async () => (await node.fetch(`/api/sources/${id}`)).json();
+  await mirror(node, added, { sources: true });
+  expect(await labels()).toMatchObject({ name: 'Fees', agency: 'Registry', captures_only: true });
+  await node.sendJson('PATCH', `/manage/sources/${id}`, { name: 'Prices' });
+  await peer.check();
+  expect(await mirror(node, added, { sources: true })).toMatchObject({ events: 1 });
+  expect(await labels()).toMatchObject({ name: 'Prices', agency: 'Registry' });
+  await expectVerified(node);
+});
+
 test('what the peer retrieved arrives as captures under its name and time, and once only', async () => {
   const { peer, sources } = await watchingPeer();
   const node = await openTestNode();

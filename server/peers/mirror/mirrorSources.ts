@@ -21,6 +21,7 @@ import { PeerError, TooLargeError } from '../peerClient.ts';
 import { fetchObjects } from './fetchObjects.ts';
 import type { Mirroring, Progress } from './mirroring.ts';
 import { RefusedRecordError } from './mirrorTally.ts';
+import { nameSources } from './nameSources.ts';
 import { refusalOf } from './refusalOf.ts';
 
 const MAX_PAGE_BYTES = 32 * 1_048_576;
@@ -138,6 +139,10 @@ async function takePage(mirroring: Mirroring, items: readonly RetrievalProof[]):
       { reservation: objects.reservation },
     );
     tally.events += recorded.filter(({ event }) => event !== null).length;
+    await nameSources(
+      mirroring,
+      kept.map(({ url }) => sourceIdOf(url)),
+    );
     return held + kept.length;
   } finally {
     await objects.discard();

@@ -165,7 +165,10 @@ export const peerRoutes = {
     access: 'read',
     tag: 'Packs',
     summary: 'Read from which peer a pack was mirrored, with the proof that its ledger has it',
-    responses: { 200: { description: 'The peer, its entry and the proof', schema: packProvenanceSchema } },
+    responses: {
+      200: { description: 'The peer, its entry and the proof', schema: packProvenanceSchema },
+      204: { description: 'The pack was uploaded to this node' },
+    },
     problems: ['not_found'],
   }),
 };

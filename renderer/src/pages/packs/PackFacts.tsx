@@ -1,6 +1,9 @@
+import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import type { Pack } from '../../../../shared/archive/pack.ts';
 import type { License } from '../../../../shared/archive/vocabulary.ts';
+import type { PackProvenance } from '../../../../shared/node/peer.ts';
+import { call, urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { DigestChip } from '../../components/data/DigestChip.tsx';
 import { Facts } from '../../components/data/Facts.tsx';
@@ -18,6 +21,12 @@ const LICENSE_PAGES: Record<License, string> = {
 
 /** The metadata of a pack. */
 export function PackFacts({ pack }: { pack: Pack }) {
+  const provenance = useQuery({
+    queryKey: ['readProvenance', pack.id],
+    // The cache takes no undefined.
+    queryFn: async ({ signal }) =>
+      (await call('readProvenance', { params: { id: pack.id }, signal })) ?? null,
+  });
   return (
     <Facts
       facts={{
@@ -29,6 +38,7 @@ export function PackFacts({ pack }: { pack: Pack }) {
           </span>
         ),
         Received: <TimeText at={pack.evidence.received_at} show="exact" />,
+        'Mirrored from': provenance.data && <MirroredFrom provenance={provenance.data} id={pack.id} />,
         Ledger: <Link to={`/ledger?from=${pack.ledger_entry}`}>Entry {formatCount(pack.ledger_entry)}</Link>,
         'Total file size': exactBytes(pack.evidence.bytes),
         Licence: (
@@ -53,6 +63,19 @@ export function PackFacts({ pack }: { pack: Pack }) {
         Terms: pack.terms_version,
       }}
     />
+  );
+}
+
+/** The peer from which a pack came, and the proof that the peer's ledger has it. */
+function MirroredFrom({ provenance, id }: { provenance: PackProvenance; id: string }) {
+  return (
+    <>
+      <span className="wrap-anywhere">{provenance.peer.name}</span>
+      <br />
+      <a className="small" href={urlOf('readProvenance', { params: { id } })}>
+        Entry {formatCount(provenance.entry.seq)} of its ledger, with proof
+      </a>
+    </>
   );
 }
 

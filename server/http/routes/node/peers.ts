@@ -57,6 +57,9 @@ export function peerHandlers(store: Store, peers: Peers, nearby: Nearby): Pick<H
       const { job, finished } = peers.repair();
       return query.wait ? ok(await finished) : accepted(job);
     },
-    readProvenance: ({ params }) => ok(readProvenance(store, params.id ?? '')),
+    readProvenance: ({ params }) => {
+      const provenance = readProvenance(store, params.id ?? '');
+      return provenance ? ok(provenance) : noContent;
+    },
   };
 }
