@@ -1,6 +1,8 @@
 import './styles/base.css';
 import '@mantine/core/styles.layer.css';
 import '@mantine/notifications/styles.layer.css';
+// Not with the palette: styles that are loaded later come earlier in the document, and Mantine's own would win.
+import '@mantine/spotlight/styles.layer.css';
 import './styles/mantine.css';
 import { createRoot } from 'react-dom/client';
 import { App } from './App.tsx';

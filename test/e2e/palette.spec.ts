@@ -14,6 +14,8 @@ test('the owner watches, checks, verifies, shares and changes the look from the 
   const palette = page.getByRole('dialog', { name: 'Search' });
 
   await find(page, web.url('/page'));
+  // Its styles come after those of Mantine's buttons, which have no padding.
+  await expect(palette.getByRole('button').first()).not.toHaveCSS('padding-left', '0px');
   await checks.accessible(page);
   await palette.getByRole('button', { name: `Watch ${web.url('/page')}` }).click();
   const form = page.getByRole('dialog', { name: 'Watch a source' });

@@ -1,4 +1,3 @@
-import '@mantine/spotlight/styles.layer.css';
 import { useDebouncedValue } from '@mantine/hooks';
 import { Spotlight } from '@mantine/spotlight';
 import {
@@ -74,6 +73,7 @@ export function Palette() {
                 key={id ?? `${String(to)} ${label}`}
                 label={label}
                 description={description}
+                classNames={{ actionDescription: classes.description }}
                 leftSection={icon}
                 rightSection={keys && <kbd className={classes.keys}>{shownKeys(keys)}</kbd>}
                 onClick={() => (typeof to === 'string' ? void navigate(to) : to())}
