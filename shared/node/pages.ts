@@ -19,6 +19,7 @@ export const PAGE_PATHS = [
   '/cases',
   '/cases/:id',
   '/alerts',
+  '/alerts/deliveries',
   '/ledger',
   '/verify',
   '/sharing',

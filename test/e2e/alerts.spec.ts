@@ -32,7 +32,7 @@ test('the owner adds an alert from the page of a source, tests it, and sees what
   try {
     await page.goto('/alerts');
     await expect(page.getByRole('heading', { name: 'Nobody is alerted yet' })).toBeVisible();
-    await expect(page.getByText('E-mail needs a mail server (SMTP). There is none yet.')).toBeVisible();
+    await expect(page.getByText('E-mail needs a mail server (SMTP). No server is set yet.')).toBeVisible();
     await checks.accessible(page);
 
     web.publish('/fees', '<p>The fee is 120 euros.</p>');
@@ -77,9 +77,19 @@ test('the owner adds an alert from the page of a source, tests it, and sees what
     status = 204;
     await row.getByRole('button', { name: 'Send again: Fees has changed' }).click();
     await expect(row).toContainText('sent', { timeout: 15_000 });
-    await deliveries.getByText('Failed', { exact: true }).click();
-    await expect(deliveries.getByText('There is none in this state.')).toBeVisible();
+    await deliveries.getByRole('link', { name: 'All deliveries' }).click();
+    await expect(page).toHaveURL(/\/alerts\/deliveries$/);
+    await expect(page.getByRole('row', { name: /Fees has changed/ })).toBeVisible();
+    await checks.accessible(page);
+    await page.getByText('Failed', { exact: true }).click();
+    await expect(page.getByText('No delivery matches the filters.')).toBeVisible();
+    await page.goto('/alerts/deliveries?state=sent');
+    await page.getByRole('combobox', { name: 'Rule' }).click();
+    await page.getByRole('option', { name: 'Changes of Fees' }).click();
+    await expect(page).toHaveURL(/state=sent&alert=al_/);
+    await expect(page.getByRole('row', { name: /Fees has changed/ })).toBeVisible();
 
+    await page.goto('/alerts');
     await page.getByRole('button', { name: 'Pause: Changes of Fees' }).click();
     await expect(page.getByText('paused', { exact: true })).toBeVisible();
     await page.getByRole('button', { name: 'Edit: Changes of Fees' }).click();

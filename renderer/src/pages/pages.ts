@@ -18,6 +18,7 @@ export const PAGES: Readonly<Record<string, LoadPage>> = {
   '/cases': () => import('./cases/CasesPage.tsx'),
   '/cases/:id': () => import('./cases/CasePage.tsx'),
   '/alerts': () => import('./alerts/AlertsPage.tsx'),
+  '/alerts/deliveries': () => import('./alerts/DeliveriesPage.tsx'),
   '/ledger': () => import('./ledger/LedgerPage.tsx'),
   '/verify': () => import('./verify/VerifyPage.tsx'),
   '/assemble': () => import('./assemble/AssemblePage.tsx'),

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import { useState } from 'react';
-import { useSearchParams } from 'react-router';
+import { Link, useSearchParams } from 'react-router';
 import type { Alert } from '../../../../shared/alerts/alert.ts';
 import { useCall } from '../../api/useCall.ts';
 import { EmptyState } from '../../components/feedback/EmptyState.tsx';
@@ -12,11 +12,13 @@ import { useIsOwner, useSession } from '../../state/session.ts';
 import classes from './AlertsPage.module.css';
 import { Deliveries } from './Deliveries.tsx';
 import { MailServer } from './MailServer.tsx';
+import { OwnerOnly } from './OwnerOnly.tsx';
 import { RuleDialog } from './RuleDialog.tsx';
 import { RuleItem } from './RuleItem.tsx';
 import { useSourceNames } from './useSourceNames.ts';
 
 const SHOWN = 500;
+const NEWEST = 5;
 
 /** The rules that send alerts, what they sent, and the mail server. */
 export default function AlertsPage() {
@@ -34,9 +36,7 @@ export default function AlertsPage() {
   if (isKnown && !isOwner) {
     return (
       <Page title="Alerts">
-        <EmptyState title="Only the owner can see the alerts">
-          You are a visitor. The owner signs in with the one-time link that the node printed when it started.
-        </EmptyState>
+        <OwnerOnly />
       </Page>
     );
   }
@@ -64,8 +64,8 @@ export default function AlertsPage() {
         </ul>
       )}
       {data && (
-        <Section title="Deliveries">
-          <Deliveries />
+        <Section title="Deliveries" actions={<Link to="/alerts/deliveries">All deliveries</Link>}>
+          <Deliveries query={{ limit: NEWEST }} none="Nothing was sent yet." />
         </Section>
       )}
       {data && (

@@ -1,6 +1,5 @@
-import { Button, SegmentedControl } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
 import { Link } from 'react-router';
 import type { Delivery, DeliveryState } from '../../../../shared/alerts/delivery.ts';
 import { call } from '../../api/client.ts';
@@ -13,52 +12,40 @@ import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { countOf } from '../../format/size.ts';
 import classes from './AlertsPage.module.css';
 
-const LIMIT = 25;
 /** What waits is sent in the background. */
 const REFRESH_MS = 5_000;
 
-const FILTERS: { value: DeliveryState | 'all'; label: string }[] = [
-  { value: 'all', label: 'All' },
-  { value: 'waiting', label: 'Waiting' },
-  { value: 'sent', label: 'Sent' },
-  { value: 'failed', label: 'Failed' },
-];
+export interface DeliveriesProps {
+  query: { limit: number; offset?: number; state?: DeliveryState | undefined; alert?: string | undefined };
+  /** What is said if there is none. */
+  none: string;
+  /** Turns the pages. Without it, there is one page. */
+  onOffset?: (offset: number) => void;
+}
 
 /** What was sent, waits or failed, newest first. A failed delivery can be sent again. */
-export function Deliveries() {
-  const [filter, setFilter] = useState<DeliveryState | 'all'>('all');
-  const [offset, setOffset] = useState(0);
-  const query = { limit: LIMIT, offset, ...(filter !== 'all' && { state: filter }) };
-  const { data, error, refetch } = useCall('listDeliveries', { query }, { refetchInterval: REFRESH_MS });
-  const choose = (next: string) => {
-    setFilter(next as DeliveryState | 'all');
-    setOffset(0);
-  };
+export function Deliveries({ query, none, onOffset }: DeliveriesProps) {
+  const { data, error, refetch } = useCall(
+    'listDeliveries',
+    { query },
+    { refetchInterval: REFRESH_MS, keepPrevious: true },
+  );
   return (
     <div className={classes.deliveries}>
-      <SegmentedControl
-        aria-label="Show deliveries"
-        size="xs"
-        value={filter}
-        onChange={choose}
-        data={FILTERS}
-      />
       {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
-      {data && data.total === 0 && (
-        <p className="muted">{filter === 'all' ? 'Nothing was sent yet.' : 'There is none in this state.'}</p>
-      )}
+      {data?.total === 0 && <p className="muted">{none}</p>}
       {data && data.total > 0 && (
-        <>
-          <DataTable caption="Deliveries" columns={COLUMNS} rows={data.items} rowKey={({ id }) => id} />
-          <Pager
-            what="deliveries"
-            one="delivery"
-            total={data.total}
-            limit={LIMIT}
-            offset={offset}
-            onOffset={setOffset}
-          />
-        </>
+        <DataTable caption="Deliveries" columns={COLUMNS} rows={data.items} rowKey={({ id }) => id} />
+      )}
+      {data && data.total > 0 && onOffset && (
+        <Pager
+          what="deliveries"
+          one="delivery"
+          total={data.total}
+          limit={query.limit}
+          offset={query.offset ?? 0}
+          onOffset={onOffset}
+        />
       )}
     </div>
   );
@@ -72,7 +59,7 @@ const COLUMNS: Column<Delivery>[] = [
     cell: ({ state }) => <StateBadge kind="delivery" value={state} />,
   },
   { id: 'what', header: 'What', cell: (delivery) => <What delivery={delivery} /> },
-  { id: 'to', header: 'To', hideBelow: 'medium', cell: ({ to }) => <To to={to} /> },
+  { id: 'to', header: 'To', width: '20rem', hideBelow: 'narrow', cell: ({ to }) => <To to={to} /> },
   {
     id: 'at',
     header: 'When',
@@ -80,14 +67,10 @@ const COLUMNS: Column<Delivery>[] = [
     hideBelow: 'narrow',
     cell: ({ sent_at, created_at }) => <TimeText at={sent_at ?? created_at} />,
   },
-  { id: 'retry', header: 'Actions', width: '7rem', cell: (delivery) => <Retry delivery={delivery} /> },
 ];
 
-function What({
-  delivery: { title, alert, count, events, error, test, next_attempt_at },
-}: {
-  delivery: Delivery;
-}) {
+function What({ delivery }: { delivery: Delivery }) {
+  const { title, alert, count, events, error, test, next_attempt_at } = delivery;
   const [event] = events;
   const words = title ?? (count === 1 ? alert.name : countOf(count, 'alert'));
   return (
@@ -107,13 +90,18 @@ function What({
         )}
       </span>
       {error && <span className={`${classes.error} small wrap-anywhere`}>{error}</span>}
+      <div data-show="narrow" className="small">
+        <TimeText at={delivery.sent_at ?? delivery.created_at} />, <To to={delivery.to} inLine />
+      </div>
+      <Retry delivery={delivery} />
     </div>
   );
 }
 
-function To({ to }: { to: Delivery['to'] }) {
+function To({ to, inLine = false }: { to: Delivery['to']; inLine?: boolean }) {
   const words = { desktop: 'Desktop', email: 'E-mail', webhook: 'Webhook' }[to.kind];
   const place = to.kind === 'email' ? to.address : to.kind === 'webhook' ? to.url : '';
+  if (inLine) return <span className="wrap-anywhere">{place || words}</span>;
   return (
     <div className={classes.what}>
       <span>{words}</span>
@@ -133,6 +121,7 @@ function Retry({ delivery: { id, state, title, alert, test } }: { delivery: Deli
     <Button
       variant="default"
       size="compact-sm"
+      className={classes.retry}
       aria-label={`Send again: ${title ?? alert.name}`}
       loading={retry.isPending}
       onClick={() => retry.mutate()}

@@ -30,7 +30,7 @@ export function MailServer() {
   return (
     <div className={classes.server}>
       {settings.error && <ErrorNote error={settings.error} onRetry={() => void settings.refetch()} />}
-      {smtp === null && <p className="muted">E-mail needs a mail server (SMTP). There is none yet.</p>}
+      {smtp === null && <p className="muted">E-mail needs a mail server (SMTP). No server is set yet.</p>}
       {smtp && (
         <p className="wrap-anywhere">
           {smtp.host}:{smtp.port}, {TLS[smtp.tls]}, {smtp.user ? `as ${smtp.user}` : 'without a user name'},
