@@ -21,7 +21,7 @@ test('the owner adds a copy in a folder, checks it, and removes it', async ({ pa
   await hint.getByRole('link', { name: 'Add a copy' }).click();
 
   const copies = page.getByRole('region', { name: 'Copies' });
-  await expect(copies.getByRole('heading', { name: 'One disk is not an archive.' })).toBeVisible();
+  await expect(copies.getByRole('heading', { name: 'One disk is not an archive' })).toBeVisible();
   await copies.getByRole('button', { name: 'Add a copy' }).click();
   const dialog = page.getByRole('dialog', { name: 'Add a copy' });
   await checks.accessible(page);
@@ -70,7 +70,7 @@ test('the owner adds a copy in a folder, checks it, and removes it', async ({ pa
   await expect(question).toContainText('What it holds stays there');
   await checks.accessible(page);
   await question.getByRole('button', { name: 'Remove copy' }).click();
-  await expect(copies.getByRole('heading', { name: 'One disk is not an archive.' })).toBeVisible();
+  await expect(copies.getByRole('heading', { name: 'One disk is not an archive' })).toBeVisible();
   expect(existsSync(object)).toBe(true);
 });
 
@@ -106,7 +106,7 @@ test('objects leave this disk for a copy and come back, and a copy can hold the 
   await key.getByLabel('The same again').fill('correct horse battery');
   await checks.accessible(page);
   await key.getByRole('button', { name: 'Keep the key there' }).click();
-  await expect(copies.getByText('key: there, encrypted')).toBeVisible({ timeout: 60_000 });
+  await expect(copies.getByText('key: kept there, encrypted')).toBeVisible({ timeout: 60_000 });
   expect(existsSync(join(place, 'key.age'))).toBe(true);
 
   await copies.getByRole('button', { name: `Check all: ${place}` }).click();
@@ -174,7 +174,7 @@ test('a lost copy is given up, and what only it held is recorded as damaged', as
   await expect(question).toContainText('the ledger then records these objects as damaged');
   await checks.accessible(page);
   await question.getByRole('button', { name: 'It is lost: give it up' }).click();
-  await expect(copies.getByRole('heading', { name: 'One disk is not an archive.' })).toBeVisible();
+  await expect(copies.getByRole('heading', { name: 'One disk is not an archive' })).toBeVisible();
   const damages = (await (await page.request.get('/api/damages')).json()) as { total: number };
   expect(damages.total).toBe(1);
 });

@@ -49,9 +49,9 @@ test('links of a page wait for approval; approved ones are watched, refused ones
   web.publish('/list', `<!doctype html><title>Reports</title>${links[1]}`);
   await page.request.post('/manage/collections?wait=true', { data: {} });
   await table.getByText('Report A').click();
-  await expect(page.getByText('no longer linked since')).toBeVisible();
+  await expect(page.getByText('no longer linked (noticed')).toBeVisible();
   await page.getByRole('link', { name: 'Reports', exact: true }).click();
-  await expect(section.getByText('no longer linked since')).toHaveCount(2);
+  await expect(section.getByText('no longer linked (noticed')).toHaveCount(2);
 });
 
 test('a schedule shows its next times before it is saved, for one source and for several', async ({

@@ -1,5 +1,5 @@
 import { Button, SegmentedControl } from '@mantine/core';
-import { IconDownload } from '@tabler/icons-react';
+import { IconCheck, IconCopy, IconDownload } from '@tabler/icons-react';
 import { useState } from 'react';
 import { Link } from 'react-router';
 import type { CitationFormat } from '../../../../shared/archive/citation.ts';
@@ -7,7 +7,7 @@ import { urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { useIsOwner } from '../../state/session.ts';
 import { ErrorNote } from '../feedback/ErrorNote.tsx';
-import { CopyButton } from '../forms/CopyButton.tsx';
+import { useCopied } from '../forms/useCopied.ts';
 import { Section } from '../layout/Section.tsx';
 import classes from './Citation.module.css';
 
@@ -64,7 +64,7 @@ export function Citation({ item }: { item: string }) {
             {text}
           </pre>
           <div className={classes.actions}>
-            <CopyButton text={text} what={`as ${label}`} />
+            <CopyText text={text} label={label} />
             <Button
               component="a"
               size="compact-xs"
@@ -80,6 +80,22 @@ export function Citation({ item }: { item: string }) {
         </div>
       )}
     </Section>
+  );
+}
+
+function CopyText({ text, label }: { text: string; label: string }) {
+  const { copied, copy } = useCopied();
+  return (
+    <Button
+      size="compact-xs"
+      variant="subtle"
+      color="gray"
+      aria-label={copied ? 'Copied' : `Copy as ${label}`}
+      leftSection={copied ? <IconCheck size={14} aria-hidden /> : <IconCopy size={14} aria-hidden />}
+      onClick={() => copy(text)}
+    >
+      {copied ? 'Copied' : 'Copy'}
+    </Button>
   );
 }
 

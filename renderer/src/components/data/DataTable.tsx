@@ -9,6 +9,8 @@ const FIRST_ROWS = 30;
 export interface Column<Row> {
   id: string;
   header: string;
+  /** Whether the header is for screen readers only, because the cells are buttons that say what they do. */
+  isHeaderHidden?: boolean;
   /** Replaces the header text, for example with a checkbox that selects every row. */
   headerControl?: ReactNode;
   cell: (row: Row) => ReactNode;
@@ -99,7 +101,7 @@ function HeaderCell<Row>({
   sort = '',
   onSort,
 }: { column: Column<Row> } & Pick<DataTableProps<Row>, 'sort' | 'onSort'>) {
-  const { id, header, headerControl, sortKey, width, align, hideBelow } = column;
+  const { id, header, isHeaderHidden, headerControl, sortKey, width, align, hideBelow } = column;
   const descending = sort.startsWith('-');
   const isSorted = sortKey !== undefined && sort.replace(/^-/, '') === sortKey;
   const Arrow = descending ? IconArrowDown : IconArrowUp;
@@ -122,7 +124,7 @@ function HeaderCell<Row>({
           {isSorted && <Arrow size={13} aria-hidden />}
         </button>
       ) : (
-        (headerControl ?? header)
+        (headerControl ?? <span className={isHeaderHidden ? 'visually-hidden' : undefined}>{header}</span>)
       )}
     </th>
   );

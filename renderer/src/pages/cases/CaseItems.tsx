@@ -75,7 +75,7 @@ function Item({ item, number, edit }: { item: CaseItem; number: number; edit?: I
           <Link to={addressOf(item)}>{item.name}</Link>
         </p>
         <p className="muted small">
-          {item.kind === 'event' ? `event ${item.id}` : item.kind}, <TimeText at={item.at} />
+          {item.kind === 'event' ? `Event ${item.id}` : KIND_LABELS[item.kind]}, <TimeText at={item.at} />
         </p>
       </div>
       {edit ? <ItemTools item={item} edit={edit} onEditNote={() => setNote(item.note)} /> : <span />}
@@ -143,6 +143,8 @@ function ItemTools({ item, edit, onEditNote }: { item: CaseItem; edit: ItemEdit;
     </div>
   );
 }
+
+const KIND_LABELS = { pack: 'Pack', finding: 'Finding' };
 
 function addressOf({ kind, id }: CaseItem): string {
   return { event: '/timeline/', pack: '/packs/', finding: '/findings?state=all&q=' }[kind] + id;

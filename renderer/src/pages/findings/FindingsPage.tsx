@@ -17,6 +17,12 @@ import classes from './FindingsPage.module.css';
 const PAGE_SIZE = 50;
 const FILTERS = ['q', 'tag', 'state', 'event', 'object', 'pack'] as const;
 const RESET = ['offset'];
+const STATE_LABELS: Record<(typeof FINDING_STATES)[number], string> = {
+  current: 'Current',
+  superseded: 'Superseded',
+  withdrawn: 'Withdrawn',
+  all: 'All',
+};
 
 /** All findings, with search, filters and export. */
 export default function FindingsPage() {
@@ -104,7 +110,7 @@ function Filters({ filters }: { filters: ReturnType<typeof useUrlFilters<(typeof
       />
       <Select
         aria-label="State"
-        data={[...FINDING_STATES]}
+        data={FINDING_STATES.map((state) => ({ value: state, label: STATE_LABELS[state] }))}
         value={values.state ?? 'current'}
         onChange={(state) => set({ state: state === 'current' ? '' : (state ?? '') })}
         allowDeselect={false}

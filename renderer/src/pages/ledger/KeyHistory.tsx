@@ -6,10 +6,10 @@ import { readText } from '../../api/readText.ts';
 import { useCall } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/TimeText.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { CopyButton } from '../../components/forms/CopyButton.tsx';
 import { Section } from '../../components/layout/Section.tsx';
 import { formatCount } from '../../format/size.ts';
 import classes from './KeyHistory.module.css';
+import { KeyText } from './KeyText.tsx';
 
 /** The verifier key of the node's checkpoints, and how it changed. */
 export function KeyHistory() {
@@ -25,7 +25,7 @@ export function KeyHistory() {
         you trust.
       </p>
       {key.error && <ErrorNote error={key.error} onRetry={() => void key.refetch()} />}
-      {key.data && <KeyText text={key.data} />}
+      {key.data && <KeyText text={key.data} what="the verifier key" />}
       {changes.error && <ErrorNote error={changes.error} onRetry={() => void changes.refetch()} />}
       {changes.data?.total === 0 && <p className="muted small">The key has never changed.</p>}
       {changes.data && changes.data.total > 0 && (
@@ -38,15 +38,6 @@ export function KeyHistory() {
         </ol>
       )}
     </Section>
-  );
-}
-
-function KeyText({ text }: { text: string }) {
-  return (
-    <p className={classes.key}>
-      <span className="mono wrap-anywhere">{text}</span>
-      <CopyButton text={text} what="the verifier key" />
-    </p>
   );
 }
 
@@ -65,12 +56,12 @@ function Change({ change }: { change: KeyChange }) {
           {change.old_key === null ? (
             <span className="muted">unknown</span>
           ) : (
-            <KeyText text={change.old_key} />
+            <KeyText text={change.old_key} what="the old key" />
           )}
         </dd>
         <dt>New key</dt>
         <dd>
-          <KeyText text={change.new_key} />
+          <KeyText text={change.new_key} what="the new key" />
         </dd>
       </dl>
     </>

@@ -8,22 +8,22 @@ export function Counts() {
   const packs = useCall('listPacks', { query: { limit: 1 } });
   const studies = useCall('listStudies', { query: { limit: 1 } });
   const stats = useCall('readStats');
-  const counts: [label: string, count: number | undefined, to?: string][] = [
-    ['packs', packs.data?.total, '/packs'],
-    ['studies', studies.data?.total, '/studies'],
-    ['sources', stats.data?.sources, '/sources'],
-    ['observations', stats.data?.observations],
-    ['archived objects', stats.data?.archived_objects],
-    ['events', stats.data?.events, '/timeline'],
+  const counts: [one: string, many: string, count: number | undefined, to?: string][] = [
+    ['pack', 'packs', packs.data?.total, '/packs'],
+    ['study', 'studies', studies.data?.total, '/studies'],
+    ['source', 'sources', stats.data?.sources, '/sources'],
+    ['observation', 'observations', stats.data?.observations],
+    ['archived object', 'archived objects', stats.data?.archived_objects],
+    ['event', 'events', stats.data?.events, '/timeline'],
   ];
   return (
     <section aria-label="Archive contents">
       <ul className={classes.counts}>
-        {counts.map(([label, count, to]) => (
-          <li key={label}>
+        {counts.map(([one, many, count, to]) => (
+          <li key={one}>
             <Counted to={to}>
               <strong className="numeric">{count === undefined ? '…' : formatCount(count)}</strong>{' '}
-              <span>{label}</span>
+              <span>{count === 1 ? one : many}</span>
             </Counted>
           </li>
         ))}

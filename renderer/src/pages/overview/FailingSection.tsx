@@ -27,7 +27,8 @@ export function FailingSection() {
             </Link>
             <span className={classes.why}>{failureWords(error ?? 'http_error', answered)}</span>
             <span className="muted small">
-              {countOf(consecutive, 'time')} in a row, since <TimeText at={since} />
+              {consecutive > 1 ? `${countOf(consecutive, 'time')} in a row, first` : 'Failed'}{' '}
+              <TimeText at={since} />
             </span>
           </div>
         )}

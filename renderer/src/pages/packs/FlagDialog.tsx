@@ -8,7 +8,8 @@ import { call } from '../../api/client.ts';
 import { callKey } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 
-const REASONS: Record<FlagReason, string> = {
+/** The reasons as a person reads them. */
+export const FLAG_REASON_LABELS: Record<FlagReason, string> = {
   privacy: 'Contains private data',
   copyright: 'Violates someone’s copyright',
   fabricated: 'Data or results appear to be fabricated',
@@ -67,7 +68,7 @@ function FlagForm({ packId, onClose }: Omit<FlagDialogProps, 'opened'>) {
         <Radio.Group label="Reason" {...form.getInputProps('reason')}>
           <Stack gap="xs" mt="xs">
             {FLAG_REASONS.map((reason) => (
-              <Radio key={reason} value={reason} label={REASONS[reason]} />
+              <Radio key={reason} value={reason} label={FLAG_REASON_LABELS[reason]} />
             ))}
           </Stack>
         </Radio.Group>

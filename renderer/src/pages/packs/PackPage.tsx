@@ -15,7 +15,7 @@ import { ItemPage } from '../../components/layout/ItemPage.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { Section } from '../../components/layout/Section.tsx';
 import { useIsOwner, useMayContribute } from '../../state/session.ts';
-import { FlagDialog } from './FlagDialog.tsx';
+import { FLAG_REASON_LABELS, FlagDialog } from './FlagDialog.tsx';
 import { PackFacts } from './PackFacts.tsx';
 import { PackFiles } from './PackFiles.tsx';
 import { PackAuthors, PackBadges } from './PackHeader.tsx';
@@ -156,7 +156,7 @@ function Flags({ flags }: { flags: Pack['flags'] }) {
     <ul className={classes.flags} aria-label="Flags">
       {flags.map((flag) => (
         <li key={flag.at + flag.reason}>
-          <IconFlag size={16} aria-hidden /> <strong>{flag.reason}</strong>
+          <IconFlag size={16} aria-hidden /> <strong>{FLAG_REASON_LABELS[flag.reason]}</strong>
           {flag.note && <span className="wrap-anywhere">{flag.note}</span>}
           <span className="muted small">
             <TimeText at={flag.at} />

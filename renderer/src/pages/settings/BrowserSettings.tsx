@@ -58,7 +58,12 @@ function SignOut() {
             sign-in” prints another.
           </span>
         </span>
-        <Button variant="default" onClick={() => signOut.mutate()} loading={signOut.isPending}>
+        <Button
+          variant="default"
+          style={{ justifySelf: 'start' }}
+          onClick={() => signOut.mutate()}
+          loading={signOut.isPending}
+        >
           Sign out
         </Button>
       </div>

@@ -49,7 +49,7 @@ export function Copies() {
       <div className={classes.fields}>
         {answer.error && <ErrorNote error={answer.error} onRetry={() => void answer.refetch()} />}
         {answer.data?.items.length === 0 && (
-          <EmptyState title="One disk is not an archive." action={add}>
+          <EmptyState title="One disk is not an archive" action={add}>
             Keep a second copy in a folder on another disk, or in a bucket of an object store.
           </EmptyState>
         )}

@@ -75,7 +75,7 @@ export function CopyItem({ copy }: { copy: Copy }) {
         Last sync: {copy.synced_at ? <TimeText at={copy.synced_at} /> : 'never'} · last check:{' '}
         {copy.checked_at ? <TimeText at={copy.checked_at} /> : 'never'} · every{' '}
         {countOf(copy.every_minutes ?? DEFAULT_EVERY_MINUTES, 'minute')} · key:{' '}
-        {copy.has_key ? 'there, encrypted' : 'not there'}
+        {copy.has_key ? 'kept there, encrypted' : 'not kept there'}
       </p>
       <PagesChoice copy={copy} place={place} />
       <Group gap="xs">
@@ -83,10 +83,10 @@ export function CopyItem({ copy }: { copy: Copy }) {
         {button('check', 'Check all')}
         {button('sample', 'Check a sample')}
         <Button variant="default" size="compact-sm" aria-label={`Key: ${place}`} onClick={keyDialog.open}>
-          Key…
+          Key
         </Button>
         <Button variant="default" size="compact-sm" aria-label={`Edit: ${place}`} onClick={editing.open}>
-          Edit…
+          Edit
         </Button>
         <Button
           variant="subtle"

@@ -67,6 +67,7 @@ function SessionList({ sessions }: { sessions: readonly OwnerSession[] }) {
     {
       id: 'end',
       header: 'Sign out',
+      isHeaderHidden: true,
       width: '7rem',
       align: 'end',
       cell: (session) => (

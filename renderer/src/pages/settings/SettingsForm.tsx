@@ -119,7 +119,7 @@ function SettingRow({ field, input }: SettingRowProps) {
     className: classes.control,
   };
   const withUnit = {
-    rightSection: <span className="muted small">{unit}</span>,
+    rightSection: <span className={`${classes.unit} muted small`}>{unit}</span>,
     rightSectionWidth: 76,
     rightSectionPointerEvents: 'none' as const,
   };

@@ -35,6 +35,7 @@ export function InvitationList({ invitations }: { invitations: readonly Invitati
     {
       id: 'revoke',
       header: 'Revoke',
+      isHeaderHidden: true,
       width: '7rem',
       align: 'end',
       cell: ({ id, name }) => (

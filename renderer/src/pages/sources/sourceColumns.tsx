@@ -17,7 +17,12 @@ const state: Column<VisibleSource> = {
   header: 'State',
   sortKey: 'state',
   width: '8rem',
-  cell: (source) => (
+  hideBelow: 'narrow',
+  cell: (source) => <States source={source} />,
+};
+
+function States({ source }: { source: VisibleSource }) {
+  return (
     <span className={classes.state}>
       {!source.captures_only && <StateBadge kind="source" value={source.state} />}
       {source.captures_only ? (
@@ -26,8 +31,8 @@ const state: Column<VisibleSource> = {
         source.paused && <StateBadge kind="mark" value="paused" />
       )}
     </span>
-  ),
-};
+  );
+}
 
 /** How many tags are shown in the list; the source's page shows all. */
 const SHOWN_TAGS = 3;
@@ -48,6 +53,9 @@ const name: Column<VisibleSource> = {
         ))}
         {source.tags.length > SHOWN_TAGS && <span title={source.tags.join(', ')}>and more</span>}
       </span>
+      <div data-show="narrow">
+        <States source={source} />
+      </div>
       <Failure source={source} />
       {source.page_label && (
         <span className="small">

@@ -30,6 +30,9 @@ const COLUMNS: Column<Study>[] = [
       <>
         <RowLink to={`/studies/${study.id}`}>{study.title}</RowLink>
         {study.question && <div className={`${classes.question} muted small`}>{study.question}</div>}
+        <div data-show="narrow">
+          <StateBadge kind="study" value={study.status} />
+        </div>
       </>
     ),
   },
@@ -37,6 +40,7 @@ const COLUMNS: Column<Study>[] = [
     id: 'status',
     header: 'Status',
     width: '8rem',
+    hideBelow: 'narrow',
     cell: (study) => <StateBadge kind="study" value={study.status} />,
   },
   {

@@ -63,7 +63,7 @@ function ResourceNote({ resources: { used, missing, truncated } }: { resources: 
         Scripts and forms are removed.{' '}
         {used.length > 0 &&
           `${countOf(used.length, 'style or image', 'styles and images')} from this archive. `}
-        {missing.length === 0 && used.length > 0 && 'Nothing is missing. '}
+        {missing.length === 0 && used.length > 0 && 'All resources are shown. '}
         {truncated && 'The page is too long: its end is not shown. '}
         {missing.length > 0 && (
           <button

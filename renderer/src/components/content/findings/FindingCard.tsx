@@ -18,6 +18,8 @@ export interface FindingCardProps {
   children?: ReactNode;
 }
 
+const KIND_LABELS: Record<FindingTarget['kind'], string> = { event: 'Event', object: 'Object', pack: 'Pack' };
+
 /** A finding: the quoted passage, the text, the tags, and where it is recorded. */
 export function FindingCard({ finding, withTarget = false }: FindingCardProps) {
   const isOwner = useIsOwner();
@@ -28,7 +30,7 @@ export function FindingCard({ finding, withTarget = false }: FindingCardProps) {
     <article className={classes.card} aria-label={`Finding about ${target_name}`}>
       {withTarget && (
         <p className={classes.target}>
-          <span className="muted">{target.kind}</span>{' '}
+          <span className="muted">{KIND_LABELS[target.kind]}</span>{' '}
           <Link to={addressOf(target)}>
             {target.kind === 'object' ? target.id.slice(0, 12) : target_name}
           </Link>

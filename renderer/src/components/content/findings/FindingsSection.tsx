@@ -63,8 +63,7 @@ function AddFinding({ target, objects }: FindingsSectionProps) {
     <>
       <Button
         variant="default"
-        size="xs"
-        leftSection={<IconNote size={14} aria-hidden />}
+        leftSection={<IconNote size={17} aria-hidden />}
         onPointerDown={() => setPressed(selectedText())}
         onClick={open}
       >

@@ -44,6 +44,7 @@ export function WitnessedLogs() {
             {
               id: 'remove',
               header: 'Remove',
+              isHeaderHidden: true,
               width: '8rem',
               cell: ({ origin }) => (
                 <Button

@@ -9,10 +9,10 @@ import { callKey, useCall } from '../../../api/useCall.ts';
 import { DataTable } from '../../../components/data/DataTable.tsx';
 import { TimeText } from '../../../components/data/TimeText.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
-import { CopyButton } from '../../../components/forms/CopyButton.tsx';
 import { Section } from '../../../components/layout/Section.tsx';
 import { countOf } from '../../../format/size.ts';
 import { Finding } from '../Findings.tsx';
+import { KeyText } from '../KeyText.tsx';
 import { WitnessedLogs } from './WitnessedLogs.tsx';
 
 /** The owner's view of who cosigned the checkpoint, and of the logs for which this node is a witness. */
@@ -126,9 +126,9 @@ function OwnKey() {
   });
   if (!key.data) return null;
   return (
-    <p className="small">
-      This node as a witness: <span className="mono wrap-anywhere">{key.data}</span>{' '}
-      <CopyButton text={key.data} what="the witness key" />
-    </p>
+    <div>
+      <p className="small">This node as a witness:</p>
+      <KeyText text={key.data} what="the witness key" />
+    </div>
   );
 }

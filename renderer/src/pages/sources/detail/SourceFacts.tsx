@@ -103,7 +103,7 @@ function Failing({ source }: { source: VisibleSource }) {
         {consecutive_failures > 1 && `, ${countOf(consecutive_failures, 'time')} in a row`}
         {failing_since && (
           <>
-            , since <TimeText at={failing_since} />
+            , first <TimeText at={failing_since} />
           </>
         )}
         .
@@ -146,7 +146,7 @@ function FoundIn({ source, foundIn }: { source: VisibleSource; foundIn: string }
       </Link>
       {source.unlinked_at && (
         <>
-          , no longer linked since <TimeText at={source.unlinked_at} />
+          , no longer linked (noticed <TimeText at={source.unlinked_at} />)
         </>
       )}
     </>

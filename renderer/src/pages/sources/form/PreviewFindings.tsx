@@ -27,7 +27,12 @@ export function PreviewFindings({ preview, onLeave }: { preview: SourcePreview; 
       <div className={classes.facts}>
         <Facts
           facts={[
-            ['Response', status === null ? null : `${status}, ${formatCount(duration_ms)} ms`],
+            [
+              'Response',
+              status === null
+                ? null
+                : `${status}${error === null ? ' OK' : ''}, ${formatCount(duration_ms)} ms`,
+            ],
             [error === null ? 'Final URL' : 'Failed URL', final_url !== url && final_url],
             ['Title', title],
             ['Type', content_type],

@@ -129,7 +129,7 @@ function FoundRow({ link, isOfSource, canChoose, isChosen, onChoose, onLeave }: 
       <div className={classes.state}>
         {unlinked_at ? (
           <span className={classes.gone}>
-            no longer linked since <TimeText at={unlinked_at} />
+            no longer linked (noticed <TimeText at={unlinked_at} />)
           </span>
         ) : (
           <span className="muted">

@@ -41,8 +41,8 @@ export function EventDetails({ id, addressOfEvent, onStep }: EventDetailsProps) 
   return (
     <div className={classes.details}>
       <div className={classes.actions}>
-        <EventNeighbours neighbours={event.neighbours} addressOfEvent={addressOfEvent} onStep={onStep} />
         <SeenButton id={id} hasKey={!onStep} />
+        <EventNeighbours neighbours={event.neighbours} addressOfEvent={addressOfEvent} onStep={onStep} />
       </div>
       <div>
         <p className={classes.kind}>

@@ -32,10 +32,14 @@ export function EventNeighbours({ neighbours, addressOfEvent, onStep }: EventNei
   });
   return (
     <nav className={classes.steps} aria-label="Other events">
-      <Step isUp label="Newer" keys="k" onClick={openNewer} />
-      <Step label="Older" keys="j" onClick={openOlder} />
-      <Step isUp label="Newer of this source" keys="K" onClick={openNewerOfSource} />
-      <Step label="Older of this source" keys="J" onClick={openOlderOfSource} />
+      <div className={classes.pair}>
+        <Step isUp label="Newer" keys="k" onClick={openNewer} />
+        <Step label="Older" keys="j" onClick={openOlder} />
+      </div>
+      <div className={classes.pair}>
+        <Step isUp label="Newer of this source" keys="K" onClick={openNewerOfSource} />
+        <Step label="Older of this source" keys="J" onClick={openOlderOfSource} />
+      </div>
     </nav>
   );
 }

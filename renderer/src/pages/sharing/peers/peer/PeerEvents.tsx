@@ -76,6 +76,7 @@ function columns(isDisabled: boolean, onMirror: (source: string) => void): Colum
     {
       id: 'mirror',
       header: 'Mirror',
+      isHeaderHidden: true,
       width: '6rem',
       align: 'end',
       cell: ({ source }) => (
