@@ -1,10 +1,11 @@
 import { openTarget } from '../copies/targets/openTarget.ts';
+import { InvalidCopyError } from '../copies/targets/target.ts';
 import { verifyCopy } from '../copies/verifyCopy.ts';
 import { DumpError } from '../dump/dumpFile.ts';
 import { type ExitCode, print, printError } from './command.ts';
 import { openProgress } from './progress.ts';
 
-/** At most so many objects are listed. */
+/** At most so many files are listed. */
 const MAX_LISTED = 20;
 
 /** Verifies a copy without a node and prints what was found. @throws CopyError */
@@ -30,13 +31,14 @@ export async function verifyCopyAt(
     for (const sha256 of missing.slice(0, MAX_LISTED)) printError(`missing  ${sha256}`);
     if (ok)
       print(`All is intact: ${checkpoint.size} entries and ${objects} objects, ${bytes} bytes, of ${node}.`);
-    else print(`Not intact: ${damaged.length} objects are damaged and ${missing.length} are missing.`);
+    else print(`Not intact: ${damaged.length} files are damaged and ${missing.length} are missing.`);
     print(`The checkpoint is signed by ${key}`);
     return ok ? 0 : 1;
   } catch (error) {
-    if (!(error instanceof DumpError)) throw error;
+    if (!(error instanceof DumpError || error instanceof InvalidCopyError)) throw error;
     progress.clear();
     if (json) print(JSON.stringify({ ok: false, sentence: error.message }));
+    else if (error instanceof InvalidCopyError) printError(error.message);
     else printError(`The records of ${target.name} are invalid: ${error.message}`);
     return 1;
   } finally {

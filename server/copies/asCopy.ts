@@ -11,6 +11,7 @@ export function asCopy(
     pages_version: _version,
     case_changes: _changes,
     synced_proofs: _proofs,
+    synced_state: _state,
     pages,
     kept_key,
     ...row

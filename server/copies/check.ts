@@ -15,6 +15,7 @@ import {
   setObjectsChecked,
   setObjectUnchecked,
   setReadBack,
+  setSyncedState,
 } from '../store/sqlite/node/copies.ts';
 import { currentDamages } from '../store/sqlite/node/damages.ts';
 import type { CopiedCheckpoint } from './claim.ts';
@@ -110,7 +111,8 @@ class Check {
   #filesToCheck(size: number): number {
     const objects = countCopiedObjects(this.#services.store.read, this.#copy.id);
     if (this.#run.sample !== undefined) return Math.min(this.#run.sample, objects);
-    return objects + recordsFiles(size).length + [...newTiles(0, size)].length;
+    const state = 1;
+    return objects + [...recordsFiles(size)].length + [...newTiles(0, size)].length + state;
   }
 
   /** Reads objects back; sends those again that are damaged or missing. */
@@ -169,13 +171,24 @@ class Check {
       const sha256 = createHash('sha256').update(bytes).digest('hex');
       await this.#compare(tilePath(tile), { payload: { bytes }, sha256 }, 'application/octet-stream');
     }
+    await this.#checkState(size);
+  }
+
+  /** Compares the state with what was sent. It may have changed since, so it cannot be made again. */
+  async #checkState(size: number): Promise<void> {
+    const { store } = this.#services;
+    const { id, synced_state } = this.#copy;
     const path = statePath(size);
-    if ((await this.#digestOf(path)) !== undefined) return;
-    this.#result.missing += 1;
-    const state = await readState(this.#services);
+    const found = await this.#digestOf(path);
+    this.#countChecked();
+    if (found !== undefined && (synced_state === null || found === synced_state)) return;
+    this.#count(found);
+    const { size: newest, bytes, sha256 } = await readState(this.#services);
     // Otherwise the next sync writes a newer state.
-    if (state.size === size)
-      await this.#target.put(path, { bytes: state.bytes }, { type: 'application/jsonl' });
+    if (newest !== size) return;
+    await this.#target.put(path, { bytes }, { type: 'application/jsonl' });
+    await this.#target.settle();
+    await store.write((database) => setSyncedState(database, id, sha256));
   }
 
   /** Compares the pages for readers with what they must be. If they are behind, the next sync writes them. */
@@ -195,12 +208,16 @@ class Check {
   ): Promise<void> {
     this.#run.signal.throwIfAborted();
     const found = await this.#digestOf(path);
-    this.#result.checked += 1;
-    // The number of pages is not known before.
-    this.#run.progress(this.#result.checked, Math.max(this.#total, this.#result.checked));
+    this.#countChecked();
     if (found === sha256) return;
     this.#count(found);
     await this.#target.put(path, payload, { type });
+  }
+
+  #countChecked(): void {
+    this.#result.checked += 1;
+    // The number of pages is not known before.
+    this.#run.progress(this.#result.checked, Math.max(this.#total, this.#result.checked));
   }
 
   #count(found: string | undefined): void {

@@ -4,7 +4,7 @@ import { CheckpointError, openCheckpoint } from '../ledger/checkpoint.ts';
 import { CLAIM } from './claimFile.ts';
 import { CHECKPOINT } from './copyPaths.ts';
 import { readBytes } from './readBytes.ts';
-import { CopyError, type CopyTarget } from './targets/target.ts';
+import { CopyError, type CopyTarget, InvalidCopyError } from './targets/target.ts';
 
 const FORMAT = 1;
 const MAX_BYTES = 65_536;
@@ -75,7 +75,7 @@ export async function readCopiedNote(target: CopyTarget): Promise<{ note: string
     throw new CopyError(`There is no copy in ${target.name}, or its first sync has not ended.`);
   const size = Number(/^[^\n]+\n(\d{1,15})\n/.exec(note)?.[1]);
   if (!Number.isSafeInteger(size))
-    throw new CopyError(`The checkpoint in ${target.name} is not one that a node writes.`);
+    throw new InvalidCopyError(`The checkpoint in ${target.name} is not one that a node writes.`);
   return { note, size };
 }
 

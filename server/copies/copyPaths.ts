@@ -30,15 +30,16 @@ export interface RecordsFile {
   last: number;
 }
 
-/** The files of records that a ledger of `size` entries has from entry `from` on. Only the last one may be partial. */
-export function recordsFiles(size: number, from = 1): RecordsFile[] {
-  const files: RecordsFile[] = [];
+/**
+ * The files of records that a ledger of `size` entries has from entry `from` on. Only the last one may be partial. They are
+ * not held in memory: a copy can claim any size.
+ */
+export function* recordsFiles(size: number, from = 1): Generator<RecordsFile> {
   const start = Math.floor((from - 1) / RECORDS_PER_FILE) * RECORDS_PER_FILE + 1;
   for (let first = start; first <= size; first += RECORDS_PER_FILE) {
     const last = Math.min(first + RECORDS_PER_FILE - 1, size);
-    files.push({ path: `${RECORDS}${first}-${last}.jsonl`, first, last });
+    yield { path: `${RECORDS}${first}-${last}.jsonl`, first, last };
   }
-  return files;
 }
 
 /** What a ledger of this size has beside its entries: the state of the sources, the rounds and the noise marks. */

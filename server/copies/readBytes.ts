@@ -1,9 +1,9 @@
-import { CopyError, type CopyTarget } from './targets/target.ts';
+import { type CopyTarget, InvalidCopyError } from './targets/target.ts';
 
 /**
  * Reads a small file of a copy into memory; undefined if there is none.
  *
- * @throws CopyError if it is larger than `maxBytes`
+ * @throws InvalidCopyError if it is larger than `maxBytes`
  */
 export async function readBytes(
   target: CopyTarget,
@@ -18,7 +18,7 @@ export async function readBytes(
     chunks.push(chunk);
     bytes += chunk.length;
     if (bytes > maxBytes)
-      throw new CopyError(`${path} in ${target.name} is larger than any that a node writes.`);
+      throw new InvalidCopyError(`${path} in ${target.name} is larger than any that a node writes.`);
   }
   return Buffer.concat(chunks);
 }

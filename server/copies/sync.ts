@@ -52,6 +52,8 @@ export async function syncCopy(
   return sync.run();
 }
 
+type SyncedState = Omit<CopiedState, 'bytes' | 'sha256'> & { sha256: string | null };
+
 class Sync {
   readonly #services: CopyServices;
   #copy: CopyRow;
@@ -77,7 +79,12 @@ class Sync {
     const from = before?.size ?? 0;
     const isSame = before && from === (lastEntry(store.read)?.seq ?? 0);
     if (isSame && !isOutdated(store.read, this.#copy, from))
-      return this.#finish(before.note, from, this.#copy.synced_proofs);
+      return this.#finish({
+        note: before.note,
+        size: from,
+        proofs: this.#copy.synced_proofs,
+        sha256: from === this.#copy.synced_size ? this.#copy.synced_state : null,
+      });
     let sent = from;
     for (let size = 0; (size = wholeFiles(lastEntry(store.read)?.seq ?? 0)) > sent; sent = size)
       await this.#sendRecords(sent, size);
@@ -89,13 +96,13 @@ class Sync {
       await this.#sendRecords(sent, state.size);
       sent = state.size;
     } while (this.#foundDamage);
-    const { size, note, proofs } = state;
+    const { size, note } = state;
     await this.#put(statePath(size), { bytes: state.bytes }, 'application/jsonl');
     await this.#sendTiles(from, size);
     this.#pages = await sendPages(this.#services, this.#copy, this.#target, { ...this.#run, size, note });
     await this.#target.settle();
     await this.#sendCheckpoint(before, note);
-    await this.#finish(note, size, proofs);
+    await this.#finish(state);
     await this.#removeReplaced(from, size);
     return this.#result(note);
   }
@@ -198,14 +205,14 @@ class Sync {
     await this.#target.settle();
   }
 
-  async #finish(note: string, size: number, proofs: string): Promise<CopySync> {
+  async #finish({ note, size, proofs, sha256 }: SyncedState): Promise<CopySync> {
     const { store } = this.#services;
     const { id } = this.#copy;
     await store.write((database) => {
       // The owner may have removed the copy meanwhile.
       const copy = copyById(database, id);
       if (!copy) return;
-      setSynced(database, this.#copy, { size, proofs, at: store.instant() });
+      setSynced(database, this.#copy, { size, proofs, state: sha256, at: store.instant() });
       const { pages, public_url } = this.#copy;
       // If the owner changed it meanwhile, the next sync writes the pages anew.
       if (this.#pages !== undefined && copy.pages === pages && copy.public_url === public_url)
@@ -217,7 +224,7 @@ class Sync {
   /** Removes partial files that the new checkpoint does not need. */
   async #removeReplaced(from: number, size: number): Promise<void> {
     if (from === 0 || from === size) return;
-    const needed = new Set(recordsFiles(size, from).map(({ path }) => path));
+    const needed = new Set([...recordsFiles(size, from)].map(({ path }) => path));
     for (const { path } of recordsFiles(from, from)) if (!needed.has(path)) await this.#target.remove(path);
     await this.#target.remove(statePath(from));
     // C2SP tlog-tiles: a partial tile may be removed once the full one is there.

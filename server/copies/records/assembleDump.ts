@@ -6,7 +6,7 @@ import { DUMP_KINDS } from '../../store/sqlite/node/dump.ts';
 import { readCopiedNote } from '../claim.ts';
 import { recordsFiles, statePath } from '../copyPaths.ts';
 import { readBytes } from '../readBytes.ts';
-import { CopyError, type CopyTarget } from '../targets/target.ts';
+import { type CopyTarget, InvalidCopyError } from '../targets/target.ts';
 
 const KIND = /^\{"kind":"([a-z_]+)"/;
 const READ_SIZE = 1_048_576;
@@ -18,7 +18,7 @@ const MAX_STATE_BYTES = 1_073_741_824;
  * and restore it. Memory is bounded by the state and the longest line.
  *
  * @returns the text of the copy's checkpoint
- * @throws CopyError if a file is missing or cannot be understood
+ * @throws InvalidCopyError if a file is missing or cannot be understood
  */
 export async function assembleDump(
   target: CopyTarget,
@@ -36,7 +36,7 @@ export async function assembleDump(
     const append = async (line: Buffer, from: string) => {
       const kind = KIND.exec(line.subarray(0, 64).toString())?.[1] ?? '';
       const part = parts.get(kind);
-      if (!part) throw new CopyError(`${from} in ${target.name} has a line that no node writes.`);
+      if (!part) throw new InvalidCopyError(`${from} in ${target.name} has a line that no node writes.`);
       part.count += 1;
       part.pending.push(line, NEWLINE);
       part.pendingBytes += line.length + 1;
@@ -88,7 +88,7 @@ async function flush(part: Part): Promise<void> {
 function requireNote(target: CopyTarget, header: Buffer, note: string): void {
   const text = JSON.stringify({ checkpoint: note }).slice(1, -1);
   if (!header.includes(text))
-    throw new CopyError(`The state in ${target.name} is not that of its checkpoint.`);
+    throw new InvalidCopyError(`The state in ${target.name} is not that of its checkpoint.`);
 }
 
 async function writeDumpFile(
@@ -117,8 +117,8 @@ async function writeDumpFile(
   }
 }
 
-function missing(target: CopyTarget, path: string): CopyError {
-  return new CopyError(`The copy in ${target.name} is incomplete: ${path} is missing.`);
+function missing(target: CopyTarget, path: string): InvalidCopyError {
+  return new InvalidCopyError(`The copy in ${target.name} is incomplete: ${path} is missing.`);
 }
 
 async function* oneChunk(bytes: Buffer): AsyncGenerator<Buffer> {

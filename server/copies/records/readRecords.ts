@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dumpHeader } from '../../dump/writeDump.ts';
@@ -25,6 +25,7 @@ export interface CopiedState {
   /** The signed checkpoint. */
   note: string;
   bytes: Buffer;
+  sha256: string;
   /** What authorities and witnesses had said by then; see `proofsState`. */
   proofs: string;
 }
@@ -130,7 +131,8 @@ export async function readState({ store, checkpoints }: CopyServices): Promise<C
     }
     const proofs = proofsState(snapshot);
     snapshot.exec('COMMIT');
-    return { size, note, proofs, bytes: Buffer.from(`${lines.join('\n')}\n`) };
+    const bytes = Buffer.from(`${lines.join('\n')}\n`);
+    return { size, note, proofs, bytes, sha256: hash('sha256', bytes) };
   } finally {
     snapshot.close();
   }

@@ -1,5 +1,5 @@
 import { createHash, hash } from 'node:crypto';
-import { closeSync, fstatSync, mkdirSync, openSync, readSync, rmSync } from 'node:fs';
+import { closeSync, constants, fstatSync, mkdirSync, openSync, readSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { errorCode } from '../../../shared/values/errorCode.ts';
 import { isMissing } from '../../store/blobs/fileErrors.ts';
@@ -18,6 +18,11 @@ export interface FileTask {
 export type FileResult =
   | { sha256: string; bytes: number }
   | { failed: 'read' | 'write'; code: string; message: string };
+
+/** The code of what is no regular file: a folder, or a pipe, which could be waited for without end. */
+export const NO_FILE = 'ENOFILE';
+/** Opening a pipe does not wait for another program then. Windows does not have it. */
+const READ_ONLY = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /** The place of an error. */
 class FailedAt extends Error {
@@ -41,8 +46,9 @@ let buffer: Buffer | undefined;
  */
 export function copyFileSync({ from, to, maxBytes }: FileTask): FileResult {
   try {
-    const source = at('read', () => openSync(from, 'r'));
+    const source = at('read', () => openSync(from, READ_ONLY));
     try {
+      at('read', () => requireFile(source, from));
       if (to === undefined) return copyBytes(source, undefined, maxBytes);
       const target = at('write', () => create(to));
       try {
@@ -71,6 +77,11 @@ function at<Result>(side: 'read' | 'write', work: () => Result): Result {
   }
 }
 
+function requireFile(source: number, from: string): void {
+  if (!fstatSync(source).isFile())
+    throw Object.assign(new Error(`${from} is not a regular file.`), { code: NO_FILE });
+}
+
 function create({ file, mode, createsParents }: NonNullable<FileTask['to']>): number {
   try {
     return openSync(file, 'w', mode);
@@ -84,7 +95,6 @@ function create({ file, mode, createsParents }: NonNullable<FileTask['to']>): nu
 function copyBytes(source: number, target: number | undefined, maxBytes: number) {
   buffer ??= Buffer.allocUnsafeSlow(BUFFER_BYTES);
   const block = buffer;
-  // A folder can be opened, and reading it fails with an error that says so.
   const isSmall = at('read', () => fstatSync(source)).size <= block.length;
   const digest = isSmall ? undefined : createHash('sha256');
   let bytes = 0;

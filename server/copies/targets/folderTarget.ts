@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { errorCode } from '../../../shared/values/errorCode.ts';
 import { isMissing, isNoSpace } from '../../store/blobs/fileErrors.ts';
-import type { FileResult } from './copyFile.ts';
+import { type FileResult, NO_FILE } from './copyFile.ts';
 import { type FolderIdentity, FolderWriter, failureOf } from './folderWriter.ts';
 import { CopyError, type CopyTarget, DamagedSourceError, type TargetFile } from './target.ts';
 
@@ -58,13 +58,16 @@ export async function openFolderTarget(folder: string, { isNew }: { isNew: boole
   };
 }
 
-/** Returns what a thread read; undefined if there is no such file. @throws as the file system call did */
+/** The codes of errors that mean that there is no such file, be it that links or files are where folders must be. */
+const ABSENT: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', NO_FILE]);
+
+/** Returns what a thread read; undefined if there is no such regular file. @throws as the file system call did */
 async function readFound(
   result: FileResult,
   folder: string,
 ): Promise<{ sha256: string; bytes: number } | undefined> {
   if (!('failed' in result)) return result;
-  if (result.code !== 'ENOENT') throw failureOf(result);
+  if (!ABSENT.has(result.code)) throw failureOf(result);
   // A file that is missing is damage; a folder that is missing is a disk that is not mounted.
   await requireFolder(folder);
   return undefined;
@@ -92,9 +95,10 @@ async function openIfPresent(
 ): Promise<Readable | undefined> {
   const file = join(folder, path);
   try {
+    if (!(await stat(file)).isFile()) return undefined;
     await access(file, constants.R_OK);
   } catch (error) {
-    if (!isMissing(error)) throw error;
+    if (!ABSENT.has(errorCode(error))) throw error;
     // A file that is missing is damage; a folder that is missing is a disk that is not mounted.
     await requireFolder(folder);
     return undefined;
@@ -131,6 +135,11 @@ function explain(error: unknown, folder: string): unknown {
     return new CopyError(`${folder} cannot be reached. Connect its disk, or check the path.`, cause);
   if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS')
     return new CopyError(`${folder} cannot be written. Check its permissions.`, cause);
+  if (code === 'EISDIR' || code === 'ENOTDIR' || code === 'EEXIST' || code === 'ENOTEMPTY')
+    return new CopyError(
+      `${folder} has a folder where a file of the copy must be, or a file in place of a folder. Move it away.`,
+      cause,
+    );
   if (code === 'EIO')
     return new CopyError(`The disk of ${folder} reports an error. Replace the disk.`, cause);
   return error;

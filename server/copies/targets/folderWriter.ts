@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { syncFile, syncFileSystem, syncFolder } from '../../store/blobs/durableFile.ts';
 import { isMissing, isUnreadable } from '../../store/blobs/fileErrors.ts';
-import type { FileResult } from './copyFile.ts';
+import { type FileResult, NO_FILE } from './copyFile.ts';
 import { FileThreads } from './fileThreads.ts';
 import { readVerified } from './readVerified.ts';
 import { CopyError, DamagedSourceError, type Payload, type StoredPayload } from './target.ts';
@@ -81,8 +81,8 @@ export class FolderWriter {
       return;
     }
     const cause = failureOf(result);
-    if (result.failed === 'read' && (isMissing(cause) || isUnreadable(cause)))
-      throw new DamagedSourceError(sha256, { cause });
+    const isLost = result.code === NO_FILE || isMissing(cause) || isUnreadable(cause);
+    if (result.failed === 'read' && isLost) throw new DamagedSourceError(sha256, { cause });
     throw cause;
   }
 

@@ -79,6 +79,9 @@ export class CopyError extends Error {
   }
 }
 
+/** What a copy holds is not what a node wrote there: a file is missing or was altered. */
+export class InvalidCopyError extends CopyError {}
+
 /** A stored object on this disk is missing or damaged, so it cannot be copied. */
 export class DamagedSourceError extends Error {
   readonly sha256: string;

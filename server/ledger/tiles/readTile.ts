@@ -2,6 +2,7 @@ import { entriesFrom, tileHashes } from '../../store/sqlite/node/ledger.ts';
 import type { Store } from '../../store/store.ts';
 import { entryText } from '../entry.ts';
 import { leafHashes, TILE_WIDTH } from '../tree.ts';
+import { framedLeaf } from './framedLeaf.ts';
 import { type TileAddress, tileNotFound } from './tileAddress.ts';
 
 /**
@@ -15,16 +16,9 @@ export function readTile({ read }: Pick<Store, 'read'>, { level, index, width }:
   const to = from + width;
   let parts: Buffer[];
   if (level === 'entries')
-    parts = entriesFrom(read, from + 1, width).map((entry) => framed(entryText(entry)));
+    parts = entriesFrom(read, from + 1, width).map((entry) => framedLeaf(entryText(entry)));
   else if (level === 0) parts = leafHashes(read, from, to);
   else parts = tileHashes(read, level, from, to);
   if (parts.length < width) throw tileNotFound();
   return Buffer.concat(parts);
-}
-
-/** A leaf after its length in two bytes, highest first. The largest entry, a node of the tree, is below 1,000 bytes. */
-function framed(leaf: string): Buffer {
-  const bytes = Buffer.from(`\0\0${leaf}`);
-  bytes.writeUInt16BE(bytes.length - 2);
-  return bytes;
 }

@@ -31,6 +31,7 @@ import { migration as connections } from './migrations/0034-connections.ts';
 import { migration as proofsInDumps } from './migrations/0035-proofs-in-dumps.ts';
 import { migration as followAndSchedule } from './migrations/0036-follow-and-schedule.ts';
 import { migration as alerts } from './migrations/0037-alerts.ts';
+import { migration as copiedState } from './migrations/0038-copied-state.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 
 const MIGRATIONS: readonly Migration[] = [
@@ -66,6 +67,7 @@ const MIGRATIONS: readonly Migration[] = [
   proofsInDumps,
   followAndSchedule,
   alerts,
+  copiedState,
 ];
 
 /** The database was written by a newer Strongroom than this one. */

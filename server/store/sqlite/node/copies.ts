@@ -14,6 +14,8 @@ export interface CopyRow {
   synced_size: number;
   /** The timestamps and cosignatures that the copy has, as `proofsState` describes them. */
   synced_proofs: string;
+  /** The digest of the file of the state that the copy has; null if it is not known. */
+  synced_state: string | null;
   synced_at: string | null;
   checked_at: string | null;
   /** When the last complete check began. */
@@ -71,12 +73,12 @@ export function deleteCopy(database: WriteDatabase, id: string): boolean {
 export function setSynced(
   database: WriteDatabase,
   { id, case_changes }: Pick<CopyRow, 'id' | 'case_changes'>,
-  synced: { size: number; proofs: string; at: string },
+  synced: { size: number; proofs: string; state: string | null; at: string },
 ): void {
   statement(
     database,
-    `UPDATE copies SET synced_size = $size, synced_proofs = $proofs, synced_at = $at, last_error = NULL,
-       case_changes = max(0, case_changes - $case_changes) WHERE id = $id`,
+    `UPDATE copies SET synced_size = $size, synced_proofs = $proofs, synced_state = $state, synced_at = $at,
+       last_error = NULL, case_changes = max(0, case_changes - $case_changes) WHERE id = $id`,
   ).run({ id, case_changes, ...synced });
 }
 
@@ -118,6 +120,11 @@ export function setPagesSize(database: WriteDatabase, id: string, size: number, 
 
 export function setChecked(database: WriteDatabase, id: string, at: string): void {
   statement(database, 'UPDATE copies SET checked_at = ?, last_error = NULL WHERE id = ?').run(at, id);
+}
+
+/** Records the digest of the file of the state that a check has sent again. */
+export function setSyncedState(database: WriteDatabase, id: string, sha256: string): void {
+  statement(database, 'UPDATE copies SET synced_state = ? WHERE id = ?').run(sha256, id);
 }
 
 export function setCopyError(database: WriteDatabase, id: string, error: string): void {

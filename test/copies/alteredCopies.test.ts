@@ -1,0 +1,161 @@
+import { execFileSync } from 'node:child_process';
+import { appendFile, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { TileDigests } from '../../server/copies/records/tileDigests.ts';
+import type { Copy, CopyCheck } from '../../shared/node/copy.ts';
+import { sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
+import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { runHere } from '../support/runHere.ts';
+
+let place: string;
+let node: TestNode;
+let copy: Copy;
+const inPlace = (path: string) => join(place, path);
+
+/** A copy of one entry and two objects. */
+beforeEach(async () => {
+  place = join(await temporaryFolder(), 'copy');
+  node = await openTestNode();
+  await uploadNewPack(node, sampleRecord(), { 'a.txt': 'one', 'b.txt': 'two' });
+  const added = await node.sendJson('POST', '/manage/copies', { target: pathToFileURL(place).href });
+  copy = (await added.json()) as Copy;
+  await sync();
+});
+afterEach(closeTestNodes);
+
+async function sync(): Promise<void> {
+  const answer = await node.fetchAsOwner(`/manage/copies/${copy.id}/sync?wait=true`, { method: 'POST' });
+  expect(answer.status, await answer.clone().text()).toBe(200);
+}
+
+async function check(): Promise<CopyCheck> {
+  const answer = await node.sendJson('POST', `/manage/copies/${copy.id}/check?wait=true`, {});
+  expect(answer.status, await answer.clone().text()).toBe(200);
+  return (await answer.json()) as CopyCheck;
+}
+
+async function verified(): Promise<unknown> {
+  const { code, stdout } = await runHere(['verify', place, '--json']);
+  const found = JSON.parse(stdout) as { ok: boolean };
+  expect([code, found.ok]).toEqual(found.ok ? [0, true] : [1, false]);
+  return found;
+}
+
+async function someObject(): Promise<string> {
+  return (await readdir(inPlace('archive'))).find((name) => /^[0-9a-f]{64}$/.test(name)) ?? '';
+}
+
+describe('verify', () => {
+  test('names tiles that are damaged or missing', async () => {
+    expect(await verified()).toMatchObject({ ok: true, damaged: [], missing: [] });
+    await writeFile(inPlace('tile/0/000.p/1'), 'x'.repeat(32));
+    await rm(inPlace('tile/entries/000.p/1'));
+    expect(await verified()).toMatchObject({
+      damaged: ['tile/0/000.p/1'],
+      missing: ['tile/entries/000.p/1'],
+    });
+  });
+
+  test.each([
+    ['checkpoint', (text: string) => text.replace('\n1\n', '\n2\n')],
+    ['checkpoint', () => 'no checkpoint'],
+    ['checkpoint', () => 'x'.repeat(100_000)],
+    ['state/1.jsonl', undefined],
+    ['records/1-1.jsonl', undefined],
+    ['records/1-1.jsonl', (text: string) => `${text}{"kind":"other"}\n`],
+    ['records/1-1.jsonl', (text: string) => `${text}${text.split('\n')[0]}\n`],
+  ] as const)('fails, with a sentence, if %s is missing or altered (%#)', async (path, altered) => {
+    const file = inPlace(path);
+    if (altered) await writeFile(file, altered(await readFile(file, 'utf8')));
+    else await rm(file);
+    expect(await verified()).toMatchObject({ ok: false, sentence: expect.any(String) as string });
+    const restored = join(await temporaryFolder(), 'restored');
+    expect(await runHere(['restore', place, '--data', restored])).toMatchObject({ code: 2 });
+  });
+
+  test('needs no memory for a size that only the checkpoint claims', async () => {
+    const claimed = 10 ** 15 - 1;
+    const note = (await readFile(inPlace('checkpoint'), 'utf8')).replace('\n1\n', `\n${claimed}\n`);
+    const state = await readFile(inPlace('state/1.jsonl'), 'utf8');
+    await writeFile(inPlace('checkpoint'), note);
+    await writeFile(inPlace(`state/${claimed}.jsonl`), state.replace('\\n1\\n', `\\n${claimed}\\n`));
+    expect(await verified()).toMatchObject({
+      sentence: expect.stringContaining('records/1-1000.jsonl is missing') as string,
+    });
+  });
+});
+
+describe('what is no regular file', () => {
+  test.each(['a pipe', 'a folder', 'a link to itself'])('is %s, and counts as missing', async (kind) => {
+    const object = await someObject();
+    const file = inPlace(`archive/${object}`);
+    await rm(file);
+    if (kind === 'a pipe') execFileSync('mkfifo', [file]);
+    else if (kind === 'a folder') await mkdir(file);
+    else await symlink(file, file);
+    expect(await verified()).toMatchObject({ missing: [object] });
+    const restored = join(await temporaryFolder(), 'restored');
+    const { code, stdout } = await runHere(['restore', place, '--data', restored, '--json']);
+    expect([code, JSON.parse(stdout)]).toMatchObject([1, { objects: 1, missing: [object] }]);
+    if (kind !== 'a folder') {
+      expect(await check()).toMatchObject({ ok: false, missing: 1 });
+      expect(await check()).toMatchObject({ ok: true });
+      return;
+    }
+    const refused = await node.sendJson('POST', `/manage/copies/${copy.id}/check?wait=true`, {});
+    expect([refused.status, await refused.json()]).toMatchObject([502, { code: 'copy_failed' }]);
+  });
+
+  test('is not waited for in place of a checkpoint', async () => {
+    await rename(inPlace('checkpoint'), inPlace('kept'));
+    execFileSync('mkfifo', [inPlace('checkpoint')]);
+    expect(await runHere(['verify', place])).toMatchObject({ code: 2 });
+  });
+});
+
+describe('a check', () => {
+  test('finds an altered state, and sends it again', async () => {
+    await node.sendJson('POST', '/manage/sources', { url: 'http://a.example/' });
+    await sync();
+    const state = inPlace('state/2.jsonl');
+    const text = await readFile(state, 'utf8');
+    await writeFile(state, text.replace('"http://a.example/"', '"http://b.example/"'));
+    expect(await check()).toMatchObject({ ok: false, damaged: 1 });
+    expect(await check()).toMatchObject({ ok: true, damaged: 0 });
+    expect(await verified()).toMatchObject({ ok: true });
+  });
+
+  test('does not take a state for altered because the sources changed since', async () => {
+    await node.sendJson('POST', '/manage/sources', { url: 'http://a.example/' });
+    expect(await check()).toMatchObject({ ok: true });
+    await appendFile(inPlace('state/1.jsonl'), '{}\n');
+    expect(await check()).toMatchObject({ ok: false, damaged: 1 });
+  });
+});
+
+test('the tiles of a log are those that the node serves', async () => {
+  for (let written = 0; written < 600; written += 50)
+    await Promise.all(
+      Array.from({ length: 50 }, (_, index) =>
+        node.sendJson('POST', '/api/nodes', { path: `n${written + index}`, title: 'x' }),
+      ),
+    );
+  await sync();
+  expect(await verified()).toMatchObject({ ok: true, entries: 601 });
+  const tiles = new TileDigests();
+  for (let from = 1; from <= 601; from += 500) {
+    const page = await node.fetch(`/api/ledger?from=${from}&limit=500`);
+    for (const entry of ((await page.json()) as { items: never[] }).items) tiles.add(entry);
+  }
+  const made = tiles.finish().map(({ path }) => path);
+  expect(made.sort()).toEqual(
+    ['000', '001', '002.p/89']
+      .flatMap((name) => [`tile/0/${name}`, `tile/entries/${name}`])
+      .concat('tile/1/000.p/2')
+      .sort(),
+  );
+  await rm(inPlace('tile/1/000.p/2'));
+  expect(await verified()).toMatchObject({ ok: false, missing: ['tile/1/000.p/2'] });
+});
