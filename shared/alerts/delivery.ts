@@ -44,7 +44,7 @@ export interface AlertMessage {
   more: number;
 }
 
-const DELIVERY_STATES = ['waiting', 'sending', 'sent', 'failed'] as const;
+export const DELIVERY_STATES = ['waiting', 'sending', 'sent', 'failed'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
 /** One message to one target. */
