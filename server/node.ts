@@ -34,7 +34,7 @@ export interface RunningNode {
 }
 
 /**
- * Opens a data folder and serves it. This is the only place where the rooms are wired together.
+ * Opens a data folder and serves it. This is the only place where the services are wired together.
  *
  * @throws what `openArchive` throws, and what `listen` throws (such as a port in use)
  */

@@ -55,7 +55,7 @@ export const PROBLEMS = {
   draft_published: { status: 409, title: 'The draft is published' },
   finding_superseded: { status: 409, title: 'The finding is no longer current' },
   case_changed: { status: 409, title: 'The case was changed meanwhile' },
-  case_full: { status: 409, title: 'The case has no room for more items' },
+  case_full: { status: 409, title: 'The case already has the most items that are allowed' },
   not_failed: { status: 409, title: 'Only a failed delivery can be sent again' },
   id_taken: { status: 409, title: 'Another record has this id' },
   precondition_failed: { status: 412, title: 'A precondition of the request is not met' },

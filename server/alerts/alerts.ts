@@ -25,8 +25,7 @@ import type { AlertServices } from './services.ts';
 import { shownDelivery } from './shownDelivery.ts';
 
 /**
- * Rules that send alerts, and what they sent. Without a rule and without a message that waits, nothing runs: the background
- * work is loaded with the first of them.
+ * Alert rules and their deliveries. The background work is loaded with the first rule or the first queued message.
  */
 export class Alerts {
   readonly #services: AlertServices;

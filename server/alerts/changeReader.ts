@@ -15,17 +15,17 @@ export interface ChangeReaderServices {
   texts: Pick<Texts, 'textOf'>;
 }
 
-/** While too much is being derived, it is asked again this often, this far apart. */
+/** How often, and after which pause, a text or a comparison is requested again while the document process is busy. */
 const BUSY_ATTEMPTS = 12;
 const BUSY_DELAY_MS = 5_000;
-/** The comparisons that were made last: an event is often judged by several rules, and described soon after. */
+/** Cached comparisons: several rules may need the same one, and so does the message. */
 const MAX_KEPT = 20;
 
-/** What cannot be read for now: too much is being derived, or the copy that has the bytes is out of reach. */
+/** Errors that pass: the document process is busy, or the copy with the bytes cannot be reached. */
 const UNKNOWN = Symbol('unknown');
 type Unknown = typeof UNKNOWN;
 
-/** Reads what a change changed, with low priority. */
+/** Compares the versions of a change, with low priority. */
 export class ChangeReader {
   readonly #services: ChangeReaderServices;
   readonly #kept = new Map<number, Comparison | undefined>();
@@ -53,8 +53,8 @@ export class ChangeReader {
   }
 
   /**
-   * Returns whether an event added or removed one of the words. The text of a first version counts as added. What cannot be
-   * read for now counts as found: an alert too many is better than one that is missing.
+   * Returns whether an event added or removed one of the words. The text of a first version counts as added. A text
+   * that cannot be read at the moment counts as a match: an extra alert is better than a missing one.
    */
   async hasWords(event: Event, words: Words, signal: AbortSignal): Promise<boolean> {
     const { id, event_type, sha256, previous_sha256 } = event;
@@ -64,7 +64,7 @@ export class ChangeReader {
     if (comparison === UNKNOWN) return true;
     if (!comparison) return false;
     if (isComplete(comparison)) return changesWords(comparison, words);
-    // What the list of changes leaves out may be anywhere in the texts.
+    // The list of changes is cut, so the words may be anywhere in the texts.
     return (
       (await this.#textHas(sha256, words, signal)) || (await this.#textHas(previous_sha256, words, signal))
     );

@@ -7,15 +7,15 @@ import type { AlertSecrets } from './secrets.ts';
 import { Sender, type SenderServices } from './sending/sender.ts';
 import type { AlertServices } from './services.ts';
 
-/** States without a record of their own are looked at this often while a rule asks for them. */
+/** The interval at which states without a record are checked, while a rule needs them. */
 const LOOK_EVERY_MS = 60_000;
-/** After an error, the work begins again this much later. */
+/** The pause after an error. */
 const AFTER_ERROR_MS = 60_000;
 
 const INTERRUPTED =
-  'The node ended while the text was being handed over. It may have arrived, so it is not sent again by itself.';
+  'The node stopped while it was sending the message. It may have arrived, so it is not sent again automatically.';
 
-/** The background work of alerts: compares what happens with the rules, and sends. Runs only while there is a rule or a message. */
+/** The background work of alerts: compares events with the rules and sends messages. Runs only while there are any. */
 export class AlertEngine {
   readonly #services: AlertServices;
   readonly #idleMonitor: IdleMonitor;
@@ -85,7 +85,7 @@ export class AlertEngine {
         await work();
       } catch (error) {
         if (signal.aborted) return;
-        log.error({ error }, 'The alerts could not be worked on.');
+        log.error({ error }, 'Processing alerts failed.');
         await store.clock.sleep(AFTER_ERROR_MS, signal);
       }
       await nextTurn();

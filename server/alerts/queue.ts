@@ -24,7 +24,7 @@ export interface Match {
 
 export type QueueContext = Pick<Store, 'clock' | 'randomHex'>;
 
-/** Keeps what rules matched and queues the messages, in one transaction. What was kept before is not sent again. */
+/** Stores what rules matched and queues the messages, in one transaction. A stored match is not sent again. */
 export function queueMatches(
   database: WriteDatabase,
   matches: readonly Match[],

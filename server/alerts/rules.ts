@@ -68,7 +68,7 @@ export function asAlert(rule: AlertRule, made: ReadonlyMap<string, string> = new
   };
 }
 
-/** Adds a rule about what happens from now on. @throws Problem `private_address`, `unknown_source` */
+/** Adds a rule. It applies to what happens from now on. @throws Problem `private_address`, `unknown_source` */
 export async function addRule(services: RuleServices, added: NewAlert): Promise<Alert> {
   const { store, secrets } = services;
   await requireReachable(services.network, added.to);
@@ -123,7 +123,7 @@ export async function changeRule(
   return asAlert(rule, made);
 }
 
-/** What a rule was not about before begins now, so that the past is not reported. */
+/** A condition that is new in a rule applies from now on, so that the past is not reported. */
 function laterBeginnings(
   { when: before, began_later }: AlertRule,
   after: AlertRule['when'] = before,
@@ -147,7 +147,7 @@ function withoutSecret(target: NewAlertTarget): AlertTarget {
   return { kind: 'webhook', url: target.url, allow_private: target.allow_private ?? false };
 }
 
-/** Returns the secret of each webhook: the given one, the one that is kept, or one that is made now. */
+/** Returns the secret of each webhook: the given, the stored or a new one. */
 async function secretsFor(
   { store, secrets }: RuleServices,
   rule: string,

@@ -36,7 +36,7 @@ export class AlertSecrets {
     return (await this.#read()).webhooks[nameOf(rule, url)];
   }
 
-  /** Keeps the secrets of a rule's webhooks, by address, and forgets its others. */
+  /** Stores the secrets of a rule's webhooks, by address, and deletes its other secrets. */
   setWebhookSecrets(rule: string, byUrl: ReadonlyMap<string, string>): Promise<void> {
     return this.#change((secrets) => {
       for (const name of Object.keys(secrets.webhooks))

@@ -98,8 +98,7 @@ export async function finishedJob(node: RunningNode, started: Job): Promise<unkn
     await sleep(POLL_INTERVAL_MS);
     job = (await node.request('GET', `/manage/jobs/${job.id}`)) as Job;
   }
-  if (job.state !== 'done')
-    throw new RefusedByNodeError(job.error ?? 'The node was told to stop.', undefined);
+  if (job.state !== 'done') throw new RefusedByNodeError(job.error ?? 'The node was stopped.', undefined);
   return job.result;
 }
 

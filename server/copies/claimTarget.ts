@@ -21,7 +21,7 @@ export async function claimTarget(services: CopyServices, writer: string, target
   if (claim) await requireSameHistory(services, target);
   else await requireEmpty(target);
   await writeClaim(target, { node, key, writer });
-  // Two programs may have written at once: the one whose word is there goes on.
+  // Two programs may have written at once. The one whose claim is there continues.
   if ((await readClaim(target))?.writer !== writer)
     throw new CopyError(
       `Another program began a copy in ${target.name} at the same time. Choose another place.`,

@@ -7,12 +7,12 @@ import { readCredentials } from './keys/credentials.ts';
 import { openTarget } from './targets/openTarget.ts';
 import { CopyError, type CopyTarget } from './targets/target.ts';
 
-/** Opens copies for work: each copy by one at a time, in the order of the calls. */
+/** Opens copies for tasks. Each copy runs one task at a time, in the order of the calls. */
 export class CopyTurns {
   readonly #store: Store;
   readonly #jobs: Jobs;
   readonly #onEnd: () => void;
-  /** The last work of each copy; the next one waits for it. */
+  /** The last task of each copy. The next one waits for it. */
   readonly #last = new Map<string, Promise<unknown>>();
   #isClosed = false;
 
@@ -30,13 +30,13 @@ export class CopyTurns {
     return copy;
   }
 
-  /** Returns a copy that work may begin on, and a promise for the end of what was begun before. */
+  /** Returns a copy, and a promise for the end of its earlier tasks. */
   next(id: string): { copy: CopyRow; before: Promise<unknown> | undefined } {
     if (this.#isClosed) throw shuttingDown();
     return { copy: this.copy(id), before: this.#last.get(id) };
   }
 
-  /** Runs short work. @throws Problem `not_found`, `copy_failed`, `shutting_down` */
+  /** Runs a short task. @throws Problem `not_found`, `copy_failed`, `shutting_down` */
   async run<Result>(id: string, work: (target: CopyTarget) => Promise<Result>): Promise<Result> {
     const { before } = this.next(id);
     const done = (async () => {
@@ -66,12 +66,12 @@ export class CopyTurns {
     return started;
   }
 
-  /** Begins no more work. `Jobs.close` waits for running jobs. */
+  /** Starts no more work. `Jobs.close` waits for running jobs. */
   close(): void {
     this.#isClosed = true;
   }
 
-  /** Opens the target for some work, and notes why it failed. */
+  /** Opens the target for a task, and records why it failed. */
   async #withTarget<Result>(id: string, work: (target: CopyTarget) => Promise<Result>): Promise<Result> {
     try {
       const credentials = await readCredentials(this.#store.folder);

@@ -2,14 +2,14 @@ import { execFile } from 'node:child_process';
 import { networkInterfaces } from 'node:os';
 import { promisify } from 'node:util';
 
-/** Why nothing is sent over the network in the background; null if nothing speaks against it. */
+/** Why nothing is sent over the network in the background; null if it may be sent. */
 export type NetworkPause = 'no_network' | 'metered' | null;
 
 const TIMEOUT_MS = 5_000;
 /** NM_METERED_YES and NM_METERED_GUESS_YES of NetworkManager's D-Bus interface. */
 const METERED: ReadonlySet<string> = new Set(['u 1', 'u 3']);
 
-/** What is asked of the machine. Tests answer in its place. */
+/** Queries of the machine. Tests replace them. */
 export interface NetworkReader {
   platform: NodeJS.Platform;
   /** The addresses of each network interface, of which only whether they are internal matters. */
@@ -25,8 +25,8 @@ const THIS_MACHINE: NetworkReader = {
 };
 
 /**
- * Returns whether this machine has no network, or one that costs by volume. Only Linux with NetworkManager tells a plain
- * program that a network is metered. Elsewhere, and where the network is metered further on, it is not known.
+ * Returns whether this machine has no network, or a metered one. Only NetworkManager on Linux lets a program read that a
+ * network is metered. On other systems, or if only a later router is metered, this is not known.
  */
 export async function readNetworkPause(machine: NetworkReader = THIS_MACHINE): Promise<NetworkPause> {
   const isConnected = Object.values(machine.interfaces()).some((addresses) =>
@@ -43,7 +43,7 @@ async function isMetered({ platform, run }: NetworkReader): Promise<boolean> {
   try {
     return METERED.has((await run('busctl', args)).trim());
   } catch {
-    // There is no NetworkManager, so it is not known.
+    // Without NetworkManager, this is not known.
     return false;
   }
 }

@@ -20,7 +20,7 @@ export interface ScheduleServices {
   check: (id: string) => { finished: Promise<unknown> };
 }
 
-/** How often the node looks whether a copy is behind. */
+/** How often the node checks whether a copy is behind. */
 const LOOK_EVERY_MS = 60_000;
 const MS_PER_MINUTE = 60_000;
 const MS_PER_DAY = 86_400_000;
@@ -43,7 +43,9 @@ export class CopySchedule {
   start(): void {
     const { log } = this.#services;
     const look = () =>
-      void this.#look().catch((error: unknown) => log.warn({ error }, 'The copies could not be looked at.'));
+      void this.#look().catch((error: unknown) =>
+        log.warn({ error }, 'The state of the copies could not be read.'),
+      );
     this.#timer = setInterval(look, LOOK_EVERY_MS);
     this.#timer.unref();
   }

@@ -126,7 +126,7 @@ class Sync {
     };
     for await (const { path, bytes } of this.#target.list(OBJECTS, this.#run.signal)) {
       const sha256 = path.slice(OBJECTS.length);
-      // A file of another size was cut short, and is sent again. Metadata is no object.
+      // A file of another size was cut short, and is sent again. Metadata files are not objects.
       if (blobBytes(store.read, sha256) === bytes) found.push(sha256);
       if (found.length >= 1_000) await flush();
     }
@@ -246,7 +246,7 @@ export function isOutdated(database: ReadDatabase, copy: CopyRow, size: number):
   return pagesAreBehind(copy, size) || copy.case_changes > 0 || copy.synced_proofs !== proofsState(database);
 }
 
-/** Parts a list of objects, so that an interruption costs little. An object that is larger than a batch is one itself. */
+/** Splits a list of objects into batches, so that an interruption costs little. A large object is a batch of its own. */
 function* inBatches(digests: readonly string[], bytesOf: (sha256: string) => number): Generator<string[]> {
   let batch: string[] = [];
   let bytes = 0;

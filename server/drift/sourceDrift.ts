@@ -57,7 +57,7 @@ function* eventsAfter(read: ReadDatabase, sourceKey: number, event: number): Gen
   }
 }
 
-/** Tells which version there is after each event. A source that recovers without other bytes has the version of before. */
+/** Returns the version after each event. A source that recovers with the same bytes has its previous version. */
 function* foundBy(events: readonly VersionEvent[], cited: string): Generator<Found<VersionEvent>> {
   let last = cited;
   for (const event of events) {

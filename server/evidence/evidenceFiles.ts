@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts';
 /** The bytes of all files together that an evidence file carries. Files beyond that are given by digest. */
 const MAX_CONTENT_BYTES = 10_000_000;
 
-/** Adds the bytes to files, in their order, as long as there is room. Bytes that are missing or damaged are left out. */
+/** Adds the bytes to files, in their order, until the limit is reached. Missing and damaged bytes are left out. */
 export async function withContent(
   { blobs }: Pick<Store, 'blobs'>,
   files: readonly Omit<EvidenceFile, 'content'>[],

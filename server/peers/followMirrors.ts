@@ -2,7 +2,7 @@ import type { MirrorRequest } from '../../shared/node/peer.ts';
 import { allPeers, mirrorsOf } from '../store/sqlite/node/peers.ts';
 import type { Store } from '../store/store.ts';
 
-/** How often the node looks whether a mirror is due, and the interval of a mirror that has none of its own. */
+/** How often due mirrors are looked for, and the interval of a mirror that has none of its own. */
 const LOOK_EVERY_MS = 60_000;
 const DEFAULT_EVERY_MINUTES = 60;
 const MS_PER_MINUTE = 60_000;
@@ -19,13 +19,13 @@ export interface FollowedMirrors {
   mirror: (peer: { id: string; name: string }, request: MirrorRequest) => void;
 }
 
-/** Repeats the mirrors that are followed, each when it is due. Returns a function that ends this. */
+/** Repeats followed mirrors when they are due. Returns a function that stops this. */
 export function followMirrors({ store, lookEveryMs, isBusy, mirror }: FollowedMirrors): () => void {
   const attemptedAt = new Map<string, number>();
   const mirrorDue = () => {
     const now = store.clock.now();
     for (const { id, name, state } of allPeers(store.read)) {
-      // A mirror that is running notes its own time when it ends.
+      // A running mirror records its own time when it ends.
       if (state === 'rewritten' || state === 'key_changed' || isBusy(id)) continue;
       for (const { kind, selection, follow, every_minutes, mirrored_at } of mirrorsOf(store.read, id)) {
         const key = `${id} ${kind} ${selection}`;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /**
  * A list in the answer of a peer, cut to `most` items if that is given. Checking ends at the first wrong item: a plain
- * array notes every one, and millions of wrong items would fill the memory of this node.
+ * array schema collects every error, and millions of wrong items would fill the memory of this node.
  */
 export function listOf<Item extends z.ZodType>(item: Item, most?: number) {
   return z.array(z.unknown()).transform((given, context): z.output<Item>[] => {

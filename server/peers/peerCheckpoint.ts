@@ -40,7 +40,7 @@ export async function readPeerCheckpoint(client: PeerClient, key: string): Promi
 function open(note: string, key: string): PeerCheckpoint {
   const checkpoint = openCheckpoint(note, key);
   if (checkpoint.origin !== key.split('+', 1)[0])
-    throw new CheckpointError('The checkpoint is that of another log than the key is for.');
+    throw new CheckpointError('The checkpoint and the key belong to different logs.');
   return { ...checkpoint, note, key };
 }
 

@@ -168,7 +168,7 @@ export class PeerClient {
     return new Promise((resolve, reject) => {
       const request = this.#request(`${this.#base}${path}`, options);
       // A request that waits for its connection reports nothing when it is destroyed.
-      const abandon = () => reject(new Error('The request was given up.'));
+      const abandon = () => reject(new Error('The request was cancelled.'));
       this.#signal?.addEventListener('abort', abandon, { once: true });
       request.once('close', () => this.#signal?.removeEventListener('abort', abandon));
       patience.onEnd(() => {
@@ -217,7 +217,7 @@ export class PeerClient {
   }
 }
 
-/** A response has more bytes than it may have. */
+/** A response is larger than allowed. */
 export class TooLargeError extends PeerError {
   constructor(message: string) {
     super('failing', message);

@@ -6,14 +6,14 @@ import type { Timer } from './patience.ts';
 import { CertificateError, type PeerAddress, PeerClient, PeerError } from './peerClient.ts';
 import { peerFailed, recordCertificate, requirePeer } from './peerRecords.ts';
 
-/** Some work with the connections to a peer. */
+/** A task that uses the connections to a peer. */
 export type PeerWork<Result> = (client: PeerClient) => Promise<Result>;
 
 /** Opens the connections to peers, and closes all of them when the node ends. */
 export class PeerConnections {
   readonly #store: Store;
   readonly #timer: Timer | undefined;
-  /** The last work with each peer; the next one waits for it, so that checkpoints are compared in order. */
+  /** The last task with each peer. The next one waits for it, so that checkpoints are compared in order. */
   readonly #last = new Map<string, Promise<unknown>>();
   readonly #closing = new AbortController();
 
@@ -69,7 +69,7 @@ export class PeerConnections {
     }
   }
 
-  /** Runs the works with one peer one after another. */
+  /** Runs the tasks with one peer one after another. */
   inTurn<Result>(id: string, work: () => Promise<Result>): Promise<Result> {
     const started = (this.#last.get(id) ?? Promise.resolve()).then(work);
     const ended = () => {

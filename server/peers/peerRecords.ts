@@ -111,7 +111,7 @@ function change(database: WriteDatabase, id: string, changes: Partial<PeerRow>):
 }
 
 const REWRITTEN =
-  'Its ledger is not the one that it signed before. Nothing more is taken from it. Both checkpoints are kept as evidence.';
+  'Its ledger is not the one that it signed before. Nothing more is mirrored from it. Both checkpoints are kept as evidence.';
 
 function rewritten(name: string): Problem {
   return new Problem('peer_rewritten', `${name}: ${REWRITTEN}`);

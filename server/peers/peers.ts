@@ -48,11 +48,11 @@ export interface PeersConfig {
   settings: SettingsStore;
   jobs: Jobs;
   log: Log;
-  /** The verifier key of this node, which is no peer of itself. */
+  /** The verifier key of this node, which cannot be its own peer. */
   ownKey: string;
-  /** Bounds the time of a peer's responses; tests inject one. */
+  /** Limits the time of a peer's responses; tests inject one. */
   timer?: Timer | undefined;
-  /** How often the node looks whether a mirror is due; tests look more often. */
+  /** How often due mirrors are looked for; shorter in tests. */
   lookEveryMs?: number | undefined;
 }
 

@@ -30,7 +30,7 @@ export async function pinPeer(
   if (shown === ownKey) throw new Problem('peer_exists', 'This is the address of this node itself.');
   const name = observerSchema.safeParse(keyNameOf(shown));
   if (!name.success)
-    throw new PeerError('failing', 'There is no node at this address: it shows no key of one.');
+    throw new PeerError('failing', 'There is no node at this address: it does not show a key.');
   const checkpoint = await readPeerCheckpoint(client, shown);
   return { checkpoint, name: name.data, tls_fingerprint: client.certificate };
 }

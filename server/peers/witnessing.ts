@@ -56,7 +56,7 @@ export function isAsked({ witnesses }: Settings, url: string): boolean {
 /** Reads the key with which a peer cosigns. @throws PeerError */
 export async function readWitnessKey(client: PeerClient): Promise<string> {
   const key = (await client.text('/witness/key', MAX_KEY_BYTES)).trim();
-  if (!parseCosignerKey(key)) throw new PeerError('failing', 'The node shows no key of a witness.');
+  if (!parseCosignerKey(key)) throw new PeerError('failing', 'The node does not show the key of a witness.');
   return key;
 }
 
@@ -69,7 +69,7 @@ export function withWitness({ witnesses }: Settings, { url, key }: { url: string
   throw new Problem('invalid_field', message, { errors: [{ path: '/ask_to_cosign', message }] });
 }
 
-/** Adds the peer at an address to the witnesses in the settings. `key` is that with which it cosigns. */
+/** Adds the peer at an address to the witnesses in the settings. It cosigns with `key`. */
 export async function askToCosign(
   settings: SettingsStore,
   witness: { url: string; key: string },

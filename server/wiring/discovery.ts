@@ -53,7 +53,7 @@ export function announcedAccess(listeners: NetworkAccess, nearby: Nearby): Netwo
       nearby.announce();
     },
     unshare: async () => {
-      // The network is closed even if it cannot be told.
+      // The network is closed even if this cannot be announced.
       try {
         await nearby.withdraw();
       } finally {

@@ -46,7 +46,10 @@ const alertWhenSchema = z
       .meta({ description: 'What a pack relates to changed, vanished or came back.' }),
     damaged: z.boolean().optional().meta({ description: 'A stored object is damaged or missing.' }),
     peer_rewritten: z.boolean().optional().meta({ description: 'A peer rewrote its ledger.' }),
-    disk: z.boolean().optional().meta({ description: 'The disk or the archive has no room for more.' }),
+    disk: z
+      .boolean()
+      .optional()
+      .meta({ description: 'The disk is nearly full, or the archive has reached its size limit.' }),
     copy_behind: z.boolean().optional().meta({ description: 'A copy of the archive falls behind.' }),
   })
   .meta({ id: 'AlertWhen' });

@@ -1,7 +1,7 @@
 import type { Comparison, Hunk, JsonChange, TableRow } from '../../../shared/collection/diff.ts';
 import { countOccurrences, occursIn, type Words } from './words.ts';
 
-/** Whether the list of changes of a comparison says all that was added or removed. */
+/** Whether the list of changes of a comparison is complete. */
 export function isComplete(comparison: Comparison): boolean {
   if (comparison.truncated) return false;
   switch (comparison.kind) {
@@ -40,7 +40,7 @@ export function changesWords(comparison: Comparison, words: Words): boolean {
   }
 }
 
-/** A phrase may be completed by a word beside text that stayed, so the whole passages are compared too. */
+/** A change may complete a phrase whose other words stayed, so whole passages are compared too. */
 function hunkChangesWords({ parts }: Hunk, words: Words): boolean {
   if (parts.some(({ op, text }) => op !== 'same' && occursIn(words, text))) return true;
   const passage = (without: 'added' | 'removed') =>

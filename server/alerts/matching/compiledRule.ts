@@ -3,7 +3,7 @@ import type { Event, LabelFilter, PageLabel } from '../../../shared/collection/e
 import { type AlertRule, beginningOf } from '../../store/sqlite/node/alerts/rules.ts';
 import { preparedWords, type Words } from './words.ts';
 
-/** What a rule knows of a source. */
+/** The facts of a source that rules match on. */
 export interface MatchedSource {
   id: string;
   agency: string;

@@ -20,7 +20,7 @@ const BEHIND_INTERVALS = 3;
 const BEHIND_AT_LEAST_MS = 3_600_000;
 const MS_PER_MINUTE = 60_000;
 
-/** A state of the node that holds now, with what to say of it. */
+/** A current state of the node, with the text of its alert. */
 interface Current {
   name: string;
   asks: 'disk' | 'copy_behind';
@@ -29,12 +29,12 @@ interface Current {
   path: string;
 }
 
-/** Whether rules ask for states that have no record of their own, so that they must be looked at from time to time. */
+/** Whether a rule needs states that have no record and must therefore be checked at intervals. */
 export function asksForConditions(rules: readonly CompiledRule[]): boolean {
   return rules.some(({ rule }) => rule.when.disk || rule.when.copy_behind);
 }
 
-/** Notes which states began or ended since the last look, and returns what rules say of those that hold. */
+/** Records which states began or ended since the last check, and returns the matches of current states. */
 export async function matchConditions(
   services: StateServices,
   rules: readonly CompiledRule[],

@@ -15,7 +15,7 @@ const WORDS: Record<Exclude<DriftState, 'same'>, string> = {
   returned: 'is as it was again',
 };
 
-/** Returns what rules say of the packs that relate to the sources of these events, or to packs that were replaced. */
+/** Returns the matches for packs that relate to the sources of these events, or to packs that were replaced. */
 export async function matchDrift(
   store: Pick<Store, 'read'>,
   rules: readonly CompiledRule[],

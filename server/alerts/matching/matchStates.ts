@@ -16,7 +16,7 @@ export interface StateServices {
   settings: () => Settings;
 }
 
-/** The most damages that are taken together. Keeping them leads to another look, which takes the next. */
+/** The most damages that one run reads. Storing their matches starts another run, which reads the next. */
 const MAX_DAMAGES = 500;
 
 const DAMAGE_WORDS: Record<Damage['problem'], { title: string; text: string }> = {
@@ -36,7 +36,7 @@ const notice = (kind: Notice['kind'], at: string, parts: Partial<Notice>): Notic
   ...parts,
 });
 
-/** Returns the sources that a rule is about and that fail since it is active. */
+/** Returns the sources of a rule that began to fail after it became active. */
 export function matchFailures({ store: { read } }: StateServices, rules: readonly CompiledRule[]): Match[] {
   const asking = rules.filter(({ rule }) => rule.when.failures);
   if (asking.length === 0) return [];
@@ -58,7 +58,7 @@ export function matchFailures({ store: { read } }: StateServices, rules: readonl
         subject,
         notice: notice('failure', failing_since, {
           title: `${name || url} cannot be retrieved`,
-          text: `The check of ${url} failed: ${cause}. The node goes on checking.`,
+          text: `The check of ${url} failed: ${cause}. The node keeps checking it.`,
           path: `/sources/${id}`,
           source: { id, url, name },
         }),
@@ -66,7 +66,7 @@ export function matchFailures({ store: { read } }: StateServices, rules: readonl
   });
 }
 
-/** Returns the damages that were found since a rule is active. */
+/** Returns the damages that were found after a rule became active. */
 export function matchDamages({ store: { read } }: StateServices, rules: readonly CompiledRule[]): Match[] {
   return rules.flatMap(({ rule }) => {
     if (!rule.when.damaged) return [];
@@ -83,7 +83,7 @@ export function matchDamages({ store: { read } }: StateServices, rules: readonly
   });
 }
 
-/** Returns the peers that were found to have rewritten their ledger since a rule is active. */
+/** Returns the peers that were found to have rewritten their ledger after a rule became active. */
 export function matchRewrites({ store: { read } }: StateServices, rules: readonly CompiledRule[]): Match[] {
   const asking = rules.filter(({ rule }) => rule.when.peer_rewritten);
   if (asking.length === 0) return [];

@@ -20,14 +20,14 @@ export interface MatcherServices {
   write: Store['write'];
 }
 
-/** Events read and kept together. */
+/** The number of events that are read and matched in one step. */
 const PAGE = 500;
 /** The setting with the last event that was compared with the rules. */
 const CURSOR = 'alerted_event';
 
 /**
- * Compares what happened with the rules. What matches is kept together with the position in the timeline, so that a crash
- * neither loses an alert nor sends it twice.
+ * Compares events with the rules. Matches are stored in one transaction with the position in the timeline, so that a
+ * crash neither loses an alert nor sends it twice.
  */
 export class Matcher {
   readonly #services: MatcherServices;
@@ -38,7 +38,7 @@ export class Matcher {
     this.#packs = new RelatingPacks(services.store.read);
   }
 
-  /** Compares what is new with the rules. Returns whether states must be looked at again in a while. */
+  /** Compares new events with the rules. Returns whether states must be checked again later. */
   async look(signal: AbortSignal): Promise<{ looksAgain: boolean }> {
     const { store, settings, write } = this.#services;
     const rules = allRules(store.read)

@@ -4,7 +4,7 @@ import { filesOfPack, packById } from '../../store/sqlite/archive/packs.ts';
 import { packsAfter } from '../../store/sqlite/archive/relatedPacks.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 
-/** Packs read at a time. */
+/** The number of packs that are read in one step. */
 const PAGE = 200;
 
 /** Which packs relate to a source or to an object. Read when the first rule about drift is applied, and then extended. */

@@ -28,7 +28,7 @@ const EVENT_WORDS: Record<EventType, string> = {
   recovered: 'is back',
 };
 
-/** Says in words what a delivery is about. What strangers wrote becomes plain text in bounded lines. */
+/** Describes a delivery in words. Text from strangers becomes plain text in bounded lines. */
 export async function composeMessage(
   { notices, count, rule_name }: DeliveryRow,
   services: ComposeServices,

@@ -47,7 +47,7 @@ function* allLines(comparison: Comparison): Generator<Line> {
   }
 }
 
-/** The whole lines of a passage that are in one version only, so that a changed word is read in its sentence. */
+/** The whole lines of a passage that are in one version only, so that a changed word is quoted with its sentence. */
 function* hunkLines({ parts }: Hunk): Generator<Line> {
   const linesOf = (without: 'added' | 'removed') =>
     parts

@@ -1,4 +1,4 @@
-/** What became of an attempt to send. `interrupted`: the receiver may have it, so it is not sent again by itself. */
+/** The outcome of an attempt to send. `interrupted`: the receiver may have it, so it is not sent again automatically. */
 export type Outcome = { kind: 'sent' } | { kind: 'retry' | 'refused' | 'interrupted'; error: string };
 
 /** The pauses between attempts. The last attempt is a day after the first. */

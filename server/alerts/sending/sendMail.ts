@@ -100,7 +100,7 @@ function converse(
 function outcomeOf(error: unknown, isTextSent: boolean): Outcome {
   const { responseCode, message } = error as { responseCode?: number; message: string };
   const words = `The mail server: ${plainLine(message, MAX_REPLY_CHARACTERS)}`;
-  // An answer of the server says what became of the message. A refused login may be mended in the settings.
+  // The server's answer decides the outcome. A refused login may be corrected in the settings.
   if (responseCode !== undefined && responseCode >= 500 && responseCode !== 530 && responseCode !== 535)
     return { kind: 'refused', error: words };
   if (responseCode !== undefined || !isTextSent) return { kind: 'retry', error: words };

@@ -44,7 +44,7 @@ const MAX_PARALLEL = 8;
 const AFTER_ERROR_MS = 60_000;
 /** Deliveries that ended this long ago are no longer listed. */
 const KEEP_ENDED_MS = 90 * 86_400_000;
-/** The clock may be set while the node sleeps, so it looks at least this often while something waits. */
+/** The clock may be changed during a wait, so a wait is at most this long while a message is queued. */
 const LOOK_AGAIN_MS = 60_000;
 
 /** Sends what is queued, each target's messages one after another. */
@@ -56,7 +56,7 @@ export class Sender {
     this.#services = services;
   }
 
-  /** Starts sending what is due. Returns how long nothing else is due, in milliseconds; undefined if nothing waits. */
+  /** Starts sending due messages. Returns the milliseconds until the next one is due; undefined if none waits. */
   async look(signal: AbortSignal, onFinished: () => void): Promise<number | undefined> {
     const { store, desktop, log } = this.#services;
     await this.#openDigests();
@@ -69,7 +69,7 @@ export class Sender {
       const work = this.deliver(delivery, signal)
         .catch(async (error: unknown) => {
           if (signal.aborted) return;
-          log.warn({ error, delivery: delivery.id }, 'What became of an alert could not be recorded.');
+          log.warn({ error, delivery: delivery.id }, 'The outcome of an alert could not be recorded.');
           await store.clock.sleep(AFTER_ERROR_MS, signal);
         })
         .finally(() => {
@@ -83,7 +83,7 @@ export class Sender {
       nextDigestAt(store.read),
     ].flatMap((at) => (at === undefined ? [] : [Date.parse(at) - now]));
     if (next.length === 0) return undefined;
-    // What is due already waits for one that is being sent.
+    // A message that is already due waits for another one to the same target.
     return Math.min(LOOK_AGAIN_MS, ...next.filter((ms) => ms > 0));
   }
 
@@ -92,11 +92,11 @@ export class Sender {
     await Promise.all(this.#busy.values());
   }
 
-  /** Makes one attempt to send a delivery, and records what became of it. */
+  /** Makes one attempt to send a delivery, and records the outcome. */
   async deliver(delivery: DeliveryRow, signal: AbortSignal): Promise<void> {
     const { store, write } = this.#services;
     const outcome = await this.#prepareAndAttempt(delivery, signal);
-    // An attempt that the end of the node cut off is made again, unless the text was being handed over.
+    // An attempt that was cut off when the node stopped is repeated, unless the text was being sent.
     if (signal.aborted && outcome.kind === 'retry') return;
     const now = store.clock.now();
     await write((database) => {
@@ -203,7 +203,7 @@ export class Sender {
     }
   }
 
-  /** Makes messages of the digests that are due. */
+  /** Queues the digests that are due as messages. */
   async #openDigests(): Promise<void> {
     const { store, write } = this.#services;
     const now = instantOf(store.clock.now());

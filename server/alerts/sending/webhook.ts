@@ -6,7 +6,7 @@ import type { Outcome } from './outcome.ts';
 
 /** The largest answer that is read. Nothing in it is used. */
 const MAX_ANSWER_BYTES = 65_536;
-/** By this status a receiver says that it wants nothing more (Standard Webhooks). */
+/** The status with which a receiver unsubscribes (Standard Webhooks). */
 const GONE = 410;
 
 export interface WebhookServices {

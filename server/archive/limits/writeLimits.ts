@@ -28,12 +28,12 @@ export interface WriteOrigin {
   invitation?: string | undefined;
 }
 
-/** A write that was let in and is not over: what its route asks for room and writes through. */
+/** An admitted write. Its route reserves space and writes through it. */
 export interface AdmittedWrite {
   /** What is written through it is counted as this write, in the transaction that records it. */
   readonly store: Store;
   /**
-   * Asks for room for blobs before they are kept, and holds it until the write is over.
+   * Reserves space for blobs before they are stored, and holds it until the write ends.
    *
    * @throws Problem `data_cap_reached`, `disk_nearly_full`
    */

@@ -32,7 +32,7 @@ export class Follower {
     this.#services = services;
   }
 
-  /** Follows the sources with these keys, as far as they have a version that was not read yet. */
+  /** Follows those of these sources that have an unread version. */
   async follow(sourceKeys: readonly number[], signal: AbortSignal): Promise<void> {
     const limit = pLimit(AT_ONCE);
     await Promise.all(sourceKeys.map((key) => limit(() => this.#follow(key, signal))));
@@ -97,7 +97,7 @@ export class Follower {
     await this.#addWaiting(source);
   }
 
-  /** Adds what waits if no approval is needed, also what waits since the node was ended between two batches. */
+  /** Adds waiting addresses if no approval is needed, including those left when the node stopped between two batches. */
   async #addWaiting(source: Followed): Promise<void> {
     const { store } = this.#services;
     if (source.follow.approve) return;
@@ -120,7 +120,7 @@ export class Follower {
       for (const { id, nextCheck } of checks) {
         const link = waitingLink(database, id);
         if (!link) continue;
-        // Only the same host: nobody looked at the address.
+        // Only on the same host, because nobody approved the address.
         const allowPrivate = mayBePrivate && URL.parse(link.url)?.hostname === host;
         watchFound(database, store, { link, parent }, { allowPrivate, nextCheck });
       }

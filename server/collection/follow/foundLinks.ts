@@ -27,7 +27,7 @@ export function listFound({ read }: Pick<Store, 'read'>, query: FoundLinksQuery)
   return read.transaction(() => listFoundLinks(read, { state, source }, { limit, offset })).deferred();
 }
 
-/** Watches the chosen addresses, as far as they wait. The first checks are spread over time. */
+/** Watches those of the chosen addresses that wait. Their first checks are spread over time. */
 export async function approveFound(
   { store, network }: { store: Store; network: Network },
   chosen: ChosenLinks,
@@ -64,7 +64,7 @@ export async function approveFound(
   }
 }
 
-/** Refuses the chosen addresses, as far as they wait. They are not offered again; others may take their place. */
+/** Refuses those of the chosen addresses that wait. They are not offered again; others may take their place. */
 export function refuseFound(store: Store, chosen: ChosenLinks): Promise<{ refused: number }> {
   return store.write((database) => {
     let refused = 0;
@@ -72,7 +72,7 @@ export function refuseFound(store: Store, chosen: ChosenLinks): Promise<{ refuse
       const link = waitingLink(database, id);
       if (!link) continue;
       setFoundState(database, id, 'refused');
-      // What did not fit below the limit is offered after the next check.
+      // Addresses beyond the limit are offered after the next check.
       forgetFollowRun(database, link.source_key);
       refused += 1;
     }

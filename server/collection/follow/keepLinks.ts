@@ -82,14 +82,14 @@ function markLinked(
   at: string,
 ): FoundLinkRow {
   const isLinked = linked.has(row.url);
-  // What was not read to the end may still have the address.
+  // A document that was not read to the end may still contain the address.
   if (isLinked ? row.unlinked_at === null : row.unlinked_at !== null || !complete) return row;
   const marked = { ...row, unlinked_at: isLinked ? null : at };
   putFoundLink(database, marked);
   return marked;
 }
 
-/** What an address that is added takes over from the source in which it was found. */
+/** The settings that an added address takes from the source in which it was found. */
 function newSourceOf({ url, title }: FoundLinkRow, parent: SourceRow): NewSource {
   const { agency, tags, every_minutes, every, time_zone, active_hours, max_object_mb } = parent;
   return {

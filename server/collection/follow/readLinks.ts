@@ -89,7 +89,7 @@ export async function readLinks(
 
 function problemOf({ failed, sitemaps, complete }: { failed: number; sitemaps: number; complete: boolean }) {
   if (failed > 0) return `${failed} of ${sitemaps} sitemaps could not be read.`;
-  return complete ? null : 'It is too long to be read to the end.';
+  return complete ? null : 'It is too long to be read completely.';
 }
 
 /** Fetches a sitemap of an index as the source is fetched. @throws NotDerivableError; the signal's reason. */
@@ -140,7 +140,7 @@ async function receiveBytes(chunks: AsyncIterable<Uint8Array>, maxBytes: number)
   for await (const chunk of chunks) {
     bytes += chunk.length;
     if (bytes > maxBytes) throw new TooManyBytesError(maxBytes);
-    // The chunk's memory is used again.
+    // The memory of the chunk is reused.
     received.push(Uint8Array.from(chunk));
   }
   return Buffer.concat(received);

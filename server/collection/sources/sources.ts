@@ -204,7 +204,7 @@ export function removeSource(store: Store, id: string): Promise<void> {
     const source = requireWatched(database, id);
     writeRevision(database, { ...source, removed: true }, store.instant());
     forgetWaitingLinks(database, source.key);
-    // It makes room for others.
+    // Others may take its place.
     forgetFollowRunsWith(database, id);
   });
 }

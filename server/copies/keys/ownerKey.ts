@@ -57,7 +57,7 @@ export function requireKeyOf(pem: string, verifierKey: string, target: CopyTarge
   try {
     if (nodeKeyOf(keyNameOf(verifierKey), createPrivateKey(pem)).verifierKey === verifierKey) return;
   } catch (cause) {
-    throw new CopyError(`What ${target.name} holds as the key is none.`, { cause });
+    throw new CopyError(`The file of the key in ${target.name} does not contain a key.`, { cause });
   }
   throw new CopyError(
     `The key in ${target.name} is not the one that signed the copy: the archive got a new key later. Restore without --key.`,

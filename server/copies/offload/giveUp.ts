@@ -59,7 +59,7 @@ async function giveUpObjects(work: GiveUp, copy: CopyRow, run: JobRun): Promise<
     const batch = onlyInAfter(store.read, copy.id, after, BATCH);
     const last = batch.at(-1);
     if (last === undefined) return;
-    // A disk may be connected again meanwhile. A store is not asked again: an attempt may take a minute.
+    // A disk may have been connected again. A store is not tried again, because an attempt may take a minute.
     if (after !== '' && copy.target.startsWith('file:')) await requireUnreadable(store, copy);
     await Promise.all(batch.map((object) => giveUpObject(work, object)));
     run.progress(result.objects + result.restored, total);
@@ -69,7 +69,7 @@ async function giveUpObjects(work: GiveUp, copy: CopyRow, run: JobRun): Promise<
 
 /**
  * Requires that a copy cannot be read: a mistake here would cost the only copy of its objects. Returns whether its place
- * can be reached and only does not say any more that it is a copy.
+ * can be reached but no longer contains the claim of a copy.
  */
 async function requireUnreadable({ folder }: Store, copy: CopyRow): Promise<boolean> {
   try {

@@ -102,13 +102,13 @@ export class Offloading {
         if (limit)
           throw new Problem(
             limit,
-            'This disk has no room for all objects. Free some space, or raise the limit.',
+            'This disk has no space for all objects. Free some space, or raise the limit.',
           );
       }),
     );
   }
 
-  /** Starts in the background, if the owner wants objects to leave. */
+  /** Starts offloading in the background if the owner allows it. */
   soon(): void {
     if (!this.isEnabled || this.#isClosed) return;
     this.start().finished.catch((error: unknown) =>

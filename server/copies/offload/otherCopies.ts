@@ -44,7 +44,7 @@ export class OtherCopies {
       return (await target.digestOf(objectPath(sha256)))?.sha256 === sha256;
     } catch (error) {
       if (!(error instanceof CopyError)) throw error;
-      // It is not asked again: each attempt may take a minute.
+      // It is not tried again, because an attempt may take a minute.
       this.#targets.delete(id);
       target.close();
       return false;

@@ -19,7 +19,7 @@ class DamagedCopyError extends Error {}
 
 /**
  * Reads objects that have left this disk from the copies that hold them. Each mebibyte is hashed and compared with what
- * was recorded when the object left, before any of it is given to a reader. Where one copy fails, the next one goes on.
+ * was recorded when the object left, before any of it is given to a reader. If one copy fails, the next one continues.
  */
 export class ReadThrough implements Elsewhere {
   readonly #archive: { read: ReadDatabase; folder: string };
@@ -35,7 +35,7 @@ export class ReadThrough implements Elsewhere {
     const holding = copiesHolding(read, sha256);
     let position = start;
     let unreachable: CopyError | undefined;
-    // After a copy was set back, what it holds is known again only after its next sync.
+    // After a copy was set back to an earlier state, its next sync finds out what it holds.
     for (const copy of holding.length > 0 ? holding : allCopies(read).map(({ id }) => id)) {
       if (!row) break;
       try {

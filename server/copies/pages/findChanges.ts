@@ -22,7 +22,7 @@ export interface Changes {
   statuses: Set<string>;
   /** Keys of sources. */
   sources: Set<number>;
-  /** Keys of sources that the lists show otherwise. */
+  /** Keys of sources whose entries in the lists change. */
   relisted: Set<number>;
   /** Keys of sources that have another name or agency, which all their events show. */
   renamed: Set<number>;

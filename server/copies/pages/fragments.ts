@@ -9,7 +9,7 @@ import { pagePath } from './pagePaths.ts';
 
 /** The parts that several pages share. */
 
-// A format is made once: making one takes longer than all else of a page.
+// Created once, because creating a format takes longer than the rest of a page.
 const DAY = new Intl.DateTimeFormat('en-GB', {
   day: 'numeric',
   month: 'short',

@@ -179,7 +179,7 @@ async function* listParts(
   for (const part of added(SITEMAP_PART)) yield sitemapPart(context, kind, part);
 }
 
-/** The places of older items that a list may show otherwise now. */
+/** The places of older items whose entries in a list may have changed. */
 function changedPlaces({ database }: PageContext, kind: Kind, changes: Changes): number[] {
   if (kind === 'studies') return [...changes.statuses].map((id) => placeOfStudy(database, id));
   return kind === 'sources' ? [...changes.relisted].map((key) => key - 1) : [];

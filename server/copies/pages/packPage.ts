@@ -100,7 +100,7 @@ function authorItem({ name, orcid, affiliation }: PackRecord['authors'][number])
 function methodSection({ method }: Pack): Html | false {
   return (
     method !== null &&
-    html`<section><h2>Method</h2><p class="muted">${method.complete ? 'Complete, by the word of its authors.' : 'Not complete, by the word of its authors.'}</p>${method.link !== null && html`<p>${outwardLink(method.link)}</p>`}${plainText(method.text)}</section>`
+    html`<section><h2>Method</h2><p class="muted">${method.complete ? 'Complete, according to its authors.' : 'Not complete, according to its authors.'}</p>${method.link !== null && html`<p>${outwardLink(method.link)}</p>`}${plainText(method.text)}</section>`
   );
 }
 

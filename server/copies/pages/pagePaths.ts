@@ -1,6 +1,6 @@
 /** The paths of the pages in a copy. `docs/static-archive.md` documents them. */
 
-/** Changed with the design of the pages or what they compare: the next sync writes all of them anew. */
+/** Increased when the design of the pages or their comparisons change. The next sync then writes all of them again. */
 export const PAGES_VERSION = 2;
 
 /** The number of items in one part of a list. A part never changes its first item, so new items change the last part only. */
@@ -77,7 +77,7 @@ export function sitemapPath(kind: Kind | 'events' | 'timeline', part: number): s
   return `sitemap/${kind}-${part}.xml`;
 }
 
-/** The way from a page to the top folder: empty, or `../` for each folder. */
+/** The relative path from a page to the top folder: empty, or `../` for each folder. */
 export function rootFrom(path: string): string {
   return '../'.repeat(path.split('/').length - 1);
 }

@@ -20,7 +20,7 @@ async function countDays(context: PageContext, month: string): Promise<{ day: st
     const day = `${month}-${String(date).padStart(2, '0')}`;
     const events = countEventsOf(database, { since: day, before: `${day}~`, last });
     if (events > 0) days.push({ day, events });
-    // A day of a large archive takes milliseconds to count.
+    // Counting a day of a large archive takes milliseconds.
     await turn();
   }
   return days;

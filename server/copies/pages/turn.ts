@@ -1,4 +1,4 @@
-/** Lets other work of this process run, so that long work in batches does not hold the event loop. */
+/** Yields to the event loop between the batches of long work. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -19,14 +19,14 @@ export interface CopiedRecords {
   discard: () => Promise<void>;
 }
 
-/** What can change, as it was with the newest entry of that moment. */
+/** The state that no ledger entry records, as of the newest entry at that time. */
 export interface CopiedState {
   size: number;
   /** The signed checkpoint. */
   note: string;
   bytes: Buffer;
   sha256: string;
-  /** What authorities and witnesses had said by then; see `proofsState`. */
+  /** The timestamps and cosignatures until then; see `proofsState`. */
   proofs: string;
 }
 
@@ -138,7 +138,7 @@ export async function readState({ store, checkpoints }: CopyServices): Promise<C
   }
 }
 
-/** After this many lines other work gets its turn. */
+/** After this many lines, the event loop gets a turn. */
 const LINES_PER_TURN = 500;
 
 async function turnAfter(lines: number): Promise<void> {

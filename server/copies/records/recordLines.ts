@@ -15,7 +15,7 @@ const STATE_KINDS = [
   'witness_refusal',
 ] as const;
 
-/** The kinds of lines that ledger entries record, but the entry itself and retrievals, which have a number of their own. */
+/** The kinds of lines that ledger entries record, except entries and retrievals, which have numbers of their own. */
 const RECORD_KINDS = DUMP_KINDS.filter(
   (kind) => kind !== 'entry' && kind !== 'retrieval' && !(STATE_KINDS as readonly string[]).includes(kind),
 );

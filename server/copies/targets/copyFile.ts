@@ -10,7 +10,7 @@ export interface FileTask {
   from: string;
   /** `createsParents`: missing parent folders are created. Those of a disk that is not mounted must not be. */
   to?: { file: string; mode: number; createsParents: boolean } | undefined;
-  /** Reading ends after so many bytes and one more, so that a wrong file fills no disk. */
+  /** Reading ends one byte after this many, so that a wrong file cannot fill a disk. */
   maxBytes: number;
 }
 

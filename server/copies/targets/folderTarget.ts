@@ -44,7 +44,7 @@ export async function openFolderTarget(folder: string, { isNew }: { isNew: boole
         maxBytes: bytes,
       };
       const result = await writer.threads.run(task, signal);
-      // What fails on this disk is not explained as a failure of the copy.
+      // A failure of this disk is not reported as one of the copy.
       if ('failed' in result && result.failed === 'write') throw failureOf(result);
       const found = await explained(() => readFound(result, folder));
       if (found?.sha256 === sha256) return true;

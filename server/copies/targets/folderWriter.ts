@@ -28,13 +28,13 @@ interface Written {
 /**
  * Writes the files of a folder in batches: each under a name of its own first, then all are synced together, renamed in
  * the order in which they were put, and their folders synced. A name therefore never refers to bytes that a power failure
- * can take away, also where a file is replaced.
+ * can remove, even where a file is replaced.
  */
 export class FolderWriter {
   readonly threads = new FileThreads();
   readonly #folder: string;
   readonly #made: Set<string>;
-  /** Differs from that of any other program that writes to the folder. */
+  /** Differs between programs that write to the folder. */
   readonly #prefix = `${PARTIAL}${randomBytes(8).toString('hex')}-`;
   readonly #identity: FolderIdentity;
   #isTidied: Promise<void> | undefined;

@@ -28,7 +28,7 @@ export interface BucketAddress {
 
 const ATTEMPTS = 5;
 const CONNECTION_TIMEOUT_MS = 10_000;
-/** A store that sends or takes nothing for this long is given up on. */
+/** A request is aborted if the store neither sends nor accepts data for this long. */
 const SOCKET_TIMEOUT_MS = 60_000;
 
 /** Opens a bucket of an S3-compatible object store as the target of a copy. Sends no request. */
@@ -161,7 +161,7 @@ function explain(
       cause,
     );
   if (status === 507 || code === 'QuotaExceeded' || code === 'EntityTooLarge')
-    return new CopyError(`The store has no room for ${name}. Raise its quota.`, cause);
+    return new CopyError(`The store has no space for ${name}. Raise its quota.`, cause);
   if (status === 429 || status === 503 || code === 'SlowDown')
     return new CopyError(
       `The store is busy and refused ${ATTEMPTS} attempts to reach ${name}. Try again later.`,

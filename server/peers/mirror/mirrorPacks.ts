@@ -104,7 +104,7 @@ export class PackMirror {
     throw new Error('The last page size is 1.');
   }
 
-  /** Takes one pack; returns whether it is held now. Refusals are counted. */
+  /** Mirrors one pack. Returns whether it is held now. Refusals are counted. */
   async #takeListed(pack: ListedPack): Promise<boolean> {
     const { tally, signal, progress } = this.#mirroring;
     signal.throwIfAborted();

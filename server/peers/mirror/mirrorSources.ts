@@ -79,7 +79,7 @@ async function* coveredPages(
       const previous: number = covered.at(-1)?.retrieval.id ?? next - 1;
       // In order and without repetition, so that an endless list ends.
       if (item.retrieval.id <= previous)
-        throw new PeerError('failing', 'The peer gave a list of retrievals that is out of order.');
+        throw new PeerError('failing', 'The peer sent a list of retrievals that is out of order.');
       if (item.ledger_entry <= mirroring.log.size) covered.push(item);
     }
     if (covered.length > 0) yield covered;
@@ -107,7 +107,7 @@ async function readPage(mirroring: Mirroring, source: string | undefined, from: 
   throw new Error('The last page size is 1.');
 }
 
-/** Takes the captures of a page in their order; returns how many of them are held now. */
+/** Mirrors the captures of a page in order. Returns how many of them are held now. */
 async function takePage(mirroring: Mirroring, items: readonly RetrievalProof[]): Promise<number> {
   const { store, tally, peer, signal } = mirroring;
   let held = 0;

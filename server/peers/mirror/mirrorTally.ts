@@ -40,7 +40,7 @@ export class MirrorTally {
     return [...this.#refused.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  /** Whether the peer lied or stalled so often that nothing more is asked of it, or there is no room for more. */
+  /** Whether the mirror stops: the peer lied or stalled too often, or there is no space left. */
   get isEnough(): boolean {
     const lies = [...this.#refused].reduce(
       (sum, [reason, count]) => sum + (HONEST.has(reason) ? 0 : count),

@@ -5,7 +5,7 @@ import type { PeerClient } from '../peerClient.ts';
 import type { MirrorTally } from './mirrorTally.ts';
 import type { RemoteLog } from './remoteLog.ts';
 
-/** How far a selection was taken: the size of the peer's ledger, and the records that are held. */
+/** How far a selection was mirrored: the size of the peer's ledger, and the records that are held. */
 export interface Progress {
   size: number;
   held: number;
@@ -13,7 +13,7 @@ export interface Progress {
   position: number;
 }
 
-/** What the parts of one mirror share. */
+/** Shared by the parts of one mirror. */
 export interface Mirroring {
   store: Store;
   client: PeerClient;

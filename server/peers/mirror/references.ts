@@ -89,7 +89,7 @@ export class References {
     const queue = nodes;
     while (queue.length > 0) {
       const listed = listedNode.safeParse(queue.pop());
-      if (!listed.success) throw new PeerError('failing', 'The peer gave a tree that no node gives.');
+      if (!listed.success) throw new PeerError('failing', 'The peer sent an invalid tree of subjects.');
       const { counts: _, children, ...node } = listed.data;
       byPath.set(node.path, node);
       for (const child of children) queue.push(child);
@@ -131,7 +131,7 @@ export class References {
     if (!isEntryOf(entry, expected)) throw new RefusedRecordError('wrong_record');
   }
 
-  /** A status does not name its entry, which is at its time. */
+  /** A status does not name its ledger entry. The entry has the same time. */
   async #proveStatus(study: string, step: StudyRecord['status_history'][number]): Promise<void> {
     const { log } = this.#mirroring;
     const expected = {

@@ -27,8 +27,8 @@ interface EntryTile {
 }
 
 /**
- * The ledger of a peer as its tiles give it (C2SP tlog-tiles). No tile is believed: each entry is proven to be in the tree
- * of the verified checkpoint. 256 neighbouring entries take one request.
+ * The ledger of a peer as its tiles give it (C2SP tlog-tiles). Tiles are not trusted: each entry is proven to be in the
+ * tree of the verified checkpoint. 256 neighbouring entries take one request.
  */
 export class RemoteLog {
   readonly #client: PeerClient;

@@ -24,8 +24,8 @@ export interface MirrorRun {
 }
 
 /**
- * Takes what was asked for from a peer whose ledger was verified. What is held is not taken again, so that an interrupted
- * mirror goes on where it ended.
+ * Mirrors the selected records of a peer whose ledger was verified. Records that are already held are skipped, so an
+ * interrupted mirror resumes where it stopped.
  *
  * @throws PeerError; the signal's reason
  */
@@ -43,7 +43,7 @@ export async function runMirror(run: MirrorRun, request: MirrorRequest): Promise
   return tally.result();
 }
 
-/** Changes what is kept of a mirror. The owner may have removed the peer meanwhile. */
+/** Changes the stored state of a mirror. The owner may have removed the peer meanwhile. */
 async function saveMirror(
   run: MirrorRun,
   kind: Kind,

@@ -20,7 +20,7 @@ export interface AnnouncerConfig {
   self: () => { announced: Announced; addresses: readonly string[] } | undefined;
 }
 
-/** Says on the networks of this machine that the node is there, and answers who asks for nodes (RFC 6762, RFC 6763). */
+/** Announces the node on the networks of this machine, and answers queries for nodes (RFC 6762, RFC 6763). */
 export class Announcer {
   readonly #config: AnnouncerConfig;
   readonly #ending = new AbortController();

@@ -7,11 +7,11 @@ import { networkOf } from './networkOf.ts';
 const GROUP = '224.0.0.251';
 /** The largest packet of multicast DNS (RFC 6762, section 17). */
 const MAX_PACKET_BYTES = 9_000;
-/** A list of records is allocated as long as the packet says, before any is read. */
+/** The decoder allocates as many records as the packet claims, before it reads any. */
 const MAX_RECORDS = 256;
 const HEADER_BYTES = 12;
 
-/** Where to speak multicast DNS. */
+/** The network and the port of a multicast DNS socket. */
 export interface MulticastPlace {
   /** An IPv4 address of this machine, on the network in question. */
   address: string;
@@ -79,10 +79,10 @@ export class MulticastSocket {
     });
   }
 
-  /** Closes the socket, after what was sent has left. */
+  /** Closes the socket after pending packets were sent. */
   async close(): Promise<void> {
     this.#socket.removeAllListeners('message');
-    // What could not be sent is reported to `failed`, and must not keep the socket open.
+    // A failure to send is reported to `failed`, and must not keep the socket open.
     await new Promise<void>((resolve) => setImmediate(() => this.#socket.close(resolve)));
   }
 }

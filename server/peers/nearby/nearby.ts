@@ -47,7 +47,7 @@ export class Nearby {
     );
   }
 
-  /** Says that this node is no longer there. */
+  /** Withdraws the announcement of this node. */
   async withdraw(): Promise<void> {
     const announcer = this.#announcer;
     this.#announcer = undefined;

@@ -47,7 +47,7 @@ const storageSchema = z
   .meta({ id: 'Storage' });
 export type Storage = z.output<typeof storageSchema>;
 
-/** The routes for the owner only, and `readSession`, which tells a client whether it is the owner. */
+/** The routes for the owner only, and `readSession`, which reports whether the client is the owner. */
 export const manageRoutes = {
   readSession: route({
     method: 'GET',

@@ -8,7 +8,7 @@ export interface FormDialogControls {
   onDone: () => void;
   /** Closes the dialog, but asks first if that would lose edits. */
   onCancel: () => void;
-  /** Tells the dialog whether the form has edits. */
+  /** Informs the dialog whether the form has edits. */
   onDirty: (isDirty: boolean) => void;
 }
 

@@ -7,7 +7,7 @@ export interface FirstUse {
   props: { onPointerEnter: () => void; onFocus: () => void };
 }
 
-/** Tells when an element is first used, so that what it offers is not requested before. */
+/** Reports the first use of an element, so that its choices are not requested before. */
 export function useFirstUse(): FirstUse {
   const [isUsed, setIsUsed] = useState(false);
   const use = () => setIsUsed(true);

@@ -4,7 +4,7 @@ import { Link } from 'react-router';
 import { useCall } from '../../api/useCall.ts';
 import classes from './GettingStarted.module.css';
 
-/** Tells the owner to keep a second copy while there is none. */
+/** Reminds the owner to keep a second copy while there is none. */
 export function CopyHint() {
   const copies = useCall('listCopies', { query: { limit: 1 } });
   if (copies.data?.total !== 0) return null;

@@ -4,7 +4,7 @@ import { feedInPieces } from './htmlLinks.ts';
 import type { LinkCollector } from './linkCollector.ts';
 
 const MAX_TEXT = 4_096;
-/** Characters of a JSON Feed, which is parsed as a whole. */
+/** The most characters of a JSON Feed, which is parsed as a whole. */
 const MAX_JSON_CHARACTERS = 16_777_216;
 
 const ROOTS: ReadonlySet<string> = new Set(['rss', 'rdf:rdf', 'feed', 'channel']);

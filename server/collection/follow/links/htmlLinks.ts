@@ -1,7 +1,7 @@
 import { Parser } from 'htmlparser2';
 import type { LinkCollector } from './linkCollector.ts';
 
-/** The text of a link that is read. */
+/** The most characters of a link's text that are read. */
 const MAX_TEXT = 1_000;
 
 /** Reads the links of a page: `a` and `area`, relative to `base`. Reads it piece by piece, without building a tree. */

@@ -3,15 +3,15 @@ import { RE2JS } from 're2js';
 import { watchedUrlSchema } from '../../../../shared/collection/source.ts';
 import type { LinksResult, LinksTask } from '../../derived/process/tasks.ts';
 
-/** Different addresses that are read of one document. */
+/** The most different addresses that are read from one document. */
 const MAX_LISTED = 100_000;
-/** Matching addresses that are returned. */
+/** The most matching addresses that are returned. */
 const MAX_MATCHED = 10_000;
 const MAX_TITLE = 200;
-/** Sitemaps that are read of one index. */
+/** The most sitemaps that are read from one index. */
 const MAX_SITEMAPS = 50;
 
-/** A document whose addresses are all read, or as many as are allowed. */
+/** Enough addresses were read: all of the document, or as many as are allowed. */
 export class TooManyLinksError extends Error {}
 
 /** Collects the addresses of one document: resolved, without fragments and duplicates, and only those that match. */
@@ -67,7 +67,7 @@ export class LinkCollector {
     else if (!this.#sitemaps.has(url.href)) this.#isComplete = false;
   }
 
-  /** Notes that the rest of the document is not read. */
+  /** Records that the rest of the document is not read. */
   stop(): TooManyLinksError {
     this.#isComplete = false;
     return new TooManyLinksError();

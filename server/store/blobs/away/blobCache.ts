@@ -97,7 +97,7 @@ export class BlobCache {
       if (!isNoSpace(error)) throw error;
       throw new Problem(
         'disk_nearly_full',
-        'These bytes are in a copy, and this disk has no room to read them. Free some space on it.',
+        'These bytes are in a copy, and this disk has no space to fetch them. Free some space on it.',
         { cause: error },
       );
     }

@@ -38,7 +38,7 @@ const REASONS: Record<MirrorRefusal, string> = {
   missing_reference: 'something that it needs was refused',
   too_large: 'too large',
   timeout: 'too slow',
-  no_room: 'no room here',
+  no_room: 'no space left here',
   id_taken: 'the id is taken here',
 };
 

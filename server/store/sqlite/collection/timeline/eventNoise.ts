@@ -14,7 +14,7 @@ export function rulesDigest(rules: readonly NoiseRule[]): string | null {
   return createHash('sha256').update(applied).digest('hex').slice(0, ID_DIGITS);
 }
 
-/** The SQL column that tells whether a change is only noise by the current rules of its source (`events e`, `sources s`). */
+/** The SQL column for whether a change is only noise by the current rules of its source (`events e`, `sources s`). */
 export const IS_NOISE_COLUMN = `(SELECT n.is_noise FROM event_noise n
   WHERE n.event = e.id AND n.rules_digest = s.rules_digest) AS is_noise`;
 
