@@ -31,7 +31,7 @@ test('the owner adds an alert from the page of a source, tests it, and sees what
   const hook = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
   try {
     await page.goto('/alerts');
-    await expect(page.getByRole('heading', { name: 'Nobody is alerted yet' })).toBeVisible();
+    await expect(page.getByRole('heading', { name: 'No alerts yet' })).toBeVisible();
     await expect(page.getByText('E-mail needs a mail server (SMTP). No server is set yet.')).toBeVisible();
     await checks.accessible(page);
 
@@ -56,7 +56,7 @@ test('the owner adds an alert from the page of a source, tests it, and sees what
     await expect(
       dialog.getByText('This address is private. Allow that (allow_private) if it is intended.'),
     ).toBeVisible();
-    await dialog.getByLabel('They may be on this machine or in a private network').check();
+    await dialog.getByLabel('Allow webhooks on this machine and in private networks').check();
     await dialog.getByRole('button', { name: 'Add alert' }).click();
     const secret = page.getByRole('dialog', { name: 'The secret of the webhook' });
     await expect(secret.getByText(/^whsec_/)).toBeVisible();
@@ -105,7 +105,7 @@ test('the owner adds an alert from the page of a source, tests it, and sees what
     await expect(page.getByText(/^Every morning, a call of/)).toBeVisible();
     await page.getByRole('button', { name: 'Remove: Changes of Fees' }).click();
     await page.getByRole('button', { name: 'Remove alert' }).click();
-    await expect(page.getByRole('heading', { name: 'Nobody is alerted yet' })).toBeVisible();
+    await expect(page.getByRole('heading', { name: 'No alerts yet' })).toBeVisible();
   } finally {
     server.close();
     server.closeAllConnections();

@@ -102,8 +102,8 @@ test('objects leave this disk for a copy and come back, and a copy can hold the 
 
   await copies.getByRole('button', { name: `Key: ${place}` }).click();
   const key = page.getByRole('dialog', { name: 'The key in this copy' });
-  await key.getByLabel('Passphrase').fill('correct horse battery');
-  await key.getByLabel('The same again').fill('correct horse battery');
+  await key.getByLabel('Passphrase', { exact: true }).fill('correct horse battery');
+  await key.getByLabel('Repeat the passphrase').fill('correct horse battery');
   await checks.accessible(page);
   await key.getByRole('button', { name: 'Keep the key there' }).click();
   await expect(copies.getByText('key: kept there, encrypted')).toBeVisible({ timeout: 60_000 });

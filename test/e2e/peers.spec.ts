@@ -33,7 +33,7 @@ test('the owner adds a peer, compares its key, mirrors it and removes it', async
     await page.goto('/sharing');
     await peers.getByRole('button', { name: /^Remove/ }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove peer' }).click();
-    await expect(peers.getByRole('heading', { name: 'Take what other nodes hold' })).toBeVisible();
+    await expect(peers.getByRole('heading', { name: 'No peers yet' })).toBeVisible();
   } finally {
     await other.stop();
   }

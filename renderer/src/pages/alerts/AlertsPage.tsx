@@ -51,7 +51,7 @@ export default function AlertsPage() {
       {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
       {data?.items.length === 0 && (
         <div className={classes.list}>
-          <EmptyState title="Nobody is alerted yet" action={add}>
+          <EmptyState title="No alerts yet" action={add}>
             A rule sends an e-mail, a webhook or a notification when a source changes or something goes wrong.
           </EmptyState>
         </div>

@@ -59,7 +59,7 @@ export function MailServer() {
           removal={remove}
           onClose={removing.close}
         >
-          The password is forgotten. E-mails wait up to a day for another server.
+          The password is deleted. E-mails wait for another server for up to a day.
         </RemoveDialog>
       )}
     </div>
@@ -134,7 +134,8 @@ function MailForm({ smtp, onDone, ...controls }: FormDialogControls & { smtp: Sm
       />
       {form.values.tls === 'none' && form.values.user && (
         <p className={`${classes.error} small`}>
-          Without encryption, everybody on the way can read the password. Use it for this machine only.
+          Without encryption, anyone on the network path can read the password. Use this only for a mail
+          server on this machine.
         </p>
       )}
       <div className={classes.pair}>

@@ -87,7 +87,7 @@ function What({ form, nameOf }: { form: Form; nameOf: (source: string) => string
       </div>
       <Checkbox
         label="Leave out noise"
-        description="Changes that the noise rules of a source explain."
+        description="Changes that the noise rules of a source cover."
         {...form.getInputProps('not_noise', { type: 'checkbox' })}
       />
       <Checkbox.Group label="Also when" {...form.getInputProps('states')}>
@@ -135,7 +135,7 @@ function Where({ form }: { form: Form }) {
       />
       {form.values.urls.length > 0 && (
         <Checkbox
-          label="They may be on this machine or in a private network"
+          label="Allow webhooks on this machine and in private networks"
           {...form.getInputProps('allow_private', { type: 'checkbox' })}
         />
       )}

@@ -12,7 +12,7 @@ import { BucketAccess, checkSecret, SyncInterval } from './CopyFields.tsx';
 
 /** What the choice of pages means. */
 export const PAGES_SENTENCE =
-  'Anyone who can open the place reads the archive as plain web pages, without a node.';
+  'Anyone who can open the place can read the archive as plain web pages, without a node.';
 
 /** Adds a copy in a folder or a bucket, and starts its first sync. */
 export function AddCopy({ opened, onClose }: { opened: boolean; onClose: () => void }) {
@@ -89,7 +89,7 @@ function AddCopyForm({ onDone, ...controls }: FormDialogControls) {
           <BucketAccess
             form={form}
             aboutEndpoint="The address of the object store. Leave it empty for AWS."
-            aboutKey="Kept in the data folder and never shown again. Leave both empty to use the environment."
+            aboutKey="Stored in the data folder and never shown again. Leave both empty to use the environment."
           />
         </>
       )}
@@ -102,7 +102,7 @@ function AddCopyForm({ onDone, ...controls }: FormDialogControls) {
       {form.values.pages && (
         <TextInput
           label="Address of the pages"
-          description="Where readers find the copy, for links that must be complete. Leave it empty if there is none yet."
+          description="The public URL of the copy, for links that must be absolute. Leave it empty if there is none yet."
           placeholder="https://archive.example.org/"
           {...form.getInputProps('public_url')}
         />

@@ -39,7 +39,7 @@ export function CopyKey({ copy, place, onClose }: CopyKeyProps) {
         <Stack gap="md">
           <p>
             With the key, an archive restored from {place} can continue as the same archive. It is encrypted
-            with a passphrase, which is not kept: without it, the key in the copy is of no use. Whoever can
+            with a passphrase, which is not stored: without it, the key in the copy is useless. Whoever can
             read the copy can try passphrases, so choose a long one.
           </p>
           <PasswordInput
@@ -51,7 +51,7 @@ export function CopyKey({ copy, place, onClose }: CopyKeyProps) {
             onChange={(event) => setPassphrase(event.currentTarget.value)}
           />
           <PasswordInput
-            label="The same again"
+            label="Repeat the passphrase"
             autoComplete="new-password"
             value={again}
             error={again !== '' && again !== passphrase && 'The two passphrases differ.'}

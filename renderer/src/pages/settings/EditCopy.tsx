@@ -55,11 +55,11 @@ function EditCopyForm({ copy, onDone, ...controls }: FormDialogControls & { copy
       {isBucket && (
         <BucketAccess
           form={form}
-          aboutEndpoint="The address of the object store. Empty for AWS. It is kept only if the copy is found there."
+          aboutEndpoint="The address of the object store. Leave it empty for AWS. A change is saved only if the copy is found there."
           aboutKey={
             copy.has_credentials
-              ? 'A key is kept. Leave both empty to keep it.'
-              : 'None is kept: the environment is used. Leave both empty to keep it so.'
+              ? 'A key is stored. Leave both empty to keep it.'
+              : 'No key is stored; the environment is used. Leave both empty to keep it that way.'
           }
         />
       )}

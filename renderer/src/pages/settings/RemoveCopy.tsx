@@ -49,8 +49,8 @@ function GiveUpCopy({ copy, place, onClose }: RemoveCopyProps) {
           this dialog and choose “Bring all back” first.
         </p>
         <p>
-          If the copy is lost for good, give it up: the ledger then records these objects as damaged, and the
-          copy is forgotten. Their records stay. The same bytes repair them if they ever come again.
+          If the copy is permanently lost, give it up: the ledger then records these objects as damaged, and
+          the copy is forgotten. Their records stay. The same bytes repair them if they ever come again.
         </p>
       </Stack>
       {giveUp.error && <ErrorNote error={giveUp.error} />}

@@ -201,7 +201,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
   {
     title: 'Space on this disk',
     meaning:
-      'Objects that a copy holds may leave this disk. They are then read from the copy: without it, or without the network, they cannot be had. An object leaves only after the copy was read back. Its last copy cannot be removed before it is back.',
+      'Objects that a copy holds may leave this disk. They are then read from the copy: without it, or without the network, they cannot be read. An object leaves only after the copy was read back. Its last copy cannot be removed before it is back.',
     fields: [
       {
         name: 'offload_after_days',

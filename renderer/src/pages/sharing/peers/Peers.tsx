@@ -46,7 +46,7 @@ export function Peers({ mode }: { mode: SharingMode }) {
       <Section title="Peers">
         {answer.error && <ErrorNote error={answer.error} onRetry={() => void answer.refetch()} />}
         {answer.data?.items.length === 0 && (
-          <EmptyState title="Take what other nodes hold" action={buttons}>
+          <EmptyState title="No peers yet" action={buttons}>
             Packs and observations of another node can be mirrored here. Its signed ledger, each record and
             each byte are verified before anything is kept.
           </EmptyState>
