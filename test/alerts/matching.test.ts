@@ -136,8 +136,8 @@ test('many matches together go out as one message, and each event once', async (
   }
   await alerting.alert({}, [receiver.target]);
   await alerting.check();
-  const told = () => receiver.calls.flatMap((call) => [dataOf(call).alerts.length, dataOf(call).more]);
-  await eventually(() => expect(told().reduce((sum, count) => sum + count, 0)).toBe(60));
+  const counts = () => receiver.calls.flatMap((call) => [dataOf(call).alerts.length, dataOf(call).more]);
+  await eventually(() => expect(counts().reduce((sum, count) => sum + count, 0)).toBe(60));
   await alerting.check();
   const events = receiver.calls.flatMap((call) => dataOf(call).alerts.map(({ event }) => event));
   expect(new Set(events).size).toBe(events.length);

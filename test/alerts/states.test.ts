@@ -78,7 +78,7 @@ test('a peer that rewrote its ledger is reported once', async () => {
   await alerting.alert({ peer_rewritten: true }, [receiver.target]);
   await first.close();
   const second = await openTestNode({ dataFolder: copy });
-  await uploadNewPack(second, { title: 'Told in another way' });
+  await uploadNewPack(second, { title: 'A new version' });
   front.showInstead(second.url);
   for (let time = 0; time < 2; time += 1)
     await alerting.node.fetchAsOwner(`/manage/peers/${peer.id}/contact`, { method: 'POST' });

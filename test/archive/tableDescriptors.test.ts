@@ -216,7 +216,7 @@ describe('the columns of a table', () => {
     ['a header that ends nowhere', `"a,b\n${'1,2\n'.repeat(30_000)}`],
     ['too many columns', `${Array.from({ length: 1_001 }, (_, index) => `c${index}`).join(',')}\n`],
     ['bytes that are no text', new Uint8Array([97, 44, 98, 10, 0, 44, 0, 10])],
-  ])('are not told where there is %s; the file is described all the same', async ([, content]) => {
+  ])('are not given where there is %s; the file is described all the same', async ([, content]) => {
     const node = await openTestNode();
     const { id } = await uploadTables(node, { 'table.csv': content, 'good.csv': 'x\n1\n' });
     expect(await columnsOf(node, id)).toEqual({ 'table.csv': undefined, 'good.csv': ['x integer'] });
@@ -224,7 +224,7 @@ describe('the columns of a table', () => {
     expect([recordSet.length, distribution.length]).toEqual([1, 2]);
   });
 
-  test('are told by the first 64 KiB alone: a row that is cut there counts for nothing', async () => {
+  test('are read from the first 64 KiB alone: a row that is cut there counts for nothing', async () => {
     const node = await openTestNode();
     const wide = `n,text\n${Array.from({ length: 90 }, (_, row) => `${row},${'x'.repeat(1_000)}`).join('\n')}`;
     const cutInQuotes = `n,text\n1,"${'y'.repeat(100_000)}"\n`;
@@ -262,7 +262,7 @@ describe('the columns of a table', () => {
     expect(columns).toHaveLength(52);
   });
 
-  test('damaged bytes tell nothing', async () => {
+  test('damaged bytes describe nothing', async () => {
     const node = await openTestNode();
     const { id } = await uploadTables(node);
     const digest = sha256Of(TABLES['semi.csv'] ?? '');

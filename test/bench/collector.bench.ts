@@ -81,10 +81,10 @@ interface Compared {
 
 function speed(pass: string, program: string, { ours, peer, least }: Compared): Measurement[] {
   const what = `${SOURCES} sources of ${PAGE_BYTES / 1000} KB, ${pass}`;
-  const told = `${Math.round(median(ours))} ms (${ours.map((ms) => Math.round(ms)).join(', ')})`;
+  const figures = `${Math.round(median(ours))} ms (${ours.map((ms) => Math.round(ms)).join(', ')})`;
   if (peer.length === 0) {
     console.log(
-      `collector: ${what}: ${told}; ${program.split(' ')[0]} is not there to be measured against (apt-get install it).`,
+      `collector: ${what}: ${figures}; ${program.split(' ')[0]} is not there to be measured against (apt-get install it).`,
     );
     return [];
   }
@@ -92,7 +92,7 @@ function speed(pass: string, program: string, { ours, peer, least }: Compared): 
   return [
     {
       what,
-      ours: told,
+      ours: figures,
       peer: `${program}: ${Math.round(median(peer))} ms (${peer.map((ms) => Math.round(ms)).join(', ')})`,
       ratio,
       target: `at least ${least} times the speed`,

@@ -129,7 +129,7 @@ const FAILURES: string[][] = [
   ['nonsense'],
 ];
 
-test('every failure is told in plain words and ends with exit code 1 or 2', async () => {
+test('every failure is reported in plain words and ends with exit code 1 or 2', async () => {
   await writeFile(
     join(folder, 'good.json'),
     JSON.stringify({
@@ -152,7 +152,7 @@ test.each([
   expectPlain(words, await runCommand(realWords(words)));
 });
 
-test('a data folder whose files are damaged is told in plain words', async () => {
+test('a data folder whose files are damaged is reported in plain words', async () => {
   await writeFile(join(data, 'owner-token'), 'a token');
   await writeFile(join(data, 'listening'), '{"url": 7');
   expectPlain(['sign-in', 'bad JSON'], await runHere(['sign-in', '--data', data]));

@@ -112,12 +112,12 @@ test('killing a node again and again loses no alert and makes none twice', async
     node = await start(folder);
   }
   await asOwner(node, 'POST', '/manage/collections?wait=true', {});
-  const told = () =>
+  const sent = () =>
     receiver.calls.flatMap((call) => dataOf(call).alerts.map(({ event }) => ({ id: call.id, event })));
-  await eventually(() => expect(new Set(told().map(({ event }) => event)).size).toBe(SOURCES));
+  await eventually(() => expect(new Set(sent().map(({ event }) => event)).size).toBe(SOURCES));
   await eventually(async () =>
     expect((await deliveries(node)).every(({ state }) => state === 'sent')).toBe(true),
   );
   // Each event was sent under one id only.
-  expect(new Set(told().map(({ id, event }) => `${id} ${event}`)).size).toBe(SOURCES);
+  expect(new Set(sent().map(({ id, event }) => `${id} ${event}`)).size).toBe(SOURCES);
 });

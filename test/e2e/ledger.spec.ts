@@ -222,7 +222,7 @@ test('the owner has the ledger timestamped, and sees which entries are covered, 
   }
 });
 
-test('another node cosigns the checkpoint, and a log that rewrites its history is told loudly', async ({
+test('another node cosigns the checkpoint, and a log that rewrites its history raises an alert', async ({
   page,
   checks,
 }) => {

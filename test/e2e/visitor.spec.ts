@@ -119,7 +119,7 @@ test('a visitor without an invitation is asked for one where a pack is made, and
   await expect(anyone.getByText('The owner shares this archive for reading')).toBeVisible();
 });
 
-test('a reached limit and its time are told in words, in the zone of the visitor', async ({
+test('a reached limit and its time are shown in words, in the zone of the visitor', async ({
   node,
   checks,
   browser,

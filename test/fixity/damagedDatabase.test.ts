@@ -51,9 +51,9 @@ test('strongroom audit reports what SQLite finds, writes nothing and exits with 
   expect(stdout).not.toContain('All is intact');
   const json = await runHere(['audit', '--data', folder, '--json']);
   expect(json.code).toBe(1);
-  const told = JSON.parse(json.stdout) as { ok: boolean; database: { ok: boolean; findings: string[] } };
-  expect(told).toMatchObject({ ok: false, recorded: false, database: { ok: false } });
-  expect(told.database.findings.length).toBeGreaterThan(0);
+  const report = JSON.parse(json.stdout) as { ok: boolean; database: { ok: boolean; findings: string[] } };
+  expect(report).toMatchObject({ ok: false, recorded: false, database: { ok: false } });
+  expect(report.database.findings.length).toBeGreaterThan(0);
 });
 
 test('a blob without its row is a finding, and its file stays in place', async () => {
@@ -101,9 +101,9 @@ test('verifying a pack with unreadable rows reports a failed check', async () =>
 
 test('reading from a damaged page returns database_damaged and says what to do', async () => {
   const { node, id } = await nodeWithSpoilt('packs');
-  const told = await problemOf(node.fetch(`/api/packs/${id}`));
-  expect(told).toMatchObject({ status: 500, code: 'database_damaged' });
-  expect(told.detail).toContain('strongroom audit');
+  const report = await problemOf(node.fetch(`/api/packs/${id}`));
+  expect(report).toMatchObject({ status: 500, code: 'database_damaged' });
+  expect(report.detail).toContain('strongroom audit');
 });
 
 test('a node refuses to open an archive with an unreadable ledger and says what to do', async () => {

@@ -46,7 +46,7 @@ test.each([
   ['a large file of another size', LARGE, cut, 'changed'],
   ['a file that cannot be read', 'first', unreadable, 'unreadable'],
 ])(
-  '%s that a visitor asks for is recorded once, and told as damaged',
+  '%s that a visitor asks for is recorded once, and reported as damaged',
   async (_what, content, damage, problem) => {
     const { node, sha256 } = await packWith(content);
     await damage(node.dataFolder, sha256);

@@ -145,7 +145,7 @@ describe('the addresses of the log', () => {
     expect(await response.text()).toBe(await (await node.fetch('/api/ledger/checkpoint')).text());
   });
 
-  test('a tile is bytes that are kept for ever, and HEAD tells its length', async () => {
+  test('a tile is bytes that are kept for ever, and HEAD gives its length', async () => {
     const node = await openNodeOfSize(257);
     for (const [path, bytes] of [
       ['/log/tile/0/000', 8192],

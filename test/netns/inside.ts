@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import type { Socket } from 'node:net';
 import { readToEnd, sendRaw } from '../support/network/rawConnection.ts';
 
-/** What the process inside a namespace is told. */
-export type Told =
+/** An instruction for the process inside a namespace. */
+export type Instruction =
   | { listen: string; port: number }
   | { script: Record<string, { status?: number; headers?: Record<string, string>; body: string }> }
   | {
@@ -35,17 +35,18 @@ export type Said =
   | { leftOver: LeftOver[] };
 
 /**
- * The web and the visitor of a network namespace: serves what it is told on the addresses it is told, tells who was asked
+ * The web and the visitor of a network namespace: serves the given pages on the given addresses, reports who was asked
  * what, and asks the node that runs beside it, also without reading what it answers. The namespace is not reached from outside; this process is, by its parent.
  */
 const pages = new Map<string, { status?: number; headers?: Record<string, string>; body: string }>();
 const stalled: { path: string; socket: Socket }[] = [];
 
-process.on('message', (told: Told) => {
-  if ('listen' in told) listen(told.listen, told.port);
-  else if ('script' in told) for (const [path, page] of Object.entries(told.script)) pages.set(path, page);
-  else if ('ask' in told) void ask(told.ask);
-  else if ('stall' in told) void stall(told.stall);
+process.on('message', (instruction: Instruction) => {
+  if ('listen' in instruction) listen(instruction.listen, instruction.port);
+  else if ('script' in instruction)
+    for (const [path, page] of Object.entries(instruction.script)) pages.set(path, page);
+  else if ('ask' in instruction) void ask(instruction.ask);
+  else if ('stall' in instruction) void stall(instruction.stall);
   else void readStalled();
 });
 process.on('disconnect', () => process.exit());
@@ -64,7 +65,7 @@ function listen(address: string, port: number): void {
   server.listen(port, address, () => say({ listening: address }));
 }
 
-async function ask({ id, url, init }: Extract<Told, { ask: unknown }>['ask']): Promise<void> {
+async function ask({ id, url, init }: Extract<Instruction, { ask: unknown }>['ask']): Promise<void> {
   try {
     const answer = await fetch(url, init);
     say({ answered: { id, status: answer.status, body: await answer.text() } });
@@ -74,7 +75,7 @@ async function ask({ id, url, init }: Extract<Told, { ask: unknown }>['ask']): P
 }
 
 /** Asks for each path on a connection of its own, and reads nothing. */
-async function stall({ url, paths }: Extract<Told, { stall: unknown }>['stall']): Promise<void> {
+async function stall({ url, paths }: Extract<Instruction, { stall: unknown }>['stall']): Promise<void> {
   const opened = paths.map((path) => {
     const head = `GET ${path} HTTP/1.1\r\nHost: ${new URL(url).host}\r\nConnection: close\r\n\r\n`;
     const socket = sendRaw(url, head);

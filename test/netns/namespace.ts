@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { ReaderLimits } from '../../server/config.ts';
 import { NODE_OPTIONS } from '../support/cli.ts';
-import type { LeftOver, Said, Told } from './inside.ts';
+import type { Instruction, LeftOver, Said } from './inside.ts';
 
 const run = promisify(execFile);
 const NODE = fileURLToPath(new URL('./nodeWithReaders.ts', import.meta.url));
@@ -122,12 +122,12 @@ export class Namespace {
         if (left.size === 0) resolve();
       }),
     );
-    for (const listen of addresses) this.#tell({ listen, port: 80 });
+    for (const listen of addresses) this.#send({ listen, port: 80 });
     await ready;
   }
 
-  script(script: Extract<Told, { script: unknown }>['script']): void {
-    this.#tell({ script });
+  script(script: Extract<Instruction, { script: unknown }>['script']): void {
+    this.#send({ script });
   }
 
   /** The paths that an address was asked for. */
@@ -135,8 +135,8 @@ export class Namespace {
     return this.#seen.filter((seen) => seen.address === address).map(({ path }) => path);
   }
 
-  #tell(told: Told): void {
-    this.#inside?.send(told);
+  #send(instruction: Instruction): void {
+    this.#inside?.send(instruction);
   }
 
   /** Starts `strongroom serve` in the namespace, as users start it, with these bounds for readers. */
@@ -207,7 +207,7 @@ export class Namespace {
     const stalling = new Promise<number[]>((resolve) => {
       this.#stalling = resolve;
     });
-    this.#tell({ stall: { url: this.#running.url, paths } });
+    this.#send({ stall: { url: this.#running.url, paths } });
     return stalling;
   }
 
@@ -216,7 +216,7 @@ export class Namespace {
     const left = new Promise<LeftOver[]>((resolve) => {
       this.#left = resolve;
     });
-    this.#tell({ readStalled: true });
+    this.#send({ readStalled: true });
     return left;
   }
 
@@ -237,7 +237,7 @@ export class Namespace {
       ...(body && { body: JSON.stringify(body) }),
     };
     const answered = new Promise<Said>((resolve) => this.#asking.set(id, resolve));
-    this.#tell({ ask: { id, url: url + path, init } });
+    this.#send({ ask: { id, url: url + path, init } });
     const said = await answered;
     this.#asking.delete(id);
     if (!('answered' in said)) throw new Error(`${method} ${path} was not answered: ${JSON.stringify(said)}`);

@@ -109,7 +109,7 @@ describe('a peer that rewrote its ledger', () => {
     await first.close();
     const second = await openTestNode({ dataFolder: folders[1] });
     for (let number = 0; number < packs; number += 1)
-      await uploadNewPack(second, { title: `As it is told ${number}` });
+      await uploadNewPack(second, { title: `Version ${number}` });
     front.showInstead(second.url);
     return { node, peer, seen: await (await second.fetch('/api/ledger/checkpoint')).text() };
   }

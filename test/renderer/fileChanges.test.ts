@@ -36,7 +36,7 @@ test('the files of a draft are compared with those of the previous version', () 
     ['same.txt', 'same'],
     ['changed.txt', 'changed'],
     ['longer.txt', 'changed'],
-    // Of the same size: only the digest can tell.
+    // Of the same size: only the digest shows it.
     ['hashing.txt', undefined],
     ['added.txt', 'added'],
     ['removed.txt', 'removed'],

@@ -22,7 +22,7 @@ function described(changes: Record<string, unknown>): string | undefined {
   return describeReachedLimit(problem(changes), 'utc', NOW);
 }
 
-test('each limit is told in words, with the time at which it is reset', () => {
+test('each limit is explained in words, with the time at which it is reset', () => {
   expect(described({})).toBe(
     'Your limit of 30 contributions per hour is reached. Try again at 15:00 UTC (in 42 minutes).',
   );

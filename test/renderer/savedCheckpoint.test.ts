@@ -86,7 +86,7 @@ test('every checkpoint of the node is signed by it and begins every later ledger
   }
 });
 
-test('an altered checkpoint, one of another node and one by a former key are told apart', async () => {
+test('an altered checkpoint, one of another node and one by a former key are distinguished', async () => {
   await record(4);
   const text = await readText('/api/ledger/checkpoint');
   const altered = text.replace('\n4\n', '\n3\n');

@@ -34,29 +34,29 @@ export async function checkResponse(method: string, url: URL, response: Response
   const address = addresses.find((each) => each.path === path && each.method === asked);
   const mediaType = (response.headers.get('Content-Type') ?? '').split(';', 1)[0] ?? '';
   const isProblem = mediaType === 'application/problem+json';
-  const tell = (what: string) => {
+  const fail = (what: string) => {
     const name = address ? ` (${address.name} in shared/routes/)` : '';
     throw new Error(
       `${method} ${url.pathname}${url.search}${name} answered ${response.status}, which differs from the node's OpenAPI document: ${what}`,
     );
   };
   if (!address) {
-    if (isProblem) await validate('/components/schemas/Problem', method, response, tell);
+    if (isProblem) await validate('/components/schemas/Problem', method, response, fail);
     return;
   }
   const operation = `/paths/${escaped(address.path)}/${asked.toLowerCase()}`;
   const item = document.paths[address.path] as Record<string, { responses: Record<string, Described> }>;
   const described = item[asked.toLowerCase()]?.responses[response.status];
   if (!described)
-    return tell(`it knows no ${response.status} here. Add it to the responses or the problems.`);
+    return fail(`it knows no ${response.status} here. Add it to the responses or the problems.`);
   const types = Object.keys(described.content ?? {});
   const declared = types.find((type) => type === mediaType) ?? types.find((type) => type === '*/*');
   if (types.length > 0 && declared === undefined) {
-    return tell(`it names ${types.join(', ')} here, not ${mediaType || 'none'}.`);
+    return fail(`it names ${types.join(', ')} here, not ${mediaType || 'none'}.`);
   }
   if (declared === undefined || !described.content?.[declared]?.schema || !/[/+]json$/.test(declared)) return;
   const place = `${operation}/responses/${response.status}/content/${escaped(declared)}/schema`;
-  await validate(place, method, response, tell);
+  await validate(place, method, response, fail);
 }
 
 type Described = { content?: Record<string, { schema?: object }> };
@@ -65,13 +65,13 @@ async function validate(
   place: string,
   method: string,
   response: Response,
-  tell: (what: string) => void,
+  fail: (what: string) => void,
 ): Promise<void> {
   if (method === 'HEAD') return;
   const schema = ajv.getSchema(`description#${place}`) as ValidateFunction | undefined;
   if (!schema) throw new Error(`The OpenAPI document has nothing at ${place}.`);
   const body: unknown = JSON.parse(await response.clone().text());
-  if (!schema(body)) tell(`\n${(schema.errors ?? []).slice(0, 10).map(describeError).join('\n')}`);
+  if (!schema(body)) fail(`\n${(schema.errors ?? []).slice(0, 10).map(describeError).join('\n')}`);
 }
 
 function describeError({ instancePath, message, params }: ErrorObject): string {

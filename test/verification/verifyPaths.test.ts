@@ -245,15 +245,15 @@ test('a large set is hashed in threads, in order, with complete progress', async
   );
   await write({ ...files, '0 large': Buffer.alloc(40_000_000, 1) });
   await write({ SHA256SUMS: lines(files).join('') });
-  const told = { found: 0, read: 0 };
+  const totals = { found: 0, read: 0 };
   const progress = {
-    found: (bytes: number) => void (told.found += bytes),
-    read: (bytes: number) => void (told.read += bytes),
+    found: (bytes: number) => void (totals.found += bytes),
+    read: (bytes: number) => void (totals.read += bytes),
   };
   const said = await verdicts([''], { progress });
   expect(Object.keys(said)).toEqual(['0 large', ...Object.keys(files)].sort());
   expect(Object.values(said).filter((state) => state === 'intact')).toHaveLength(300);
-  expect(told.read).toBe(told.found);
+  expect(totals.read).toBe(totals.found);
   await rename(join(folder, 'f1000'), join(folder, 'elsewhere'));
   expect(await verdicts([''])).toMatchObject({ elsewhere: 'unknown', f1000: 'missing' });
 });

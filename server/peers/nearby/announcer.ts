@@ -56,12 +56,12 @@ export class Announcer {
       const added = await this.#follow(now?.addresses ?? []);
       const isChanged = JSON.stringify(now?.announced) !== JSON.stringify(this.#last);
       this.#last = now?.announced;
-      const told = isChanged ? [...this.#sockets.values()] : added;
-      for (const socket of told) this.#announce(socket);
+      const receivers = isChanged ? [...this.#sockets.values()] : added;
+      for (const socket of receivers) this.#announce(socket);
       // Twice, a second apart (RFC 6762, section 8.3).
       await clock.sleep(SEND_EVERY_MS, signal);
       if (signal.aborted) return;
-      for (const socket of told) this.#announce(socket);
+      for (const socket of receivers) this.#announce(socket);
       await clock.sleep(ADDRESS_CHECK_MS, signal);
     }
   }

@@ -24,6 +24,9 @@ export async function load({ url, connections, seconds }: Load): Promise<Loaded>
     String(connections),
     String(seconds),
   ]);
-  const told = JSON.parse(stdout) as { requests: number; bytes: number; seconds: number };
-  return { requestsPerSecond: told.requests / told.seconds, bytesPerSecond: told.bytes / told.seconds };
+  const result = JSON.parse(stdout) as { requests: number; bytes: number; seconds: number };
+  return {
+    requestsPerSecond: result.requests / result.seconds,
+    bytesPerSecond: result.bytes / result.seconds,
+  };
 }

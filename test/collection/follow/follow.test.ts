@@ -180,7 +180,7 @@ describe('the links of a page', () => {
     },
   );
 
-  test('a link that is removed is told, at the source that it brought too, and that it is back', async () => {
+  test('a removed link is reported, also at the source that it brought, and so is its return', async () => {
     web.script('/a', page('text'));
     const both = html('<a href="/a">A</a><a href="/b">B</a>');
     web.script('/list', both, html('<a href="/b">B</a>'), html('<a href="/a">A</a>'));

@@ -150,14 +150,14 @@ async function publishBeaks(api: OwnerApi, dataset: Dataset): Promise<Pack> {
   });
   const outcomes = new Set(groups.map(outcomeOf));
   const [only] = outcomes;
-  const told = groups.map(
+  const rows = groups.map(
     ({ species, r, low, high }) => `| ${species} | ${rounded(r)} | ${rounded(low)} to ${rounded(high)} |`,
   );
   const pooled = groups.at(-1);
   return publish(api, {
     dataset,
     title: 'Are longer penguin beaks deeper?',
-    summary: `Within each species longer beaks are deeper; over all species together the line points the other way.\n\n| Species | r | 95 % interval |\n| --- | --- | --- |\n${told.join('\n')}`,
+    summary: `Within each species longer beaks are deeper; over all species together the line points the other way.\n\n| Species | r | 95 % interval |\n| --- | --- | --- |\n${rows.join('\n')}`,
     method: {
       complete: true,
       text: [

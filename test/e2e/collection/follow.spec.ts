@@ -2,7 +2,7 @@ import { expect, test } from '../support/fixtures.ts';
 
 test.use({ viewport: { width: 1280, height: 900 } });
 
-test('links of a page wait for approval; approved ones are watched, refused ones stay away, removed ones are told', async ({
+test('links of a page wait for approval; approved ones are watched, refused ones stay away, removed ones are reported', async ({
   page,
   web,
   checks,

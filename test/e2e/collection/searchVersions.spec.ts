@@ -63,7 +63,7 @@ test('a node that has only imported captures is not unwell, and shows and finds 
   await expect(page.getByRole('article')).toContainText('captured by Library');
 });
 
-test('a page made by scripts is told in the test fetch, in the list and on the source', async ({
+test('a page made by scripts is named in the test fetch, in the list and on the source', async ({
   page,
   web,
   checks,

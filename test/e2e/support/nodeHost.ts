@@ -28,13 +28,13 @@ export class NodeHost {
   async open(): Promise<NodeProcess> {
     const folder = await mkdtemp(join(tmpdir(), 'strongroom-e2e-'));
     const dataFolder = join(folder, 'data');
-    const said = await this.#tell((id) => ({ open: dataFolder, id }));
+    const said = await this.#request((id) => ({ open: dataFolder, id }));
     if (!('opened' in said)) throw new Error(`The node did not open: ${JSON.stringify(said)}`);
     return {
       ...said.opened,
       dataFolder,
       stop: async () => {
-        const closed = await this.#tell((id) => ({ close: dataFolder, id }));
+        const closed = await this.#request((id) => ({ close: dataFolder, id }));
         if ('failed' in closed) throw new Error(`The node did not close: ${closed.failed}`);
         await rm(folder, { recursive: true, force: true });
       },
@@ -47,14 +47,14 @@ export class NodeHost {
     await this.#ended;
   }
 
-  async #tell(told: (id: number) => NodeRequest): Promise<NodeResponse> {
+  async #request(requestOf: (id: number) => NodeRequest): Promise<NodeResponse> {
     const id = this.#nextId++;
     const said = new Promise<NodeResponse>((resolve) => this.#waiting.set(id, resolve));
     const endedEarly = this.#ended.then((): never => {
       throw new Error(`The process of the nodes ended:\n${this.#errors}`);
     });
     endedEarly.catch(() => {});
-    this.#child.send(told(id));
+    this.#child.send(requestOf(id));
     const answer = await Promise.race([said, endedEarly]);
     this.#waiting.delete(id);
     return answer;

@@ -11,32 +11,32 @@ export type NodeResponse =
   | { id: number; closed: true }
   | { id: number; failed: string };
 
-/** Opens and closes nodes as it is told (see `nodeHost.ts`). They are configured as by `strongroom serve --no-collect`. */
+/** Opens and closes nodes on request (see `nodeHost.ts`). They are configured as by `strongroom serve --no-collect`. */
 const running = new Map<string, RunningNode>();
 
-process.on('message', (told: NodeRequest) => {
-  answer(told).then(
+process.on('message', (request: NodeRequest) => {
+  answer(request).then(
     (said) => process.send?.(said),
-    (error: unknown) => process.send?.({ id: told.id, failed: String(error) } satisfies NodeResponse),
+    (error: unknown) => process.send?.({ id: request.id, failed: String(error) } satisfies NodeResponse),
   );
 });
 process.on('disconnect', () => process.exit());
 
-async function answer(told: NodeRequest): Promise<NodeResponse> {
-  const { id } = told;
-  if ('close' in told) {
-    await running.get(told.close)?.close();
-    running.delete(told.close);
+async function answer(request: NodeRequest): Promise<NodeResponse> {
+  const { id } = request;
+  if ('close' in request) {
+    await running.get(request.close)?.close();
+    running.delete(request.close);
     return { id, closed: true };
   }
   const node = await openNode({
-    dataFolder: told.open,
+    dataFolder: request.open,
     port: 0,
     collect: false,
     discovery: { addresses: [] },
     log: createLog('warn'),
   });
-  running.set(told.open, node);
+  running.set(request.open, node);
   const token = await readFile(node.tokenFile, 'utf8');
   return { id, opened: { url: node.url, signInLink: node.createSignInLink(), token } };
 }

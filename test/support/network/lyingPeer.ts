@@ -8,7 +8,7 @@ export type Lie = (body: Buffer, response: ServerResponse, path: string) => Buff
 const opened: LyingPeer[] = [];
 
 /**
- * A server in front of a node. It forwards GET requests, and lies where it was told to. It counts the requests, and keeps
+ * A server in front of a node. It forwards GET requests, and lies where a test says so. It counts the requests, and keeps
  * the headers of the last one.
  */
 export class LyingPeer {
@@ -57,13 +57,13 @@ export class LyingPeer {
     const truth = await fetch(new URL(path, this.#behind), { redirect: 'manual' });
     const body = Buffer.from(await truth.arrayBuffer());
     const lie = this.#lies.find((each) => each.path.test(path))?.lie;
-    const told = lie ? lie(body, response, path) : body;
-    if (told === undefined) return;
+    const answer = lie ? lie(body, response, path) : body;
+    if (answer === undefined) return;
     response.writeHead(truth.status, {
       'Content-Type': truth.headers.get('Content-Type') ?? 'text/plain',
-      'Content-Length': told.length,
+      'Content-Length': answer.length,
     });
-    response.end(told);
+    response.end(answer);
   }
 
   close(): void {
