@@ -1,5 +1,6 @@
 import pLimit from 'p-limit';
-import { retrievalsOfObject } from '../store/sqlite/collection/retrievals.ts';
+import { objectFacts } from '../collection/timeline/objects.ts';
+import { hasObject } from '../store/sqlite/collection/retrievals.ts';
 import { blobRow } from '../store/sqlite/node/blobs.ts';
 import type { Store } from '../store/store.ts';
 import { metadataPath, objectPath } from './copyPaths.ts';
@@ -78,19 +79,22 @@ async function sendObject(
       { read: () => blobs.away.stream(sha256) }
     : { file: blobs.fileOf(sha256) };
   await target.put(objectPath(sha256), { ...source, size: row.bytes, sha256 }, options);
-  await sendMetadata(read, target, row, signal);
+  if (hasObject(read, sha256)) await sendMetadata(read, target, sha256, signal);
   return row.bytes;
 }
 
-/** Sends what is known of an object that was retrieved. Of a pack's file, the record of the pack says everything. */
-async function sendMetadata(
+/**
+ * Sends what is known of an object that was retrieved, as a node answers it. Whether it is intact is not in it: that
+ * cannot be said in advance. Of a pack's file, the record of the pack says everything.
+ */
+export async function sendMetadata(
   read: Store['read'],
   target: CopyTarget,
-  row: { sha256: string },
+  sha256: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const retrievals = retrievalsOfObject(read, row.sha256).slice(0, MAX_RETRIEVALS);
-  if (retrievals.length === 0) return;
-  const bytes = Buffer.from(`${JSON.stringify({ ...row, retrievals })}\n`);
-  await target.put(metadataPath(row.sha256), { bytes }, { type: 'application/json', signal });
+  const facts = objectFacts(read, sha256);
+  const retrievals = facts.retrievals.slice(0, MAX_RETRIEVALS);
+  const bytes = Buffer.from(`${JSON.stringify({ ...facts, retrievals })}\n`);
+  await target.put(metadataPath(sha256), { bytes }, { type: 'application/json', signal });
 }

@@ -4,6 +4,8 @@ import { isDamaged } from '../fixity/damages.ts';
 import { readTile } from '../ledger/tiles/readTile.ts';
 import { tilePath } from '../ledger/tiles/tileAddress.ts';
 import { TILE_WIDTH } from '../ledger/tree.ts';
+import { lastCoveredBy } from '../store/sqlite/collection/retrievalBatches.ts';
+import { firstRetrievalOf } from '../store/sqlite/collection/retrievals.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { blobBytes } from '../store/sqlite/node/blobs.ts';
 import {
@@ -23,7 +25,7 @@ import { PAGES_VERSION } from './pages/pagePaths.ts';
 import { pagesAreBehind, sendPages } from './pages/sendPages.ts';
 import { type CopiedState, readRecords, readState } from './records/readRecords.ts';
 import { type CopyServices, requireOwn } from './requireOwn.ts';
-import { sendObjects } from './sendObjects.ts';
+import { sendMetadata, sendObjects } from './sendObjects.ts';
 import { CopyError, type CopyTarget, type Payload } from './targets/target.ts';
 
 /** The objects that are sent before they are brought to stable storage together and counted as copied. */
@@ -138,7 +140,18 @@ class Sync {
     const { store } = this.#services;
     for (const { path, first, last } of recordsFiles(size, from + 1)) {
       this.#run.signal.throwIfAborted();
-      const records = await readRecords(store, { first, last }, (objects) => this.#sendObjects(objects));
+      const sent = new Set<string>();
+      const retrieved = {
+        after: lastCoveredBy(store.read, Math.max(first - 1, from)),
+        until: lastCoveredBy(store.read, last),
+      };
+      const records = await readRecords(store, { first, last }, async (objects) => {
+        for (const sha256 of await this.#sendObjects(objects)) sent.add(sha256);
+        await this.#sendLateMetadata(
+          objects.filter((sha256) => !sent.has(sha256)),
+          retrieved,
+        );
+      });
       try {
         await this.#put(path, records.payload, 'application/jsonl');
       } finally {
@@ -148,13 +161,28 @@ class Sync {
     }
   }
 
-  async #sendObjects(named: readonly string[]): Promise<void> {
+  /** Sends the metadata of objects that the copy holds as files of packs and that were retrieved since. */
+  async #sendLateMetadata(
+    named: readonly string[],
+    { after, until }: { after: number; until: number },
+  ): Promise<void> {
+    const { read } = this.#services.store;
+    for (const sha256 of named) {
+      const first = firstRetrievalOf(read, sha256);
+      if (first !== undefined && first > after && first <= until)
+        await sendMetadata(read, this.#target, sha256, this.#run.signal);
+    }
+  }
+
+  /** Sends the objects that the copy does not hold, and returns them. */
+  async #sendObjects(named: readonly string[]): Promise<string[]> {
     const { read } = this.#services.store;
     const missing = named.filter(
       (sha256) => !isCopied(read, this.#copy.id, sha256) && !isDamaged(read, sha256),
     );
     for (const batch of inBatches(missing, (sha256) => blobBytes(read, sha256) ?? 0))
       await this.#sendBatch(batch);
+    return missing;
   }
 
   /** Sends objects and records that the copy holds them: a sync that is killed does not send them again. */

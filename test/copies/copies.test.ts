@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { appendFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -72,6 +73,32 @@ describe('a sync', () => {
     await uploadNewPack(node, sampleRecord({ title: 'Two' }), { 'a.txt': 'one', 'b.txt': 'three' });
     expect(await sync(node, copy)).toMatchObject({ objects: 1, bytes: 5, records: 1 });
     expect(await readdir(join(place, 'records'))).toEqual(['1-2.jsonl']);
+  });
+
+  test('describes each retrieved object as the node does, also a pack’s file that is retrieved later', async () => {
+    const node = await openTestNode();
+    const { files } = await uploadNewPack(node, sampleRecord(), { 'a.txt': 'one' });
+    const copy = await addCopy(node);
+    await sync(node, copy);
+    const metadata = join(place, 'archive', `${files[0]?.sha256}.json`);
+    expect(existsSync(metadata)).toBe(false);
+    const warc = new Uint8Array(response('one', { uri: 'http://later.example/' }));
+    await node.fetchAsOwner('/manage/captures?observer=x&wait=true', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/warc' },
+      body: warc,
+    });
+    expect(await sync(node, copy)).toMatchObject({ objects: 0 });
+    const answer = await node.fetch(`/archive/${files[0]?.sha256}/metadata`);
+    const facts = (await answer.json()) as { retrievals: object[] };
+    for (const retrieval of facts.retrievals) Reflect.deleteProperty(retrieval, 'intact');
+    expect(facts.retrievals).toHaveLength(1);
+    expect(JSON.parse(await readFile(metadata, 'utf8'))).toEqual(facts);
+    await rm(metadata);
+    await uploadNewPack(node, sampleRecord({ title: 'Two' }), { 'b.txt': 'two' });
+    await sync(node, copy);
+    // It is sent once.
+    expect(existsSync(metadata)).toBe(false);
   });
 
   test('sends records that are too large for memory', async () => {

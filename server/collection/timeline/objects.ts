@@ -36,7 +36,13 @@ export async function readObjectMetadata(store: DamageContext, sha256: string): 
   const bytes = requireObject(store.read, sha256);
   const intact = (await rehashForReader(store.blobs, [{ sha256, bytes }])).get(sha256) === sha256;
   if (!intact) await confirmDamage(store, [sha256]);
-  const retrievals = retrievalsOfObject(store.read, sha256).map((retrieval) => ({
+  const facts = objectFacts(store.read, sha256);
+  return { ...facts, bytes, retrievals: facts.retrievals.map((each) => ({ ...each, intact })) };
+}
+
+/** Returns what is known of an object without reading its bytes: every retrieval that brought it, newest first. */
+export function objectFacts(read: Store['read'], sha256: string) {
+  const retrievals = retrievalsOfObject(read, sha256).map((retrieval) => ({
     url: retrieval.url,
     time: retrieval.observed_at,
     status: retrieval.status,
@@ -45,9 +51,8 @@ export async function readObjectMetadata(store: DamageContext, sha256: string): 
     observer: retrieval.observer,
     original_observed_at: retrieval.original_observed_at,
     connection: retrieval.connection,
-    intact,
   }));
-  return { sha256, bytes, ...observersOf(retrievals), retrievals };
+  return { sha256, bytes: blobBytes(read, sha256) ?? 0, ...observersOf(retrievals), retrievals };
 }
 
 /** Returns who brought an object, and whether two observers brought it from the same address. */

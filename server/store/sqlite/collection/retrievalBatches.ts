@@ -132,11 +132,16 @@ export function iterateBatches(database: ReadDatabase): IterableIterator<Retriev
 
 /** Returns the id of the last covered retrieval, or 0. */
 export function lastCovered(database: ReadDatabase): number {
+  return lastCoveredBy(database, Number.MAX_SAFE_INTEGER);
+}
+
+/** Returns the id of the last retrieval that the first `size` entries of the ledger cover, or 0. */
+export function lastCoveredBy(database: ReadDatabase, size: number): number {
   return (
     statement<{ last: number }>(
       database,
-      'SELECT last FROM retrieval_batches ORDER BY first DESC LIMIT 1',
-    ).get()?.last ?? 0
+      'SELECT last FROM retrieval_batches WHERE ledger_entry <= ? ORDER BY ledger_entry DESC LIMIT 1',
+    ).get(size)?.last ?? 0
   );
 }
 

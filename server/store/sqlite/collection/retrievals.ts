@@ -205,6 +205,14 @@ export function retrievalsOfObject(database: ReadDatabase, sha256: string): Obje
     }));
 }
 
+/** Returns the id of the first retrieval that brought an object; undefined if none did. */
+export function firstRetrievalOf(database: ReadDatabase, sha256: string): number | undefined {
+  return statement<{ id: number }>(
+    database,
+    'SELECT id FROM retrievals WHERE sha256 = ? ORDER BY id LIMIT 1',
+  ).get(sha256)?.id;
+}
+
 /** Whether any retrieval has this object. */
 export function hasObject(database: ReadDatabase, sha256: string): boolean {
   return statement(database, 'SELECT 1 FROM objects WHERE sha256 = ?').get(sha256) !== undefined;
