@@ -28,7 +28,7 @@ import { repairFromCopies } from './repairFromCopies.ts';
 import { type CopyServices, requireOwn } from './requireOwn.ts';
 import { CopySchedule } from './schedule.ts';
 import { syncCopy } from './sync.ts';
-import { openTarget } from './targets/openTarget.ts';
+import { isWithin, openTarget } from './targets/openTarget.ts';
 import { CopyError } from './targets/target.ts';
 
 export interface CopiesConfig extends CopyServices {
@@ -91,6 +91,11 @@ export class Copies {
     const { pages = false, public_url = null } = added;
     if (copyAt(store.read, target, endpoint))
       throw new Problem('copy_exists', `There is a copy in ${target} already.`);
+    if (isWithin(store.folder, added))
+      throw new Problem(
+        'copy_failed',
+        'A copy within the data folder is lost with it. Choose another place.',
+      );
     const row = {
       id: `cp_${store.randomHex(20)}`,
       target,

@@ -103,6 +103,21 @@ describe('a folder whose disk is disconnected during a sync', () => {
   });
 });
 
+test('no copy is made within the data folder', async () => {
+  const node = await openTestNode();
+  for (const path of ['', 'inner', 'blobs/../inner/deeper', '..inner']) {
+    const target = pathToFileURL(join(node.dataFolder, path)).href;
+    const refused = await problemOf(node.sendJson('POST', '/manage/copies', { target }));
+    expect(refused).toMatchObject({
+      code: 'copy_failed',
+      detail: expect.stringContaining('within the data') as string,
+    });
+  }
+  expect(existsSync(join(node.dataFolder, 'inner'))).toBe(false);
+  const target = pathToFileURL(`${node.dataFolder}-copy`).href;
+  expect((await node.sendJson('POST', '/manage/copies', { target })).status).toBe(201);
+});
+
 test('a program that only opens a folder leaves the files alone that another is writing', async () => {
   const writing = await opening(true);
   await put(writing, 'strongroom.json');

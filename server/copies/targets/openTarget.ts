@@ -1,3 +1,4 @@
+import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openFolderTarget } from './folderTarget.ts';
 import { CopyError, type CopyTarget } from './target.ts';
@@ -37,6 +38,14 @@ export async function openTarget(
     region: region ?? undefined,
     credentials: hasKey ? { accessKeyId: access_key, secretAccessKey: secret_key } : undefined,
   });
+}
+
+/** Returns whether an address names a folder or what is within it. */
+export function isWithin(folder: string, { target }: Pick<TargetAddress, 'target'>): boolean {
+  const url = URL.parse(target);
+  if (url?.protocol !== 'file:' || url.host !== '') return false;
+  const path = relative(resolve(folder), folderOf(url));
+  return path.split(sep)[0] !== '..' && !isAbsolute(path);
 }
 
 function folderOf(url: URL): string {
