@@ -73,6 +73,21 @@ test('what only a lost copy held is recorded as damaged, reads say so, and the s
   expect((await node.fetch(`/api/blobs/${two}`)).ok).toBe(false);
 });
 
+test('what was damaged in the copy before does not count as having left this disk any more', async () => {
+  const [one = '', two = ''] = away;
+  await writeFile(join(place, 'archive', one), '0ne');
+  expect(await problemOf(await node.fetch(`/api/blobs/${one}`))).toMatchObject({ code: 'blob_damaged' });
+  expect(await read('/api/damages')).toMatchObject({ total: 1 });
+  await rm(place, { recursive: true });
+  expect(await (await giveUp()).json()).toEqual({ objects: 1, bytes: 3, restored: 0 });
+  expect(await read('/manage/offload')).toMatchObject({ away_objects: 0, away_bytes: 0 });
+  expect(await read('/api/damages')).toMatchObject({ total: 2 });
+  for (const sha256 of [one, two])
+    expect(await problemOf(await node.fetch(`/api/blobs/${sha256}`))).toMatchObject({ code: 'blob_damaged' });
+  await uploadNewPack(node, sampleRecord({ title: 'Again' }), { 'a.txt': 'one', 'b.txt': 'two' });
+  for (const sha256 of [one, two]) expect((await node.fetch(`/api/blobs/${sha256}`)).status).toBe(200);
+});
+
 test('what is still in the cache or in another copy is not lost', async () => {
   const [one = '', two = ''] = away;
   expect(await (await node.fetch(`/api/blobs/${one}`)).text()).toBe('one');

@@ -65,8 +65,15 @@ export function copyAt(database: ReadDatabase, target: string, endpoint: string 
   );
 }
 
-export function deleteCopy(database: WriteDatabase, id: string): boolean {
-  return statement(database, 'DELETE FROM copies WHERE id = ?').run(id).changes > 0;
+/** Forgets a copy, and that objects have left this disk for it that are recorded as damaged and that no copy holds. */
+export function deleteCopy(database: WriteDatabase, id: string): void {
+  statement(database, 'DELETE FROM copies WHERE id = ?').run(id);
+  statement(
+    database,
+    `DELETE FROM offloaded_objects WHERE sha256 IN (SELECT sha256 FROM damaged_objects)
+       AND NOT EXISTS (SELECT 1 FROM copies k CROSS JOIN copied_objects c
+         ON c.copy = k.id AND c.sha256 = offloaded_objects.sha256)`,
+  ).run();
 }
 
 /** Records a finished sync, which sent the changes of cases that were counted when it began. */
