@@ -125,7 +125,8 @@ test('the provenance of a mirrored pack proves that the peer has it, also after 
     else expect(imported.stderr).toMatch(/it does not prove that the peer has this pack/);
   }
   const own = await uploadNewPack(reopened, { title: 'Own' });
-  expect((await reopened.fetch(`/api/packs/${own.id}/provenance`)).status).toBe(204);
+  expect((await reopened.fetch(`/api/packs/${own.id}/provenance`)).status).toBe(404);
+  expect((await reopened.fetch(`/api/packs/${own.id}/provenance?optional=true`)).status).toBe(204);
 });
 
 test('proofs hold across tiles: 700 packs of a ledger of more than two tiles', {

@@ -165,9 +165,12 @@ export const peerRoutes = {
     access: 'read',
     tag: 'Packs',
     summary: 'Read from which peer a pack was mirrored, with the proof that its ledger has it',
+    description:
+      'A pack that was uploaded to this node has no provenance. The response is 404 then, or 204 with `optional=true`.',
+    query: z.strictObject({ optional: booleanParameter.optional() }),
     responses: {
       200: { description: 'The peer, its entry and the proof', schema: packProvenanceSchema },
-      204: { description: 'The pack was uploaded to this node' },
+      204: { description: 'With `optional=true`: the pack was uploaded to this node' },
     },
     problems: ['not_found'],
   }),

@@ -25,7 +25,7 @@ export function PackFacts({ pack }: { pack: Pack }) {
     queryKey: ['readProvenance', pack.id],
     // The cache takes no undefined.
     queryFn: async ({ signal }) =>
-      (await call('readProvenance', { params: { id: pack.id }, signal })) ?? null,
+      (await call('readProvenance', { params: { id: pack.id }, query: { optional: true }, signal })) ?? null,
   });
   return (
     <Facts

@@ -1,3 +1,4 @@
+import { Problem } from '../../../../shared/problems.ts';
 import type { Nearby } from '../../../peers/nearby/nearby.ts';
 import type { Peers } from '../../../peers/peers.ts';
 import { readProvenance } from '../../../peers/provenance.ts';
@@ -57,9 +58,12 @@ export function peerHandlers(store: Store, peers: Peers, nearby: Nearby): Pick<H
       const { job, finished } = peers.repair();
       return query.wait ? ok(await finished) : accepted(job);
     },
-    readProvenance: ({ params }) => {
-      const provenance = readProvenance(store, params.id ?? '');
-      return provenance ? ok(provenance) : noContent;
+    readProvenance: ({ params, query }) => {
+      const { id = '' } = params;
+      const provenance = readProvenance(store, id);
+      if (provenance) return ok(provenance);
+      if (query.optional) return noContent;
+      throw new Problem('not_found', `The pack ${id} was not mirrored from a peer.`);
     },
   };
 }
