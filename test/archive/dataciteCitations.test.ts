@@ -83,43 +83,46 @@ describe('the DataCite format of a citation', () => {
     });
   });
 
-  test('DataCite JSON keeps the rules of schema 4.5 and later, whatever a record or a study holds', async () => {
-    const node = await openTestNode({ publicUrl: PUBLIC });
-    const ajv = new Ajv2020({ allErrors: true });
-    formats.default(ajv, ['date', 'uri']);
-    const validate = ajv.compile(DATACITE_SCHEMA);
-    const requireValid = async (id: string) => {
-      const record: unknown = JSON.parse(await citedAs(node, id, 'datacite'));
-      expect(validate(record) || validate.errors).toBe(true);
-    };
-    const study = (await (await node.sendJson('POST', '/api/studies', { title: 'Tides' })).json()) as Study;
-    await requireValid(study.id);
-    for (const title of HOSTILE_TITLES) {
-      const keywords = [title.slice(0, 100), 'tide', 'tide', ' tide\n', '\u0007'];
-      const { id } = await uploadNewPack(node, { title, summary: title, keywords, study: study.id });
-      await requireValid(id);
-    }
-    const first = await uploadNewPack(node, { title: 'First' });
-    const everything = await uploadNewPack(
-      node,
-      {
-        title: 'Everything',
-        supersedes: first.id,
-        replicates: { pack: first.id, verdict: 'failed' },
-        license: 'CC-BY-4.0',
-        study: study.id,
-        authors: [
-          { name: 'Carberry, Josiah', orcid: '0000-0002-1825-0097', affiliation: 'Brown University' },
-          { name: 'Carberry, Josiah', orcid: '0000-0002-1825-0097', affiliation: 'Brown University' },
-        ],
-        related: [
-          ...RELATION_TYPES.map((relation) => ({ relation, identifier: 'doi:10.5555/12345678' })),
-          { relation: 'Cites', identifier: 'https://example.org/a b?c=d#e' },
-          { relation: 'Cites', identifier: 'a'.repeat(64) },
-        ],
-      },
-      { 'a.txt': 'four', 'b.txt': 'five' },
-    );
-    for (const id of [first.id, everything.id, study.id]) await requireValid(id);
-  });
+  test.each([PUBLIC, undefined])(
+    'DataCite JSON keeps the rules of schema 4.5 and later, whatever a record or a study holds (%s)',
+    async (publicUrl) => {
+      const node = await openTestNode({ publicUrl });
+      const ajv = new Ajv2020({ allErrors: true });
+      formats.default(ajv, ['date', 'uri']);
+      const validate = ajv.compile(DATACITE_SCHEMA);
+      const requireValid = async (id: string) => {
+        const record: unknown = JSON.parse(await citedAs(node, id, 'datacite'));
+        expect(validate(record) || validate.errors).toBe(true);
+      };
+      const study = (await (await node.sendJson('POST', '/api/studies', { title: 'Tides' })).json()) as Study;
+      await requireValid(study.id);
+      for (const title of HOSTILE_TITLES) {
+        const keywords = [title.slice(0, 100), 'tide', 'tide', ' tide\n', '\u0007'];
+        const { id } = await uploadNewPack(node, { title, summary: title, keywords, study: study.id });
+        await requireValid(id);
+      }
+      const first = await uploadNewPack(node, { title: 'First' });
+      const everything = await uploadNewPack(
+        node,
+        {
+          title: 'Everything',
+          supersedes: first.id,
+          replicates: { pack: first.id, verdict: 'failed' },
+          license: 'CC-BY-4.0',
+          study: study.id,
+          authors: [
+            { name: 'Carberry, Josiah', orcid: '0000-0002-1825-0097', affiliation: 'Brown University' },
+            { name: 'Carberry, Josiah', orcid: '0000-0002-1825-0097', affiliation: 'Brown University' },
+          ],
+          related: [
+            ...RELATION_TYPES.map((relation) => ({ relation, identifier: 'doi:10.5555/12345678' })),
+            { relation: 'Cites', identifier: 'https://example.org/a b?c=d#e' },
+            { relation: 'Cites', identifier: 'a'.repeat(64) },
+          ],
+        },
+        { 'a.txt': 'four', 'b.txt': 'five' },
+      );
+      for (const id of [first.id, everything.id, study.id]) await requireValid(id);
+    },
+  );
 });

@@ -29,8 +29,8 @@ export interface DataciteCreator {
 export interface DataciteRecord {
   schemaVersion: string;
   types: { resourceTypeGeneral: 'Dataset' | 'Collection'; resourceType: string };
-  /** The URN of a pack if the node has no address that others can open; missing for a study then. */
-  url?: string;
+  /** A URN if the node has no address that others can open. The schema of 4.5 requires it. */
+  url: string;
   alternateIdentifiers: { alternateIdentifier: string; alternateIdentifierType: string }[];
   creators: DataciteCreator[];
   titles: { title: string }[];
@@ -64,14 +64,13 @@ const UNAVAILABLE = ':unav';
  * lists without repetition. It has no DOI, so its address identifies it.
  */
 export function dataciteRecord(work: CitableWork): DataciteRecord {
-  const url = work.url ?? urnOf(work);
   return {
     schemaVersion: 'http://datacite.org/schema/kernel-4',
     types: {
       resourceTypeGeneral: work.kind === 'pack' ? 'Dataset' : 'Collection',
       resourceType: genreOf(work),
     },
-    ...(url === undefined ? {} : { url }),
+    url: work.url ?? urnOf(work) ?? `urn:strongroom:study:${work.id}`,
     alternateIdentifiers: [
       ...(work.url === undefined ? [] : [{ alternateIdentifier: work.url, alternateIdentifierType: 'URL' }]),
       { alternateIdentifier: work.id, alternateIdentifierType: 'Strongroom id' },
