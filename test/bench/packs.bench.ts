@@ -36,6 +36,8 @@ const QUERIES: [what: string, query: Record<string, string>, target: number][] =
   ['one author', { author: 'author 17' }, PAGE_MS],
   ['a word in every pack', { q: 'measured' }, SEARCH_MS],
   ['one letter', { q: 'm' }, SEARCH_MS],
+  ['two letters', { q: 'wh' }, SEARCH_MS],
+  ['two letters that begin hundreds of words', { q: 'w1' }, SEARCH_MS],
   ['twenty letters, ten of them in every pack', { q: 'a k l m n o p s t w 0 1 2 3 4 5 6 7 8 9' }, SEARCH_MS],
   ['twenty words that are all in every pack', { q: EVERYWHERE }, SEARCH_MS],
   ['four words', { q: 'sea level w1 w2' }, SEARCH_MS],
