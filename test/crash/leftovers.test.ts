@@ -6,23 +6,16 @@ import { addPack, type StagedBlob } from '../../server/archive/packs/addPack.ts'
 import { BlobStore, type WriteVia } from '../../server/store/blobs/blobStore.ts';
 import { digestOf } from '../../server/store/blobs/digestOf.ts';
 import { createBlobRowIfAbsent } from '../../server/store/sqlite/node/blobs.ts';
-import { openStore, type Store } from '../../server/store/store.ts';
-import { systemClock } from '../../shared/values/clock.ts';
+import type { Store } from '../../server/store/store.ts';
 import { overwrite } from '../fixity/support.ts';
 import { filesOf, sampleRecord, sha256Of } from '../support/archive/packs.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
+import { closeTestStores, openTestStore } from '../support/store.ts';
 
-const open: Store[] = [];
 afterEach(async () => {
-  for (const store of open.splice(0)) await store.close();
+  await closeTestStores();
   await closeTestNodes();
 });
-
-async function openAt(folder: string): Promise<Store> {
-  const store = await openStore({ folder, clock: systemClock });
-  open.push(store);
-  return store;
-}
 
 /** The small blob goes through the journal, the large one does not. */
 const SMALL = 'small';
@@ -76,7 +69,7 @@ describe.each([
   const row = { sha256, bytes: text.length, stored_at: '2026-10-01T00:00:00.000Z' };
 
   test('of a refused write is deleted at once', async () => {
-    const store = await openAt(await temporaryFolder());
+    const store = await openTestStore(await temporaryFolder());
     await expect(addPackOf({ ...store, write: refuse }, await stage(store, text), text, 'One')).rejects.toBe(
       LOST,
     );
@@ -85,7 +78,7 @@ describe.each([
 
   test('of an accepted and a refused upload stays, whichever of them ends first', async () => {
     for (const refusedFirst of [true, false]) {
-      const store = await openAt(await temporaryFolder());
+      const store = await openTestStore(await temporaryFolder());
       const [accepted, refused] = [await stage(store, text), await stage(store, text)];
       const gates = { accepted: Promise.withResolvers<void>(), refused: Promise.withResolvers<void>() };
       const kept = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -117,7 +110,7 @@ describe.each([
   });
 
   test('of two refused uploads is deleted with the last', async () => {
-    const store = await openAt(await temporaryFolder());
+    const store = await openTestStore(await temporaryFolder());
     const [one, two] = [await keep(store, text), await keep(store, text)];
     await one.discard();
     expect((await blobFolders(store.folder)).blobs).toEqual([sha256]);
@@ -126,7 +119,7 @@ describe.each([
   });
 
   test('stays for the next start if it is unknown what was committed', async () => {
-    const store = await openAt(await temporaryFolder());
+    const store = await openTestStore(await temporaryFolder());
     const staged = await keep(store, text);
     const failing = store.write(() => {
       throw new Database.SqliteError('disk I/O error', 'SQLITE_IOERR');
@@ -134,30 +127,30 @@ describe.each([
     await expect(failing).rejects.toMatchObject({ code: 'storage_failed' });
     await staged.discard();
     expect((await blobFolders(store.folder)).blobs).toEqual([sha256]);
-    await openAt(await killed(store));
-    expect(await blobFolders(open.at(-1)?.folder ?? '')).toEqual(NOTHING);
+    const next = await openTestStore(await killed(store));
+    expect(await blobFolders(next.folder)).toEqual(NOTHING);
   });
 
   test('is removed by the next start after a kill before its row was committed', async () => {
-    const store = await openAt(await temporaryFolder());
+    const store = await openTestStore(await temporaryFolder());
     await keep(store, text);
     const folder = await killed(store);
     expect((await blobFolders(folder)).blobs).toEqual([sha256]);
-    await openAt(folder);
+    await openTestStore(folder);
     expect(await blobFolders(folder)).toEqual(NOTHING);
   });
 
   test('stays after a kill after its row was committed', async () => {
-    const store = await openAt(await temporaryFolder());
+    const store = await openTestStore(await temporaryFolder());
     await keep(store, text);
     await store.write((database) => createBlobRowIfAbsent(database, row));
     const folder = await killed(store);
-    await openAt(folder);
+    await openTestStore(folder);
     expect(await blobFolders(folder)).toEqual({ ...NOTHING, blobs: [sha256] });
   });
 
   test('is moved to lost-and-found, complete, if acknowledged rows may be missing', async () => {
-    const store = await openAt(await temporaryFolder());
+    const store = await openTestStore(await temporaryFolder());
     await keep(store, text);
     const folder = await killed(store);
     // The journal has all bytes even if a power cut truncated the file.
@@ -169,11 +162,11 @@ describe.each([
   });
 
   test('that existed before a write of the same bytes is not deleted by that write', async () => {
-    const store = await openAt(await temporaryFolder());
+    const store = await openTestStore(await temporaryFolder());
     await overwrite(store.folder, sha256, text);
     const staged = await keep(store, text);
     const folder = await killed(store);
-    await openAt(folder);
+    await openTestStore(folder);
     expect(await blobFolders(folder)).toEqual({ ...NOTHING, lost: [sha256] });
     await staged.discard();
     expect(await blobFolders(store.folder)).toEqual({ ...NOTHING, lost: [sha256] });

@@ -4,25 +4,18 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { createBlobRowIfAbsent } from '../../server/store/sqlite/node/blobs.ts';
-import { openStore, type Store } from '../../server/store/store.ts';
+import type { Store } from '../../server/store/store.ts';
 import type { LostFile } from '../../shared/ledger/fixity.ts';
-import { systemClock } from '../../shared/values/clock.ts';
 import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
+import { closeTestStores, openTestStore } from '../support/store.ts';
 import { audit, fileOf, overwrite } from './support.ts';
 
-const open: Store[] = [];
 afterEach(async () => {
-  for (const store of open.splice(0)) await store.close();
+  await closeTestStores();
   await closeTestNodes();
 });
-
-async function openAt(folder: string): Promise<Store> {
-  const store = await openStore({ folder, clock: systemClock });
-  open.push(store);
-  return store;
-}
 
 const LOST = sha256Of('lost');
 
@@ -80,35 +73,33 @@ test('adding the same bytes again removes them from lost-and-found', async () =>
 
 test('a blob is moved back when a row names it, at the next start or after the commit', async () => {
   const folder = await temporaryFolder();
-  const first = await openAt(folder);
+  const first = await openTestStore(folder);
   for (const text of ['lost', 'other']) await overwrite(folder, sha256Of(text), text);
   for (const text of ['lost', 'other'])
     expect(await first.blobs.moveToLostAndFound(sha256Of(text), sha256Of(text))).toBe(true);
   await nameInRow(first, 'lost');
   await expect.poll(() => lost(folder)).toEqual([sha256Of('other')]);
   expect(await readFile(fileOf(folder, LOST), 'utf8')).toBe('lost');
-  await first.close();
-  open.length = 0;
+  await closeTestStores();
   // As after the right database was put back: a row names the blob, which is still in lost-and-found.
-  const between = await openAt(folder);
+  const between = await openTestStore(folder);
   await nameInRow(between, 'third');
-  await between.close();
-  open.length = 0;
+  await closeTestStores();
   await writeFile(join(folder, 'lost-and-found', sha256Of('third')), 'third');
-  await openAt(folder);
+  await openTestStore(folder);
   expect(await readFile(fileOf(folder, sha256Of('third')), 'utf8')).toBe('third');
   expect(await lost(folder)).toEqual([sha256Of('other')]);
 });
 
 test('a file with a wrong digest is never moved back, and never replaces an existing file', async () => {
   const folder = await temporaryFolder();
-  await (await openAt(folder)).close();
-  open.length = 0;
+  await openTestStore(folder);
+  await closeTestStores();
   await mkdir(join(folder, 'lost-and-found'), { recursive: true });
   await writeFile(join(folder, 'lost-and-found', LOST), 'else');
   await overwrite(folder, sha256Of('right'), 'wrong');
   await writeFile(join(folder, 'lost-and-found', sha256Of('right')), 'right');
-  const store = await openAt(folder);
+  const store = await openTestStore(folder);
   await nameInRow(store, 'lost');
   await nameInRow(store, 'right');
   await expect.poll(() => lost(folder)).toEqual([LOST]);
@@ -176,7 +167,7 @@ test('a start reads no folder below blobs/', async () => {
   );
   syncBuiltinESMExports();
   try {
-    await openAt(node.dataFolder);
+    await openTestStore(node.dataFolder);
   } finally {
     for (const undo of restore) undo();
     syncBuiltinESMExports();

@@ -1,21 +1,15 @@
 import { afterEach, expect, test } from 'vitest';
 import type { WriteDatabase } from '../../server/store/sqlite/engine/open.ts';
 import { readSetting, writeSetting } from '../../server/store/sqlite/node/settings.ts';
-import { openStore, type Store } from '../../server/store/store.ts';
+import { openStore } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/values/clock.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
+import { closeTestStores, openTestStore } from '../support/store.ts';
 
-const open: Store[] = [];
 afterEach(async () => {
-  for (const store of open.splice(0)) await store.close();
+  await closeTestStores();
   await closeTestNodes();
 });
-
-async function openAt(folder: string): Promise<Store> {
-  const store = await openStore({ folder, clock: systemClock });
-  open.push(store);
-  return store;
-}
 
 /** Writes a setting, blocks for longer than one turn of the writer, and writes another. */
 function* inTwoTurns(database: WriteDatabase): Generator<void, string, void> {
@@ -29,7 +23,7 @@ function* inTwoTurns(database: WriteDatabase): Generator<void, string, void> {
 
 test('a change in steps yields to the event loop, and nobody sees a part of it', async () => {
   const folder = await temporaryFolder();
-  const store = await openAt(folder);
+  const store = await openTestStore(folder);
   const order: string[] = [];
   const seen: unknown[] = [];
   store.onCommit(() => order.push('commit'));
@@ -65,7 +59,7 @@ test('a change in steps yields to the event loop, and nobody sees a part of it',
 });
 
 test('a change in steps that fails leaves nothing, and later changes are written', async () => {
-  const store = await openAt(await temporaryFolder());
+  const store = await openTestStore(await temporaryFolder());
   const lost = new Error('It fails in its second turn.');
   const failing = store.writeInSteps<never>(function* (database) {
     yield* inTwoTurns(database);
@@ -87,5 +81,5 @@ test('closing a store waits for a change in steps', async () => {
   const stepped = store.writeInSteps(inTwoTurns);
   await store.close();
   expect(await stepped).toBe('both');
-  expect(readSetting((await openAt(folder)).read, 'second')).toBe(2);
+  expect(readSetting((await openTestStore(folder)).read, 'second')).toBe(2);
 });

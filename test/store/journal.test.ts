@@ -6,22 +6,15 @@ import { parseJournal } from '../../server/store/blobs/journalRecords.ts';
 import { blobPath } from '../../server/store/blobs/paths.ts';
 import { ShardFolders } from '../../server/store/blobs/shardFolders.ts';
 import { createBlobRowIfAbsent } from '../../server/store/sqlite/node/blobs.ts';
-import { openStore, type Store } from '../../server/store/store.ts';
-import { systemClock } from '../../shared/values/clock.ts';
+import type { Store } from '../../server/store/store.ts';
 import { sha256Of } from '../support/archive/packs.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
+import { closeTestStores, openTestStore } from '../support/store.ts';
 
-const open: Store[] = [];
 afterEach(async () => {
-  for (const store of open.splice(0)) await store.close();
+  await closeTestStores();
   await closeTestNodes();
 });
-
-async function openAt(folder: string): Promise<Store> {
-  const store = await openStore({ folder, clock: systemClock });
-  open.push(store);
-  return store;
-}
 
 const TEXTS = ['one', 'two', 'three', 'four'];
 
@@ -55,19 +48,18 @@ async function cutPower(store: Store): Promise<string> {
 }
 
 test('a kept blob is in the journal and has its own file; closing the store empties the journal', async () => {
-  const store = await openAt(await temporaryFolder());
+  const store = await openTestStore(await temporaryFolder());
   await keepAll(store, TEXTS);
   const journaled = (await journalOf(store.folder)).flatMap((file) => [...parseJournal(file)]);
   expect(journaled.map(({ bytes }) => Buffer.from(bytes).toString()).sort()).toEqual(TEXTS.toSorted());
   for (const text of TEXTS) expect(await stored(store, text)).toBe(text);
   expect(await readdir(join(store.folder, 'tmp'))).toEqual([]);
-  await store.close();
-  open.length = 0;
+  await closeTestStores();
   expect(await journalOf(store.folder)).toEqual([]);
 });
 
 test('the next start restores files that a power cut lost or cut short from the journal', async () => {
-  const running = await openAt(await temporaryFolder());
+  const running = await openTestStore(await temporaryFolder());
   await keepAll(running, TEXTS);
   const folder = await cutPower(running);
   const [one, two, three] = TEXTS.map((text) =>
@@ -76,36 +68,36 @@ test('the next start restores files that a power cut lost or cut short from the 
   await rm(dirname(one ?? ''), { recursive: true });
   await truncate(two ?? '', 0);
   await writeFile(three ?? '', '\0'.repeat('three'.length));
-  const store = await openAt(folder);
+  const store = await openTestStore(folder);
   for (const text of TEXTS) expect(await stored(store, text)).toBe(text);
   expect(await journalOf(folder)).toEqual([]);
   expect(await readdir(join(folder, 'tmp'))).toEqual([]);
 });
 
 test('recovery ignores an incomplete record at the end of the journal and restores the blobs before it', async () => {
-  const running = await openAt(await temporaryFolder());
+  const running = await openTestStore(await temporaryFolder());
   await keepAll(running, TEXTS);
   const folder = await cutPower(running);
   const [name = ''] = await readdir(join(folder, 'journal'));
   const file = join(folder, 'journal', name);
   await writeFile(file, `${sha256Of('five')} 4\nfi`, { flag: 'a' });
   await rm(join(folder, 'blobs'), { recursive: true });
-  const store = await openAt(folder);
+  const store = await openTestStore(folder);
   for (const text of TEXTS) expect(await stored(store, text)).toBe(text);
   expect(await stored(store, 'five')).toBeUndefined();
 });
 
 test('recovery does not restore a journaled blob that no row references', async () => {
-  const running = await openAt(await temporaryFolder());
+  const running = await openTestStore(await temporaryFolder());
   const staged = await running.blobs.staging.stage([Buffer.from('unreferenced')], 1_000);
   await staged.keep('journal');
-  const store = await openAt(await cutPower(running));
+  const store = await openTestStore(await cutPower(running));
   expect(await stored(store, 'unreferenced')).toBeUndefined();
   expect(await journalOf(store.folder)).toEqual([]);
 });
 
 test('a blob whose file cannot be created is refused; the others of its batch are kept', async () => {
-  const store = await openAt(await temporaryFolder());
+  const store = await openTestStore(await temporaryFolder());
   const shard = dirname(store.blobs.fileOf(sha256Of('two')));
   await mkdir(dirname(shard), { recursive: true });
   await writeFile(shard, 'in the way');

@@ -7,18 +7,12 @@ import { openStore, type Store } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/values/clock.ts';
 import { filesOf, sampleRecord } from '../support/archive/packs.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
+import { closeTestStores, openTestStore } from '../support/store.ts';
 
-const open: Store[] = [];
 afterEach(async () => {
-  for (const store of open.splice(0)) await store.close();
+  await closeTestStores();
   await closeTestNodes();
 });
-
-async function openAt(folder: string): Promise<Store> {
-  const store = await openStore({ folder, clock: systemClock });
-  open.push(store);
-  return store;
-}
 
 async function add(store: Store, number: number) {
   const content = `The content of pack ${number}.`;
@@ -28,7 +22,7 @@ async function add(store: Store, number: number) {
 }
 
 test('packs added concurrently are each recorded completely and once; a failure undoes only its own pack', async () => {
-  const store = await openAt(await temporaryFolder());
+  const store = await openTestStore(await temporaryFolder());
   const lost = new Error('The change fails after it wrote its rows.');
   const failing: Store = {
     ...store,
@@ -54,7 +48,7 @@ test('packs added concurrently are each recorded completely and once; a failure 
 });
 
 test('a record sent many times concurrently is recorded once, and every request gets it', async () => {
-  const store = await openAt(await temporaryFolder());
+  const store = await openTestStore(await temporaryFolder());
   const added = await Promise.all(Array.from({ length: 12 }, () => add(store, 1)));
   expect(added.filter(({ created }) => created)).toHaveLength(1);
   expect(new Set(added.map(({ text }) => text)).size).toBe(1);
@@ -69,12 +63,12 @@ test('closing a store makes the queued changes durable first', async () => {
   );
   await store.close();
   await written;
-  const again = await openAt(folder);
+  const again = await openTestStore(folder);
   for (let number = 0; number < 50; number += 1) expect(readSetting(again.read, `s${number}`)).toBe(number);
 });
 
 test('reads before a write see only committed data, even during a change', async () => {
-  const store = await openAt(await temporaryFolder());
+  const store = await openTestStore(await temporaryFolder());
   await store.write((database) => {
     writeSetting(database, 'name', 'not yet');
     expect(readSetting(store.read, 'name')).toBeUndefined();
