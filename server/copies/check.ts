@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import pLimit from 'p-limit';
 import type { CopyCheck } from '../../shared/node/copy.ts';
 import { confirmDamage } from '../fixity/confirmDamage.ts';
-import { putBack } from '../fixity/putBack.ts';
+import { restoreObject } from '../fixity/restoreObject.ts';
 import { readTile } from '../ledger/tiles/readTile.ts';
 import { tilePath } from '../ledger/tiles/tileAddress.ts';
 import {
@@ -151,7 +151,7 @@ class Check {
     for (const { sha256 } of currentDamages(store.read, Number.MAX_SAFE_INTEGER)) {
       const stream = await this.#target.read(objectPath(sha256), this.#run.signal);
       if (!stream) continue;
-      if (await putBack(store, sha256, stream as AsyncIterable<Buffer>)) this.#result.restored += 1;
+      if (await restoreObject(store, sha256, stream as AsyncIterable<Buffer>)) this.#result.restored += 1;
     }
   }
 

@@ -1,5 +1,5 @@
 import { Problem } from '../../shared/problems.ts';
-import { putBack } from '../fixity/putBack.ts';
+import { restoreObject } from '../fixity/restoreObject.ts';
 import type { Log } from '../runtime/log.ts';
 import { type CopyRow, isCopied } from '../store/sqlite/node/copies.ts';
 import { currentDamages } from '../store/sqlite/node/damages.ts';
@@ -43,7 +43,7 @@ export async function repairFromCopies({
         for (const { sha256 } of damaged) {
           signal.throwIfAborted();
           const stream = await target.read(objectPath(sha256), signal);
-          if (stream && (await putBack(store, sha256, stream as AsyncIterable<Buffer>)))
+          if (stream && (await restoreObject(store, sha256, stream as AsyncIterable<Buffer>)))
             restored.push(sha256);
         }
       });

@@ -2,8 +2,8 @@ import type { IncomingMessage, RequestOptions } from 'node:http';
 import type { z } from 'zod';
 import { errorCode } from '../../shared/values/errorCode.ts';
 import { Agent, request as httpRequest } from '../runtime/nodeHttp.ts';
-import { Patience, systemTimer, type Timer } from './patience.ts';
 import { pinnedAgent } from './pinnedAgent.ts';
+import { ResponseDeadline, systemTimer, type Timer } from './responseDeadline.ts';
 
 /** A peer did not answer, or not as a node does. The message is a sentence for the owner. */
 export class PeerError extends Error {
@@ -130,28 +130,28 @@ export class PeerClient {
 
   /** Streams a response. The caller bounds its bytes; the time is bounded here. @throws PeerError */
   async *stream(path: string): AsyncGenerator<Buffer> {
-    const patience = new Patience(this.#timer);
+    const deadline = new ResponseDeadline(this.#timer);
     let response: IncomingMessage | undefined;
     try {
-      response = await this.#open(path, patience);
+      response = await this.#open(path, deadline);
       for await (const chunk of response as AsyncIterable<Buffer>) {
-        patience.received(chunk.length);
+        deadline.received(chunk.length);
         yield chunk;
       }
       if (!response.complete) throw this.#failing('ended a response early');
     } catch (error) {
-      throw this.#asPeerError(error, patience);
+      throw this.#asPeerError(error, deadline);
     } finally {
-      patience.end();
+      deadline.end();
       if (response && !response.complete) response.destroy();
     }
   }
 
   /** The peer may have closed a kept connection at this moment: then the request is sent over another one. */
-  async #open(path: string, patience: Patience): Promise<IncomingMessage> {
+  async #open(path: string, deadline: ResponseDeadline): Promise<IncomingMessage> {
     for (let attempt = 0; ; attempt += 1) {
       try {
-        return await this.#send(path, patience);
+        return await this.#send(path, deadline);
       } catch (error) {
         if (!(error instanceof StaleConnectionError)) throw error;
         if (attempt === MAX_CONNECTIONS) throw this.#failing('closes every connection', error);
@@ -159,7 +159,7 @@ export class PeerClient {
     }
   }
 
-  #send(path: string, patience: Patience): Promise<IncomingMessage> {
+  #send(path: string, deadline: ResponseDeadline): Promise<IncomingMessage> {
     const options: RequestOptions = {
       agent: this.#agent,
       headers: { 'Accept-Encoding': 'identity' },
@@ -171,12 +171,12 @@ export class PeerClient {
       const abandon = () => reject(new Error('The request was cancelled.'));
       this.#signal?.addEventListener('abort', abandon, { once: true });
       request.once('close', () => this.#signal?.removeEventListener('abort', abandon));
-      patience.onEnd(() => {
+      deadline.onEnd(() => {
         request.destroy();
         abandon();
       });
       request.once('error', (error) => {
-        const isStale = request.reusedSocket && errorCode(error) === 'ECONNRESET' && !patience.isOver;
+        const isStale = request.reusedSocket && errorCode(error) === 'ECONNRESET' && !deadline.isOver;
         reject(isStale ? new StaleConnectionError('The connection was closed.', { cause: error }) : error);
       });
       request.once('response', (response) => {
@@ -203,9 +203,9 @@ export class PeerClient {
     return new PeerError('failing', `${this.#host} ${what}.`, { cause });
   }
 
-  #asPeerError(error: unknown, patience: Patience): unknown {
+  #asPeerError(error: unknown, deadline: ResponseDeadline): unknown {
     if (error instanceof PeerError || error instanceof TooLargeError) return error;
-    if (patience.isOver)
+    if (deadline.isOver)
       return new PeerError('stalled', `${this.#host} is too slow to answer.`, { cause: error });
     if (this.#signal?.aborted) return this.#signal.reason;
     const code = errorCode(error);

@@ -2,9 +2,9 @@ import { Problem } from '../../shared/problems.ts';
 import { CheckpointError } from '../ledger/checkpoint.ts';
 import { shuttingDown } from '../runtime/shuttingDown.ts';
 import type { Store } from '../store/store.ts';
-import type { Timer } from './patience.ts';
 import { CertificateError, type PeerAddress, PeerClient, PeerError } from './peerClient.ts';
 import { peerFailed, recordCertificate, requirePeer } from './peerRecords.ts';
+import type { Timer } from './responseDeadline.ts';
 
 /** A task that uses the connections to a peer. */
 export type PeerWork<Result> = (client: PeerClient) => Promise<Result>;

@@ -26,7 +26,6 @@ import type { Store } from '../store/store.ts';
 import { browseEvents, browsePacks } from './browsePeer.ts';
 import { followMirrors } from './followMirrors.ts';
 import { runMirror } from './mirror/runMirror.ts';
-import type { Timer } from './patience.ts';
 import type { PeerCheckpoint } from './peerCheckpoint.ts';
 import type { PeerClient } from './peerClient.ts';
 import { PeerConnections } from './peerConnections.ts';
@@ -34,11 +33,12 @@ import { asPeer, requirePeer, verifyPeer } from './peerRecords.ts';
 import { normalUrl, requireFree, requireObserver, requireTls } from './peerRules.ts';
 import { pinPeer } from './pinPeer.ts';
 import { repairFromPeers } from './repair.ts';
+import type { Timer } from './responseDeadline.ts';
 import {
-  askNoMore,
-  askToCosign,
+  addAsWitness,
   moveWitness,
   readWitnessKey,
+  removeAsWitness,
   setCosigned,
   withWitness,
 } from './witnessing.ts';
@@ -113,7 +113,7 @@ export class Peers {
           tls_seen: null,
         });
       });
-      if (witnessKey) await askToCosign(settings, { url, key: witnessKey });
+      if (witnessKey) await addAsWitness(settings, { url, key: witnessKey });
     });
     return this.read(id);
   }
@@ -143,9 +143,9 @@ export class Peers {
     if (url !== before) await moveWitness(settings, { from: before, to: url });
     if (change.ask_to_cosign) {
       const key = await this.#connections.withPeer(id, readWitnessKey);
-      await askToCosign(settings, { url, key });
+      await addAsWitness(settings, { url, key });
     }
-    if (change.ask_to_cosign === false) await askNoMore(settings, url);
+    if (change.ask_to_cosign === false) await removeAsWitness(settings, url);
     return this.read(id);
   }
 
@@ -176,7 +176,7 @@ export class Peers {
       setCosigned(database, key, { cosign: false, at: store.instant() });
       deletePeer(database, id);
     });
-    await askNoMore(settings, url);
+    await removeAsWitness(settings, url);
   }
 
   /** Reads the checkpoint of a peer now. What was found is in the state of the result. @throws Problem `not_found` */

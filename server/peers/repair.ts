@@ -1,6 +1,6 @@
 import type { RepairResult } from '../../shared/node/peer.ts';
 import { Problem } from '../../shared/problems.ts';
-import { putBack } from '../fixity/putBack.ts';
+import { restoreObject } from '../fixity/restoreObject.ts';
 import type { JobRun } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
 import { currentDamages } from '../store/sqlite/node/damages.ts';
@@ -72,7 +72,7 @@ function isTrusted({ state }: PeerRow): boolean {
 async function fetchFrom(client: PeerClient, store: Store, sha256: string): Promise<boolean> {
   for (const place of PLACES) {
     try {
-      if (await putBack(store, sha256, client.stream(`${place}${sha256}`))) return true;
+      if (await restoreObject(store, sha256, client.stream(`${place}${sha256}`))) return true;
     } catch (error) {
       if (!(error instanceof PeerError) || error.kind !== 'failing') throw error;
     }

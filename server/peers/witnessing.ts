@@ -70,7 +70,7 @@ export function withWitness({ witnesses }: Settings, { url, key }: { url: string
 }
 
 /** Adds the peer at an address to the witnesses in the settings. It cosigns with `key`. */
-export async function askToCosign(
+export async function addAsWitness(
   settings: SettingsStore,
   witness: { url: string; key: string },
 ): Promise<void> {
@@ -78,7 +78,7 @@ export async function askToCosign(
 }
 
 /** Removes the peer at an address from the witnesses in the settings. */
-export async function askNoMore(settings: SettingsStore, url: string): Promise<void> {
+export async function removeAsWitness(settings: SettingsStore, url: string): Promise<void> {
   if (!isAsked(settings.current, url)) return;
   await settings.update(({ witnesses }) => ({
     witnesses: witnesses.filter((witness) => witness.url !== witnessUrl(url)),

@@ -88,12 +88,12 @@ function copiesBehind({ store: { read, clock } }: StateServices): Current[] {
   const now = clock.now();
   return allCopies(read).flatMap(
     ({ id, target, synced_size, synced_at, added_at, every_minutes, last_error }) => {
-      const patience = Math.max(
+      const tolerance = Math.max(
         BEHIND_AT_LEAST_MS,
         BEHIND_INTERVALS * (every_minutes ?? DEFAULT_EVERY_MINUTES) * MS_PER_MINUTE,
       );
       const behind = newest - synced_size;
-      if (behind <= 0 || now - Date.parse(synced_at ?? added_at) < patience) return [];
+      if (behind <= 0 || now - Date.parse(synced_at ?? added_at) < tolerance) return [];
       const entries = behind === 1 ? '1 ledger entry' : `${behind.toLocaleString('en-US')} ledger entries`;
       return [
         {

@@ -12,7 +12,7 @@ import {
   setOutcome,
   setSending,
 } from '../../store/sqlite/node/alerts/deliveries.ts';
-import { nextDigestAt, rulesWithDueDigest, takeDigest } from '../../store/sqlite/node/alerts/notices.ts';
+import { dequeueDigest, nextDigestAt, rulesWithDueDigest } from '../../store/sqlite/node/alerts/notices.ts';
 import { ruleById } from '../../store/sqlite/node/alerts/rules.ts';
 import type { Store } from '../../store/store.ts';
 import type { ChangeReader } from '../changeReader.ts';
@@ -210,7 +210,7 @@ export class Sender {
     for (const id of rulesWithDueDigest(store.read, now)) {
       await write((database) => {
         const rule = ruleById(database, id);
-        const notices = takeDigest(database, id, now);
+        const notices = dequeueDigest(database, id, now);
         if (rule && notices.length > 0) queueMessage(database, rule, notices, store);
       });
     }

@@ -4,9 +4,9 @@ import type { Settings } from '../../../shared/node/settings.ts';
 import { updateNextCheck } from '../../store/sqlite/collection/dueTimes.ts';
 import { insertRetrieval, type NewRetrieval } from '../../store/sqlite/collection/retrievals.ts';
 import {
+  clearUnnamed,
   type SourceRow,
   sourceByKey,
-  takeUnnamed,
   updateCheckState,
 } from '../../store/sqlite/collection/sources.ts';
 import { firstEventWith } from '../../store/sqlite/collection/timeline/events.ts';
@@ -84,7 +84,7 @@ const MAX_NAME = 200;
 
 /** Names a source that a list added without a name. It happens once, so a name that is removed later stays removed. */
 function nameAfterPage(database: WriteDatabase, source: SourceRow, title: string, at: string): void {
-  if (!takeUnnamed(database, source.key) || source.name !== '' || source.removed) return;
+  if (!clearUnnamed(database, source.key) || source.name !== '' || source.removed) return;
   // A title may have been cut inside a character.
   const whole = title
     .replace(/[\uD800-\uDBFF]$/, '')

@@ -1,7 +1,7 @@
 import type { LostCopy } from '../../../shared/node/copy.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { recordDamage } from '../../fixity/damages.ts';
-import { putBack } from '../../fixity/putBack.ts';
+import { restoreObject } from '../../fixity/restoreObject.ts';
 import type { JobRun } from '../../runtime/jobs.ts';
 import { type CopyRow, deleteCopy } from '../../store/sqlite/node/copies.ts';
 import { forgetOffloaded, objectsOnlyIn, onlyInAfter } from '../../store/sqlite/node/offloadedObjects.ts';
@@ -95,7 +95,7 @@ async function giveUpObject(
   { sha256, bytes }: { sha256: string; bytes: number },
 ): Promise<void> {
   const { away } = store.blobs;
-  if ((isReached || away.isCached(sha256)) && (await isPutBack(store, sha256))) {
+  if ((isReached || away.isCached(sha256)) && (await tryRestore(store, sha256))) {
     result.restored += 1;
     return;
   }
@@ -115,9 +115,9 @@ async function giveUpObject(
 }
 
 /** Puts an object back from the cache or the copy. Returns false if neither gives its bytes. */
-async function isPutBack(store: Store, sha256: string): Promise<boolean> {
+async function tryRestore(store: Store, sha256: string): Promise<boolean> {
   try {
-    return await putBack(store, sha256, store.blobs.away.read(sha256));
+    return await restoreObject(store, sha256, store.blobs.away.read(sha256));
   } catch (error) {
     // It left the cache meanwhile, or the place no longer holds it.
     if (error instanceof Problem && UNREAD.has(error.code)) return false;

@@ -57,7 +57,7 @@ export class Nearby {
   /** Asks the network for nodes, which takes one and a half seconds. Returns those that answered, without this one. */
   async look(): Promise<NearbyNode[]> {
     const { store, ownKey } = this.#config;
-    this.#looking ??= this.#lookAround().finally(() => {
+    this.#looking ??= this.#discoverNodes().finally(() => {
       this.#looking = undefined;
     });
     const found = await this.#looking;
@@ -67,11 +67,11 @@ export class Nearby {
       .map((node) => ({ ...node, peer: peers.get(node.key) ?? null }));
   }
 
-  async #lookAround(): Promise<FoundNode[]> {
+  async #discoverNodes(): Promise<FoundNode[]> {
     const { store, log, port, machineAddresses } = this.#config;
-    const { lookAround } = await import('./lookAround.ts');
+    const { discoverNodes } = await import('./discoverNodes.ts');
     const { signal } = this.#closing;
-    return lookAround({ addresses: machineAddresses(), port, clock: store.clock, log, signal });
+    return discoverNodes({ addresses: machineAddresses(), port, clock: store.clock, log, signal });
   }
 
   async close(): Promise<void> {

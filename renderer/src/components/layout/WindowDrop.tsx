@@ -77,8 +77,8 @@ function useTakeDrop(onTaken: () => void): (transfer: DataTransfer) => void {
     // Read at once: the entries expire with the event.
     const dropped = readDropped(transfer);
     onTaken();
-    void import('../../pages/assemble/import/takeDropped.ts').then(({ takeDropped }) =>
-      takeDropped(dropped, { mayContribute, openForm: () => void navigate('/assemble') }),
+    void import('../../pages/assemble/import/importDropped.ts').then(({ importDropped }) =>
+      importDropped(dropped, { mayContribute, openForm: () => void navigate('/assemble') }),
     );
   };
   const latest = useRef(take);

@@ -277,6 +277,6 @@ export function markUnnamed(database: WriteDatabase, key: number): void {
 }
 
 /** Returns whether a source gets the title of its page as its name, and forgets it, because that happens once. */
-export function takeUnnamed(database: WriteDatabase, key: number): boolean {
+export function clearUnnamed(database: WriteDatabase, key: number): boolean {
   return statement(database, 'DELETE FROM unnamed_sources WHERE source_key = ?').run(key).changes > 0;
 }

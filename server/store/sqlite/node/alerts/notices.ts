@@ -44,7 +44,7 @@ export function rulesWithDueDigest(database: ReadDatabase, now: string): string[
 }
 
 /** Takes the oldest notices out of a rule's digest. */
-export function takeDigest(database: WriteDatabase, rule: string, now: string): Notice[] {
+export function dequeueDigest(database: WriteDatabase, rule: string, now: string): Notice[] {
   const rows = statement<{ id: number; notice: string }>(
     database,
     'SELECT id, notice FROM alert_notices WHERE due_at <= ? AND rule = ? ORDER BY id',

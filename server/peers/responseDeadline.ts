@@ -7,7 +7,7 @@ export const systemTimer: Timer = (ms, over) => {
 };
 
 /** How long a peer may take to begin a response, in milliseconds. */
-const PATIENCE_MS = 30_000;
+const BEGIN_WITHIN_MS = 30_000;
 /** Bytes per millisecond that keep a response alive: 10 kB per second, on average. */
 const BYTES_PER_MS = 10;
 
@@ -15,7 +15,7 @@ const BYTES_PER_MS = 10;
  * Bounds the time of one response: it must begin within 30 seconds, and from then on bring at least 10 kB per second on
  * average. So neither a peer that stalls nor one that sends a byte now and then holds a connection for long.
  */
-export class Patience {
+export class ResponseDeadline {
   readonly #timer: Timer;
   #waited = 0;
   #received = 0;
@@ -25,7 +25,7 @@ export class Patience {
 
   constructor(timer: Timer) {
     this.#timer = timer;
-    this.#cancel = this.#wait(PATIENCE_MS);
+    this.#cancel = this.#wait(BEGIN_WITHIN_MS);
   }
 
   /** Sets what is called when the time is over. */
@@ -44,7 +44,7 @@ export class Patience {
   #wait(ms: number): () => void {
     return this.#timer(ms, () => {
       this.#waited += ms;
-      const left = PATIENCE_MS + this.#received / BYTES_PER_MS - this.#waited;
+      const left = BEGIN_WITHIN_MS + this.#received / BYTES_PER_MS - this.#waited;
       if (left > 0) {
         this.#cancel = this.#wait(Math.ceil(left));
         return;

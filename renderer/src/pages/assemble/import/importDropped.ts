@@ -13,10 +13,10 @@ export interface DropTarget {
 }
 
 /**
- * Takes files that were dropped on the window: pack files are shown for import, all others go into the draft of a new
+ * Imports files that were dropped on the window: pack files are shown for import, all others go into the draft of a new
  * pack. Pack files inside a dropped folder are data like any other file.
  */
-export async function takeDropped(
+export async function importDropped(
   dropped: Promise<PathFile[]>,
   { mayContribute, openForm }: DropTarget,
 ): Promise<void> {

@@ -10,7 +10,7 @@ const WAIT_MS = 500;
 const MAX_NODES = 100;
 const MAX_NODES_OF_SENDER = 8;
 
-export interface LookAround {
+export interface Discovery {
   /** The IPv4 addresses of this machine on its networks. */
   addresses: readonly string[];
   port: number;
@@ -20,7 +20,13 @@ export interface LookAround {
 }
 
 /** Asks the networks of this machine for nodes, and returns those that answered within one and a half seconds. */
-export async function lookAround({ addresses, port, clock, log, signal }: LookAround): Promise<FoundNode[]> {
+export async function discoverNodes({
+  addresses,
+  port,
+  clock,
+  log,
+  signal,
+}: Discovery): Promise<FoundNode[]> {
   const found = new Map<string, FoundNode>();
   const bySender = new Map<string, number>();
   const receive = ({ packet, sender }: Received) => {

@@ -9,7 +9,11 @@ import { storeWithRepair } from './storeWithRepair.ts';
  *
  * @throws the stream's errors
  */
-export async function putBack(store: Store, sha256: string, stream: AsyncIterable<Buffer>): Promise<boolean> {
+export async function restoreObject(
+  store: Store,
+  sha256: string,
+  stream: AsyncIterable<Buffer>,
+): Promise<boolean> {
   let staged: Awaited<ReturnType<Store['blobs']['staging']['stage']>>;
   try {
     staged = await store.blobs.staging.stage(stream, blobBytes(store.read, sha256) ?? 0);
