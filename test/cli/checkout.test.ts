@@ -121,8 +121,13 @@ describe('npm run strongroom -- serve', () => {
     const synced = await send(`/manage/copies/${id}/sync?wait=true`, {});
     expect([synced.status, node.errors()]).toEqual([200, '']);
     const sources = join(root, 'server/copies/pages/browser');
-    for (const name of await readdir(sources))
-      expect(await readFile(join(place, 'assets', name))).toEqual(await readFile(join(sources, name)));
+    // The style is put together from several files.
+    for (const name of await readdir(join(place, 'assets')))
+      if (name !== 'pages.css')
+        expect(await readFile(join(place, 'assets', name))).toEqual(await readFile(join(sources, name)));
+    const style = await readFile(join(place, 'assets/pages.css'), 'utf8');
+    for (const name of (await readdir(sources)).filter((each) => each.endsWith('.css')))
+      expect(style).toContain(await readFile(join(sources, name), 'utf8'));
     node.npm.kill('SIGTERM');
     await expectEnded(node);
   });
