@@ -26,14 +26,23 @@ export async function readCredentials(folder: string): Promise<Record<string, Cr
   }
 }
 
-/** Keeps the access key of a copy, or forgets it. */
-export async function writeCredentials(
+/** The last write to the file of each data folder. */
+const lastWrite = new Map<string, Promise<void>>();
+
+/** Keeps the access key of a copy, or forgets it. Writes wait for each other, because each changes one key of the file. */
+export function writeCredentials(
   folder: string,
   copy: string,
   credentials: Credentials | undefined,
 ): Promise<void> {
-  const all = await readCredentials(folder);
-  if (credentials) all[copy] = credentials;
-  else delete all[copy];
-  await writeFileDurably(credentialsFile(folder), `${JSON.stringify(all)}\n`, 0o600);
+  const change = async () => {
+    const all = await readCredentials(folder);
+    if (credentials) all[copy] = credentials;
+    else delete all[copy];
+    await writeFileDurably(credentialsFile(folder), `${JSON.stringify(all)}\n`, 0o600);
+  };
+  // Whoever asked for the write before gets its error.
+  const write = (lastWrite.get(folder) ?? Promise.resolve()).then(change, change);
+  lastWrite.set(folder, write);
+  return write;
 }
