@@ -92,7 +92,7 @@ test('a pack file, a checkpoint and known bytes are recognised; without a networ
     `/packs/${pack.id}`,
   );
   await expect(rows.filter({ hasText: '/pack.json' })).toContainText(
-    `by received.pack.zip: its fingerprint, ${pack.id}`,
+    `according to received.pack.zip: its fingerprint, ${pack.id}`,
   );
   const checked = page.getByRole('region', { name: 'Checkpoints and proofs' }).getByRole('listitem');
   await expect(checked.filter({ hasText: 'checkpoint.txt' })).toContainText(

@@ -34,6 +34,8 @@ const SUBTLE = {
   border: 'none',
 };
 
+const SUBTLE_RED = { ...SUBTLE, hover: 'var(--bad-soft)', color: 'var(--bad)' };
+
 export const theme: MantineThemeOverride = createTheme({
   colors: { ink },
   primaryColor: 'ink',
@@ -45,6 +47,7 @@ export const theme: MantineThemeOverride = createTheme({
     const isInk = input.color === undefined || input.color === 'ink';
     if (isInk && input.variant === 'filled') return FILLED;
     if (isInk && input.variant === 'subtle') return SUBTLE;
+    if (input.color === 'red' && input.variant === 'subtle') return SUBTLE_RED;
     return defaultVariantColorsResolver(input);
   },
   defaultRadius: 4,

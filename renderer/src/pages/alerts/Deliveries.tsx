@@ -72,7 +72,7 @@ const COLUMNS: Column<Delivery>[] = [
 function What({ delivery }: { delivery: Delivery }) {
   const { title, alert, count, events, error, test, next_attempt_at } = delivery;
   const [event] = events;
-  const words = title ?? (count === 1 ? alert.name : countOf(count, 'alert'));
+  const words = title ?? countOf(count, 'alert');
   return (
     <div className={classes.what}>
       {event !== undefined && count === 1 ? (

@@ -91,7 +91,6 @@ export function CopyItem({ copy }: { copy: Copy }) {
         <Button
           variant="subtle"
           color="red"
-          c="var(--bad)"
           size="compact-sm"
           aria-label={`Remove: ${place}`}
           onClick={removing.open}

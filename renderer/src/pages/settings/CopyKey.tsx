@@ -60,13 +60,7 @@ export function CopyKey({ copy, place, onClose }: CopyKeyProps) {
           {(keep.error ?? remove.error) && <ErrorNote error={keep.error ?? remove.error} />}
           <Group justify="flex-end" gap="sm">
             {copy.has_key && (
-              <Button
-                variant="subtle"
-                color="red"
-                c="var(--bad)"
-                loading={remove.isPending}
-                onClick={() => remove.mutate()}
-              >
+              <Button variant="subtle" color="red" loading={remove.isPending} onClick={() => remove.mutate()}>
                 Remove the key from the copy
               </Button>
             )}

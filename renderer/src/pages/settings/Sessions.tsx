@@ -74,7 +74,6 @@ function SessionList({ sessions }: { sessions: readonly OwnerSession[] }) {
         <Button
           variant="subtle"
           color="red"
-          c="var(--bad)"
           size="compact-sm"
           aria-label={`Sign out ${nameOf(session)}`}
           loading={end.isPending && end.variables.id === session.id}

@@ -42,7 +42,6 @@ export function InvitationList({ invitations }: { invitations: readonly Invitati
         <Button
           variant="subtle"
           color="red"
-          c="var(--bad)"
           size="compact-sm"
           aria-label={`Revoke invitation: ${name || 'unnamed'}`}
           loading={revoke.isPending && revoke.variables === id}

@@ -43,7 +43,7 @@ export function FileResultRow({ result }: { result: FileResult }) {
               expected <DigestChip digest={expected} label="expected digest" />
             </span>
           )}
-          {list && <span>listed in {list}</span>}
+          {list && <span>according to {list}</span>}
           {found?.pack && <Link to={`/packs/${found.pack.id}`}>pack file {found.pack.path}</Link>}
           {found?.source && <Link to={`/sources/${found.source.id}`}>{found.source.url}</Link>}
           {error && <span>{error}</span>}

@@ -33,11 +33,12 @@ export function WitnessedLogs() {
               header: 'This node is a witness of',
               cell: ({ origin }) => <span className="wrap-anywhere">{origin}</span>,
             },
-            { id: 'size', header: 'Entries', width: '8rem', cell: ({ size }) => size },
+            { id: 'size', header: 'Entries', width: '8rem', hideBelow: 'narrow', cell: ({ size }) => size },
             {
               id: 'at',
               header: 'Cosigned',
               width: '14rem',
+              hideBelow: 'narrow',
               cell: ({ cosigned_at }) =>
                 cosigned_at === null ? <span className="muted">never</span> : <TimeText at={cosigned_at} />,
             },

@@ -69,7 +69,6 @@ export function PeerItem({ peer }: { peer: Peer }) {
         <Button
           variant="subtle"
           color="red"
-          c="var(--bad)"
           size="compact-sm"
           aria-label={`Remove: ${peer.name}`}
           onClick={removing.open}

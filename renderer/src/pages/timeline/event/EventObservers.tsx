@@ -30,8 +30,24 @@ export function EventObservers({ id, observer }: { id: number; observer: string 
             rows={data.observers}
             rowKey={({ observer: name }) => name}
             columns={[
-              { id: 'observer', header: 'Observer', cell: (row) => <ObserverText observer={row.observer} /> },
-              { id: 'first', header: 'First', cell: ({ first }) => <TimeText at={first} /> },
+              {
+                id: 'observer',
+                header: 'Observer',
+                cell: ({ observer, first }) => (
+                  <>
+                    <ObserverText observer={observer} />
+                    <div data-show="narrow" className="small muted">
+                      first <TimeText at={first} />
+                    </div>
+                  </>
+                ),
+              },
+              {
+                id: 'first',
+                header: 'First',
+                hideBelow: 'narrow',
+                cell: ({ first }) => <TimeText at={first} />,
+              },
               { id: 'last', header: 'Last', hideBelow: 'narrow', cell: ({ last }) => <TimeText at={last} /> },
               {
                 id: 'times',
