@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { chromium, type Page } from 'playwright';
 import { buildIfStale } from '../../server/launch/build.ts';
 import { openNode } from '../../server/node.ts';
@@ -16,6 +17,7 @@ const PICTURES = resolve(import.meta.dirname, '../../docs/pictures');
 const SIZE = { width: 1440, height: 900 };
 /** The screenshots are kept in the repository, so they must be small. */
 const MAX_BYTES = 300_000;
+const LOOK_AGAIN_MS = 200;
 
 /** A screenshot: its name, its page, and what is done on the page first. */
 interface Picture {
@@ -29,12 +31,20 @@ async function takePictures(): Promise<void> {
   await buildIfStale('renderer', say);
   const folder = await mkdtemp(join(tmpdir(), 'strongroom-pictures-'));
   const web = await openScriptedWeb();
-  const node = await openNode({ dataFolder: folder, port: 0, collect: false, log: createLog('warn') });
+  const node = await openNode({
+    dataFolder: folder,
+    port: 0,
+    collect: false,
+    idleMs: 0,
+    log: createLog('warn'),
+  });
   const browser = await chromium.launch(chromiumLaunchOptions());
   try {
     const api = await openOwnerApi(node);
     await publishDemoPacks(api);
     await collectDemoSources(api, web);
+    await api.call('startAudit', { query: { wait: 'true' } });
+    await waitForSummaries(api);
     await mkdir(PICTURES, { recursive: true });
     for (const look of ['light', 'dark'] as const) {
       const context = await browser.newContext({
@@ -55,10 +65,20 @@ async function takePictures(): Promise<void> {
   }
 }
 
+/** Waits until the node has summarized every change, which it does in the background. */
+async function waitForSummaries(api: OwnerApi): Promise<void> {
+  const isSummarized = async () => {
+    const { items } = await api.call('listEvents', { query: { event_type: 'changed', limit: '500' } });
+    return items.every(({ summary }) => summary !== null);
+  };
+  while (!(await isSummarized())) await setTimeout(LOOK_AGAIN_MS);
+}
+
 async function pictures(api: OwnerApi): Promise<Picture[]> {
   const packs = await api.call('listPacks', { query: { sort: '-replications', limit: '1' } });
   const { items: studies } = await api.call('listStudies', { query: { q: 'penguins' } });
   const changed = await api.call('listEvents', { query: { event_type: 'changed', q: 'release notes' } });
+  const reworded = await api.call('listEvents', { query: { event_type: 'changed', q: 'introduction' } });
   const { items: sources } = await api.call('listSources', { query: { q: 'release notes' } });
   const [viewed] = changed.items;
   return [
@@ -72,7 +92,7 @@ async function pictures(api: OwnerApi): Promise<Picture[]> {
     { name: 'sources', path: '/sources' },
     { name: 'source', path: `/sources/${sources[0]?.id}` },
     { name: 'timeline', path: '/timeline' },
-    { name: 'event', path: `/timeline/${changed.items[0]?.id}` },
+    { name: 'event', path: `/timeline/${reworded.items[0]?.id}` },
     { name: 'ledger', path: '/ledger', prepare: verifyLedger },
     { name: 'view', path: `/view/${viewed?.sha256}?source=${viewed?.source.id}` },
     { name: 'verify', path: '/verify', prepare: (page) => verifyFiles(page, api, packs.items[0]) },
