@@ -2,7 +2,7 @@ import type { Settings } from '../../shared/node/settings.ts';
 import type { JobRun } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
 import { endAudit, insertAudit, type RunningAudit, scheduledAudit } from '../store/sqlite/node/audits.ts';
-import { counter } from '../store/sqlite/node/blobs.ts';
+import { blobRowsAfter, counter } from '../store/sqlite/node/blobs.ts';
 import { currentDamages } from '../store/sqlite/node/damages.ts';
 import type { Store } from '../store/store.ts';
 import { newTally, recordFindings, recordSlice } from './audit.ts';
@@ -101,7 +101,7 @@ export class AuditSchedule {
     if (days === 0 || this.#abort.signal.aborted) return false;
     const audit = scheduledAudit(store.read) ?? (await this.#begin());
     const maxBytes = this.#dueBytes(audit, days * DAY_MS) - audit.bytes;
-    if (maxBytes <= 0) return false;
+    if (maxBytes <= 0 || !this.#isNextDue(audit, maxBytes)) return false;
     const slice = await auditBlobs(store, { ...this.#lowRate, after: audit.position, maxBytes });
     const tally = newTally(audit);
     if (slice.checked > 0) await recordSlice(store, audit.id, tally, slice);
@@ -115,6 +115,12 @@ export class AuditSchedule {
       return false;
     }
     return slice.checked > 0 && !slice.isEnd;
+  }
+
+  /** Most looks of a small archive find that not even the next blob is due. A thread is not started for them. */
+  #isNextDue({ position }: RunningAudit, maxBytes: number): boolean {
+    const [next] = blobRowsAfter(this.#services.store.read, position, 1);
+    return (next?.bytes ?? Number.POSITIVE_INFINITY) <= maxBytes;
   }
 
   /** Ends a cycle: checks the database and moves blobs that no row names. */

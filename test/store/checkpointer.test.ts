@@ -96,6 +96,34 @@ test('the log stays bounded under continuous writes', async () => {
   writing.close();
 });
 
+test('the thread ends when nothing was committed for a while, and the next commits start another', async () => {
+  const file = join(await temporaryFolder(), 'strongroom.db');
+  const writing = openForWriting(file);
+  migrate(writing);
+  const reading = openForReading(file);
+  const log = new WriteAheadLog(file);
+  const threads = () => (process.report.getReport() as { workers: unknown[] }).workers.length;
+  const before = threads();
+  const warn = (error: unknown) => {
+    throw error;
+  };
+  const checkpointer = new Checkpointer(file, warn, 1);
+  const writer = new Writer(writing, new DurableCommit(writing, reading, log), { warn });
+  writer.onCommit(checkpointer.committed);
+  for (const from of [0, 60]) {
+    for (let row = from; row < from + 60; row += 1)
+      await writer.write((database) => {
+        statement(database, 'INSERT INTO settings VALUES (?, ?)').run(`row ${row}`, ROW);
+      });
+    await eventually(() => expect(statSync(file).size).toBeGreaterThan((from + 60) * 100_000));
+    await eventually(() => expect(threads()).toBe(before));
+  }
+  await checkpointer.close();
+  log.close();
+  reading.close();
+  writing.close();
+});
+
 test('a log whose size cannot be read neither holds back changes nor ends the node', async () => {
   const folder = await temporaryFolder();
   const file = join(folder, 'strongroom.db');

@@ -8,6 +8,8 @@ export type CheckpointAnswer = { isComplete: boolean };
 
 /** The delay from a commit to the next checkpoint. */
 const EVERY_MS = 500;
+/** The thread ends when nothing was committed for this long, to free its memory of some megabytes. */
+const IDLE_MS = 5_000;
 /** A log that never exceeds this size is left to SQLite. */
 const SMALL_LOG_BYTES = 4_194_304;
 /** At this size, commits wait for a complete checkpoint: without one, the log can only grow. */
@@ -21,8 +23,12 @@ const LONG_LOG_BYTES = 33_554_432;
 export class Checkpointer {
   readonly #file: string;
   readonly #warn: (error: unknown) => void;
+  readonly #idleMs: number;
   #timer: NodeJS.Timeout | undefined;
+  #idleTimer: NodeJS.Timeout | undefined;
   #worker: Worker | undefined;
+  /** Resolves when the last thread that was told to end has ended. */
+  #ended: Promise<void> | undefined;
   #isBusy = false;
   /** Whether the log was copied completely and nothing was committed since. */
   #isComplete = false;
@@ -30,15 +36,20 @@ export class Checkpointer {
   #waitNotBefore = 0;
   #waiting: (() => void)[] = [];
 
-  /** @param warn receives the errors of checkpoints that no commit waits for; the next commit leads to another attempt. */
-  constructor(databaseFile: string, warn: (error: unknown) => void) {
+  /**
+   * @param warn receives the errors of checkpoints that no commit waits for; the next commit leads to another attempt
+   * @param idleMs how long after the last commit the thread ends
+   */
+  constructor(databaseFile: string, warn: (error: unknown) => void, idleMs = IDLE_MS) {
     this.#file = databaseFile;
     this.#warn = warn;
+    this.#idleMs = idleMs;
   }
 
   /** Call this after each commit. */
   readonly committed = (): void => {
     this.#isComplete = false;
+    clearTimeout(this.#idleTimer);
     this.#timer ??= setTimeout(() => this.#checkpoint(), EVERY_MS).unref();
   };
 
@@ -83,6 +94,11 @@ export class Checkpointer {
     this.#isBusy = false;
     this.#isComplete = isComplete;
     for (const resolve of this.#waiting.splice(0)) resolve();
+    clearTimeout(this.#idleTimer);
+    if (isComplete && !this.#timer)
+      this.#idleTimer = setTimeout(() => {
+        if (!this.#isBusy) this.#endThread();
+      }, this.#idleMs).unref();
   }
 
   #logBytes(): number {
@@ -93,7 +109,7 @@ export class Checkpointer {
     const worker = new Worker(workerUrl('checkpoint', import.meta.url), { workerData: this.#file });
     worker.unref();
     worker.on('message', (answer: CheckpointAnswer) => {
-      // `close` keeps its worker referenced to await it.
+      // `#endThread` keeps its worker referenced to await it.
       if (this.#worker === worker) worker.unref();
       this.#end(answer);
     });
@@ -109,16 +125,22 @@ export class Checkpointer {
     this.#end({ isComplete: false });
   }
 
-  /** Ends the thread, which closes its connection. */
+  /** Resolves when no thread has a connection any more. */
   async close(): Promise<void> {
     clearTimeout(this.#timer);
+    clearTimeout(this.#idleTimer);
+    this.#endThread();
+    await this.#ended;
+  }
+
+  /** Ends the thread, which closes its connection. The next checkpoint starts another. */
+  #endThread(): void {
     const worker = this.#worker;
     this.#worker = undefined;
     if (!worker) return;
     // `once` of node:events would reject if the thread fails, but the thread has ended then too.
-    const ended = new Promise((resolve) => worker.once('exit', resolve));
+    this.#ended = new Promise((resolve) => worker.once('exit', () => resolve()));
     worker.ref();
     worker.postMessage('end' satisfies CheckpointTask);
-    await ended;
   }
 }
