@@ -2,6 +2,7 @@ import { Button, Checkbox, Group } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconAlertTriangle, IconCircleCheck, IconCircleDashed } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
 import {
   type Copy,
   type CopyCheck,
@@ -114,13 +115,18 @@ export function CopyItem({ copy }: { copy: Copy }) {
 /** Whether the copy has pages for readers. A change starts a sync. */
 function PagesChoice({ copy, place }: { copy: Copy; place: string }) {
   const queries = useQueryClient();
+  /** What was just chosen, until the list of copies says the same. */
+  const [chosen, setChosen] = useState<boolean>();
   const change = useMutation({
     mutationFn: async (pages: boolean) => {
       const params = { id: copy.id };
       await call('changeCopy', { params, body: { pages } });
       await call('syncCopy', { params });
     },
-    onSettled: () => queries.invalidateQueries({ queryKey: callKey('listCopies') }),
+    onSettled: async () => {
+      await queries.invalidateQueries({ queryKey: callKey('listCopies') });
+      setChosen(undefined);
+    },
   });
   return (
     <>
@@ -128,9 +134,12 @@ function PagesChoice({ copy, place }: { copy: Copy; place: string }) {
         label="Pages for readers"
         aria-label={`Pages for readers: ${place}`}
         description={copy.public_url ?? PAGES_SENTENCE}
-        checked={change.isPending ? change.variables : copy.pages}
+        checked={chosen ?? copy.pages}
         disabled={change.isPending}
-        onChange={(event) => change.mutate(event.currentTarget.checked)}
+        onChange={({ currentTarget: { checked } }) => {
+          setChosen(checked);
+          change.mutate(checked);
+        }}
       />
       {change.error && <ErrorNote error={change.error} />}
     </>
