@@ -5,6 +5,7 @@ import type { Peer } from '../../../../../../shared/node/peer.ts';
 import { call } from '../../../../api/client.ts';
 import { useCall } from '../../../../api/useCall.ts';
 import { ErrorNote } from '../../../../components/feedback/ErrorNote.tsx';
+import { ItemPage } from '../../../../components/layout/ItemPage.tsx';
 import { Page } from '../../../../components/layout/Page.tsx';
 import { MirrorOutcome } from '../MirrorOutcome.tsx';
 import { PeerState } from '../PeerState.tsx';
@@ -19,14 +20,17 @@ import { PeerPacks } from './PeerPacks.tsx';
 /** One peer: what it shows, and what of it is taken. */
 export default function PeerPage() {
   const { id = '' } = useParams();
-  const answer = useCall('readPeer', { params: { id } });
-  if (answer.error)
-    return (
-      <Page title="Peer">
-        <ErrorNote error={answer.error} onRetry={() => void answer.refetch()} />
-      </Page>
-    );
-  return answer.data ? <Opened key={id} peer={answer.data} /> : null;
+  const query = useCall('readPeer', { params: { id } });
+  return (
+    <ItemPage
+      query={query}
+      name="Peer"
+      list={{ to: '/sharing', label: 'All peers' }}
+      missing="It may have been removed."
+    >
+      {(peer) => <Opened key={id} peer={peer} />}
+    </ItemPage>
+  );
 }
 
 function Opened({ peer }: { peer: Peer }) {
