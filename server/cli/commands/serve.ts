@@ -5,6 +5,7 @@ import { systemClock } from '../../../shared/values/clock.ts';
 import { errorCode } from '../../../shared/values/errorCode.ts';
 import { DEFAULT_HOST, DEFAULT_PORT } from '../../config.ts';
 import { openNode, type RunningNode } from '../../node.ts';
+import { collectWhenIdle } from '../../runtime/collectWhenIdle.ts';
 import { createLog } from '../../runtime/log.ts';
 import { type Command, type ExitCode, print, printError, UsageError } from '../command.ts';
 import { ACCEPT_ROLLBACK_OPTION, DATA_OPTION, JSON_OPTION, optionsHelp } from '../options.ts';
@@ -84,7 +85,9 @@ export const serve: Command = {
       throw explainListenError(error, values.host, values.port);
     });
     announce(node, values.json);
+    const stopCollecting = collectWhenIdle();
     await signalled;
+    stopCollecting();
     await node.close();
     return 0;
   },
