@@ -58,7 +58,7 @@ export async function openFolderTarget(folder: string, { isNew }: { isNew: boole
   };
 }
 
-/** The codes of errors that mean that there is no such file, be it that links or files are where folders must be. */
+/** The codes of the errors for a file that does not exist, including a link or a file in place of a folder of its path. */
 const ABSENT: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', NO_FILE]);
 
 /** Returns what a thread read; undefined if there is no such regular file. @throws as the file system call did */
