@@ -2,7 +2,7 @@ import type { PageLabel } from '../../../../shared/collection/event.ts';
 import { LABEL_SCORE, type QualityFinding } from '../../../../shared/collection/quality.ts';
 import { scriptShellReason } from '../scriptShell.ts';
 import { ERROR_RULES } from './errorRules.ts';
-import { findTitle, htmlOf, isWholeHtml, type PageResponse, shortTextIn } from './pageHtml.ts';
+import { findTitle, headersOf, htmlOf, isWholeHtml, type PageResponse, shortTextIn } from './pageHtml.ts';
 import type { PageFacts, QualityRule } from './qualityRule.ts';
 import { RATE_RULES } from './rateRules.ts';
 import { WALL_RULES } from './wallRules.ts';
@@ -24,20 +24,22 @@ export async function findingsOf(page: PageResponse): Promise<QualityFinding[]> 
 
 /** Reads a response as the rules see it. */
 export async function factsOf(page: PageResponse): Promise<PageFacts> {
-  const html = htmlOf(page);
+  const headers = headersOf(page);
+  const html = htmlOf(page, headers);
   return {
     page,
+    headers,
     html,
     title: await findTitle(html),
     text: html === '' ? '' : (shortTextIn(html) ?? ''),
-    isWhole: isWholeHtml(page, html),
+    isWhole: isWholeHtml(page, headers, html),
   };
 }
 
 /** Returns what the rules find in a response that was read, in the order of the rules. */
 export function findingsIn(facts: PageFacts): QualityFinding[] {
-  const { page } = facts;
-  const ok = page.status !== null && page.status >= 200 && page.status < 300;
+  const { status } = facts.page;
+  const ok = status !== null && status >= 200 && status < 300;
   return RULES.flatMap(({ id, label, score, when, find }) => {
     const reason = ok || when === 'always' ? find(facts) : undefined;
     return reason === undefined || reason === '' ? [] : [{ rule: id, label, score, reason }];

@@ -12,10 +12,14 @@ export interface PageResponse {
 }
 
 /** Whether `html` is the whole page, and HTML. What is cut off could hold the text. */
-export function isWholeHtml({ content_type, beginning, ...page }: PageResponse, html: string): boolean {
+export function isWholeHtml(
+  { content_type, beginning }: PageResponse,
+  headers: ReadonlyMap<string, string>,
+  html: string,
+): boolean {
   if (!/html|^$/.test(content_type?.toLowerCase() ?? '') || !/<(html|head|body|!doctype)\b/i.test(html))
     return false;
-  const isEncoded = (header(page, 'content-encoding') ?? 'identity').trim().toLowerCase() !== 'identity';
+  const isEncoded = (headers.get('content-encoding') ?? 'identity').trim().toLowerCase() !== 'identity';
   return beginning.length < (isEncoded ? MAX_ENCODED_BYTES : MAX_HTML_BYTES) && html.length < MAX_HTML_BYTES;
 }
 
@@ -40,16 +44,19 @@ async function decodeTitle(inner: string): Promise<string> {
   return load(`<title>${inner}</title>`)('title').text();
 }
 
-/** Returns the value of a header by its name in lower case. */
-export function header(page: Pick<PageResponse, 'headers'>, name: string): string | undefined {
-  return page.headers.find(([key]) => key.toLowerCase() === name)?.[1];
+/** Returns the first value of each header, by its name in lower case. */
+export function headersOf({ headers }: Pick<PageResponse, 'headers'>): Map<string, string> {
+  return new Map(headers.map(([name, value]) => [name.toLowerCase(), value] as const).reverse());
 }
 
 /** Returns the beginning of the body as HTML, or an empty string if the content type is not HTML or XML. */
-export function htmlOf(page: Pick<PageResponse, 'headers' | 'content_type' | 'beginning'>): string {
+export function htmlOf(
+  page: Pick<PageResponse, 'content_type' | 'beginning'>,
+  headers: ReadonlyMap<string, string>,
+): string {
   const type = page.content_type?.toLowerCase() ?? '';
   if (!/html|xml|^$/.test(type)) return '';
-  const bytes = decodeBody(page.beginning, header(page, 'content-encoding')).subarray(0, MAX_HTML_BYTES);
+  const bytes = decodeBody(page.beginning, headers.get('content-encoding')).subarray(0, MAX_HTML_BYTES);
   const charset = /charset="?([\w-]+)/.exec(type)?.[1] ?? 'utf-8';
   try {
     return new TextDecoder(charset).decode(bytes);

@@ -3,7 +3,9 @@ import type { PageResponse } from './pageHtml.ts';
 
 /** What the rules look at. */
 export interface PageFacts {
-  page: PageResponse;
+  page: Pick<PageResponse, 'url' | 'final_url' | 'status'>;
+  /** The first value of each header, by its name in lower case. */
+  headers: ReadonlyMap<string, string>;
   /** The beginning of the page; empty if it is not HTML or XML. */
   html: string;
   title: string | null;

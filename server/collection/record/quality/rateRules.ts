@@ -1,4 +1,3 @@
-import { header } from './pageHtml.ts';
 import { type QualityRule, sentenceIn } from './qualityRule.ts';
 
 const TITLE =
@@ -43,16 +42,15 @@ export const RATE_RULES: readonly QualityRule[] = [
     label: 'rate_limit',
     score: 40,
     when: 'ok',
-    find: ({ page }) =>
-      header(page, 'retry-after') === undefined ? undefined : 'The answer has a header Retry-After',
+    find: ({ headers }) => (headers.has('retry-after') ? 'The answer has a header Retry-After' : undefined),
   },
   {
     id: 'rate.remaining',
     label: 'rate_limit',
     score: 40,
     when: 'ok',
-    find: ({ page }) => {
-      const left = header(page, 'x-ratelimit-remaining') ?? header(page, 'ratelimit-remaining');
+    find: ({ headers }) => {
+      const left = headers.get('x-ratelimit-remaining') ?? headers.get('ratelimit-remaining');
       return left?.trim() === '0' ? 'The answer says that no request is left' : undefined;
     },
   },

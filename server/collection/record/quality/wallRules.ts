@@ -1,4 +1,3 @@
-import { header } from './pageHtml.ts';
 import { type PageFacts, type QualityRule, sentenceIn } from './qualityRule.ts';
 
 /** Checks whether the visitor is a person. */
@@ -60,12 +59,12 @@ const WALL_MARKERS: readonly [RegExp, string][] = [
 const WALL_SENTENCES =
   /checking (if the site connection is secure|your browser before accessing)|verify (that )?you are (a )?human|enable javascript and cookies to continue|unusual traffic from your computer network|complete the (security check|captcha)|i('| a)m not a robot/i;
 
-function wallHeader({ page }: PageFacts): string | undefined {
-  if (header(page, 'cf-mitigated') === 'challenge') return 'The header cf-mitigated is challenge';
-  const waf = header(page, 'x-amzn-waf-action');
+function wallHeader({ page, headers }: PageFacts): string | undefined {
+  if (headers.get('cf-mitigated') === 'challenge') return 'The header cf-mitigated is challenge';
+  const waf = headers.get('x-amzn-waf-action');
   if (waf === 'challenge' || waf === 'captcha') return `The header x-amzn-waf-action is ${waf}`;
-  if (header(page, 'x-datadome') !== undefined && page.status === 403) return 'DataDome answered 403';
-  if (header(page, 'x-sucuri-block') !== undefined) return 'The header x-sucuri-block is set';
-  if (header(page, 'x-vercel-mitigated') !== undefined) return 'The header x-vercel-mitigated is set';
+  if (headers.has('x-datadome') && page.status === 403) return 'DataDome answered 403';
+  if (headers.has('x-sucuri-block')) return 'The header x-sucuri-block is set';
+  if (headers.has('x-vercel-mitigated')) return 'The header x-vercel-mitigated is set';
   return undefined;
 }
