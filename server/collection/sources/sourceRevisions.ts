@@ -2,7 +2,12 @@ import type { EntryType } from '../../../shared/ledger/ledger.ts';
 import { appendEntry, nextSeq } from '../../ledger/appendEntry.ts';
 import { fingerprintOf } from '../../ledger/entry.ts';
 import { insertSourceRevision } from '../../store/sqlite/collection/sourceRevisions.ts';
-import { type SourceRow, type SourceSettings, updateSource } from '../../store/sqlite/collection/sources.ts';
+import {
+  type SourceRow,
+  type SourceSettings,
+  updateSource,
+  updateSourceName,
+} from '../../store/sqlite/collection/sources.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 
 type RecordedSource = SourceSettings & Pick<SourceRow, 'id' | 'url' | 'added_at' | 'removed'>;
@@ -35,6 +40,13 @@ export function recordedSource(source: RecordedSource) {
 export function writeRevision(database: WriteDatabase, source: SourceRow, at: string): void {
   updateSource(database, { ...source, revision: nextSeq(database) });
   recordRevision(database, 'source.changed', source, at);
+}
+
+/** Names a source and records the change. */
+export function renameSource(database: WriteDatabase, source: SourceRow, name: string, at: string): void {
+  const renamed = { ...source, name };
+  updateSourceName(database, { ...renamed, revision: nextSeq(database) });
+  recordRevision(database, 'source.changed', renamed, at);
 }
 
 /** Appends the ledger entry of a revision and stores the revision, inside the caller's transaction. */

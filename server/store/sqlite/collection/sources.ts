@@ -87,6 +87,19 @@ export function updateSource(
   indexSource(database, source.key, source);
 }
 
+/** Updates the name of a source. Its other settings are unchanged, so only one index is written. */
+export function updateSourceName(
+  database: WriteDatabase,
+  source: Pick<SourceRow, 'key' | 'url' | 'name' | 'agency' | 'tags' | 'revision'>,
+): void {
+  statement(database, 'UPDATE sources SET name = @name, revision = @revision WHERE key = @key').run({
+    key: source.key,
+    name: source.name,
+    revision: source.revision,
+  });
+  indexText(database, source.key, source);
+}
+
 function settingsForSql(source: SourceSettings) {
   return {
     name: source.name,
@@ -129,15 +142,23 @@ function deleteTags(database: WriteDatabase, key: number): void {
 export function indexSource(
   database: WriteDatabase,
   key: number,
+  source: Pick<SourceRow, 'url' | 'name' | 'agency' | 'tags'>,
+): void {
+  indexText(database, key, source);
+  for (const tag of new Set(source.tags)) {
+    statement(database, 'INSERT INTO source_tags (tag, source_key) VALUES (?, ?)').run(tag, key);
+  }
+}
+
+function indexText(
+  database: WriteDatabase,
+  key: number,
   { url, name, agency, tags }: Pick<SourceRow, 'url' | 'name' | 'agency' | 'tags'>,
 ): void {
   statement(
     database,
     'INSERT OR REPLACE INTO source_text (rowid, url, name, agency, tags) VALUES (?, ?, ?, ?, ?)',
   ).run(key, `${url} ${readableUrl(url)}`, name, agency, tags.join(' \n'));
-  for (const tag of new Set(tags)) {
-    statement(database, 'INSERT INTO source_tags (tag, source_key) VALUES (?, ?)').run(tag, key);
-  }
 }
 
 function readableUrl(url: string): string {
