@@ -2,7 +2,6 @@ import { GIGABYTE } from '../../shared/limits.ts';
 import type { Settings } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
 import { errorCode } from '../../shared/values/errorCode.ts';
-import { bytesHere } from './sqlite/node/blobs.ts';
 import type { Store } from './store.ts';
 
 /** Whether an error means that the disk has failed or is full, so that the next write would fail too. */
@@ -16,16 +15,16 @@ export function isStorageFailure(error: unknown): boolean {
 export type StorageLimit = 'data_cap_reached' | 'disk_nearly_full';
 
 /** Returns how many bytes are stored and free, with the owner's two limits. */
-export async function measureStorage(
-  store: Pick<Store, 'read' | 'freeBytes'>,
+export function measureStorage(
+  store: Pick<Store, 'heldBytes' | 'freeBytes'>,
   limits: Pick<Settings, 'data_cap_gb' | 'min_free_disk_gb'>,
-): Promise<StorageSpace> {
+): StorageSpace {
   return {
-    held_bytes: bytesHere(store.read),
+    held_bytes: store.heldBytes(),
     cap_bytes: Math.round(limits.data_cap_gb * GIGABYTE),
     free_bytes: store.freeBytes(),
     min_free_bytes: Math.round(limits.min_free_disk_gb * GIGABYTE),
-    no_room: await reachedStorageLimit(store, limits, 0),
+    no_room: reachedStorageLimit(store, limits, 0),
   };
 }
 
@@ -38,12 +37,12 @@ export interface StorageSpace {
 }
 
 /** Returns which of the owner's two limits would be exceeded by storing `bytes` more bytes, or null. */
-export async function reachedStorageLimit(
-  store: Pick<Store, 'read' | 'freeBytes'>,
+export function reachedStorageLimit(
+  store: Pick<Store, 'heldBytes' | 'freeBytes'>,
   limits: Pick<Settings, 'data_cap_gb' | 'min_free_disk_gb'>,
   bytes: number,
-): Promise<StorageLimit | null> {
-  const held = bytesHere(store.read);
+): StorageLimit | null {
+  const held = store.heldBytes();
   const cap = limits.data_cap_gb * GIGABYTE;
   if (held + bytes > cap || held >= cap) return 'data_cap_reached';
   if (store.freeBytes() - bytes < limits.min_free_disk_gb * GIGABYTE) return 'disk_nearly_full';

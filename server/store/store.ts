@@ -28,7 +28,7 @@ import {
 } from './sqlite/engine/open.ts';
 import { WriteAheadLog } from './sqlite/engine/writeAheadLog.ts';
 import { Writer } from './sqlite/engine/writer.ts';
-import { blobBytes } from './sqlite/node/blobs.ts';
+import { blobBytes, bytesHere } from './sqlite/node/blobs.ts';
 import { lastEntry } from './sqlite/node/ledger.ts';
 import { offloadedBytes } from './sqlite/node/offloadedObjects.ts';
 import { writeSetting } from './sqlite/node/settings.ts';
@@ -53,6 +53,8 @@ export interface Store {
   clockBehindMs: () => number;
   /** Random lowercase hex digits for an id. */
   randomHex: (digits: number) => string;
+  /** The bytes of all blobs on this disk that rows name. Read anew after each commit. */
+  heldBytes: () => number;
   /** Free bytes on the data folder's disk, for this user. */
   freeBytes: () => number;
   /** The size of the write-ahead log in bytes. */
@@ -151,6 +153,8 @@ export async function openStore({
       warn: (error, message) => warn({ error }, message),
     });
     writer.onCommit(checkpointer.committed);
+    let heldBytes: number | undefined;
+    writer.onCommit(() => (heldBytes = undefined));
     blobs.follow({
       isReferenced: (sha256) => (writer.failure ? undefined : isReferenced(sha256)),
       onCommit: (listener) => writer.onCommit(listener),
@@ -167,6 +171,7 @@ export async function openStore({
       instant: () => steady.instant(),
       clockBehindMs: () => steady.behindMs,
       randomHex: (digits) => random(digits / 2).toString('hex'),
+      heldBytes: () => (heldBytes ??= bytesHere(read)),
       freeBytes: reserve.freeBytes,
       logBytes: () => log.bytes,
       failure: () => writer.failure ?? reserve.refusal(),

@@ -42,7 +42,7 @@ export async function matchConditions(
 ): Promise<Match[]> {
   const { read } = services.store;
   if (!asksForConditions(rules)) return [];
-  const current = [...(await fullDisk(services)), ...copiesBehind(services)];
+  const current = [...fullDisk(services), ...copiesBehind(services)];
   const known = allConditions(read);
   const ended = known.filter(({ name }) => !current.some((state) => state.name === name));
   const begun = current.filter(({ name }) => !known.some((state) => state.name === name));
@@ -66,8 +66,8 @@ function noticeOf({ asks, title, text, path }: Current, at: string): Notice {
   return { kind: asks, at, event: null, title, text, path, source: null };
 }
 
-async function fullDisk({ store, settings }: StateServices): Promise<Current[]> {
-  const limit = await reachedStorageLimit(store, settings(), 0);
+function fullDisk({ store, settings }: StateServices): Current[] {
+  const limit = reachedStorageLimit(store, settings(), 0);
   if (limit === null) return [];
   const isFull = limit === 'data_cap_reached';
   return [

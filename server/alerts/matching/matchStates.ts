@@ -12,7 +12,7 @@ import type { Match } from '../queue.ts';
 import type { CompiledRule } from './compiledRule.ts';
 
 export interface StateServices {
-  store: Pick<Store, 'read' | 'clock' | 'freeBytes'>;
+  store: Pick<Store, 'read' | 'clock' | 'heldBytes' | 'freeBytes'>;
   settings: () => Settings;
 }
 

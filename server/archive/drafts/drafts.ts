@@ -133,7 +133,7 @@ export class Drafts {
     chunks: AsyncIterable<Uint8Array>,
   ): Promise<StoredDraftFile> {
     requireOpen(this.#store.read, id);
-    await this.#requireSpace();
+    this.#requireSpace();
     const staged = await this.#receive(chunks);
     const { sha256, bytes } = staged;
     const type = media_type ?? (mime.lookup(path) || 'application/octet-stream');
@@ -164,9 +164,9 @@ export class Drafts {
     return before !== undefined && before.sha256 !== file.sha256;
   }
 
-  async #requireSpace(): Promise<void> {
+  #requireSpace(): void {
     const { current } = this.#settings;
-    const refusal = await reachedStorageLimit(this.#store, current, this.#receiving);
+    const refusal = reachedStorageLimit(this.#store, current, this.#receiving);
     if (refusal !== null) throw outOfSpace(refusal, current);
   }
 

@@ -88,37 +88,27 @@ export class WriteLimits {
     admission.enter(announced);
     try {
       const { current } = this.#settings;
-      const refusal = await this.#reachedStorageLimit(0);
+      const refusal = this.#reachedStorageLimit(0);
       if (refusal !== null) {
         admission.reject();
         throw outOfSpace(refusal, current);
       }
       return await write({
         store: counting(this.#store, admission),
-        reserveSpace: (more) => this.#reserveSpace(admission, more),
+        reserveSpace: async (more) => this.#reserveSpace(admission, more),
       });
     } finally {
       admission.end();
     }
   }
 
-  async #reserveSpace(admission: Admission, bytes: number): Promise<void> {
-    const { current } = this.#settings;
-    const checked = this.#reachedStorageLimit(this.#heldBytes + bytes);
-    // Reserved during the check, so that two concurrent writes do not both get the last free space.
+  #reserveSpace(admission: Admission, bytes: number): void {
+    const refusal = this.#reachedStorageLimit(this.#heldBytes + bytes);
+    if (refusal !== null) throw outOfSpace(refusal, this.#settings.current);
     this.#heldBytes += bytes;
-    const release = () => {
+    admission.onEnd(() => {
       this.#heldBytes -= bytes;
-    };
-    const refusal: StorageLimit | null = await checked.catch((error: unknown) => {
-      release();
-      throw error;
     });
-    if (refusal !== null) {
-      release();
-      throw outOfSpace(refusal, current);
-    }
-    admission.onEnd(release);
   }
 
   /** Returns the budgets of a visitor and of the whole site. The owner has none. */
@@ -144,7 +134,7 @@ export class WriteLimits {
     await this.#days.close();
   }
 
-  #reachedStorageLimit(bytes: number): Promise<StorageLimit | null> {
+  #reachedStorageLimit(bytes: number): StorageLimit | null {
     return reachedStorageLimit(this.#store, this.#settings.current, bytes);
   }
 

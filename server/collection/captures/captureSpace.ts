@@ -16,11 +16,11 @@ export class CaptureSpace {
   }
 
   /** Reserves space for an object. Returns false if there is too little. */
-  async reserve(bytes: number): Promise<boolean> {
+  reserve(bytes: number): boolean {
     if (bytes > this.#free) {
       const step = Math.max(bytes - this.#free, STEP_BYTES);
-      if (await this.#receiver.reserveSpace(step)) this.#free += step;
-      else if (await this.#receiver.reserveSpace(bytes - this.#free)) this.#free = bytes;
+      if (this.#receiver.reserveSpace(step)) this.#free += step;
+      else if (this.#receiver.reserveSpace(bytes - this.#free)) this.#free = bytes;
       else return false;
     }
     this.#free -= bytes;

@@ -37,7 +37,7 @@ export function openCaptures({ jobs, ...services }: CaptureServices, closing: Ab
   return {
     async startFile(observer, chunks) {
       requireOpen();
-      if ((await reachedStorageLimit(store, settings(), 0)) === 'disk_nearly_full')
+      if (reachedStorageLimit(store, settings(), 0) === 'disk_nearly_full')
         throw new Problem(
           'disk_nearly_full',
           'There is too little free disk space to import a file. Free some space and try again.',

@@ -113,9 +113,7 @@ export class Follower {
     const { store, fetching } = this.#services;
     const mayBePrivate = allowsPrivateAddress(parent, fetching.isPrivateAddress);
     const host = URL.parse(parent.url)?.hostname;
-    const checks = await Promise.all(
-      ids.map(async (id, index) => ({ id, nextCheck: await firstCheckOf(store, parent, start + index) })),
-    );
+    const checks = ids.map((id, index) => ({ id, nextCheck: firstCheckOf(store, parent, start + index) }));
     await store.write((database) => {
       for (const { id, nextCheck } of checks) {
         const link = waitingLink(database, id);

@@ -41,7 +41,7 @@ export async function approveFound(
         const link = waitingLink(store.read, id);
         const parent = link && sourceByKey(store.read, link.source_key);
         if (!link || !parent) return [];
-        const nextCheck = await firstCheckOf(store, parent, start + index);
+        const nextCheck = firstCheckOf(store, parent, start + index);
         return [{ id, nextCheck, allowPrivate: await mayBePrivate(parent, link.url) }];
       }),
     );

@@ -114,11 +114,11 @@ function newSourceOf({ url, title }: FoundLinkRow, parent: SourceRow): NewSource
  *
  * @param index its position among those that are added together, which spreads their first checks
  */
-export async function firstCheckOf(
+export function firstCheckOf(
   store: Pick<Store, 'clock' | 'randomHex'>,
   parent: SourceRow,
   index: number,
-): Promise<string> {
+): string {
   const soon = instantOf(store.clock.now() + FIRST_CHECK_DELAY_MS + index * FIRST_CHECK_SPACING_MS);
   return hasSchedule(parent) ? nextScheduled(parent, store, soon) : soon;
 }

@@ -17,6 +17,8 @@ export interface ReceivedObject {
   bytes: number;
   /** Makes the bytes durable unless they are already. */
   keep(): Promise<KeptObject>;
+  /** Call it when a row references the object. */
+  recorded(): Promise<void>;
   /** Discards the bytes that were not stored, and releases the space that is still held. Must always be called at the end. */
   discard(): Promise<void>;
 }
@@ -48,7 +50,6 @@ export class ObjectReceiver {
   readonly #limits: () => Limits;
   /** Reserved bytes that no row counts yet. */
   #reserved = 0;
-  #reserving: Promise<unknown> = Promise.resolve();
   readonly #backlog = new Backlog();
   /** The certificates that were kept since the start. */
   readonly #certificates = new Set<string>();
@@ -70,8 +71,7 @@ export class ObjectReceiver {
    * @throws TooManyBytesError; whatever the stream throws; RetrievalFailure `storage_full` if the disk becomes full.
    */
   async receive(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<ReceivedObject> {
-    if ((await this.#reachedStorageLimit(0)) !== null)
-      return this.#hashedOnly(await hashBody(chunks, maxBytes));
+    if (this.#reachedStorageLimit(0) !== null) return this.#hashedOnly(await hashBody(chunks, maxBytes));
     try {
       const staged = await this.#store.blobs.staging.stage(chunks, maxBytes);
       const { sha256, bytes } = staged;
@@ -81,6 +81,7 @@ export class ObjectReceiver {
         sha256,
         bytes,
         keep: async () => (kept = await this.#keep(staged)),
+        recorded: () => staged.leave(),
         discard: () => {
           done();
           kept?.reservation?.release();
@@ -126,7 +127,7 @@ export class ObjectReceiver {
 
   async #keep(staged: StagedBlob): Promise<KeptObject> {
     if (await this.isStored(staged.sha256)) return { isStored: true };
-    const reservation = await this.#reserve(staged.bytes);
+    const reservation = this.#reserve(staged.bytes);
     if (reservation === undefined) return { isStored: false };
     try {
       await storeWithRepair(this.#store, staged, 'journal');
@@ -139,8 +140,8 @@ export class ObjectReceiver {
     }
   }
 
-  async #reserve(bytes: number): Promise<Reservation | undefined> {
-    if (!(await this.reserveSpace(bytes))) return undefined;
+  #reserve(bytes: number): Reservation | undefined {
+    if (!this.reserveSpace(bytes)) return undefined;
     let left = bytes;
     return {
       release: () => {
@@ -151,18 +152,13 @@ export class ObjectReceiver {
   }
 
   /**
-   * Reserves space for bytes that will be stored. Returns false if there is none. Reservations are made one after
-   * another, so that two cannot get the same space. The caller releases the space when the bytes are counted by their
-   * rows or discarded.
+   * Reserves space for bytes that will be stored. Returns false if there is none. The caller releases the space when the
+   * bytes are counted by their rows or discarded.
    */
-  reserveSpace(bytes: number): Promise<boolean> {
-    const reserved = this.#reserving.then(async () => {
-      if ((await this.#reachedStorageLimit(bytes)) !== null) return false;
-      this.#reserved += bytes;
-      return true;
-    });
-    this.#reserving = reserved.catch(() => {});
-    return reserved;
+  reserveSpace(bytes: number): boolean {
+    if (this.#reachedStorageLimit(bytes) !== null) return false;
+    this.#reserved += bytes;
+    return true;
   }
 
   releaseSpace(bytes: number): void {
@@ -174,6 +170,7 @@ export class ObjectReceiver {
       sha256,
       bytes,
       keep: async () => ({ isStored: await this.isStored(sha256) }),
+      recorded: async () => {},
       discard: async () => {},
     };
   }

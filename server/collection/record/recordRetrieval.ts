@@ -15,7 +15,7 @@ import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Reservation } from '../../store/sqlite/engine/writeOptions.ts';
 import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
 import type { Store } from '../../store/store.ts';
-import { writeRevision } from '../sources/sourceRevisions.ts';
+import { renameSource } from '../sources/sourceRevisions.ts';
 import { recordEvent } from './recordEvent.ts';
 import { type Outcome, transition } from './transitions.ts';
 
@@ -30,8 +30,8 @@ export interface RecordedAttempt {
   validators?: Validators | undefined;
   /** The number of bytes that could not be stored for lack of space. */
   refusedBytes?: number | null;
-  /** When the source is due again; absent if a retry follows. */
-  nextCheckAt?: string;
+  /** Returns when the source is due again, by its current settings; absent if a retry follows. */
+  dueAt?: (source: SourceRow) => string;
   /** The title of the page, which names a source that a list added without a name. */
   title?: string | null;
   /** The space that is held for the object until its row counts the bytes. */
@@ -70,7 +70,7 @@ export function recordRetrieval(
       const events = applyOutcome(database, store.instant(), source, { id, ...retrieval }, attempt, settings);
       if (attempt.title && source.state === 'new' && attempt.outcome?.kind === 'object')
         nameAfterPage(database, source, attempt.title, store.instant());
-      if (attempt.nextCheckAt !== undefined) updateNextCheck(database, source.key, attempt.nextCheckAt);
+      if (attempt.dueAt) updateNextCheck(database, source.key, attempt.dueAt(source));
       const isNewVersion =
         attempt.outcome?.kind === 'object' && attempt.outcome.sha256 !== source.last_sha256;
       return { retrieval: id, events, isNewVersion };
@@ -93,7 +93,7 @@ function nameAfterPage(database: WriteDatabase, source: SourceRow, title: string
     .replace(/\p{Cf}/gu, '')
     .trim();
   const name = Array.from(whole).slice(0, MAX_NAME).join('');
-  if (name !== '') writeRevision(database, { ...source, name }, at);
+  if (name !== '') renameSource(database, source, name, at);
 }
 
 /** Counts a failure that was recorded earlier and deferred until it was known that the node is online. */

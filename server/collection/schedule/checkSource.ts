@@ -39,8 +39,8 @@ export interface CheckOptions {
   onResponse: () => void;
   /** Returns whether a network failure is deferred instead of counted at once. */
   mayDefer: () => boolean;
-  /** Returns when the source is due again. It is never earlier than `notBefore` (Retry-After). */
-  dueAt: (notBefore: number | null) => Promise<string>;
+  /** Returns when a source is due again. It is never earlier than `notBefore` (Retry-After). */
+  dueAt: (source: SourceRow, notBefore: number | null) => string;
 }
 
 /** Failures that this node decided itself, so that a retry would fail in the same way. */
@@ -109,6 +109,7 @@ async function fetchSource(
     maxBytes: Math.floor((source.max_object_mb ?? max_object_mb) * MEGABYTE),
     validators: async () => {
       await receiver.waitForBacklog();
+      if (source.last_sha256 === null) return undefined;
       const validators = validatorsOf(store.read, source.key);
       return validators && (await receiver.isStored(validators.sha256)) ? validators : undefined;
     },
@@ -142,7 +143,7 @@ async function record(
         retrieval,
         outcome: isLast && !isDeferred ? outcomeOf(retrieval) : null,
         validators: validatorsAfter(attempt, retrieval),
-        ...(isLast ? { nextCheckAt: await dueAt(attempt.retry_at) } : {}),
+        ...(isLast ? { dueAt: (current: SourceRow) => dueAt(current, attempt.retry_at) } : {}),
         title: needsTitle(source, retrieval) ? title : null,
         reservation,
         ...(refused === null ? {} : { refusedBytes: refused }),
@@ -150,6 +151,7 @@ async function record(
       settings(),
     );
     certificates.recorded();
+    if (retrieval.sha256 !== null) await received?.recorded();
     return {
       error: retrieval.error,
       recorded,

@@ -1,3 +1,9 @@
+import {
+  activeMs,
+  CronError,
+  nextActive,
+  nextCronTime,
+} from '../../../shared/collection/schedule/nextTimes.ts';
 import type { ActiveHours, Schedule } from '../../../shared/collection/schedule/scheduleFields.ts';
 import { Problem } from '../../../shared/problems.ts';
 
@@ -7,9 +13,6 @@ export const JITTER = 0.05;
 const MAX_CRON_DELAY_MS = 30_000;
 /** The longest random delay of a check that waited for the active hours to begin. */
 const MAX_BEGIN_DELAY_MS = 300_000;
-
-/** The parser of cron expressions, loaded with the first source that has a schedule. */
-const loadTimes = () => import('../../../shared/collection/schedule/nextTimes.ts');
 
 /** Whether more than an interval decides when a source is checked. */
 export function hasSchedule({ every, active_hours }: Pick<Schedule, 'every' | 'active_hours'>): boolean {
@@ -28,7 +31,7 @@ export interface DueOptions {
 }
 
 /** Returns when a source that was checked at `from` is due again, in milliseconds since the epoch. */
-export async function nextCheckTime(schedule: Schedule, options: DueOptions): Promise<number> {
+export function nextCheckTime(schedule: Schedule, options: DueOptions): number {
   const { everyMinutes, from, notBefore, fraction } = options;
   const interval = (schedule.every_minutes ?? everyMinutes) * 60_000;
   const earliest = notBefore ?? Number.NEGATIVE_INFINITY;
@@ -36,38 +39,31 @@ export async function nextCheckTime(schedule: Schedule, options: DueOptions): Pr
   if (!hasSchedule(schedule)) return due;
   const { every, active_hours } = schedule;
   if (every !== null) {
-    const { nextCronTime } = await loadTimes();
     const at = nextCronTime({ ...schedule, every }, Math.max(from, earliest));
     // An expression that is never due again is one that the owner's clock has outlived.
     if (at !== undefined) return at + MAX_CRON_DELAY_MS * fraction;
   }
-  return active_hours ? await atBegin(active_hours, due, fraction) : due;
+  return active_hours ? atBegin(active_hours, due, fraction) : due;
 }
 
 /**
  * Returns an instant within the active hours: the given one, or one soon after they next begin. Short hours still get
  * their check: it is in their first half.
  */
-async function atBegin(hours: ActiveHours, at: number, fraction: number): Promise<number> {
-  const { activeMs, nextActive } = await loadTimes();
+function atBegin(hours: ActiveHours, at: number, fraction: number): number {
   const begin = nextActive(hours, at);
   return begin === at ? at : begin + Math.min(MAX_BEGIN_DELAY_MS, activeMs(hours) / 2) * fraction;
 }
 
 /** Returns when the active hours next begin, or null if they have begun. */
-export async function waitsForHours(
-  hours: ActiveHours,
-  now: number,
-  fraction: number,
-): Promise<number | null> {
-  const at = await atBegin(hours, now, fraction);
+export function waitsForHours(hours: ActiveHours, now: number, fraction: number): number | null {
+  const at = atBegin(hours, now, fraction);
   return at === now ? null : at;
 }
 
 /** Requires the cron expression of a schedule to be valid and ever due. @throws Problem `invalid_field`. */
-export async function requireValidSchedule(schedule: Schedule, now: number): Promise<void> {
+export function requireValidSchedule(schedule: Schedule, now: number): void {
   if (schedule.every === null) return;
-  const { CronError, nextCronTime } = await loadTimes();
   let message: string;
   try {
     if (nextCronTime({ ...schedule, every: schedule.every }, now) !== undefined) return;

@@ -176,7 +176,7 @@ class Round {
         signal,
         onResponse: () => this.#onResponse(),
         mayDefer: () => this.#canDetectOffline && !this.#anyAnswered,
-        dueAt: (notBefore) => this.#dueAt(checked, notBefore),
+        dueAt: (current, notBefore) => this.#dueAt(current, notBefore),
       });
       if (check.deferred) this.#deferred.push(check.deferred);
       if (this.#anyAnswered) this.#countDeferred();
@@ -222,10 +222,10 @@ class Round {
     else result.unchanged += 1;
   }
 
-  /** Returns when the source is due again by its current settings, but not before `notBefore` (Retry-After). */
-  async #dueAt(checked: SourceRow, notBefore: number | null): Promise<string> {
+  /** Returns when the source is due again, but not before `notBefore` (Retry-After). */
+  #dueAt(source: SourceRow, notBefore: number | null): string {
     const { store, clock, settings } = this.#services;
-    const at = await nextCheckTime(sourceByKey(store.read, checked.key) ?? checked, {
+    const at = nextCheckTime(source, {
       everyMinutes: settings().collection_every_minutes,
       from: clock.now(),
       notBefore,
@@ -249,8 +249,10 @@ class Round {
 
   /** Reschedules a source whose host asked for a pause. */
   async #postpone(source: SourceRow, until: number): Promise<void> {
-    const at = await this.#dueAt(source, until);
-    await this.#services.store.write((database) => updateNextCheck(database, source.key, at));
+    await this.#services.store.write((database) => {
+      const current = sourceByKey(database, source.key) ?? source;
+      updateNextCheck(database, source.key, this.#dueAt(current, until));
+    });
   }
 }
 

@@ -147,7 +147,7 @@ export class Scheduler {
     const postponed: { key: number; at: string }[] = [];
     for (const source of scheduledSources(store.read, instantOf(now))) {
       if (!source.active_hours) continue;
-      const at = await waitsForHours(source.active_hours, now, randomFraction(store));
+      const at = waitsForHours(source.active_hours, now, randomFraction(store));
       if (at !== null) postponed.push({ key: source.key, at: instantOf(at) });
     }
     if (postponed.length === 0) return false;
@@ -170,7 +170,7 @@ export class Scheduler {
       const wrong: { key: number; at: string }[] = [];
       for (const source of sources.slice(start, start + BATCH)) {
         const [from, fraction] = [clock.now(), randomFraction(store)];
-        const due = await nextCheckTime(source, { everyMinutes, from, fraction });
+        const due = nextCheckTime(source, { everyMinutes, from, fraction });
         if (isWrong(source, due)) wrong.push({ key: source.key, at: instantOf(due) });
       }
       if (wrong.length > 0) await this.#setNextChecks(wrong);

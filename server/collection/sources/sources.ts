@@ -65,7 +65,7 @@ export async function addSource(
   allowPrivate: boolean | null = null,
 ): Promise<WatchedSource> {
   await requireValidSettings(source, store.clock.now());
-  const scheduled = hasSchedule(source) ? await nextScheduled(source, store) : null;
+  const scheduled = hasSchedule(source) ? nextScheduled(source, store) : null;
   return store.write((database) => {
     const next_check_at = scheduled ?? firstCheck(database, store);
     return watchedSource(database, watchSource(database, store, source, next_check_at, allowPrivate));
@@ -78,24 +78,23 @@ async function requireValidSettings(
 ): Promise<void> {
   await requireValidRules(source.noise_rules, '/noise_rules');
   await requireValidFollow(source.follow);
-  await requireValidSchedule(source, now);
+  requireValidSchedule(source, now);
 }
 
 /**
  * Returns when a source whose schedule is set now is next due: at the next time of its cron expression, else when it was
  * due before, or in a minute, within its active hours.
  */
-export async function nextScheduled(
+export function nextScheduled(
   schedule: Schedule,
   store: Pick<Store, 'clock' | 'randomHex'>,
   before: string | null = null,
-): Promise<string> {
+): string {
   const { every, active_hours } = schedule;
   const [now, fraction] = [store.clock.now(), randomFraction(store)];
-  if (every !== null)
-    return instantOf(await nextCheckTime(schedule, { everyMinutes: 1, from: now, fraction }));
+  if (every !== null) return instantOf(nextCheckTime(schedule, { everyMinutes: 1, from: now, fraction }));
   const at = before === null ? now + FIRST_CHECK_DELAY_MS : Math.max(now, Date.parse(before));
-  const begin = active_hours && (await waitsForHours(active_hours, at, fraction));
+  const begin = active_hours && waitsForHours(active_hours, at, fraction);
   return instantOf(begin ?? at);
 }
 
@@ -179,7 +178,7 @@ export async function changeSource(store: Store, id: string, change: SourceChang
   await requireValidSettings({ ...wanted, noise_rules: change.noise_rules ?? [] }, store.clock.now());
   const isRescheduled = !hasSameSchedule(before, wanted);
   const due = before.every === null ? before.next_check_at : null;
-  const scheduled = isRescheduled ? await nextScheduled(wanted, store, due) : null;
+  const scheduled = isRescheduled ? nextScheduled(wanted, store, due) : null;
   return store.write((database) => {
     const source = requireWatched(database, id);
     const changed = { ...source, ...change };

@@ -21,10 +21,10 @@ const MAX_AGE_MS = 24 * 3_600_000;
 
 /** Returns whether the collection works, every failing source, and whether new objects can be stored. */
 export async function readStatus(
-  store: Pick<Store, 'read' | 'clock' | 'freeBytes' | 'clockBehindMs'>,
+  store: Pick<Store, 'read' | 'clock' | 'heldBytes' | 'freeBytes' | 'clockBehindMs'>,
   settings: Settings,
 ): Promise<Status> {
-  const storage = await reachedStorageLimit(store, settings, leastRefusedBytes(store.read) ?? 0);
+  const storage = reachedStorageLimit(store, settings, leastRefusedBytes(store.read) ?? 0);
   return store.read
     .transaction(() => {
       const last = lastCompletedRound(store.read) ?? null;

@@ -3,7 +3,6 @@ import pLimit from 'p-limit';
 import type { OffloadResult } from '../../../shared/node/offload.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { JobRun } from '../../runtime/jobs.ts';
-import { bytesHere } from '../../store/sqlite/node/blobs.ts';
 import { setObjectUnchecked } from '../../store/sqlite/node/copies.ts';
 import {
   type Candidate,
@@ -46,7 +45,7 @@ export async function offloadObjects(store: Store, run: OffloadRun): Promise<Off
     if (last === undefined) return result;
     for (let first = 0; first < candidates.length; first += BATCH) {
       run.signal.throwIfAborted();
-      const excess = bytesHere(store.read) - run.keepBytes;
+      const excess = store.heldBytes() - run.keepBytes;
       const batch = fitting(candidates.slice(first, first + BATCH), excess);
       if (batch.length === 0) return result;
       await offloadBatch(store, run, batch, result);

@@ -11,7 +11,7 @@ import { instantOf } from '../../../shared/values/clock.ts';
 import type { JobRun, Jobs, RunningJob } from '../../runtime/jobs.ts';
 import type { Log } from '../../runtime/log.ts';
 import { shuttingDown } from '../../runtime/shuttingDown.ts';
-import { blobBytes, bytesHere, counter } from '../../store/sqlite/node/blobs.ts';
+import { blobBytes, counter } from '../../store/sqlite/node/blobs.ts';
 import { allCopies, copyById, objectCheckedAt } from '../../store/sqlite/node/copies.ts';
 import { copiesHolding, objectsOnlyIn } from '../../store/sqlite/node/offloadedObjects.ts';
 import { reachedStorageLimit } from '../../store/storageSpace.ts';
@@ -55,11 +55,11 @@ export class Offloading {
   }
 
   state(): OffloadState {
-    const { read, blobs } = this.#config.store;
+    const { read, blobs, heldBytes } = this.#config.store;
     return {
       away_objects: counter(read, 'offloaded_objects'),
       away_bytes: counter(read, 'offloaded_bytes'),
-      local_bytes: bytesHere(read),
+      local_bytes: heldBytes(),
       cached_bytes: blobs.away.cachedBytes,
       only_in: allCopies(read).map(({ id, target }) => ({
         copy: id,
@@ -98,7 +98,7 @@ export class Offloading {
     const { store, settings } = this.#config;
     return this.#start('bring_back', (run) =>
       bringBack(store, run, async (bytes) => {
-        const limit = await reachedStorageLimit(store, settings(), bytes);
+        const limit = reachedStorageLimit(store, settings(), bytes);
         if (limit)
           throw new Problem(
             limit,

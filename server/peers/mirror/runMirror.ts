@@ -120,7 +120,7 @@ function mirroringOf(run: MirrorRun, tally: MirrorTally): Mirroring {
       mirrored_at: store.instant(),
     }),
     reserveSpace: async (bytes) => {
-      if (bytes > 0 && !(await receiver.reserveSpace(bytes))) throw new RefusedRecordError('no_room');
+      if (bytes > 0 && !receiver.reserveSpace(bytes)) throw new RefusedRecordError('no_room');
     },
     releaseSpace: (bytes) => receiver.releaseSpace(bytes),
   };

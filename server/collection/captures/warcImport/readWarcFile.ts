@@ -282,7 +282,7 @@ async function addPayload(
 ): Promise<boolean> {
   const { sha256, bytes, content } = payload;
   const isKnown = spool.hasObject(sha256) || large.has(sha256) || (await receiver.isStored(sha256));
-  if (isKnown || !(await space.reserve(bytes))) {
+  if (isKnown || !space.reserve(bytes)) {
     await discardPayload(payload);
     return isKnown;
   }

@@ -96,7 +96,7 @@ export function nodeHandlers({
     },
     readSettings: () => ok(settings.current),
     changeSettings: async ({ body }) => ok(await changeSettings(body)),
-    readStorage: async () => ok(await measureStorage(store, settings.current)),
+    readStorage: async () => ok(measureStorage(store, settings.current)),
     readSharing: () => ok(sharing.current),
     setSharing: async ({ body }) => ok(await sharing.set(body)),
     readAddresses: () => {
