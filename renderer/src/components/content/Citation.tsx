@@ -21,7 +21,6 @@ const FORMS: { value: CitationFormat; label: string }[] = [
 
 /** The citation of a pack or a study in every format, to copy or to save. */
 export function Citation({ item }: { item: string }) {
-  const isOwner = useIsOwner();
   const [form, setForm] = useState<CitationFormat>('apa');
   const params = { id: item };
   const citation = useCall('readCitation', { params });
@@ -48,15 +47,7 @@ export function Citation({ item }: { item: string }) {
     >
       {answer.error && <ErrorNote error={answer.error} onRetry={() => void answer.refetch()} />}
       {citation.data && citation.data.csl.URL === undefined && (
-        <p className={`${classes.note} muted small`}>
-          This node has no public address, so the citation has no URL
-          {citation.data.digest === null ? '. ' : ': the fingerprint identifies the pack. '}
-          {isOwner && (
-            <>
-              You can set an address under <Link to="/settings">Settings</Link>.
-            </>
-          )}
-        </p>
+        <NoAddress isPack={citation.data.digest !== null} />
       )}
       {text !== undefined && (
         <div className={classes.citation}>
@@ -80,6 +71,22 @@ export function Citation({ item }: { item: string }) {
         </div>
       )}
     </Section>
+  );
+}
+
+/** Says why the citation has no URL. */
+function NoAddress({ isPack }: { isPack: boolean }) {
+  const isOwner = useIsOwner();
+  return (
+    <p className={`${classes.note} muted small`}>
+      This node has no public address, so the citation has no URL
+      {isPack ? ': the fingerprint identifies the pack. ' : '. '}
+      {isOwner && (
+        <>
+          You can set an address under <Link to="/settings">Settings</Link>.
+        </>
+      )}
+    </p>
   );
 }
 

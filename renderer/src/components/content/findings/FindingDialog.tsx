@@ -39,45 +39,11 @@ export function FindingDialog({ opened, onClose, ...form }: FindingDialogProps) 
 
 const FIELDS = { text: 'text', tags: 'tags', quote: 'quote' } as const;
 
-function FindingForm({
-  target,
-  objects,
-  quote,
-  superseded,
-  onDone,
-  ...controls
-}: Omit<FindingDialogProps, 'opened' | 'onClose'> & FormDialogControls) {
-  const queries = useQueryClient();
+type FindingFormProps = Omit<FindingDialogProps, 'opened' | 'onClose'> & FormDialogControls;
+
+function FindingForm({ target, objects, quote, superseded, onDone, ...controls }: FindingFormProps) {
   const known = useCall('listFindingTags');
-  const form = useForm({
-    initialValues: {
-      [FIELDS.quote]: superseded?.passage?.exact ?? quote,
-      [FIELDS.text]: superseded?.text ?? '',
-      [FIELDS.tags]: superseded?.tags ?? [],
-    },
-    validate: {
-      text: (text) => (text === '' ? 'Write what you found.' : null),
-      quote: (text) =>
-        text.length > MAX_QUOTE_CHARACTERS
-          ? `At most ${formatCount(MAX_QUOTE_CHARACTERS)} characters.`
-          : null,
-    },
-  });
-  const save = useMutation({
-    mutationFn: async (values: typeof form.values) => {
-      const exact = values.quote.trim();
-      const passage = exact === '' ? null : (await findPassage(exact, objects)).passage;
-      const { text, tags } = values;
-      return call('addFinding', {
-        body: { target, text, tags, passage, supersedes: superseded?.id ?? null },
-      });
-    },
-    onError: (error) => form.setErrors(fieldErrors(error)),
-    onSuccess: async () => {
-      onDone();
-      await invalidateFindings(queries);
-    },
-  });
+  const { form, save } = useFindingForm({ target, objects, quote, superseded, onDone });
   return (
     <DialogForm form={form} controls={controls} save={save} submit="Save finding" hasUnsaved={quote !== ''}>
       <Textarea
@@ -112,6 +78,45 @@ function FindingForm({
       </p>
     </DialogForm>
   );
+}
+
+interface NewFinding extends Pick<FindingDialogProps, 'target' | 'objects' | 'quote' | 'superseded'> {
+  onDone: () => void;
+}
+
+/** The fields of a finding, and its recording. */
+function useFindingForm({ target, objects, quote, superseded, onDone }: NewFinding) {
+  const queries = useQueryClient();
+  const form = useForm({
+    initialValues: {
+      [FIELDS.quote]: superseded?.passage?.exact ?? quote,
+      [FIELDS.text]: superseded?.text ?? '',
+      [FIELDS.tags]: superseded?.tags ?? [],
+    },
+    validate: {
+      text: (text) => (text === '' ? 'Write what you found.' : null),
+      quote: (text) =>
+        text.length > MAX_QUOTE_CHARACTERS
+          ? `At most ${formatCount(MAX_QUOTE_CHARACTERS)} characters.`
+          : null,
+    },
+  });
+  const save = useMutation({
+    mutationFn: async (values: typeof form.values) => {
+      const exact = values.quote.trim();
+      const passage = exact === '' ? null : (await findPassage(exact, objects)).passage;
+      const { text, tags } = values;
+      return call('addFinding', {
+        body: { target, text, tags, passage, supersedes: superseded?.id ?? null },
+      });
+    },
+    onError: (error) => form.setErrors(fieldErrors(error)),
+    onSuccess: async () => {
+      onDone();
+      await invalidateFindings(queries);
+    },
+  });
+  return { form, save };
 }
 
 /** Requests all lists of findings again. */

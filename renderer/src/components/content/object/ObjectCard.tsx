@@ -1,16 +1,16 @@
 import { Button } from '@mantine/core';
 import { IconAlignLeft, IconDownload, IconEye, IconListDetails, IconShieldCheck } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
-import { readObjectHead } from '../../../api/objectHead.ts';
+import { type ObjectHead, readObjectHead } from '../../../api/objectHead.ts';
 import { useCall } from '../../../api/useCall.ts';
 import { formatBytes, formatCount } from '../../../format/size.ts';
 import { type ShownObject, viewPath } from '../../../format/viewPath.ts';
-import { type ObjectCheck, useObjectChecks } from '../../../state/objectChecks.ts';
+import { useObjectChecks } from '../../../state/objectChecks.ts';
 import { StoredPlace } from '../../data/StoredPlace.tsx';
 import { ErrorNote } from '../../feedback/ErrorNote.tsx';
-import { JobBar } from '../../feedback/JobBar.tsx';
+import { CheckResult } from './CheckResult.tsx';
 import classes from './ObjectCard.module.css';
 import { ObjectDigest } from './ObjectDigest.tsx';
 import { ObjectRetrievals } from './ObjectRetrievals.tsx';
@@ -33,38 +33,16 @@ export function ObjectCard({ title, sha256, source, at }: ShownObject & { title:
       <header className={classes.head}>
         <h3>{title}</h3>
         <ObjectDigest sha256={sha256} label={`digest, ${title}`} />
-        {head && (
-          <span className="muted small">
-            {head.bytes !== null && (
-              <span title={`${formatCount(head.bytes)} bytes`}>{formatBytes(head.bytes)}</span>
-            )}
-            {head.contentType && `, ${head.contentType}`}
-          </span>
-        )}
+        {head && <SizeAndType head={head} />}
       </header>
       {error && <ErrorNote error={error} />}
       <StoredPlace sha256={sha256} />
       <div>
         <div className={classes.actions}>
-          <Button
-            component={Link}
-            to={viewPath({ sha256, source, at })}
-            variant="default"
-            size="compact-sm"
-            leftSection={<IconEye size={14} aria-hidden />}
-          >
-            View
-          </Button>
-          <Button
-            component="a"
-            href={`/archive/${sha256}`}
-            download={view?.file_name ?? `${sha256}${head?.extension ?? ''}`}
-            variant="default"
-            size="compact-sm"
-            leftSection={<IconDownload size={14} aria-hidden />}
-          >
-            Download
-          </Button>
+          <ViewAndDownload
+            shown={{ sha256, source, at }}
+            fileName={view?.file_name ?? `${sha256}${head?.extension ?? ''}`}
+          />
           <Button
             variant="default"
             size="compact-sm"
@@ -74,24 +52,18 @@ export function ObjectCard({ title, sha256, source, at }: ShownObject & { title:
           >
             Verify
           </Button>
-          <Button
-            variant="default"
-            size="compact-sm"
-            leftSection={<IconAlignLeft size={14} aria-hidden />}
-            aria-expanded={showText}
-            onClick={() => setShowText(!showText)}
-          >
-            Text
-          </Button>
-          <Button
-            variant="default"
-            size="compact-sm"
-            leftSection={<IconListDetails size={14} aria-hidden />}
-            aria-expanded={showRetrievals}
-            onClick={() => setShowRetrievals(!showRetrievals)}
-          >
-            Retrievals
-          </Button>
+          <OpenButton
+            label="Text"
+            icon={<IconAlignLeft size={14} aria-hidden />}
+            isOpen={showText}
+            onOpen={setShowText}
+          />
+          <OpenButton
+            label="Retrievals"
+            icon={<IconListDetails size={14} aria-hidden />}
+            isOpen={showRetrievals}
+            onOpen={setShowRetrievals}
+          />
         </div>
         <div aria-live="polite" className={classes.found}>
           {found && <CheckResult sha256={sha256} check={found} />}
@@ -103,37 +75,59 @@ export function ObjectCard({ title, sha256, source, at }: ShownObject & { title:
   );
 }
 
-function CheckResult({ sha256, check }: { sha256: string; check: ObjectCheck }) {
-  if (check.state === 'failed') return <ErrorNote error={check.error} />;
-  if (check.state === 'running') {
-    const { done, total, cancel } = check;
-    return (
-      <JobBar
-        title="Hashing in this browser"
-        done={done}
-        total={total}
-        unit="bytes"
-        rate={0}
-        onCancel={cancel}
-      />
-    );
-  }
-  if (check.verified.ok) {
-    return (
-      <p className={classes.good}>
-        Verified: {formatCount(check.bytes)} bytes were downloaded and hashed in this browser. Their SHA-256
-        matches the digest above.
-      </p>
-    );
-  }
+function SizeAndType({ head: { bytes, contentType } }: { head: ObjectHead }) {
   return (
-    <div className={classes.bad} role="alert">
-      <p>
-        Does not match: {formatCount(check.bytes)} bytes were downloaded and hashed in this browser. Their
-        SHA-256 differs from the digest. The stored object is damaged, or this node sent other bytes.
-      </p>
-      <p className="mono wrap-anywhere">expected {sha256}</p>
-      <p className="mono wrap-anywhere">found {check.actual}</p>
-    </div>
+    <span className="muted small">
+      {bytes !== null && <span title={`${formatCount(bytes)} bytes`}>{formatBytes(bytes)}</span>}
+      {contentType && `, ${contentType}`}
+    </span>
+  );
+}
+
+function ViewAndDownload({ shown, fileName }: { shown: ShownObject; fileName: string }) {
+  return (
+    <>
+      <Button
+        component={Link}
+        to={viewPath(shown)}
+        variant="default"
+        size="compact-sm"
+        leftSection={<IconEye size={14} aria-hidden />}
+      >
+        View
+      </Button>
+      <Button
+        component="a"
+        href={`/archive/${shown.sha256}`}
+        download={fileName}
+        variant="default"
+        size="compact-sm"
+        leftSection={<IconDownload size={14} aria-hidden />}
+      >
+        Download
+      </Button>
+    </>
+  );
+}
+
+interface OpenButtonProps {
+  label: string;
+  icon: ReactNode;
+  isOpen: boolean;
+  onOpen: (isOpen: boolean) => void;
+}
+
+/** Opens and closes a part of the card. */
+function OpenButton({ label, icon, isOpen, onOpen }: OpenButtonProps) {
+  return (
+    <Button
+      variant="default"
+      size="compact-sm"
+      leftSection={icon}
+      aria-expanded={isOpen}
+      onClick={() => onOpen(!isOpen)}
+    >
+      {label}
+    </Button>
   );
 }

@@ -1,6 +1,7 @@
+import type { ObjectMetadata } from '../../../../../shared/collection/retrieval.ts';
 import { useCall } from '../../../api/useCall.ts';
 import { countOf } from '../../../format/size.ts';
-import { DataTable } from '../../data/DataTable.tsx';
+import { type Column, DataTable } from '../../data/DataTable.tsx';
 import { TimeText } from '../../data/TimeText.tsx';
 import { ErrorNote } from '../../feedback/ErrorNote.tsx';
 import { Corroboration } from '../retrieval/Corroboration.tsx';
@@ -9,6 +10,34 @@ import classes from './ObjectRetrievals.module.css';
 
 /** The list is limited; the JSON metadata is complete. */
 const SHOWN = 50;
+
+const COLUMNS: readonly Column<ObjectMetadata['retrievals'][number]>[] = [
+  { id: 'time', header: 'Retrieved', cell: ({ time }) => <TimeText at={time} /> },
+  {
+    id: 'captured',
+    header: 'Captured',
+    hideBelow: 'medium',
+    cell: ({ original_observed_at: at }) => (at ? <TimeText at={at} /> : ''),
+  },
+  {
+    id: 'observer',
+    header: 'Observer',
+    cell: ({ observer }) => <ObserverText observer={observer} />,
+  },
+  {
+    id: 'server',
+    header: 'Answered by',
+    hideBelow: 'medium',
+    cell: ({ connection }) => connection?.address ?? '',
+  },
+  {
+    id: 'status',
+    header: 'Status',
+    align: 'end',
+    hideBelow: 'narrow',
+    cell: ({ status }) => status ?? '',
+  },
+];
 
 /** All retrievals of an object, and the result of re-hashing it on the node. */
 export function ObjectRetrievals({ sha256 }: { sha256: string }) {
@@ -33,33 +62,7 @@ export function ObjectRetrievals({ sha256 }: { sha256: string }) {
         caption="Retrievals of this object, newest first"
         rows={rows}
         rowKey={({ url, time, observer }) => `${time} ${observer} ${url}`}
-        columns={[
-          { id: 'time', header: 'Retrieved', cell: ({ time }) => <TimeText at={time} /> },
-          {
-            id: 'captured',
-            header: 'Captured',
-            hideBelow: 'medium',
-            cell: ({ original_observed_at: at }) => (at ? <TimeText at={at} /> : ''),
-          },
-          {
-            id: 'observer',
-            header: 'Observer',
-            cell: ({ observer }) => <ObserverText observer={observer} />,
-          },
-          {
-            id: 'server',
-            header: 'Answered by',
-            hideBelow: 'medium',
-            cell: ({ connection }) => connection?.address ?? '',
-          },
-          {
-            id: 'status',
-            header: 'Status',
-            align: 'end',
-            hideBelow: 'narrow',
-            cell: ({ status }) => status ?? '',
-          },
-        ]}
+        columns={COLUMNS}
       />
       <p className="small muted">
         {data.retrievals.length > SHOWN
