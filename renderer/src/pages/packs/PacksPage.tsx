@@ -3,23 +3,17 @@ import { IconPackageImport } from '@tabler/icons-react';
 import { Link, useNavigate } from 'react-router';
 import type { Pack } from '../../../../shared/archive/pack.ts';
 import { useCall } from '../../api/useCall.ts';
-import { type Column, DataTable, RowLink } from '../../components/data/DataTable.tsx';
+import { DataTable } from '../../components/data/DataTable.tsx';
 import { Pager } from '../../components/data/Pager.tsx';
-import { StateBadge } from '../../components/data/StateBadge.tsx';
-import { TimeText } from '../../components/data/TimeText.tsx';
 import { EmptyState } from '../../components/feedback/EmptyState.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { SplitView, useIsWide } from '../../components/layout/SplitView.tsx';
-import { authorsLine } from '../../format/authors.ts';
-import { formatBytes } from '../../format/size.ts';
 import { useMayContribute } from '../../state/session.ts';
 import { useUrlFilters } from '../../state/urlFilters.ts';
 import { FACETS, PackFacets } from './PackFacets.tsx';
-import { VersionMark } from './PackHeader.tsx';
 import { PackPreview } from './PackPreview.tsx';
-import classes from './PacksPage.module.css';
-import { ReplicationCounts } from './replications/ReplicationCounts.tsx';
+import { packColumns } from './packColumns.tsx';
 
 const PAGE_SIZE = 100;
 const VIEW = ['sort', 'offset', 'open'] as const;
@@ -65,7 +59,7 @@ export default function PacksPage() {
         >
           <DataTable
             caption="Packs"
-            columns={columnsOf(openPack, isWide, open)}
+            columns={packColumns(openPack, isWide, open)}
             rows={page.items}
             rowKey={(pack) => pack.id}
             onOpen={openPack}
@@ -84,93 +78,6 @@ export default function PacksPage() {
       )}
     </Page>
   );
-}
-
-function columnsOf(openPack: (pack: Pack) => void, isWide: boolean, open?: string): Column<Pack>[] {
-  return [
-    {
-      id: 'title',
-      header: 'Title',
-      sortKey: 'title',
-      cell: (pack) => (
-        <>
-          <span className={classes.title} title={pack.title}>
-            <RowLink
-              to={`/packs/${pack.id}`}
-              onOpen={isWide ? () => openPack(pack) : undefined}
-              isOpen={pack.id === open}
-            >
-              {pack.title}
-            </RowLink>
-          </span>{' '}
-          <VersionMark evidence={pack.evidence} />
-          {pack.flags.length > 0 && (
-            <>
-              {' '}
-              <StateBadge kind="mark" value="flagged" />
-            </>
-          )}
-          {pack.evidence.superseded_by && (
-            <>
-              {' '}
-              <StateBadge kind="mark" value="superseded" />
-            </>
-          )}
-          <div className="muted small" data-show="wide">
-            {authorsLine(pack.authors)}
-          </div>
-          <div className="muted small" data-show="narrow">
-            <TimeText at={pack.evidence.received_at} />
-          </div>
-        </>
-      ),
-    },
-    {
-      id: 'authors',
-      header: 'Authors',
-      width: '11rem',
-      hideBelow: 'wide',
-      cell: (pack) => <span className="muted">{authorsLine(pack.authors)}</span>,
-    },
-    {
-      id: 'outcome',
-      header: 'Outcome',
-      width: '6.5rem',
-      cell: (pack) => <StateBadge kind="outcome" value={pack.outcome} />,
-    },
-    {
-      id: 'tag',
-      header: 'Tag',
-      width: '7.5rem',
-      hideBelow: 'medium',
-      cell: (pack) => <StateBadge kind="tag" value={pack.tag} />,
-    },
-    {
-      id: 'replications',
-      header: 'Replications',
-      width: '7rem',
-      sortKey: 'replications',
-      hideBelow: 'medium',
-      cell: (pack) => <ReplicationCounts evidence={pack.evidence} />,
-    },
-    {
-      id: 'size',
-      header: 'Size',
-      width: '5.5rem',
-      align: 'end',
-      hideBelow: 'wide',
-      cell: (pack) => <span className="nowrap">{formatBytes(pack.evidence.bytes)}</span>,
-    },
-    {
-      id: 'received',
-      header: 'Received',
-      width: '8.5rem',
-      align: 'end',
-      sortKey: 'received',
-      hideBelow: 'narrow',
-      cell: (pack) => <TimeText at={pack.evidence.received_at} />,
-    },
-  ];
 }
 
 interface NoPacksProps {

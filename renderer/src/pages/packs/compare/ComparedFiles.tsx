@@ -15,12 +15,12 @@ import { ComparedFileDiff } from './ComparedFileDiff.tsx';
 import classes from './ComparedFiles.module.css';
 
 type Item = ComparedFile & { key: string };
+type Shown = FileChange | 'all' | 'changes';
 
 /** The files of both packs as a tree. A changed file opens its differences. */
 export function ComparedFiles({ comparison }: { comparison: PackComparison }) {
   const { files, counts, from, to } = comparison;
-  const hasChanges = counts.added + counts.changed + counts.removed > 0;
-  const [shown, setShown] = useState<FileChange | 'all' | 'changes'>(hasChanges ? 'changes' : 'all');
+  const [shown, setShown] = useState<Shown>(hasChanges(counts) ? 'changes' : 'all');
   const [text, setText] = useState('');
   const [open, setOpen] = useState<ComparedFile>();
   const visible = useMemo(() => filtered(files, text, shown), [files, text, shown]);
@@ -31,21 +31,7 @@ export function ComparedFiles({ comparison }: { comparison: PackComparison }) {
         <div className={filters.search}>
           <SearchField label="Filter files" value={text} onChange={setText} />
         </div>
-        <SegmentedControl
-          size="xs"
-          className={classes.changes}
-          aria-label="Show files that are"
-          value={shown}
-          onChange={(next) => setShown(next as FileChange | 'all' | 'changes')}
-          data={[
-            { value: 'changes', label: 'Differences', disabled: !hasChanges },
-            ...FILE_CHANGES.filter((change) => counts[change] > 0).map((change) => ({
-              value: change,
-              label: `${formatCount(counts[change])} ${change}`,
-            })),
-            { value: 'all', label: 'All' },
-          ]}
-        />
+        <ShownFilter counts={counts} value={shown} onChange={setShown} />
       </div>
       {visible.length === 0 ? (
         <p className="muted">No file matches the filter.</p>
@@ -55,15 +41,9 @@ export function ComparedFiles({ comparison }: { comparison: PackComparison }) {
           key={`${shown} ${text}`}
           label="Compared files"
           items={visible}
-          name={(item, name) =>
-            canDiff(item) ? (
-              <button type="button" className={classes.open} onClick={() => setOpen(item)}>
-                <span className="mono">{name}</span>
-              </button>
-            ) : (
-              <span className="mono wrap-anywhere">{name}</span>
-            )
-          }
+          name={(item, name) => (
+            <FileName name={name} onOpen={canDiff(item) ? () => setOpen(item) : undefined} />
+          )}
           onKey={(event, item) => {
             if (event.key === 'Enter' && canDiff(item)) setOpen(item);
           }}
@@ -91,15 +71,50 @@ export function ComparedFiles({ comparison }: { comparison: PackComparison }) {
   );
 }
 
+interface ShownFilterProps {
+  counts: PackComparison['counts'];
+  value: Shown;
+  onChange: (shown: Shown) => void;
+}
+
+function ShownFilter({ counts, value, onChange }: ShownFilterProps) {
+  return (
+    <SegmentedControl
+      size="xs"
+      className={classes.changes}
+      aria-label="Show files that are"
+      value={value}
+      onChange={(next) => onChange(next as Shown)}
+      data={[
+        { value: 'changes', label: 'Differences', disabled: !hasChanges(counts) },
+        ...FILE_CHANGES.filter((change) => counts[change] > 0).map((change) => ({
+          value: change,
+          label: `${formatCount(counts[change])} ${change}`,
+        })),
+        { value: 'all', label: 'All' },
+      ]}
+    />
+  );
+}
+
+function hasChanges({ added, changed, removed }: PackComparison['counts']): boolean {
+  return added + changed + removed > 0;
+}
+
+function FileName({ name, onOpen }: { name: string; onOpen: (() => void) | undefined }) {
+  if (!onOpen) return <span className="mono wrap-anywhere">{name}</span>;
+  return (
+    <button type="button" className={classes.open} onClick={onOpen}>
+      <span className="mono">{name}</span>
+    </button>
+  );
+}
+
 function canDiff({ before, after }: ComparedFile): boolean {
   return before !== null && after !== null && before.sha256 !== after.sha256;
 }
 
-function filtered(
-  files: readonly ComparedFile[],
-  text: string,
-  shown: FileChange | 'all' | 'changes',
-): Item[] {
+function filtered(files: readonly ComparedFile[], text: string, shown: Shown): Item[] {
   const words = text.toLocaleLowerCase().split(/\s+/).filter(Boolean);
   return files
     .filter(({ path, change }) => {
