@@ -1,7 +1,7 @@
 import { Button, Checkbox } from '@mantine/core';
 import { IconFileImport, IconListDetails, IconPlus, IconRefresh } from '@tabler/icons-react';
-import { useNavigate, useSearchParams } from 'react-router';
-import { SOURCE_ORDERS, SOURCE_STATES } from '../../../../shared/collection/source.ts';
+import { useNavigate } from 'react-router';
+import { SOURCE_STATES } from '../../../../shared/collection/source.ts';
 import { DataTable } from '../../components/data/DataTable.tsx';
 import { Pager } from '../../components/data/Pager.tsx';
 import { EmptyState } from '../../components/feedback/EmptyState.tsx';
@@ -23,20 +23,16 @@ import { SOURCE_FILTERS, SourceFilterBar } from './SourceFilterBar.tsx';
 import classes from './SourcesPage.module.css';
 import { ownerColumns, VISITOR_COLUMNS } from './sourceColumns.tsx';
 import { useSources, type VisibleSource } from './useSources.ts';
+import { type Dialog, useSourcesUrl } from './useSourcesUrl.ts';
 
 const PAGE_ROWS = 100;
 const RESET_BY_FILTERS = ['offset'];
-/** Dialogs that the URL can open. */
-const DIALOGS = ['add', 'list', 'captures', 'found'] as const;
-type Dialog = (typeof DIALOGS)[number];
 
 /** The list of watched sources and, for the owner, their actions. */
 export default function SourcesPage() {
   const isOwner = useIsOwner();
-  const [search, setSearch] = useSearchParams();
+  const { dialog, open, offset, setOffset, sort, setSort } = useSourcesUrl(isOwner);
   const filters = useUrlFilters(SOURCE_FILTERS, RESET_BY_FILTERS);
-  const offset = offsetIn(search.get('offset'));
-  const sort = sortIn(search.get('sort'));
   const { items, total, error, refetch, isStale } = useSources({
     ...filters.values,
     state: SOURCE_STATES.find((state) => state === filters.values.state),
@@ -44,30 +40,6 @@ export default function SourcesPage() {
     limit: PAGE_ROWS,
     offset,
   });
-  const dialog = isOwner ? DIALOGS.find((name) => search.has(name)) : undefined;
-  const open = (name?: Dialog) =>
-    setSearch(
-      (before) => {
-        const after = new URLSearchParams(before);
-        for (const other of DIALOGS) after.delete(other);
-        if (name) after.set(name, '');
-        return after;
-      },
-      { replace: true },
-    );
-  const setOffset = (next: number) =>
-    setSearch((before) => {
-      const after = new URLSearchParams(before);
-      after.set('offset', String(next));
-      return after;
-    });
-  const setSort = (next: string) =>
-    setSearch((before) => {
-      const after = new URLSearchParams(before);
-      after.set('sort', next);
-      after.delete('offset');
-      return after;
-    });
   const isEmpty = items?.length === 0;
   return (
     <Page
@@ -208,16 +180,5 @@ function NoSources({ isOwner, isFiltered, onOpen, onClear }: NoSourcesProps) {
   );
 }
 
-/** Failing sources come first unless another order is chosen. */
-const FAILING_FIRST = 'state';
 /** Columns whose first click sorts from the beginning; times begin with the latest. */
 const ASCENDING_FIRST: ReadonlySet<string> = new Set(['state', 'name', 'agency', 'next']);
-
-function sortIn(text: string | null): string {
-  const isKnown = SOURCE_ORDERS.some((order) => order === text?.replace(/^-/, ''));
-  return text !== null && isKnown ? text : FAILING_FIRST;
-}
-
-function offsetIn(text: string | null): number {
-  return text && /^\d{1,9}$/.test(text) ? Number(text) : 0;
-}

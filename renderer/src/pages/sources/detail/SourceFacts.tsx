@@ -31,16 +31,7 @@ export function SourceFacts({ source }: { source: VisibleSource }) {
           facts={[
             ['Agency', source.agency || <Nothing key="agency">none</Nothing>],
             ['Tags', source.tags.length > 0 ? source.tags.join(', ') : <Nothing key="tags">none</Nothing>],
-            [
-              'Last check',
-              source.last_checked_at ? (
-                <TimeText key="last" at={source.last_checked_at} />
-              ) : (
-                <Nothing key="last">
-                  {source.captures_only ? 'never: known by captures only' : 'never'}
-                </Nothing>
-              ),
-            ],
+            ['Last check', lastCheck(source)],
             ['Next check', nextCheck(source)],
             [
               'Last checks',
@@ -56,23 +47,8 @@ export function SourceFacts({ source }: { source: VisibleSource }) {
               'Found in',
               source.found_in && <FoundIn key="found" source={source} foundIn={source.found_in} />,
             ],
-            [
-              'Current version',
-              source.last_sha256 ? (
-                <ObjectDigest key="version" sha256={source.last_sha256} label="digest of the last version" />
-              ) : (
-                <Nothing key="version">{source.captures_only ? 'none of this node' : 'none'}</Nothing>
-              ),
-            ],
-            [
-              'Last event',
-              source.last_event_type && (
-                <span key="event">
-                  <StateBadge kind="event" value={source.last_event_type} />{' '}
-                  {source.last_event_at && <TimeText at={source.last_event_at} />}
-                </span>
-              ),
-            ],
+            ['Current version', currentVersion(source)],
+            ['Last event', lastEvent(source)],
             [
               'Size limit',
               source.max_object_mb !== null &&
@@ -113,6 +89,11 @@ function Failing({ source }: { source: VisibleSource }) {
   );
 }
 
+function lastCheck({ last_checked_at, captures_only }: VisibleSource): ReactNode {
+  if (last_checked_at) return <TimeText key="last" at={last_checked_at} />;
+  return <Nothing key="last">{captures_only ? 'never: known by captures only' : 'never'}</Nothing>;
+}
+
 function nextCheck({ next_check_at, paused, removed }: VisibleSource): ReactNode {
   if (next_check_at) return <TimeText key="next" at={next_check_at} />;
   if (removed) return 'none: the source is no longer watched';
@@ -150,6 +131,22 @@ function FoundIn({ source, foundIn }: { source: VisibleSource; foundIn: string }
         </>
       )}
     </>
+  );
+}
+
+function currentVersion({ last_sha256, captures_only }: VisibleSource): ReactNode {
+  if (last_sha256)
+    return <ObjectDigest key="version" sha256={last_sha256} label="digest of the last version" />;
+  return <Nothing key="version">{captures_only ? 'none of this node' : 'none'}</Nothing>;
+}
+
+function lastEvent({ last_event_type, last_event_at }: VisibleSource): ReactNode {
+  return (
+    last_event_type && (
+      <span key="event">
+        <StateBadge kind="event" value={last_event_type} /> {last_event_at && <TimeText at={last_event_at} />}
+      </span>
+    )
   );
 }
 

@@ -12,39 +12,11 @@ import { type DraftErrors, errorsOf, newSourceOf } from './sourceForm.ts';
 
 /** The form for a new source: its fields, the test fetch, and the addition. */
 export function useAddSource(onClose: () => void) {
-  const { draft, change, clear } = useNewSourceDraft();
+  const { draft, change } = useNewSourceDraft();
   const [errors, setErrors] = useState<DraftErrors>({});
-  const [offered, setOffered] = useState('');
-  const client = useQueryClient();
-  const navigate = useNavigate();
-  const check = useCollectionRun((run) => run.start);
-  const test = useMutation({
-    mutationFn: (address: string) =>
-      previewAddress(address, (url) => call('previewSource', { body: { url } })),
-    onSuccess: ({ url: fetched, preview: { title, page_label } }) => {
-      change({ url: fetched });
-      const { draft: latest } = useNewSourceDraft.getState();
-      // Suggests the page's title as the name, unless a name was typed or the page looks like a bot check.
-      const isOffered = latest.name === '' || latest.name === offered;
-      if (!isOffered) return;
-      const name =
-        page_label === null || page_label.label === 'script_shell' ? (title ?? '').slice(0, 200) : '';
-      setOffered(name);
-      change({ name });
-    },
-    onError: (error) => setErrors(errorsOf(error)),
-  });
-  const add = useMutation({
-    mutationFn: (source: NewSource) => call('addSource', { body: source }),
-    onSuccess: (source) => {
-      clear();
-      onClose();
-      void client.invalidateQueries({ queryKey: callKey('listWatchedSources') });
-      void check(source.name || source.url, [source.id]);
-      void navigate(`/sources/${source.id}`);
-    },
-    onError: (error) => setErrors(errorsOf(error)),
-  });
+  const showError = (error: unknown) => setErrors(errorsOf(error));
+  const test = useTestFetch(showError);
+  const add = useAddition(onClose, showError);
   const url = draft.url.trim();
   const tested = test.data?.url === url ? test.data : undefined;
   const isWatched = Boolean(tested?.preview.watched_as);
@@ -89,6 +61,47 @@ export function useAddSource(onClose: () => void) {
     runAdd,
     submit,
   };
+}
+
+/** The test fetch of an address. It adds the scheme, and suggests a name. */
+function useTestFetch(onError: (error: unknown) => void) {
+  const change = useNewSourceDraft((state) => state.change);
+  const [offered, setOffered] = useState('');
+  return useMutation({
+    mutationFn: (address: string) =>
+      previewAddress(address, (url) => call('previewSource', { body: { url } })),
+    onSuccess: ({ url: fetched, preview: { title, page_label } }) => {
+      change({ url: fetched });
+      const { draft: latest } = useNewSourceDraft.getState();
+      // Suggests the page's title as the name, unless a name was typed or the page looks like a bot check.
+      const isOffered = latest.name === '' || latest.name === offered;
+      if (!isOffered) return;
+      const name =
+        page_label === null || page_label.label === 'script_shell' ? (title ?? '').slice(0, 200) : '';
+      setOffered(name);
+      change({ name });
+    },
+    onError,
+  });
+}
+
+/** Adds a source, checks it for the first time and opens its page. */
+function useAddition(onClose: () => void, onError: (error: unknown) => void) {
+  const clear = useNewSourceDraft((state) => state.clear);
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const check = useCollectionRun((run) => run.start);
+  return useMutation({
+    mutationFn: (source: NewSource) => call('addSource', { body: source }),
+    onSuccess: (source) => {
+      clear();
+      onClose();
+      void client.invalidateQueries({ queryKey: callKey('listWatchedSources') });
+      void check(source.name || source.url, [source.id]);
+      void navigate(`/sources/${source.id}`);
+    },
+    onError,
+  });
 }
 
 /** For checking the form; the test fetch finds out the scheme. */

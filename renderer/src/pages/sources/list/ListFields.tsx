@@ -59,31 +59,39 @@ export function ListFields({ isSending, error, onSend, onClose }: ListFieldsProp
         value={text}
         onChange={(event) => change({ text: event.currentTarget.value })}
       />
-      <div className={classes.recognised}>
-        <SegmentedControl
-          size="xs"
-          aria-label="List format"
-          value={form}
-          onChange={(value) => change({ form: value as ListFormat })}
-          data={Object.entries(LIST_FORMATS).map(([value, { label }]) => ({ value, label }))}
-        />
-        <p className="small muted" aria-live="polite">
-          {!isEmpty && (
-            <strong>
-              {fileName && `${fileName}: `}
-              {listSizeText(text, form)}
-              {chosen === null &&
-                `, detected as ${form === 'text' ? 'one URL per line' : LIST_FORMATS[form].label}`}
-              .{' '}
-            </strong>
-          )}
-          {LIST_FORMATS[form].description}
-        </p>
-      </div>
+      <FormatChoice form={form} />
       {unread !== undefined && <ErrorNote error={unread} />}
       {error !== null && error !== undefined && <ErrorNote error={error} />}
       <DialogButtons submit="Watch" isPending={isSending} isDisabled={isEmpty} onCancel={onClose} />
     </form>
+  );
+}
+
+/** The format, and how the list is understood in it. */
+function FormatChoice({ form }: { form: ListFormat }) {
+  const { text, fileName, form: chosen, change } = useListDraft();
+  return (
+    <div className={classes.recognised}>
+      <SegmentedControl
+        size="xs"
+        aria-label="List format"
+        value={form}
+        onChange={(value) => change({ form: value as ListFormat })}
+        data={Object.entries(LIST_FORMATS).map(([value, { label }]) => ({ value, label }))}
+      />
+      <p className="small muted" aria-live="polite">
+        {text.trim() !== '' && (
+          <strong>
+            {fileName && `${fileName}: `}
+            {listSizeText(text, form)}
+            {chosen === null &&
+              `, detected as ${form === 'text' ? 'one URL per line' : LIST_FORMATS[form].label}`}
+            .{' '}
+          </strong>
+        )}
+        {LIST_FORMATS[form].description}
+      </p>
+    </div>
   );
 }
 
