@@ -14,7 +14,8 @@ import { ExportMenu } from './ExportMenu.tsx';
 import { EventDetails } from './event/EventDetails.tsx';
 import { EVENT_FILTERS, type EventFilters, queryOf } from './eventFilters.ts';
 import { ShortcutHelp } from './keys/ShortcutHelp.tsx';
-import { EventList, type EventListHandle } from './list/EventList.tsx';
+import { EventList } from './list/EventList.tsx';
+import type { EventListHandle } from './list/useSelection.ts';
 import classes from './TimelinePage.module.css';
 
 /** Below this width an event replaces the list. */
@@ -26,13 +27,7 @@ export default function TimelinePage() {
   const openId = id !== undefined && /^[1-9]\d{0,14}$/.test(id) ? Number(id) : undefined;
   const { search } = useLocation();
   const filters = useUrlFilters(EVENT_FILTERS);
-  const zone = useDisplaySettings((look) => look.zone);
-  const isOwner = useIsOwner();
-  const query = useMemo(() => {
-    const { seen, ...others } = queryOf(filters.values, zone);
-    // Visitors have no marks.
-    return isOwner && seen !== undefined ? { ...others, seen } : others;
-  }, [filters.values, zone, isOwner]);
+  const query = useEventQuery(filters.values);
   const hasRoom = useMediaQuery(TWO_PANES, undefined, { getInitialValueInEffect: false });
   const addressOfEvent = useCallback((event: number) => `/timeline/${event}${search}`, [search]);
   const list = useRef<EventListHandle>(null);
@@ -82,6 +77,17 @@ export default function TimelinePage() {
       </Page>
     </div>
   );
+}
+
+/** The filters as the query of the shown events. */
+function useEventQuery(filters: EventFilters) {
+  const zone = useDisplaySettings((look) => look.zone);
+  const isOwner = useIsOwner();
+  return useMemo(() => {
+    const { seen, ...others } = queryOf(filters, zone);
+    // Visitors have no marks.
+    return isOwner && seen !== undefined ? { ...others, seen } : others;
+  }, [filters, zone, isOwner]);
 }
 
 /** Whether filters are set that the density strip ignores. */

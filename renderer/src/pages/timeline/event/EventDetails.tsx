@@ -35,7 +35,6 @@ export interface EventDetailsProps {
 /** All details of an event: observer, times, objects and ledger entry. */
 export function EventDetails({ id, addressOfEvent, onStep }: EventDetailsProps) {
   const { data: event, error, refetch } = useCall('readEvent', { params: { id } });
-  const isOwner = useIsOwner();
   if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />;
   if (!event) return <p className="muted">Loading…</p>;
   return (
@@ -75,24 +74,31 @@ export function EventDetails({ id, addressOfEvent, onStep }: EventDetailsProps) 
       )}
       <EventRetrieval id={id} />
       <EventObservers id={id} observer={event.observer} />
-      <Group gap="xs">
-        <Button component={Link} to={`/timeline?source=${event.source.id}`} variant="default" size="xs">
-          Show only this source
-        </Button>
-        <Button
-          component="a"
-          href={urlOf('readEventEvidence', { params: { id } })}
-          download
-          variant="default"
-          size="xs"
-          leftSection={<IconCertificate size={14} aria-hidden />}
-        >
-          Evidence file
-        </Button>
-        {isOwner && <AddToCase item={{ kind: 'event', id: String(id) }} />}
-      </Group>
+      <EventActions id={id} source={event.source.id} />
       <FindingsSection target={{ kind: 'event', id: String(id) }} objects={quotedObjects(event)} />
     </div>
+  );
+}
+
+function EventActions({ id, source }: { id: number; source: string }) {
+  const isOwner = useIsOwner();
+  return (
+    <Group gap="xs">
+      <Button component={Link} to={`/timeline?source=${source}`} variant="default" size="xs">
+        Show only this source
+      </Button>
+      <Button
+        component="a"
+        href={urlOf('readEventEvidence', { params: { id } })}
+        download
+        variant="default"
+        size="xs"
+        leftSection={<IconCertificate size={14} aria-hidden />}
+      >
+        Evidence file
+      </Button>
+      {isOwner && <AddToCase item={{ kind: 'event', id: String(id) }} />}
+    </Group>
   );
 }
 

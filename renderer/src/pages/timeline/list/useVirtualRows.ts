@@ -1,7 +1,8 @@
 import { useVirtualizer, type VirtualItem } from '@tanstack/react-virtual';
-import { useLayoutEffect, useRef, useState } from 'react';
+import { useLayoutEffect, useRef } from 'react';
 import { flushSync } from 'react-dom';
-import { elementHeightOf, ScaledScroll } from './scaledScroll.ts';
+import { elementHeightOf } from './scaledScroll.ts';
+import { useScaledScroll } from './useScaledScroll.ts';
 
 /** Rows rendered above and below the visible ones. */
 const OVERSCAN = 8;
@@ -40,10 +41,7 @@ export interface VirtualRowsOptions {
  * positions them.
  */
 export function useVirtualRows({ count, rowHeight, keep, startAt = 0 }: VirtualRowsOptions): VirtualRows {
-  const [scroller, setScroller] = useState<HTMLDivElement | null>(null);
-  const notify = useRef<(() => void) | undefined>(undefined);
-  const [scroll] = useState(() => new ScaledScroll());
-  const [place, setPlace] = useState<ScrollState>({ shift: 0, atTop: true, viewport: 0 });
+  const { scroller, setScroller, scroll, place, observe, notify } = useScaledScroll(rowHeight);
   const listHeight = count * rowHeight;
 
   // oxlint-disable-next-line react/incompatible-library -- its functions are only called here
@@ -53,32 +51,7 @@ export function useVirtualRows({ count, rowHeight, keep, startAt = 0 }: VirtualR
     estimateSize: () => rowHeight,
     overscan: OVERSCAN,
     // The offset is that of the list; the element's own would be limited by its height.
-    observeElementOffset: (instance, report) => {
-      const element = instance.scrollElement;
-      if (!element) return undefined;
-      notify.current = () => {
-        const { shift, offset } = scroll;
-        const next = { shift, atTop: offset < rowHeight / 2, viewport: element.clientHeight };
-        setPlace((before) => (isSameScrollState(before, next) ? before : next));
-        report(scroll.offset, false);
-      };
-      const moved = () => {
-        scroll.scrolled(element.scrollTop);
-        notify.current?.();
-      };
-      const rested = () => {
-        const top = scroll.settle();
-        flushSync(() => notify.current?.());
-        if (element.scrollTop !== top) element.scrollTop = top;
-      };
-      element.addEventListener('scroll', moved, { passive: true });
-      element.addEventListener('scrollend', rested, { passive: true });
-      notify.current();
-      return () => {
-        element.removeEventListener('scroll', moved);
-        element.removeEventListener('scrollend', rested);
-      };
-    },
+    observeElementOffset: observe,
   });
 
   const go = (offset: number) => {
@@ -98,7 +71,7 @@ export function useVirtualRows({ count, rowHeight, keep, startAt = 0 }: VirtualR
     virtualizer.measure();
     notify.current?.();
     scroller.scrollTop = top;
-  }, [scroller, listHeight, viewport, rowHeight, startAt, scroll, virtualizer]);
+  }, [scroller, listHeight, viewport, rowHeight, startAt, scroll, notify, virtualizer]);
 
   const items = virtualizer.getVirtualItems();
   const drawn = withKept(items, keep, count);
@@ -118,17 +91,6 @@ export function useVirtualRows({ count, rowHeight, keep, startAt = 0 }: VirtualR
     },
     scrollTo: (index) => go(index * rowHeight),
   };
-}
-
-/** The scroll state that affects rendering; most scroll events do not change it. */
-interface ScrollState {
-  shift: number;
-  atTop: boolean;
-  viewport: number;
-}
-
-function isSameScrollState(left: ScrollState, right: ScrollState): boolean {
-  return left.shift === right.shift && left.atTop === right.atTop && left.viewport === right.viewport;
 }
 
 function withKept(items: VirtualItem[], keep: number | undefined, count: number): number[] {
