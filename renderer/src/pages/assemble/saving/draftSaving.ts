@@ -5,8 +5,9 @@ import { useIsOwner } from '../../../state/session.ts';
 import { type Draft, type SavedDraft, useDraft } from '../draft.ts';
 import { useDraftFiles } from '../files/draftFiles.ts';
 import { openFirst, readIfThere, show, showEmpty } from './openDraft.ts';
-import { hasOtherFiles, needsSaving, saveFiles, setSavedPaths } from './saveFiles.ts';
+import { hasOtherFiles, needsSaving, setSavedPaths } from './saveFiles.ts';
 import { hasUnsavedRecord, saveRecord } from './saveRecord.ts';
+import { runningSave, saveUnsaved } from './saveUnsaved.ts';
 
 export type Saving =
   /** A visitor's draft, which only this browser has. */
@@ -42,140 +43,141 @@ const SAVE_AFTER_MS = 400;
 const RETRY_AFTER_MS = 5_000;
 
 /** Saves the owner's draft on the node. */
-export const useDraftSaving = create<DraftSavingState>()((set, get) => {
-  let started: Promise<void> | undefined;
-  let isOpen = false;
-  let running: Promise<void> | undefined;
-  let timer: ReturnType<typeof setTimeout> | undefined;
+export const useDraftSaving = create<DraftSavingState>()(() => ({
+  saving: { state: 'local' },
+  start: () => (started ??= begin()),
+  flush,
+  open: async (id) => {
+    await leave();
+    show(await call('readDraft', { params: { id } }));
+  },
+  startNew,
+  discard,
+  publish,
+  end: showEmpty,
+  resolve,
+}));
+const { getState: get, setState: set } = useDraftSaving;
 
-  const saveAll = async (): Promise<void> => {
-    for (;;) {
-      if (hasUnsavedRecord()) await saveRecord();
-      const { saved } = useDraft.getState();
-      if (saved && needsSaving()) await saveFiles(saved.id);
-      else if (!hasUnsavedRecord()) return;
-    }
-  };
-  /** Runs one save at a time. */
-  const save = (): Promise<void> => {
-    clearTimeout(timer);
-    running ??= saveAll().finally(() => {
-      running = undefined;
-    });
-    return running;
-  };
-  const saveAndShow = async (): Promise<void> => {
-    if (get().saving.state === 'changed elsewhere') return;
-    set({ saving: { state: 'saving' } });
-    try {
-      await save();
-      set({ saving: { state: 'saved' } });
-    } catch (error) {
-      showFailure(error);
-      if (get().saving.state === 'failed') timer = setTimeout(() => void saveAndShow(), RETRY_AFTER_MS);
-    }
-  };
-  const showFailure = (error: unknown) => {
-    const isConflict = isProblem(error, 'draft_changed');
-    set({ saving: isConflict ? { state: 'changed elsewhere' } : { state: 'failed', error } });
-  };
-  const saveSoon = () => {
-    if (!hasUnsavedRecord() && !needsSaving()) return;
-    if (get().saving.state === 'saved') set({ saving: { state: 'saving' } });
-    clearTimeout(timer);
-    timer = setTimeout(() => void saveAndShow(), SAVE_AFTER_MS);
-  };
+let started: Promise<void> | undefined;
+let isOpen = false;
+let timer: ReturnType<typeof setTimeout> | undefined;
 
-  const begin = async () => {
-    set({ saving: { state: 'opening' } });
-    await useDraftFiles.getState().restore();
-    try {
-      await openFirst();
-    } catch (error) {
-      // What this browser has is shown and saved later.
-      set({ saving: { state: 'failed', error } });
-      started = undefined;
-      return;
-    }
-    isOpen = true;
+async function begin(): Promise<void> {
+  set({ saving: { state: 'opening' } });
+  await useDraftFiles.getState().restore();
+  try {
+    await openFirst();
+  } catch (error) {
+    // What this browser has is shown and saved later.
+    set({ saving: { state: 'failed', error } });
+    started = undefined;
+    return;
+  }
+  isOpen = true;
+  set({ saving: { state: 'saved' } });
+  useDraft.subscribe(saveSoon);
+  useDraftFiles.subscribe(saveSoon);
+  window.addEventListener('focus', () => void readAgain());
+  window.addEventListener('pagehide', () => void saveAndShow());
+  saveSoon();
+}
+
+/** Shows what another window saved, unless there are changes here. */
+async function readAgain(): Promise<void> {
+  const { saved, isChanged } = useDraft.getState();
+  if (!saved || isChanged || needsSaving() || runningSave()) return;
+  const draft = await call('readDraft', { params: { id: saved.id } }).catch(() => undefined);
+  const { saved: now, isChanged: isTyping } = useDraft.getState();
+  if (draft?.pack !== null || now?.id !== draft.id || isTyping || needsSaving()) return;
+  if (now.revision !== draft.revision || hasOtherFiles(draft.files))
+    show(draft, useDraftFiles.getState().files);
+}
+
+function save(): Promise<void> {
+  clearTimeout(timer);
+  return saveUnsaved();
+}
+
+function saveSoon(): void {
+  if (!hasUnsavedRecord() && !needsSaving()) return;
+  if (get().saving.state === 'saved') set({ saving: { state: 'saving' } });
+  clearTimeout(timer);
+  timer = setTimeout(() => void saveAndShow(), SAVE_AFTER_MS);
+}
+
+async function saveAndShow(): Promise<void> {
+  if (get().saving.state === 'changed elsewhere') return;
+  set({ saving: { state: 'saving' } });
+  try {
+    await save();
     set({ saving: { state: 'saved' } });
-    useDraft.subscribe(saveSoon);
-    useDraftFiles.subscribe(saveSoon);
-    window.addEventListener('focus', () => void readAgain());
-    window.addEventListener('pagehide', () => void saveAndShow());
-    saveSoon();
-  };
-  /** Shows what another window saved, unless there are changes here. */
-  const readAgain = async () => {
-    const { saved, isChanged } = useDraft.getState();
-    if (!saved || isChanged || needsSaving() || running) return;
-    const draft = await call('readDraft', { params: { id: saved.id } }).catch(() => undefined);
-    const { saved: now, isChanged: isTyping } = useDraft.getState();
-    if (draft?.pack !== null || now?.id !== draft.id || isTyping || needsSaving()) return;
-    if (now.revision !== draft.revision || hasOtherFiles(draft.files))
-      show(draft, useDraftFiles.getState().files);
-  };
-  const flush = async () => {
-    await get().start();
-    const { saving } = get();
-    if (!isOpen && saving.state === 'failed') throw saving.error;
-    set({ saving: { state: 'saving' } });
-    try {
-      await save();
-      if (!useDraft.getState().saved) await saveRecord();
-      set({ saving: { state: 'saved' } });
-      return useDraft.getState().saved as SavedDraft;
-    } catch (error) {
-      showFailure(error);
-      throw error;
-    }
-  };
-  const leave = async () => {
-    if (hasUnsavedRecord() || needsSaving()) await flush();
-  };
+  } catch (error) {
+    showFailure(error);
+    if (get().saving.state === 'failed') timer = setTimeout(() => void saveAndShow(), RETRY_AFTER_MS);
+  }
+}
 
-  return {
-    saving: { state: 'local' },
-    start: () => (started ??= begin()),
-    flush,
-    open: async (id) => {
-      await leave();
-      show(await call('readDraft', { params: { id } }));
-    },
-    startNew: async (draft) => {
-      if (get().saving.state !== 'local') await leave();
-      showEmpty();
-      if (draft) useDraft.getState().replace(draft);
-    },
-    discard: async () => {
-      const { saved } = useDraft.getState();
-      await running?.catch(() => {});
-      if (saved && (await readIfThere(saved.id))) await call('deleteDraft', { params: { id: saved.id } });
-      showEmpty();
-    },
-    publish: async () => {
-      const { id } = await flush();
-      const draft = await call('readDraft', { params: { id } });
-      if (draft.pack === null && hasOtherFiles(draft.files)) {
-        set({ saving: { state: 'changed elsewhere' } });
-        throw new Error('Another window changed the files of this draft. Choose the version to publish.');
-      }
-      return call('publishDraft', { params: { id } });
-    },
-    end: showEmpty,
-    resolve: async (choice) => {
-      const { saved } = useDraft.getState();
-      if (!saved) return;
-      const theirs = await call('readDraft', { params: { id: saved.id } });
-      set({ saving: { state: 'saved' } });
-      if (choice === 'theirs') return show(theirs);
-      useDraft.setState({ saved: { id: saved.id, revision: theirs.revision } });
-      // Files that only the other window added are removed.
-      setSavedPaths(theirs.files.map(({ path }) => path));
-      await saveAndShow();
-    },
-  };
-});
+function showFailure(error: unknown): void {
+  const isConflict = isProblem(error, 'draft_changed');
+  set({ saving: isConflict ? { state: 'changed elsewhere' } : { state: 'failed', error } });
+}
+
+async function flush(): Promise<SavedDraft> {
+  await get().start();
+  const { saving } = get();
+  if (!isOpen && saving.state === 'failed') throw saving.error;
+  set({ saving: { state: 'saving' } });
+  try {
+    await save();
+    if (!useDraft.getState().saved) await saveRecord();
+    set({ saving: { state: 'saved' } });
+    return useDraft.getState().saved as SavedDraft;
+  } catch (error) {
+    showFailure(error);
+    throw error;
+  }
+}
+
+/** Saves the current draft before another one is shown. */
+async function leave(): Promise<void> {
+  if (hasUnsavedRecord() || needsSaving()) await flush();
+}
+
+async function startNew(draft?: Draft): Promise<void> {
+  if (get().saving.state !== 'local') await leave();
+  showEmpty();
+  if (draft) useDraft.getState().replace(draft);
+}
+
+async function discard(): Promise<void> {
+  const { saved } = useDraft.getState();
+  await runningSave()?.catch(() => {});
+  if (saved && (await readIfThere(saved.id))) await call('deleteDraft', { params: { id: saved.id } });
+  showEmpty();
+}
+
+async function publish(): Promise<Pack> {
+  const { id } = await flush();
+  const draft = await call('readDraft', { params: { id } });
+  if (draft.pack === null && hasOtherFiles(draft.files)) {
+    set({ saving: { state: 'changed elsewhere' } });
+    throw new Error('Another window changed the files of this draft. Choose the version to publish.');
+  }
+  return call('publishDraft', { params: { id } });
+}
+
+async function resolve(choice: 'theirs' | 'mine'): Promise<void> {
+  const { saved } = useDraft.getState();
+  if (!saved) return;
+  const theirs = await call('readDraft', { params: { id: saved.id } });
+  set({ saving: { state: 'saved' } });
+  if (choice === 'theirs') return show(theirs);
+  useDraft.setState({ saved: { id: saved.id, revision: theirs.revision } });
+  // Files that only the other window added are removed.
+  setSavedPaths(theirs.files.map(({ path }) => path));
+  await saveAndShow();
+}
 
 /** Whether the draft is shown that this person had last. A draft that is started before would be lost. */
 export function useIsDraftOpen(): boolean {
