@@ -1,24 +1,22 @@
-import { Button, Group, Modal } from '@mantine/core';
-import { useDebouncedValue, useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { useQueryClient } from '@tanstack/react-query';
-import { useCallback, useEffect, useMemo, useState } from 'react';
+import { useEffect } from 'react';
 import { useNavigate } from 'react-router';
-import { ApiProblem } from '../../api/client.ts';
-import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { canonicalSha256 } from '../../hashing/sha256.ts';
 import { useIsOwner, useMayContribute, useSession } from '../../state/session.ts';
 import classes from './AssemblePage.module.css';
 import { DraftForStudy } from './DraftForStudy.tsx';
 import { DraftFromPack } from './DraftFromPack.tsx';
-import { isTouched, useDraft } from './draft.ts';
-import { checkDraft, type Issue, issueAt } from './draftRecord.ts';
+import { useDraft } from './draft.ts';
+import { useCheckedDraft, useShownErrors } from './draftIssues.ts';
+import { checkDraft } from './draftRecord.ts';
 import { useDraftFiles } from './files/draftFiles.ts';
 import { FilesSection } from './files/FilesSection.tsx';
 import { jumpToField, PackFormContext, type PackFormState } from './formContext.ts';
 import { PublishPanel } from './PublishPanel.tsx';
 import { usePublication } from './publication.ts';
+import { StartOver } from './StartOver.tsx';
 import { DraftsButton } from './saving/DraftsButton.tsx';
 import { useDraftSaving } from './saving/draftSaving.ts';
 import { AboutSection } from './sections/AboutSection.tsx';
@@ -32,8 +30,6 @@ import { StudyAndSubjectSection } from './sections/StudyAndSubjectSection.tsx';
 import { TitleSection } from './sections/TitleSection.tsx';
 import { VerdictSection } from './sections/VerdictSection.tsx';
 import { VisitorNotice } from './VisitorNotice.tsx';
-
-const SETTLED_MS = 200;
 
 /** The form in which a pack is created from files and a record, and published. */
 export default function AssemblePage() {
@@ -53,15 +49,7 @@ function PackForm() {
   useEffect(() => void (isOwner ? startSaving() : restore()), [isOwner, startSaving, restore]);
   useShowPublished();
 
-  const [settled] = useDebouncedValue(
-    useMemo(() => ({ draft, files }), [draft, files]),
-    SETTLED_MS,
-  );
-  const checked = useMemo(() => checkDraft(settled.draft, settled.files), [settled]);
-  const { record } = checked;
-  const fingerprint = useMemo(() => record && canonicalSha256(record), [record]);
-  const refusals = useRefusals();
-  const issues = [...checked.issues, ...refusals.filter(isNew(checked.issues))];
+  const { issues, fingerprint } = useCheckedDraft(draft, files);
   const { errorOf, touch, showAll } = useShownErrors(issues);
 
   const tryToPublish = () => {
@@ -108,36 +96,6 @@ function PackForm() {
   );
 }
 
-/** The node's field errors for the draft that it refused. They are cleared when the draft changes. */
-function useRefusals(): Issue[] {
-  const draft = useDraft((state) => state.draft);
-  const files = useDraftFiles((state) => state.files);
-  const publication = usePublication((state) => state.publication);
-  if (publication.state !== 'failed' || publication.draft !== draft || publication.files !== files) return [];
-  if (!(publication.error instanceof ApiProblem)) return [];
-  return (publication.error.document.errors ?? []).flatMap((fault) => issueAt(fault, draft, files));
-}
-
-function isNew(known: readonly Issue[]): (issue: Issue) => boolean {
-  return (issue) => !known.some(({ field, message }) => field === issue.field && message === issue.message);
-}
-
-/**
- * Shows a field's error after the field was left or publishing was tried, not while someone is still typing.
- */
-function useShownErrors(issues: readonly Issue[]) {
-  const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
-  const [isAll, setIsAll] = useState(false);
-  // Waits until validation has settled, so that an outdated error does not flash up and move what is about to
-  // be clicked.
-  const touch = useCallback((field: string) => {
-    setTimeout(() => setTouched((before) => new Set(before).add(field)), SETTLED_MS + 100);
-  }, []);
-  const errorOf = (field: string) =>
-    isAll || touched.has(field) ? issues.find((issue) => issue.field === field)?.message : undefined;
-  return { errorOf, touch, showAll: () => setIsAll(true) };
-}
-
 /**
  * Opens the pack after it was published, and reports whether the node's fingerprint matches the one computed
  * here.
@@ -163,31 +121,4 @@ function useShowPublished(): void {
     void queries.invalidateQueries();
     void navigate(`/packs/${pack.id}`);
   }, [publication, settle, navigate, queries]);
-}
-
-function StartOver({ isEnabled }: { isEnabled: boolean }) {
-  const draft = useDraft((state) => state.draft);
-  const files = useDraftFiles((state) => state.files);
-  const discard = useDraftSaving((state) => state.discard);
-  const [isAsking, ask] = useDisclosure(false);
-  const [error, setError] = useState<unknown>();
-  if (!isTouched(draft) && files.length === 0) return null;
-  const startOver = () => void discard().then(ask.close, setError);
-  return (
-    <>
-      <Button variant="default" disabled={!isEnabled} onClick={ask.open}>
-        Start over
-      </Button>
-      <Modal opened={isAsking} onClose={ask.close} title="Start over?">
-        <p>This removes everything you have entered and all files. Published packs are not affected.</p>
-        {error !== undefined && <ErrorNote error={error} />}
-        <Group justify="flex-end" mt="lg" gap="sm">
-          <Button variant="default" onClick={startOver}>
-            Start over
-          </Button>
-          <Button onClick={ask.close}>Keep draft</Button>
-        </Group>
-      </Modal>
-    </>
-  );
 }

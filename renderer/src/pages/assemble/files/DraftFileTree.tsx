@@ -35,6 +35,10 @@ export function DraftFileTree() {
     else return;
     event.preventDefault();
   };
+  const onEdited = ({ key, path: before }: FileItem, path: string | undefined) => {
+    setEdited(undefined);
+    if (path !== undefined && path !== before) rename(new Map([[key, path]]));
+  };
   return (
     <div className={classes.files}>
       {(isVersion || items.length > FILTERED_FROM) && (
@@ -55,19 +59,9 @@ export function DraftFileTree() {
           items={visible}
           idOf={({ file, key }) => fieldId('files', file?.id ?? key)}
           onKey={onKey}
-          name={(item, name) =>
-            edited === item.key && item.file ? (
-              <PathField
-                path={item.path}
-                onDone={(path) => {
-                  setEdited(undefined);
-                  if (path !== undefined && path !== item.path) rename(new Map([[item.key, path]]));
-                }}
-              />
-            ) : (
-              <span className={`mono wrap-anywhere ${item.file ? '' : cellClasses.removed}`}>{name}</span>
-            )
-          }
+          name={(item, name) => (
+            <FileName item={item} name={name} isEdited={edited === item.key} onEdited={onEdited} />
+          )}
           cells={(item) => (
             <FileCells item={item} isVersion={isVersion} onEditPath={() => setEdited(item.key)} />
           )}
@@ -89,6 +83,19 @@ function filtered(items: readonly FileItem[], text: string, shown: FileChange | 
     const folded = path.toLocaleLowerCase();
     return (shown === 'all' || change === shown) && words.every((word) => folded.includes(word));
   });
+}
+
+interface FileNameProps {
+  item: FileItem;
+  name: string;
+  isEdited: boolean;
+  onEdited: (item: FileItem, path: string | undefined) => void;
+}
+
+function FileName({ item, name, isEdited, onEdited }: FileNameProps) {
+  const { file, path } = item;
+  if (isEdited && file) return <PathField path={path} onDone={(edited) => onEdited(item, edited)} />;
+  return <span className={`mono wrap-anywhere ${file ? '' : cellClasses.removed}`}>{name}</span>;
 }
 
 interface ChangeFilterProps {

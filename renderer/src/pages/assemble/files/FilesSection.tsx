@@ -18,36 +18,18 @@ export function FilesSection() {
   const { files, previous, untouched, note, remove, rename } = useDraftFiles();
   const previousError = usePreviousFiles(draft.supersedes);
   const folder = commonFolder(files);
-  const forgetChosen = useRef<() => void>(null);
-  const addChosen = (chosen: File[]) => {
-    void addToDraft(chosen.map((file) => ({ path: file.name, file })));
-    // Resets the input, so that a file can be chosen again after it was removed.
-    forgetChosen.current?.();
-  };
-  const choose = (
-    <div className={classes.buttons}>
-      <FileButton multiple resetRef={forgetChosen} onChange={addChosen}>
-        {(props) => (
-          <Button {...props} variant="default" leftSection={<IconFilePlus size={17} aria-hidden />}>
-            Add files
-          </Button>
-        )}
-      </FileButton>
-      <FolderButton />
-    </div>
-  );
   return (
     <FormSection
       title="Files"
       hint="Data, code and anything else that supports the result. Files are stored byte for byte under the paths below."
       field="field/files"
       error={errorOf('field/files')}
-      actions={files.length > 0 && choose}
+      actions={files.length > 0 && <AddButtons />}
     >
       {files.length === 0 && (
         <div className={classes.empty}>
           <p className={classes.drop}>Drop files and folders anywhere in this window</p>
-          {choose}
+          <AddButtons />
         </div>
       )}
       {(files.length > 0 || previous.length > 0) && <DraftFileTree />}
@@ -85,6 +67,27 @@ function commonFolder(files: readonly DraftFile[]): string | undefined {
   return folder && files.every(({ path }) => path.startsWith(folder) && path.length > folder.length)
     ? folder
     : undefined;
+}
+
+function AddButtons() {
+  const forgetChosen = useRef<() => void>(null);
+  const addChosen = (chosen: File[]) => {
+    void addToDraft(chosen.map((file) => ({ path: file.name, file })));
+    // Resets the input, so that a file can be chosen again after it was removed.
+    forgetChosen.current?.();
+  };
+  return (
+    <div className={classes.buttons}>
+      <FileButton multiple resetRef={forgetChosen} onChange={addChosen}>
+        {(props) => (
+          <Button {...props} variant="default" leftSection={<IconFilePlus size={17} aria-hidden />}>
+            Add files
+          </Button>
+        )}
+      </FileButton>
+      <FolderButton />
+    </div>
+  );
 }
 
 function FolderButton() {

@@ -38,39 +38,57 @@ export function AuthorsSection() {
               index={index}
               onChange={(changes) => set(authors.with(index, { ...author, ...changes }))}
             />
-            <span className={classes.tools}>
-              <ActionIcon
-                variant="subtle"
-                color="gray"
-                disabled={index === 0}
-                aria-label={`Move author ${index + 1} up`}
-                onClick={() => move(index, -1)}
-              >
-                <IconArrowUp size={16} />
-              </ActionIcon>
-              <ActionIcon
-                variant="subtle"
-                color="gray"
-                disabled={index === authors.length - 1}
-                aria-label={`Move author ${index + 1} down`}
-                onClick={() => move(index, 1)}
-              >
-                <IconArrowDown size={16} />
-              </ActionIcon>
-              <ActionIcon
-                variant="subtle"
-                color="gray"
-                disabled={authors.length === 1}
-                aria-label={`Remove author ${index + 1}`}
-                onClick={() => set(authors.toSpliced(index, 1))}
-              >
-                <IconX size={16} />
-              </ActionIcon>
-            </span>
+            <AuthorTools
+              index={index}
+              count={authors.length}
+              onMove={(by) => move(index, by)}
+              onRemove={() => set(authors.toSpliced(index, 1))}
+            />
           </li>
         ))}
       </ol>
     </FormSection>
+  );
+}
+
+interface AuthorToolsProps {
+  index: number;
+  count: number;
+  onMove: (by: 1 | -1) => void;
+  onRemove: () => void;
+}
+
+function AuthorTools({ index, count, onMove, onRemove }: AuthorToolsProps) {
+  return (
+    <span className={classes.tools}>
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        disabled={index === 0}
+        aria-label={`Move author ${index + 1} up`}
+        onClick={() => onMove(-1)}
+      >
+        <IconArrowUp size={16} />
+      </ActionIcon>
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        disabled={index === count - 1}
+        aria-label={`Move author ${index + 1} down`}
+        onClick={() => onMove(1)}
+      >
+        <IconArrowDown size={16} />
+      </ActionIcon>
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        disabled={count === 1}
+        aria-label={`Remove author ${index + 1}`}
+        onClick={onRemove}
+      >
+        <IconX size={16} />
+      </ActionIcon>
+    </span>
   );
 }
 
