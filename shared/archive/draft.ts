@@ -64,7 +64,9 @@ export type StoredDraft = z.output<typeof draftSchema>;
 
 export const draftsQuery = z.strictObject(listQuery);
 
+/** With `id`, a request that is repeated after a lost answer creates no second draft. */
 export const newDraftSchema = z.strictObject({
+  id: draftIdSchema.optional(),
   record: draftRecordSchema.default({}),
   form: formSchema.default(null),
 });

@@ -17,6 +17,7 @@ import type { SettingsStore } from '../../store/settings.ts';
 import {
   type DraftFileRow,
   deleteDraft,
+  draftById,
   draftFiles,
   draftPage,
   draftTotals,
@@ -91,15 +92,20 @@ export class Drafts {
     return { ...file, contents: isArchived ? 'archived' : 'missing' };
   }
 
-  /** @throws Problem `drafts_full` */
-  async create({ record, form }: NewDraft): Promise<StoredDraft> {
-    const id = `dr_${this.#store.randomHex(20)}`;
+  /** Creates a draft, unless there is one with this id. @throws Problem `drafts_full` */
+  async create({
+    id = `dr_${this.#store.randomHex(20)}`,
+    record,
+    form,
+  }: NewDraft): Promise<{ draft: StoredDraft; isNew: boolean }> {
     const at = this.#store.instant();
-    await this.#store.write((database) => {
+    const isNew = await this.#store.write((database) => {
+      if (draftById(database, id)) return false;
       if (draftTotals(database).drafts >= MAX_DRAFTS) throw draftsFull();
       insertDraft(database, { id, ...columnsOf(record, form), revision: 1, created_at: at, changed_at: at });
+      return true;
     });
-    return this.read(id);
+    return { draft: await this.read(id), isNew };
   }
 
   /** @throws Problem `not_found`, `draft_changed`, `draft_published` */

@@ -37,9 +37,12 @@ export const draftRoutes = {
     tag: 'Manage',
     summary: 'Create a draft',
     description:
-      'The record has the fields of a pack’s record, without `files`. Any of them may be missing or invalid until the draft is published.',
+      'The record has the fields of a pack’s record, without `files`. Any of them may be missing or invalid until the draft is published. A client may choose the `id`: if there is such a draft already, it is returned unchanged.',
     body: { ...jsonBody(newDraftSchema), maxBytes: MAX_RECORD_BYTES, optional: true as const },
-    responses: { 201: { description: 'The draft', schema: draftSchema } },
+    responses: {
+      200: { description: 'The draft that has this id already', schema: draftSchema },
+      201: { description: 'The draft', schema: draftSchema },
+    },
     problems: ['drafts_full'],
   }),
   readDraft: route({

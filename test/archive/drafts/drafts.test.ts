@@ -57,6 +57,22 @@ describe('a draft of a pack', () => {
     expect((await readDraft(node, id)).record).toEqual({ title: 'Second' });
   });
 
+  test('is created once, however often the request with its id is repeated', async () => {
+    const node = await openTestNode();
+    const id = `dr_${'0'.repeat(20)}`;
+    const create = (title: string) => node.sendJson('POST', '/manage/drafts', { id, record: { title } });
+    const first = await create('First');
+    expect(first.status).toBe(201);
+    expect(await first.json()).toMatchObject({ id, title: 'First', revision: 1 });
+    const repeated = await create('Second');
+    expect(repeated.status).toBe(200);
+    expect(await repeated.json()).toMatchObject({ id, title: 'First', revision: 1 });
+    const list = (await (await node.fetchAsOwner('/manage/drafts')).json()) as { total: number };
+    expect(list.total).toBe(1);
+    const wrong = await node.sendJson('POST', '/manage/drafts', { id: 'dr_1' });
+    expect(await problemOf(wrong)).toMatchObject({ status: 422, errors: [{ path: '/id' }] });
+  });
+
   test('is private: neither the ledger, nor blobs, nor a dump, nor visitors see it', async () => {
     const node = await openTestNode();
     const { id } = await newDraft(node, { title: 'Secret title' });

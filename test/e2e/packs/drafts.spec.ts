@@ -48,6 +48,29 @@ test('a draft is saved on the node, continued in another browser, and published 
   await other.close();
 });
 
+test('a draft whose first answer was lost with the page is not created twice', async ({
+  page,
+  node,
+  checks,
+}) => {
+  checks.allow(/ERR_FAILED/);
+  let lost = 0;
+  await page.route('**/manage/drafts', async (route) => {
+    if (route.request().method() !== 'POST' || lost > 0) return route.fallback();
+    lost += 1;
+    await route.fetch();
+    await route.abort();
+  });
+  await page.goto('/assemble');
+  await titleOf(page).fill('Once');
+  await expect.poll(async () => (await draftsOf(node)).length).toBe(1);
+  await page.reload();
+  await expect(titleOf(page)).toHaveValue('Once');
+  await titleOf(page).fill('Once only');
+  await expect(page.getByText(SAVED)).toBeVisible();
+  await expect.poll(async () => (await draftsOf(node)).map(({ title }) => title)).toEqual(['Once only']);
+});
+
 test('a draft that an earlier release left in the browser is taken over once', async ({ page, node }) => {
   await page.goto('/verify');
   await page.evaluate(async () => {

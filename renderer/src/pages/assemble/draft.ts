@@ -91,6 +91,8 @@ interface DraftState {
   draft: Draft;
   /** Undefined for visitors, and until the owner's draft is saved for the first time. */
   saved: SavedDraft | undefined;
+  /** The id of the node's draft while it is created, so that a repeated request creates no second one. */
+  newId: string | undefined;
   /** Whether there are changes that the node does not have. */
   isChanged: boolean;
   /** Set while the browser cannot save the draft because its storage is full or disabled. */
@@ -109,20 +111,22 @@ export const useDraft = create<DraftState>()(
     (set) => ({
       draft: emptyDraft(),
       saved: undefined,
+      newId: undefined,
       isChanged: false,
       isUnsaved: false,
       change: (changes) => set((state) => ({ draft: { ...state.draft, ...changes }, isChanged: true })),
       replace: (draft) => set({ draft, isChanged: true }),
-      open: (draft, saved) => set({ draft, saved, isChanged: false }),
-      markSaved: (draft, saved) => set((state) => ({ saved, isChanged: state.draft !== draft })),
+      open: (draft, saved) => set({ draft, saved, newId: undefined, isChanged: false }),
+      markSaved: (draft, saved) =>
+        set((state) => ({ saved, newId: undefined, isChanged: state.draft !== draft })),
     }),
     {
       name: 'strongroom-draft',
       version: 1,
-      partialize: ({ draft, saved, isChanged }) => ({ draft, saved, isChanged }),
+      partialize: ({ draft, saved, newId, isChanged }) => ({ draft, saved, newId, isChanged }),
       merge: (kept, current) => {
-        const { draft, saved, isChanged = false } = (kept ?? {}) as Partial<DraftState>;
-        return { ...current, draft: completeDraft(draft), saved, isChanged };
+        const { draft, saved, newId, isChanged = false } = (kept ?? {}) as Partial<DraftState>;
+        return { ...current, draft: completeDraft(draft), saved, newId, isChanged };
       },
       storage: createJSONStorage(() => ({
         getItem: (name) => localStorage.getItem(name),

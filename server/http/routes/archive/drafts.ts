@@ -23,7 +23,8 @@ export function draftHandlers(drafts: Drafts): Pick<Handlers, DraftRoutes> {
   return {
     listDrafts: ({ query, request }) => page(request, query, drafts.list(query)),
     createDraft: async ({ body }) => {
-      const draft = await drafts.create(body);
+      const { draft, isNew } = await drafts.create(body);
+      if (!isNew) return ok(draft);
       return created(draft, pathOf(ROUTES.readDraft.path, { id: draft.id }));
     },
     readDraft: async ({ params: { id = '' } }) => ok(await drafts.read(id)),

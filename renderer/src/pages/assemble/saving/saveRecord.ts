@@ -1,6 +1,8 @@
 import type { DraftRecord, StoredDraft } from '../../../../../shared/archive/draft.ts';
+import type { BodyInputOf } from '../../../../../shared/routes/route.ts';
+import type { RouteTable } from '../../../../../shared/routes.ts';
 import { call, isProblem } from '../../../api/client.ts';
-import { isTouched, rowKey, useDraft } from '../draft.ts';
+import { type Draft, isTouched, rowKey, useDraft } from '../draft.ts';
 import { unfinishedRecord } from '../draftRecord.ts';
 import { useDraftFiles } from '../files/draftFiles.ts';
 import { setSavedPaths } from './saveFiles.ts';
@@ -20,11 +22,7 @@ export function hasContent(): boolean {
 export async function saveRecord(): Promise<void> {
   const { draft, saved, markSaved } = useDraft.getState();
   const body = { record: unfinishedRecord(draft) as DraftRecord, form: { ...draft, writer: writerId() } };
-  if (!saved) {
-    const { id, revision } = await call('createDraft', { body });
-    setSavedPaths([]);
-    return markSaved(draft, { id, revision });
-  }
+  if (!saved) return createDraft(draft, body);
   const params = { id: saved.id };
   const send = (revision: number) => call('changeDraft', { params, body: { ...body, revision } });
   try {
@@ -38,6 +36,29 @@ export async function saveRecord(): Promise<void> {
     const { revision } = await send(theirs.revision);
     markSaved(draft, { id: saved.id, revision });
   }
+}
+
+/**
+ * Creates the node's draft. If its answer was lost before, the node has the draft already. Then it is only adopted, and
+ * the next save changes it.
+ */
+async function createDraft(draft: Draft, body: BodyInputOf<RouteTable['createDraft']>): Promise<void> {
+  const id = useDraft.getState().newId ?? newDraftId();
+  useDraft.setState({ newId: id });
+  const { form, revision, pack } = await call('createDraft', { body: { ...body, id } });
+  // The draft was published in another window, so this one needs another.
+  if (pack !== null) {
+    useDraft.setState({ newId: undefined });
+    return;
+  }
+  setSavedPaths([]);
+  useDraft.getState().markSaved(draft, { id, revision });
+  if (JSON.stringify(form) !== JSON.stringify(body.form)) useDraft.setState({ isChanged: true });
+}
+
+function newDraftId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(10));
+  return `dr_${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
 }
 
 /** Whether a state of the node's draft was saved by this window. */
