@@ -2,7 +2,6 @@ import type { CollectionResult } from '../../shared/collection/collection.ts';
 import type { ApprovedLinks, ChosenLinks } from '../../shared/collection/follow.ts';
 import type { NewSource, SourcePreview, WatchedSource } from '../../shared/collection/source.ts';
 import type { ListFormat, SourceImport } from '../../shared/collection/sourceList.ts';
-import { Problem } from '../../shared/problems.ts';
 import type { Jobs, RunningJob } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
 import { shuttingDown } from '../runtime/shuttingDown.ts';
@@ -18,11 +17,11 @@ import { RobotsCache } from './fetch/robots.ts';
 import { Follower } from './follow/follower.ts';
 import { approveFound } from './follow/foundLinks.ts';
 import { ObjectReceiver } from './record/objectReceiver.ts';
-import { HostBackoffError, HostRateLimiter } from './schedule/hostRateLimiter.ts';
-import { Collector, type CollectorServices, chooseSources } from './schedule/round.ts';
+import { HostRateLimiter } from './schedule/hostRateLimiter.ts';
+import { Collector, chooseSources } from './schedule/round.ts';
 import { Scheduler } from './schedule/scheduler.ts';
 import { importSources } from './sources/importSources.ts';
-import { previewSource } from './sources/preview.ts';
+import { Previews } from './sources/previews.ts';
 import { PrivateAddressCheck } from './sources/privateSources.ts';
 import { addSource } from './sources/sources.ts';
 
@@ -60,18 +59,13 @@ export interface Collection {
 }
 
 /** Opens the collector. It makes no request until a round, a preview or the schedule is started. */
-export function openCollection({
-  store,
-  settings,
-  jobs,
-  log,
-  deriver,
-  network,
-}: CollectionConfig): Collection {
+export function openCollection(config: CollectionConfig): Collection {
+  const { store, jobs, log, deriver, network } = config;
   const { clock } = store;
+  const settings = () => config.settings.current;
   const closing = new AbortController();
   const connections = new ConnectionPool();
-  const rateLimiter = new HostRateLimiter(clock, () => settings.current);
+  const rateLimiter = new HostRateLimiter(clock, settings);
   const fetching = {
     clock,
     rateLimiter,
@@ -81,85 +75,61 @@ export function openCollection({
     isPrivateAddress,
     ...network,
   };
-  const services: CollectorServices = {
+  const receiver = new ObjectReceiver(store, settings);
+  const follower = new Follower({ store, deriver, fetching, settings, log });
+  const collector = new Collector({
     ...fetching,
     store,
     log,
-    receiver: new ObjectReceiver(store, () => settings.current),
-    settings: () => settings.current,
+    receiver,
+    settings,
     follow: (keys, signal) => follower.follow(keys, signal),
+  });
+  const scheduler = new Scheduler({ store, clock, settings, collector, log });
+  const previews = new Previews({ ...fetching, store, settings }, closing.signal);
+  const thenWake = async <Result>(adding: Promise<Result>): Promise<Result> => {
+    const added = await adding;
+    scheduler.wake();
+    return added;
   };
-  const follower = new Follower({ store, deriver, fetching, settings: services.settings, log });
-  const collector = new Collector(services);
-  const scheduler = new Scheduler({ store, clock, settings: services.settings, collector, log });
-  const previews = new Set<Promise<unknown>>();
-  const { receiver } = services;
-  const captures = openCaptures(
-    { store, receiver, settings: services.settings, fetching, jobs },
-    closing.signal,
-  );
   return {
-    captures,
+    captures: openCaptures({ store, receiver, settings, fetching, jobs }, closing.signal),
     startSchedule: () => scheduler.start(),
-    startRound(ids) {
-      if (closing.signal.aborted) throw shuttingDown();
-      // Checked now so that the caller gets the error, and again when the round starts.
-      if (ids) chooseSources(store, ids);
-      return jobs.start('collection', 'sources', ({ signal, progress }) =>
-        collector.collect(() => chooseSources(store, ids), {
-          startedBy: 'owner',
-          signal: AbortSignal.any([signal, closing.signal]),
-          progress,
-        }),
-      );
+    startRound: (ids) => startRound({ store, jobs, collector }, ids, closing.signal),
+    preview: (url) => previews.preview(url),
+    add: async (source) => {
+      const allowPrivate = await new PrivateAddressCheck(fetching).allows(source.url);
+      return thenWake(addSource(store, source, allowPrivate));
     },
-    preview(url) {
-      const preview = previewSource({ ...fetching, store }, settings.current, url, closing.signal).catch(
-        (error: unknown) => {
-          if (closing.signal.aborted) throw shuttingDown();
-          if (error instanceof HostBackoffError)
-            throw new Problem(
-              'preview_failed',
-              `This host accepts no requests until ${new Date(error.until).toISOString()}. Try again then.`,
-            );
-          throw error;
-        },
-      );
-      previews.add(preview);
-      return preview.finally(() => previews.delete(preview));
-    },
-    async add(source) {
-      const added = await addSource(
-        store,
-        source,
-        await new PrivateAddressCheck(fetching).allows(source.url),
-      );
-      scheduler.wake();
-      return added;
-    },
-    async importSources(form, bytes) {
-      const imported = await importSources(
-        { store, network: fetching },
-        form,
-        bytes,
-        settings.current.collection_every_minutes,
-      );
-      scheduler.wake();
-      return imported;
-    },
-    async approveFound(chosen) {
-      const approved = await approveFound({ store, network: fetching }, chosen);
-      scheduler.wake();
-      return approved;
-    },
+    importSources: (form, bytes) =>
+      thenWake(importSources({ store, network: fetching }, form, bytes, settings().collection_every_minutes)),
+    approveFound: (chosen) => thenWake(approveFound({ store, network: fetching }, chosen)),
     wake: () => scheduler.wake(),
     async close() {
       closing.abort();
       await scheduler.close();
-      await Promise.allSettled(previews);
+      await previews.idle();
       await collector.idle();
       rateLimiter.close();
       await connections.close();
     },
   };
+}
+
+/** Starts a round that the owner asked for. */
+function startRound(
+  { store, jobs, collector }: { store: Store; jobs: Jobs; collector: Collector },
+  ids: readonly string[] | undefined,
+  closing: AbortSignal,
+): RunningJob<CollectionResult> {
+  if (closing.aborted) throw shuttingDown();
+  // Checked now so that the caller gets the error, and again when the round starts.
+  if (ids) chooseSources(store, ids);
+  return jobs.start('collection', 'sources', ({ signal, progress }) =>
+    collector.collect(() => chooseSources(store, ids), {
+      startedBy: 'owner',
+      signal: AbortSignal.any([signal, closing]),
+      progress,
+    }),
+  );
 }
