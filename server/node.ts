@@ -2,19 +2,18 @@ import { join } from 'node:path';
 import type { AlertMessage } from '../shared/alerts/delivery.ts';
 import { systemClock } from '../shared/values/clock.ts';
 import { openArchiveForWriting } from './collection/record/openArchiveForWriting.ts';
-import { loadTimeline } from './collection/timeline/events.ts';
 import { type NodeConfig } from './config.ts';
 import { createApp } from './http/app.ts';
 import { blobFastPath } from './http/delivery/blobs/blobFastPath.ts';
-import { CLOSING } from './http/delivery/eventStream.ts';
 import { pageDescriptions } from './http/delivery/itemPages.ts';
 import { normalizeRequestTarget } from './http/security/hostHeader.ts';
-import { isReadOnly } from './ledger/readOnly.ts';
 import { createLog } from './runtime/log.ts';
 import { writeEndpointFile } from './store/endpointFile.ts';
 import { readBuiltFile, readInterfaceDocument } from './wiring/builtInterface.ts';
+import { closeServices } from './wiring/closeServices.ts';
 import { handlersOf } from './wiring/handlers.ts';
-import { openServices } from './wiring/openServices.ts';
+import { openServices, type Services } from './wiring/openServices.ts';
+import { startServices } from './wiring/startServices.ts';
 
 /** A running node. */
 export interface RunningNode {
@@ -34,7 +33,7 @@ export interface RunningNode {
 }
 
 /**
- * Opens a data folder and serves it. This is the only place where the services are wired together.
+ * Opens a data folder and serves it. With `wiring/`, this is the only place where the services are wired together.
  *
  * @throws what `openArchive` throws, and what `listen` throws (such as a port in use)
  */
@@ -52,92 +51,14 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
   let close = () => store.close();
   try {
     const services = await openServices(config, { store, key, checkpoints }, { clock, log });
-    const {
-      keys,
-      writeLimits,
-      listeners,
-      publicAddress,
-      sharing,
-      jobs,
-      collection,
-      derived,
-      summaries,
-      noise,
-      tls,
-      secrets,
-      guards,
-      rendererFolder,
-      offloading,
-      copies,
-      timestamps,
-      witnesses,
-      peers,
-      nearby,
-      alerts,
-      fixity,
-      nodeName,
-    } = services;
-    const app = createApp({
-      handlers: handlersOf(services),
-      secrets,
-      guards,
-      writeLimits,
-      interface: {
-        folder: rendererFolder,
-        readDocument: () => readInterfaceDocument(rendererFolder),
-        readAsset: (path) => readBuiltFile(join(rendererFolder, 'assets', path)),
-        describePage: pageDescriptions(store, nodeName),
-      },
-      log,
-    });
-    close = async () => {
-      copies.close();
-      const alertsClosed = alerts.close();
-      app.emit(CLOSING);
-      await nearby.close();
-      const served = listeners.close();
-      await Promise.all([
-        alertsClosed,
-        collection.close(),
-        derived.close(),
-        noise.close(),
-        summaries.close(),
-        fixity.close(),
-        timestamps.close(),
-        witnesses.close(),
-        jobs.close(),
-        peers.close(),
-      ]);
-      await served;
-      offloading.close();
-      await writeLimits.close();
-      await writeEndpointFile(config.dataFolder, undefined);
-      await store.close();
-    };
+    const { keys, guards, listeners, publicAddress, alerts } = services;
+    const app = createAppOf(services);
+    close = () => closeServices(services, app);
     // Remove the endpoint file of a node that was killed.
     await writeEndpointFile(config.dataFolder, undefined);
     const url = await listeners.open(normalizeRequestTarget(blobFastPath({ store, guards, log }, app)));
     await writeEndpointFile(config.dataFolder, { url, token_file: keys.tokenFile });
-    await tls.start();
-    await alerts.start(url);
-    await sharing.resume();
-    writeLimits.startDailyReset();
-    if (config.copy ?? true) copies.startFollowing();
-    if ((config.prove ?? true) && !isReadOnly(store.read)) {
-      timestamps.startSchedule();
-      witnesses.startSchedule();
-    }
-    if ((config.follow ?? true) && !isReadOnly(store.read)) peers.startFollowing();
-    if ((config.collect ?? true) && !isReadOnly(store.read)) collection.startSchedule();
-    loadTimeline(store).catch((error: unknown) =>
-      log.warn({ error }, 'The timeline could not be loaded; the next request for it tries again.'),
-    );
-    if (config.derive ?? true) {
-      derived.startFollowing();
-      noise.startFollowing();
-      summaries.startFollowing();
-    }
-    if ((config.audit ?? true) && !isReadOnly(store.read)) await fixity.startSchedule();
+    await startServices(config, services, url);
     return {
       url,
       dataFolder: config.dataFolder,
@@ -157,4 +78,22 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     await close();
     throw error;
   }
+}
+
+/** Creates the HTTP application over the services. */
+function createAppOf(services: Services) {
+  const { store, log, nodeName, secrets, guards, writeLimits, rendererFolder } = services;
+  return createApp({
+    handlers: handlersOf(services),
+    secrets,
+    guards,
+    writeLimits,
+    interface: {
+      folder: rendererFolder,
+      readDocument: () => readInterfaceDocument(rendererFolder),
+      readAsset: (path) => readBuiltFile(join(rendererFolder, 'assets', path)),
+      describePage: pageDescriptions(store, nodeName),
+    },
+    log,
+  });
 }

@@ -37,45 +37,24 @@ import { alertHandlers } from '../http/routes/node/alerts.ts';
 import { copyHandlers } from '../http/routes/node/copies.ts';
 import { descriptionHandlers } from '../http/routes/node/description.ts';
 import { invitationsHandlers } from '../http/routes/node/invitations.ts';
+import { jobHandlers } from '../http/routes/node/jobs.ts';
 import { nodeHandlers } from '../http/routes/node/node.ts';
 import { peerHandlers } from '../http/routes/node/peers.ts';
+import { sessionHandlers } from '../http/routes/node/sessions.ts';
 import type { Services } from './openServices.ts';
 
 /** Returns the handlers of all routes. */
 export function handlersOf(services: Services): Handlers {
-  const {
-    keys,
-    settings,
-    log,
-    invitations,
-    listeners,
-    exports,
-    publicAddress,
-    sharing,
-    jobs,
-    collection,
-    derived,
-    diffs,
-    summaries,
-    noise,
-    sessions,
-    cookieName,
-    tls,
-    rendererFolder,
-    offloading,
-    copies,
-    timestamps,
-    witnesses,
-    peers,
-    nearby,
-    alerts,
-    fixity,
-    nodeName,
-    store,
-    key,
-    checkpoints,
-  } = services;
-  const evidence = { store, checkpoints, diffOf: (id: string) => diffs.diffOf(id) };
+  return {
+    ...archiveRoutes(services),
+    ...collectionRoutes(services),
+    ...findingRoutes(services),
+    ...ledgerRoutes(services),
+    ...nodeRoutes(services),
+  };
+}
+
+function archiveRoutes({ store, settings, log, nodeName, publicAddress, derived }: Services) {
   return {
     ...nodesHandlers(store),
     ...studiesHandlers(store, publicAddress),
@@ -87,14 +66,13 @@ export function handlersOf(services: Services): Handlers {
     ...citationsHandlers(store, nodeName, publicAddress),
     ...harvestingHandlers(store, settings, nodeName, publicAddress),
     ...blobsHandlers(store),
-    ...ledgerHandlers(store, checkpoints),
-    ...tileHandlers(store, checkpoints),
-    ...timestampHandlers(store, timestamps),
-    ...evidenceHandlers(evidence, rendererFolder),
-    ...findingHandlers(store, nodeName, { exports, publicAddress }),
-    ...caseHandlers(evidence, { nodeName, rendererFolder, exports, publicAddress }),
-    ...witnessHandlers(store, checkpoints, witnesses),
-    ...dumpHandlers(store, checkpoints, exports),
+  };
+}
+
+function collectionRoutes(services: Services) {
+  const { store, key, settings, nodeName, publicAddress, exports } = services;
+  const { collection, derived, diffs, noise, summaries } = services;
+  return {
     ...sourceHandlers(store, collection),
     ...followHandlers(store, collection),
     ...captureHandlers(collection.captures),
@@ -106,12 +84,43 @@ export function handlersOf(services: Services): Handlers {
     ...derivedHandlers(store, derived.texts),
     ...diffHandlers(diffs, noise),
     ...viewHandlers(store, new PageCache(store, derived.deriver)),
+  };
+}
+
+function findingRoutes(services: Services) {
+  const { store, nodeName, rendererFolder, exports, publicAddress } = services;
+  const evidence = evidenceServices(services);
+  return {
+    ...findingHandlers(store, nodeName, { exports, publicAddress }),
+    ...caseHandlers(evidence, { nodeName, rendererFolder, exports, publicAddress }),
+  };
+}
+
+function ledgerRoutes(services: Services) {
+  const { store, checkpoints, timestamps, witnesses, fixity, exports, rendererFolder } = services;
+  return {
+    ...ledgerHandlers(store, checkpoints),
+    ...tileHandlers(store, checkpoints),
+    ...timestampHandlers(store, timestamps),
+    ...witnessHandlers(store, checkpoints, witnesses),
+    ...evidenceHandlers(evidenceServices(services), rendererFolder),
+    ...dumpHandlers(store, checkpoints, exports),
     ...fixityHandlers(store, fixity),
+  };
+}
+
+function nodeRoutes(services: Services) {
+  const { store, settings, jobs, nodeName } = services;
+  const { keys, sessions, invitations, cookieName, publicAddress, sharing, listeners, tls } = services;
+  const { alerts, copies, offloading, peers, nearby } = services;
+  return {
     ...alertHandlers(alerts),
     ...copyHandlers(copies, offloading),
     ...peerHandlers(store, peers, nearby),
     ...descriptionHandlers({ version: VERSION, cookieName }, publicAddress),
     ...invitationsHandlers(invitations),
+    ...sessionHandlers({ keys, sessions, sharing, publicAddress, nodeName, version: VERSION }),
+    ...jobHandlers(store, jobs),
     ...nodeHandlers({
       store,
       settings,
@@ -120,11 +129,10 @@ export function handlersOf(services: Services): Handlers {
       addresses: () => listeners.networkAddresses,
       tls: () => listeners.tls,
       publicAddress,
-      keys,
-      sessions,
-      jobs,
-      nodeName,
-      version: VERSION,
     }),
   };
+}
+
+function evidenceServices({ store, checkpoints, diffs }: Services) {
+  return { store, checkpoints, diffOf: (id: string) => diffs.diffOf(id) };
 }

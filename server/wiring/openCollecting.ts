@@ -1,0 +1,24 @@
+import { openCollection } from '../collection/collection.ts';
+import { openDerived } from '../collection/derived/derived.ts';
+import { Diffs } from '../collection/diff/diffs.ts';
+import { Summaries } from '../collection/diff/summaries.ts';
+import { openNoise } from '../collection/noise/noise.ts';
+import type { NodeConfig } from '../config.ts';
+import type { SharedServices } from './sharedServices.ts';
+
+/** Opens the collector, and what derives texts, diffs and noise marks from what it collected. */
+export function openCollecting(
+  { startChild, idleMs, network }: NodeConfig,
+  { store, settings, jobs, log }: SharedServices,
+) {
+  const derived = openDerived({ store, log, jobs, startChild, idleMs });
+  const { deriver } = derived;
+  const diffs = new Diffs(store, deriver);
+  return {
+    derived,
+    collection: openCollection({ store, settings, jobs, log, deriver, network }),
+    diffs,
+    summaries: new Summaries({ store, diffs, log, idleMs }),
+    noise: openNoise({ store, deriver, diffs, jobs, log, idleMs }),
+  };
+}

@@ -1,0 +1,41 @@
+import { Alerts } from '../alerts/alerts.ts';
+import type { Texts } from '../collection/derived/texts/texts.ts';
+import type { Diffs } from '../collection/diff/diffs.ts';
+import { isPrivateAddress } from '../collection/fetch/addresses.ts';
+import { systemLookup } from '../collection/fetch/connect.ts';
+import { createPost } from '../collection/fetch/post.ts';
+import type { NodeConfig } from '../config.ts';
+import type { PublicAddress } from '../http/security/publicAddress.ts';
+import { Timestamps } from '../ledger/timestamps/timestamps.ts';
+import { Witnesses } from '../ledger/witness/witnesses.ts';
+import { pinnedCertificate } from '../store/sqlite/node/peers.ts';
+import type { SharedServices } from './sharedServices.ts';
+
+/** Opens what sends requests of the node's own: timestamps, witnesses and alerts. */
+export function openOutgoing(
+  config: NodeConfig,
+  { store, checkpoints, clock, log, settings }: SharedServices,
+  { diffs, texts, publicAddress }: { diffs: Diffs; texts: Texts; publicAddress: PublicAddress },
+) {
+  const network = { lookup: systemLookup, isPrivateAddress, ...config.network };
+  const post = createPost(
+    { clock, certificateOf: (url) => pinnedCertificate(store.read, url), ...network },
+    () => settings.current,
+  );
+  const warn = (details: object, sentence: string) => log.warn(details, sentence);
+  return {
+    timestamps: new Timestamps({ store, checkpoints, settings, post, warn }),
+    witnesses: new Witnesses({ store, checkpoints, settings, post, warn }),
+    alerts: new Alerts({
+      store,
+      settings,
+      diffs,
+      texts,
+      post,
+      log,
+      network,
+      publicOrigin: () => publicAddress.origin,
+      idleMs: config.idleMs,
+    }),
+  };
+}

@@ -1,0 +1,30 @@
+import { loadTimeline } from '../collection/timeline/events.ts';
+import type { NodeConfig } from '../config.ts';
+import { isReadOnly } from '../ledger/readOnly.ts';
+import type { Services } from './openServices.ts';
+
+/** Starts what runs in the background of a node that serves at this URL. */
+export async function startServices(config: NodeConfig, services: Services, url: string): Promise<void> {
+  const { collect = true, audit = true, copy = true, derive = true, prove = true, follow = true } = config;
+  const { store, log } = services;
+  await services.tls.start();
+  await services.alerts.start(url);
+  await services.sharing.resume();
+  services.writeLimits.startDailyReset();
+  if (copy) services.copies.startFollowing();
+  if (prove && !isReadOnly(store.read)) {
+    services.timestamps.startSchedule();
+    services.witnesses.startSchedule();
+  }
+  if (follow && !isReadOnly(store.read)) services.peers.startFollowing();
+  if (collect && !isReadOnly(store.read)) services.collection.startSchedule();
+  loadTimeline(store).catch((error: unknown) =>
+    log.warn({ error }, 'The timeline could not be loaded; the next request for it tries again.'),
+  );
+  if (derive) {
+    services.derived.startFollowing();
+    services.noise.startFollowing();
+    services.summaries.startFollowing();
+  }
+  if (audit && !isReadOnly(store.read)) await services.fixity.startSchedule();
+}
