@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
+import type { Warn } from '../../server/store/opening/warn.ts';
 import { readSetting, writeSetting } from '../../server/store/sqlite/node/settings.ts';
-import { openStore, type Store, type Warn } from '../../server/store/store.ts';
+import { openStore, type Store } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/values/clock.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 
