@@ -24,6 +24,8 @@ function dataciteXml(work: CitedWork): Xml {
   const others = record.alternateIdentifiers.filter(
     ({ alternateIdentifier }) => alternateIdentifier !== record.url,
   );
+  const titles = record.titles.map(({ title }) => title);
+  const subjects = record.subjects.map(({ subject }) => subject);
   return element(
     'resource',
     {
@@ -33,19 +35,13 @@ function dataciteXml(work: CitedWork): Xml {
     [
       element('identifier', { identifierType: 'URL' }, [record.url]),
       listElement('creators', record.creators.map(creatorXml)),
-      listElement(
-        'titles',
-        record.titles.map(({ title }) => element('title', {}, [title])),
-      ),
+      textList('titles', 'title', titles),
       element('publisher', {}, [record.publisher.name]),
       element('publicationYear', {}, [record.publicationYear]),
       element('resourceType', { resourceTypeGeneral: record.types.resourceTypeGeneral }, [
         record.types.resourceType,
       ]),
-      listElement(
-        'subjects',
-        record.subjects.map(({ subject }) => element('subject', {}, [subject])),
-      ),
+      textList('subjects', 'subject', subjects),
       listElement(
         'dates',
         record.dates.map(({ date, dateType }) => element('date', { dateType }, [date])),
@@ -62,14 +58,8 @@ function dataciteXml(work: CitedWork): Xml {
           element('relatedIdentifier', { relatedIdentifierType, relationType }, [relatedIdentifier]),
         ),
       ),
-      listElement(
-        'sizes',
-        record.sizes.map((size) => element('size', {}, [size])),
-      ),
-      listElement(
-        'formats',
-        record.formats.map((format) => element('format', {}, [format])),
-      ),
+      textList('sizes', 'size', record.sizes),
+      textList('formats', 'format', record.formats),
       record.version === undefined ? undefined : element('version', {}, [record.version]),
       listElement(
         'rightsList',
@@ -84,6 +74,14 @@ function dataciteXml(work: CitedWork): Xml {
         ),
       ),
     ],
+  );
+}
+
+/** Returns a list whose elements contain only text. */
+function textList(name: string, itemName: string, texts: readonly string[]): Xml | undefined {
+  return listElement(
+    name,
+    texts.map((text) => element(itemName, {}, [text])),
   );
 }
 
