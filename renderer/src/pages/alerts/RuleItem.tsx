@@ -1,4 +1,4 @@
-import { Badge, Button, Group } from '@mantine/core';
+import { Badge, Group } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { Alert } from '../../../../shared/alerts/alert.ts';
@@ -6,6 +6,7 @@ import type { Delivery } from '../../../../shared/alerts/delivery.ts';
 import { call } from '../../api/client.ts';
 import { callKey } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { ItemButton, RemoveItemButton } from '../../components/forms/ItemButton.tsx';
 import { RemoveDialog } from '../../components/forms/RemoveDialog.tsx';
 import classes from './AlertsPage.module.css';
 import { ruleSentence, targetWords } from './ruleSentence.ts';
@@ -18,26 +19,9 @@ export interface RuleItemProps {
 
 /** A rule: what it does in a sentence, and its buttons. */
 export function RuleItem({ alert, nameOf, onEdit }: RuleItemProps) {
-  const { id, name, paused } = alert;
-  const queries = useQueryClient();
+  const { name, paused } = alert;
   const [isRemoving, removing] = useDisclosure();
-  const params = { id };
-  const test = useMutation({
-    mutationFn: () => call('testAlert', { params }),
-    onSettled: () => queries.invalidateQueries({ queryKey: callKey('listDeliveries') }),
-  });
-  const pause = useMutation({
-    mutationFn: () => call('changeAlert', { params, body: { paused: !paused } }),
-    onSuccess: () => queries.invalidateQueries({ queryKey: callKey('listAlerts') }),
-  });
-  const remove = useMutation({
-    mutationFn: () => call('removeAlert', { params }),
-    onSuccess: async () => {
-      removing.close();
-      await queries.invalidateQueries({ queryKey: callKey('listAlerts') });
-      await queries.invalidateQueries({ queryKey: callKey('listDeliveries') });
-    },
-  });
+  const { test, pause, remove } = useRuleWork(alert, removing.close);
   return (
     <li>
       <h2 className={classes.name}>
@@ -50,36 +34,15 @@ export function RuleItem({ alert, nameOf, onEdit }: RuleItemProps) {
       </h2>
       <p className="wrap-anywhere">{ruleSentence(alert, nameOf)}</p>
       <Group gap="xs">
-        <Button
-          variant="default"
-          size="compact-sm"
-          aria-label={`Send a test: ${name}`}
-          loading={test.isPending}
-          onClick={() => test.mutate()}
-        >
-          Send a test
-        </Button>
-        <Button variant="default" size="compact-sm" aria-label={`Edit: ${name}`} onClick={onEdit}>
-          Edit
-        </Button>
-        <Button
-          variant="default"
-          size="compact-sm"
-          aria-label={`${paused ? 'Resume' : 'Pause'}: ${name}`}
+        <ItemButton label="Send a test" of={name} loading={test.isPending} onClick={() => test.mutate()} />
+        <ItemButton label="Edit" of={name} onClick={onEdit} />
+        <ItemButton
+          label={paused ? 'Resume' : 'Pause'}
+          of={name}
           loading={pause.isPending}
           onClick={() => pause.mutate()}
-        >
-          {paused ? 'Resume' : 'Pause'}
-        </Button>
-        <Button
-          variant="subtle"
-          color="red"
-          size="compact-sm"
-          aria-label={`Remove: ${name}`}
-          onClick={removing.open}
-        >
-          Remove
-        </Button>
+        />
+        <RemoveItemButton of={name} onClick={removing.open} />
       </Group>
       {(test.error ?? pause.error) && <ErrorNote error={test.error ?? pause.error} />}
       <output aria-live="polite" className={classes.outcome}>
@@ -99,6 +62,29 @@ export function RuleItem({ alert, nameOf, onEdit }: RuleItemProps) {
       )}
     </li>
   );
+}
+
+/** What the buttons of a rule do. */
+function useRuleWork({ id, paused }: Alert, onRemoved: () => void) {
+  const queries = useQueryClient();
+  const params = { id };
+  const test = useMutation({
+    mutationFn: () => call('testAlert', { params }),
+    onSettled: () => queries.invalidateQueries({ queryKey: callKey('listDeliveries') }),
+  });
+  const pause = useMutation({
+    mutationFn: () => call('changeAlert', { params, body: { paused: !paused } }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: callKey('listAlerts') }),
+  });
+  const remove = useMutation({
+    mutationFn: () => call('removeAlert', { params }),
+    onSuccess: async () => {
+      onRemoved();
+      await queries.invalidateQueries({ queryKey: callKey('listAlerts') });
+      await queries.invalidateQueries({ queryKey: callKey('listDeliveries') });
+    },
+  });
+  return { test, pause, remove };
 }
 
 function TestOutcome({ delivery: { to, state, error } }: { delivery: Delivery }) {

@@ -1,8 +1,7 @@
-import { Button, Checkbox, Group } from '@mantine/core';
+import { Group } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconAlertTriangle, IconCircleCheck, IconCircleDashed } from '@tabler/icons-react';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useMutation } from '@tanstack/react-query';
 import {
   type Copy,
   type CopyCheck,
@@ -11,15 +10,15 @@ import {
 } from '../../../../shared/node/copy.ts';
 import type { Job } from '../../../../shared/node/job.ts';
 import { call } from '../../api/client.ts';
-import { callKey } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/TimeText.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { ItemButton, RemoveItemButton } from '../../components/forms/ItemButton.tsx';
 import { placeOf } from '../../format/copyPlace.ts';
 import { countOf } from '../../format/size.ts';
 import { useFollowedJob } from '../../state/useFollowedJob.ts';
-import { PAGES_SENTENCE } from './AddCopy.tsx';
 import { CopyKey } from './CopyKey.tsx';
 import { EditCopy } from './EditCopy.tsx';
+import { PagesChoice } from './PagesChoice.tsx';
 import { RemoveCopy } from './RemoveCopy.tsx';
 import classes from './SettingsPage.module.css';
 
@@ -36,34 +35,19 @@ type Work = 'sync' | 'check' | 'sample';
 /** A copy: where it is, whether it is up to date, and its buttons. The job tray shows the progress of its jobs. */
 export function CopyItem({ copy }: { copy: Copy }) {
   const place = placeOf(copy.target);
-  const params = { id: copy.id };
   const [isRemoving, removing] = useDisclosure();
   const [isKeyOpen, keyDialog] = useDisclosure();
   const [isEditing, editing] = useDisclosure();
-  const work = useMutation({
-    mutationFn: async (kind: Work) => {
-      const job =
-        kind === 'sync'
-          ? await call('syncCopy', { params })
-          : await call('checkCopy', { params, body: kind === 'sample' ? { sample: SAMPLE } : {} });
-      return { kind, job: job as Job };
-    },
-  });
-  const job = useFollowedJob(work.data?.job.id);
-  const isBusy = work.isPending || job?.state === 'running';
+  const { work, isBusy, checked } = useCopyWork(copy);
   const button = (kind: Work, label: string) => (
-    <Button
-      variant="default"
-      size="compact-sm"
-      aria-label={`${label}: ${place}`}
+    <ItemButton
+      label={label}
+      of={place}
       loading={isBusy && work.variables === kind}
       disabled={isBusy}
       onClick={() => work.mutate(kind)}
-    >
-      {label}
-    </Button>
+    />
   );
-  const checked = job?.kind === 'copy_check' ? copyCheckSchema.safeParse(job.result).data : undefined;
   return (
     <li>
       <div>
@@ -83,21 +67,9 @@ export function CopyItem({ copy }: { copy: Copy }) {
         {button('sync', 'Sync now')}
         {button('check', 'Check all')}
         {button('sample', 'Check a sample')}
-        <Button variant="default" size="compact-sm" aria-label={`Key: ${place}`} onClick={keyDialog.open}>
-          Key
-        </Button>
-        <Button variant="default" size="compact-sm" aria-label={`Edit: ${place}`} onClick={editing.open}>
-          Edit
-        </Button>
-        <Button
-          variant="subtle"
-          color="red"
-          size="compact-sm"
-          aria-label={`Remove: ${place}`}
-          onClick={removing.open}
-        >
-          Remove
-        </Button>
+        <ItemButton label="Key" of={place} onClick={keyDialog.open} />
+        <ItemButton label="Edit" of={place} onClick={editing.open} />
+        <RemoveItemButton of={place} onClick={removing.open} />
       </Group>
       {work.error && <ErrorNote error={work.error} />}
       {checked && (
@@ -112,38 +84,25 @@ export function CopyItem({ copy }: { copy: Copy }) {
   );
 }
 
-/** Whether the copy has pages for readers. A change starts a sync. */
-function PagesChoice({ copy, place }: { copy: Copy; place: string }) {
-  const queries = useQueryClient();
-  /** What was just chosen, until the list of copies says the same. */
-  const [chosen, setChosen] = useState<boolean>();
-  const change = useMutation({
-    mutationFn: async (pages: boolean) => {
-      const params = { id: copy.id };
-      await call('changeCopy', { params, body: { pages } });
-      await call('syncCopy', { params });
-    },
-    onSettled: async () => {
-      await queries.invalidateQueries({ queryKey: callKey('listCopies') });
-      setChosen(undefined);
+/** Syncs or checks a copy, and follows the job. */
+function useCopyWork({ id }: Copy) {
+  const params = { id };
+  const work = useMutation({
+    mutationFn: async (kind: Work) => {
+      const job =
+        kind === 'sync'
+          ? await call('syncCopy', { params })
+          : await call('checkCopy', { params, body: kind === 'sample' ? { sample: SAMPLE } : {} });
+      return { kind, job: job as Job };
     },
   });
-  return (
-    <>
-      <Checkbox
-        label="Pages for readers"
-        aria-label={`Pages for readers: ${place}`}
-        description={copy.public_url ?? PAGES_SENTENCE}
-        checked={chosen ?? copy.pages}
-        disabled={change.isPending}
-        onChange={({ currentTarget: { checked } }) => {
-          setChosen(checked);
-          change.mutate(checked);
-        }}
-      />
-      {change.error && <ErrorNote error={change.error} />}
-    </>
-  );
+  const job = useFollowedJob(work.data?.job.id);
+  return {
+    work,
+    isBusy: work.isPending || job?.state === 'running',
+    /** What the last check found. */
+    checked: job?.kind === 'copy_check' ? copyCheckSchema.safeParse(job.result).data : undefined,
+  };
 }
 
 function State({ copy: { behind, last_error, synced_at } }: { copy: Copy }) {

@@ -5,6 +5,7 @@ import { Link } from 'react-router';
 import type { MirrorRequest, Peer } from '../../../../../shared/node/peer.ts';
 import { call } from '../../../api/client.ts';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
+import { ItemButton, RemoveItemButton } from '../../../components/forms/ItemButton.tsx';
 import { MirrorOutcome } from './MirrorOutcome.tsx';
 import { PeerState } from './PeerState.tsx';
 import { PeerSwitches } from './PeerSwitches.tsx';
@@ -24,15 +25,12 @@ export function PeerItem({ peer }: { peer: Peer }) {
     onSettled: reload,
   });
   const take = (label: string, body: MirrorRequest) => (
-    <Button
-      variant="default"
-      size="compact-sm"
-      aria-label={`${label}: ${peer.name}`}
+    <ItemButton
+      label={label}
+      of={peer.name}
       disabled={mirror.isBusy || !mirror.isAllowed}
       onClick={() => mirror.start(body)}
-    >
-      {label}
-    </Button>
+    />
   );
   return (
     <li>
@@ -57,24 +55,13 @@ export function PeerItem({ peer }: { peer: Peer }) {
         {take('Mirror all', { packs: true, sources: true })}
         {take('Packs only', { packs: true })}
         {take('Sources only', { sources: true })}
-        <Button
-          variant="default"
-          size="compact-sm"
-          aria-label={`Check now: ${peer.name}`}
+        <ItemButton
+          label="Check now"
+          of={peer.name}
           loading={contact.isPending}
           onClick={() => contact.mutate()}
-        >
-          Check now
-        </Button>
-        <Button
-          variant="subtle"
-          color="red"
-          size="compact-sm"
-          aria-label={`Remove: ${peer.name}`}
-          onClick={removing.open}
-        >
-          Remove
-        </Button>
+        />
+        <RemoveItemButton of={peer.name} onClick={removing.open} />
       </Group>
       {mirror.isAllowed && <PeerSwitches peer={peer} />}
       {contact.error && <ErrorNote error={contact.error} />}
