@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { Link, useSearchParams } from 'react-router';
 import type { Alert } from '../../../../shared/alerts/alert.ts';
 import { useCall } from '../../api/useCall.ts';
@@ -49,20 +49,7 @@ export default function AlertsPage() {
   return (
     <Page title="Alerts" actions={data && data.items.length > 0 ? add : undefined}>
       {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
-      {data?.items.length === 0 && (
-        <div className={classes.list}>
-          <EmptyState title="No alerts yet" action={add}>
-            A rule sends an e-mail, a webhook or a notification when a source changes or something goes wrong.
-          </EmptyState>
-        </div>
-      )}
-      {data && data.items.length > 0 && (
-        <ul className={`${classes.list} ${classes.rules}`} aria-label="Rules">
-          {data.items.map((alert) => (
-            <RuleItem key={alert.id} alert={alert} nameOf={nameOf} onEdit={() => setEdited(alert)} />
-          ))}
-        </ul>
-      )}
+      {data && <Rules alerts={data.items} add={add} nameOf={nameOf} onEdit={setEdited} />}
       {data && (
         <Section title="Deliveries" actions={<Link to="/alerts/deliveries">All deliveries</Link>}>
           <Deliveries query={{ limit: NEWEST }} none="Nothing was sent yet." />
@@ -82,5 +69,31 @@ export default function AlertsPage() {
         />
       )}
     </Page>
+  );
+}
+
+interface RulesProps {
+  alerts: readonly Alert[];
+  /** The button that adds a rule. */
+  add: ReactNode;
+  nameOf: (source: string) => string;
+  onEdit: (alert: Alert) => void;
+}
+
+function Rules({ alerts, add, nameOf, onEdit }: RulesProps) {
+  if (alerts.length === 0)
+    return (
+      <div className={classes.list}>
+        <EmptyState title="No alerts yet" action={add}>
+          A rule sends an e-mail, a webhook or a notification when a source changes or something goes wrong.
+        </EmptyState>
+      </div>
+    );
+  return (
+    <ul className={`${classes.list} ${classes.rules}`} aria-label="Rules">
+      {alerts.map((alert) => (
+        <RuleItem key={alert.id} alert={alert} nameOf={nameOf} onEdit={() => onEdit(alert)} />
+      ))}
+    </ul>
   );
 }

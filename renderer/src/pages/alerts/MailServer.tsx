@@ -1,15 +1,13 @@
-import { Button, Group, NumberInput, PasswordInput, SegmentedControl, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
+import { Button, Group } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type Smtp, type SmtpChange, smtpChangeSchema } from '../../../../shared/alerts/smtp.ts';
 import { call } from '../../api/client.ts';
 import { callKey, useCall } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { DialogForm } from '../../components/forms/DialogForm.tsx';
-import { FormDialog, type FormDialogControls } from '../../components/forms/FormDialog.tsx';
+import { FormDialog } from '../../components/forms/FormDialog.tsx';
 import { RemoveDialog } from '../../components/forms/RemoveDialog.tsx';
 import classes from './AlertsPage.module.css';
+import { MailForm } from './MailForm.tsx';
 
 const TLS = { none: 'not encrypted', starttls: 'STARTTLS', tls: 'TLS' } as const;
 
@@ -63,96 +61,5 @@ export function MailServer() {
         </RemoveDialog>
       )}
     </div>
-  );
-}
-
-interface Values {
-  host: string;
-  port: number | string;
-  tls: SmtpChange['tls'];
-  user: string;
-  password: string;
-  from: string;
-}
-
-function requestOf({ host, port, tls, user, password, from }: Values): SmtpChange {
-  return {
-    host: host.trim(),
-    port: Number(port),
-    tls,
-    from: from.trim(),
-    ...(user.trim() && { user: user.trim() }),
-    ...(password && { password }),
-  };
-}
-
-function MailForm({ smtp, onDone, ...controls }: FormDialogControls & { smtp: Smtp | null }) {
-  const queries = useQueryClient();
-  const form = useForm<Values>({
-    initialValues: {
-      host: smtp?.host ?? '',
-      port: smtp?.port ?? 587,
-      tls: smtp?.tls ?? 'starttls',
-      user: smtp?.user ?? '',
-      password: '',
-      from: smtp?.from ?? '',
-    },
-    validate: (values) =>
-      Object.fromEntries(
-        (smtpChangeSchema.safeParse(requestOf(values)).error?.issues ?? []).map(({ path, message }) => [
-          String(path[0]),
-          message,
-        ]),
-      ),
-  });
-  const save = useMutation({
-    mutationFn: (values: Values) => call('changeSettings', { body: { smtp: requestOf(values) } }),
-    onSuccess: (next) => {
-      queries.setQueryData(callKey('readSettings', {}), next);
-      onDone();
-    },
-  });
-  return (
-    <DialogForm form={form} controls={controls} save={save} submit="Save">
-      <div className={classes.pair}>
-        <TextInput
-          label="Server"
-          placeholder="mail.example.org"
-          data-autofocus
-          {...form.getInputProps('host')}
-        />
-        <NumberInput label="Port" hideControls allowDecimal={false} {...form.getInputProps('port')} />
-      </div>
-      <SegmentedControl
-        aria-label="Encryption"
-        data={[
-          { value: 'starttls', label: 'STARTTLS' },
-          { value: 'tls', label: 'TLS' },
-          { value: 'none', label: 'None' },
-        ]}
-        {...form.getInputProps('tls')}
-      />
-      {form.values.tls === 'none' && form.values.user && (
-        <p className={`${classes.error} small`}>
-          Without encryption, anyone on the network path can read the password. Use this only for a mail
-          server on this machine.
-        </p>
-      )}
-      <div className={classes.pair}>
-        <TextInput
-          label="User name"
-          description="Empty: without signing in."
-          autoComplete="off"
-          {...form.getInputProps('user')}
-        />
-        <PasswordInput
-          label="Password"
-          description={smtp?.has_password ? 'Empty: the kept one.' : 'Kept, and never shown again.'}
-          autoComplete="new-password"
-          {...form.getInputProps('password')}
-        />
-      </div>
-      <TextInput label="From" placeholder="Archive <archive@example.org>" {...form.getInputProps('from')} />
-    </DialogForm>
   );
 }

@@ -1,16 +1,11 @@
 import { Checkbox, MultiSelect, SegmentedControl, TagsInput, TextInput } from '@mantine/core';
-import type { useForm } from '@mantine/form';
 import { ALERT_PACES, STATE_CONDITIONS } from '../../../../shared/alerts/alert.ts';
 import { EVENT_TYPES } from '../../../../shared/collection/event.ts';
-import { MAX_LIST_LIMIT } from '../../../../shared/limits.ts';
 import { useCall } from '../../api/useCall.ts';
 import { desktop } from '../../desktop.ts';
-import { QUALITY_OPTIONS } from '../timeline/qualityOptions.ts';
 import classes from './AlertsPage.module.css';
-import type { RuleDraft } from './ruleDraft.ts';
+import { EventFilters, type RuleForm } from './EventFilters.tsx';
 import { EVENT_WORDS, STATE_WORDS } from './ruleSentence.ts';
-
-type Form = Pick<ReturnType<typeof useForm<RuleDraft>>, 'getInputProps' | 'values'>;
 
 const PACES = { at_once: 'At once', hourly: 'Hourly digest', daily: 'Daily digest' } as const;
 
@@ -20,7 +15,7 @@ function capital(words: string): string {
 }
 
 /** The fields of a rule: what it is about, and where to. */
-export function RuleFields({ form, nameOf }: { form: Form; nameOf: (source: string) => string }) {
+export function RuleFields({ form, nameOf }: { form: RuleForm; nameOf: (source: string) => string }) {
   return (
     <>
       <TextInput label="Name" data-autofocus {...form.getInputProps('name')} />
@@ -30,12 +25,7 @@ export function RuleFields({ form, nameOf }: { form: Form; nameOf: (source: stri
   );
 }
 
-function What({ form, nameOf }: { form: Form; nameOf: (source: string) => string }) {
-  const { data } = useCall('listSources', { query: { limit: MAX_LIST_LIMIT } });
-  const sources = data?.items ?? [];
-  const known = new Set(sources.map(({ id }) => id));
-  const listed = [...sources.map(({ id }) => id), ...form.values.sources.filter((id) => !known.has(id))];
-  const used = (values: string[]) => [...new Set(values)].filter(Boolean).sort();
+function What({ form, nameOf }: { form: RuleForm; nameOf: (source: string) => string }) {
   return (
     <fieldset>
       <legend>What</legend>
@@ -47,44 +37,7 @@ function What({ form, nameOf }: { form: Form; nameOf: (source: string) => string
         clearButtonProps={{ 'aria-label': 'Clear event types' }}
         {...form.getInputProps('event_types')}
       />
-      <div className={classes.pair}>
-        <MultiSelect
-          label="Only these sources"
-          placeholder={form.values.sources.length === 0 ? 'Any' : undefined}
-          data={listed.map((value) => ({ value, label: nameOf(value) }))}
-          searchable
-          {...form.getInputProps('sources')}
-        />
-        <TagsInput
-          label="Only with a tag"
-          placeholder={form.values.tags.length === 0 ? 'Any' : ''}
-          data={used(sources.flatMap(({ tags }) => tags))}
-          acceptValueOnBlur
-          {...form.getInputProps('tags')}
-        />
-        <TagsInput
-          label="Only of an agency"
-          placeholder={form.values.agencies.length === 0 ? 'Any' : ''}
-          data={used(sources.map(({ agency }) => agency))}
-          acceptValueOnBlur
-          {...form.getInputProps('agencies')}
-        />
-        <TagsInput
-          label="Only with words"
-          placeholder={form.values.words.length === 0 ? 'Any' : ''}
-          description="In what was added or removed. Enter after each word or phrase."
-          acceptValueOnBlur
-          splitChars={[]}
-          {...form.getInputProps('words')}
-        />
-        <MultiSelect
-          label="Only with a quality"
-          placeholder={form.values.labels.length === 0 ? 'Any' : ''}
-          description="To leave out bot checks, choose all the others."
-          data={QUALITY_OPTIONS.filter(({ value }) => value !== 'any' || form.values.labels.includes('any'))}
-          {...form.getInputProps('labels')}
-        />
-      </div>
+      <EventFilters form={form} nameOf={nameOf} />
       <Checkbox
         label="Leave out noise"
         description="Changes that the noise rules of a source cover."
@@ -101,7 +54,7 @@ function What({ form, nameOf }: { form: Form; nameOf: (source: string) => string
   );
 }
 
-function Where({ form }: { form: Form }) {
+function Where({ form }: { form: RuleForm }) {
   const settings = useCall('readSettings');
   const needsMail = form.values.addresses.length > 0 && settings.data?.smtp === null;
   return (

@@ -36,6 +36,7 @@ const EMPTY = {
   public_url: '',
 };
 type Values = typeof EMPTY;
+type Form = Pick<ReturnType<typeof useForm<Values>>, 'getInputProps' | 'values'>;
 
 function AddCopyForm({ onDone, ...controls }: FormDialogControls) {
   const queries = useQueryClient();
@@ -64,6 +65,29 @@ function AddCopyForm({ onDone, ...controls }: FormDialogControls) {
   });
   return (
     <DialogForm form={form} controls={controls} save={add} submit="Add copy">
+      <Place form={form} />
+      <SyncInterval {...form.getInputProps('every_minutes')} />
+      <Checkbox
+        label="Pages for readers"
+        description={PAGES_SENTENCE}
+        {...form.getInputProps('pages', { type: 'checkbox' })}
+      />
+      {form.values.pages && (
+        <TextInput
+          label="Address of the pages"
+          description="The public URL of the copy, for links that must be absolute. Leave it empty if there is none yet."
+          placeholder="https://archive.example.org/"
+          {...form.getInputProps('public_url')}
+        />
+      )}
+    </DialogForm>
+  );
+}
+
+/** Where the copy is: a folder, or a bucket and how it is reached. */
+function Place({ form }: { form: Form }) {
+  return (
+    <>
       <SegmentedControl
         aria-label="Kind of place"
         data={[
@@ -93,21 +117,7 @@ function AddCopyForm({ onDone, ...controls }: FormDialogControls) {
           />
         </>
       )}
-      <SyncInterval {...form.getInputProps('every_minutes')} />
-      <Checkbox
-        label="Pages for readers"
-        description={PAGES_SENTENCE}
-        {...form.getInputProps('pages', { type: 'checkbox' })}
-      />
-      {form.values.pages && (
-        <TextInput
-          label="Address of the pages"
-          description="The public URL of the copy, for links that must be absolute. Leave it empty if there is none yet."
-          placeholder="https://archive.example.org/"
-          {...form.getInputProps('public_url')}
-        />
-      )}
-    </DialogForm>
+    </>
   );
 }
 

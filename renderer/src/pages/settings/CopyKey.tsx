@@ -14,26 +14,16 @@ interface CopyKeyProps {
 
 /** Keeps the key of the archive in a copy, encrypted with a passphrase, or removes it from there. */
 export function CopyKey({ copy, place, onClose }: CopyKeyProps) {
-  const queries = useQueryClient();
   const [passphrase, setPassphrase] = useState('');
   const [again, setAgain] = useState('');
-  const params = { id: copy.id };
-  const onSuccess = async () => {
-    onClose();
-    await queries.invalidateQueries({ queryKey: callKey('listCopies') });
-  };
-  const keep = useMutation({
-    mutationFn: () => call('keepKeyInCopy', { params, body: { passphrase } }),
-    onSuccess,
-  });
-  const remove = useMutation({ mutationFn: () => call('removeKeyFromCopy', { params }), onSuccess });
+  const { keep, remove } = useKeyInCopy(copy, onClose);
   const isValid = copyKeySchema.safeParse({ passphrase }).success;
   return (
     <Modal opened onClose={onClose} title="The key in this copy" size="md">
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          if (isValid && again === passphrase) keep.mutate();
+          if (isValid && again === passphrase) keep.mutate(passphrase);
         }}
       >
         <Stack gap="md">
@@ -75,4 +65,19 @@ export function CopyKey({ copy, place, onClose }: CopyKeyProps) {
       </form>
     </Modal>
   );
+}
+
+function useKeyInCopy({ id }: Copy, onDone: () => void) {
+  const queries = useQueryClient();
+  const params = { id };
+  const onSuccess = async () => {
+    onDone();
+    await queries.invalidateQueries({ queryKey: callKey('listCopies') });
+  };
+  const keep = useMutation({
+    mutationFn: (passphrase: string) => call('keepKeyInCopy', { params, body: { passphrase } }),
+    onSuccess,
+  });
+  const remove = useMutation({ mutationFn: () => call('removeKeyFromCopy', { params }), onSuccess });
+  return { keep, remove };
 }

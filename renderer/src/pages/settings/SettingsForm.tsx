@@ -75,17 +75,7 @@ export function SettingsForm({ settings }: { settings: Settings }) {
     <form onSubmit={form.onSubmit((typed) => save.mutate(typed), goToFirst)} noValidate>
       <LeaveGuard isDirty={form.isDirty()} isSaving={save.isPending} onSave={saveBeforeLeaving} />
       {SETTING_GROUPS.map((group) => (
-        <section key={group.title} className={classes.group} aria-labelledby={headingId(group)}>
-          <div>
-            <h2 id={headingId(group)}>{group.title}</h2>
-            <p className="muted small">{group.meaning}</p>
-          </div>
-          <div className={classes.fields}>
-            {group.fields.map((field) => (
-              <SettingRow key={field.name} field={field} input={form.getInputProps(field.name)} />
-            ))}
-          </div>
-        </section>
+        <SettingsSection key={group.title} group={group} inputOf={form.getInputProps} />
       ))}
       {save.error && <ErrorNote error={save.error} />}
       {form.isDirty() && (
@@ -103,9 +93,30 @@ export function SettingsForm({ settings }: { settings: Settings }) {
   );
 }
 
+interface SettingsSectionProps {
+  group: SettingGroup;
+  inputOf: ReturnType<typeof useForm<Typed>>['getInputProps'];
+}
+
+function SettingsSection({ group, inputOf }: SettingsSectionProps) {
+  return (
+    <section className={classes.group} aria-labelledby={headingId(group)}>
+      <div>
+        <h2 id={headingId(group)}>{group.title}</h2>
+        <p className="muted small">{group.meaning}</p>
+      </div>
+      <div className={classes.fields}>
+        {group.fields.map((field) => (
+          <SettingRow key={field.name} field={field} input={inputOf(field.name)} />
+        ))}
+      </div>
+    </section>
+  );
+}
+
 interface SettingRowProps {
   field: SettingField;
-  input: ReturnType<ReturnType<typeof useForm<Typed>>['getInputProps']>;
+  input: ReturnType<SettingsSectionProps['inputOf']>;
 }
 
 function SettingRow({ field, input }: SettingRowProps) {

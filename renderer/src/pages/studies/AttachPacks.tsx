@@ -78,16 +78,11 @@ function AttachForm({ study, onClose }: Omit<AttachPacksProps, 'opened'>) {
           }}
         />
         {ids.length > 0 && (
-          <ul className={classes.chosen} aria-label="Packs to add">
-            {ids.map((id) => (
-              <ChosenPack
-                key={id}
-                id={id}
-                study={study.id}
-                onRemove={() => setIds((before) => before.filter((other) => other !== id))}
-              />
-            ))}
-          </ul>
+          <ChosenPacks
+            ids={ids}
+            study={study.id}
+            onRemove={(id) => setIds((before) => before.filter((other) => other !== id))}
+          />
         )}
         <Checkbox
           label={`I accept the terms of ${TERMS_VERSION}`}
@@ -100,6 +95,22 @@ function AttachForm({ study, onClose }: Omit<AttachPacksProps, 'opened'>) {
         <DialogButtons submit="Publish new versions" isPending={attach.isPending} onCancel={onClose} />
       </Stack>
     </form>
+  );
+}
+
+interface ChosenPacksProps {
+  ids: readonly string[];
+  study: string;
+  onRemove: (id: string) => void;
+}
+
+function ChosenPacks({ ids, study, onRemove }: ChosenPacksProps) {
+  return (
+    <ul className={classes.chosen} aria-label="Packs to add">
+      {ids.map((id) => (
+        <ChosenPack key={id} id={id} study={study} onRemove={() => onRemove(id)} />
+      ))}
+    </ul>
   );
 }
 

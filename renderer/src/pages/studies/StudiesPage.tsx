@@ -14,7 +14,7 @@ import { SearchField } from '../../components/forms/SearchField.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { formatCount } from '../../format/size.ts';
 import { useMayContribute } from '../../state/session.ts';
-import { useUrlFilters } from '../../state/urlFilters.ts';
+import { type UrlFilters, useUrlFilters } from '../../state/urlFilters.ts';
 import { NewStudyDialog } from './NewStudyDialog.tsx';
 import classes from './StudiesPage.module.css';
 
@@ -67,6 +67,38 @@ const COLUMNS: Column<Study>[] = [
   },
 ];
 
+function StudyFilters({ filters }: { filters: UrlFilters<(typeof FILTERS)[number]> }) {
+  return (
+    <search className={classes.filters}>
+      <div className={classes.search}>
+        <SearchField
+          label="Search studies"
+          placeholder="Title, question or description"
+          value={filters.values.q ?? ''}
+          onChange={(q) => filters.set({ q })}
+        />
+      </div>
+      <Select
+        aria-label="Status"
+        placeholder="Status"
+        data={studyStatusSchema.options}
+        value={filters.values.status ?? null}
+        onChange={(status) => filters.set({ status: status ?? '' })}
+        clearable
+        clearButtonProps={clearButtonProps('Any status')}
+        w={140}
+      />
+      <SubjectPicker
+        aria-label="Subject (including those below)"
+        placeholder="Subject"
+        value={filters.values.node ?? null}
+        onChange={(node) => filters.set({ node: node ?? '' })}
+        w={240}
+      />
+    </search>
+  );
+}
+
 /** The list of studies. */
 export default function StudiesPage() {
   const mayContribute = useMayContribute();
@@ -86,33 +118,7 @@ export default function StudiesPage() {
   return (
     <Page title="Studies" actions={create}>
       <NewStudyDialog opened={isCreating} onClose={creating.close} />
-      <search className={classes.filters}>
-        <div className={classes.search}>
-          <SearchField
-            label="Search studies"
-            placeholder="Title, question or description"
-            value={filters.values.q ?? ''}
-            onChange={(q) => filters.set({ q })}
-          />
-        </div>
-        <Select
-          aria-label="Status"
-          placeholder="Status"
-          data={studyStatusSchema.options}
-          value={filters.values.status ?? null}
-          onChange={(status) => filters.set({ status: status ?? '' })}
-          clearable
-          clearButtonProps={clearButtonProps('Any status')}
-          w={140}
-        />
-        <SubjectPicker
-          aria-label="Subject (including those below)"
-          placeholder="Subject"
-          value={filters.values.node ?? null}
-          onChange={(node) => filters.set({ node: node ?? '' })}
-          w={240}
-        />
-      </search>
+      <StudyFilters filters={filters} />
       <FilteredList
         list={studies}
         filters={filters}

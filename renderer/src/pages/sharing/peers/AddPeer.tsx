@@ -27,7 +27,7 @@ export function AddPeer({ opened, node, onClose }: AddPeerProps) {
 
 function AddPeerForm({ node, onDone, ...controls }: FormDialogControls & Pick<AddPeerProps, 'node'>) {
   const reload = useReloadPeers();
-  const form = useForm({
+  const form = useForm<Values>({
     initialValues: {
       url: node?.url ?? '',
       key: node?.key ?? '',
@@ -44,7 +44,6 @@ function AddPeerForm({ node, onDone, ...controls }: FormDialogControls & Pick<Ad
     onSettled: reload,
   });
   const { onChange: onAddress, ...address } = form.getInputProps('url');
-  const { url, tls_fingerprint } = form.getValues();
   return (
     <DialogForm form={form} controls={controls} save={add} submit="Add peer">
       <TextInput
@@ -59,6 +58,30 @@ function AddPeerForm({ node, onDone, ...controls }: FormDialogControls & Pick<Ad
           else onAddress(event);
         }}
       />
+      <PinnedFields form={form} node={node} />
+      <Switch
+        label="Cosign its checkpoints"
+        description="This node then attests which history it saw, when the peer asks for it."
+        {...form.getInputProps('cosign', { type: 'checkbox' })}
+      />
+      <Switch
+        label="Ask it to cosign ours"
+        description="It does so once its owner has added this node as a peer."
+        {...form.getInputProps('ask_to_cosign', { type: 'checkbox' })}
+      />
+    </DialogForm>
+  );
+}
+
+interface PinnedFieldsProps extends Pick<AddPeerProps, 'node'> {
+  form: Pick<ReturnType<typeof useForm<Values>>, 'getInputProps' | 'getValues'>;
+}
+
+/** The key and the certificate that the node must show. */
+function PinnedFields({ form, node }: PinnedFieldsProps) {
+  const { url, tls_fingerprint } = form.getValues();
+  return (
+    <>
       <TextInput
         label="Key"
         description={
@@ -79,17 +102,7 @@ function AddPeerForm({ node, onDone, ...controls }: FormDialogControls & Pick<Ad
           {...form.getInputProps('tls_fingerprint')}
         />
       )}
-      <Switch
-        label="Cosign its checkpoints"
-        description="This node then attests which history it saw, when the peer asks for it."
-        {...form.getInputProps('cosign', { type: 'checkbox' })}
-      />
-      <Switch
-        label="Ask it to cosign ours"
-        description="It does so once its owner has added this node as a peer."
-        {...form.getInputProps('ask_to_cosign', { type: 'checkbox' })}
-      />
-    </DialogForm>
+    </>
   );
 }
 
