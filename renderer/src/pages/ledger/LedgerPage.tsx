@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import { useLocation, useSearchParams } from 'react-router';
 import { EmptyState } from '../../components/feedback/EmptyState.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
@@ -6,8 +6,7 @@ import { Page } from '../../components/layout/Page.tsx';
 import { Section } from '../../components/layout/Section.tsx';
 import { useIsOwner } from '../../state/session.ts';
 import { CheckpointCheck } from './checkpoint/CheckpointCheck.tsx';
-import { EntryChain } from './EntryChain.tsx';
-import { EntryPager } from './EntryPager.tsx';
+import { Entries } from './Entries.tsx';
 import { HeadPanel } from './HeadPanel.tsx';
 import { KeyHistory } from './KeyHistory.tsx';
 import { Timestamps } from './proof/Timestamps.tsx';
@@ -25,15 +24,8 @@ export default function LedgerPage() {
   const top = wholeNumberIn(search.get('top') ?? '') ?? topFor(chosen);
   const { data, error, refetch } = useLedgerPage(top);
   const [showCheck, setShowCheck] = useState(false);
-  const isThere = data?.entries.some(({ seq }) => seq === chosen) ?? false;
-
   // Paging away from the entry in the URL clears it.
   const goTo = (seq: number | undefined) => setSearch(seq === undefined ? {} : { top: String(seq) });
-  useEffect(() => {
-    if (!isThere) return;
-    document.getElementById(`entry-${chosen}`)?.scrollIntoView({ block: 'center' });
-  }, [chosen, isThere]);
-
   return (
     <Page
       title="Ledger"
@@ -51,27 +43,13 @@ export default function LedgerPage() {
                 The first subject, pack, study, comment, source or event creates the first entry.
               </EmptyState>
             ) : (
-              <>
-                <EntryPager
-                  label="Pages of entries"
-                  head={data.head.seq}
-                  entries={data.entries}
-                  onGoTo={goTo}
-                />
-                {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
-                {chosen !== undefined && !isThere && chosen > data.head.seq && (
-                  <ErrorNote
-                    error={new Error(`Entry ${chosen} does not exist. The last entry is ${data.head.seq}.`)}
-                  />
-                )}
-                <EntryChain entries={data.entries} chosen={chosen} />
-                <EntryPager
-                  label="Pages of entries (bottom)"
-                  head={data.head.seq}
-                  entries={data.entries}
-                  onGoTo={goTo}
-                />
-              </>
+              <Entries
+                page={data}
+                error={error}
+                onRetry={() => void refetch()}
+                chosen={chosen}
+                onGoTo={goTo}
+              />
             )}
           </Section>
           <Timestamps />

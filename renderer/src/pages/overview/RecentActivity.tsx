@@ -51,13 +51,7 @@ export function RecentEvents({ since }: { since: string | undefined }) {
         </p>
       )}
       {seen && <UnseenLine marks={seen.marks} />}
-      {!!noise.data?.total && (
-        <p className={classes.since}>
-          {noise.data.total === 1 ? '1 change that is' : `${formatCount(noise.data.total)} changes that are`}{' '}
-          only noise {noise.data.total === 1 ? 'is' : 'are'} left out.{' '}
-          <Link to="/timeline?noise=true">Show noise</Link>
-        </p>
-      )}
+      {!!noise.data?.total && <NoiseLine count={noise.data.total} />}
       {events.error && <ErrorNote error={events.error} onRetry={() => void events.refetch()} />}
       {events.data?.total === 0 && (
         <p className={classes.none}>No changes yet. Changes of watched sources will appear here.</p>
@@ -85,6 +79,15 @@ function UnseenLine({ marks: { unseen } }: Pick<SeenEvents, 'marks'>) {
   return (
     <p className={classes.since}>
       <Link to="/timeline?seen=false&noise=false">{countOf(unseen, 'unseen event')}</Link>
+    </p>
+  );
+}
+
+function NoiseLine({ count }: { count: number }) {
+  return (
+    <p className={classes.since}>
+      {count === 1 ? '1 change that is' : `${formatCount(count)} changes that are`} only noise{' '}
+      {count === 1 ? 'is' : 'are'} left out. <Link to="/timeline?noise=true">Show noise</Link>
     </p>
   );
 }

@@ -20,12 +20,10 @@ type Check =
   | { state: 'done'; saved: SavedCheckpoint; found: CheckpointComparison }
   | { state: 'failed'; error: unknown; retry?: () => void };
 
-/** Checks a saved checkpoint against the ledger. Everything is computed in this browser. */
-export function CheckpointCheck() {
+/** The last check, and a function that checks the checkpoint in a file. */
+function useCheck() {
   const node = useSession((state) => state.session?.node) ?? '';
   const [check, setCheck] = useState<Check>();
-  const [isOver, setIsOver] = useState(false);
-  const forgetFile = useRef<() => void>(null);
   const hold = async (saved: SavedCheckpoint, name: string) => {
     setCheck({ state: 'running', name });
     try {
@@ -48,6 +46,14 @@ export function CheckpointCheck() {
     if ('refused' in parsed) return setCheck({ state: 'failed', error: new Error(parsed.refused) });
     await hold(parsed.saved, file.name);
   };
+  return { check, read };
+}
+
+/** Checks a saved checkpoint against the ledger. Everything is computed in this browser. */
+export function CheckpointCheck() {
+  const { check, read } = useCheck();
+  const [isOver, setIsOver] = useState(false);
+  const forgetFile = useRef<() => void>(null);
   const drop = (event: DragEvent) => {
     event.preventDefault();
     setIsOver(false);
