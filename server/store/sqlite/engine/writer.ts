@@ -191,14 +191,13 @@ export class Writer {
       if (this.#failure) throw this.#failure;
       if (!stepped.steps) {
         this.#begin();
-        stepped.steps = stepped.change(this.#database);
+        stepped.steps = this.#withLastChanges(stepped.change(this.#database));
       }
       if (!stepped.outcome) {
         stepped.outcome = runUntil(stepped.steps, performance.now() + MAX_TRANSACTION_MS);
         return;
       }
       const { value } = stepped.outcome;
-      this.#runLastChanges();
       await this.#durable.commit(this.#run.commit, () => {
         this.#stepped.shift();
         this.#notify([() => stepped.resolve(value), ...this.#listeners]);
@@ -206,6 +205,17 @@ export class Writer {
     } catch (error) {
       this.#stepped.shift();
       stepped.reject(this.#rollBack(error));
+    }
+  }
+
+  /** Runs the last changes as a step of their own, because they and the commit together would take too long. */
+  *#withLastChanges(steps: Iterator<void, unknown, void>): Generator<void, unknown, void> {
+    for (;;) {
+      const { done, value } = steps.next();
+      yield;
+      if (!done) continue;
+      this.#runLastChanges();
+      return value;
     }
   }
 
