@@ -40,7 +40,7 @@ export class CaptureRecorder {
 
   async run(signal: AbortSignal, onProgress: (done: number, total: number) => void): Promise<void> {
     const { spool } = this.#pending;
-    const total = spool.count();
+    const total = spool.count;
     let done = 0;
     let last: SpooledCapture | undefined;
     // In order. Later batches are stored while the first one is recorded.
