@@ -58,6 +58,18 @@ test('a change in steps yields to the event loop, and nobody sees a part of it',
   expect(order).toEqual(['commit', 'both', 'commit', 'third', 'fourth']);
 });
 
+test('the event loop gets a turn between the last changes of a transaction and its commit', async () => {
+  const store = await openTestStore(await temporaryFolder());
+  const order: string[] = [];
+  store.beforeCommit(() => {
+    order.push('last change');
+    setImmediate(() => order.push('turn'));
+  });
+  store.onCommit(() => order.push('commit'));
+  await store.writeInSteps(inTwoTurns);
+  expect(order).toEqual(['last change', 'turn', 'commit']);
+});
+
 test('a change in steps that fails leaves nothing, and later changes are written', async () => {
   const store = await openTestStore(await temporaryFolder());
   const lost = new Error('It fails in its second turn.');
