@@ -12,8 +12,9 @@ import { followRedirects } from './followRedirects.ts';
 import type { PendingCaptures } from './readWarcFile.ts';
 import { resolveRevisit, type SpooledRecord } from './resolveRevisit.ts';
 
-/** Captures per batch, and the bytes being stored at the same time. */
-const BATCH = 512;
+/** Captures per batch. No transaction records more, because a commit, which is one turn, takes longer with each. */
+const BATCH = 256;
+/** The bytes being stored at the same time. */
 const MAX_BYTES_IN_FLIGHT = 8_388_608;
 /** Batches that are stored, or being stored, while another one is recorded. */
 const BATCHES_AHEAD = 2;
