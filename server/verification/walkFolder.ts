@@ -1,4 +1,4 @@
-import { type Dirent, statSync } from 'node:fs';
+import { lstatSync, type Stats } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { errorCode } from '../../shared/values/errorCode.ts';
@@ -23,47 +23,57 @@ export async function* walkFolder(
   stopAt: (bag: string) => boolean = () => false,
 ): AsyncGenerator<WalkedEntry[]> {
   const absolute = resolve(folder);
-  let entries: Dirent[];
+  let names: string[];
   try {
-    entries = await readdir(folder, { withFileTypes: true });
+    names = await readdir(folder);
   } catch (error) {
     yield [{ kind: 'other', path: folder, absolute, detail: `cannot be read: ${requireCode(error)}` }];
     return;
   }
-  if (isBag(entries) && stopAt(absolute)) {
-    yield [{ kind: 'bag', path: folder, absolute }];
-    return;
-  }
-  entries.sort((left, right) => (left.name < right.name ? -1 : 1));
   // Joining paths for each file takes as long as reading a small one.
   const prefix = join(folder, 'x').slice(0, -1);
   const absolutePrefix = resolve(folder, 'x').slice(0, -1);
+  if (isBag(names, prefix) && stopAt(absolute)) {
+    yield [{ kind: 'bag', path: folder, absolute }];
+    return;
+  }
   let walked: WalkedEntry[] = [];
-  for (const entry of entries) {
-    const path = prefix + entry.name;
-    if (entry.isDirectory()) {
+  for (const name of names.sort()) {
+    const path = prefix + name;
+    const entry = entryAt(path, absolutePrefix + name);
+    if (entry) walked.push(entry);
+    else {
       yield walked;
       walked = [];
       yield* walkFolder(path, stopAt);
-    } else walked.push(entryAt(entry, path, absolutePrefix + entry.name));
+    }
   }
   yield walked;
 }
 
 /** Returns whether a folder is a bag, or a pack without a bag (`pack.json` and `data/`). */
-function isBag(entries: readonly Dirent[]): boolean {
-  const has = (name: string, isFolder = false) =>
-    entries.some((entry) => entry.name === name && (isFolder ? entry.isDirectory() : entry.isFile()));
-  return has(DECLARATION_FILE) || (has(RECORD_FILE) && has('data', true));
+function isBag(names: readonly string[], prefix: string): boolean {
+  const has = (name: string, isWanted: (stats: Stats) => boolean) => {
+    const stats = names.includes(name) && lstatSync(prefix + name, { throwIfNoEntry: false });
+    return stats ? isWanted(stats) : false;
+  };
+  const isFile = (stats: Stats) => stats.isFile();
+  return (
+    has(DECLARATION_FILE, isFile) || (has(RECORD_FILE, isFile) && has('data', (stats) => stats.isDirectory()))
+  );
 }
 
-function entryAt(entry: Dirent, path: string, absolute: string): WalkedEntry {
-  if (entry.isSymbolicLink())
-    return { kind: 'other', path, absolute, detail: 'a symbolic link, which is not followed' };
-  if (!entry.isFile()) return { kind: 'other', path, absolute, detail: 'neither a file nor a folder' };
+/** Returns what is at a path, or undefined if it is a folder. */
+function entryAt(path: string, absolute: string): WalkedEntry | undefined {
   try {
     // The synchronous call takes microseconds; the asynchronous one takes much longer.
-    return { kind: 'file', path, absolute, bytes: statSync(path).size };
+    const stats = lstatSync(path);
+    if (stats.isDirectory()) return undefined;
+    if (stats.isFile()) return { kind: 'file', path, absolute, bytes: stats.size };
+    const detail = stats.isSymbolicLink()
+      ? 'a symbolic link, which is not followed'
+      : 'neither a file nor a folder';
+    return { kind: 'other', path, absolute, detail };
   } catch (error) {
     return { kind: 'other', path, absolute, detail: `cannot be read: ${requireCode(error)}` };
   }

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdir, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildIfStale } from '../../server/launch/build.ts';
 import { NODE_OPTIONS } from '../support/cli.ts';
 import { type Bench, type Measurement, median, timed } from './bench.ts';
 
@@ -25,6 +26,7 @@ const REPETITIONS = 5;
 export const verify: Bench = {
   name: 'verify',
   async run(folder): Promise<Measurement[]> {
+    await buildIfStale('server', console.log);
     return [...(await small(join(folder, 'small'))), ...(await large(join(folder, 'large')))];
   },
 };
