@@ -22,7 +22,8 @@ import {
   type RetrievalBatch,
   setLastToCover,
 } from '../store/sqlite/collection/retrievalBatches.ts';
-import { indexSource, sourceByKey, sourceKeyOf } from '../store/sqlite/collection/sources.ts';
+import { indexSource } from '../store/sqlite/collection/sourceIndex.ts';
+import { sourceByKey, sourceKeyOf } from '../store/sqlite/collection/sources.ts';
 import type { WriteDatabase } from '../store/sqlite/engine/open.ts';
 import { type FindingRow, insertFinding, targetText } from '../store/sqlite/findings/findings.ts';
 import { createBlobRowIfAbsent } from '../store/sqlite/node/blobs.ts';

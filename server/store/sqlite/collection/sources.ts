@@ -2,6 +2,7 @@ import type { RetrievalError } from '../../../../shared/collection/retrieval.ts'
 import type { SourceOrder, SourceState, SourcesQuery } from '../../../../shared/collection/source.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 import { type SourceFilter, sourceConditions } from './sourceFilter.ts';
+import { deleteTags, indexSource, indexText } from './sourceIndex.ts';
 import {
   parseSourceRow,
   parseSourceRowForDisplay,
@@ -119,56 +120,6 @@ function settingsForSql(source: SourceSettings) {
     paused: Number(source.paused),
     allow_private: source.allow_private === null ? null : Number(source.allow_private),
   };
-}
-
-/** Deletes the tags of a source from the index. The index is ordered by tag, so the row's tags are used if readable. */
-function deleteTags(database: WriteDatabase, key: number): void {
-  const row = statement<{ tags: string; isReadable: number }>(
-    database,
-    'SELECT tags, json_valid(tags) AS isReadable FROM sources WHERE key = ?',
-  ).get(key);
-  if (row?.tags === '[]') return;
-  statement(
-    database,
-    `DELETE FROM source_tags WHERE source_key = @key
-     ${row?.isReadable ? 'AND tag IN (SELECT value FROM json_each((SELECT tags FROM sources WHERE key = @key)))' : ''}`,
-  ).run({ key });
-}
-
-/**
- * Indexes a source for the parameters `q` and `tag`. It must have no indexed tags yet. The URL is also indexed
- * percent-decoded, as a person would type it.
- */
-export function indexSource(
-  database: WriteDatabase,
-  key: number,
-  source: Pick<SourceRow, 'url' | 'name' | 'agency' | 'tags'>,
-): void {
-  indexText(database, key, source);
-  for (const tag of new Set(source.tags)) {
-    statement(database, 'INSERT INTO source_tags (tag, source_key) VALUES (?, ?)').run(tag, key);
-  }
-}
-
-function indexText(
-  database: WriteDatabase,
-  key: number,
-  { url, name, agency, tags }: Pick<SourceRow, 'url' | 'name' | 'agency' | 'tags'>,
-): void {
-  statement(
-    database,
-    'INSERT OR REPLACE INTO source_text (rowid, url, name, agency, tags) VALUES (?, ?, ?, ?, ?)',
-  ).run(key, `${url} ${readableUrl(url)}`, name, agency, tags.join(' \n'));
-}
-
-function readableUrl(url: string): string {
-  if (!url.includes('%')) return '';
-  try {
-    return decodeURIComponent(url);
-  } catch (error) {
-    if (error instanceof URIError) return '';
-    throw error;
-  }
 }
 
 /** Updates the state of a source after a check. */
