@@ -6,7 +6,7 @@ export type LoadPage = () => Promise<{ default: ComponentType }>;
 /** The pages by path, each loaded when it is first needed. The paths are defined in shared/pages.ts. */
 export const PAGES: Readonly<Record<string, LoadPage>> = {
   '/': () => import('./overview/OverviewPage.tsx'),
-  '/packs': () => import('./packs/PacksPage.tsx'),
+  '/packs': () => import('./packs/list/PacksPage.tsx'),
   '/packs/:id': () => import('./packs/PackPage.tsx'),
   '/packs/:id/compare/:other': () => import('./packs/compare/ComparePage.tsx'),
   '/sources': () => import('./sources/SourcesPage.tsx'),

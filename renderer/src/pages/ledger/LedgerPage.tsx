@@ -6,7 +6,7 @@ import { Page } from '../../components/layout/Page.tsx';
 import { Section } from '../../components/layout/Section.tsx';
 import { useIsOwner } from '../../state/session.ts';
 import { CheckpointCheck } from './checkpoint/CheckpointCheck.tsx';
-import { Entries } from './Entries.tsx';
+import { Entries } from './entries/Entries.tsx';
 import { HeadPanel } from './HeadPanel.tsx';
 import { KeyHistory } from './KeyHistory.tsx';
 import { Timestamps } from './proof/Timestamps.tsx';

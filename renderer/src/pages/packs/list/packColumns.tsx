@@ -1,12 +1,12 @@
-import type { Pack } from '../../../../shared/archive/pack.ts';
-import { type Column, RowLink } from '../../components/data/DataTable.tsx';
-import { StateBadge } from '../../components/data/StateBadge.tsx';
-import { TimeText } from '../../components/data/TimeText.tsx';
-import { authorsLine } from '../../format/authors.ts';
-import { formatBytes } from '../../format/size.ts';
-import { VersionMark } from './PackHeader.tsx';
+import type { Pack } from '../../../../../shared/archive/pack.ts';
+import { type Column, RowLink } from '../../../components/data/DataTable.tsx';
+import { StateBadge } from '../../../components/data/StateBadge.tsx';
+import { TimeText } from '../../../components/data/TimeText.tsx';
+import { authorsLine } from '../../../format/authors.ts';
+import { formatBytes } from '../../../format/size.ts';
+import { VersionMark } from '../PackHeader.tsx';
+import { ReplicationCounts } from '../replications/ReplicationCounts.tsx';
 import classes from './PacksPage.module.css';
-import { ReplicationCounts } from './replications/ReplicationCounts.tsx';
 
 /**
  * The columns of the list of packs.

@@ -1,13 +1,13 @@
 import { Button, Pill, Popover, Select, Switch, TextInput } from '@mantine/core';
 import { IconAdjustmentsHorizontal } from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
-import { LICENSES, OUTCOMES, TAGS, VERDICTS } from '../../../../shared/archive/vocabulary.ts';
-import { clearButtonProps } from '../../components/forms/clearButtonProps.ts';
-import { PackPicker } from '../../components/forms/pickers/PackPicker.tsx';
-import { StudyPicker } from '../../components/forms/pickers/StudyPicker.tsx';
-import { SubjectPicker } from '../../components/forms/pickers/SubjectPicker.tsx';
-import { SearchField } from '../../components/forms/SearchField.tsx';
-import type { UrlFilters } from '../../state/urlFilters.ts';
+import { LICENSES, OUTCOMES, TAGS, VERDICTS } from '../../../../../shared/archive/vocabulary.ts';
+import { clearButtonProps } from '../../../components/forms/clearButtonProps.ts';
+import { PackPicker } from '../../../components/forms/pickers/PackPicker.tsx';
+import { StudyPicker } from '../../../components/forms/pickers/StudyPicker.tsx';
+import { SubjectPicker } from '../../../components/forms/pickers/SubjectPicker.tsx';
+import { SearchField } from '../../../components/forms/SearchField.tsx';
+import type { UrlFilters } from '../../../state/urlFilters.ts';
 import classes from './PackFacets.module.css';
 
 export const FACETS = [

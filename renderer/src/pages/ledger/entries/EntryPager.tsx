@@ -1,10 +1,10 @@
 import { Button, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { useNavigate } from 'react-router';
-import type { LedgerEntry } from '../../../../shared/ledger/ledger.ts';
-import { formatCount } from '../../format/size.ts';
+import type { LedgerEntry } from '../../../../../shared/ledger/ledger.ts';
+import { formatCount } from '../../../format/size.ts';
+import { PAGE_ENTRIES } from '../useLedgerPage.ts';
 import classes from './EntryPager.module.css';
-import { PAGE_ENTRIES } from './useLedgerPage.ts';
 
 export interface EntryPagerProps {
   /** Distinguishes the two pagers for screen readers. */

@@ -1,6 +1,6 @@
-import type { LedgerEntry } from '../../../../shared/ledger/ledger.ts';
-import { TimeText } from '../../components/data/TimeText.tsx';
-import { CopyButton } from '../../components/forms/CopyButton.tsx';
+import type { LedgerEntry } from '../../../../../shared/ledger/ledger.ts';
+import { TimeText } from '../../../components/data/TimeText.tsx';
+import { CopyButton } from '../../../components/forms/CopyButton.tsx';
 import classes from './EntryDetails.module.css';
 
 /** All fields of an entry, and the result of recomputing its hash in this browser. */

@@ -1,8 +1,8 @@
 import { useEffect } from 'react';
-import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
+import type { LedgerPageData } from '../useLedgerPage.ts';
 import { EntryChain } from './EntryChain.tsx';
 import { EntryPager } from './EntryPager.tsx';
-import type { LedgerPageData } from './useLedgerPage.ts';
 
 interface EntriesProps {
   page: LedgerPageData;

@@ -18,7 +18,7 @@ import {
   IconWorldPlus,
   type TablerIcon,
 } from '@tabler/icons-react';
-import type { EntryType, LedgerEntry } from '../../../../shared/ledger/ledger.ts';
+import type { EntryType, LedgerEntry } from '../../../../../shared/ledger/ledger.ts';
 
 interface EntryTypeDisplay {
   word: string;

@@ -1,10 +1,10 @@
 import { IconLink, IconLinkOff } from '@tabler/icons-react';
 import { Link } from 'react-router';
-import { type LedgerEntry, NO_HASH } from '../../../../shared/ledger/ledger.ts';
-import { DigestChip } from '../../components/data/DigestChip.tsx';
-import { TimeText } from '../../components/data/TimeText.tsx';
-import { formatCount } from '../../format/size.ts';
-import { hashOfEntry } from './chain.ts';
+import { type LedgerEntry, NO_HASH } from '../../../../../shared/ledger/ledger.ts';
+import { DigestChip } from '../../../components/data/DigestChip.tsx';
+import { TimeText } from '../../../components/data/TimeText.tsx';
+import { formatCount } from '../../../format/size.ts';
+import { hashOfEntry } from '../chain.ts';
 import classes from './EntryChain.module.css';
 import { EntryDetails } from './EntryDetails.tsx';
 import { ENTRY_TYPES, subjectLabel, subjectUrl } from './entryLabels.ts';
