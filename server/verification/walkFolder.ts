@@ -54,13 +54,23 @@ export async function* walkFolder(
 /** Returns whether a folder is a bag, or a pack without a bag (`pack.json` and `data/`). */
 function isBag(names: readonly string[], prefix: string): boolean {
   const has = (name: string, isWanted: (stats: Stats) => boolean) => {
-    const stats = names.includes(name) && lstatSync(prefix + name, { throwIfNoEntry: false });
-    return stats ? isWanted(stats) : false;
+    const stats = names.includes(name) ? statsAt(prefix + name) : undefined;
+    return stats !== undefined && isWanted(stats);
   };
   const isFile = (stats: Stats) => stats.isFile();
   return (
     has(DECLARATION_FILE, isFile) || (has(RECORD_FILE, isFile) && has('data', (stats) => stats.isDirectory()))
   );
+}
+
+/** Returns undefined for what cannot be read; the walk reports it. */
+function statsAt(path: string): Stats | undefined {
+  try {
+    return lstatSync(path);
+  } catch (error) {
+    requireCode(error);
+    return undefined;
+  }
 }
 
 /** Returns what is at a path, or undefined if it is a folder. */

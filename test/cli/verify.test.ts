@@ -1,9 +1,10 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Finding, Summary } from '../../server/verification/report.ts';
 import { SAMPLE_FILES, VALID_PACK_FILE } from '../support/archive/packFiles.ts';
 import { sha256Of, uploadNewPack } from '../support/archive/packs.ts';
+import { runCommand } from '../support/cli.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
 
@@ -45,6 +46,21 @@ describe('strongroom verify (contract, section 6)', () => {
       against: 'sums',
       detail: null,
     });
+  });
+
+  test('reports a bag that it may not read, and verifies the other files', async () => {
+    await mkdir(join(folder, 'locked'));
+    await writeFile(join(folder, 'locked', 'bagit.txt'), 'BagIt-Version: 1.0\n');
+    await writeFile(join(folder, 'a'), 'a');
+    await chmod(join(folder, 'locked'), 0o444);
+    // Root can read every folder, unless it gives up these capabilities.
+    const before =
+      process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search'] : [];
+    const { code, stdout } = await runCommand(['verify', '.'], folder, {}, before);
+    await chmod(join(folder, 'locked'), 0o755);
+    expect(code).toBe(1);
+    expect(stdout).toContain(`a: ${sha256Of('a')}\n`);
+    expect(stdout).toMatch(/bagit\.txt: cannot be read: EACCES\n/);
   });
 
   test('escapes control and format characters in file names', async () => {

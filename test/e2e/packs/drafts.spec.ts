@@ -71,6 +71,33 @@ test('a draft whose first answer was lost with the page is not created twice', a
   await expect.poll(async () => (await draftsOf(node)).map(({ title }) => title)).toEqual(['Once only']);
 });
 
+test('a draft whose first answer was lost is not overwritten if somebody continued it', async ({
+  page,
+  node,
+  checks,
+}) => {
+  checks.allow(/ERR_FAILED/);
+  let lost = 0;
+  await page.route('**/manage/drafts', async (route) => {
+    if (route.request().method() !== 'POST' || lost > 0) return route.fallback();
+    lost += 1;
+    await route.fetch();
+    const [{ id } = { id: '' }] = await draftsOf(node);
+    const body = JSON.stringify({
+      record: { title: 'Continued' },
+      form: { title: 'Continued', writer: 'x' },
+    });
+    const headers = { Authorization: `Bearer ${node.token}`, 'Content-Type': 'application/json' };
+    await fetch(new URL(`/manage/drafts/${id}`, node.url), { method: 'PATCH', headers, body });
+    await route.abort();
+  });
+  await page.goto('/assemble');
+  await titleOf(page).fill('Begun');
+  await expect(page.getByText(SAVED)).toBeVisible({ timeout: 15_000 });
+  const titles = (await draftsOf(node)).map(({ title }) => title).sort();
+  expect(titles).toEqual(['Begun', 'Continued']);
+});
+
 test('a draft that an earlier release left in the browser is taken over once', async ({ page, node }) => {
   await page.goto('/verify');
   await page.evaluate(async () => {

@@ -45,15 +45,20 @@ export async function saveRecord(): Promise<void> {
 async function createDraft(draft: Draft, body: BodyInputOf<RouteTable['createDraft']>): Promise<void> {
   const id = useDraft.getState().newId ?? newDraftId();
   useDraft.setState({ newId: id });
-  const { form, revision, pack } = await call('createDraft', { body: { ...body, id } });
-  // The draft was published in another window, so this one needs another.
-  if (pack !== null) {
+  const stored = await call('createDraft', { body: { ...body, id } });
+  if (!isAsCreated(stored)) {
+    // Somebody continued that draft. What they saved must stay, so this window gets a draft of its own.
     useDraft.setState({ newId: undefined });
-    return;
+    return createDraft(draft, body);
   }
   setSavedPaths([]);
-  useDraft.getState().markSaved(draft, { id, revision });
-  if (JSON.stringify(form) !== JSON.stringify(body.form)) useDraft.setState({ isChanged: true });
+  useDraft.getState().markSaved(draft, { id, revision: stored.revision });
+  if (JSON.stringify(stored.form) !== JSON.stringify(body.form)) useDraft.setState({ isChanged: true });
+}
+
+/** Whether only this window has saved the draft, and not published it. */
+function isAsCreated(stored: StoredDraft): boolean {
+  return stored.pack === null && stored.files.length === 0 && isOfThisWindow(stored);
 }
 
 function newDraftId(): string {
