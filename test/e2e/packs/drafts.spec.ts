@@ -14,6 +14,18 @@ async function draftsOf(node: NodeProcess): Promise<DraftSummary[]> {
   return ((await response.json()) as { items: DraftSummary[] }).items;
 }
 
+/** Lets the node create the first draft, and loses its answer. */
+async function loseFirstAnswer(page: Page, onCreated: () => Promise<void> = async () => {}): Promise<void> {
+  let lost = 0;
+  await page.route('**/manage/drafts', async (route) => {
+    if (route.request().method() !== 'POST' || lost > 0) return route.fallback();
+    lost += 1;
+    await route.fetch();
+    await onCreated();
+    await route.abort();
+  });
+}
+
 function titleOf(page: Page) {
   return page.getByRole('textbox', { name: 'Title' });
 }
@@ -54,13 +66,7 @@ test('a draft whose first answer was lost with the page is not created twice', a
   checks,
 }) => {
   checks.allow(/ERR_FAILED/);
-  let lost = 0;
-  await page.route('**/manage/drafts', async (route) => {
-    if (route.request().method() !== 'POST' || lost > 0) return route.fallback();
-    lost += 1;
-    await route.fetch();
-    await route.abort();
-  });
+  await loseFirstAnswer(page);
   await page.goto('/assemble');
   await titleOf(page).fill('Once');
   await expect.poll(async () => (await draftsOf(node)).length).toBe(1);
@@ -77,11 +83,7 @@ test('a draft whose first answer was lost is not overwritten if somebody continu
   checks,
 }) => {
   checks.allow(/ERR_FAILED/);
-  let lost = 0;
-  await page.route('**/manage/drafts', async (route) => {
-    if (route.request().method() !== 'POST' || lost > 0) return route.fallback();
-    lost += 1;
-    await route.fetch();
+  await loseFirstAnswer(page, async () => {
     const [{ id } = { id: '' }] = await draftsOf(node);
     const body = JSON.stringify({
       record: { title: 'Continued' },
@@ -89,7 +91,6 @@ test('a draft whose first answer was lost is not overwritten if somebody continu
     });
     const headers = { Authorization: `Bearer ${node.token}`, 'Content-Type': 'application/json' };
     await fetch(new URL(`/manage/drafts/${id}`, node.url), { method: 'PATCH', headers, body });
-    await route.abort();
   });
   await page.goto('/assemble');
   await titleOf(page).fill('Begun');
