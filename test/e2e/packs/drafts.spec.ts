@@ -247,6 +247,51 @@ test('a renaming whose answer was lost is not repeated', async ({ page, node, ch
   expect(await filesOf(node)).toEqual({ 'two.txt': DIGESTS.one });
 });
 
+test('a draft is published only after it was shown', async ({ page, node }) => {
+  await page.goto('/assemble');
+  await titleOf(page).fill('Seen first');
+  await dropBuffers(page, [['a.csv', Buffer.from('a')]]);
+  await fillRecord(page);
+  await expect(page.getByText(SAVED)).toBeVisible();
+  await expect.poll(async () => (await draftsOf(node))[0]?.counts.files).toBe(1);
+
+  let answer = () => {};
+  const isAllowed = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  await page.route('**/manage/drafts/*', async (route) => {
+    await isAllowed;
+    await route.fallback();
+  });
+  await page.reload();
+  const publish = page.getByRole('button', { name: 'Publish', exact: true });
+  await expect(page.getByText('Opening the draft…')).toBeVisible();
+  await expect(publish).toBeDisabled();
+  answer();
+  await publish.click();
+  await expect(page.getByText('The node recorded the fingerprint that this browser computed.')).toBeVisible();
+});
+
+test('a draft that cannot be opened is not published, and is opened again on request', async ({
+  page,
+  checks,
+}) => {
+  checks.allow(/ERR_FAILED/);
+  await page.goto('/assemble');
+  await titleOf(page).fill('Opened later');
+  await fillRecord(page);
+  await expect(page.getByText(SAVED)).toBeVisible();
+  await page.route('**/manage/drafts/*', (route) => route.abort());
+  await page.reload();
+  const publish = page.getByRole('button', { name: 'Publish', exact: true });
+  await expect(page.getByRole('button', { name: 'Try again' })).toBeVisible();
+  await expect(publish).toBeDisabled();
+  await page.unroute('**/manage/drafts/*');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await publish.click();
+  await expect(page.getByRole('heading', { level: 1, name: 'Opened later' })).toBeVisible();
+});
+
 test('files that another window added are shown before they are published', async ({ page, node }) => {
   await page.goto('/assemble');
   await titleOf(page).fill('Two windows');

@@ -15,6 +15,7 @@ import { useDraftFiles } from './files/draftFiles.ts';
 import { jumpToField, usePackForm } from './formContext.ts';
 import classes from './PublishPanel.module.css';
 import { usePublication } from './publication.ts';
+import { useIsDraftOpen } from './saving/draftSaving.ts';
 import { SaveState } from './saving/SaveState.tsx';
 
 /** How many open issues are listed at once. */
@@ -32,6 +33,7 @@ export function PublishPanel({ issues, fingerprint, onPublish }: LivePanelProps)
   const { draft } = usePackForm();
   const files = useDraftFiles((state) => state.files);
   const publication = usePublication((state) => state.publication);
+  const isDraftOpen = useIsDraftOpen();
   return (
     <aside className={classes.panel} aria-label="Publish">
       <Size files={files} />
@@ -46,7 +48,7 @@ export function PublishPanel({ issues, fingerprint, onPublish }: LivePanelProps)
           <p className={classes.quiet}>Computed when the record is complete.</p>
         )}
       </div>
-      {publication.state !== 'running' && <Missing issues={issues} />}
+      {publication.state !== 'running' && isDraftOpen && <Missing issues={issues} />}
       {publication.state === 'failed' && <ErrorNote error={publication.error} />}
       {publication.state === 'running' ? (
         <JobBar title="Publishing" unit="bytes" {...publication} onCancel={publication.cancel} />
@@ -55,6 +57,7 @@ export function PublishPanel({ issues, fingerprint, onPublish }: LivePanelProps)
           fullWidth
           size="md"
           className={classes.publish}
+          disabled={!isDraftOpen}
           onClick={onPublish}
           leftSection={<IconPackageExport size={19} aria-hidden />}
         >

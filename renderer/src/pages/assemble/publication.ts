@@ -4,6 +4,7 @@ import { useJobs } from '../../state/jobs.ts';
 import { runLocalJob } from '../../state/runLocalJob.ts';
 import { type Draft, useDraft } from './draft.ts';
 import type { DraftFile } from './files/draftFile.ts';
+import { useDraftFiles } from './files/draftFiles.ts';
 import { rememberAuthors } from './rememberedAuthors.ts';
 import { useDraftSaving } from './saving/draftSaving.ts';
 import { uploadPack } from './uploadPack.ts';
@@ -57,6 +58,8 @@ export const usePublication = create<PublicationState>()((set) => ({
       useDraftSaving.getState().end();
     } catch (error) {
       const { draft } = useDraft.getState();
+      // Saving before publishing replaces the list of files.
+      const { files } = useDraftFiles.getState();
       set({
         publication: abort.signal.aborted ? { state: 'idle' } : { state: 'failed', error, draft, files },
       });

@@ -18,8 +18,11 @@ export function SaveState({ isFailureShown }: { isFailureShown: boolean }) {
             : 'The draft is saved in this browser as you type.'}
         </p>
       );
+    case 'opening':
+      return <p className={classes.quiet}>Opening the draft…</p>;
+    case 'unopened':
     case 'failed':
-      if (isFailureShown) return null;
+      if (isFailureShown && saving.state === 'failed') return null;
       // A failure is shown here again.
       return <ErrorNote error={saving.error} onRetry={() => void flush().catch(() => {})} />;
     case 'changed elsewhere':
@@ -36,7 +39,6 @@ export function SaveState({ isFailureShown }: { isFailureShown: boolean }) {
           </Group>
         </div>
       );
-    case 'opening':
     case 'saving':
       return <p className={classes.quiet}>Saving the draft…</p>;
     case 'saved':

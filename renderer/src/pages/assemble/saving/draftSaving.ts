@@ -13,6 +13,8 @@ export type Saving =
   /** A visitor's draft, which only this browser has. */
   | { state: 'local' }
   | { state: 'opening' }
+  /** The node did not give the draft that this person had last. */
+  | { state: 'unopened'; error: unknown }
   | { state: 'saving' }
   | { state: 'saved' }
   | { state: 'failed'; error: unknown }
@@ -60,7 +62,6 @@ export const useDraftSaving = create<DraftSavingState>()(() => ({
 const { getState: get, setState: set } = useDraftSaving;
 
 let started: Promise<void> | undefined;
-let isOpen = false;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 async function begin(): Promise<void> {
@@ -70,11 +71,10 @@ async function begin(): Promise<void> {
     await openFirst();
   } catch (error) {
     // What this browser has is shown and saved later.
-    set({ saving: { state: 'failed', error } });
+    set({ saving: { state: 'unopened', error } });
     started = undefined;
     return;
   }
-  isOpen = true;
   set({ saving: { state: 'saved' } });
   useDraft.subscribe(saveSoon);
   useDraftFiles.subscribe(saveSoon);
@@ -126,7 +126,7 @@ function showFailure(error: unknown): void {
 async function flush(): Promise<SavedDraft> {
   await get().start();
   const { saving } = get();
-  if (!isOpen && saving.state === 'failed') throw saving.error;
+  if (saving.state === 'unopened') throw saving.error;
   set({ saving: { state: 'saving' } });
   try {
     await save();
@@ -179,10 +179,13 @@ async function resolve(choice: 'theirs' | 'mine'): Promise<void> {
   await saveAndShow();
 }
 
-/** Whether the draft is shown that this person had last. A draft that is started before would be lost. */
+/**
+ * Whether the draft is shown that this person had last. Before that, a draft that is started would be lost, and one that
+ * is published would not be the one that was seen.
+ */
 export function useIsDraftOpen(): boolean {
   const isOwner = useIsOwner();
   const isRestored = useDraftFiles((state) => state.isRestored);
   const state = useDraftSaving(({ saving }) => saving.state);
-  return isOwner ? state !== 'local' && state !== 'opening' : isRestored;
+  return isOwner ? !['local', 'opening', 'unopened'].includes(state) : isRestored;
 }
