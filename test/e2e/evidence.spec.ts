@@ -46,7 +46,6 @@ test('an event’s evidence file holds offline, and names each part in which a b
   checks,
 }, testInfo) => {
   checks.allow(/503.*\/api\/status/);
-  test.setTimeout(180_000);
   const witness = await startNode();
   const authorities = [await TimestampAuthority.open(EC_KEY), await TimestampAuthority.open(RSA_KEY)];
   try {

@@ -104,6 +104,7 @@ test('a node gives a link, and another one adds it, browses it and takes what ma
     await packs.getByRole('link', { name: 'Yes: Tides' }).click();
     await expect(second.getByRole('heading', { level: 1, name: 'Tides' })).toBeVisible();
     await expect(second.getByRole('link', { name: /^Entry \d+ of its ledger, with proof$/ })).toBeVisible();
+    await second.context().close();
   } finally {
     await other.stop();
   }

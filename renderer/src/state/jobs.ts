@@ -32,7 +32,13 @@ export const useJobs = create<JobsState>()((set) => ({
   node: {},
   local: {},
   dismissed: [],
-  updateNodeJob: (job) => set((state) => ({ node: { ...state.node, [job.id]: job } })),
+  updateNodeJob: (job) =>
+    set((state) => {
+      const known = state.node[job.id];
+      // The answer to an earlier request may come after the stream has delivered the end.
+      const isOlder = job.state === 'running' && known !== undefined && known.state !== 'running';
+      return isOlder ? state : { node: { ...state.node, [job.id]: job } };
+    }),
   updateLocalJob: (job) => set((state) => ({ local: { ...state.local, [job.id]: job } })),
   dismiss: (id) => set((state) => ({ dismissed: [...state.dismissed, id] })),
 }));

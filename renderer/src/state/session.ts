@@ -22,6 +22,14 @@ export const useSession = create<SessionState>()((set) => ({
   },
 }));
 
+/** The role of the visitor, loaded if it is not known yet. @throws if the node does not answer */
+export async function readSession(): Promise<Session> {
+  if (!useSession.getState().session) await useSession.getState().load();
+  const { session, error } = useSession.getState();
+  if (!session) throw error;
+  return session;
+}
+
 /** Whether to offer the owner's actions. False until the node has responded. */
 export function useIsOwner(): boolean {
   return useSession((state) => state.session?.owner ?? false);

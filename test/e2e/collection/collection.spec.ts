@@ -71,10 +71,8 @@ test('sources are searched, selected, paused, edited and removed; their history 
   await expect(page.getByRole('heading', { level: 1, name: 'Delta' })).toBeVisible();
   await expect(page.getByRole('dialog')).toBeHidden();
 
-  await page
-    .getByRole('link', { name: /20\d\d/ })
-    .first()
-    .click();
+  const retrievals = page.getByRole('table', { name: /^Retrievals of this source/ });
+  await retrievals.getByRole('link').first().click();
   await expect(page.getByRole('dialog', { name: /^Retrieval \d+/ })).toContainText('200 OK');
   await checks.accessible(page);
   await page.keyboard.press('Escape');

@@ -92,9 +92,10 @@ test('the timeline is filtered by warnings, and an event shows the signs', async
   await page.request.patch('/manage/settings', { data: { per_host_pause_ms: 0 } });
   web.publish('/wall', '<!doctype html><title>Just a moment...</title><p>wait');
   web.publish('/well', '<!doctype html><title>Report</title><p>Its text is here.');
-  for (const path of ['/wall', '/well'])
+  for (const path of ['/wall', '/well']) {
     await page.request.post('/manage/sources', { data: { url: web.url(path), name: path.slice(1) } });
-  await page.request.post('/manage/collections?wait=true', { data: {} });
+    await page.request.post('/manage/collections?wait=true', { data: {} });
+  }
   await page.goto('/timeline');
   await page.getByRole('combobox', { name: 'Quality' }).click();
   await page.getByRole('option', { name: 'Bot checks' }).click();

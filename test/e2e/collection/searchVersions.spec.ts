@@ -1,7 +1,14 @@
+import type { Page } from '@playwright/test';
 import { NOON, response } from '../../support/warcFiles.ts';
 import { collectChanges } from '../support/changes.ts';
 import { expect, test } from '../support/fixtures.ts';
 import { publishPack } from '../support/publishPack.ts';
+
+/** How many texts match. They are indexed a moment after they were stored. */
+async function matchesOf(page: Page, q: string): Promise<number> {
+  const answer = await page.request.get(`/api/search?q=${q}`);
+  return ((await answer.json()) as { total: number }).total;
+}
 
 test('replaced versions and files of packs are found, each with its version and its time', async ({
   page,
@@ -13,10 +20,8 @@ test('replaced versions and files of packs are found, each with its version and 
   await collectChanges(page, node, web, [
     { name: 'Birds', type: 'text/html', from: '<p>common herons leave</p>', to: '<p>common egrets stay</p>' },
   ]);
-  const total = async (q: string) =>
-    ((await (await page.request.get(`/api/search?q=${q}`)).json()) as { total: number }).total;
-  await expect.poll(() => total('common')).toBe(1);
-  await expect.poll(() => total('herons')).toBe(2);
+  await expect.poll(() => matchesOf(page, 'common')).toBe(1);
+  await expect.poll(() => matchesOf(page, 'herons')).toBe(2);
   await page.goto('/search?q=herons');
   const version = page.getByRole('article', { name: 'Birds' });
   await expect(version).toContainText('Replaced version');
@@ -59,6 +64,7 @@ test('a node that has only imported captures is not unwell, and shows and finds 
   await row.getByRole('link').click();
   await expect(page.getByText('This source is known by captures only.')).toBeVisible();
   await checks.accessible(page);
+  await expect.poll(() => matchesOf(page, 'was')).toBe(1);
   await page.goto('/search?q=was');
   await expect(page.getByRole('article')).toContainText('captured by Library');
 });

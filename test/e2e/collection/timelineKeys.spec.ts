@@ -49,6 +49,8 @@ test('events are chosen, opened and marked with keys, noise is hidden, and rows 
   await expect(page).toHaveURL(/\/timeline\/2\?/);
   await page.keyboard.press('k');
   await expect(page).toHaveURL(/\/timeline\/3\?/);
+  // The keys of an event work as soon as it is shown.
+  await expect(pane.getByRole('button', { name: 'Older of this source' })).toBeEnabled();
   await page.keyboard.press('Shift+J');
   await expect(page).toHaveURL(/\/timeline\/1\?/);
   const first = page.getByRole('complementary', { name: 'Event 1' });
@@ -107,10 +109,13 @@ test('? shows the keys, and they can be turned off; a page of one event has butt
   await expect(page.getByRole('heading', { level: 1, name: 'Event 3' })).toBeVisible();
   await page.getByRole('button', { name: 'Older', exact: true }).click();
   await expect(page.getByRole('heading', { level: 1, name: 'Event 2' })).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Newer', exact: true })).toBeEnabled();
   await page.keyboard.press('k');
   await expect(page.getByRole('heading', { level: 1, name: 'Event 3' })).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Older of this source' })).toBeEnabled();
   await page.keyboard.press('Shift+J');
   await expect(page.getByRole('heading', { level: 1, name: 'Event 1' })).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Mark as seen' })).toBeVisible();
   await page.keyboard.press('m');
   await expect(page.getByRole('button', { name: 'Mark as unseen' })).toBeVisible();
   await checks.accessible(page);

@@ -45,8 +45,7 @@ test('a page is shown with its styles and images, runs no script and loads nothi
   await expect(frame.getByRole('heading', { name: 'New levels' })).toBeVisible();
   await expect(frame.locator('#styled')).toHaveCSS('color', 'rgb(1, 2, 3)');
   await expect(frame.locator('body')).toHaveCSS('background-image', /^url\("data:image\/png;base64,/);
-  const width = frame.getByAltText('red square').evaluate((image: HTMLImageElement) => image.naturalWidth);
-  expect(await width).toBe(8);
+  await expect(frame.getByAltText('red square')).toHaveJSProperty('naturalWidth', 8);
   await expect(frame.getByRole('button', { name: 'Send' })).toBeDisabled();
   await expect(frame.getByText('ran')).toHaveCount(0);
 

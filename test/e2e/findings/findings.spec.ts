@@ -80,6 +80,7 @@ test('a case is filled from the pages of a pack and an event, ordered by keyboar
   const dialog = page.getByRole('dialog', { name: 'New case' });
   await dialog.getByLabel('Title').fill('The fee');
   await dialog.getByRole('button', { name: 'Create case' }).click();
+  await expect(dialog).toBeHidden();
   await page.goto(`/timeline/${event}`);
   await page.getByRole('button', { name: 'Add to The fee' }).click();
   await expect(page.getByText('Added to the case “The fee”.')).toBeVisible();
@@ -96,6 +97,7 @@ test('a case is filled from the pages of a pack and an event, ordered by keyboar
   await page.getByRole('button', { name: 'Edit the note on notice' }).click();
   await page.getByLabel('Note', { exact: true }).fill('See the second sentence.');
   await page.getByRole('button', { name: 'Save note' }).click();
+  await expect(page.getByLabel('Note', { exact: true })).toBeHidden();
   await page.reload();
   await expect(items.first()).toContainText('See the second sentence.');
 

@@ -25,9 +25,11 @@ export const test = base.extend<Fixtures, { host: NodeHost }>({
     },
     { scope: 'worker' },
   ],
-  node: async ({ host }, use) => {
+  node: async ({ host, browser }, use) => {
     const node = await host.open();
     await use(node);
+    // A page that a test opened itself would report that its node is gone.
+    await Promise.all(browser.contexts().map((context) => context.close()));
     await node.stop();
   },
   web: async ({}, use) => {

@@ -109,9 +109,9 @@ interface CommentFormProps {
   onDone: () => void;
 }
 
-function CommentForm({ item, replyTo, onDone }: CommentFormProps) {
+/** The fields of a comment and what sends it. A draft comment survives navigation and a reload. */
+function useCommentForm({ item, replyTo, onDone }: CommentFormProps) {
   const queries = useQueryClient();
-  // A draft comment survives navigation and a reload.
   const draftKey = `comment on ${replyTo?.id ?? item}`;
   const form = useForm({
     initialValues: {
@@ -124,14 +124,23 @@ function CommentForm({ item, replyTo, onDone }: CommentFormProps) {
   });
   const send = useMutation({
     mutationFn: (values: typeof form.values) => call('addComment', { params: { id: item }, body: values }),
-    onSuccess: async (comment) => {
+    onSuccess: async (comment, sent) => {
       localStorage.setItem(AUTHOR_KEY, comment.author);
-      form.setFieldValue('body', '');
-      form.resetDirty();
-      onDone();
+      // What was typed meanwhile is the next comment.
+      if (form.getValues().body === sent.body) {
+        form.setFieldValue('body', '');
+        form.resetDirty();
+        onDone();
+      }
       await queries.invalidateQueries({ queryKey: callKey('listComments') });
     },
   });
+  return { form, send };
+}
+
+function CommentForm(props: CommentFormProps) {
+  const { replyTo, onDone } = props;
+  const { form, send } = useCommentForm(props);
   return (
     <form className={classes.form} onSubmit={form.onSubmit((values) => send.mutate(values))}>
       {replyTo && (

@@ -1,7 +1,6 @@
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { useLocation, useNavigate } from 'react-router';
 import { readDropped } from '../../pages/assemble/files/readDropped.ts';
-import { useMayContribute } from '../../state/session.ts';
 import classes from './WindowDrop.module.css';
 
 const ImportDialog = lazy(() => import('../../pages/assemble/import/ImportDialog.tsx'));
@@ -71,14 +70,13 @@ export function WindowDrop() {
 
 /** Returns a function with a stable identity. It loads what reads the files only when some are dropped. */
 function useTakeDrop(onTaken: () => void): (transfer: DataTransfer) => void {
-  const mayContribute = useMayContribute();
   const navigate = useNavigate();
   const take = (transfer: DataTransfer) => {
     // Read at once: the entries expire with the event.
     const dropped = readDropped(transfer);
     onTaken();
     void import('../../pages/assemble/import/importDropped.ts').then(({ importDropped }) =>
-      importDropped(dropped, { mayContribute, openForm: () => void navigate('/assemble') }),
+      importDropped(dropped, () => void navigate('/assemble')),
     );
   };
   const latest = useRef(take);

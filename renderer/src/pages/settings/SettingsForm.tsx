@@ -36,8 +36,8 @@ function headingId({ title }: SettingGroup): string {
   return `settings-${title.replaceAll(' ', '-')}`;
 }
 
-/** The node's settings. Only changed values are sent. */
-export function SettingsForm({ settings }: { settings: Settings }) {
+/** The fields of the settings and what saves them. Only changed values are sent. */
+function useSettingsForm(settings: Settings) {
   const queries = useQueryClient();
   const form = useForm<Typed>({
     initialValues: typedOf(settings),
@@ -47,16 +47,22 @@ export function SettingsForm({ settings }: { settings: Settings }) {
   const save = useMutation({
     mutationFn: (typed: Typed) => {
       const next = formSchema.parse(settingsOf(typed));
+      // Compared with what the form began with: a setting that another window changed meanwhile stays.
+      const before: Record<string, unknown> = formSchema.parse(settingsOf(form.getInitialValues()));
       const changed = Object.entries(next).filter(
-        ([name, value]) => JSON.stringify(value) !== JSON.stringify(settings[name as keyof Settings]),
+        ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name]),
       );
       return call('changeSettings', { body: Object.fromEntries(changed) });
     },
     onError: (error) => form.setErrors(fieldErrors(error)),
-    onSuccess: (next) => {
+    onSuccess: (next, sent) => {
+      const typedSince = Object.entries(form.getValues()).filter(
+        ([name, text]) => text !== sent[name as keyof Typed],
+      );
       queries.setQueryData(callKey('readSettings', {}), next);
       form.setInitialValues(typedOf(next));
       form.reset();
+      form.setValues(Object.fromEntries(typedSince));
       notifications.show({ message: 'Settings saved.' });
     },
   });
@@ -71,6 +77,12 @@ export function SettingsForm({ settings }: { settings: Settings }) {
       }
       save.mutate(form.values, { onSuccess: () => resolve(true), onError: () => resolve(false) });
     });
+  return { form, save, saveBeforeLeaving };
+}
+
+/** The node's settings. */
+export function SettingsForm({ settings }: { settings: Settings }) {
+  const { form, save, saveBeforeLeaving } = useSettingsForm(settings);
   return (
     <form onSubmit={form.onSubmit((typed) => save.mutate(typed), goToFirst)} noValidate>
       <LeaveGuard isDirty={form.isDirty()} isSaving={save.isPending} onSave={saveBeforeLeaving} />

@@ -23,7 +23,7 @@ export default function VerifyPage() {
     useVerification();
   const node = useSession((state) => state.session?.node ?? '');
   useEffect(prepare, [prepare]);
-  const { isOver, isReading } = useDroppedFiles((files) => void add(files, node));
+  const { isOver, isReading } = useDroppedFiles((files) => void add(files));
   const subject = { results, checkpoints, node };
   const isEmpty = results.length === 0 && lists.length === 0 && checkpoints.length === 0;
   return (
@@ -32,8 +32,8 @@ export default function VerifyPage() {
       lead="Files are hashed in this browser and compared with the archive and with the lists you drop. Nothing is uploaded."
       actions={
         <>
-          <FileButton label="Choose files" onFiles={(files) => void add(files, node)} />
-          <FileButton label="Choose a folder" isFolder onFiles={(files) => void add(files, node)} />
+          <FileButton label="Choose files" onFiles={(files) => void add(files)} />
+          <FileButton label="Choose a folder" isFolder onFiles={(files) => void add(files)} />
           {!isEmpty && (
             <Button variant="default" leftSection={<IconTrash size={16} aria-hidden />} onClick={clear}>
               Clear

@@ -1,4 +1,5 @@
 import { isChecksumList, parseChecksums } from '../../../../shared/values/checksums.ts';
+import { readSession } from '../../state/session.ts';
 import type { PathFile } from '../assemble/files/readDropped.ts';
 import {
   type CheckpointNote,
@@ -54,15 +55,16 @@ export class Run {
   }
 
   prepare(): WorkerPool {
-    this.#pool ??= new WorkerPool();
+    // The workers of a page that was opened without a network are loaded again.
+    if (!this.#pool || this.#pool.hasFailed) this.#pool = new WorkerPool();
     return this.#pool;
   }
 
-  async add(files: readonly PathFile[], node: string): Promise<void> {
+  async add(files: readonly PathFile[]): Promise<void> {
     this.#started ||= performance.now();
     const plain: PathFile[] = [];
     for (const dropped of files) {
-      if (!mayBeSpecial(dropped) || !(await this.#recognise(dropped, node))) plain.push(dropped);
+      if (!mayBeSpecial(dropped) || !(await this.#recognise(dropped))) plain.push(dropped);
     }
     this.#index = new ListIndex(this.#get().lists);
     const pool = this.prepare();
@@ -167,12 +169,12 @@ export class Run {
   }
 
   /** Takes lists, checkpoints, proofs and pack files as what they are. Returns false for any other file. */
-  async #recognise({ path, file }: PathFile, node: string): Promise<boolean> {
+  async #recognise({ path, file }: PathFile): Promise<boolean> {
     const name = nameOf(path);
     if (NOTE_NAME.test(name) && file.size <= MAX_NOTE_BYTES) {
       const note = parseCheckpointNote(path, await file.text());
       if (note) {
-        void this.#check(note, node);
+        void this.#check(note);
         return true;
       }
     }
@@ -203,7 +205,7 @@ export class Run {
     return true;
   }
 
-  async #check(note: CheckpointNote, node: string): Promise<void> {
+  async #check(note: CheckpointNote): Promise<void> {
     const show = (result: CheckpointResult) => {
       const others = this.#get().checkpoints.filter((other) => other.note !== note);
       this.#set({ checkpoints: [...others, { note, result }] });
@@ -211,6 +213,7 @@ export class Run {
     show({ state: 'pending' });
     while (!this.#isClosed) {
       try {
+        const { node } = await readSession();
         return show(await checkNote(note, node));
       } catch {
         this.#set({ isOffline: true });

@@ -13,7 +13,7 @@ export const useVerification = create<Verification>()((set, get) => {
     progress: undefined,
     isOffline: false,
     prepare: () => run.prepare(),
-    add: (files, node) => run.add(files, node),
+    add: (files) => run.add(files),
     clear: () => {
       run.close();
       run = new Run(set, get);

@@ -26,6 +26,6 @@ export interface Verification {
   isOffline: boolean;
   /** Loads the workers, so that nothing has to be loaded when files are dropped. */
   prepare: () => void;
-  add: (files: readonly PathFile[], node: string) => Promise<void>;
+  add: (files: readonly PathFile[]) => Promise<void>;
   clear: () => void;
 }

@@ -18,6 +18,7 @@ export class WorkerPool {
   readonly #waiting: (() => void)[] = [];
   readonly #running = new Map<number, Running>();
   #nextId = 1;
+  #hasFailed = false;
 
   constructor() {
     const count = Math.max(1, Math.min(MAX_WORKERS, (navigator.hardwareConcurrency || 2) - 1));
@@ -35,9 +36,16 @@ export class WorkerPool {
     return this.#idle.length + this.#running.size;
   }
 
+  /** Whether the workers could not be loaded, or one of them ended. */
+  get hasFailed(): boolean {
+    return this.#hasFailed;
+  }
+
   /** Hashes a batch of files as soon as a worker is free. Calls `progress` with the bytes of a large file read so far. */
   async hash(files: readonly File[], progress: (bytes: number) => void): Promise<HashOutcome[]> {
-    if (this.#idle.length === 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    if (this.#idle.length === 0 && !this.#hasFailed)
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    if (this.#hasFailed) return failures(files.length);
     const worker = this.#idle.shift();
     const id = this.#nextId++;
     return new Promise((done) => {
@@ -56,13 +64,19 @@ export class WorkerPool {
   }
 
   #failAll(): void {
-    const error = 'Hashing could not be started in this browser.';
-    for (const { count, done } of this.#running.values())
-      done(Array.from({ length: count }, () => ({ sha256: null, error })));
+    this.#hasFailed = true;
+    for (const { count, done } of this.#running.values()) done(failures(count));
     this.#running.clear();
+    for (const start of this.#waiting.splice(0)) start();
+    this.close();
   }
 
   close(): void {
     for (const worker of this.#workers) worker.terminate();
   }
+}
+
+function failures(count: number): HashOutcome[] {
+  const error = 'Hashing could not be started in this browser. Add the files again.';
+  return Array.from({ length: count }, () => ({ sha256: null, error }));
 }

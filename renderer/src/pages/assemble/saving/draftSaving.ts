@@ -151,8 +151,10 @@ async function startNew(draft?: Draft): Promise<void> {
 }
 
 async function discard(): Promise<void> {
-  const { saved } = useDraft.getState();
+  clearTimeout(timer);
   await runningSave()?.catch(() => {});
+  // A save that ran may just have created the node's draft.
+  const { saved } = useDraft.getState();
   if (saved && (await readIfThere(saved.id))) await call('deleteDraft', { params: { id: saved.id } });
   showEmpty();
 }

@@ -3,7 +3,7 @@ import { IconFileUpload } from '@tabler/icons-react';
 import { type DragEvent, useRef, useState } from 'react';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { formatBytes } from '../../../format/size.ts';
-import { useSession } from '../../../state/session.ts';
+import { readSession } from '../../../state/session.ts';
 import classes from './CheckpointCheck.module.css';
 import { CheckpointFindings } from './CheckpointFindings.tsx';
 import { checkCheckpoint } from './checkCheckpoint.ts';
@@ -22,11 +22,11 @@ type Check =
 
 /** The last check, and a function that checks the checkpoint in a file. */
 function useCheck() {
-  const node = useSession((state) => state.session?.node) ?? '';
   const [check, setCheck] = useState<Check>();
   const hold = async (saved: SavedCheckpoint, name: string) => {
     setCheck({ state: 'running', name });
     try {
+      const { node } = await readSession();
       setCheck({ state: 'done', saved, found: await checkCheckpoint(saved, node) });
     } catch (error) {
       setCheck({ state: 'failed', error, retry: () => void hold(saved, name) });

@@ -52,7 +52,7 @@ function AddSourceForm({ onClose }: { onClose: () => void }) {
           type={tested ? 'submit' : 'button'}
           onClick={tested ? undefined : () => void runAdd()}
           loading={add.isPending}
-          disabled={url === '' || isWatched || isRefused}
+          disabled={url === '' || isWatched || isRefused || form.test.isPending}
         >
           Watch
         </Button>

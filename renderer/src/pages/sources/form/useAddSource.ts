@@ -36,7 +36,11 @@ export function useAddSource(onClose: () => void) {
     if (hasScheme(url)) return add.mutate(parsed.value);
     // Only a test fetch can tell which scheme the address has. If it fails, its error is shown.
     const found = await test.mutateAsync(url).catch(() => undefined);
-    if (found && !found.preview.watched_as) add.mutate({ ...parsed.value, url: found.url });
+    const { draft: latest } = useNewSourceDraft.getState();
+    if (!found || found.preview.watched_as || latest.url !== found.url) return;
+    const complete = newSourceOf(latest);
+    if ('errors' in complete) return setErrors(complete.errors);
+    add.mutate(complete.value);
   };
   // Enter triggers the next step: first the test fetch, then adding.
   const submit = (event: FormEvent) => {
@@ -70,7 +74,9 @@ function useTestFetch(onError: (error: unknown) => void) {
   return useMutation({
     mutationFn: (address: string) =>
       previewAddress(address, (url) => call('previewSource', { body: { url } })),
-    onSuccess: ({ url: fetched, preview: { title, page_label } }) => {
+    onSuccess: ({ url: fetched, preview: { title, page_label } }, address) => {
+      // Another address may have been typed meanwhile.
+      if (useNewSourceDraft.getState().draft.url.trim() !== address) return;
       change({ url: fetched });
       const { draft: latest } = useNewSourceDraft.getState();
       // Suggests the page's title as the name, unless a name was typed or the page looks like a bot check.
