@@ -1,4 +1,5 @@
 import { expect, test } from './support/fixtures.ts';
+import { holdRequests } from './support/holdRequests.ts';
 import { publishPack } from './support/publishPack.ts';
 
 test('unsaved settings are not lost: leaving asks, and saves, discards or stays', async ({
@@ -42,6 +43,28 @@ test('unsaved settings are not lost: leaving asks, and saves, discards or stays'
   await dialog.accept();
   await reloaded;
   await expect(cap).toHaveValue('12');
+});
+
+test('what is typed while settings are saved stays, and only what was changed here is sent', async ({
+  page,
+}) => {
+  await page.goto('/settings');
+  const cap = page.getByLabel('Maximum archive size');
+  await cap.fill('7');
+  await page.request.patch('/manage/settings', { data: { per_host_pause_ms: 4321 } });
+  const answer = await holdRequests(page, 'PATCH', '**/manage/settings');
+  const asked = page.waitForRequest((request) => request.method() === 'PATCH');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  expect((await asked).postDataJSON()).toEqual({ data_cap_gb: 7 });
+  await cap.fill('8');
+  answer();
+  await expect(page.getByText('Settings saved.')).toBeVisible();
+  await expect(cap).toHaveValue('8');
+  await expect(page.getByText('Unsaved changes')).toBeVisible();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await expect(page.getByText('Unsaved changes')).toBeHidden();
+  const settings = await page.request.get('/manage/settings');
+  expect(await settings.json()).toMatchObject({ data_cap_gb: 8, per_host_pause_ms: 4321 });
 });
 
 test('the units stay below the save bar, and an error stands under its number', async ({ page }) => {

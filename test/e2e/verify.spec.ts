@@ -55,6 +55,19 @@ test('files are hashed in the browser and compared with a dropped list and with 
   expect(uploads).toEqual([]);
 });
 
+test('files can be added again after hashing could not be started', async ({ page, checks }) => {
+  checks.allow(/ERR_FAILED/);
+  await page.route('**/verify.worker*', (route) => route.abort());
+  await page.goto('/verify');
+  const input = page.locator('input[type=file]').first();
+  await input.setInputFiles([named('one.txt', 'one')]);
+  const rows = page.getByRole('list', { name: 'Verified files' }).getByRole('listitem');
+  await expect(rows.first()).toContainText('Hashing could not be started');
+  await page.unroute('**/verify.worker*');
+  await input.setInputFiles([named('two.txt', 'two')]);
+  await expect(rows.filter({ hasText: 'two.txt' })).toContainText('Not in the archive');
+});
+
 test('a pack file, a checkpoint and known bytes are recognised; without a network look-ups wait', async ({
   page,
   node,
@@ -68,12 +81,16 @@ test('a pack file, a checkpoint and known bytes are recognised; without a networ
   const proof = await (await page.request.get('/api/ledger/proof?seq=1&format=tlog-proof')).text();
   await page.goto('/verify');
   await expect(page.getByRole('heading', { level: 1, name: 'Verify' })).toBeVisible();
+  // What hashes is loaded with the page, before the network is lost.
+  const input = page.locator('input[type=file]').first();
+  const rows = page.getByRole('list', { name: 'Verified files' }).getByRole('listitem');
+  await input.setInputFiles([named('online.txt', 'online')]);
+  await expect(rows.filter({ hasText: 'online.txt' })).toContainText('Not in the archive');
   await page.waitForLoadState('networkidle');
   await context.setOffline(true);
   const folder = await mkdtemp(join(tmpdir(), 'strongroom-verify-'));
   const saved = join(folder, 'checkpoint.txt');
   await writeFile(saved, checkpoint);
-  const input = page.locator('input[type=file]').first();
   await input.setInputFiles([
     named('copy.txt', 'the data of Levels'),
     { name: 'received.pack.zip', mimeType: 'application/zip', buffer: packFile },
@@ -81,7 +98,6 @@ test('a pack file, a checkpoint and known bytes are recognised; without a networ
     named('entry-1.tlog-proof', proof),
     named('changed.tlog-proof', proof.replace('index 0\n', 'index 0\n' + `${'A'.repeat(43)}=\n`)),
   ]);
-  const rows = page.getByRole('list', { name: 'Verified files' }).getByRole('listitem');
   await expect(rows.filter({ hasText: 'copy.txt' })).toContainText('Look-up pending');
   await expect(rows.filter({ hasText: 'data/data.txt' })).toContainText('Intact');
   await expect(page.getByText('The node cannot be reached.')).toBeVisible();

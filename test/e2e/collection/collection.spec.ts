@@ -1,5 +1,6 @@
 import type { Page } from '@playwright/test';
 import { expect, test } from '../support/fixtures.ts';
+import { holdRequests } from '../support/holdRequests.ts';
 import type { NodeProcess } from '../support/nodeProcess.ts';
 
 test('the input for a new source survives closing the dialog, and errors appear at their fields', async ({
@@ -133,6 +134,26 @@ test('the timeline shows new events live, holds them back while scrolled down, a
   await page.route('**/archive/*', (route) => route.fulfill({ body: 'something else' }));
   await pane.getByRole('button', { name: 'Verify', exact: true }).nth(1).click();
   await expect(pane.getByText(/^Does not match: 14 bytes/)).toBeVisible();
+});
+
+test('a test fetch does not replace an address that was typed meanwhile', async ({ page, web }) => {
+  web.publish('/first', '<title>First</title>');
+  web.publish('/second', '<title>Second</title>');
+  await page.goto('/sources?add');
+  const form = page.getByRole('dialog');
+  const answer = await holdRequests(page, 'POST', '**/manage/sources/preview');
+  const asked = page.waitForRequest((request) => request.method() === 'POST');
+  await form.getByLabel('URL').fill(web.url('/first'));
+  await form.getByRole('button', { name: 'Test fetch' }).click();
+  await asked;
+  await form.getByLabel('URL').fill(web.url('/second'));
+  answer();
+  const again = form.getByRole('button', { name: 'Test fetch' });
+  await expect(again).toBeEnabled();
+  await expect(form.getByLabel('URL')).toHaveValue(web.url('/second'));
+  await expect(form.getByLabel('Name')).toHaveValue('');
+  await again.click();
+  await expect(form.getByLabel('Name')).toHaveValue('Second');
 });
 
 test('filters are in the URL, and a phone shows the list and the event on separate pages', async ({

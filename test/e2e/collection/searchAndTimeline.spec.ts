@@ -34,7 +34,7 @@ test('texts are searched on their own page and from the palette, and the timelin
 
   await page.keyboard.press('ControlOrMeta+k');
   const palette = page.getByRole('dialog', { name: 'Search' });
-  await expect(palette).toBeVisible();
+  await expect(palette.getByRole('textbox')).toBeFocused();
   await page.keyboard.type('herons still');
   await palette.getByRole('button', { name: /Grey herons stand still/ }).click();
   await expect(page.getByRole('heading', { level: 1, name: 'Herons' })).toBeVisible();

@@ -4,6 +4,7 @@ import type { DraftSummary, StoredDraft } from '../../../shared/archive/draft.ts
 import { dropBuffers } from '../support/dropFiles.ts';
 import { fillRecord } from '../support/fillRecord.ts';
 import { expect, test } from '../support/fixtures.ts';
+import { holdRequests } from '../support/holdRequests.ts';
 import type { NodeProcess } from '../support/nodeProcess.ts';
 
 const SAVED = 'The draft is saved on this node.';
@@ -257,14 +258,7 @@ test('a draft is published only after it was shown', async ({ page, node }) => {
   await expect(page.getByText(SAVED)).toBeVisible();
   await expect.poll(async () => (await draftsOf(node))[0]?.counts.files).toBe(1);
 
-  let answer = () => {};
-  const isAllowed = new Promise<void>((resolve) => {
-    answer = resolve;
-  });
-  await page.route('**/manage/drafts/*', async (route) => {
-    await isAllowed;
-    await route.fallback();
-  });
+  const answer = await holdRequests(page, 'GET', '**/manage/drafts/*');
   await page.reload();
   const publish = page.getByRole('button', { name: 'Publish', exact: true });
   await expect(page.getByText('Opening the draft…')).toBeVisible();
@@ -272,6 +266,21 @@ test('a draft is published only after it was shown', async ({ page, node }) => {
   answer();
   await publish.click();
   await expect(page.getByText('The node recorded the fingerprint that this browser computed.')).toBeVisible();
+});
+
+test('a draft that is discarded while it is saved for the first time is gone', async ({ page, node }) => {
+  const answer = await holdRequests(page, 'POST', '**/manage/drafts');
+  await page.goto('/assemble');
+  const asked = page.waitForRequest((request) => request.method() === 'POST');
+  await titleOf(page).fill('Discarded');
+  await asked;
+  await page.getByRole('button', { name: 'Start over' }).click();
+  const deleted = page.waitForResponse((response) => response.request().method() === 'DELETE');
+  await page.getByRole('dialog').getByRole('button', { name: 'Start over' }).click();
+  answer();
+  expect((await deleted).ok()).toBe(true);
+  await expect(titleOf(page)).toHaveValue('');
+  expect(await draftsOf(node)).toEqual([]);
 });
 
 test('a draft that cannot be opened is not published, and is opened again on request', async ({
