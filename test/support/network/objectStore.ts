@@ -183,6 +183,22 @@ const FILTER_OPTIONS: Record<string, readonly string[]> = {
   tempauth: ['user_test_tester = testing .admin .reseller_admin'],
 };
 
+/**
+ * Every program reads its own of these from `[DEFAULT]`. Some are half a second by default, after which a store on a busy
+ * machine loses an answer of its own parts, or no longer asks them for a minute.
+ */
+const PATIENCE = [
+  'conn_timeout = 60',
+  'node_timeout = 120',
+  'recoverable_node_timeout = 120',
+  'container_update_timeout = 120',
+  'error_suppression_limit = 1000000',
+  // Of the connections to memcached.
+  'connect_timeout = 60',
+  'pool_timeout = 60',
+  'io_timeout = 60',
+];
+
 function common(folder: string, port: number): string[] {
   return [
     '[DEFAULT]',
@@ -195,5 +211,6 @@ function common(folder: string, port: number): string[] {
     'mount_check = false',
     'log_address = /dev/null',
     'log_level = ERROR',
+    ...PATIENCE,
   ];
 }
