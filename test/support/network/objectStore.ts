@@ -2,7 +2,7 @@ import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_pro
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -32,6 +32,10 @@ export interface ObjectStore extends StoreAddress {
 const PACKAGES = ['swift-proxy', 'swift-account', 'swift-container', 'swift-object', 'memcached'];
 const BACK_ENDS = ['object', 'container', 'account'] as const;
 const BACK_ENDS_START_WITHIN_MS = 180_000;
+/** Below those of /proc/sys/net/ipv4/ip_local_port_range, which begins at 32768 if nobody changed it. */
+const FIRST_PORT = 20_000;
+const OWN_PORTS = 12_000;
+const PORTS_APART = 16;
 
 /** Installs Swift from Debian's packages if that is possible here. Returns whether it is installed. */
 export function installObjectStore(): boolean {
@@ -60,7 +64,7 @@ export async function openObjectStore(): Promise<ObjectStore> {
     ...address,
     access_key: credentials.accessKeyId,
     secret_key: credentials.secretAccessKey,
-    createBucket: (bucket) => createBucketSoon(client, bucket),
+    createBucket: (bucket) => createBucketSoon(client, bucket, children),
     publish: async (bucket) => {
       const headers = { 'X-Auth-User': credentials.accessKeyId, 'X-Auth-Key': credentials.secretAccessKey };
       const signedIn = await fetch(`${address.endpoint}/auth/v1.0`, { headers });
@@ -80,9 +84,14 @@ export async function openObjectStore(): Promise<ObjectStore> {
 }
 
 /** Tries until the back ends have started. Vitest is not used, so that benchmarks can start a store too. */
-async function createBucketSoon(client: S3Client, bucket: string): Promise<void> {
+async function createBucketSoon(
+  client: S3Client,
+  bucket: string,
+  children: readonly ChildProcess[],
+): Promise<void> {
   const until = performance.now() + BACK_ENDS_START_WITHIN_MS;
   for (;;) {
+    requireRunning(children);
     try {
       return await createBucket(client, bucket);
     } catch (error) {
@@ -90,6 +99,15 @@ async function createBucketSoon(client: S3Client, bucket: string): Promise<void>
     }
     await systemClock.sleep(250);
   }
+}
+
+function requireRunning(children: readonly ChildProcess[]): void {
+  const ended = children.find((child) => !isRunning(child));
+  if (!ended) return;
+  const why = ended.signalCode ?? `exit code ${ended.exitCode}`;
+  throw new Error(
+    `The object store needs ${ended.spawnfile} (${ended.spawnargs.at(-1)}), which ended: ${why}.`,
+  );
 }
 
 /** An attempt that failed half-way may have created the bucket. */
@@ -101,27 +119,40 @@ async function createBucket(client: S3Client, Bucket: string): Promise<void> {
   }
 }
 
+const isRunning = (child: ChildProcess) => child.exitCode === null && child.signalCode === null;
+
 async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
+  if (!isRunning(child)) return;
   const ended = once(child, 'exit');
   child.kill('SIGKILL');
   await ended;
 }
 
-/** Ports that were free a moment ago. */
+/**
+ * Ports that were free a moment ago. Linux does not give them to a server or a client that asks for any port, and each
+ * process begins at others, so that nothing else takes them until the store listens.
+ */
 async function freePorts(count: number): Promise<number[]> {
-  const servers: Server[] = [];
-  for (let index = 0; index < count; index += 1) {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    servers.push(server);
-  }
-  const ports = servers.map((server) => (server.address() as { port: number }).port);
-  for (const server of servers) {
-    server.close();
-    await once(server, 'close');
+  const ports: number[] = [];
+  for (let step = 0; ports.length < count; step += 1) {
+    if (step === OWN_PORTS) throw new Error('No port is free for an object store.');
+    const port = FIRST_PORT + ((process.pid * PORTS_APART + step) % OWN_PORTS);
+    if (await isFree(port)) ports.push(port);
   }
   return ports;
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  try {
+    await once(server.listen(port, '127.0.0.1'), 'listening');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    return false;
+  }
+  server.close();
+  await once(server, 'close');
+  return true;
 }
 
 /**
