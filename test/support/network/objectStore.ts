@@ -30,6 +30,11 @@ export interface ObjectStore extends StoreAddress {
 }
 
 const PACKAGES = ['swift-proxy', 'swift-account', 'swift-container', 'swift-object', 'memcached'];
+/** Another test file may be installing the same. */
+const APT_WAITS_SECONDS = 600;
+/** Tries again while another process updates the lists, because apt's own option does not wait for those. */
+const UPDATE =
+  'until why=$(apt-get update -q 2>&1); do case $why in *lists/lock*) sleep 1 ;; *) exit 1 ;; esac; done';
 const BACK_ENDS = ['object', 'container', 'account'] as const;
 const BACK_ENDS_START_WITHIN_MS = 180_000;
 /** Below those of /proc/sys/net/ipv4/ip_local_port_range, which begins at 32768 if nobody changed it. */
@@ -42,8 +47,9 @@ export function installObjectStore(): boolean {
   const isInstalled = () => existsSync('/usr/bin/swift-proxy-server') && existsSync('/usr/bin/memcached');
   if (!isInstalled() && process.getuid?.() === 0 && existsSync('/etc/debian_version')) {
     const options = { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }, stdio: 'ignore' } as const;
-    execFileSync('apt-get', ['update', '-q'], options);
-    execFileSync('apt-get', ['install', '-q', '-y', '--no-install-recommends', ...PACKAGES], options);
+    execFileSync('sh', ['-c', UPDATE], { ...options, timeout: APT_WAITS_SECONDS * 1000 });
+    const quietly = ['-q', '-y', '-o', `DPkg::Lock::Timeout=${APT_WAITS_SECONDS}`];
+    execFileSync('apt-get', ['install', ...quietly, '--no-install-recommends', ...PACKAGES], options);
   }
   return isInstalled();
 }
