@@ -51,7 +51,7 @@ test('lists more files than one response of the store has', async ({ skip }) => 
   for await (const { path } of target.list('archive/')) found.push(path);
   expect(found.sort()).toEqual(paths);
   target.close();
-}, 120_000);
+});
 
 test('a sync killed at any request leaves a copy that is intact, and the next sync goes on', async ({
   skip,
@@ -105,7 +105,7 @@ test('a sync killed at any request leaves a copy that is intact, and the next sy
   expect(killed).toBeGreaterThanOrEqual(SYNCS / 2);
   expect(await copy(0)).toMatchObject({ code: 0, stderr: '' });
   expect(await verifiedSize('after the last sync')).toBe(size);
-}, 180_000);
+});
 
 test('an object that left for a bucket is read whole and in ranges, and is withheld when other bytes are there', async ({
   skip,
@@ -136,7 +136,7 @@ test('an object that left for a bucket is read whole and in ranges, and is withh
   expect((await read('bytes=0-9')).status).toBe(206);
   expect(await problemOf(read('bytes=1999990-2000010'))).toMatchObject({ code: 'blob_damaged' });
   expect(await problemOf(read('bytes=4000000-4000010'))).toMatchObject({ code: 'blob_damaged' });
-}, 60_000);
+});
 
 test('the settings of a copy can be changed, and its address only to one where it is found', async ({
   skip,
@@ -161,4 +161,4 @@ test('the settings of a copy can be changed, and its address only to one where i
   expect(await renewed.json()).toMatchObject({ endpoint, region: null, has_credentials: true });
   const synced = await node.fetchAsOwner(`/manage/copies/${id}/sync?wait=true`, { method: 'POST' });
   expect(synced.status).toBe(200);
-}, 120_000);
+});

@@ -276,7 +276,7 @@ describe('the commands', () => {
     expect(removed.status).toBe(204);
     expect(await items()).toMatchObject([{ has_key: false }]);
     expect(await readdir(place)).not.toContain('key.age');
-  }, 180_000);
+  });
 
   test('a restored archive continues with the same key once its file is back', async () => {
     const data = join(await temporaryFolder(), 'data');

@@ -55,4 +55,4 @@ test('what sources brought is shown, read, compared and exported from a copy', a
   expect(await (await node.fetch('/api/warc')).text()).toContain('Tides rise');
   await collecting.check();
   expect(isHere(now), 'the same bytes are not stored again').toBe(false);
-}, 60_000);
+});

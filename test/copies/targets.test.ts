@@ -212,7 +212,7 @@ test('a bucket serves the pages to anyone, and objects as bytes', async ({ skip 
   expect(await typeOf('assets/verify.js')).toBe('text/javascript; charset=utf-8');
   expect(await typeOf('events.atom')).toBe('application/atom+xml; charset=utf-8');
   expect(await typeOf(`archive/${files[0]?.sha256}`)).toBe('application/octet-stream');
-}, 60_000);
+});
 
 describe('the reason is one sentence', () => {
   const cases: [string, Partial<TargetAddress>, string][] = [

@@ -179,5 +179,5 @@ describe('the database', () => {
       .all() as { detail: string }[];
     database.close();
     expect(plan.map(({ detail }) => detail).join('\n')).not.toContain('TEMP B-TREE');
-  }, 120_000);
+  });
 });

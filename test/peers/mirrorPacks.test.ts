@@ -129,9 +129,7 @@ test('the provenance of a mirrored pack proves that the peer has it, also after 
   expect((await reopened.fetch(`/api/packs/${own.id}/provenance?optional=true`)).status).toBe(204);
 });
 
-test('proofs hold across tiles: 700 packs of a ledger of more than two tiles', {
-  timeout: 60_000,
-}, async () => {
+test('proofs hold across tiles: 700 packs of a ledger of more than two tiles', async () => {
   const [peer, node] = [await openTestNode(), await openTestNode()];
   for (let first = 0; first < 700; first += 50)
     await Promise.all(

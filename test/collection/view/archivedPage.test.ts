@@ -171,7 +171,7 @@ test('an element with attributes without end is refused, and the refusal is reme
   await rm(blobPath(node.collecting.node.dataFolder, many));
   expect(await refusal()).toMatchObject({ code: 'not_derivable', reason: 'too_large' });
   expect(await node.page(some)).toContain('data-a399');
-}, 60_000);
+});
 
 test('styles that import each other end, and a stylesheet bomb is left out', async () => {
   const node = await ViewNode.open();

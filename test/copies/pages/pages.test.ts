@@ -242,7 +242,7 @@ describe('a sync', () => {
     const whole = join(await temporaryFolder(), 'whole');
     await sync(node.node, await addCopy(node.node, {}, whole));
     expect(before).toEqual(await readPages(whole));
-  }, 120_000);
+  });
 
   test('shows nothing that is recorded while it runs', async () => {
     const dataFolder = join(await temporaryFolder(), 'data');
@@ -270,5 +270,5 @@ describe('a sync', () => {
       await deriver.close();
       await services.store.close();
     }
-  }, 120_000);
+  });
 });
