@@ -1,14 +1,15 @@
 import { defineConfig } from 'vitest/config';
+import unit from './vitest.config.ts';
 
-/** Compares the node with programs of others: Go, wget, rhash, hashdeep and programs that extract ZIP files. */
+/**
+ * Compares the node with programs of others: Go, wget, rhash, hashdeep and programs that extract ZIP files. All else is as
+ * for the other tests, which are as patient.
+ */
 export default defineConfig({
   test: {
+    ...unit.test,
     name: 'peers',
-    environment: 'node',
-    globalSetup: ['test/support/requireNode24.ts'],
-    pool: 'forks',
-    isolate: false,
-    testTimeout: 60_000,
     include: ['test/**/*.peer.test.ts'],
+    exclude: [],
   },
 });

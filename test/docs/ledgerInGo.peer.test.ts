@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
 import { codeBlocksOf } from '../support/docs.ts';
-import { GO_OF_DEBIAN, GO_TAKES_MS, goFolder, requireGo } from '../support/go.ts';
+import { GO_OF_DEBIAN, goFolder, requireGo } from '../support/go.ts';
 import { closeTestNodes, openTestNode } from '../support/node.ts';
 
 afterEach(closeTestNodes);
@@ -20,7 +20,7 @@ async function programFolder(): Promise<{ cwd: string; env: NodeJS.ProcessEnv }>
 }
 
 describe('Go’s own package opens checkpoints', () => {
-  test('the test vector, and only unaltered', { timeout: GO_TAKES_MS }, async ({ skip }) => {
+  test('the test vector, and only unaltered', async ({ skip }) => {
     await requireGo(skip);
     const { cwd, env } = await programFolder();
     const files = await codeBlocksOf('ledger.md', 'text');
@@ -36,7 +36,7 @@ describe('Go’s own package opens checkpoints', () => {
     );
   });
 
-  test('the checkpoint of a node with the key of the node', { timeout: GO_TAKES_MS }, async ({ skip }) => {
+  test('the checkpoint of a node with the key of the node', async ({ skip }) => {
     await requireGo(skip);
     const node = await openTestNode();
     for (const path of ['a', 'b']) await node.sendJson('POST', '/api/nodes', { path, title: path });

@@ -3,16 +3,14 @@ import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
-import { GO_OF_DEBIAN, GO_TAKES_MS, goFolder, requireGo } from '../support/go.ts';
+import { GO_OF_DEBIAN, goFolder, requireGo } from '../support/go.ts';
 import { closeTestNodes, openTestNode } from '../support/node.ts';
 
 afterEach(closeTestNodes);
 
 const run = promisify(execFile);
 
-test('Go’s own package verifies every entry and an older checkpoint from the tiles', {
-  timeout: GO_TAKES_MS,
-}, async ({ skip }) => {
+test('Go’s own package verifies every entry and an older checkpoint from the tiles', async ({ skip }) => {
   await requireGo(skip);
   const node = await openTestNode();
   const record = async (from: number, to: number) => {

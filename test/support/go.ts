@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { temporaryFolder } from './node.ts';
 import { requirePrograms, requireThat } from './requirements.ts';
 
-/** How long a test may take that builds a Go program. */
-export const GO_TAKES_MS = 120_000;
+/** What Go compiled. All tests share it, because the standard library takes long to compile. Go keeps it small. */
+const CACHE = join(tmpdir(), 'strongroom-go-cache');
 
 /** Skips a test, or fails it where `CI` is set, if Go or its library of signed notes and logs is not installed. */
 export async function requireGo(skip: (isSkipped: boolean, why: string) => void): Promise<void> {
@@ -16,7 +17,7 @@ export async function requireGo(skip: (isSkipped: boolean, why: string) => void)
 /** A folder for a Go program, and the environment to run Go in. */
 export async function goFolder(): Promise<{ cwd: string; env: NodeJS.ProcessEnv }> {
   const cwd = await temporaryFolder();
-  const env = { PATH: process.env.PATH, HOME: cwd, GOFLAGS: '', GOCACHE: join(cwd, 'cache') };
+  const env = { PATH: process.env.PATH, HOME: cwd, GOFLAGS: '', GOCACHE: CACHE };
   return { cwd, env };
 }
 

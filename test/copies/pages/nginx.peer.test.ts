@@ -5,11 +5,12 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import type { Copy } from '../../../shared/node/copy.ts';
 import { filledArchive } from '../../dump/filledArchive.ts';
 import { sha256Of } from '../../support/archive/packs.ts';
 import { codeBlocksOf } from '../../support/docs.ts';
+import { eventually } from '../../support/eventually.ts';
 import { closeScriptedWebs } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
 import { requirePrograms } from '../../support/requirements.ts';
@@ -51,7 +52,7 @@ async function serve(folder: string): Promise<string> {
   await writeFile(settings, lines.join('\n'));
   nginx = spawn('nginx', ['-c', settings, '-p', prefix], { stdio: 'inherit' });
   const url = `http://127.0.0.1:${port}/`;
-  await vi.waitFor(async () => expect((await fetch(url)).status).toBe(200), { timeout: 20_000 });
+  await eventually(async () => expect((await fetch(url)).status).toBe(200));
   return url;
 }
 

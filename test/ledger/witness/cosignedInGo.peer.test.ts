@@ -3,16 +3,14 @@ import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
-import { GO_OF_DEBIAN, GO_TAKES_MS, goFolder, requireGo } from '../../support/go.ts';
+import { GO_OF_DEBIAN, goFolder, requireGo } from '../../support/go.ts';
 import { closeTestNodes, openTestNode } from '../../support/node.ts';
 
 afterEach(closeTestNodes);
 
 const run = promisify(execFile);
 
-test('Go’s own package opens a checkpoint that a witness cosigned', { timeout: GO_TAKES_MS }, async ({
-  skip,
-}) => {
+test('Go’s own package opens a checkpoint that a witness cosigned', async ({ skip }) => {
   await requireGo(skip);
   const [log, witness] = [await openTestNode(), await openTestNode()];
   const textOf = async (node: typeof log, path: string) => (await node.fetch(path)).text();
