@@ -27,11 +27,24 @@ const network = {
   isPrivateAddress: (address: string) => address !== PUBLIC && isPrivateAddress(address),
 };
 
+/** Opens a server at both addresses with the same port. A port that is free at one of them may be taken at the other. */
+async function openBothWebs(): Promise<void> {
+  for (;;) {
+    web = await ScriptedWeb.open({ host: PUBLIC });
+    try {
+      inside = await ScriptedWeb.open({ host: PRIVATE, port: web.port });
+      return;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    }
+    await closeScriptedWebs();
+  }
+}
+
 beforeEach(async () => {
   names = {};
   dataFolder = join(await temporaryFolder(), 'data');
-  web = await ScriptedWeb.open({ host: PUBLIC });
-  inside = await ScriptedWeb.open({ host: PRIVATE, port: web.port });
+  await openBothWebs();
   for (const each of [web, inside]) each.script('/page', page(each === web ? 'public' : 'secret'));
   node = await openCollectingNode({}, { dataFolder, network });
 });
