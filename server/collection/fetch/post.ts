@@ -16,18 +16,22 @@ interface Services extends Pick<FetchServices, 'clock' | 'lookup' | 'isPrivateAd
   certificateOf?: (url: string) => string | undefined;
 }
 
+type HttpClient = Pick<typeof import('./exchange.ts'), 'exchange'>;
+
 /** Returns the function that sends the node's own POST requests. `settings` are read for each request. */
 export function createPost(
   services: Services,
   settings: () => { user_agent: string; request_timeout_seconds: number },
 ): Post {
   return async (request) => {
+    // Loads the HTTP client with the first request, because a node at rest does not need it. The timeout starts later.
+    const { exchange } = await import('./exchange.ts');
     const { user_agent, request_timeout_seconds } = settings();
     // Not extended while bytes arrive: the answers are small.
     const deadline = new Deadline(services.clock, request_timeout_seconds * 1000);
     const signal = AbortSignal.any([request.signal, deadline.signal]);
     try {
-      return await post(services, { ...request, signal }, user_agent);
+      return await post({ ...services, exchange }, { ...request, signal }, user_agent);
     } catch (error) {
       request.signal.throwIfAborted();
       if (!(error instanceof RetrievalFailure)) throw error;
@@ -45,12 +49,10 @@ function describe({ reason }: RetrievalFailure): string {
 }
 
 async function post(
-  { lookup, isPrivateAddress, certificateOf }: Services,
+  { lookup, isPrivateAddress, certificateOf, exchange }: Services & HttpClient,
   { url, contentType, accept, headers, allowPrivate, body, maxBytes, signal }: OutgoingRequest,
   userAgent: string,
 ): Promise<OutgoingAnswer> {
-  // Loads the HTTP client with the first request, because a node at rest does not need it.
-  const { exchange } = await import('./exchange.ts');
   const mayBePrivate = allowsPrivateAddress({ url, allow_private: allowPrivate ?? null }, isPrivateAddress);
   return exchange(
     {
