@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { problemOf } from '../../support/archive/packs.ts';
+import { ManualClock } from '../../support/manualClock.ts';
 import {
   type Answering,
   closeTimestampAuthorities,
@@ -128,11 +129,14 @@ test('every answer that is not what it should be is refused with its reason, and
 test('an authority that never answers is given up, and holds up neither requests nor the end of the node', async () => {
   const authority = await TimestampAuthority.open();
   authority.answering = () => new Promise(() => {});
-  const node = await openTestNode();
-  const settings = { timestamp_authorities: [authority.url], request_timeout_seconds: 0.2 };
+  const clock = new ManualClock();
+  const node = await openTestNode({ clock });
+  const settings = { timestamp_authorities: [authority.url], request_timeout_seconds: 3 };
   await node.sendJson('PATCH', '/manage/settings', settings);
-  const problem = await problemOf(node.fetchAsOwner('/manage/timestamps', { method: 'POST' }));
-  expect(problem).toMatchObject({
+  const givenUp = problemOf(node.fetchAsOwner('/manage/timestamps', { method: 'POST' }));
+  await expect.poll(() => authority.queries.length).toBe(1);
+  await clock.jump(3_000);
+  expect(await givenUp).toMatchObject({
     code: 'authority_failed',
     detail: `${authority.url}: No response in time.`,
   });

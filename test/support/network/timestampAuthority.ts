@@ -4,6 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { readTimestampReply } from '../../../shared/proof/timestampToken.ts';
 import { temporaryFolder } from '../node.ts';
@@ -137,9 +138,14 @@ export class TimestampAuthority {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const pieces: Buffer[] = [];
-    for await (const piece of request) pieces.push(piece as Buffer);
-    const query = Buffer.concat(pieces);
+    let query: Buffer;
+    try {
+      query = await buffer(request);
+    } catch (error) {
+      // A client that gives up while it sends waits for no answer.
+      if ((error as NodeJS.ErrnoException).code === 'ECONNRESET') return;
+      throw error;
+    }
     this.queries.push(query);
     const isQuery =
       request.method === 'POST' && request.headers['content-type'] === 'application/timestamp-query';
