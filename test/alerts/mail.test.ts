@@ -126,13 +126,15 @@ test('without a mail server, an alert waits for one', async () => {
 
 test('a server that takes the text and never answers does not get it a second time', async () => {
   const server = await MailServer.open({ onText: () => new Promise(() => {}) });
-  const alerting = await AlertingNode.open({}, { request_timeout_seconds: 0.5 });
-  await alerting.set({ smtp: server.settings() });
+  const alerting = await AlertingNode.open();
   const web = await ScriptedWeb.open();
   web.script('/a', page('One'));
   await alerting.alert({}, [TO]);
   await alerting.watch(web.url('/a'));
   await alerting.check();
+  await eventually(async () => expect(await alerting.deliveries()).toMatchObject([{ attempts: 1 }]));
+  // The delivery waited for a mail server, so that the page was read without the short timeout.
+  await alerting.set({ smtp: server.settings(), request_timeout_seconds: 0.5 });
   const [delivery] = await alerting.untilDelivered('failed');
   expect(delivery?.error).toContain('It may have arrived');
   expect(server.mails).toHaveLength(1);

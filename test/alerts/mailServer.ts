@@ -45,6 +45,8 @@ export class MailServer {
       authOptional: true,
       allowInsecureAuth: true,
       closeTimeout: 100,
+      // The greeting would wait for the name servers of the machine.
+      disableReverseLookup: true,
       onAuth: ({ username, password }, _session, done) =>
         username === USER && password === PASSWORD
           ? done(null, { user: username })
