@@ -1,6 +1,6 @@
 import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { maxBlockedCpu } from '../../../support/blockedCpu.ts';
+import { maxBlockedCpu, onThisMachine } from '../../../support/blockedCpu.ts';
 import { closeScriptedWebs } from '../../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../../support/node.ts';
 import { TextNode } from '../support.ts';
@@ -11,6 +11,11 @@ let texts: TextNode;
 
 beforeAll(async () => {
   texts = await TextNode.open();
+  // Loads and compiles what answers, which the first measurement would otherwise include.
+  await texts.textOf('<p>warm', 'text/html');
+  const damaged = await texts.archive('%PDF-1.7\n', { 'Content-Type': 'application/pdf' });
+  expect(await (await texts.ask(damaged)).json()).toMatchObject({ code: 'not_derivable' });
+  expect((await texts.node.node.fetch('/api/health')).status).toBe(200);
 });
 afterAll(async () => {
   await closeTestNodes();
@@ -73,7 +78,7 @@ describe('hostile objects', () => {
       }
       expect(text.length).toBeLessThan(4 * MB);
       // The node is in this process, and its event loop does none of the extraction, which takes seconds.
-      expect(longest).toBeLessThan(MAX_BLOCKED_MS);
+      expect(longest).toBeLessThan(onThisMachine(MAX_BLOCKED_MS));
     },
   );
 
