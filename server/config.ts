@@ -24,6 +24,8 @@ export interface NodeConfig {
   derive?: boolean;
   /** Background work begins once nothing was written for this many milliseconds; tests set fewer. */
   idleMs?: number;
+  /** A document that takes longer to read is slow: it waits with the slow ones. Tests set more. */
+  quickMs?: number;
   /** Why copies are not synced over the network in the background (default: asked of the system). */
   networkPause?: () => Promise<'no_network' | 'metered' | null>;
   /** Whether checkpoints are timestamped and cosigned on schedule. */

@@ -8,10 +8,10 @@ import type { SharedServices } from './sharedServices.ts';
 
 /** Opens the collector, and what derives texts, diffs and noise marks from what it collected. */
 export function openCollecting(
-  { startChild, idleMs, network }: NodeConfig,
+  { startChild, idleMs, quickMs, network }: NodeConfig,
   { store, settings, jobs, log }: SharedServices,
 ) {
-  const derived = openDerived({ store, log, jobs, startChild, idleMs });
+  const derived = openDerived({ store, log, jobs, startChild, idleMs, quickMs });
   const { deriver } = derived;
   const diffs = new Diffs(store, deriver);
   return {

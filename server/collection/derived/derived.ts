@@ -25,11 +25,12 @@ export interface DerivedOptions {
   startChild?: StartChild;
   /** See `NodeConfig`. */
   idleMs?: number;
+  quickMs?: number;
 }
 
 /** Opens the service. Nothing is derived before the first request or `startFollowing`. */
-export function openDerived({ store, log, jobs, startChild, idleMs }: DerivedOptions): Derived {
-  const deriver = new Deriver(log, startChild, store.blobs);
+export function openDerived({ store, log, jobs, startChild, idleMs, quickMs }: DerivedOptions): Derived {
+  const deriver = new Deriver(log, startChild, store.blobs, quickMs);
   const idleMonitor = new IdleMonitor(store, idleMs);
   const texts = new Texts({ store, deriver, write: idleMonitor.write });
   const follower = new TextFollower({ store, texts, idleMonitor, jobs, log });

@@ -34,17 +34,17 @@ export class Deriver {
   #isClosed = false;
 
   /** @param blobs fetches objects that have left this disk */
-  constructor(log: Log, startChild?: StartChild, blobs?: Pick<BlobStore, 'away'>) {
+  constructor(log: Log, startChild?: StartChild, blobs?: Pick<BlobStore, 'away'>, quickMs = QUICK_MS) {
     this.#blobs = blobs;
     this.#slow = new DeriveQueue(log, {
       maxMs: Number.POSITIVE_INFINITY,
       startChild,
       onDone: ({ task }, ms) => {
-        if (ms < QUICK_MS) this.#slowSources.delete(sourceOf(task) ?? 0);
+        if (ms < quickMs) this.#slowSources.delete(sourceOf(task) ?? 0);
       },
     });
     this.#quick = new DeriveQueue(log, {
-      maxMs: QUICK_MS,
+      maxMs: quickMs,
       startChild,
       onDone: () => {},
       onTooSlow: (task) => this.#moveToSlow(task),

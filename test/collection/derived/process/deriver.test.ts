@@ -7,12 +7,15 @@ import { createLog } from '../../../../server/runtime/log.ts';
 import { closeTestNodes, temporaryFolder } from '../../../support/node.ts';
 import { sha256 } from '../support.ts';
 
+/** Longer than by default, so that a quick document is quick on a slow machine too. */
+const QUICK_MS = 5_000;
+
 let deriver: Deriver;
 let folder: string;
 
 beforeEach(async () => {
   folder = await temporaryFolder();
-  deriver = new Deriver(createLog('silent'));
+  deriver = new Deriver(createLog('silent'), undefined, undefined, QUICK_MS);
 });
 afterEach(async () => {
   await deriver.close();
@@ -30,14 +33,14 @@ const ENDLESS = `${'<a>'.repeat(60_000)}${'</q>'.repeat(1_000_000)}`;
 
 test('ends a task that takes too long and runs the next one in a new process', async () => {
   const endless = deriver.derive(await taskOf(ENDLESS), { timeoutMs: 500 });
-  const next = deriver.derive(await taskOf('<title>Next</title>'), { timeoutMs: 20_000 });
+  const next = deriver.derive(await taskOf('<title>Next</title>'), { timeoutMs: 60_000 });
   await expect(endless).rejects.toMatchObject({ name: 'NotDerivableError', reason: 'time_out' });
   expect((await next).title).toBe('Next');
 });
 
 test('ends a task that takes too much memory and runs the next one in a new process', async () => {
-  const large = deriver.derive(await taskOf('<p>'.repeat(3_000_000)), { timeoutMs: 60_000 });
-  const next = deriver.derive(await taskOf('<title>Next</title>'), { timeoutMs: 20_000 });
+  const large = deriver.derive(await taskOf('<p>'.repeat(3_000_000)), { timeoutMs: 200_000 });
+  const next = deriver.derive(await taskOf('<title>Next</title>'), { timeoutMs: 60_000 });
   await expect(large).rejects.toMatchObject({ reason: 'out_of_memory' });
   expect((await next).title).toBe('Next');
 });
@@ -50,7 +53,7 @@ test('runs a requested task before background tasks', async () => {
   const derived = tasks.map(async (task, at) => {
     const title = titles[at] ?? '';
     const priority = title === 'normal' ? 'normal' : 'low';
-    await deriver.derive(task, { timeoutMs: 20_000, priority });
+    await deriver.derive(task, { timeoutMs: 60_000, priority });
     order.push(title);
   });
   await Promise.all(derived);
@@ -74,14 +77,14 @@ test('moves a slow document and the others of its source to the slow queue', asy
   const [slow, other] = await Promise.all([taskOf(ENDLESS), taskOf('<title>Other</title>')]);
   const ofSource = (task: TextTask, source: number) => ({ ...task, object: { ...task.object, source } });
   let isSlowDone = false;
-  const endless = deriver.derive(ofSource(slow, 1), { timeoutMs: 10_000 }).finally(() => {
+  const endless = deriver.derive(ofSource(slow, 1), { timeoutMs: 15_000 }).finally(() => {
     isSlowDone = true;
   });
-  const after = [2, 3].map((source) => deriver.derive(ofSource(other, source), { timeoutMs: 10_000 }));
+  const after = [2, 3].map((source) => deriver.derive(ofSource(other, source), { timeoutMs: 60_000 }));
   expect((await Promise.all(after)).map(({ title }) => title)).toEqual(['Other', 'Other']);
   // It is in the slow queue by now: the next document of its source waits behind it, one of another source does not.
-  const sameSource = deriver.derive(ofSource(other, 1), { timeoutMs: 10_000 });
-  expect((await deriver.derive(ofSource(other, 2), { timeoutMs: 10_000 })).title).toBe('Other');
+  const sameSource = deriver.derive(ofSource(other, 1), { timeoutMs: 60_000 });
+  expect((await deriver.derive(ofSource(other, 2), { timeoutMs: 60_000 })).title).toBe('Other');
   expect(isSlowDone).toBe(false);
   await expect(endless).rejects.toMatchObject({ reason: 'time_out' });
   expect((await sameSource).title).toBe('Other');
