@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../../../shared/values/clock.ts';
 import type { Log } from '../../runtime/log.ts';
 import { MulticastSocket, type Received } from './multicast.ts';
@@ -55,6 +56,8 @@ export async function discoverNodes({
     await clock.sleep(ASK_AGAIN_MS, signal);
     if (!signal.aborted) ask();
     await clock.sleep(WAIT_MS, signal);
+    // If the process was held up, the timer is over before what arrived meanwhile was read.
+    await setImmediate();
   } finally {
     await Promise.all(sockets.map((socket) => socket.close()));
   }
