@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../shared/values/clock.ts';
-import type { Network } from './collection/fetch/attempt.ts';
+import type { NetworkConfig } from './collection/fetch/attempt.ts';
 import type { StartChild } from './runtime/child.ts';
 import type { Log } from './runtime/log.ts';
 
@@ -41,8 +41,8 @@ export interface NodeConfig {
   readers?: Partial<ReaderLimits>;
   /** Continues with a database that is behind what was acknowledged or signed, with a new key. */
   acceptRollback?: boolean;
-  /** How the collector resolves names, and which addresses it treats as private. */
-  network?: Partial<Network>;
+  /** How the collector resolves names, which addresses it treats as private, and how long it keeps idle connections. */
+  network?: NetworkConfig;
   /** The folder of the built interface. */
   rendererFolder?: string;
   /** Where nodes are looked for and announced with multicast DNS; tests use another port and loopback. */

@@ -10,7 +10,7 @@ import type { Store } from '../store/store.ts';
 import { type Captures, openCaptures } from './captures/captures.ts';
 import type { Deriver } from './derived/process/deriver.ts';
 import { isPrivateAddress } from './fetch/addresses.ts';
-import type { Network } from './fetch/attempt.ts';
+import type { NetworkConfig } from './fetch/attempt.ts';
 import { systemLookup } from './fetch/connect.ts';
 import { ConnectionPool } from './fetch/connections.ts';
 import { RobotsCache } from './fetch/robots.ts';
@@ -32,8 +32,9 @@ export interface CollectionConfig {
   log: Log;
   /** Reads the links of followed sources. */
   deriver: Pick<Deriver, 'derive'>;
-  /** Overrides name resolution and the rule for private addresses. Defaults: the system resolver and IANA's registries. */
-  network?: Partial<Network> | undefined;
+  /** Overrides name resolution, the rule for private addresses (the system resolver and IANA's registries), and the pool's
+   * keep-alive. */
+  network?: NetworkConfig | undefined;
 }
 
 /** The running collector. */
@@ -64,7 +65,7 @@ export function openCollection(config: CollectionConfig): Collection {
   const { clock } = store;
   const settings = () => config.settings.current;
   const closing = new AbortController();
-  const connections = new ConnectionPool();
+  const connections = new ConnectionPool(network?.keepAliveMs);
   const rateLimiter = new HostRateLimiter(clock, settings);
   const fetching = {
     clock,

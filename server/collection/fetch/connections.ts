@@ -29,13 +29,21 @@ export interface Connection {
   onClosed: () => void;
 }
 
+/** Shorter than the keep-alive timeout of any common server, so that a reused connection is rarely closed already. */
+export const KEEP_ALIVE_MS = 250;
+
 /**
  * Idle connections, kept briefly for the next request to the same origin. Opening a connection for each page often
  * costs more than the page itself.
  */
 export class ConnectionPool {
   readonly #idle = new Map<string, Connection[]>();
+  readonly keepAliveMs: number;
   #isClosed = false;
+
+  constructor(keepAliveMs = KEEP_ALIVE_MS) {
+    this.keepAliveMs = keepAliveMs;
+  }
 
   /** Removes an idle connection that the rules allow from the pool and returns it; undefined if there is none. */
   acquire(origin: string, rules: ConnectionRules): Connection | undefined {

@@ -1,6 +1,6 @@
 import { errors } from 'undici';
 import type { ConnectionFacts } from './connectionFacts.ts';
-import type { Connection, ConnectionPool, ConnectionRules } from './connections.ts';
+import { type Connection, type ConnectionPool, type ConnectionRules, KEEP_ALIVE_MS } from './connections.ts';
 import { RetrievalFailure } from './failure.ts';
 import { openConnection } from './openConnection.ts';
 
@@ -46,7 +46,7 @@ export async function exchange<Result>(
     const response = await sendOver(pooled, request);
     if (response !== 'closed') return receiveOver(pooled, request, response, receive);
   }
-  const connection = openConnection(url.origin, request);
+  const connection = openConnection(url.origin, request, connections?.keepAliveMs ?? KEEP_ALIVE_MS);
   const response = await sendOver(connection, request);
   if (response === 'closed') throw new RetrievalFailure('connection_reset');
   return receiveOver(connection, request, response, receive);

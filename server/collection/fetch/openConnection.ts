@@ -6,11 +6,8 @@ import type { Connection, ConnectionRules } from './connections.ts';
 
 /** The maximum size of a response's headers. */
 const MAX_HEADER_BYTES = 65_536;
-/** Shorter than the keep-alive timeout of any common server, so that a reused connection is rarely closed already. */
-const KEEP_ALIVE_MS = 250;
-
-/** Prepares a connection to an origin. The first request opens it. */
-export function openConnection(origin: string, rules: ConnectionRules): Connection {
+/** Prepares a connection to an origin, which is closed once it was idle that long. The first request opens it. */
+export function openConnection(origin: string, rules: ConnectionRules, keepAliveMs: number): Connection {
   const onConnected = (socket: Socket) => {
     Object.assign(connection, { address: socket.remoteAddress ?? '', isOpen: true });
     socket.on('error', (error) => {
@@ -29,8 +26,8 @@ export function openConnection(origin: string, rules: ConnectionRules): Connecti
     // The caller enforces timeouts, because it measures the transfer rate.
     headersTimeout: 0,
     bodyTimeout: 0,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    keepAliveMaxTimeout: KEEP_ALIVE_MS,
+    keepAliveTimeout: keepAliveMs,
+    keepAliveMaxTimeout: keepAliveMs,
   });
   const connection: Connection = {
     client,

@@ -6,6 +6,9 @@ import { closeScriptedWebs, ScriptedWeb, type Step } from '../../support/network
 import { closeTestNodes } from '../../support/node.ts';
 import { openCollectingNode } from '../support.ts';
 
+/** Far longer than by default, because a slow machine may need that long between two requests. */
+const KEEP_ALIVE_MS = 60_000;
+
 afterEach(async () => {
   await closeTestNodes();
   await closeScriptedWebs();
@@ -47,7 +50,10 @@ function request(connections: ConnectionPool, isAllowed = true) {
 test('the pages of a site are fetched over one connection', async () => {
   const { web, sockets, keepAlive } = await openKeepAliveWeb();
   for (const path of ['/a', '/b', '/c']) web.script(path, keepAlive(path));
-  const node = await openCollectingNode({ per_host_concurrency: 1 });
+  const node = await openCollectingNode(
+    { per_host_concurrency: 1 },
+    { network: { keepAliveMs: KEEP_ALIVE_MS } },
+  );
   for (const path of ['/a', '/b', '/c']) await node.watch(web.url(path), { ignore_robots: true });
   expect(await node.check()).toMatchObject({ changed: 3, failed: 0 });
   expect(sockets).toHaveLength(3);
@@ -62,7 +68,7 @@ test('a reused connection that the server closes is replaced by a new one', asyn
     seen((socket) => socket.resetAndDestroy()),
     keepAlive('b'),
   );
-  const connections = new ConnectionPool();
+  const connections = new ConnectionPool(KEEP_ALIVE_MS);
   const get = (path: string) => exchange({ ...request(connections), url: new URL(web.url(path)) }, textOf);
   expect(await get('/a')).toBe('a');
   expect(await get('/b')).toBe('b');
@@ -77,7 +83,7 @@ test('a request that is reset over a new connection too fails', async () => {
     '/b',
     seen((socket) => socket.resetAndDestroy()),
   );
-  const connections = new ConnectionPool();
+  const connections = new ConnectionPool(KEEP_ALIVE_MS);
   const get = (path: string) => exchange({ ...request(connections), url: new URL(web.url(path)) }, textOf);
   await get('/a');
   await expect(get('/b')).rejects.toMatchObject({ reason: 'connection_reset' });
@@ -88,7 +94,7 @@ test('a request that is reset over a new connection too fails', async () => {
 test('an idle connection is not used by a request that may not connect to its address', async () => {
   const { web, keepAlive } = await openKeepAliveWeb();
   web.script('/a', keepAlive('a'));
-  const connections = new ConnectionPool();
+  const connections = new ConnectionPool(KEEP_ALIVE_MS);
   const url = new URL(web.url('/a'));
   expect(await exchange({ ...request(connections), url }, textOf)).toBe('a');
   await expect(exchange({ ...request(connections, false), url }, textOf)).rejects.toMatchObject({
@@ -104,7 +110,7 @@ test.each([
 ])('a connection %s', async (_what, head, read, connectionsUsed) => {
   const { web, sockets, keepAlive } = await openKeepAliveWeb();
   web.script('/a', keepAlive(head.includes('304') ? '' : 'a', head));
-  const connections = new ConnectionPool();
+  const connections = new ConnectionPool(KEEP_ALIVE_MS);
   const url = new URL(web.url('/a'));
   await exchange({ ...request(connections), url }, read);
   await exchange({ ...request(connections), url }, read);

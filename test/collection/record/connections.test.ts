@@ -26,6 +26,8 @@ let node: CollectingNode;
 
 const network = {
   lookup: async () => ADDRESSES.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 })),
+  // Far longer than by default, because a slow machine may need that long between two requests.
+  keepAliveMs: 60_000,
 };
 
 beforeEach(async () => {
