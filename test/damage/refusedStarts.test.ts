@@ -14,8 +14,6 @@ let unsigned: KilledArchive;
 let signed: KilledArchive;
 let other: string;
 beforeAll(async () => {
-  // Each `serve` in this process adds listeners for signals.
-  process.setMaxListeners(100);
   unsigned = await killedArchive({ isSigned: false });
   signed = await killedArchive({ isSigned: true });
   const node = await openTestNode();

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { isOrigin, ORIGIN_RULE } from '../../../shared/node/settings.ts';
 import { systemClock } from '../../../shared/values/clock.ts';
 import { errorCode } from '../../../shared/values/errorCode.ts';
-import { DEFAULT_HOST, DEFAULT_PORT } from '../../config.ts';
+import { DEFAULT_HOST, DEFAULT_PORT, type NodeConfig } from '../../config.ts';
 import { openNode, type RunningNode } from '../../node.ts';
 import { collectWhenIdle } from '../../runtime/collectWhenIdle.ts';
 import { createLog } from '../../runtime/log.ts';
@@ -49,6 +49,8 @@ const OPTIONS = {
   json: { ...JSON_OPTION, help: 'print where the node listens as one JSON object on the first line' },
 } as const;
 
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+
 const HELP = `Usage: strongroom serve [options]
 
 Runs the node (archive, collector and web interface) without a window.
@@ -65,12 +67,7 @@ export const serve: Command = {
     const { values } = parseArgs({ args, options: OPTIONS });
     const acceptRollback = values['accept-rollback'];
     if (values.rebuild) await rebuildIfNeeded(resolve(values.data), acceptRollback);
-    // Installed before the node opens, so that a signal during opening still closes it in order. Never removed, because
-    // Ctrl-C arrives twice (from the terminal and from npm) and the second signal must not interrupt the closing.
-    const signalled = new Promise<void>((resolve) => {
-      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve());
-    });
-    const node = await openNode({
+    const nodeConfig: NodeConfig = {
       ...config,
       dataFolder: resolve(values.data),
       host: values.host,
@@ -81,7 +78,13 @@ export const serve: Command = {
       collect: !values['no-collect'],
       acceptRollback,
       log: createLog(),
-    }).catch((error: unknown) => {
+    };
+    // Installed before the node opens, so that a signal during opening still closes it in order. Not removed when it
+    // closes, because Ctrl-C arrives twice (from the terminal and from npm) and the second signal must not interrupt that.
+    const { promise: signalled, resolve: onSignal } = Promise.withResolvers<void>();
+    for (const signal of SIGNALS) process.on(signal, onSignal);
+    const node = await openNode(nodeConfig).catch((error: unknown) => {
+      for (const signal of SIGNALS) process.off(signal, onSignal);
       throw explainListenError(error, values.host, values.port);
     });
     announce(node, values.json);
