@@ -262,7 +262,10 @@ test('a mirror that was interrupted goes on, and takes nothing twice', async () 
 
 test('a mirror that is followed is repeated when it is due, until that is ended', async () => {
   const clock = new ManualClock();
-  const [peer, node] = [await openTestNode(), await openTestNode({ clock, peerLookEveryMs: 5 })];
+  const [peer, node] = [
+    await openTestNode(),
+    await openTestNode({ clock, follow: true, peerLookEveryMs: 5 }),
+  ];
   const front = await LyingPeer.open(peer.url);
   const added = await addPeer(node, front.url);
   await mirror(node, added, { packs: true, follow: true, every_minutes: 10 });
@@ -279,7 +282,10 @@ test('a mirror that is followed is repeated when it is due, until that is ended'
 
 test('a followed mirror that fails is tried again after five minutes, not after its whole interval', async () => {
   const clock = new ManualClock();
-  const [peer, node] = [await openTestNode(), await openTestNode({ clock, peerLookEveryMs: 5 })];
+  const [peer, node] = [
+    await openTestNode(),
+    await openTestNode({ clock, follow: true, peerLookEveryMs: 5 }),
+  ];
   const front = await LyingPeer.open(peer.url);
   const added = await addPeer(node, front.url);
   await mirror(node, added, { packs: true, follow: true, every_minutes: 60 });

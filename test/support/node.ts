@@ -1,6 +1,9 @@
+import type { LookupAddress } from 'node:dns';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { isIP } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemLookup } from '../../server/collection/fetch/connect.ts';
 import type { NodeConfig } from '../../server/config.ts';
 import { openNode, type RunningNode } from '../../server/node.ts';
 import { createLog } from '../../server/runtime/log.ts';
@@ -33,6 +36,16 @@ export async function temporaryFolder(): Promise<string> {
   return folder;
 }
 
+/** Knows no name but this machine's: a DNS server may be slow, be absent, or know names that no test expects. */
+async function localNames(hostname: string): Promise<LookupAddress[]> {
+  if (hostname === 'localhost' || isIP(hostname) !== 0) return systemLookup(hostname);
+  throw Object.assign(new Error(`getaddrinfo ENOTFOUND ${hostname}`), {
+    code: 'ENOTFOUND',
+    syscall: 'getaddrinfo',
+    hostname,
+  });
+}
+
 /**
  * Opens a node. Unless configured otherwise, it logs nothing and does nothing by itself: neither on schedule nor when it
  * is idle, because when that is depends on the machine.
@@ -45,9 +58,12 @@ export async function openTestNode(config: Partial<NodeConfig> = {}): Promise<Te
     audit: false,
     derive: false,
     prove: false,
+    copy: false,
+    follow: false,
     discovery: { addresses: [] },
     log: createLog('silent'),
     ...config,
+    network: { lookup: localNames, ...config.network },
     dataFolder,
   });
   const token = await readFile(node.tokenFile, 'utf8');
