@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { restoreDump } from '../../../server/dump/restoreDump.ts';
+import { forkChild, type StartChild } from '../../../server/runtime/child.ts';
 import { openStore } from '../../../server/store/store.ts';
 import type { Event } from '../../../shared/collection/event.ts';
 import type { LedgerEntry, LedgerVerification } from '../../../shared/ledger/ledger.ts';
@@ -81,8 +82,27 @@ function digestOf(entries: readonly LedgerEntry[], event: Event | undefined): st
   return entries.find(({ seq }) => seq === event?.ledger_entry)?.digest;
 }
 
+/**
+ * Starts processes that get no task before `release`. Otherwise a slow machine could compare as fast as it takes requests,
+ * and refuse none.
+ */
+function heldChildren(): { startChild: StartChild; release: () => void } {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const startChild: StartChild = (options) => {
+    const child = forkChild(options);
+    return { ...child, send: (message) => void released.then(() => child.send(message)) };
+  };
+  return { startChild, release };
+}
+
+/** Waits until one of the requests was refused. */
+async function oneRefused(requests: readonly Promise<Response>[]): Promise<void> {
+  await Promise.any(requests.map(async (answer) => expect((await answer).status).toBe(503)));
+}
+
 test('refuses requests for more diffs than the limit, and answers them later', async () => {
-  const node = await openCollectingNode({ per_host_concurrency: 20 });
+  const { startChild, release } = heldChildren();
+  const node = await openCollectingNode({ per_host_concurrency: 20 }, { startChild });
   const web = await ScriptedWeb.open();
   for (let number = 0; number < 40; number += 1) {
     web.script(`/${number}`, page(`a ${number}`), page(`b ${number}`));
@@ -92,7 +112,10 @@ test('refuses requests for more diffs than the limit, and answers them later', a
   await node.check();
   const changes = await node.events('event_type=changed');
   expect(changes).toHaveLength(40);
-  const answers = await Promise.all(changes.map(({ id }) => node.node.fetch(`/api/events/${id}/diff`)));
+  const requests = changes.map(({ id }) => node.node.fetch(`/api/events/${id}/diff`));
+  await oneRefused(requests);
+  release();
+  const answers = await Promise.all(requests);
   const refused = answers.filter(({ status }) => status === 503);
   expect(refused.length).toBeGreaterThan(0);
   expect(refused[0]?.headers.get('Retry-After')).toBe('30');
@@ -101,7 +124,8 @@ test('refuses requests for more diffs than the limit, and answers them later', a
 });
 
 test('diffs of one source do not use up the limit of all sources', async () => {
-  const node = await openCollectingNode({ per_host_concurrency: 20 });
+  const { startChild, release } = heldChildren();
+  const node = await openCollectingNode({ per_host_concurrency: 20 }, { startChild });
   const web = await ScriptedWeb.open();
   const versions = Array.from({ length: 41 }, (_, number) => page(`a ${number}`));
   web.script('/many', ...versions);
@@ -113,7 +137,12 @@ test('diffs of one source do not use up the limit of all sources', async () => {
   const changes = await node.events('event_type=changed');
   const [newest, ...others] = changes;
   const requests = others.map(({ id }) => node.node.fetch(`/api/events/${id}/diff`));
-  const otherSource = await node.node.fetch(`/api/events/${newest?.id}/diff`);
+  await oneRefused(requests);
+  const pending = node.node.fetch(`/api/events/${newest?.id}/diff`);
+  // When this is answered, the one before it has arrived.
+  await node.node.fetch('/api/health');
+  release();
+  const otherSource = await pending;
   expect(newest?.source.id).toBe(one.id);
   expect(otherSource.status).toBe(200);
   const statuses = (await Promise.all(requests)).map(({ status }) => status);
