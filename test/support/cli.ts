@@ -48,9 +48,16 @@ export function serveNode(dataFolder: string, ...more: string[]): Promise<Served
   return serveNodeWith({}, dataFolder, ...more);
 }
 
+export interface ServeOptions {
+  nodeOptions?: readonly string[];
+  env?: NodeJS.ProcessEnv;
+  /** Whether messages can be exchanged with what the options of Node load. */
+  withMessages?: boolean;
+}
+
 /** Like `serveNode`, with more options of Node and more variables of the environment. */
 export async function serveNodeWith(
-  { nodeOptions = [], env = {} }: { nodeOptions?: readonly string[]; env?: NodeJS.ProcessEnv },
+  { nodeOptions = [], env = {}, withMessages = false }: ServeOptions,
   dataFolder: string,
   ...more: string[]
 ): Promise<ServedNode> {
@@ -58,8 +65,9 @@ export async function serveNodeWith(
   const args = [...NODE_OPTIONS, ...nodeOptions, CLI, ...serve];
   const child = spawn(process.execPath, args, {
     env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', ...(withMessages ? (['ipc'] as const) : [])],
   });
+  if (!child.stdout || !child.stderr) throw new Error('The node has no output.');
   let stderr = '';
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
   for await (const line of createInterface({ input: child.stdout })) {

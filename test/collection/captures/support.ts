@@ -1,5 +1,10 @@
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { CaptureResult } from '../../../shared/collection/captures.ts';
+import { end, serveNodeWith } from '../../support/cli.ts';
+import { temporaryFolder } from '../../support/node.ts';
 import type { CollectingNode } from '../support.ts';
 
 /** Sends a WARC file to the node. */
@@ -25,6 +30,35 @@ export async function imported(
   const result: unknown = await answer.json();
   expect([answer.status, result]).toEqual([200, expect.anything()]);
   return result as CaptureResult;
+}
+
+const SAY_MEMORY = new URL('../../support/sayMemory.ts', import.meta.url).href;
+
+/**
+ * Imports a WARC file into a node with a process of its own, and returns by how many bytes that grew. How much this process
+ * grows depends on what earlier tests left in it.
+ */
+export async function growthOfImport(file: Buffer): Promise<number> {
+  const options = { nodeOptions: ['--import', SAY_MEMORY], withMessages: true };
+  const served = await serveNodeWith(options, join(await temporaryFolder(), 'data'));
+  try {
+    const memory = async () => {
+      const said = once(served.child, 'message') as Promise<[number]>;
+      served.child.send('memory');
+      return (await said)[0];
+    };
+    const token = await readFile(served.token_file, 'utf8');
+    const before = await memory();
+    const answer = await fetch(new URL('/manage/captures?observer=Archive', served.url), {
+      method: 'POST',
+      body: new Uint8Array(file),
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/warc' },
+    });
+    expect([answer.status, await answer.json()]).toEqual([200, expect.anything()]);
+    return (await memory()) - before;
+  } finally {
+    await end(served, 'SIGKILL');
+  }
 }
 
 export async function bytesOf(node: CollectingNode, sha256: string): Promise<string> {
