@@ -24,7 +24,7 @@ export interface NodeConfig {
   derive?: boolean;
   /** Background work begins once nothing was written for this many milliseconds; tests set fewer. */
   idleMs?: number;
-  /** A document that takes longer to read is slow: it waits with the slow ones. Tests set more. */
+  /** A document that takes more milliseconds to read waits with other slow ones. Tests set more. */
   quickMs?: number;
   /** Why copies are not synced over the network in the background (default: asked of the system). */
   networkPause?: () => Promise<'no_network' | 'metered' | null>;

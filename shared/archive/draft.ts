@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MAX_DRAFT_PATH, MAX_PACK_FILES } from '../limits.ts';
 import { digestSchema, packIdSchema } from '../values/digest.ts';
-import { listQuery } from '../values/list.ts';
+import { integerParameter, listQuery } from '../values/list.ts';
 import { instantSchema, text } from '../values/text.ts';
 import { packRecordSchema } from './pack.ts';
 
@@ -79,6 +79,10 @@ export const draftChangeSchema = z.strictObject({
   revision: z.int().min(1).optional(),
 });
 export type DraftChange = z.output<typeof draftChangeSchema>;
+
+export const publishDraftQuery = z.strictObject({
+  revision: integerParameter(1, Number.MAX_SAFE_INTEGER).optional(),
+});
 
 export const draftFileQuery = z.strictObject({ path: pathSchema, media_type: mediaType.optional() });
 

@@ -3,6 +3,7 @@ import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from './support/fixtures.ts';
+import { holdRequests } from './support/holdRequests.ts';
 import { publishPack } from './support/publishPack.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
@@ -64,8 +65,42 @@ test('files can be added again after hashing could not be started', async ({ pag
   const rows = page.getByRole('list', { name: 'Verified files' }).getByRole('listitem');
   await expect(rows.first()).toContainText('Hashing could not be started');
   await page.unroute('**/verify.worker*');
-  await input.setInputFiles([named('two.txt', 'two')]);
-  await expect(rows.filter({ hasText: 'two.txt' })).toContainText('Not in the archive');
+  await input.setInputFiles([named('one.txt', 'one')]);
+  await expect(rows).toHaveText([/Not in the archive.*one\.txt/s]);
+});
+
+test('a checkpoint that waits for the node is checked when it is back, unless it was cleared', async ({
+  page,
+  node,
+  context,
+  checks,
+}) => {
+  checks.allow(/ERR_INTERNET_DISCONNECTED|Failed to load resource/);
+  await publishPack(node, { title: 'Levels' });
+  const checkpoint = await (await page.request.get('/api/ledger/checkpoint')).text();
+  await page.goto('/verify');
+  await expect(page.getByText('Drop files or folders here')).toBeVisible();
+  const input = page.locator('input[type=file]').first();
+  const checked = page.getByRole('region', { name: 'Checkpoints and proofs' }).getByRole('listitem');
+  await context.setOffline(true);
+  await input.setInputFiles([named('checkpoint.txt', checkpoint)]);
+  await expect(page.getByText('The node cannot be reached.')).toBeVisible();
+  await context.setOffline(false);
+  await expect(checked).toContainText('The ledger begins with this checkpoint');
+  await expect(page.getByText('The node cannot be reached.')).toBeHidden();
+  await page.getByRole('button', { name: 'Clear' }).click();
+
+  const answer = await holdRequests(page, 'GET', '**/api/ledger**');
+  const asked = page.waitForRequest(/api\/ledger/);
+  await input.setInputFiles([named('checkpoint.txt', checkpoint)]);
+  const url = (await asked).url();
+  await page.getByRole('button', { name: 'Clear' }).click();
+  const answered = page.waitForResponse(url);
+  answer();
+  await (await answered).finished();
+  await input.setInputFiles([named('one.txt', 'one')]);
+  await expect(page.getByText('Not in the archive', { exact: true })).toBeVisible();
+  await expect(checked).toHaveCount(0);
 });
 
 test('a pack file, a checkpoint and known bytes are recognised; without a network look-ups wait', async ({

@@ -214,8 +214,9 @@ export class Drafts {
   }
 
   /** Publishes a draft, or returns the pack that it was published as. @throws Problem as `addPack`; `draft_changed` */
-  async publish(id: string, admitted: AdmittedWrite): Promise<AddedPack> {
-    const added = await publishDraft({ store: this.#store, contents: this.#contents, admitted }, id);
+  async publish(id: string, revision: number | undefined, admitted: AdmittedWrite): Promise<AddedPack> {
+    const publishing = { store: this.#store, contents: this.#contents, admitted };
+    const added = await publishDraft(publishing, id, revision);
     // The pack is recorded. Files that cannot be deleted now are deleted after the next start.
     await this.#serially(() => this.#deleteUnused(id)).catch((error: unknown) =>
       this.#log.warn({ error, draft: id }, 'The files of a published draft could not be deleted.'),

@@ -26,15 +26,18 @@ export interface Publishing {
  * Publishes a draft as a pack. The draft ends in the transaction that records the pack, so a crash leaves either the whole
  * draft or the pack. A draft that is published already gives its pack again.
  *
- * @throws Problem as `addPack`; `not_found`; `draft_changed` if the draft was changed meanwhile
+ * @param revision the record that the caller has seen; without it, the current one is published
+ * @throws Problem as `addPack`; `not_found`; `draft_changed` if the draft was changed since or meanwhile
  */
 export async function publishDraft(
   { store, contents, admitted }: Publishing,
   id: string,
+  revision: number | undefined,
 ): Promise<AddedPack> {
   const draft = requireDraft(store.read, id);
   if (draft.pack !== null)
     return { id: draft.pack, created: false, text: readPackText(store.read, draft.pack) };
+  if (revision !== undefined && revision !== draft.revision) throw changedMeanwhile();
   const files = draftFiles(store.read, id);
   const checked = checkRecord({ ...(JSON.parse(draft.record) as object), files });
   const end = (database: WriteDatabase) => {

@@ -64,7 +64,7 @@ export interface Attempt<Received> {
 /** Name resolution and the rule for private addresses. */
 export type Network = Pick<FetchServices, 'lookup' | 'isPrivateAddress'>;
 
-/** What a node may be given of its network; tests on slow machines keep idle connections longer. */
+/** How a node reaches the network. Tests on slow machines keep idle connections longer. */
 export type NetworkConfig = Partial<Network> & { keepAliveMs?: number };
 
 export interface FetchServices {

@@ -6,7 +6,7 @@ import type { Connection, ConnectionRules } from './connections.ts';
 
 /** The maximum size of a response's headers. */
 const MAX_HEADER_BYTES = 65_536;
-/** Prepares a connection to an origin, which is closed once it was idle that long. The first request opens it. */
+/** Prepares a connection to an origin. The first request opens it. It closes after `keepAliveMs` without a request. */
 export function openConnection(origin: string, rules: ConnectionRules, keepAliveMs: number): Connection {
   const onConnected = (socket: Socket) => {
     Object.assign(connection, { address: socket.remoteAddress ?? '', isOpen: true });

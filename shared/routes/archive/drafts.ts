@@ -7,6 +7,7 @@ import {
   draftSummarySchema,
   draftsQuery,
   newDraftSchema,
+  publishDraftQuery,
 } from '../../archive/draft.ts';
 import { packSchema } from '../../archive/pack.ts';
 import { MAX_RECORD_BYTES } from '../../limits.ts';
@@ -117,7 +118,8 @@ export const draftRoutes = {
     tag: 'Manage',
     summary: 'Publish a draft as a pack',
     description:
-      'The record and the files are checked as in an upload. The draft ends in the same transaction that records the pack. A repeated request returns the same pack.',
+      'The record and the files are checked as in an upload. The draft ends in the same transaction that records the pack. A repeated request returns the same pack. With `revision`, the record is published only if nobody changed it since that revision was read.',
+    query: publishDraftQuery,
     body: NO_BODY,
     responses: {
       200: { description: 'The pack was in the archive already', schema: packSchema },

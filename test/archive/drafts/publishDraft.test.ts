@@ -33,6 +33,18 @@ test('publishing makes the pack that an upload would make, and ends the draft', 
   expect(await problemOf(change)).toMatchObject({ code: 'draft_published', pack: pack.id });
 });
 
+test('with a revision, a draft is published only if nobody changed its record since', async () => {
+  const node = await openTestNode();
+  const { id } = await newDraft(node, sampleRecord({ title: 'Seen' }));
+  await node.sendJson('PATCH', `/manage/drafts/${id}`, { record: sampleRecord({ title: 'Unseen' }) });
+  const publishing = (revision: string) =>
+    node.fetchAsOwner(`/manage/drafts/${id}/publish?revision=${revision}`, { method: 'POST' });
+  expect(await problemOf(publishing('1'))).toMatchObject({ status: 409, code: 'draft_changed' });
+  expect(await problemOf(publishing('x'))).toMatchObject({ code: 'invalid_parameter' });
+  expect(await readDraft(node, id)).toMatchObject({ pack: null, revision: 2 });
+  expect(await (await publishing('2')).json()).toMatchObject({ title: 'Unseen' });
+});
+
 test('a repeated publish, at once or after a restart, gives the same pack and writes nothing', async () => {
   const node = await openTestNode();
   const { id } = await newDraft(node, sampleRecord({ title: 'Once' }));

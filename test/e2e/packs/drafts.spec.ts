@@ -1,19 +1,9 @@
-import { createHash } from 'node:crypto';
 import type { Page } from '@playwright/test';
-import type { DraftSummary, StoredDraft } from '../../../shared/archive/draft.ts';
+import { DIGESTS, draftsOf, filesOf, SAVED, titleOf } from '../support/drafts.ts';
 import { dropBuffers } from '../support/dropFiles.ts';
 import { fillRecord } from '../support/fillRecord.ts';
 import { expect, test } from '../support/fixtures.ts';
 import { holdRequests } from '../support/holdRequests.ts';
-import type { NodeProcess } from '../support/nodeProcess.ts';
-
-const SAVED = 'The draft is saved on this node.';
-
-async function draftsOf(node: NodeProcess): Promise<DraftSummary[]> {
-  const headers = { Authorization: `Bearer ${node.token}` };
-  const response = await fetch(new URL('/manage/drafts', node.url), { headers });
-  return ((await response.json()) as { items: DraftSummary[] }).items;
-}
 
 /** Lets the node create the first draft, and loses its answer. */
 async function loseFirstAnswer(page: Page, onCreated: () => Promise<void> = async () => {}): Promise<void> {
@@ -25,10 +15,6 @@ async function loseFirstAnswer(page: Page, onCreated: () => Promise<void> = asyn
     await onCreated();
     await route.abort();
   });
-}
-
-function titleOf(page: Page) {
-  return page.getByRole('textbox', { name: 'Title' });
 }
 
 test('a draft is saved on the node, continued in another browser, and published without sending its files again', async ({
@@ -186,21 +172,6 @@ async function rename(page: Page, from: string, to: string): Promise<void> {
   await page.keyboard.press('Enter');
 }
 
-async function filesOf(node: NodeProcess): Promise<Record<string, string>> {
-  const [draft] = await draftsOf(node);
-  if (!draft) return {};
-  const headers = { Authorization: `Bearer ${node.token}` };
-  const response = await fetch(new URL(`/manage/drafts/${draft.id}`, node.url), { headers });
-  const { files } = (await response.json()) as StoredDraft;
-  return Object.fromEntries(files.map(({ path, sha256 }) => [path, sha256.slice(0, 8)]));
-}
-
-const DIGESTS = { one: sha256('one'), two: sha256('two') };
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 8);
-}
-
 test('a file that is renamed to the path of another one does not replace it', async ({ page, node }) => {
   await page.goto('/assemble');
   await titleOf(page).fill('Renamed');
@@ -250,24 +221,6 @@ test('a renaming whose answer was lost is not repeated', async ({ page, node, ch
   expect(await filesOf(node)).toEqual({ 'two.txt': DIGESTS.one });
 });
 
-test('a draft is published only after it was shown', async ({ page, node }) => {
-  await page.goto('/assemble');
-  await titleOf(page).fill('Seen first');
-  await dropBuffers(page, [['a.csv', Buffer.from('a')]]);
-  await fillRecord(page);
-  await expect(page.getByText(SAVED)).toBeVisible();
-  await expect.poll(async () => (await draftsOf(node))[0]?.counts.files).toBe(1);
-
-  const answer = await holdRequests(page, 'GET', '**/manage/drafts/*');
-  await page.reload();
-  const publish = page.getByRole('button', { name: 'Publish', exact: true });
-  await expect(page.getByText('Opening the draft…')).toBeVisible();
-  await expect(publish).toBeDisabled();
-  answer();
-  await publish.click();
-  await expect(page.getByText('The node recorded the fingerprint that this browser computed.')).toBeVisible();
-});
-
 test('a draft that is discarded while it is saved for the first time is gone', async ({ page, node }) => {
   const answer = await holdRequests(page, 'POST', '**/manage/drafts');
   await page.goto('/assemble');
@@ -283,66 +236,44 @@ test('a draft that is discarded while it is saved for the first time is gone', a
   expect(await draftsOf(node)).toEqual([]);
 });
 
-test('a draft that cannot be opened is not published, and is opened again on request', async ({
-  page,
-  checks,
-}) => {
+test('a draft whose first answer was lost is gone when it is discarded', async ({ page, node, checks }) => {
   checks.allow(/ERR_FAILED/);
-  await page.goto('/assemble');
-  await titleOf(page).fill('Opened later');
-  await fillRecord(page);
-  await expect(page.getByText(SAVED)).toBeVisible();
-  await page.route('**/manage/drafts/*', (route) => route.abort());
-  await page.reload();
-  const publish = page.getByRole('button', { name: 'Publish', exact: true });
-  await expect(page.getByRole('button', { name: 'Try again' })).toBeVisible();
-  await expect(publish).toBeDisabled();
-  await page.unroute('**/manage/drafts/*');
-  await page.getByRole('button', { name: 'Try again' }).click();
-  await publish.click();
-  await expect(page.getByRole('heading', { level: 1, name: 'Opened later' })).toBeVisible();
-});
-
-test('files that another window added are shown before they are published', async ({ page, node }) => {
-  await page.goto('/assemble');
-  await titleOf(page).fill('Two windows');
-  await dropBuffers(page, [['one.txt', Buffer.from('one')]]);
-  await fillRecord(page);
-  await expect.poll(() => filesOf(node)).toEqual({ 'one.txt': DIGESTS.one });
-  await expect(page.getByText(SAVED)).toBeVisible();
-  const [draft] = await draftsOf(node);
-  const added = await fetch(new URL(`/manage/drafts/${draft?.id}/files?path=two.txt`, node.url), {
-    method: 'PUT',
-    headers: { Authorization: `Bearer ${node.token}`, 'Content-Type': 'application/octet-stream' },
-    body: 'two',
-  });
-  expect(added.status).toBe(200);
-  await page.getByRole('button', { name: 'Publish', exact: true }).click();
-  await expect(page.getByText('This draft was changed in another window.')).toBeVisible();
-  await page.getByRole('button', { name: 'Show the other version' }).click();
-  await expect(page.getByRole('button', { name: /^digest of two.txt/ })).toBeVisible();
-  expect(await draftsOf(node)).toHaveLength(1);
-  await page.getByRole('button', { name: 'Publish', exact: true }).click();
-  await expect(page.getByRole('heading', { level: 1, name: 'Two windows' })).toBeVisible();
-  await expect(page.getByText('two.txt').first()).toBeVisible();
-});
-
-test('publishing again after a lost answer gives the same pack', async ({ page, node, checks }) => {
-  checks.allow(/ERR_FAILED|Failed to load/);
-  await page.goto('/assemble');
-  await titleOf(page).fill('Answered once');
-  await fillRecord(page);
-  let isLost = true;
-  await page.route('**/publish', async (route) => {
-    if (!isLost) return route.continue();
-    isLost = false;
-    await route.fetch();
+  let isCreated = false;
+  await page.route('**/manage/drafts', async (route) => {
+    if (route.request().method() !== 'POST') return route.fallback();
+    if (!isCreated) await route.fetch();
+    isCreated = true;
     await route.abort();
   });
+  await page.goto('/assemble');
+  await titleOf(page).fill('Discarded');
+  await expect(page.getByText('The node does not respond.')).toBeVisible();
+  expect(await draftsOf(node)).toHaveLength(1);
+  await page.getByRole('button', { name: 'Start over' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Start over' }).click();
+  await expect(titleOf(page)).toHaveValue('');
+  expect(await draftsOf(node)).toEqual([]);
+});
+
+test('signing out ends the saving on the node, and the draft is there for the owner only', async ({
+  page,
+  node,
+  checks,
+}) => {
+  checks.allow(/status of (401|403)/);
+  await page.request.put('/manage/sharing', { data: { mode: 'contribute', require_invitation: false } });
+  await page.goto('/assemble');
+  await titleOf(page).fill('Of the owner');
+  await expect(page.getByText(SAVED)).toBeVisible();
+  await page.getByRole('link', { name: 'Settings' }).first().click();
+  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+  await expect(page.getByText('Only the owner can see the settings')).toBeVisible();
+  await page.goBack();
+  await expect(page.getByText('The draft is saved in this browser as you type.')).toBeVisible();
+  await expect(titleOf(page)).toHaveValue('');
+  await titleOf(page).fill('Of a visitor');
+  await fillRecord(page);
   await page.getByRole('button', { name: 'Publish', exact: true }).click();
-  await expect(page.getByText('node_unreachable')).toBeVisible();
-  await page.getByRole('button', { name: 'Publish', exact: true }).click();
-  await expect(page.getByRole('heading', { level: 1, name: 'Answered once' })).toBeVisible();
-  const packs = (await (await fetch(new URL('/api/packs', node.url))).json()) as { total: number };
-  expect(packs.total).toBe(1);
+  await expect(page.getByRole('heading', { level: 1, name: 'Of a visitor' })).toBeVisible();
+  expect((await draftsOf(node)).map(({ title }) => title)).toEqual(['Of the owner']);
 });

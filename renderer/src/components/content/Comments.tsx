@@ -52,7 +52,8 @@ export function Comments({ item }: { item: string }) {
           key={replyTo?.id ?? item}
           item={item}
           replyTo={replyTo}
-          onDone={() => setReplyTo(undefined)}
+          // Meanwhile another comment may have been chosen for a reply.
+          onDone={() => setReplyTo((now) => (now?.id === replyTo?.id ? undefined : now))}
         />
       )}
     </Section>

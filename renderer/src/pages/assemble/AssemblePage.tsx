@@ -18,7 +18,7 @@ import { PublishPanel } from './PublishPanel.tsx';
 import { usePublication } from './publication.ts';
 import { StartOver } from './StartOver.tsx';
 import { DraftsButton } from './saving/DraftsButton.tsx';
-import { useDraftSaving } from './saving/draftSaving.ts';
+import { useDraftSaving, useIsDraftOpen } from './saving/draftSaving.ts';
 import { AboutSection } from './sections/AboutSection.tsx';
 import { AuthorsSection } from './sections/AuthorsSection.tsx';
 import { BasedOn } from './sections/BasedOn.tsx';
@@ -41,12 +41,12 @@ export default function AssemblePage() {
 
 function PackForm() {
   const { draft, change } = useDraft();
-  const { files, restore } = useDraftFiles();
+  const files = useDraftFiles((state) => state.files);
   const isOwner = useIsOwner();
-  const startSaving = useDraftSaving((state) => state.start);
+  const isDraftOpen = useIsDraftOpen();
   const { publication, publish } = usePublication();
   const isPublishing = publication.state === 'running';
-  useEffect(() => void (isOwner ? startSaving() : restore()), [isOwner, startSaving, restore]);
+  useOpenDraft(isOwner);
   useShowPublished();
 
   const { issues, fingerprint } = useCheckedDraft(draft, files);
@@ -66,8 +66,8 @@ function PackForm() {
       lead="Files plus a record of the authors, the outcome and the method. Anyone can verify a published pack. It never changes."
       actions={
         <>
-          <StartOver isEnabled={!isPublishing} />
-          {isOwner && <DraftsButton isEnabled={!isPublishing} />}
+          <StartOver isEnabled={isDraftOpen && !isPublishing} />
+          {isOwner && <DraftsButton isEnabled={isDraftOpen && !isPublishing} />}
         </>
       }
     >
@@ -94,6 +94,17 @@ function PackForm() {
       </PackFormContext>
     </Page>
   );
+}
+
+/** Opens the owner's draft of the node, or a visitor's draft of this browser. */
+function useOpenDraft(isOwner: boolean): void {
+  const { start, stop } = useDraftSaving();
+  const restore = useDraftFiles((state) => state.restore);
+  useEffect(() => {
+    if (isOwner) return void start();
+    stop();
+    void restore();
+  }, [isOwner, start, stop, restore]);
 }
 
 /**

@@ -1,6 +1,7 @@
 import { isChecksumList, parseChecksums } from '../../../../shared/values/checksums.ts';
 import { readSession } from '../../state/session.ts';
 import type { PathFile } from '../assemble/files/readDropped.ts';
+import { batchesOf } from './batches.ts';
 import {
   type CheckpointNote,
   type CheckpointResult,
@@ -20,10 +21,6 @@ const MAX_NOTE_BYTES = 65_536;
 /** How often the page is drawn anew. */
 const DRAW_EVERY_MS = 250;
 const FILES_DRAWN_PER_MS = 100;
-/** Small files are given to a worker together: a message for each would take longer than hashing it. */
-const BATCH_FILES = 32;
-const BATCH_BYTES = 4_194_304;
-
 interface Queued extends PathFile {
   result: FileResult;
 }
@@ -68,6 +65,7 @@ export class Run {
     }
     this.#index = new ListIndex(this.#get().lists);
     const pool = this.prepare();
+    this.#forgetUnread(new Set(plain.map(({ path }) => path)));
     const work = plain.map((dropped) => ({
       ...dropped,
       result: this.#newResult(dropped.path, dropped.file.size),
@@ -108,6 +106,19 @@ export class Run {
       const { sha256, error } = outcomes[index] ?? { sha256: null, error: 'The file could not be read.' };
       this.#finish(result, sha256, error);
     }
+  }
+
+  /** A file that could not be read is added again under its path. */
+  #forgetUnread(paths: ReadonlySet<string>): void {
+    this.#keep(({ path, verdict }) => verdict !== 'unreadable' || !paths.has(path));
+  }
+
+  /** Removes results from the list, which stays the same array. */
+  #keep(isKept: (result: FileResult) => boolean): void {
+    const { results } = this.#get();
+    const kept = results.filter(isKept);
+    results.length = 0;
+    for (const result of kept) results.push(result);
   }
 
   #newResult(path: string, bytes: number | null): FileResult {
@@ -154,11 +165,9 @@ export class Run {
   }
 
   #addMissing(): void {
+    this.#keep(({ verdict }) => verdict !== 'missing');
     const { results } = this.#get();
-    const present = results.filter(({ verdict }) => verdict !== 'missing');
-    results.length = 0;
-    for (const result of present) results.push(result);
-    for (const { entry, list } of this.#index.missing(present.map(({ path }) => path))) {
+    for (const { entry, list } of this.#index.missing(results.map(({ path }) => path))) {
       results.push({
         ...emptyResult(entry.name, null),
         expected: entry.sha256,
@@ -207,6 +216,7 @@ export class Run {
 
   async #check(note: CheckpointNote): Promise<void> {
     const show = (result: CheckpointResult) => {
+      if (this.#isClosed) return;
       const others = this.#get().checkpoints.filter((other) => other.note !== note);
       this.#set({ checkpoints: [...others, { note, result }] });
     };
@@ -214,8 +224,10 @@ export class Run {
     while (!this.#isClosed) {
       try {
         const { node } = await readSession();
-        return show(await checkNote(note, node));
+        show(await checkNote(note, node));
+        return this.#set({ isOffline: false });
       } catch {
+        if (this.#isClosed) return;
         this.#set({ isOffline: true });
         await pause();
       }
@@ -250,22 +262,6 @@ export class Run {
 const NOTE_NAME = /checkpoint|\.tlog-proof$|\.note$/;
 const LIST_NAME = /sums?\b|sha256|hashdeep|\.hash$|checksum|digest/;
 const ZIP_NAME = /\.zip$/;
-
-/** Groups files into batches that end at either limit. A larger file is a batch of its own. */
-function* batchesOf(files: readonly Queued[]): Generator<Queued[]> {
-  let batch: Queued[] = [];
-  let bytes = 0;
-  for (const one of files) {
-    if (batch.length >= BATCH_FILES || (batch.length > 0 && bytes + one.file.size > BATCH_BYTES)) {
-      yield batch;
-      batch = [];
-      bytes = 0;
-    }
-    batch.push(one);
-    bytes += one.file.size;
-  }
-  if (batch.length > 0) yield batch;
-}
 
 function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1).toLowerCase();

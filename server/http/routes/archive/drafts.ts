@@ -38,8 +38,8 @@ export function draftHandlers(drafts: Drafts): Pick<Handlers, DraftRoutes> {
       return ok(await drafts.putFile(id, query, checkedBodyChunks(request, MAX_PACK_BYTES, packTooLarge)));
     },
     changeDraftFiles: async ({ params: { id = '' }, body }) => ok(await drafts.changeFiles(id, body)),
-    publishDraft: async ({ params: { id = '' }, admitted }) => {
-      const { id: pack, created: isNew, text } = await drafts.publish(id, admitted);
+    publishDraft: async ({ params: { id = '' }, query: { revision }, admitted }) => {
+      const { id: pack, created: isNew, text } = await drafts.publish(id, revision, admitted);
       return isNew ? createdText(text, pathOf(ROUTES.readPack.path, { id: pack })) : okText(text);
     },
   };

@@ -29,7 +29,7 @@ export async function importDropped(dropped: Promise<PathFile[]>, openForm: () =
     await addToDraft(others);
     openForm();
   } catch (error) {
-    notify('Some files could not be read', describeError(error).sentence);
+    notify('The files were not added', describeError(error).sentence);
   }
 }
 

@@ -6,7 +6,7 @@ import { useDraftSaving } from './draftSaving.ts';
 
 /** Says where the draft is saved, and why it is not, unless that is shown already as the failure of publishing. */
 export function SaveState({ isFailureShown }: { isFailureShown: boolean }) {
-  const { saving, flush, resolve } = useDraftSaving();
+  const { saving, start, flush, resolve } = useDraftSaving();
   const hasDraft = useDraft(({ saved }) => saved !== undefined);
   const isUnsaved = useDraft((state) => state.isUnsaved);
   switch (saving.state) {
@@ -21,8 +21,9 @@ export function SaveState({ isFailureShown }: { isFailureShown: boolean }) {
     case 'opening':
       return <p className={classes.quiet}>Opening the draft…</p>;
     case 'unopened':
+      return <ErrorNote error={saving.error} onRetry={() => void start()} />;
     case 'failed':
-      if (isFailureShown && saving.state === 'failed') return null;
+      if (isFailureShown) return null;
       // A failure is shown here again.
       return <ErrorNote error={saving.error} onRetry={() => void flush().catch(() => {})} />;
     case 'changed elsewhere':

@@ -6,7 +6,7 @@ import { type Draft, type SavedDraft, useDraft } from '../draft.ts';
 import { useDraftFiles } from '../files/draftFiles.ts';
 import { openFirst, readIfThere, show, showEmpty } from './openDraft.ts';
 import { hasOtherFiles, needsSaving, setSavedPaths } from './saveFiles.ts';
-import { hasUnsavedRecord, saveRecord } from './saveRecord.ts';
+import { hasUnsavedRecord, isAsCreated, saveRecord } from './saveRecord.ts';
 import { runningSave, saveUnsaved } from './saveUnsaved.ts';
 
 export type Saving =
@@ -25,6 +25,8 @@ interface DraftSavingState {
   saving: Saving;
   /** Opens the owner's draft of the node and saves changes from now on. */
   start: () => Promise<void>;
+  /** Saves nothing more on the node, because the owner has signed out. */
+  stop: () => void;
   /** Saves everything now. @throws why it could not be saved */
   flush: () => Promise<SavedDraft>;
   /** Shows a draft of the node, after the current one was saved. */
@@ -48,6 +50,7 @@ const RETRY_AFTER_MS = 5_000;
 export const useDraftSaving = create<DraftSavingState>()(() => ({
   saving: { state: 'local' },
   start: () => (started ??= begin()),
+  stop,
   flush,
   open: async (id) => {
     await leave();
@@ -62,25 +65,47 @@ export const useDraftSaving = create<DraftSavingState>()(() => ({
 const { getState: get, setState: set } = useDraftSaving;
 
 let started: Promise<void> | undefined;
+/** Aborted when the owner signs out. */
+let signedIn = new AbortController();
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 async function begin(): Promise<void> {
+  const { signal } = signedIn;
   set({ saving: { state: 'opening' } });
-  await useDraftFiles.getState().restore();
   try {
+    await useDraftFiles.getState().restore();
     await openFirst();
   } catch (error) {
+    if (signal.aborted) return;
     // What this browser has is shown and saved later.
     set({ saving: { state: 'unopened', error } });
     started = undefined;
     return;
   }
+  if (signal.aborted) return;
   set({ saving: { state: 'saved' } });
-  useDraft.subscribe(saveSoon);
-  useDraftFiles.subscribe(saveSoon);
-  window.addEventListener('focus', () => void readAgain());
-  window.addEventListener('pagehide', () => void saveAndShow());
+  for (const unsubscribe of [useDraft.subscribe(saveSoon), useDraftFiles.subscribe(saveSoon)])
+    signal.addEventListener('abort', unsubscribe);
+  window.addEventListener('focus', () => void readAgain(), { signal });
+  window.addEventListener('pagehide', () => void saveAndShow(), { signal });
   saveSoon();
+}
+
+function stop(): void {
+  if (get().saving.state === 'local') return;
+  signedIn.abort();
+  signedIn = new AbortController();
+  started = undefined;
+  clearTimeout(timer);
+  // What the node has is there when the owner is back. A visitor could only publish it a second time.
+  const { saved, isChanged } = useDraft.getState();
+  if (saved && !isChanged && !needsSaving()) showEmpty();
+  set({ saving: { state: 'local' } });
+}
+
+/** Shows a state of the saving, unless the owner has signed out meanwhile. */
+function report(saving: Saving): void {
+  if (get().saving.state !== 'local') set({ saving });
 }
 
 /** Shows what another window saved, unless there are changes here. */
@@ -108,10 +133,10 @@ function saveSoon(): void {
 
 async function saveAndShow(): Promise<void> {
   if (get().saving.state === 'changed elsewhere') return;
-  set({ saving: { state: 'saving' } });
+  report({ state: 'saving' });
   try {
     await save();
-    set({ saving: { state: 'saved' } });
+    report({ state: 'saved' });
   } catch (error) {
     showFailure(error);
     if (get().saving.state === 'failed') timer = setTimeout(() => void saveAndShow(), RETRY_AFTER_MS);
@@ -120,18 +145,18 @@ async function saveAndShow(): Promise<void> {
 
 function showFailure(error: unknown): void {
   const isConflict = isProblem(error, 'draft_changed');
-  set({ saving: isConflict ? { state: 'changed elsewhere' } : { state: 'failed', error } });
+  report(isConflict ? { state: 'changed elsewhere' } : { state: 'failed', error });
 }
 
 async function flush(): Promise<SavedDraft> {
   await get().start();
   const { saving } = get();
   if (saving.state === 'unopened') throw saving.error;
-  set({ saving: { state: 'saving' } });
+  report({ state: 'saving' });
   try {
     await save();
     if (!useDraft.getState().saved) await saveRecord();
-    set({ saving: { state: 'saved' } });
+    report({ state: 'saved' });
     return useDraft.getState().saved as SavedDraft;
   } catch (error) {
     showFailure(error);
@@ -154,28 +179,31 @@ async function discard(): Promise<void> {
   clearTimeout(timer);
   await runningSave()?.catch(() => {});
   // A save that ran may just have created the node's draft.
-  const { saved } = useDraft.getState();
-  if (saved && (await readIfThere(saved.id))) await call('deleteDraft', { params: { id: saved.id } });
+  const { saved, newId } = useDraft.getState();
+  const id = saved?.id ?? newId;
+  const stored = id === undefined ? undefined : await readIfThere(id);
+  // The answer to the first save may have been lost. A draft that somebody else continued meanwhile stays.
+  if (stored && (saved || isAsCreated(stored))) await call('deleteDraft', { params: { id: stored.id } });
   showEmpty();
 }
 
 async function publish(): Promise<Pack> {
-  const { id } = await flush();
+  const { id, revision } = await flush();
   const draft = await call('readDraft', { params: { id } });
-  if (draft.pack === null && hasOtherFiles(draft.files)) {
-    set({ saving: { state: 'changed elsewhere' } });
-    throw new Error('Another window changed the files of this draft. Choose the version to publish.');
+  if (draft.pack === null && (draft.revision !== revision || hasOtherFiles(draft.files))) {
+    report({ state: 'changed elsewhere' });
+    throw new Error('Another window changed this draft. Choose the version to publish.');
   }
-  return call('publishDraft', { params: { id } });
+  return call('publishDraft', { params: { id }, query: { revision } });
 }
 
 async function resolve(choice: 'theirs' | 'mine'): Promise<void> {
   const { saved } = useDraft.getState();
   if (!saved) return;
   const theirs = await call('readDraft', { params: { id: saved.id } });
-  set({ saving: { state: 'saved' } });
+  report({ state: 'saved' });
   if (choice === 'theirs') return show(theirs);
-  useDraft.setState({ saved: { id: saved.id, revision: theirs.revision } });
+  useDraft.setState({ saved: { id: saved.id, revision: theirs.revision }, isChanged: true });
   // Files that only the other window added are removed.
   setSavedPaths(theirs.files.map(({ path }) => path));
   await saveAndShow();

@@ -57,7 +57,7 @@ async function createDraft(draft: Draft, body: BodyInputOf<RouteTable['createDra
 }
 
 /** Whether only this window has saved the draft, and not published it. */
-function isAsCreated(stored: StoredDraft): boolean {
+export function isAsCreated(stored: StoredDraft): boolean {
   return stored.pack === null && stored.files.length === 0 && isOfThisWindow(stored);
 }
 

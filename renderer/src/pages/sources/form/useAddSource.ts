@@ -75,8 +75,7 @@ function useTestFetch(onError: (error: unknown) => void) {
     mutationFn: (address: string) =>
       previewAddress(address, (url) => call('previewSource', { body: { url } })),
     onSuccess: ({ url: fetched, preview: { title, page_label } }, address) => {
-      // Another address may have been typed meanwhile.
-      if (useNewSourceDraft.getState().draft.url.trim() !== address) return;
+      if (!isStillTyped(address)) return;
       change({ url: fetched });
       const { draft: latest } = useNewSourceDraft.getState();
       // Suggests the page's title as the name, unless a name was typed or the page looks like a bot check.
@@ -87,8 +86,15 @@ function useTestFetch(onError: (error: unknown) => void) {
       setOffered(name);
       change({ name });
     },
-    onError,
+    onError: (error, address) => {
+      if (isStillTyped(address)) onError(error);
+    },
   });
+}
+
+/** Whether no other address was typed while one was fetched. */
+function isStillTyped(address: string): boolean {
+  return useNewSourceDraft.getState().draft.url.trim() === address;
 }
 
 /** Adds a source, checks it for the first time and opens its page. */
