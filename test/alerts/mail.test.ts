@@ -188,7 +188,7 @@ test('a digest is sent at the full hour with all that was found until then', asy
   await eventually(() => expect(receiver.calls).toHaveLength(2));
   expect(server.mails).toEqual([]);
   await alerting.node.close();
-  // Of the local time, which in some zones is half an hour off.
+  // A digest is due at the full hour of local time. Some time zones are offset by half an hour.
   await clock.jump((60 - new Date(clock.now()).getMinutes()) * 60_000);
   const again = await AlertingNode.reopen({ dataFolder: alerting.node.dataFolder, clock });
   const [, , delivery] = await again.untilDelivered('sent', 'sent', 'sent');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { temporaryFolder } from './node.ts';
 import { requirePrograms, requireThat } from './requirements.ts';
 
-/** What Go compiled. All tests share it, because the standard library takes long to compile. Go keeps it small. */
+/** Go's build cache. All tests share it, because compiling the standard library takes long. Go removes old entries. */
 const CACHE = join(tmpdir(), 'strongroom-go-cache');
 
 /** Skips a test, or fails it where `CI` is set, if Go or its library of signed notes and logs is not installed. */

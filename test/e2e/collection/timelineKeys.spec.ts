@@ -49,7 +49,7 @@ test('events are chosen, opened and marked with keys, noise is hidden, and rows 
   await expect(page).toHaveURL(/\/timeline\/2\?/);
   await page.keyboard.press('k');
   await expect(page).toHaveURL(/\/timeline\/3\?/);
-  // The keys of an event work as soon as it is shown.
+  // The shortcuts of an event do not work until the event is shown.
   await expect(pane.getByRole('button', { name: 'Older of this source' })).toBeEnabled();
   await page.keyboard.press('Shift+J');
   await expect(page).toHaveURL(/\/timeline\/1\?/);

@@ -110,7 +110,7 @@ interface CommentFormProps {
   onDone: () => void;
 }
 
-/** The fields of a comment and what sends it. A draft comment survives navigation and a reload. */
+/** The form for a comment, and the mutation that sends it. A draft comment survives navigation and a reload. */
 function useCommentForm({ item, replyTo, onDone }: CommentFormProps) {
   const queries = useQueryClient();
   const draftKey = `comment on ${replyTo?.id ?? item}`;

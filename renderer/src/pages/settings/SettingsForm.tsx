@@ -36,7 +36,7 @@ function headingId({ title }: SettingGroup): string {
   return `settings-${title.replaceAll(' ', '-')}`;
 }
 
-/** The fields of the settings and what saves them. Only changed values are sent. */
+/** The form for the settings, and the mutation that saves them. Only changed values are sent. */
 function useSettingsForm(settings: Settings) {
   const queries = useQueryClient();
   const form = useForm<Typed>({
