@@ -2,9 +2,9 @@ import { globSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { defineConfig } from 'electron-vite';
 import type { Plugin, UserConfig } from 'vite';
-import { licences } from './electron.licences.ts';
-import { copyPages } from './server/launch/copyPages.ts';
-import renderer from './vite.config.ts';
+import { licences } from './electron/licences.ts';
+import renderer from './renderer/vite.config.ts';
+import { copyPages } from './server/copies/pages/buildAssets.ts';
 
 const root = import.meta.dirname;
 

@@ -1,4 +1,4 @@
-import type { DesktopPreferences, DesktopPreferencesChange } from '../shared/node/desktop.ts';
+import type { DesktopPreferences, DesktopPreferencesChange } from '../shared/node/owner.ts';
 
 /** The calls that a page may make to the main process, by channel. The page gets a promise of the result. */
 export interface DesktopCalls {

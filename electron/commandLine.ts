@@ -1,5 +1,8 @@
 import { app } from 'electron';
 import { main } from '../server/cli/main.ts';
+import type { NodeConfig } from '../server/config.ts';
+import { inBackground } from '../server/runtime/background.ts';
+import { closeResolver, electronBrowser } from './closedBrowser.ts';
 import { startUtilityProcess } from './utilityChild.ts';
 
 const SWITCH = '--cli';
@@ -10,23 +13,36 @@ export function commandArguments(argv: readonly string[]): string[] | undefined 
   return at === -1 ? undefined : argv.slice(at + 1);
 }
 
+/** These draw pages or run other processes, which is possible only after Electron is ready. */
+const NEED_ELECTRON = ['serve', 'page', 'draw'];
+
 /**
  * Runs one command of `strongroom` in the app's program and exits with the command's exit code. Resolves when Electron
- * may start. All commands except `serve` are finished by then, so they need no display.
+ * may start. Most commands are finished by then, so they need no display.
  */
 export async function runCommand(args: string[]): Promise<void> {
-  if (args[0] === 'serve') void serve(args).catch(fail);
-  else await exitAfter(main(args));
+  if (NEED_ELECTRON.includes(args[0] ?? '') && !args.includes('--help')) {
+    closeResolver();
+    inBackground(() => runInElectron(args), fail);
+  } else await exitAfter(main(args));
 }
 
-/** A node needs utility processes, which exist only after Electron is ready. */
-async function serve(args: string[]): Promise<void> {
+async function runInElectron(args: string[]): Promise<void> {
   await app.whenReady();
   app.dock?.hide();
+  const config: Partial<NodeConfig> = {
+    startBrowser: electronBrowser(),
+    startChild: startUtilityProcess,
+  };
+  if (args[0] === 'serve') await serve(args, config);
+  else await exitAfter(main(args, config));
+}
+
+async function serve(args: string[], config: Partial<NodeConfig>): Promise<void> {
   // The system can quit an app without a signal, as at logout. The command only reacts to signals.
   app.once('will-quit', () => process.emit('SIGTERM'));
   app.on('will-quit', (event) => event.preventDefault());
-  await exitAfter(main(args, { startChild: startUtilityProcess }));
+  await exitAfter(main(args, config));
 }
 
 async function exitAfter(running: Promise<number>): Promise<void> {

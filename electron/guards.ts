@@ -1,6 +1,5 @@
-import { type BrowserWindow, type Session, shell, type WebContents } from 'electron';
+import { type BrowserWindow, dialog, type Session, shell, type WebContents } from 'electron';
 import { isDataPath } from '../shared/node/pages.ts';
-import { openExternalLink } from './externalLinks.ts';
 
 /** The only permission of a page: copying text, such as a digest, to the clipboard. */
 const ALLOWED_PERMISSION = 'clipboard-sanitized-write';
@@ -51,4 +50,27 @@ function refuseWebviews(contents: WebContents): void {
 /** If the system cannot open the browser, the app must continue. */
 function warn(error: unknown): void {
   console.warn('A link could not be opened.', error);
+}
+
+/** A longer URL would not fit into the dialog. */
+const MAX_SHOWN_CHARACTERS = 500;
+
+/** Opens an external http(s) URL in the system's browser after confirmation. URLs of other schemes are never opened. */
+async function openExternalLink(window: BrowserWindow, address: string): Promise<void> {
+  const url = URL.parse(address);
+  if (url === null || !isHttpAddress(url)) return;
+  const { href } = url;
+  const { response } = await dialog.showMessageBox(window, {
+    type: 'question',
+    message: 'Open this link in your browser?',
+    detail: href.length > MAX_SHOWN_CHARACTERS ? `${href.slice(0, MAX_SHOWN_CHARACTERS)}…` : href,
+    buttons: ['Open in browser', 'Cancel'],
+    defaultId: 0,
+    cancelId: 1,
+  });
+  if (response === 0) await shell.openExternal(href);
+}
+
+function isHttpAddress(url: URL): boolean {
+  return url.protocol === 'http:' || url.protocol === 'https:';
 }

@@ -1,6 +1,6 @@
 import { ipcMain, shell, type WebFrameMain } from 'electron';
 import type { RunningNode } from '../server/node.ts';
-import { type DesktopPreferences, desktopPreferencesChangeSchema } from '../shared/node/desktop.ts';
+import { type DesktopPreferences, desktopPreferencesChangeSchema } from '../shared/node/owner.ts';
 import type { DesktopCalls } from './channels.ts';
 import type { Preferences, StoredPreferences } from './preferences.ts';
 
@@ -39,6 +39,6 @@ function isMainFrameOf(frame: WebFrameMain | null, origin: string): boolean {
   return frame !== null && frame.parent === null && frame.origin === origin;
 }
 
-function publicPart({ keep_running, notify }: StoredPreferences): DesktopPreferences {
-  return { keep_running, notify };
+function publicPart({ keep_running }: StoredPreferences): DesktopPreferences {
+  return { keep_running };
 }

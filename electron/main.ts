@@ -2,19 +2,23 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { app, dialog, session } from 'electron';
 import type { RunningNode } from '../server/node.ts';
+import { after, handleStrayErrors, inBackground } from '../server/runtime/background.ts';
+import { closeResolver, electronBrowser } from './closedBrowser.ts';
 import { commandArguments, runCommand } from './commandLine.ts';
 import { setUpPermissions } from './guards.ts';
 import { setUpIpc } from './ipc.ts';
 import { openLogFile } from './logFile.ts';
-import { setUpMenu } from './menu.ts';
+import { setUpMenu, setUpTray } from './menu.ts';
 import { setUpNotifications } from './notifications.ts';
 import { errorMessage, openArchive } from './openArchive.ts';
 import { type OpenedFiles, queueOpenedFiles, setUpPackFiles } from './openedPackFiles.ts';
 import { readOptions, type StartOptions } from './options.ts';
 import { openPreferences } from './preferences.ts';
-import { setUpTray } from './tray.ts';
 import { startUtilityProcess } from './utilityChild.ts';
 import { type DesktopWindow, setUpWindow } from './window.ts';
+
+/** After an unexpected error, the app ends after this time even if the archive could not be closed. */
+const MAX_CLOSING_MS = 30_000;
 
 function start(): void {
   const options = readOptions(process.argv.slice(1), { strict: false });
@@ -24,6 +28,7 @@ function start(): void {
     return;
   }
   app.enableSandbox();
+  closeResolver();
   const files = queueOpenedFiles();
   // Not awaited: Electron is not ready before this module has loaded, so awaiting would deadlock.
   app
@@ -35,12 +40,15 @@ function start(): void {
 async function onReady(options: StartOptions, files: OpenedFiles): Promise<void> {
   const profile = app.getPath('userData');
   const preferences = openPreferences(join(profile, 'desktop.json'));
+  const log = openLogFile(app.getPath('logs'));
+  handleStrayErrors({ log: (details, message) => log.error(details, message), end: quitAfterError });
   const node = await openArchive({
     dataFolder: options.dataFolder ?? join(profile, 'archive'),
     port: options.port,
     collect: true,
+    startBrowser: electronBrowser(),
     startChild: startUtilityProcess,
-    log: openLogFile(app.getPath('logs')),
+    log,
   });
   setUpQuitting(node);
   setUpPermissions(session.defaultSession);
@@ -49,7 +57,10 @@ async function onReady(options: StartOptions, files: OpenedFiles): Promise<void>
   setUpReactivation(window);
   setUpMenu(node, window, preferences);
   setUpTray(node, window);
-  setUpNotifications(node, window, preferences);
+  inBackground(
+    () => setUpNotifications(node, window, preferences),
+    (error) => log.error({ error }, 'Alerts cannot be shown on this desktop.'),
+  );
   setUpPackFiles(files, node, window);
 }
 
@@ -79,6 +90,16 @@ function setUpQuitting(node: RunningNode): void {
       },
     );
   });
+}
+
+/** Electron would show a stack and go on. What is durable is intact, so the owner starts again from there. */
+function quitAfterError(error: unknown): void {
+  dialog.showErrorBox(
+    'Strongroom must close',
+    `An unexpected error occurred: ${errorMessage(error, undefined)} Nothing that was saved is lost. Start Strongroom again.`,
+  );
+  after(MAX_CLOSING_MS, () => app.exit(1)).unref();
+  app.quit();
 }
 
 function exitWithError(message: string): void {

@@ -1,7 +1,8 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { z } from 'zod';
-import { desktopPreferencesSchema } from '../shared/node/desktop.ts';
+import { eventTypeSchema } from '../shared/collection/event.ts';
+import { desktopPreferencesSchema } from '../shared/node/owner.ts';
 
 const boundsSchema = z.object({
   x: z.int(),
@@ -14,7 +15,8 @@ const boundsSchema = z.object({
 /** An invalid part is replaced by its default: preferences must never prevent an archive from opening. */
 const keptSchema = z.object({
   keep_running: desktopPreferencesSchema.shape.keep_running.catch(false),
-  notify: desktopPreferencesSchema.shape.notify.catch([]),
+  /** Set by earlier versions; see `notifications.ts`. */
+  notify: z.array(eventTypeSchema).catch([]),
   window: boundsSchema.optional().catch(undefined),
 });
 export type StoredPreferences = z.output<typeof keptSchema>;

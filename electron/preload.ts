@@ -1,5 +1,5 @@
 import { contextBridge, type IpcRendererEvent, ipcRenderer } from 'electron';
-import type { DesktopApi } from '../shared/node/desktop.ts';
+import type { DesktopApi } from '../shared/node/owner.ts';
 import { type DesktopCalls, type DesktopMessages, VERSION_ARGUMENT } from './channels.ts';
 
 function call<Channel extends keyof DesktopCalls>(

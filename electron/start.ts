@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { buildIfStale, ROOT } from '../server/launch/build.ts';
+import { pathToFileURL } from 'node:url';
+import { BUILT_ARCHIVE, buildIfStale, ROOT } from '../server/launch/build.ts';
 import { exitWithParent } from '../server/launch/exitWithParent.ts';
 import { readOptions, type StartOptions } from './options.ts';
 import { findElectron } from './start/electronBinary.ts';
-import { openBrowser } from './start/openBrowser.ts';
-import { defaultDataFolder } from './start/places.ts';
+import { defaultDataFolder, openBrowser } from './start/places.ts';
 
 const REQUIRED_NODE = 24;
 /** A crash after this time is not treated as a failure to start, so the browser is not offered instead. */
@@ -33,7 +33,7 @@ async function start(args: string[]): Promise<number> {
     reason = electron.reason;
   }
   say(`Strongroom opens in the browser and not in its own window, because ${reason}.`);
-  await buildIfStale('renderer', say);
+  await Promise.all([buildIfStale('renderer', say), buildIfStale('server', say)]);
   return serveForBrowser(options);
 }
 
@@ -72,7 +72,9 @@ async function serveForBrowser({
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve());
   });
   // Imported only here: with a window, the app's process opens the archive.
-  const { openArchive, errorMessage } = await import('./openArchive.ts');
+  const { openArchive, errorMessage } = (await import(
+    pathToFileURL(BUILT_ARCHIVE).href
+  )) as typeof import('./openArchive.ts');
   const node = await openArchive({ dataFolder, port, collect: true }).catch((error: unknown) => {
     throw new Error(errorMessage(error, port), { cause: error });
   });

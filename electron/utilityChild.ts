@@ -1,5 +1,6 @@
 import { utilityProcess } from 'electron';
 import type { NodeConfig } from '../server/config.ts';
+import { lowerPriority } from '../server/runtime/child.ts';
 
 /** The environment variables that a process needs. If there were none, Chromium would pass on all. */
 const INHERITED_VARIABLES = ['SystemRoot', 'SystemDrive', 'windir', 'TEMP', 'TMP', 'TMPDIR', 'HOME', 'LANG'];
@@ -23,6 +24,7 @@ export const startUtilityProcess: NonNullable<NodeConfig['startChild']> = ({
     serviceName: 'Strongroom reader',
   });
   const spawned = new Promise<void>((resolve) => started.once('spawn', () => resolve()));
+  started.once('spawn', () => lowerPriority(started.pid));
   let hasEnded = false;
   let isFatal = false;
   // A fatal error of V8, usually an exhausted heap. Other failures end with their own exit code.

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { enableCodeCache } from './cli/compileCache.ts';
+import { main } from './cli/main.ts';
 
 // The reader of the output may stop early, as in “| head”. The command has not failed then.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -9,6 +9,4 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit();
 });
 
-enableCodeCache();
-const { main } = await import('./cli/main.ts');
 process.exitCode = await main(process.argv.slice(2));

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../shared/values/clock.ts';
-import type { NetworkConfig } from './collection/fetch/attempt.ts';
+import type { StartBrowser } from './browser/chromium.ts';
+import type { NetworkConfig } from './collection/fetch/requester.ts';
 import type { StartChild } from './runtime/child.ts';
 import type { Log } from './runtime/log.ts';
 
@@ -50,8 +51,10 @@ export interface NodeConfig {
   /** Whether the mirrors that are followed are repeated in the background. */
   follow?: boolean;
   /** How often the node looks whether a mirror is due, and what bounds the time of a peer's responses; for tests. */
-  peerLookEveryMs?: number;
+  peerPollIntervalMs?: number;
   peerTimer?: (ms: number, over: () => void) => () => void;
+  /** How the browser that draws pages is started (default: an installed Chromium). */
+  startBrowser?: StartBrowser;
   /** How child processes are started (default: forked by Node). */
   startChild?: StartChild;
 }

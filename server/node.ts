@@ -1,12 +1,11 @@
 import { join } from 'node:path';
-import type { AlertMessage } from '../shared/alerts/delivery.ts';
+import type { Alert, AlertMessage, NewAlert } from '../shared/alerts/alert.ts';
 import { systemClock } from '../shared/values/clock.ts';
-import { openArchiveForWriting } from './collection/record/openArchiveForWriting.ts';
+import { openArchiveForWriting } from './collection/record/coverRetrievals.ts';
 import { type NodeConfig } from './config.ts';
 import { createApp } from './http/app.ts';
-import { blobFastPath } from './http/delivery/blobs/blobFastPath.ts';
 import { pageDescriptions } from './http/delivery/itemPages.ts';
-import { normalizeRequestTarget } from './http/security/hostHeader.ts';
+import { normalizeRequestTarget } from './http/security/machineAddresses.ts';
 import { createLog } from './runtime/log.ts';
 import { writeEndpointFile } from './store/endpointFile.ts';
 import { readBuiltFile, readInterfaceDocument } from './wiring/builtInterface.ts';
@@ -28,6 +27,7 @@ export interface RunningNode {
   createSignInLink(): string;
   /** Shows the alerts for this desktop from now on. Those that wait are shown first. */
   showAlerts(show: (message: AlertMessage) => void): void;
+  addAlert(alert: NewAlert): Promise<Alert>;
   /** Stops accepting requests, finishes running work and closes the database. */
   close(): Promise<void>;
 }
@@ -51,12 +51,12 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
   let close = () => store.close();
   try {
     const services = await openServices(config, { store, key, checkpoints }, { clock, log });
-    const { keys, guards, listeners, publicAddress, alerts } = services;
+    const { keys, listeners, publicAddress, alerts } = services;
     const app = createAppOf(services);
     close = () => closeServices(services, app);
     // Remove the endpoint file of a node that was killed.
     await writeEndpointFile(config.dataFolder, undefined);
-    const url = await listeners.open(normalizeRequestTarget(blobFastPath({ store, guards, log }, app)));
+    const url = await listeners.open(normalizeRequestTarget(app));
     await writeEndpointFile(config.dataFolder, { url, token_file: keys.tokenFile });
     await startServices(config, services, url);
     return {
@@ -70,6 +70,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         return publicAddress.origin;
       },
       showAlerts: (show) => alerts.showOnDesktop(show),
+      addAlert: (alert) => alerts.add(alert),
       createSignInLink: () => `${url}/sign-in/${keys.createSignInCode()}`,
       close,
     };

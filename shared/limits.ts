@@ -27,6 +27,12 @@ export const MAX_WITNESS_REQUEST_BYTES = 65_536;
 /** The largest record of a pack as sent. */
 export const MAX_RECORD_BYTES = 4 * MEBIBYTE;
 export const MAX_PACK_FILES = 5_000;
+/** The deepest nesting of a JSON body. No record needs more, and it would exhaust the stack of recursive readers. */
+export const MAX_JSON_DEPTH = 100;
+/** The most values in a JSON body. The record of a pack with 5,000 files has 26,000. */
+export const MAX_JSON_VALUES = 30_000;
+/** The same for bodies that visitors may send, except the record of a pack. */
+export const MAX_VISITOR_JSON_VALUES = 5_000;
 
 /** The number of drafts of packs, the files of one draft, and those of all drafts together. */
 export const MAX_DRAFTS = 100;

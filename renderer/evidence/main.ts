@@ -1,5 +1,5 @@
 import { checkEvidence } from '../../shared/proof/checkEvidence.ts';
-import type { Claim, Evidence } from '../../shared/proof/evidence.ts';
+import { type Claim, EVIDENCE_FORMATS, type Evidence } from '../../shared/proof/evidence.ts';
 import { browserCrypto } from './browserCrypto.ts';
 import { renderReport } from './report.ts';
 
@@ -9,7 +9,7 @@ function run(): void {
   if (!main) return;
   try {
     const evidence = JSON.parse(document.getElementById('evidence')?.textContent ?? '') as Evidence;
-    if (evidence.format !== 'strongroom-evidence@1') throw new Error('This page does not know its format.');
+    if (!EVIDENCE_FORMATS.includes(evidence.format)) throw new Error('This page does not know its format.');
     renderReport(main, evidence, checkEvidence(evidence, browserCrypto));
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);

@@ -1,5 +1,6 @@
-import type { Connection } from '../../shared/collection/connection.ts';
-import { protocolWords, serverWords } from '../../shared/collection/connectionWords.ts';
+import { type Connection, protocolWords, serverWords } from '../../shared/collection/connection.ts';
+import { handedInWords } from '../../shared/collection/handedInWords.ts';
+import type { RecordedPage } from '../../shared/collection/page.ts';
 import { fromBase64 } from '../../shared/proof/bytes.ts';
 import type { Claim, Evidence, EvidenceFile, Verdict } from '../../shared/proof/evidence.ts';
 import { element, facts, section } from './elements.ts';
@@ -43,9 +44,9 @@ function verdictOf(claims: readonly Claim[]): HTMLElement {
 }
 
 const EXPLANATIONS: Record<Verdict, string> = {
-  fails: 'This was recomputed in your browser, and is not what it should be. The file was altered.',
+  fails: 'This was recomputed in your browser and does not match. The file was altered.',
   holds: 'This was recomputed in your browser, without any network.',
-  claimed: 'Nothing in this file can prove this. It says who claims it, and how to check it.',
+  claimed: 'Nothing in this file can prove this. The text says who claims it and how to check it.',
 };
 
 function claimList(verdict: Verdict, claims: readonly Claim[]): HTMLElement[] {
@@ -80,7 +81,7 @@ function parsed(text: string | undefined): Fields {
   }
 }
 
-function recordedFacts({ kind, recorded, retrieval, key }: Evidence): HTMLElement {
+function recordedFacts({ kind, recorded, retrieval, page, key }: Evidence): HTMLElement {
   const record = parsed(recorded.record);
   const fetched = parsed(retrieval?.retrieval);
   const common = [
@@ -107,7 +108,8 @@ function recordedFacts({ kind, recorded, retrieval, key }: Evidence): HTMLElemen
       ['What happened', String(record.event_type ?? '').replace('_', ' ')],
       ['Observed (the observer’s clock)', record.observed_at],
       ['Observed originally', record.original_observed_at],
-      ['Observer', record.observer === 'self' ? 'the node itself' : record.observer],
+      ['Observer', observerWords(String(record.observer))],
+      ...pageFacts(page?.record),
       ['SHA-256 after', record.sha256],
       ['SHA-256 before', record.previous_sha256],
       ['Final address', fetched.final_url],
@@ -120,15 +122,40 @@ function recordedFacts({ kind, recorded, retrieval, key }: Evidence): HTMLElemen
   );
 }
 
+const OBSERVERS: Readonly<Record<string, string>> = {
+  self: 'the node itself',
+  browser: 'a browser of the node',
+};
+
+function observerWords(observer: string): string {
+  return OBSERVERS[observer] ?? handedInWords(observer) ?? observer;
+}
+
+/** Describes the page that a browser drew. A record of another shape is among the claims that fail. */
+function pageFacts(text: string | undefined): [string, string | null | undefined][] {
+  const page = parsed(text) as Partial<RecordedPage>;
+  if (!page.browser || !page.viewport || !page.requests) return [];
+  const { id, title, browser, viewport, started_at, reason, requests } = page;
+  const missing = requests.filter((request) => request.reason !== null).length;
+  return [
+    ['Page capture', id],
+    ['Title of the page', title],
+    ['Drawn (the observer’s clock)', started_at],
+    ['Drawn by', `${browser.name} ${browser.version}, ${viewport.width} × ${viewport.height}`],
+    ['Cut off by a limit', reason],
+    ['Requests', `${requests.length}, ${missing} of them without an answer`],
+  ];
+}
+
 /** Describes the connection, which only the node claims. A record of another shape is among the claims that fail. */
 function connectionFacts(text: string | undefined): [string, string | null][] {
   const { connection } = parsed(text) as { connection?: Connection };
   if (!connection?.address) return [];
   const { dns, tls } = connection;
   return [
-    ['Answered by (the observer says so)', serverWords(connection)],
-    ['Protocol (the observer says so)', protocolWords(connection)],
-    ['Addresses of the name (the observer says so)', dns && dns.join(', ')],
+    ['Answered by (according to the observer)', serverWords(connection)],
+    ['Protocol (according to the observer)', protocolWords(connection)],
+    ['Resolved addresses (according to the observer)', dns && dns.join(', ')],
     ['SHA-256 of the certificates', tls && tls.certificates.map(({ sha256 }) => sha256).join(', ')],
   ];
 }
@@ -171,6 +198,10 @@ function fileOf({ name, sha256, bytes, media_type, content }: EvidenceFile): HTM
     about,
     element('p', { class: 'screen' }, save),
   );
+  if (media_type === 'image/png')
+    article.append(
+      element('img', { src: `data:image/png;base64,${content}`, alt: 'The picture of the page' }),
+    );
   if (/^(text\/|application\/(json|xml|[\w.+-]*\+(json|xml)))/.test(media_type)) {
     const text = new TextDecoder().decode(decoded);
     const cut =
@@ -210,7 +241,7 @@ function everything(evidence: Evidence): HTMLElement {
     element(
       'p',
       { class: 'detail' },
-      'This page cannot prove that its own checks are unaltered. Check it with other tools as well: “strongroom verify” reads this file, and docs/verify-by-hand.md describes how to check each part with sha256sum, openssl and Python.',
+      'This page cannot prove that its own checks are unaltered. Check it with other tools too: “strongroom verify” reads this file, and docs/verify-by-hand.md describes how to check each part with sha256sum, openssl and Python.',
     ),
     ...block('The record (canonical JSON)', recorded.record),
     ...block('The ledger entry', JSON.stringify(recorded.entry)),

@@ -1,6 +1,6 @@
 import type { HashName } from '../../shared/proof/algorithms.ts';
-import { concat } from '../../shared/proof/bytes.ts';
-import { expectTag, hexOf, isSameBytes, parseDer, TAG } from '../../shared/proof/der.ts';
+import { concat, hexOf, isSameBytes } from '../../shared/proof/bytes.ts';
+import { expectTag, parseDer, TAG } from '../../shared/proof/der.ts';
 
 /** The DER before the digest in a signature (RFC 8017, section 9.2, note 1). */
 const PREFIXES: Partial<Record<HashName, string>> = {

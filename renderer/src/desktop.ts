@@ -1,4 +1,4 @@
-import type { DesktopApi } from '../../shared/node/desktop.ts';
+import type { DesktopApi } from '../../shared/node/owner.ts';
 
 declare global {
   interface Window {

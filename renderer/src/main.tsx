@@ -1,4 +1,5 @@
 import './styles/base.css';
+import './styles/classes.css';
 import '@mantine/core/styles.layer.css';
 import '@mantine/notifications/styles.layer.css';
 // Not with the palette: styles that are loaded later come earlier in the document, and Mantine's own would win.
@@ -6,8 +7,11 @@ import '@mantine/spotlight/styles.layer.css';
 import './styles/mantine.css';
 import { createRoot } from 'react-dom/client';
 import { App } from './App.tsx';
+import { listenForPalette } from './components/layout/paletteKeys.ts';
 import { preloadPage } from './pages/pages.ts';
 import { useSession } from './state/session.ts';
+
+listenForPalette();
 
 // Both are requested while React renders the frame.
 void useSession.getState().load();

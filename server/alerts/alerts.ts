@@ -1,28 +1,35 @@
-import type { Alert, AlertChange, NewAlert } from '../../shared/alerts/alert.ts';
-import type { AlertTest, DeliveriesQuery, Delivery } from '../../shared/alerts/delivery.ts';
+import type {
+  Alert,
+  AlertChange,
+  AlertTest,
+  DeliveriesQuery,
+  Delivery,
+  NewAlert,
+} from '../../shared/alerts/alert.ts';
 import type { RequestedSettings, Settings, SettingsChange } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
 import { instantOf } from '../../shared/values/clock.ts';
 import type { Slice } from '../../shared/values/list.ts';
-import { isReadOnly } from '../ledger/readOnly.ts';
+import { isReadOnly } from '../ledger/appendEntry.ts';
 import { shuttingDown } from '../runtime/shuttingDown.ts';
 import {
+  type DeliveryRow,
+  deleteRule,
   deliveriesPage,
   deliveryById,
+  hasRules,
   hasUnsent,
+  type Notice,
+  ruleById,
   setDueNow,
   setWaiting,
-} from '../store/sqlite/node/alerts/deliveries.ts';
-import type { Notice } from '../store/sqlite/node/alerts/notices.ts';
-import { deleteRule, hasRules, ruleById } from '../store/sqlite/node/alerts/rules.ts';
+} from '../store/sqlite/node/alerts.ts';
 import type { AlertEngine } from './engine.ts';
-import { changeSettingsWithMail } from './mailSettings.ts';
 import { GIVE_UP_AFTER_MS, queueMessage } from './queue.ts';
 import { addRule, asAlert, changeRule, listRules, requireRule } from './rules.ts';
-import { AlertSecrets } from './secrets.ts';
+import { AlertSecrets, changeSettingsWithMail } from './secrets.ts';
 import type { ShowOnDesktop } from './sending/sender.ts';
 import type { AlertServices } from './services.ts';
-import { shownDelivery } from './shownDelivery.ts';
 
 /**
  * Alert rules and their deliveries. The background work is loaded with the first rule or the first queued message.
@@ -50,7 +57,11 @@ export class Alerts {
   /** Shows notifications from now on. Those that wait are shown first. */
   showOnDesktop(show: ShowOnDesktop): void {
     this.#desktop = show;
-    void this.#engine?.then((engine) => engine.wake());
+    // If it could not be opened, the caller got the error. The next caller tries again.
+    this.#engine?.then(
+      (engine) => engine.wake(),
+      () => {},
+    );
   }
 
   async close(): Promise<void> {
@@ -85,8 +96,9 @@ export class Alerts {
   async remove(id: string): Promise<void> {
     const { store } = this.#services;
     requireRule(store.read, id);
-    await store.write((database) => deleteRule(database, id));
-    await this.#secrets.setWebhookSecrets(id, new Map());
+    await this.#secrets.withWebhookSecrets(id, new Map(), () =>
+      store.write((database) => deleteRule(database, id)),
+    );
   }
 
   /** Makes one attempt to send a test to each target of a rule. @throws Problem `not_found`, `shutting_down` */
@@ -109,7 +121,7 @@ export class Alerts {
 
   deliveries(query: DeliveriesQuery): Slice<Delivery> {
     const { read } = this.#services.store;
-    const { items, total } = read.transaction(() => deliveriesPage(read, query)).deferred();
+    const { items, total } = deliveriesPage(read, query);
     return { items: items.map(shownDelivery), total };
   }
 
@@ -179,5 +191,26 @@ function testNotice(name: string, at: string): Notice {
     text: `The alert “${name}” can reach you here.`,
     path: '/alerts',
     source: null,
+  };
+}
+
+/** Returns a delivery as it is listed. */
+function shownDelivery(row: DeliveryRow): Delivery {
+  const { id, rule, rule_name, target, state, test, count, notices, created_at, attempts, sent_at, error } =
+    row;
+  return {
+    id,
+    alert: { id: rule, name: rule_name },
+    to: target,
+    state,
+    test,
+    title: row.message?.title ?? null,
+    count,
+    events: [...new Set(notices.flatMap(({ event }) => event ?? []))],
+    created_at,
+    attempts,
+    next_attempt_at: state === 'waiting' ? row.due_at : null,
+    sent_at,
+    error,
   };
 }

@@ -1,15 +1,13 @@
-import type { Comparison } from '../../shared/collection/diff.ts';
+import type { Comparison, Hunk, JsonChange, TableRow } from '../../shared/collection/diff.ts';
 import type { Event } from '../../shared/collection/event.ts';
 import { Problem } from '../../shared/problems.ts';
-import { decompressContent } from '../collection/derived/content.ts';
-import type { TextContent } from '../collection/derived/process/tasks.ts';
-import type { Texts } from '../collection/derived/texts/texts.ts';
+import { foldedText } from '../archive/packs/readPack.ts';
+import type { Texts } from '../collection/derived/derived.ts';
+import { decompressContent, type TextContent } from '../collection/derived/process/tasks.ts';
 import type { Diffs } from '../collection/diff/diffs.ts';
 import type { Store } from '../store/store.ts';
-import { changesWords, isComplete } from './matching/changedText.ts';
-import { occursIn, type Words } from './matching/words.ts';
 
-export interface ChangeReaderServices {
+interface ChangeReaderServices {
   store: Pick<Store, 'clock'>;
   diffs: Pick<Diffs, 'comparisonOf'>;
   texts: Pick<Texts, 'textOf'>;
@@ -92,4 +90,95 @@ export class ChangeReader {
       await this.#services.store.clock.sleep(BUSY_DELAY_MS, signal);
     }
   }
+}
+
+/** Whether the list of changes of a comparison is complete. */
+function isComplete(comparison: Comparison): boolean {
+  if (comparison.truncated) return false;
+  switch (comparison.kind) {
+    case 'text':
+    case 'html':
+    case 'xml':
+    case 'pdf':
+      return comparison.summary.unit !== 'whole';
+    case 'json':
+      return comparison.changes.every(({ before, after }) => !before?.cut && !after?.cut);
+    default:
+      return true;
+  }
+}
+
+/** Returns whether a change added or removed one of the words. Images and other bytes have none. */
+function changesWords(comparison: Comparison, words: Words): boolean {
+  switch (comparison.kind) {
+    case 'text':
+    case 'html':
+    case 'xml':
+    case 'pdf':
+      return comparison.hunks.some((hunk) => hunkChangesWords(hunk, words));
+    case 'json':
+      return comparison.changes.some((change) => occursIn(words, textOfJsonChange(change)));
+    case 'csv': {
+      const { from, to } = comparison.header;
+      const columns = [...from, ...to].filter((name) => from.includes(name) !== to.includes(name));
+      return (
+        columns.some((name) => occursIn(words, name)) ||
+        comparison.rows.some((row) => occursIn(words, textOfRow(row)))
+      );
+    }
+    default:
+      return false;
+  }
+}
+
+/** A change may complete a phrase whose other words stayed, so whole passages are compared too. */
+function hunkChangesWords({ parts }: Hunk, words: Words): boolean {
+  if (parts.some(({ op, text }) => op !== 'same' && occursIn(words, text))) return true;
+  const passage = (without: 'added' | 'removed') =>
+    parts
+      .filter(({ op }) => op !== without)
+      .map(({ text }) => text)
+      .join('');
+  return countOccurrences(words, passage('added')) !== countOccurrences(words, passage('removed'));
+}
+
+function textOfJsonChange({ op, pointer, before, after }: JsonChange): string {
+  const name = op === 'changed' ? '' : pointer.replaceAll(/[/~_-]/g, ' ');
+  // Escaped line breaks and tabs would be read as letters.
+  return `${name} ${before?.json ?? ''} ${after?.json ?? ''}`.replace(/\\[bfnrt]/g, ' ');
+}
+
+function textOfRow({ cells }: TableRow): string {
+  return cells.map(({ before, after }) => `${before ?? ''} | ${after ?? ''}`).join(' | ');
+}
+
+/** Scripts that write no spaces between words. */
+const NO_SPACES =
+  /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u;
+const IN_WORD = /[\p{L}\p{N}]$/u;
+
+/** Words and phrases, prepared for `occursIn`. */
+export type Words = readonly { folded: string; anywhere: boolean }[];
+
+export function preparedWords(words: readonly string[]): Words {
+  return words.map((word) => {
+    const folded = foldedText(word);
+    return { folded, anywhere: NO_SPACES.test(folded) || !/^[\p{L}\p{N}]/u.test(folded) };
+  });
+}
+
+/** Returns how often words begin in a text. Case and accents are ignored. */
+function countOccurrences(words: Words, text: string): number {
+  const folded = foldedText(text);
+  let count = 0;
+  for (const { folded: word, anywhere } of words) {
+    for (let at = folded.indexOf(word); at >= 0; at = folded.indexOf(word, at + word.length)) {
+      if (anywhere || !IN_WORD.test(folded.slice(Math.max(0, at - 2), at))) count += 1;
+    }
+  }
+  return count;
+}
+
+function occursIn(words: Words, text: string): boolean {
+  return countOccurrences(words, text) > 0;
 }

@@ -1,6 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { IdleMonitor } from '../collection/derived/idleMonitor.ts';
-import { deliveryById, failInterrupted } from '../store/sqlite/node/alerts/deliveries.ts';
+import { yieldToEventLoop } from '../runtime/background.ts';
+import { deliveryById, failInterrupted } from '../store/sqlite/node/alerts.ts';
 import { ChangeReader } from './changeReader.ts';
 import { Matcher } from './matching/matcher.ts';
 import type { AlertSecrets } from './secrets.ts';
@@ -8,7 +8,7 @@ import { Sender, type SenderServices } from './sending/sender.ts';
 import type { AlertServices } from './services.ts';
 
 /** The interval at which states without a record are checked, while a rule needs them. */
-const LOOK_EVERY_MS = 60_000;
+const POLL_INTERVAL_MS = 60_000;
 /** The pause after an error. */
 const AFTER_ERROR_MS = 60_000;
 
@@ -23,8 +23,8 @@ export class AlertEngine {
   readonly #sender: Sender;
   readonly #closing = new AbortController();
   readonly #loops: Promise<void>[] = [];
-  readonly #toMatch = new Wake();
-  readonly #toSend = new Wake();
+  readonly #toMatch = new Signal();
+  readonly #toSend = new Signal();
 
   constructor(
     services: AlertServices,
@@ -88,7 +88,7 @@ export class AlertEngine {
         log.error({ error }, 'Processing alerts failed.');
         await store.clock.sleep(AFTER_ERROR_MS, signal);
       }
-      await nextTurn();
+      await yieldToEventLoop();
     }
   }
 
@@ -96,14 +96,14 @@ export class AlertEngine {
     const { signal } = this.#closing;
     const woken = this.#toMatch.next();
     await this.#idleMonitor.waitUntilIdle(signal);
-    const { looksAgain } = await this.#matcher.look(signal);
+    const { needsPolling } = await this.#matcher.poll(signal);
     this.#toSend.now();
-    await this.#sleep(woken, looksAgain ? LOOK_EVERY_MS : undefined);
+    await this.#sleep(woken, needsPolling ? POLL_INTERVAL_MS : undefined);
   }
 
   async #send(): Promise<void> {
     const woken = this.#toSend.next();
-    const ms = await this.#sender.look(this.#closing.signal, () => this.#toSend.now());
+    const ms = await this.#sender.poll(this.#closing.signal, () => this.#toSend.now());
     await this.#sleep(woken, ms);
   }
 
@@ -117,7 +117,7 @@ export class AlertEngine {
 }
 
 /** Wakes one waiting loop. A call while the loop works is not lost. */
-class Wake {
+class Signal {
   #wake = () => {};
 
   /** Returns a promise of the next call of `now`. */

@@ -1,16 +1,20 @@
 import type { AlertPace } from '../../shared/alerts/alert.ts';
 import { instantOf } from '../../shared/values/clock.ts';
 import type { WriteDatabase } from '../store/sqlite/engine/open.ts';
-import { insertDelivery } from '../store/sqlite/node/alerts/deliveries.ts';
-import { insertNotice, type Notice } from '../store/sqlite/node/alerts/notices.ts';
-import { type AlertRule, ruleById } from '../store/sqlite/node/alerts/rules.ts';
+import {
+  type AlertRule,
+  insertDelivery,
+  insertNotice,
+  type Notice,
+  ruleById,
+} from '../store/sqlite/node/alerts.ts';
 import type { Store } from '../store/store.ts';
 
 /** A failed attempt is repeated for this long. */
 export const GIVE_UP_AFTER_MS = 86_400_000;
 /** If a rule matches more things together, they go out in one message. */
 const MAX_SINGLE = 20;
-/** The most things that one message describes; the others are counted. */
+/** Maximum matches per message; the others are counted. */
 const MAX_NOTICES = 50;
 /** The hour of this machine at which daily digests are sent. */
 const DAILY_AT_HOUR = 7;

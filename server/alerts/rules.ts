@@ -9,7 +9,7 @@ import {
 } from '../../shared/alerts/alert.ts';
 import { type FieldError, Problem } from '../../shared/problems.ts';
 import type { Slice } from '../../shared/values/list.ts';
-import type { Network } from '../collection/fetch/attempt.ts';
+import type { Network } from '../collection/fetch/requester.ts';
 import { PrivateAddressCheck } from '../collection/sources/privateSources.ts';
 import { sourceById } from '../store/sqlite/collection/sources.ts';
 import { lastEventId } from '../store/sqlite/collection/timeline/events.ts';
@@ -17,10 +17,10 @@ import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import {
   type AlertRule,
   allRules,
-  type Beginning,
   putRule,
   ruleById,
-} from '../store/sqlite/node/alerts/rules.ts';
+  type StartPosition,
+} from '../store/sqlite/node/alerts.ts';
 import { lastEntry } from '../store/sqlite/node/ledger.ts';
 import type { Store } from '../store/store.ts';
 import type { AlertSecrets } from './secrets.ts';
@@ -75,20 +75,21 @@ export async function addRule(services: RuleServices, added: NewAlert): Promise<
   requireSources(store.read, added.when.sources);
   const id = `al_${store.randomHex(20)}`;
   const { kept, made } = await secretsFor(services, id, added.to);
-  await secrets.setWebhookSecrets(id, kept);
-  const rule = await store.write((database): AlertRule => {
-    const at = store.instant();
-    const next = {
-      ...added,
-      id,
-      to: added.to.map(withoutSecret),
-      created_at: at,
-      ...fromNow(database, at),
-      began_later: {},
-    };
-    putRule(database, next);
-    return next;
-  });
+  const write = () =>
+    store.write((database): AlertRule => {
+      const at = store.instant();
+      const next = {
+        ...added,
+        id,
+        to: added.to.map(withoutSecret),
+        created_at: at,
+        ...fromNow(database, at),
+        began_later: {},
+      };
+      putRule(database, next);
+      return next;
+    });
+  const rule = await secrets.withWebhookSecrets(id, kept, write);
   return asAlert(rule, made);
 }
 
@@ -103,38 +104,37 @@ export async function changeRule(
   if (to) await requireReachable(network, to);
   requireSources(store.read, change.when?.sources);
   const { kept, made } = to ? await secretsFor(services, id, to) : { kept: undefined, made: undefined };
-  if (kept) await secrets.setWebhookSecrets(id, kept);
-  const rule = await store.write((database) => {
-    const before = requireRule(database, id);
-    const isResumed = before.paused && change.paused === false;
-    const now = fromNow(database, store.instant());
-    const next: AlertRule = {
-      ...before,
-      ...change,
-      ...(to && { to: to.map(withoutSecret) }),
-      // What happened during the pause is not sent later.
-      ...(isResumed
-        ? { ...now, began_later: {} }
-        : { began_later: laterBeginnings(before, change.when, now) }),
-    };
-    putRule(database, next);
-    return next;
-  });
+  const write = () =>
+    store.write((database) => {
+      const before = requireRule(database, id);
+      const isResumed = before.paused && change.paused === false;
+      const now = fromNow(database, store.instant());
+      const next: AlertRule = {
+        ...before,
+        ...change,
+        ...(to && { to: to.map(withoutSecret) }),
+        // What happened during the pause is not sent later.
+        ...(isResumed ? { ...now, began_later: {} } : { began_later: laterStarts(before, change.when, now) }),
+      };
+      putRule(database, next);
+      return next;
+    });
+  const rule = await (kept ? secrets.withWebhookSecrets(id, kept, write) : write());
   return asAlert(rule, made);
 }
 
 /** A condition that is new in a rule applies from now on, so that the past is not reported. */
-function laterBeginnings(
+function laterStarts(
   { when: before, began_later }: AlertRule,
   after: AlertRule['when'] = before,
-  now: Beginning,
+  now: StartPosition,
 ): AlertRule['began_later'] {
   const known = new Set(subjectsOf(before));
   const added = subjectsOf(after).filter((subject) => !known.has(subject));
   return { ...began_later, ...Object.fromEntries(added.map((subject) => [subject, now])) };
 }
 
-function fromNow(database: ReadDatabase, at: string): Beginning {
+function fromNow(database: ReadDatabase, at: string): StartPosition {
   return {
     active_since: at,
     after_event: lastEventId(database),

@@ -1,6 +1,6 @@
-import type { Texts } from '../collection/derived/texts/texts.ts';
+import type { Texts } from '../collection/derived/derived.ts';
 import type { Diffs } from '../collection/diff/diffs.ts';
-import type { Network } from '../collection/fetch/attempt.ts';
+import type { Network } from '../collection/fetch/requester.ts';
 import type { Post } from '../ledger/outgoing.ts';
 import type { Log } from '../runtime/log.ts';
 import type { SettingsStore } from '../store/settings.ts';

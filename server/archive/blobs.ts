@@ -1,7 +1,7 @@
-import type { FoundDigest } from '../../shared/archive/lookup.ts';
+import type { FoundDigest } from '../../shared/archive/citation.ts';
 import { Problem } from '../../shared/problems.ts';
 import { isDigest } from '../../shared/values/digest.ts';
-import { packsWithBlob } from '../store/sqlite/archive/citations.ts';
+import { packsWithBlob } from '../store/sqlite/archive/packs.ts';
 import { blobRow, findDigests } from '../store/sqlite/node/blobs.ts';
 import type { Store } from '../store/store.ts';
 

@@ -1,17 +1,70 @@
-import type { Comment } from '../../shared/archive/comment.ts';
-import type { ArchiveNode } from '../../shared/archive/treeNode.ts';
-import { fingerprintOver } from '../ledger/entry.ts';
-import type { RecordedSubjects } from '../ledger/verifyLedger.ts';
-import { iterateComments } from '../store/sqlite/archive/comments.ts';
-import { type FlagRow, iterateFlags } from '../store/sqlite/archive/packs.ts';
+import { type PackRecord, tagOf } from '../../shared/archive/pack.ts';
+import type { ArchiveNode } from '../../shared/archive/study.ts';
+import { canonicalText } from '../../shared/values/canonicalJson.ts';
+import { fingerprintOver, sha256Of } from '../ledger/entry.ts';
+import type { RecordedSubject, RecordedSubjects } from '../ledger/verifyLedger.ts';
+import {
+  type FlagRow,
+  filesOfPack,
+  iterateFlags,
+  iterateStoredPacks,
+  type StoredPack,
+} from '../store/sqlite/archive/packs.ts';
 import {
   iterateStatuses,
   iterateStudies,
+  iterateTreeNodes,
   type StatusRow,
   type StudyRow,
 } from '../store/sqlite/archive/studies.ts';
-import { iterateTreeNodes } from '../store/sqlite/archive/treeNodes.ts';
-import { recordedPacks } from './packs/recordedPacks.ts';
+import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
+import { commentDigest, iterateComments } from './comments.ts';
+
+/**
+ * Generates every pack with the digest of its record. Lists, blobs and exports use columns that repeat parts of the
+ * record. If these differ from the record, a digest of the columns is returned instead, so that verification fails. A
+ * record without its own pack row is omitted, because readers can no longer reach that pack.
+ */
+function* recordedPacks(database: ReadDatabase): Generator<RecordedSubject> {
+  for (const pack of iterateStoredPacks(database)) {
+    const digest = sha256Of(pack.record);
+    if (pack.digest !== digest || pack.id !== `pk_${digest.slice(0, 20)}`) {
+      if (pack.digest !== null)
+        yield { seq: pack.ledger_entry, digest: sha256Of(`${pack.id} ${pack.digest}`) };
+      continue;
+    }
+    const expected = expectedColumns(pack.record);
+    const actual = canonicalText({ ...rowOf(pack), files: filesOfPack(database, pack.ledger_entry) });
+    yield { seq: pack.ledger_entry, digest: actual === expected ? digest : sha256Of(actual) };
+  }
+}
+
+/** Returns the expected columns of a pack's rows as text; undefined if the record is not JSON, which its digest shows. */
+function expectedColumns(text: string): string | undefined {
+  let record: PackRecord;
+  try {
+    record = JSON.parse(text) as PackRecord;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+  const { outcome, study, supersedes, replicates, files } = record;
+  return canonicalText({
+    outcome,
+    study,
+    supersedes,
+    replicates: replicates?.pack ?? null,
+    verdict: replicates?.verdict ?? null,
+    tag: tagOf(record),
+    files,
+    bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
+    count: files.length,
+  });
+}
+
+function rowOf({ outcome, study, supersedes, replicates, verdict, tag, bytes, files }: StoredPack): object {
+  return { outcome, study, supersedes, replicates, verdict, tag, bytes, count: files };
+}
 
 /*
  * The ledger entries of the data-pack archive. The `digest` of an entry is the SHA-256 of the canonical JSON (RFC 8785)
@@ -55,15 +108,6 @@ export const statusDigest: (step: Omit<StatusRow, 'ledger_entry'>) => string = f
 ]);
 
 export const flagDigest: (flag: FlagRow) => string = fingerprintOver(['pack', 'reason', 'note', 'at']);
-
-export const commentDigest: (comment: Omit<Comment, 'ledger_entry'>) => string = fingerprintOver([
-  'id',
-  'item',
-  'author',
-  'body',
-  'reply_to',
-  'at',
-]);
 
 /** For each type, a function that recomputes the digests from the current rows, for the verification of the ledger. */
 export const ARCHIVE_SUBJECTS: readonly RecordedSubjects[] = [

@@ -1,26 +1,37 @@
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { Problem } from '../../shared/problems.ts';
 import { canonicalText } from '../../shared/values/canonicalJson.ts';
-import { onOneLine } from '../archive/packs/bag/tagText.ts';
-import { packFileOf } from '../archive/packs/file/packFileOf.ts';
+import {
+  DECLARATION,
+  DECLARATION_FILE,
+  INFO_FILE,
+  infoText,
+  MANIFEST_FILE,
+  manifestLine,
+  onOneLine,
+  TAG_MANIFEST_FILE,
+} from '../archive/packs/bag/tagFiles.ts';
+import { packFileOf } from '../archive/packs/file/writePackFile.ts';
 import { type EvidenceServices, eventEvidence } from '../evidence/eventEvidence.ts';
 import { type EvidenceParts, evidenceHtml } from '../evidence/evidenceHtml.ts';
 import { packEvidence } from '../evidence/packEvidence.ts';
 import { type AnnotationAddresses, annotationCollection } from '../findings/annotations.ts';
-import { recordOfFinding } from '../findings/recordedSubjects.ts';
+import { recordOfFinding } from '../findings/findings.ts';
 import { entryText } from '../ledger/entry.ts';
 import { proveInclusionAsFile } from '../ledger/prove.ts';
 import { entryAt } from '../store/sqlite/node/ledger.ts';
+import type { Reader } from '../withholding/withholding.ts';
+import { type StreamedFile, streamedZip } from '../zip/writeZip.ts';
 import { type CaseContents, caseContents } from './caseContents.ts';
-import { caseIndex } from './caseIndex.ts';
-import { CASE_PATHS, readmeText } from './caseLayout.ts';
+import { CASE_PATHS, caseIndex, readmeText } from './caseIndex.ts';
 import { readCase } from './cases.ts';
-import { type PayloadFile, zippedBag } from './zippedBag.ts';
 
 export interface BagServices extends EvidenceServices {
   /** The script and style of evidence files. */
   evidenceParts: EvidenceParts;
   addresses: AnnotationAddresses;
+  /** Who gets the bag. */
+  reader: Reader;
 }
 
 /**
@@ -29,8 +40,8 @@ export interface BagServices extends EvidenceServices {
  * @throws Problem `not_found`; the errors of `Checkpoints.sign`
  */
 export async function* caseBag(services: BagServices, id: string): AsyncGenerator<Uint8Array> {
-  const { store, addresses } = services;
-  const contents = await caseContents(store, readCase(store, id));
+  const { store, addresses, reader } = services;
+  const contents = await caseContents(store, readCase(store, id), reader);
   const { title } = contents.case;
   yield* zippedBag(payloadOf(services, contents), {
     folder: `strongroom-case-${id}`,
@@ -45,7 +56,7 @@ export async function* caseBag(services: BagServices, id: string): AsyncGenerato
 }
 
 function payloadOf(services: BagServices, contents: CaseContents): PayloadFile[] {
-  const { store, addresses, evidenceParts } = services;
+  const { store, addresses, evidenceParts, reader } = services;
   const { events, packs, objects, findings } = contents;
   const text = (path: string, read: () => AsyncIterable<string> | Iterable<string>): PayloadFile => ({
     path,
@@ -74,17 +85,18 @@ function payloadOf(services: BagServices, contents: CaseContents): PayloadFile[]
     }),
     ...events.map(({ id }) =>
       made(CASE_PATHS.evidence(`event-${id}`), async () =>
-        evidenceHtml(await eventEvidence(services, String(id)), evidenceParts),
+        evidenceHtml(await eventEvidence(services, String(id), reader), evidenceParts),
       ),
     ),
     ...packs.flatMap(({ id, crcs }) => [
       made(CASE_PATHS.evidence(id), async () =>
-        evidenceHtml(await packEvidence(services, id), evidenceParts),
+        evidenceHtml(await packEvidence(services, id, reader), evidenceParts),
       ),
       { path: CASE_PATHS.pack(id), read: () => packBytes(services, id, crcs) },
     ]),
-    ...objects.map(({ sha256 }) => ({
+    ...objects.map(({ sha256, bytes }) => ({
       path: CASE_PATHS.object(sha256),
+      bytes,
       read: () => intactChunks(store.blobs.read(sha256), sha256),
     })),
   ];
@@ -109,4 +121,72 @@ async function* intactChunks(chunks: AsyncIterable<Buffer>, sha256: string): Asy
     yield chunk;
   }
   if (hash.digest('hex') !== sha256) throw new Problem('blob_damaged', `The object ${sha256} is damaged.`);
+}
+
+/** A file of the payload. It is read when its turn comes. */
+export interface PayloadFile {
+  /** The path below `data/`. */
+  path: string;
+  read: () => AsyncIterable<Uint8Array>;
+  /** Text is compressed; files that are compressed already are not. */
+  isText?: boolean;
+  /** The size, if the file may have gigabytes. */
+  bytes?: number;
+}
+
+interface BagDescription {
+  folder: string;
+  info: readonly (readonly [label: string, value: string])[];
+  modified: Date;
+}
+
+/**
+ * Yields a ZIP with one BagIt 1.0 bag (RFC 8493). The payload is hashed while it is sent, so the manifest follows it.
+ * Memory does not grow with the size of the files.
+ */
+export async function* zippedBag(
+  files: readonly PayloadFile[],
+  { folder, info, modified }: BagDescription,
+): AsyncGenerator<Uint8Array> {
+  const manifest: string[] = [];
+  const tags = new Map<string, string>();
+  let payload = 0;
+  const file = (name: string, read: StreamedFile['read'], isCompressed: boolean, bytes = 0) => ({
+    name: `${folder}/${name}`,
+    bytes,
+    isCompressed,
+    read,
+  });
+  const tag = (name: string, text: string) => {
+    tags.set(name, text);
+    return file(
+      name,
+      async function* () {
+        yield Buffer.from(text);
+      },
+      true,
+    );
+  };
+  const bag = function* () {
+    yield tag(DECLARATION_FILE, DECLARATION);
+    for (const { path, read, isText = false, bytes } of files) {
+      const hashed = async function* () {
+        const sha256 = createHash('sha256');
+        for await (const chunk of read()) {
+          sha256.update(chunk);
+          payload += chunk.length;
+          yield chunk;
+        }
+        manifest.push(manifestLine(sha256.digest('hex'), `data/${path}`));
+      };
+      yield file(`data/${path}`, hashed, isText, bytes);
+    }
+    yield tag(MANIFEST_FILE, manifest.join(''));
+    yield tag(INFO_FILE, infoText([...info, ['Payload-Oxum', `${payload}.${files.length}`]]));
+    yield tag(
+      TAG_MANIFEST_FILE,
+      [...tags].map(([name, text]) => manifestLine(hash('sha256', text), name)).join(''),
+    );
+  };
+  yield* streamedZip(bag(), { modified });
 }

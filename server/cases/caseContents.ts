@@ -3,12 +3,14 @@ import type { Event } from '../../shared/collection/event.ts';
 import type { Case, CaseItem } from '../../shared/findings/case.ts';
 import type { Finding, FindingTarget } from '../../shared/findings/finding.ts';
 import { Problem } from '../../shared/problems.ts';
-import { packFileOf } from '../archive/packs/file/packFileOf.ts';
-import { confirmDamage, type DamageContext, isBlobDamageError } from '../fixity/confirmDamage.ts';
+import { packFileOf } from '../archive/packs/file/writePackFile.ts';
+import { digestsOfPack, requirePack } from '../archive/packs/readPack.ts';
+import { findingById, selectFindings, unreadableQuote } from '../findings/findings.ts';
+import { confirmDamage, type DamageContext, isBlobDamageError } from '../fixity/audit.ts';
 import { eventById } from '../store/sqlite/collection/timeline/events.ts';
-import { findingById, selectFindings } from '../store/sqlite/findings/findings.ts';
 import { blobBytes } from '../store/sqlite/node/blobs.ts';
 import type { Store } from '../store/store.ts';
+import { type Reader, requireAllReadable, unreadable } from '../withholding/withholding.ts';
 
 /** An object of a case, with what the index says of it. */
 export interface CaseObject {
@@ -44,12 +46,18 @@ export interface CaseContents {
 const MAX_FINDINGS_OF_TARGET = 500;
 
 /**
- * Collects what the bag of a case contains. Every object and every file of a pack is read and hashed, because the bag is
- * sent while it is written: what is missing or damaged has to be known before.
+ * Collects what the bag of a case contains for a reader. Every object and every file of a pack is read and hashed,
+ * because the bag is sent while it is written: what is missing or damaged has to be known before.
  */
-export async function caseContents(store: DamageContext, found: Case): Promise<CaseContents> {
+export async function caseContents(store: DamageContext, found: Case, reader: Reader): Promise<CaseContents> {
   const { read } = store;
-  const findings = findingsOf(store, found);
+  const missing: MissingPart[] = [];
+  const findings = findingsOf(store, found).filter((finding) => {
+    const problem = unreadableQuote(read, finding, reader);
+    // The ledger covers the quotation, so a finding without it could not be checked.
+    if (problem) missing.push({ name: `Finding ${finding.id}`, reason: problem.message });
+    return !problem;
+  });
   const targets = [...found.items.map(asTarget), ...findings.map(({ target }) => target)];
   const ids = (kind: FindingTarget['kind']) => [
     ...new Set(targets.flatMap((target) => (target?.kind === kind ? [target.id] : []))),
@@ -63,9 +71,13 @@ export async function caseContents(store: DamageContext, found: Case): Promise<C
     ...ids('object'),
     ...quoted,
   ].filter((sha256) => sha256 !== null);
-  const missing: MissingPart[] = [];
   const objects: CaseObject[] = [];
   for (const sha256 of new Set(digests)) {
+    const problem = unreadable(read, sha256, reader);
+    if (problem) {
+      missing.push({ name: `Object ${sha256}`, reason: problem.message });
+      continue;
+    }
     const bytes = await intactBytes(store, sha256);
     if (bytes === undefined)
       missing.push({ name: `Object ${sha256}`, reason: 'its stored bytes are missing or damaged' });
@@ -73,7 +85,7 @@ export async function caseContents(store: DamageContext, found: Case): Promise<C
   }
   const packs: CasePack[] = [];
   for (const id of ids('pack')) {
-    const crcs = await checkedPack(store, id);
+    const crcs = await checkedPack(store, id, reader);
     if (crcs instanceof Problem)
       missing.push({ name: `Pack file and evidence file of ${id}`, reason: crcs.message });
     else packs.push({ id, crcs });
@@ -116,8 +128,9 @@ async function intactBytes(store: DamageContext, sha256: string): Promise<number
   return undefined;
 }
 
-async function checkedPack(store: DamageContext, id: string): Promise<Uint32Array | Problem> {
+async function checkedPack(store: DamageContext, id: string, reader: Reader): Promise<Uint32Array | Problem> {
   try {
+    requireAllReadable(store.read, digestsOfPack(store.read, requirePack(store.read, id)), reader);
     return await packFileOf(store, id).check();
   } catch (error) {
     if (error instanceof Problem) return error;

@@ -1,8 +1,9 @@
-import type { CaseItem } from '../../shared/findings/case.ts';
+import { BROWSER } from '../../shared/collection/event.ts';
+import { handedInWords, isHandedIn } from '../../shared/collection/handedInWords.ts';
+import type { Case, CaseItem } from '../../shared/findings/case.ts';
 import type { Finding } from '../../shared/findings/finding.ts';
 import { html, type Piece } from '../html.ts';
 import type { CaseContents } from './caseContents.ts';
-import { CASE_PATHS } from './caseLayout.ts';
 
 const STYLE = `:root{color-scheme:light dark}
 body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;overflow-wrap:anywhere}
@@ -20,7 +21,7 @@ export function caseIndex(contents: CaseContents, nodeName: string): string {
   const { case: shown, missing, objects } = contents;
   const policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
   const body = html`<h1>${shown.title}</h1>
-<p class="muted">Case ${shown.id} of <bdi>${nodeName}</bdi>, changed last on ${timeText(shown.changed_at)}. <a href="${CASE_PATHS.readme}">How to check this bag</a></p>
+<p class="muted">Case ${shown.id} of <bdi>${nodeName}</bdi>, last changed on ${timeText(shown.changed_at)}. <a href="${CASE_PATHS.readme}">How to check this bag</a></p>
 ${shown.description !== '' && html`<p class="text">${shown.description}</p>`}
 ${shown.items.length === 0 && html`<p>The case has no items.</p>`}
 <ol class="items">${shown.items.map((item) => html`<li>${itemOf(contents, item)}</li>`)}</ol>
@@ -74,7 +75,7 @@ function eventOf({ events }: CaseContents, { id }: CaseItem): Piece {
   if (!event) return undefined;
   const { event_type, observer, observed_at, original_observed_at, sha256, previous_sha256, source } = event;
   return html`<p class="muted">Event ${id}: ${event_type.replace('_', ' ')}, <bdi>${source.url}</bdi><br>
-Retrieved ${timeText(observed_at)}${original_observed_at !== null && html`; captured ${timeText(original_observed_at)} by ${observer}`}<br>
+Retrieved ${timeText(observed_at)}${original_observed_at !== null && html`; ${observer === BROWSER ? html`drawn ${timeText(original_observed_at)} by a browser of this node` : html`${isHandedIn(observer) ? 'seen' : 'captured'} ${timeText(original_observed_at)} by ${handedInWords(observer) ?? observer}`}`}<br>
 ${sha256 !== null && html`Object <code>${sha256}</code><br>`}
 ${previous_sha256 !== null && html`Before <code>${previous_sha256}</code>`}</p>
 <p><a href="${CASE_PATHS.evidence(`event-${id}`)}">Evidence file</a></p>`;
@@ -106,4 +107,48 @@ function findingOf({
 
 function timeText(at: string): Piece {
   return html`<time datetime="${at}">${at.slice(0, 10)} ${at.slice(11, 19)} UTC</time>`;
+}
+
+/** The paths in the bag of a case, below `data/`. */
+export const CASE_PATHS = {
+  index: 'index.html',
+  readme: 'README.txt',
+  record: 'case.json',
+  annotations: 'findings.jsonld',
+  finding: (id: string) => ({
+    record: `findings/${id}.json`,
+    entry: `findings/${id}.entry.json`,
+    proof: `findings/${id}.tlog-proof`,
+  }),
+  evidence: (name: string) => `evidence/${name}.evidence.html`,
+  pack: (id: string) => `packs/${id}.pack.zip`,
+  /** Without an extension, so that no program opens archived content by itself. */
+  object: (sha256: string) => `objects/${sha256}`,
+};
+
+/** Says what is in the bag and how to check it. */
+export function readmeText({ id, title, changed_at }: Case): string {
+  return `${title}
+Case ${id}, last changed on ${changed_at}.
+
+Open index.html in a browser. It needs no network and runs no script.
+
+  evidence/   One evidence file for each event and pack. Open it in a browser: it checks itself.
+  packs/      The pack files. Each is a ZIP with a BagIt bag.
+  objects/    The bytes of web sources exactly as they were retrieved. The name of each file is its SHA-256.
+              They may contain scripts: open them with care.
+  findings/   For each finding what the ledger records (.json), its ledger entry (.entry.json), and the proof that
+              the entry is in the ledger (.tlog-proof, C2SP). The SHA-256 of the .json is the "digest" in the entry.
+  findings.jsonld   All findings as a W3C Web Annotation collection.
+  case.json         The case: its items in their order, with the notes.
+
+To check that no file was changed:
+
+  sha256sum -c manifest-sha256.txt      in the folder above this one
+  strongroom verify THE-ZIP-OR-FOLDER   the same, with Strongroom
+  strongroom verify data/evidence/*     checks the evidence itself: signatures, proofs and digests
+  strongroom verify data/packs/*        checks each pack
+
+The notes, the title and the order of the case are the owner's and can be changed. No ledger entry covers them.
+`;
 }

@@ -1,27 +1,20 @@
-import type {
-  Case,
-  CaseChange,
-  CaseItem,
-  CaseSummary,
-  CasesQuery,
-  NewCase,
-  NewCaseItem,
-  StoredCase,
+import {
+  type Case,
+  type CaseChange,
+  type CaseItem,
+  type CaseSummary,
+  type CasesQuery,
+  MAX_CASE_ITEMS,
+  type NewCase,
+  type NewCaseItem,
+  type StoredCase,
 } from '../../shared/findings/case.ts';
-import { MAX_CASE_ITEMS } from '../../shared/findings/case.ts';
 import { Problem } from '../../shared/problems.ts';
 import type { Slice } from '../../shared/values/list.ts';
-import { archiveReadOnly, isReadOnly } from '../ledger/readOnly.ts';
+import { archiveReadOnly, isReadOnly } from '../ledger/appendEntry.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
+import { all, one, onSnapshot, run, upsert } from '../store/sqlite/engine/queries.ts';
 import { searchTerms } from '../store/sqlite/engine/search.ts';
-import {
-  caseById,
-  deleteCaseRow,
-  describeItem,
-  insertCase,
-  selectCases,
-  updateCase,
-} from '../store/sqlite/findings/cases.ts';
 import type { Store } from '../store/store.ts';
 
 /** Returns a page of cases, newest first. */
@@ -35,7 +28,7 @@ export function listCases(
 
 /** Returns a case with the names of its items. @throws Problem `not_found` */
 export function readCase({ read }: Pick<Store, 'read'>, id: string): Case {
-  return read.transaction(() => described(read, requireCase(read, id))).deferred();
+  return onSnapshot(read, () => described(read, requireCase(read, id)));
 }
 
 /** @throws Problem `unknown_target` */
@@ -45,7 +38,7 @@ export async function createCase(store: Store, { title, description, items }: Ne
     requireItems(database, items);
     const at = store.instant();
     const added = { id, title, description, items, revision: 1, created_at: at, changed_at: at };
-    insertCase(database, added);
+    saveCase(database, added);
     return added;
   });
 }
@@ -65,7 +58,7 @@ export async function changeCase(
     if (before.revision !== revision)
       throw new Problem(
         'case_changed',
-        'The case was changed meanwhile. Read it again, then repeat the change.',
+        'The case has changed since you read it. Read it again, then repeat the change.',
       );
     const known = new Set(before.items.map(keyOf));
     requireItems(
@@ -96,7 +89,7 @@ export async function addCaseItem(store: Store, id: string, item: NewCaseItem): 
 export async function deleteCase(store: Store, id: string): Promise<void> {
   await store.write((database) => {
     if (isReadOnly(database)) throw archiveReadOnly();
-    if (!deleteCaseRow(database, id)) throw notFound(id);
+    if (run(database, 'DELETE FROM cases WHERE id = ?', id) === 0) throw notFound(id);
   });
 }
 
@@ -122,7 +115,7 @@ function changed(
   change: Partial<StoredCase>,
 ): StoredCase {
   const after = { ...before, ...change, revision: before.revision + 1, changed_at: store.instant() };
-  updateCase(database, after);
+  saveCase(database, after);
   return after;
 }
 
@@ -150,4 +143,57 @@ function keyOf({ kind, id }: NewCaseItem): string {
 
 function notFound(id: string): Problem {
   return new Problem('not_found', `There is no case ${id}.`);
+}
+
+type Row = Omit<StoredCase, 'items'> & { items: string };
+
+const COLUMNS = 'title, description, items, revision, created_at, changed_at';
+
+/** Inserts a case, or replaces the one with its id. */
+function saveCase(database: WriteDatabase, saved: StoredCase): void {
+  const row: Row = { ...saved, items: JSON.stringify(saved.items) };
+  upsert(database, 'cases', { key: 'id', columns: COLUMNS }, row);
+}
+
+function caseById(database: ReadDatabase, id: string): StoredCase | undefined {
+  const row = one<Row>(database, `SELECT id, ${COLUMNS} FROM cases WHERE id = ?`, id);
+  return row && { ...row, items: JSON.parse(row.items) as NewCaseItem[] };
+}
+
+/** Returns a page of cases, newest first, whose title or description has all these words. */
+function selectCases(
+  database: ReadDatabase,
+  words: readonly string[],
+  { limit, offset }: { limit: number; offset: number },
+): Slice<CaseSummary> {
+  const summaries = all<CaseSummary>(
+    database,
+    `SELECT id, title, description, json_array_length(items) AS items, revision, created_at, changed_at FROM cases
+     ORDER BY key DESC`,
+  );
+  // An owner has few cases, so no index is needed.
+  const matching = summaries.filter(({ title, description }) => {
+    const text = folded(`${title} ${description}`);
+    return words.every((word) => text.includes(folded(word)));
+  });
+  return { items: matching.slice(offset, offset + limit), total: matching.length };
+}
+
+function folded(text: string): string {
+  return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
+}
+
+/** Returns the name and time of what an item refers to; undefined if the archive does not hold it. */
+function describeItem(
+  database: ReadDatabase,
+  { kind, id }: Pick<NewCaseItem, 'kind' | 'id'>,
+): Pick<CaseItem, 'name' | 'at'> | undefined {
+  const sql = {
+    event: `SELECT coalesce(nullif(s.name, ''), s.url) AS name, e.observed_at AS at
+      FROM events e JOIN sources s ON s.key = e.source_key WHERE e.id = CAST(? AS INTEGER)`,
+    pack: `SELECT r.record ->> 'title' AS name, l.at FROM packs p JOIN pack_records r USING (ledger_entry)
+      JOIN ledger l ON l.seq = p.ledger_entry WHERE p.id = ?`,
+    finding: 'SELECT coalesce(withdrawal, text) AS name, at FROM findings WHERE id = ?',
+  }[kind];
+  return one(database, sql, id);
 }

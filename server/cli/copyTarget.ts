@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { CLAIM } from '../copies/claimFile.ts';
-import { UsageError } from './command.ts';
+import { CLAIM } from '../copies/copyPaths.ts';
+import { UsageError } from './options.ts';
 
 /** The options that say how a bucket is reached. Its access key comes from the environment or the usual files. */
 export const TARGET_OPTIONS = {

@@ -1,13 +1,16 @@
 import { type NodeConfig, VERSION } from '../config.ts';
-import { type Command, type ExitCode, print, printError, UsageError } from './command.ts';
+import { type Command, type ExitCode, print, printError, UsageError } from './options.ts';
 import { plainSentence } from './plainError.ts';
 
 /** Each command is imported when it is called, so that it does not load the modules of the others. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./commands/serve.ts')).serve,
-  'sign-in': async () => (await import('./commands/signIn.ts')).signIn,
-  watch: async () => (await import('./commands/watch.ts')).watch,
-  check: async () => (await import('./commands/check.ts')).check,
+  'sign-in': async () => (await import('./commands/key.ts')).signIn,
+  watch: async () => (await import('./commands/collect.ts')).watch,
+  check: async () => (await import('./commands/collect.ts')).check,
+  page: async () => (await import('./commands/pages.ts')).page,
+  draw: async () => (await import('./commands/pages.ts')).draw,
+  'hand-in': async () => (await import('./commands/handIn.ts')).handIn,
   pack: async () => (await import('./commands/pack.ts')).pack,
   verify: async () => (await import('./commands/verify.ts')).verify,
   ledger: async () => (await import('./commands/ledger.ts')).ledger,

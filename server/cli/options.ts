@@ -1,5 +1,36 @@
+import type { NodeConfig } from '../config.ts';
+
+/** 0: done. 1: a check failed. 2: wrong usage, or the command could not be carried out. */
+export type ExitCode = 0 | 1 | 2;
+
+export interface Command {
+  name: string;
+  /** One line for the list of commands. */
+  summary: string;
+  /** The full text of `--help`. */
+  help: string;
+  /** `config` holds what the calling program sets for a node that the command opens. */
+  run(args: string[], config: Partial<NodeConfig>): Promise<ExitCode>;
+}
+
+/** The command was called with arguments that it does not accept. */
+export class UsageError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'UsageError';
+  }
+}
+
+export function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+export function printError(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
 /** An option of a command: its definition for `parseArgs`, and its text in `--help`. */
-export interface Option {
+interface Option {
   type: 'string' | 'boolean';
   short?: string;
   default?: string | boolean;

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { getSystemErrorMap } from 'node:util';
 import { errorCode } from '../../shared/values/errorCode.ts';
-import { escapeForTerminal } from './escapeForTerminal.ts';
+import { escapeForTerminal } from './terminal.ts';
 
 /** Stands for the name that an error does not have. */
 const UNNAMED = 'what was named';
@@ -12,10 +12,10 @@ const SYSTEM_ERRORS: Readonly<Record<string, (what: string) => string>> = {
   ENOTDIR: (what) => `A part of the path ${what} is a file and not a folder; choose another place.`,
   EISDIR: (what) =>
     what === UNNAMED ? 'A folder was named where a file is needed.' : `${what} is a folder; name a file.`,
-  EEXIST: (what) => `${what} already exists and is not what is needed here; choose another name.`,
+  EEXIST: (what) => `${what} already exists and is of the wrong type; choose another name.`,
   ENOTEMPTY: (what) => `${what} is not empty; choose another folder.`,
-  EACCES: (what) => `This account may not open ${what}; give it the right to, or choose another place.`,
-  EPERM: (what) => `This account may not change ${what}; give it the right to, or choose another place.`,
+  EACCES: (what) => `This account may not open ${what}; give it permission, or choose another place.`,
+  EPERM: (what) => `This account may not change ${what}; give it permission, or choose another place.`,
   EROFS: (what) => `${what} is on a disk that cannot be written; choose another place.`,
   ENAMETOOLONG: (what) => `The name ${what} is too long.`,
   ELOOP: (what) => `${what} is a symbolic link that leads back to itself.`,
@@ -57,7 +57,7 @@ export function plainSentence(error: unknown): string | undefined {
   if (code?.startsWith('SQLITE_') === true) return databaseSentence(code);
   if (code !== undefined && /^E[A-Z_]+$/.test(code)) return systemSentence(code, error as SystemError);
   if (error.name === 'ZodError' || error.name === '$ZodError')
-    return 'A file of the data folder does not have the expected form; it may be damaged or of another version.';
+    return 'A file in the data folder has an unexpected format; it may be damaged or from another version.';
   if (error instanceof SyntaxError) return 'A file that should hold JSON cannot be read; it may be damaged.';
   // `fetch` and others wrap the error that says what happened.
   return error.cause === undefined || !isRaw(error.message) ? undefined : plainSentence(error.cause);
@@ -67,10 +67,10 @@ function databaseSentence(code: string): string {
   if (/^SQLITE_(BUSY|LOCKED)/.test(code))
     return 'Another program has the database open; close it and try again.';
   if (/^SQLITE_(CANTOPEN|READONLY|PERM|AUTH)/.test(code))
-    return 'This account may not open the database; give it the right to write in the data folder.';
+    return 'This account may not open the database; give it permission to write to the data folder.';
   if (code.startsWith('SQLITE_IOERR'))
     return 'The disk could not read or write the database; check the disk.';
-  return 'The database cannot be read; “strongroom audit” says what is damaged.';
+  return 'The database cannot be read; “strongroom audit” reports what is damaged.';
 }
 
 function systemSentence(code: string, error: SystemError): string {

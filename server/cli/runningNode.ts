@@ -5,7 +5,7 @@ import type { Job } from '../../shared/node/job.ts';
 import { DEFAULT_HOST, DEFAULT_PORT } from '../config.ts';
 import { isMissing } from '../store/blobs/blobStore.ts';
 import { readEndpointFile } from '../store/endpointFile.ts';
-import { UsageError } from './command.ts';
+import { UsageError } from './options.ts';
 
 /** The address of a node that was started with no options. */
 const DEFAULT_URL = `http://${DEFAULT_HOST}:${DEFAULT_PORT}`;
@@ -69,7 +69,7 @@ export async function connectToNode(options: NodeOptions): Promise<RunningNode> 
     try {
       return await fetch(address, init);
     } catch (cause) {
-      throw new Error(`No node answers at ${url}. Say where it listens with --url.`, { cause });
+      throw new Error(`No node answers at ${url}. Give its address with --url.`, { cause });
     }
   };
   const send: RunningNode['send'] = async (method, path, body) => {
@@ -104,7 +104,9 @@ export async function finishedJob(node: RunningNode, started: Job): Promise<unkn
 
 async function readResponse(url: string, response: Response): Promise<unknown> {
   if (response.status === 401)
-    throw new Error(`The node at ${url} has another owner's token. Name its data folder with --data.`);
+    throw new Error(
+      `The node at ${url} does not accept this owner's token. Name its data folder with --data.`,
+    );
   const isJson = /^application\/(problem\+)?json\b/.test(response.headers.get('Content-Type') ?? '');
   const body = isJson ? ((await response.json()) as { detail?: unknown; code?: unknown }) : undefined;
   if (response.ok && body !== undefined) return body;

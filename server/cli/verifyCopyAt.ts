@@ -1,9 +1,10 @@
+import { countOf } from '../../shared/values/text.ts';
 import { openTarget } from '../copies/targets/openTarget.ts';
 import { InvalidCopyError } from '../copies/targets/target.ts';
-import { verifyCopy } from '../copies/verifyCopy.ts';
+import { type VerifiedCopy, verifyCopy } from '../copies/verifyCopy.ts';
 import { DumpError } from '../dump/dumpFile.ts';
-import { type ExitCode, print, printError } from './command.ts';
-import { openProgress } from './progress.ts';
+import { type ExitCode, print, printError } from './options.ts';
+import { escapeForTerminal, openProgress } from './terminal.ts';
 
 /** At most so many files are listed. */
 const MAX_LISTED = 20;
@@ -17,32 +18,78 @@ export async function verifyCopyAt(
   const progress = openProgress(process.stderr);
   try {
     const { signal } = new AbortController();
-    const { ok, head, objects, bytes, damaged, missing } = await verifyCopy(target, {
-      signal,
-      progress: (read) => progress.read(read),
-    });
+    const found = await verifyCopy(target, { signal, progress: (read) => progress.read(read) });
     progress.clear();
-    const { node, verifierKey: key, checkpoint } = head;
-    if (json) {
-      print(JSON.stringify({ ok, node, key, entries: checkpoint.size, objects, bytes, damaged, missing }));
-      return ok ? 0 : 1;
-    }
-    for (const sha256 of damaged.slice(0, MAX_LISTED)) printError(`damaged  ${sha256}`);
-    for (const sha256 of missing.slice(0, MAX_LISTED)) printError(`missing  ${sha256}`);
-    if (ok)
-      print(`All is intact: ${checkpoint.size} entries and ${objects} objects, ${bytes} bytes, of ${node}.`);
-    else print(`Not intact: ${damaged.length} files are damaged and ${missing.length} are missing.`);
-    print(`The checkpoint is signed by ${key}`);
-    return ok ? 0 : 1;
+    print(json ? JSON.stringify(asJson(found)) : sentencesOf(found));
+    if (!json) for (const each of wrongFiles(found)) printError(each);
+    if (!json && found.invalid) printError(invalidRecords(target.name, found.invalid));
+    return found.ok ? 0 : 1;
   } catch (error) {
     if (!(error instanceof DumpError || error instanceof InvalidCopyError)) throw error;
     progress.clear();
     if (json) print(JSON.stringify({ ok: false, sentence: error.message }));
-    else if (error instanceof InvalidCopyError) printError(error.message);
-    else printError(`The records of ${target.name} are invalid: ${error.message}`);
+    else printError(invalidRecords(target.name, error));
     return 1;
   } finally {
     progress.clear();
     target.close();
   }
+}
+
+function invalidRecords(name: string, error: Error): string {
+  return error instanceof InvalidCopyError
+    ? error.message
+    : `The records of ${name} are invalid: ${error.message}`;
+}
+
+function asJson({
+  ok,
+  head,
+  invalid,
+  isListed,
+  objects,
+  bytes,
+  withheld,
+  released,
+  damaged,
+  missing,
+  extra,
+}: VerifiedCopy): object {
+  const archive = head && { node: head.node, key: head.verifierKey, entries: head.checkpoint.size };
+  const sentence = invalid && { sentence: invalid.message };
+  const counts = { objects, bytes, withheld, released };
+  return { ok, ...archive, ...sentence, listed: isListed, ...counts, damaged, missing, extra };
+}
+
+function* wrongFiles({ damaged, missing, extra }: VerifiedCopy): Generator<string> {
+  for (const path of damaged.slice(0, MAX_LISTED)) yield `damaged  ${escapeForTerminal(path)}`;
+  for (const path of missing.slice(0, MAX_LISTED)) yield `missing  ${escapeForTerminal(path)}`;
+  for (const path of extra.slice(0, MAX_LISTED)) yield `extra    ${escapeForTerminal(path)}`;
+}
+
+function sentencesOf({ ok, head, isListed, objects, bytes, ...files }: VerifiedCopy): string {
+  const sentences: string[] = [];
+  const { withheld, released, damaged, missing, extra } = files;
+  if (ok && head)
+    sentences.push(
+      `Everything is intact: ${countOf(head.checkpoint.size, 'entry', 'entries')} and ${countOf(objects, 'object')}, ${bytes} bytes, of ${head.node}.`,
+    );
+  else
+    sentences.push(
+      `Not intact: ${countOf(damaged.length, 'file is', 'files are')} damaged, ${countOf(missing.length, 'is', 'are')} missing, and ${countOf(extra.length, 'does', 'do')} not belong there.`,
+    );
+  if (withheld > 0)
+    sentences.push(
+      `${countOf(withheld, 'object is', 'objects are')} withheld: the copy holds ${withheld === 1 ? 'it' : 'them'} encrypted to the owner's key, as its signed list says.`,
+    );
+  if (released > 0)
+    sentences.push(
+      `${countOf(released, 'object was', 'objects were')} given up (released), as the ledger records. The copy need not hold ${released === 1 ? 'it' : 'them'}.`,
+    );
+  if (!isListed)
+    sentences.push(
+      'The copy has no list of its files, so pages and other files that the ledger does not cover were not verified. Its next sync adds the list.',
+    );
+  if (head) sentences.push(`The checkpoint is signed by ${head.verifierKey}`);
+  return sentences.join('\n');
 }

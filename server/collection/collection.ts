@@ -1,29 +1,45 @@
 import type { CollectionResult } from '../../shared/collection/collection.ts';
+import { PAGE_ERROR_SENTENCES } from '../../shared/collection/failureWords.ts';
 import type { ApprovedLinks, ChosenLinks } from '../../shared/collection/follow.ts';
-import type { NewSource, SourcePreview, WatchedSource } from '../../shared/collection/source.ts';
-import type { ListFormat, SourceImport } from '../../shared/collection/sourceList.ts';
+import { type PageCapture } from '../../shared/collection/page.ts';
+import type {
+  CaptureMode,
+  ListFormat,
+  NewSource,
+  SourceImport,
+  SourcePreview,
+  WatchedSource,
+} from '../../shared/collection/source.ts';
+import { Problem } from '../../shared/problems.ts';
+import type { StartBrowser } from '../browser/chromium.ts';
+import { ClosedBrowser, chromiumIn } from '../browser/closedBrowser.ts';
 import type { Jobs, RunningJob } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
 import { shuttingDown } from '../runtime/shuttingDown.ts';
+import { temporaryFolder } from '../store/files.ts';
 import type { SettingsStore } from '../store/settings.ts';
+import { newestPage } from '../store/sqlite/collection/pages.ts';
+import { type SourceRow, sourceByKey, sourceKeyOf } from '../store/sqlite/collection/sources.ts';
+import type { WriteDatabase } from '../store/sqlite/engine/open.ts';
 import type { Store } from '../store/store.ts';
 import { type Captures, openCaptures } from './captures/captures.ts';
 import type { Deriver } from './derived/process/deriver.ts';
-import { isPrivateAddress } from './fetch/addresses.ts';
-import type { NetworkConfig } from './fetch/attempt.ts';
-import { systemLookup } from './fetch/connect.ts';
+import { isPrivateAddress, systemLookup } from './fetch/connect.ts';
 import { ConnectionPool } from './fetch/connections.ts';
+import type { NetworkConfig } from './fetch/requester.ts';
 import { RobotsCache } from './fetch/robots.ts';
-import { Follower } from './follow/follower.ts';
-import { approveFound } from './follow/foundLinks.ts';
+import { approveFound, Follower } from './follow/follower.ts';
+import { HandedIn } from './handedIn/handedIn.ts';
+import { Draws } from './pages/draws.ts';
+import { PARTS_PER_HOST, PageCapturer } from './pages/pages.ts';
 import { ObjectReceiver } from './record/objectReceiver.ts';
 import { HostRateLimiter } from './schedule/hostRateLimiter.ts';
+import { AgeRule } from './schedule/releaseAged.ts';
 import { Collector, chooseSources } from './schedule/round.ts';
 import { Scheduler } from './schedule/scheduler.ts';
-import { importSources } from './sources/importSources.ts';
-import { Previews } from './sources/previews.ts';
+import { importSources, Previews } from './sources/importSources.ts';
 import { PrivateAddressCheck } from './sources/privateSources.ts';
-import { addSource } from './sources/sources.ts';
+import { addSource, findOrAddPausedSource, normalizeUrl, sourceIdOf } from './sources/sources.ts';
 
 export interface CollectionConfig {
   store: Store;
@@ -32,6 +48,8 @@ export interface CollectionConfig {
   log: Log;
   /** Reads the links of followed sources. */
   deriver: Pick<Deriver, 'derive'>;
+  /** Starts the browser that draws pages (default: Chromium, if there is one). */
+  startBrowser?: StartBrowser | undefined;
   /** Overrides name resolution, the rule for private addresses (the system resolver and IANA's registries), and the pool's
    * keep-alive. */
   network?: NetworkConfig | undefined;
@@ -47,12 +65,20 @@ export interface Collection {
   preview(url: string): Promise<SourcePreview>;
   /** Adds a source. @throws Problem `source_exists`, `id_taken`, `invalid_field`. */
   add(source: NewSource): Promise<WatchedSource>;
-  /** Adds the sources of a list. @throws Problem `invalid_list`. */
-  importSources(form: ListFormat, bytes: Uint8Array): Promise<SourceImport>;
+  /** Adds the sources of a list; `capture` is for those that do not say it. @throws Problem `invalid_list`. */
+  importSources(form: ListFormat, bytes: Uint8Array, capture?: CaptureMode): Promise<SourceImport>;
   /** Watches addresses that followed sources link to. */
   approveFound(chosen: ChosenLinks): Promise<ApprovedLinks>;
+  /** Captures the page of an address now; one that is not watched becomes a paused source. @throws Problem `page_failed` */
+  capturePage(url: string): Promise<PageCapture>;
+  /** Fetches addresses that a drawn page asked for; each that is not watched becomes a paused source. */
+  fetchMissing(urls: readonly string[]): Promise<CollectionResult>;
+  /** Draws pages from the archive alone. */
+  readonly draws: Draws;
   /** Third parties' captures. */
   readonly captures: Captures;
+  /** What a person's own browser showed. */
+  readonly handedIn: HandedIn;
   /** Re-reads the schedule after sources were added or changed. */
   wake(): void;
   /** Aborts running requests and waits until everything received is recorded. */
@@ -78,6 +104,23 @@ export function openCollection(config: CollectionConfig): Collection {
   };
   const receiver = new ObjectReceiver(store, settings);
   const follower = new Follower({ store, deriver, fetching, settings, log });
+  const browser = new ClosedBrowser(config.startBrowser ?? chromiumIn(temporaryFolder(store.folder)), log);
+  const partLimiter = new HostRateLimiter(clock, () => ({
+    per_host_concurrency: PARTS_PER_HOST,
+    per_host_pause_ms: 0,
+    collection_concurrency: settings().collection_concurrency,
+  }));
+  const pages = new PageCapturer({
+    store,
+    receiver,
+    fetching: { ...fetching, rateLimiter: partLimiter },
+    settings,
+    browser,
+    deriver,
+    log,
+  });
+  const draws = new Draws({ store, settings, browser });
+  const ageRule = new AgeRule(store, log);
   const collector = new Collector({
     ...fetching,
     store,
@@ -85,6 +128,8 @@ export function openCollection(config: CollectionConfig): Collection {
     receiver,
     settings,
     follow: (keys, signal) => follower.follow(keys, signal),
+    capturePage: async (page, signal) => (await pages.capture(page, signal))?.event ?? null,
+    onRound: () => ageRule.soon(),
   });
   const scheduler = new Scheduler({ store, clock, settings, collector, log });
   const previews = new Previews({ ...fetching, store, settings }, closing.signal);
@@ -93,28 +138,78 @@ export function openCollection(config: CollectionConfig): Collection {
     scheduler.wake();
     return added;
   };
+  const capturePageNow = (url: string) => capturePage({ store, jobs, collector }, url, closing.signal);
   return {
+    handedIn: new HandedIn({ store, receiver, settings, capturePage: capturePageNow }, closing.signal),
     captures: openCaptures({ store, receiver, settings, fetching, jobs }, closing.signal),
-    startSchedule: () => scheduler.start(),
+    startSchedule: () => {
+      scheduler.start();
+      ageRule.start();
+    },
     startRound: (ids) => startRound({ store, jobs, collector }, ids, closing.signal),
     preview: (url) => previews.preview(url),
+    draws,
+    capturePage: capturePageNow,
+    async fetchMissing(urls) {
+      const ids = await store.write((database) => urls.map((url) => pausedSource(database, store, url)));
+      return startRound({ store, jobs, collector }, ids, closing.signal).finished;
+    },
     add: async (source) => {
       const allowPrivate = await new PrivateAddressCheck(fetching).allows(source.url);
       return thenWake(addSource(store, source, allowPrivate));
     },
-    importSources: (form, bytes) =>
-      thenWake(importSources({ store, network: fetching }, form, bytes, settings().collection_every_minutes)),
+    importSources: (form, bytes, capture) =>
+      thenWake(
+        importSources(
+          { store, network: fetching },
+          { form, bytes, capture },
+          settings().collection_every_minutes,
+        ),
+      ),
     approveFound: (chosen) => thenWake(approveFound({ store, network: fetching }, chosen)),
     wake: () => scheduler.wake(),
     async close() {
       closing.abort();
       await scheduler.close();
       await previews.idle();
+      await pages.close();
+      await draws.close();
       await collector.idle();
+      await ageRule.close();
+      await browser.close();
       rateLimiter.close();
+      partLimiter.close();
       await connections.close();
     },
   };
+}
+
+/** Returns the id of the source of an address. One that is not watched is added, and stays paused. */
+function pausedSource(database: WriteDatabase, store: Pick<Store, 'instant'>, given: string): string {
+  const url = normalizeUrl(given);
+  return findOrAddPausedSource(database, sourceIdOf(url), url, store.instant()).id;
+}
+
+async function capturePage(
+  { store, jobs, collector }: { store: Store; jobs: Jobs; collector: Collector },
+  url: string,
+  closing: AbortSignal,
+): Promise<PageCapture> {
+  const id = await store.write((database) => pausedSource(database, store, url));
+  const key = sourceKeyOf(store.read, id);
+  if (key === undefined) throw new Error(`There is no source ${id}.`);
+  const before = newestPage(store.read, key)?.id;
+  await startRound({ store, jobs, collector }, [id], closing, true).finished;
+  const page = newestPage(store.read, key);
+  if (page && page.id !== before) return page;
+  throw new Problem('page_failed', whyNotDrawn(sourceByKey(store.read, key)));
+}
+
+/** Says why a source has no page capture after a check. */
+function whyNotDrawn(source: SourceRow | undefined): string {
+  if (source?.page_error) return PAGE_ERROR_SENTENCES[source.page_error];
+  if (source?.last_error) return `The address could not be fetched: ${source.last_error}.`;
+  return 'The address is not an HTML page, so there is no page to draw. Its bytes are stored.';
 }
 
 /** Starts a round that the owner asked for. */
@@ -122,6 +217,7 @@ function startRound(
   { store, jobs, collector }: { store: Store; jobs: Jobs; collector: Collector },
   ids: readonly string[] | undefined,
   closing: AbortSignal,
+  asPages = false,
 ): RunningJob<CollectionResult> {
   if (closing.aborted) throw shuttingDown();
   // Checked now so that the caller gets the error, and again when the round starts.
@@ -131,6 +227,7 @@ function startRound(
       startedBy: 'owner',
       signal: AbortSignal.any([signal, closing]),
       progress,
+      asPages,
     }),
   );
 }

@@ -1,31 +1,40 @@
-import { createHash } from 'node:crypto';
 import pLimit from 'p-limit';
-import type { CopyCheck } from '../../shared/node/copy.ts';
-import { confirmDamage } from '../fixity/confirmDamage.ts';
-import { restoreObject } from '../fixity/restoreObject.ts';
-import { readTile } from '../ledger/tiles/readTile.ts';
-import { tilePath } from '../ledger/tiles/tileAddress.ts';
+import { type CopyCheck, MAX_NAMED_FILES } from '../../shared/node/copy.ts';
+import { Problem } from '../../shared/problems.ts';
+import { countOf } from '../../shared/values/text.ts';
+import { confirmDamage } from '../fixity/audit.ts';
+import { restoreObject } from '../fixity/repair.ts';
+import { parseTilePath, readTile } from '../ledger/tiles.ts';
+import type { Log } from '../runtime/log.ts';
+import { counter, currentDamages } from '../store/sqlite/node/blobs.ts';
+import { type CopiedFile, countListedFiles, filesOfList } from '../store/sqlite/node/copiedFiles.ts';
 import {
   type CopyRow,
   copiedObjectsAfter,
   countCopiedObjects,
+  isCopied,
   leastRecentlyChecked,
   setChecked,
   setCopyError,
+  setKeptKey,
   setObjectsChecked,
   setObjectUnchecked,
   setReadBack,
   setSyncedState,
 } from '../store/sqlite/node/copies.ts';
-import { currentDamages } from '../store/sqlite/node/damages.ts';
-import type { CopiedCheckpoint } from './claim.ts';
-import { newTiles, objectPath, recordsFiles, statePath } from './copyPaths.ts';
-import { makePages } from './pages/makePages.ts';
-import { pageContext, pagesAreBehind } from './pages/sendPages.ts';
-import { readRecords, readState } from './records/readRecords.ts';
-import { type CopyServices, requireOwn } from './requireOwn.ts';
-import { sendObjects } from './sendObjects.ts';
-import { CopyError, type CopyTarget, type Payload } from './targets/target.ts';
+import { isReleased, isWithheld } from '../store/sqlite/node/withheld.ts';
+import { countEncrypted, isEncrypted } from '../store/sqlite/node/withheldInCopies.ts';
+import type { Store } from '../store/store.ts';
+import { assertOwnedByThisNode, type CopiedCheckpoint, type CopyServices, claimBytes } from './claim.ts';
+import { CHECKPOINT, CLAIM, encryptedDigest, KEY, objectPath, statePath } from './copyPaths.ts';
+import { CopyFiles, isOfSystem, isPage } from './files/copyFiles.ts';
+import { readIdentity } from './keys/withheldKey.ts';
+import { makePages, pageContext, pagesAreBehind } from './pages/makePages.ts';
+import { readRecords, readState } from './records.ts';
+import { metadataOf, sendObjects } from './sendObjects.ts';
+import { CopyError, type CopyTarget } from './targets/target.ts';
+import { readEncrypted } from './withheld/encrypted.ts';
+import { WithheldObjects } from './withheld/withheldObjects.ts';
 
 export interface CheckRun {
   signal: AbortSignal;
@@ -34,6 +43,11 @@ export interface CheckRun {
   /** The number of objects to check, those checked longest ago first; all objects, records and tiles if undefined. */
   sample?: number | undefined;
 }
+
+const TILES = 'tile/';
+const RECORDS = /^records\/(\d+)-(\d+)\.jsonl$/;
+const OBJECT = /^archive\/([0-9a-f]{64})$/;
+const METADATA = /^archive\/([0-9a-f]{64})\.json$/;
 
 /** The objects that are read back before their results are recorded. */
 const BATCH = 256;
@@ -50,8 +64,9 @@ export async function checkCopy(
   target: CopyTarget,
   run: CheckRun,
 ): Promise<CopyCheck> {
-  const checkpoint = await requireOwn(services, copy, target);
-  if (!checkpoint) throw new CopyError(`The copy in ${target.name} is not complete yet. Sync it first.`);
+  const checkpoint = await assertOwnedByThisNode(services, copy, target);
+  if (!checkpoint || copy.is_listed === 0)
+    throw new CopyError(`The copy in ${target.name} is not complete yet. Sync it first.`);
   const check = new Check(services, copy, target, run);
   return check.run(checkpoint);
 }
@@ -64,20 +79,37 @@ class Check {
   #total = 0;
   /** Objects that are intact neither here nor in the copy. */
   readonly #lost: string[] = [];
-  readonly #result: CopyCheck = { ok: true, checked: 0, damaged: 0, missing: 0, restored: 0 };
+  readonly #files: CopyFiles;
+  readonly #withheld: WithheldObjects;
+  readonly #result: CopyCheck = {
+    ok: true,
+    checked: 0,
+    damaged: 0,
+    missing: 0,
+    extra: 0,
+    withheld: 0,
+    released: 0,
+    restored: 0,
+    wrong: [],
+  };
 
   constructor(services: CopyServices, copy: CopyRow, target: CopyTarget, run: CheckRun) {
     this.#services = services;
     this.#copy = copy;
     this.#target = target;
     this.#run = run;
+    this.#files = new CopyFiles(services, copy.id, target, run.signal);
+    const { signal } = run;
+    this.#withheld = new WithheldObjects(services, { copy, target, files: this.#files, signal });
   }
 
-  async run({ size, note }: CopiedCheckpoint): Promise<CopyCheck> {
+  async run({ size, note }: Pick<CopiedCheckpoint, 'size' | 'note'>): Promise<CopyCheck> {
     const { store } = this.#services;
     const { id } = this.#copy;
     const begun = store.instant();
-    this.#total = this.#filesToCheck(size);
+    this.#total = this.#filesToCheck();
+    this.#result.withheld = countEncrypted(store.read, { copy: id });
+    this.#result.released = counter(store.read, 'released_objects');
     await this.#restoreDamaged();
     if (this.#run.sample === undefined) {
       let last = '';
@@ -86,33 +118,34 @@ class Check {
         last = batch.at(-1) ?? '';
         batch = copiedObjectsAfter(store.read, id, last, BATCH);
       }
-      await this.#checkLog(size);
-      await this.#checkPages({ size, note });
+      await this.#checkFiles({ size, note });
+      await this.#findExtra();
     } else {
       const sample = leastRecentlyChecked(store.read, id, this.#run.sample);
       for (let first = 0; first < sample.length; first += BATCH)
         await this.#checkObjects(sample.slice(first, first + BATCH));
     }
-    await this.#target.settle();
+    await this.#target.flush();
     await store.write((database) => {
       setChecked(database, id, store.instant());
       if (this.#run.sample === undefined) setReadBack(database, id, begun);
     });
     const [lost] = this.#lost;
     if (lost !== undefined) {
-      const sentence = `${this.#lost.length} objects are intact neither here nor in ${this.#target.name}, the first of them ${lost}. Check another copy.`;
+      const sentence = `${countOf(this.#lost.length, 'object is', 'objects are')} intact neither here nor in ${this.#target.name}, the first of them ${lost}. Check another copy.`;
       await store.write((database) => setCopyError(database, id, sentence));
     }
-    this.#result.ok = this.#result.damaged + this.#result.missing === 0;
+    const { damaged, missing, extra } = this.#result;
+    this.#result.ok = damaged + missing + extra === 0;
     return this.#result;
   }
 
   /** The files that a check reads back, as they are known at its start. */
-  #filesToCheck(size: number): number {
-    const objects = countCopiedObjects(this.#services.store.read, this.#copy.id);
+  #filesToCheck(): number {
+    const { read } = this.#services.store;
+    const objects = countCopiedObjects(read, this.#copy.id);
     if (this.#run.sample !== undefined) return Math.min(this.#run.sample, objects);
-    const state = 1;
-    return objects + [...recordsFiles(size)].length + [...newTiles(0, size)].length + state;
+    return objects + countListedFiles(read, this.#copy.id) + filesOfList(read, this.#copy.id).length;
   }
 
   /** Reads objects back; sends those again that are damaged or missing. */
@@ -120,11 +153,15 @@ class Check {
     const { store } = this.#services;
     const limit = pLimit(this.#target.concurrency);
     const found = await Promise.all(digests.map((sha256) => limit(() => this.#digestOf(objectPath(sha256)))));
-    const wrong = digests.filter((sha256, index) => found[index] !== sha256);
-    for (const sha256 of wrong) this.#count(found[digests.indexOf(sha256)]);
-    const right = digests.filter((sha256) => !wrong.includes(sha256));
+    // The next sync removes those that were released, and encrypts those that were withheld.
+    const wrong = digests.filter(
+      (sha256, index) =>
+        found[index] !== sha256 && !isReleased(store.read, sha256) && !this.#withheld.encrypts(sha256),
+    );
+    for (const sha256 of wrong) this.#count(objectPath(sha256), found[digests.indexOf(sha256)]);
+    const right = digests.filter((sha256, index) => found[index] === sha256);
     const at = store.instant();
-    // Recorded first: nothing may leave this disk for an object that is wrong there.
+    // Recorded first: no object may be offloaded that is wrong there.
     await store.write((database) => {
       setObjectsChecked(database, this.#copy.id, right, at);
       for (const sha256 of wrong) setObjectUnchecked(database, this.#copy.id, sha256);
@@ -139,7 +176,7 @@ class Check {
     const { store } = this.#services;
     const { signal } = this.#run;
     const { damaged } = await sendObjects(store, this.#target, digests, { signal, onBytes: () => {} });
-    await this.#target.settle();
+    await this.#target.flush();
     if (damaged.length === 0) return;
     await confirmDamage(store, damaged);
     this.#lost.push(...damaged);
@@ -149,84 +186,198 @@ class Check {
   async #restoreDamaged(): Promise<void> {
     const { store } = this.#services;
     for (const { sha256 } of currentDamages(store.read, Number.MAX_SAFE_INTEGER)) {
-      const stream = await this.#target.read(objectPath(sha256), this.#run.signal);
+      const stream = await readObject(this.#target, store.folder, sha256, this.#run.signal);
       if (!stream) continue;
-      if (await restoreObject(store, sha256, stream as AsyncIterable<Buffer>)) this.#result.restored += 1;
+      if (await restoreObject(store, sha256, stream)) this.#result.restored += 1;
     }
   }
 
-  /** Compares the records, the tiles and the state with what they must be. */
-  async #checkLog(size: number): Promise<void> {
+  /** Compares all other files with what was sent, and sends those again that differ; then the list, if it must change. */
+  async #checkFiles(checkpoint: { size: number; note: string }): Promise<void> {
     const { store } = this.#services;
-    for (const file of recordsFiles(size)) {
-      const records = await readRecords(store, file, async () => {});
+    const wrongPages = new Set<string>();
+    let isRepaired = false;
+    for await (const files of this.#files.listed())
+      for (const { path } of await this.#different(files)) {
+        isRepaired = true;
+        if (isPage(path)) wrongPages.add(path);
+        else await this.#sendFileAgain(path, checkpoint.size);
+      }
+    if (wrongPages.size > 0) await this.#sendPagesAgain(wrongPages, checkpoint);
+    const list = filesOfList(store.read, this.#copy.id).filter(({ state }) => state === 'kept');
+    const isListWrong = (await this.#different(list)).length > 0;
+    if (!isRepaired && !isListWrong) return;
+    await this.#files.writeList(checkpoint.note, { isWhole: isListWrong });
+    await this.#files.removeRest();
+  }
+
+  /** Reads files back and returns those that are damaged or missing. */
+  async #different(files: readonly CopiedFile[]): Promise<CopiedFile[]> {
+    const limit = pLimit(this.#target.concurrency);
+    const found = await Promise.all(files.map(({ path }) => limit(() => this.#digestOf(path))));
+    const different = files.filter(({ sha256 }, index) => found[index] !== sha256);
+    for (const file of different) this.#count(file.path, found[files.indexOf(file)]);
+    this.#result.checked += files.length;
+    this.#run.progress(this.#result.checked, Math.max(this.#total, this.#result.checked));
+    return different;
+  }
+
+  async #sendFileAgain(path: string, size: number): Promise<void> {
+    const { store } = this.#services;
+    const jsonl = 'application/jsonl';
+    const [, sha256] = METADATA.exec(path) ?? [];
+    const [, first, last] = RECORDS.exec(path) ?? [];
+    const encrypted = encryptedDigest(path);
+    if (first !== undefined) {
+      const records = await readRecords(store, { first: Number(first), last: Number(last) }, async () => {});
       try {
-        await this.#compare(file.path, records, 'application/jsonl');
+        await this.#files.send({ path, payload: records.payload, sha256: records.sha256, type: jsonl });
+        await this.#files.sendBatch();
       } finally {
         await records.discard();
       }
-    }
-    for (const tile of newTiles(0, size)) {
-      const bytes = readTile(store, tile);
-      const sha256 = createHash('sha256').update(bytes).digest('hex');
-      await this.#compare(tilePath(tile), { payload: { bytes }, sha256 }, 'application/octet-stream');
-    }
-    await this.#checkState(size);
+    } else if (path.startsWith(TILES)) {
+      const bytes = readTile(store, parseTilePath(path.slice(TILES.length)));
+      await this.#files.send({ path, payload: { bytes }, type: 'application/octet-stream' });
+    } else if (path === CLAIM) {
+      const bytes = claimBytes(this.#services, this.#copy.owner_token);
+      await this.#files.send({ path, payload: { bytes }, type: 'application/json' });
+    } else if (sha256 !== undefined) {
+      const metadata = metadataOf(store.read, sha256);
+      if (metadata) await this.#files.send(metadata);
+    } else if (encrypted !== undefined) await this.#encryptAgain(encrypted);
+    else if (path === statePath(size)) await this.#sendStateAgain(size);
+    else if (path === KEY) {
+      // Only its owner can encrypt the key again. What is there now is not the key.
+      await this.#files.removeLater([KEY]);
+      await store.write((database) => setKeptKey(database, this.#copy.id, null));
+    } else await this.#files.removeLater([path]);
   }
 
-  /** Compares the state with what was sent. It may have changed since, so it cannot be made again. */
-  async #checkState(size: number): Promise<void> {
+  /** Encrypts an object again and sends it. One that is damaged here is named, and stays as it is there. */
+  async #encryptAgain(sha256: string): Promise<void> {
     const { store } = this.#services;
-    const { id, synced_state } = this.#copy;
-    const path = statePath(size);
-    const found = await this.#digestOf(path);
-    this.#countChecked();
-    if (found !== undefined && (synced_state === null || found === synced_state)) return;
-    this.#count(found);
-    const { size: newest, bytes, sha256 } = await readState(this.#services);
-    // Otherwise the next sync writes a newer state.
-    if (newest !== size) return;
-    await this.#target.put(path, { bytes }, { type: 'application/jsonl' });
-    await this.#target.settle();
-    await store.write((database) => setSyncedState(database, id, sha256));
+    if (!isWithheld(store.read, sha256)) return;
+    const { damaged } = await this.#withheld.encrypt([sha256]);
+    if (damaged.length === 0) return;
+    await confirmDamage(store, damaged);
+    this.#lost.push(...damaged);
   }
 
-  /** Compares the pages for readers with what they must be. If they are behind, the next sync writes them. */
-  async #checkPages(checkpoint: { size: number; note: string }): Promise<void> {
+  /** The state may have changed since, so it cannot be made again as it was. */
+  async #sendStateAgain(size: number): Promise<void> {
+    const { store } = this.#services;
+    const { size: newest, payload, sha256, discard } = await readState(this.#services);
+    try {
+      // Otherwise the next sync writes a newer state.
+      if (newest !== size) return;
+      await this.#files.send({ path: statePath(size), payload, sha256, type: 'application/jsonl' });
+      await this.#files.sendBatch();
+      await store.write((database) => setSyncedState(database, this.#copy.id, sha256));
+    } finally {
+      await discard();
+    }
+  }
+
+  /** If the pages are behind, the next sync writes them. */
+  async #sendPagesAgain(
+    paths: ReadonlySet<string>,
+    checkpoint: { size: number; note: string },
+  ): Promise<void> {
     if (this.#copy.pages === 0 || pagesAreBehind(this.#copy, checkpoint.size)) return;
     const context = pageContext(this.#services, this.#copy, checkpoint);
-    for await (const { path, bytes, type } of makePages(context, 0)) {
-      const sha256 = createHash('sha256').update(bytes).digest('hex');
-      await this.#compare(path, { payload: { bytes }, sha256 }, type);
+    for await (const { path, bytes, type } of makePages(context, 0))
+      if (paths.has(path)) await this.#files.send({ path, payload: { bytes }, type });
+    await this.#files.sendBatch();
+  }
+
+  /** Finds files that no node wrote there. They stay: this program does not know whose they are. */
+  async #findExtra(): Promise<void> {
+    const { read } = this.#services.store;
+    const own = new Set(filesOfList(read, this.#copy.id).map(({ path }) => path));
+    for await (const { path } of this.#target.list('', this.#run.signal)) {
+      if (path === CHECKPOINT || own.has(path) || this.#files.has(path) || isOfSystem(path)) continue;
+      const [, sha256] = OBJECT.exec(path) ?? [];
+      // A sync that was killed leaves objects that no record names yet.
+      if (sha256 !== undefined)
+        if (isCopied(read, this.#copy.id, sha256) || (await this.#digestOf(path)) === sha256) continue;
+      this.#result.extra += 1;
+      this.#name(path, 'extra');
     }
   }
 
-  async #compare(
-    path: string,
-    { payload, sha256 }: { payload: Payload; sha256: string },
-    type: string,
-  ): Promise<void> {
-    this.#run.signal.throwIfAborted();
-    const found = await this.#digestOf(path);
-    this.#countChecked();
-    if (found === sha256) return;
-    this.#count(found);
-    await this.#target.put(path, payload, { type });
-  }
-
-  #countChecked(): void {
-    this.#result.checked += 1;
-    // The number of pages is not known before.
-    this.#run.progress(this.#result.checked, Math.max(this.#total, this.#result.checked));
-  }
-
-  #count(found: string | undefined): void {
+  #count(path: string, found: string | undefined): void {
     if (found === undefined) this.#result.missing += 1;
     else this.#result.damaged += 1;
+    this.#name(path, found === undefined ? 'missing' : 'damaged');
+  }
+
+  #name(path: string, is: 'damaged' | 'missing' | 'extra'): void {
+    if (this.#result.wrong.length < MAX_NAMED_FILES) this.#result.wrong.push({ path, is });
   }
 
   /** The digest of a file of the copy; undefined if it is missing. */
   async #digestOf(path: string): Promise<string | undefined> {
     return (await this.#target.digestOf(path, this.#run.signal))?.sha256;
   }
+}
+
+/** Reads an object of a copy, decrypted if it is encrypted there; undefined if it is neither. @throws CopyError */
+async function readObject(
+  target: CopyTarget,
+  folder: string,
+  sha256: string,
+  signal: AbortSignal,
+): Promise<AsyncIterable<Buffer> | undefined> {
+  const stream = await target.read(objectPath(sha256), signal);
+  if (stream) return stream as AsyncIterable<Buffer>;
+  const identity = await readIdentity(folder);
+  return identity === undefined ? undefined : readEncrypted(target, sha256, { folder, identity, signal });
+}
+
+/** The number of objects that one run repairs. */
+const MAX_REPAIRED = 1_000;
+
+export interface CopyRepair {
+  store: Store;
+  log: Log;
+  copies: readonly CopyRow[];
+  /** Opens a copy for some work. @throws Problem `copy_failed` */
+  withTarget: <Result>(id: string, work: (target: CopyTarget) => Promise<Result>) => Promise<Result>;
+  signal: AbortSignal;
+}
+
+/**
+ * Fetches damaged and missing objects of this archive from its copies, verifies each by its digest and puts it in place.
+ * Returns the digests of those that are intact now.
+ *
+ * @throws the signal's reason; errors of this archive's storage
+ */
+export async function repairFromCopies({
+  store,
+  log,
+  copies,
+  withTarget,
+  signal,
+}: CopyRepair): Promise<string[]> {
+  const restored: string[] = [];
+  for (const { id, target: name } of copies) {
+    const damaged = currentDamages(store.read, MAX_REPAIRED).filter(
+      ({ sha256 }) => isCopied(store.read, id, sha256) || isEncrypted(store.read, { copy: id, sha256 }),
+    );
+    if (damaged.length === 0) continue;
+    try {
+      await withTarget(id, async (target) => {
+        for (const { sha256 } of damaged) {
+          signal.throwIfAborted();
+          const stream = await readObject(target, store.folder, sha256, signal);
+          if (stream && (await restoreObject(store, sha256, stream))) restored.push(sha256);
+        }
+      });
+    } catch (error) {
+      if (signal.aborted || !(error instanceof Problem)) throw error;
+      log.warn({ copy: name, error }, 'A copy could not be read to repair damaged objects');
+    }
+  }
+  return restored;
 }

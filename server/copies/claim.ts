@@ -1,10 +1,16 @@
 import { z } from 'zod';
-import type { Checkpoint } from '../ledger/checkpoint.ts';
-import { CheckpointError, openCheckpoint } from '../ledger/checkpoint.ts';
-import { CLAIM } from './claimFile.ts';
-import { CHECKPOINT } from './copyPaths.ts';
-import { readBytes } from './readBytes.ts';
-import { CopyError, type CopyTarget, InvalidCopyError } from './targets/target.ts';
+import { countOf } from '../../shared/values/text.ts';
+import { type Checkpoint, CheckpointError, openCheckpoint } from '../ledger/checkpoint.ts';
+import type { Checkpoints } from '../ledger/checkpoints.ts';
+import { keysOf } from '../ledger/detectRollback.ts';
+import { readKeyChanges } from '../ledger/keyChanges.ts';
+import { rootAt } from '../ledger/tree.ts';
+import type { CopyRow } from '../store/sqlite/node/copies.ts';
+import { lastEntry } from '../store/sqlite/node/ledger.ts';
+import type { Store } from '../store/store.ts';
+import { CHECKPOINT, CLAIM } from './copyPaths.ts';
+import type { CompareVersions } from './pages/frame.ts';
+import { CopyError, type CopyTarget, InvalidCopyError, readBytes } from './targets/target.ts';
 
 const FORMAT = 1;
 const MAX_BYTES = 65_536;
@@ -15,26 +21,27 @@ const claimSchema = z.object({
   key: z.string(),
   writer: z.string(),
 });
-export type Claim = z.output<typeof claimSchema>;
+type Claim = z.output<typeof claimSchema>;
 
 /** Returns whose copy is in a place; undefined if there is none. @throws CopyError if the file cannot be understood */
 export async function readClaim(target: CopyTarget): Promise<Claim | undefined> {
   const bytes = await readBytes(target, CLAIM, MAX_BYTES);
   if (!bytes) return undefined;
   const claim = claimSchema.safeParse(parsed(bytes));
-  if (!claim.success) throw new CopyError(`${target.name} holds a file ${CLAIM} that is not of a copy.`);
+  if (!claim.success)
+    throw new CopyError(`${target.name} has a file ${CLAIM} that does not belong to a copy.`);
   if (claim.data.format !== FORMAT)
     throw new CopyError(
-      `The copy in ${target.name} has format ${claim.data.format}; this Strongroom knows ${FORMAT}.`,
+      `The copy in ${target.name} has format ${claim.data.format}; this version of Strongroom supports ${FORMAT}.`,
     );
   return claim.data;
 }
 
-/** Writes whose copy it is. */
-export async function writeClaim(target: CopyTarget, claim: Omit<Claim, 'format'>): Promise<void> {
-  const bytes = Buffer.from(`${JSON.stringify({ format: FORMAT, ...claim })}\n`);
-  await target.put(CLAIM, { bytes }, { type: 'application/json' });
-  await target.settle();
+/** What a copy says of whose it is. `writer` is the word of the data folder that writes to it. */
+export function claimBytes({ checkpoints }: { checkpoints: Checkpoints }, writer: string): Buffer {
+  const { name: node, verifierKey: key } = checkpoints.key;
+  const claim: Claim = { format: FORMAT, node, key, writer };
+  return Buffer.from(`${JSON.stringify(claim)}\n`);
 }
 
 /** A checkpoint of a copy, verified. */
@@ -47,7 +54,7 @@ export interface CopiedCheckpoint extends Checkpoint {
  *
  * @throws CopyError if none of the keys has signed it
  */
-export async function readCopiedCheckpoint(
+async function readCopiedCheckpoint(
   target: CopyTarget,
   keys: readonly string[],
 ): Promise<CopiedCheckpoint | undefined> {
@@ -72,7 +79,7 @@ export async function readCopiedCheckpoint(
 export async function readCopiedNote(target: CopyTarget): Promise<{ note: string; size: number }> {
   const note = (await readBytes(target, CHECKPOINT, MAX_BYTES))?.toString();
   if (note === undefined)
-    throw new CopyError(`There is no copy in ${target.name}, or its first sync has not ended.`);
+    throw new CopyError(`There is no copy in ${target.name}, or its first sync has not finished.`);
   const size = Number(/^[^\n]+\n(\d{1,15})\n/.exec(note)?.[1]);
   if (!Number.isSafeInteger(size))
     throw new InvalidCopyError(`The checkpoint in ${target.name} is not one that a node writes.`);
@@ -86,4 +93,57 @@ function parsed(bytes: Buffer): unknown {
     // Refused by the schema.
     return undefined;
   }
+}
+
+/** The open archive that is copied. */
+export interface CopyServices {
+  store: Store;
+  checkpoints: Checkpoints;
+  /** Compares the two versions of a change for its page. */
+  compare: CompareVersions;
+}
+
+/**
+ * Requires that this data folder writes to a copy and that the copy's history is that of this archive. Returns the
+ * copy's checkpoint, undefined if it has none yet.
+ *
+ * @throws CopyError
+ */
+export async function assertOwnedByThisNode(
+  services: CopyServices,
+  { owner_token }: Pick<CopyRow, 'owner_token'>,
+  target: CopyTarget,
+): Promise<CopiedCheckpoint | undefined> {
+  const claim = await readClaim(target);
+  if (!claim)
+    throw new CopyError(
+      `${target.name} holds no copy. Connect its disk; if the copy is gone, remove it here and add it again.`,
+    );
+  if (claim.writer !== owner_token)
+    throw new CopyError(
+      `Another machine writes to the copy in ${target.name}. Remove the copy here, or add it again to take it over.`,
+    );
+  return requireSameHistory(services, target);
+}
+
+/** @throws CopyError if the copy is ahead of this archive, or holds another history */
+export async function requireSameHistory(
+  { store, checkpoints }: CopyServices,
+  target: CopyTarget,
+): Promise<CopiedCheckpoint | undefined> {
+  const copied = await readCopiedCheckpoint(
+    target,
+    keysOf(checkpoints.key.verifierKey, readKeyChanges(store.read)),
+  );
+  if (!copied) return undefined;
+  const size = lastEntry(store.read)?.seq ?? 0;
+  if (copied.size > size)
+    throw new CopyError(
+      `The copy in ${target.name} has ${countOf(copied.size, 'entry', 'entries')}, and this archive has ${size}. Restore from the copy, or choose another place.`,
+    );
+  if (!rootAt(store.read, copied.size).equals(copied.root))
+    throw new CopyError(
+      `The copy in ${target.name} has a different history from this archive. Choose another place.`,
+    );
+  return copied;
 }

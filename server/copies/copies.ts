@@ -1,11 +1,16 @@
 import type { Copy, CopyChange, CopyCheck, CopySync, LostCopy, NewCopy } from '../../shared/node/copy.ts';
 import { DEFAULT_SETTINGS, type Settings } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
+import { countOf } from '../../shared/values/text.ts';
+import { keysOf } from '../ledger/detectRollback.ts';
+import { readKeyChanges } from '../ledger/keyChanges.ts';
 import type { JobRun, Jobs, RunningJob } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
+import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import {
   allCopies,
   type CopyRow,
+  changeCopySettings,
   copyAt,
   deleteCopy,
   insertCopy,
@@ -13,28 +18,31 @@ import {
 } from '../store/sqlite/node/copies.ts';
 import { lastEntry } from '../store/sqlite/node/ledger.ts';
 import { objectsOnlyIn } from '../store/sqlite/node/offloadedObjects.ts';
-import { asCopy } from './asCopy.ts';
-import { changeCopy } from './changeCopy.ts';
-import { checkCopy } from './check.ts';
-import { claimTarget } from './claimTarget.ts';
-import { KEY } from './copyPaths.ts';
-import { CopyTurns } from './copyTurns.ts';
-import { readCredentials, writeCredentials } from './keys/credentials.ts';
+import { countEncrypted, countWithheldInTheClear } from '../store/sqlite/node/withheldInCopies.ts';
+import { checkCopy, repairFromCopies } from './check.ts';
+import {
+  assertOwnedByThisNode,
+  type CopyServices,
+  claimBytes,
+  readClaim,
+  requireSameHistory,
+} from './claim.ts';
+import { CLAIM, KEY } from './copyPaths.ts';
+import { CopyQueue, NEW_COPY } from './copyQueue.ts';
+import { announceClaim, CopyFiles } from './files/copyFiles.ts';
 import { putKey } from './keys/ownerKey.ts';
-import type { NetworkPause } from './networkPause.ts';
-import { giveUpCopy } from './offload/giveUp.ts';
+import { markCopyLost } from './offload/markLost.ts';
 import type { Offloading } from './offload/offloading.ts';
-import { repairFromCopies } from './repairFromCopies.ts';
-import { type CopyServices, requireOwn } from './requireOwn.ts';
-import { CopySchedule } from './schedule.ts';
+import { type Credentials, CredentialsWriter, openCopy, readCredentials } from './openCopy.ts';
+import { CopySchedule, type NetworkPause } from './schedule.ts';
 import { syncCopy } from './sync.ts';
 import { isWithin, openTarget } from './targets/openTarget.ts';
-import { CopyError } from './targets/target.ts';
+import { CopyError, type CopyTarget } from './targets/target.ts';
 
 export interface CopiesConfig extends CopyServices {
   jobs: Jobs;
   log: Log;
-  /** Lets objects leave this disk once a copy was read back. */
+  /** Offloads objects once a copy was read back. */
   offloading?: Pick<Offloading, 'isEnabled' | 'soon'>;
   settings?: () => Pick<Settings, 'audit_every_days'>;
   /** Why nothing is sent over the network in the background. */
@@ -44,26 +52,25 @@ export interface CopiesConfig extends CopyServices {
 /** The copies of an archive: a folder or a bucket each, kept up to date in the background. */
 export class Copies {
   readonly #services: CopyServices;
-  readonly #jobs: Jobs;
   readonly #log: Log;
   readonly #schedule: CopySchedule;
-  readonly #turns: CopyTurns;
+  readonly #queue: CopyQueue;
+  readonly #credentials: CredentialsWriter;
   readonly #syncs = new Map<string, RunningJob<CopySync>>();
 
   constructor(config: CopiesConfig) {
     const { store, checkpoints, compare, jobs, log, offloading, settings, networkPause } = config;
     this.#services = { store, checkpoints, compare };
-    this.#turns = new CopyTurns(store, jobs, () => offloading?.soon());
+    this.#queue = new CopyQueue(store, jobs, () => offloading?.soon());
+    this.#credentials = new CredentialsWriter(store.folder);
     this.#schedule = new CopySchedule({
       store,
       log,
       networkPause,
       settings: settings ?? (() => DEFAULT_SETTINGS),
-      isOffloading: () => offloading?.isEnabled === true,
       sync: (id) => this.sync(id),
       check: (id) => this.check(id),
     });
-    this.#jobs = jobs;
     this.#log = log;
   }
 
@@ -77,7 +84,14 @@ export class Copies {
     const { store, checkpoints } = this.#services;
     const newest = lastEntry(store.read)?.seq ?? 0;
     const key = checkpoints.key.verifierKey;
-    return asCopy(row, { newest, key, has_credentials, paused: this.#schedule.pauseOf(row) });
+    return asCopy(row, {
+      newest,
+      key,
+      has_credentials,
+      paused: this.#schedule.pauseOf(row),
+      withheld_encrypted: countEncrypted(store.read, { copy: row.id }),
+      withheld_in_the_clear: countWithheldInTheClear(store.read, { copy: row.id }),
+    });
   }
 
   /**
@@ -85,12 +99,15 @@ export class Copies {
    *
    * @throws Problem `copy_exists`, `copy_failed`
    */
-  async add(added: NewCopy): Promise<Copy> {
+  add(added: NewCopy): Promise<Copy> {
+    return this.#queue.run(NEW_COPY, () => this.#add(added));
+  }
+
+  async #add(added: NewCopy): Promise<Copy> {
     const { store } = this.#services;
     const { target, endpoint = null, region = null, every_minutes = null, access_key, secret_key } = added;
     const { pages = false, public_url = null } = added;
-    if (copyAt(store.read, target, endpoint))
-      throw new Problem('copy_exists', `There is a copy in ${target} already.`);
+    requireNew(store.read, target, endpoint);
     if (isWithin(store.folder, added))
       throw new Problem(
         'copy_failed',
@@ -102,65 +119,94 @@ export class Copies {
       endpoint,
       region,
       every_minutes,
-      writer: store.randomHex(32),
+      owner_token: store.randomHex(32),
       added_at: store.instant(),
       pages: Number(pages),
       public_url,
     };
     const opened = await asProblem(() => openTarget(added, { isNew: true }));
     try {
-      await asProblem(() => claimTarget(this.#services, row.writer, opened));
+      await asProblem(() => claimTarget(this.#services, row.owner_token, opened));
     } finally {
       opened.close();
     }
     const credentials = access_key && secret_key ? { access_key, secret_key } : undefined;
-    if (credentials) await writeCredentials(store.folder, row.id, credentials);
-    await store.write((database) => insertCopy(database, row));
-    return this.#shown(this.#turns.copy(row.id), credentials !== undefined);
+    if (credentials) await this.#credentials.set(row.id, credentials);
+    await store.write((database) => {
+      requireNew(database, target, endpoint);
+      insertCopy(database, row);
+    });
+    return this.#shown(this.#queue.copy(row.id), credentials !== undefined);
   }
 
   /**
-   * Changes the settings of a copy. Another endpoint, region or access key is kept only if the copy is found with it.
+   * Changes the settings of a copy. Another endpoint, region or access key ends what is running, and is kept only if the
+   * copy is found with it.
    *
    * @throws Problem `not_found`, `copy_exists`, `copy_failed`
    */
-  async change(id: string, change: CopyChange): Promise<Copy> {
-    const copy = this.#turns.copy(id);
-    await asProblem(() => changeCopy(this.#services, copy, change));
+  async change(id: string, { access_key, secret_key, pages, ...change }: CopyChange): Promise<Copy> {
+    const copy = this.#queue.copy(id);
+    const credentials = access_key && secret_key ? { access_key, secret_key } : undefined;
+    const { endpoint = copy.endpoint, region = copy.region } = change;
+    const isMoved = endpoint !== copy.endpoint || region !== copy.region || credentials !== undefined;
+    const save = () =>
+      this.#services.store.write((database) => {
+        if (change.endpoint !== undefined) requireNew(database, copy.target, change.endpoint, id);
+        changeCopySettings(database, id, { ...change, ...(pages !== undefined && { pages: Number(pages) }) });
+      });
+    if (isMoved) {
+      const moved = this.#queue.run(id, async () => {
+        await this.#requireFound({ ...this.#queue.copy(id), endpoint, region }, credentials);
+        if (credentials) await this.#credentials.set(id, credentials);
+        await save();
+      });
+      await Promise.all([this.#queue.cancel(id), moved]);
+    } else await save();
     return this.#one(id);
+  }
+
+  /** @throws Problem `copy_exists`; `copy_failed` if the copy is not found at its address with the access key */
+  async #requireFound(copy: CopyRow, credentials: Credentials | undefined): Promise<void> {
+    const { store } = this.#services;
+    requireNew(store.read, copy.target, copy.endpoint, copy.id);
+    await asProblem(async () => {
+      const target = await openCopy(store.folder, copy, credentials);
+      try {
+        await assertOwnedByThisNode(this.#services, copy, target);
+      } finally {
+        target.close();
+      }
+    });
   }
 
   /** Forgets a copy. What it holds stays there. @throws Problem `not_found`, `copy_needed` */
   async remove(id: string): Promise<void> {
     const { store } = this.#services;
-    this.#turns.copy(id);
-    const running = this.#syncs.get(id);
-    if (running) await this.#jobs.cancel(running.job.id);
-    await store.write((database) => {
-      const needed = objectsOnlyIn(database, id);
-      if (needed > 0)
-        throw new Problem(
-          'copy_needed',
-          `${needed} objects have left this disk, and only this copy holds them. Bring them back first.`,
-        );
-      deleteCopy(database, id);
+    this.#queue.copy(id);
+    requireNotNeeded(store.read, id);
+    const removed = this.#queue.run(id, async () => {
+      await store.write((database) => {
+        requireNotNeeded(database, id);
+        deleteCopy(database, id);
+      });
+      await this.#credentials.set(id, undefined);
     });
-    await writeCredentials(store.folder, id, undefined);
+    await Promise.all([this.#queue.cancel(id), removed]);
   }
 
   /**
-   * Gives up a copy that is lost: records the objects that only it held as damaged, then forgets it.
+   * Records the objects that only a lost copy held as damaged, then forgets the copy.
    *
    * @throws Problem `not_found`, `shutting_down`
    */
-  giveUp(id: string): RunningJob<LostCopy> {
-    const { copy, before } = this.#turns.next(id);
-    const syncing = this.#syncs.get(id);
-    return this.#jobs.start('give_up', 'objects', async (run) => {
-      if (syncing) await this.#jobs.cancel(syncing.job.id);
-      await before;
-      run.signal.throwIfAborted();
-      return giveUpCopy(this.#services.store, copy, run);
+  markLost(id: string): RunningJob<LostCopy> {
+    const cancelled = this.#queue.cancel(id);
+    return this.#queue.start(id, 'mark_lost', async (copy, run) => {
+      await cancelled;
+      const lost = await markCopyLost(this.#services.store, copy, run);
+      await this.#credentials.set(id, undefined);
+      return lost;
     });
   }
 
@@ -169,8 +215,8 @@ export class Copies {
     const running = this.#syncs.get(id);
     if (running) return running;
     this.#schedule.syncBegins(id);
-    const started = this.#turns.start(id, 'copy_sync', (target, run) =>
-      syncCopy(this.#services, this.#turns.copy(id), target, run),
+    const started = this.#queue.start(id, 'copy_sync', (_, run) =>
+      this.#queue.withTarget(id, (target) => syncCopy(this.#services, this.#queue.copy(id), target, run)),
     );
     this.#syncs.set(id, started);
     const ended = () => void this.#syncs.delete(id);
@@ -180,9 +226,16 @@ export class Copies {
 
   /** Starts reading a copy back. @throws Problem `not_found`, `shutting_down` */
   check(id: string, sample?: number): RunningJob<CopyCheck> {
-    return this.#turns.start(id, 'copy_check', (target, run) =>
-      checkCopy(this.#services, this.#turns.copy(id), target, { ...run, sample }),
+    return this.#queue.start(id, 'copy_check', (_, run) =>
+      this.#queue.withTarget(id, (target) =>
+        checkCopy(this.#services, this.#queue.copy(id), target, { ...run, sample }),
+      ),
     );
+  }
+
+  /** Reads a copy back once that an earlier version may have written with gaps. @throws Problem `copy_failed` */
+  async readBackIfMarked(id: string): Promise<void> {
+    if (this.#queue.copy(id).must_read_back === 1) await this.check(id).finished;
   }
 
   /**
@@ -193,27 +246,42 @@ export class Copies {
   async keepKey(id: string, passphrase: string): Promise<Copy> {
     const { store, checkpoints } = this.#services;
     const { verifierKey } = checkpoints.key;
-    await this.#turns.run(id, async (target) => {
-      await requireOwn(this.#services, this.#turns.copy(id), target);
-      await putKey(target, { folder: store.folder, verifierKey }, passphrase);
-      await store.write((database) => setKeptKey(database, id, verifierKey));
+    await this.#withTarget(id, async (target) => {
+      const checkpoint = await assertOwnedByThisNode(this.#services, this.#queue.copy(id), target);
+      const files = new CopyFiles(this.#services, id, target);
+      const put = async (bytes: Buffer) => {
+        await files.send({ path: KEY, payload: { bytes }, type: 'application/octet-stream' });
+        await files.update(checkpoint?.note);
+      };
+      const archive = { folder: store.folder, verifierKey };
+      const recipient = await putKey(target, archive, { passphrase, put });
+      await store.write((database) => setKeptKey(database, id, verifierKey, recipient));
     });
     return this.#one(id);
   }
 
   /** Removes the key of the archive from a copy. @throws Problem `not_found`, `copy_failed` */
   async removeKey(id: string): Promise<void> {
-    await this.#turns.run(id, async (target) => {
-      await requireOwn(this.#services, this.#turns.copy(id), target);
+    await this.#withTarget(id, async (target) => {
+      const checkpoint = await assertOwnedByThisNode(this.#services, this.#queue.copy(id), target);
+      const files = new CopyFiles(this.#services, id, target);
+      await files.removeLater([KEY]);
+      await files.update(checkpoint?.note);
+      // A copy without a list has it still.
       await target.remove(KEY);
-      await target.settle();
+      await target.flush();
       await this.#services.store.write((database) => setKeptKey(database, id, null));
     });
   }
 
+  #withTarget<Result>(id: string, work: (target: CopyTarget) => Promise<Result>): Promise<Result> {
+    this.#queue.copy(id);
+    return this.#queue.run(id, () => this.#queue.withTarget(id, work));
+  }
+
   async #one(id: string): Promise<Copy> {
     const credentials = await readCredentials(this.#services.store.folder);
-    return this.#shown(this.#turns.copy(id), Object.hasOwn(credentials, id));
+    return this.#shown(this.#queue.copy(id), Object.hasOwn(credentials, id));
   }
 
   /** Repairs this archive from its copies in the background, not over a network that is paused. See `repairFromCopies`. */
@@ -223,7 +291,7 @@ export class Copies {
       store,
       log: this.#log,
       copies: allCopies(store.read).filter((copy) => this.#schedule.pauseOf(copy) === null),
-      withTarget: (id, work) => this.#turns.run(id, work),
+      withTarget: (id, work) => this.#withTarget(id, work),
       signal,
     });
   }
@@ -235,7 +303,7 @@ export class Copies {
 
   /** Ends running work; `Jobs.close` waits for it. */
   close(): void {
-    this.#turns.close();
+    this.#queue.close();
     this.#schedule.close();
   }
 }
@@ -248,4 +316,89 @@ async function asProblem<Result>(work: () => Promise<Result>): Promise<Result> {
     if (error instanceof CopyError) throw new Problem('copy_failed', error.message, { cause: error });
     throw error;
   }
+}
+
+/** @throws Problem `copy_exists` if another copy is in this place */
+function requireNew(database: ReadDatabase, target: string, endpoint: string | null, id?: string): void {
+  const found = copyAt(database, target, endpoint);
+  if (!found || found.id === id) return;
+  const at = endpoint === null ? '' : ` at ${endpoint}`;
+  throw new Problem('copy_exists', `There is already a copy in ${target}${at}.`);
+}
+
+/** @throws Problem `copy_needed` if only this copy holds offloaded objects */
+function requireNotNeeded(database: ReadDatabase, id: string): void {
+  const needed = objectsOnlyIn(database, id);
+  if (needed > 0)
+    throw new Problem(
+      'copy_needed',
+      `Only this copy holds ${countOf(needed, 'offloaded object')}. Restore all to this disk first.`,
+    );
+}
+
+/** A copy as the interface shows it. What it is written with stays here. */
+function asCopy(
+  row: CopyRow,
+  {
+    newest,
+    key,
+    ...known
+  }: { newest: number; key: string } & Pick<
+    Copy,
+    'has_credentials' | 'paused' | 'withheld_encrypted' | 'withheld_in_the_clear'
+  >,
+): Copy {
+  const { id, target, endpoint, region, every_minutes, public_url, added_at, synced_at, checked_at } = row;
+  return {
+    id,
+    target,
+    endpoint,
+    region,
+    every_minutes,
+    public_url,
+    added_at,
+    synced_at,
+    checked_at,
+    ...known,
+    pages: row.pages === 1,
+    has_key: row.kept_key === key,
+    has_withheld_key:
+      row.kept_recipient !== null && (row.recipient ?? row.kept_recipient) === row.kept_recipient,
+    withheld_cleaned: row.withheld_cleaned,
+    size: row.synced_size,
+    behind: Math.max(0, newest - row.synced_size),
+    last_error: row.last_error,
+  };
+}
+
+/**
+ * Makes a place a copy that this data folder writes to. It must be empty, or hold a copy of this archive, which is taken
+ * over: another machine that wrote to it is refused from then on.
+ *
+ * @throws CopyError
+ */
+export async function claimTarget(services: CopyServices, writer: string, target: CopyTarget): Promise<void> {
+  const { store, checkpoints } = services;
+  const key = checkpoints.key.verifierKey;
+  const claim = await readClaim(target);
+  if (claim && !keysOf(key, readKeyChanges(store.read)).includes(claim.key))
+    throw new CopyError(
+      `${target.name} holds the copy of another archive, ${claim.node}. Choose another place.`,
+    );
+  if (claim) await requireSameHistory(services, target);
+  else await requireEmpty(target);
+  const bytes = claimBytes(services, writer);
+  if (claim) await announceClaim(services, target, bytes);
+  await target.put(CLAIM, { bytes }, { type: 'application/json' });
+  await target.flush();
+  // Two programs may have written at once. The one whose claim is there continues.
+  if ((await readClaim(target))?.writer !== writer)
+    throw new CopyError(
+      `Another program started a copy in ${target.name} at the same time. Choose another place.`,
+    );
+}
+
+async function requireEmpty(target: CopyTarget): Promise<void> {
+  for await (const { path } of target.list(''))
+    throw new CopyError(`${target.name} is not empty: it holds ${path}. Choose an empty place.`);
 }

@@ -1,5 +1,7 @@
-import type { TileAddress } from '../ledger/tiles/tileAddress.ts';
-import { TILE_WIDTH } from '../ledger/tree.ts';
+import { TILE_WIDTH, type TileAddress } from '../../shared/proof/tiles.ts';
+
+/** The file of a copy that says whose copy it is and which data folder writes to it. */
+export const CLAIM = 'strongroom.json';
 
 /** The paths of a copy. `docs/static-archive.md` documents them. */
 
@@ -16,6 +18,20 @@ export const RECORDS_PER_FILE = 1_000;
 
 export function objectPath(sha256: string): string {
   return `${OBJECTS}${sha256}`;
+}
+
+/** Objects that readers of the copy may not read, encrypted to the owner's key. */
+export const WITHHELD = 'withheld/';
+const ENCRYPTED = /^withheld\/([0-9a-f]{64})\.age$/;
+
+/** The object of a digest, encrypted with age (C2SP). */
+export function encryptedPath(sha256: string): string {
+  return `${WITHHELD}${sha256}.age`;
+}
+
+/** Returns the digest of the object that is encrypted in a file, or undefined. */
+export function encryptedDigest(path: string): string | undefined {
+  return ENCRYPTED.exec(path)?.[1];
 }
 
 /** Facts about an object: its size and its first retrievals. Not covered by the ledger; the records are. */

@@ -1,19 +1,27 @@
-import { rename, rm } from 'node:fs/promises';
+import { mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import pLimit from 'p-limit';
 import type { Clock } from '../../shared/values/clock.ts';
+import { countOf } from '../../shared/values/text.ts';
 import type { DumpHead } from '../dump/checkDump.ts';
 import { restoreDump } from '../dump/restoreDump.ts';
+import { markRestoredWithoutBlobs } from '../fixity/audit.ts';
+import { markReadOnly } from '../ledger/appendEntry.ts';
 import { keyFile } from '../ledger/nodeKey.ts';
-import { markReadOnly } from '../ledger/readOnly.ts';
-import { syncFolder, writeFileDurably } from '../store/blobs/durableFile.ts';
-import { iterateBlobRows } from '../store/sqlite/node/blobs.ts';
-import { writeSetting } from '../store/sqlite/node/settings.ts';
-import { openStore } from '../store/store.ts';
+import { inParallel } from '../runtime/inParallel.ts';
+import { blobPath, syncFile, syncFileSystem, syncFolder, writeFileDurably } from '../store/files.ts';
+import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
+import { count } from '../store/sqlite/engine/queries.ts';
+import { counter, iterateBlobRows } from '../store/sqlite/node/blobs.ts';
+import { writeSetting } from '../store/sqlite/node/owner.ts';
+import { openStore, type Store } from '../store/store.ts';
 import { runLedgerVerification } from '../verification/ledger/ledgerVerification.ts';
+import { assembleDump } from './assembleDump.ts';
+import { encryptedDigest, objectPath, WITHHELD } from './copyPaths.ts';
 import { readKey, requireKeyOf } from './keys/ownerKey.ts';
-import { assembleDump } from './records/assembleDump.ts';
-import { type RestoredObjects, restoreObjects } from './restoreObjects.ts';
+import { saveIdentity } from './keys/withheldKey.ts';
 import { CopyError, type CopyTarget } from './targets/target.ts';
+import { decryptInto } from './withheld/encrypted.ts';
 
 export interface RestoreOptions {
   target: CopyTarget;
@@ -22,9 +30,22 @@ export interface RestoreOptions {
   clock: Clock;
   /** The passphrase of the key in the copy, to restore the key too. */
   passphrase?: string | undefined;
+  /** The identity (age) that decrypts withheld objects, if the owner has it elsewhere. */
+  identity?: string | undefined;
   signal: AbortSignal;
   /** Called with the number of objects read, and how many there are. */
   progress: (done: number, total: number) => void;
+}
+
+interface RestoredObjects {
+  objects: number;
+  bytes: number;
+  /** Objects that the copy does not hold intact. */
+  missing: string[];
+  /** Withheld objects that the copy holds encrypted, and that could not be decrypted without the owner's key. */
+  encrypted: string[];
+  /** Objects that were given up. They are in no copy. */
+  released: number;
 }
 
 export interface RestoreResult extends RestoredObjects {
@@ -42,21 +63,24 @@ export interface RestoreResult extends RestoredObjects {
 export async function restoreCopy(options: RestoreOptions): Promise<RestoreResult> {
   const { target, folder, clock, passphrase, signal } = options;
   const partial = `${folder}.restoring`;
-  const dump = `${partial}.jsonl`;
-  await rm(partial, { recursive: true, force: true });
+  const records = `${partial}-records`;
+  for (const each of [partial, records]) await rm(each, { recursive: true, force: true });
   // First, so that a wrong passphrase does not cost the time of a restore.
-  const key = passphrase === undefined ? undefined : await readKey(target, passphrase);
+  const kept = passphrase === undefined ? undefined : await readKey(target, passphrase);
+  const identity = options.identity ?? kept?.identity;
   try {
-    const { note } = await assembleDump(target, dump, signal);
-    const result = await fill(options, partial, dump);
-    if (key !== undefined) {
-      requireKeyOf(key, result.head.verifierKey, target);
-      await writeFileDurably(keyFile(partial), key, 0o600);
+    await mkdir(records, { mode: 0o700 });
+    const { note, chunks } = await assembleDump(target, records, signal);
+    const result = await fill({ ...options, identity }, partial, chunks);
+    if (kept !== undefined) {
+      requireKeyOf(kept.key, result.head.verifierKey, target);
+      await writeFileDurably(keyFile(partial), kept.key, 0o600);
     }
+    if (identity !== undefined) await saveIdentity(partial, identity);
     await writeFileDurably(join(partial, 'checkpoint'), note, 0o600);
     const { problems } = await runLedgerVerification({ folder: partial, clock });
     if (problems.length > 0)
-      throw new CopyError(`The ledger in ${target.name} is invalid: ${problems.length} problems.`);
+      throw new CopyError(`The ledger in ${target.name} is invalid: ${countOf(problems.length, 'problem')}.`);
     // Replaces an empty folder. If the folder holds anything, this fails and changes nothing.
     await rename(partial, folder);
     await syncFolder(dirname(folder));
@@ -65,20 +89,81 @@ export async function restoreCopy(options: RestoreOptions): Promise<RestoreResul
     await rm(partial, { recursive: true, force: true });
     throw error;
   } finally {
-    await rm(dump, { force: true });
+    await rm(records, { recursive: true, force: true });
   }
 }
 
-async function fill(options: RestoreOptions, partial: string, dump: string): Promise<RestoreResult> {
+async function fill(
+  options: RestoreOptions,
+  partial: string,
+  dump: AsyncIterable<Buffer>,
+): Promise<RestoreResult> {
   const store = await openStore({ folder: partial, clock: options.clock });
   try {
     const head = await restoreDump(store, dump);
     await store.write((database) => writeSetting(database, 'verifier_key', head.verifierKey));
-    const rows = [...iterateBlobRows(store.read)];
-    const objects = await restoreObjects(options.target, partial, rows, options);
+    const objects = await restoreObjects(options, store);
+    // Reading what only the owner's key decrypts must not record damage.
+    if (objects.encrypted.length > 0) await markRestoredWithoutBlobs(store);
     await store.write((database) => markReadOnly(database));
     return { head, ...objects };
   } finally {
     await store.close();
   }
+}
+
+/**
+ * Reads the objects of an archive that has no name yet from its copy, each verified. All of them are on stable storage when
+ * this resolves. The folder gets its name after that, so a crash leaves no partial archive.
+ */
+async function restoreObjects(
+  { target, signal, progress, identity }: RestoreOptions,
+  { read, folder }: Pick<Store, 'read' | 'folder'>,
+): Promise<RestoredObjects> {
+  const released = counter(read, 'released_objects');
+  const result: RestoredObjects = { objects: 0, bytes: 0, missing: [], encrypted: [], released };
+  const total = count(read, 'blobs') - released;
+  const encrypted = new Set<string>();
+  for await (const { path } of target.list(WITHHELD, signal)) {
+    const sha256 = encryptedDigest(path);
+    if (sha256 !== undefined) encrypted.add(sha256);
+  }
+  const decrypting = pLimit(1);
+  const decrypt = async (sha256: string, file: string) => {
+    if (identity === undefined) return false;
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    return decrypting(() => decryptInto(target, sha256, file, { folder, identity, signal }));
+  };
+  await inParallel(iterateBlobRows(read), target.concurrency, async (row) => {
+    signal.throwIfAborted();
+    const { sha256 } = row;
+    const file = blobPath(folder, sha256);
+    if (
+      // One that was withheld a moment ago is still in the clear.
+      (await target.fetch(objectPath(sha256), { file, ...row }, signal)) ||
+      (encrypted.has(sha256) && (await decrypt(sha256, file)))
+    ) {
+      result.objects += 1;
+      result.bytes += row.bytes;
+    } else if (encrypted.has(sha256) && identity === undefined) result.encrypted.push(sha256);
+    else result.missing.push(sha256);
+    progress(result.objects + result.missing.length + result.encrypted.length, total);
+  });
+  await syncObjects(folder, read, new Set([...result.missing, ...result.encrypted]));
+  result.missing.sort();
+  result.encrypted.sort();
+  return result;
+}
+
+async function syncObjects(folder: string, read: ReadDatabase, missing: ReadonlySet<string>): Promise<void> {
+  if (await syncFileSystem(folder)) return;
+  const folders = new Set<string>();
+  for (const { sha256 } of iterateBlobRows(read)) {
+    if (missing.has(sha256)) continue;
+    const file = blobPath(folder, sha256);
+    await syncFile(file);
+    for (const parent of [dirname(file), dirname(dirname(file)), dirname(dirname(dirname(file)))])
+      folders.add(parent);
+  }
+  for (const each of folders) await syncFolder(each);
 }

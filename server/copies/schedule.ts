@@ -1,18 +1,19 @@
+import { execFile } from 'node:child_process';
+import { networkInterfaces } from 'node:os';
+import { promisify } from 'node:util';
 import { DEFAULT_EVERY_MINUTES } from '../../shared/node/copy.ts';
 import type { Settings } from '../../shared/node/settings.ts';
+import { every, inBackground } from '../runtime/background.ts';
 import type { Log } from '../runtime/log.ts';
 import { allCopies, type CopyRow } from '../store/sqlite/node/copies.ts';
 import { lastEntry } from '../store/sqlite/node/ledger.ts';
 import type { Store } from '../store/store.ts';
-import { isRemote, type NetworkPause, readNetworkPause } from './networkPause.ts';
 import { isOutdated } from './sync.ts';
 
-export interface ScheduleServices {
+interface ScheduleServices {
   store: Store;
   log: Log;
   settings: () => Pick<Settings, 'audit_every_days'>;
-  /** Whether objects may leave this disk for a copy. */
-  isOffloading: () => boolean;
   /** Why nothing is sent over the network in the background. */
   networkPause?: (() => Promise<NetworkPause>) | undefined;
   /** Starts a sync or a complete check of a copy. */
@@ -21,13 +22,13 @@ export interface ScheduleServices {
 }
 
 /** How often the node checks whether a copy is behind. */
-const LOOK_EVERY_MS = 60_000;
+const POLL_INTERVAL_MS = 60_000;
 const MS_PER_MINUTE = 60_000;
 const MS_PER_DAY = 86_400_000;
 /** The time between a scheduled check that failed and the next one. */
 const CHECK_AGAIN_MS = 21_600_000;
 
-/** Keeps copies up to date, and reads them back if objects have left this disk for them. */
+/** Keeps copies up to date, and reads them back as often as this archive is audited. */
 export class CopySchedule {
   readonly #services: ScheduleServices;
   readonly #syncedAt = new Map<string, number>();
@@ -42,12 +43,11 @@ export class CopySchedule {
 
   start(): void {
     const { log } = this.#services;
-    const look = () =>
-      void this.#look().catch((error: unknown) =>
-        log.warn({ error }, 'The state of the copies could not be read.'),
-      );
-    this.#timer = setInterval(look, LOOK_EVERY_MS);
-    this.#timer.unref();
+    this.#timer = every(
+      POLL_INTERVAL_MS,
+      () => this.#poll(),
+      (error) => log.warn({ error }, 'The state of the copies could not be read.'),
+    ).unref();
   }
 
   close(): void {
@@ -65,7 +65,7 @@ export class CopySchedule {
     return isRemote(copy) ? this.#paused : null;
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const { store, networkPause = readNetworkPause } = this.#services;
     const copies = allCopies(store.read);
     if (copies.some(isRemote)) this.#paused = await networkPause();
@@ -84,23 +84,78 @@ export class CopySchedule {
     const isDue = store.clock.now() - (this.#syncedAt.get(id) ?? 0) >= everyMs;
     const size = lastEntry(store.read)?.seq ?? 0;
     if ((synced_size >= size && !isOutdated(store.read, copy, size)) || !isDue) return;
-    sync(id).finished.catch((error: unknown) =>
-      log.warn({ error, copy: id }, 'A copy could not be brought up to date.'),
+    inBackground(
+      () => sync(id).finished,
+      (error) => log.warn({ error, copy: id }, 'A copy could not be brought up to date.'),
     );
   }
 
-  /** Reads a copy back as often as this archive is audited, if objects may leave this disk for it. */
-  #checkIfDue({ id, added_at, read_back_at }: CopyRow): void {
-    const { store, settings, isOffloading, check, log } = this.#services;
+  /** Starts a complete check if the last one is too long ago. A copy that is marked is read back at once. */
+  #checkIfDue({ id, added_at, read_back_at, must_read_back, synced_size }: CopyRow): void {
+    const { store, settings, check, log } = this.#services;
     const everyMs = settings().audit_every_days * MS_PER_DAY;
-    if (!isOffloading() || everyMs === 0) return;
     const now = store.clock.now();
+    const isOverdue = everyMs > 0 && now - Date.parse(read_back_at ?? added_at) >= everyMs;
+    if (synced_size === 0 || !(isOverdue || must_read_back === 1)) return;
     const last = this.#checkedAt.get(id);
     if (last !== undefined && now - last < CHECK_AGAIN_MS) return;
-    if (now - Date.parse(read_back_at ?? added_at) < everyMs) return;
     this.#checkedAt.set(id, now);
-    check(id).finished.catch((error: unknown) =>
-      log.warn({ error, copy: id }, 'A copy could not be read back.'),
+    inBackground(
+      () => check(id).finished,
+      (error) => log.warn({ error, copy: id }, 'A copy could not be read back.'),
     );
   }
+}
+
+/** Why nothing is sent over the network in the background; null if it may be sent. */
+export type NetworkPause = 'no_network' | 'metered' | null;
+
+const TIMEOUT_MS = 5_000;
+/** NM_METERED_YES and NM_METERED_GUESS_YES of NetworkManager's D-Bus interface. */
+const METERED: ReadonlySet<string> = new Set(['u 1', 'u 3']);
+
+/** Queries of the machine. Tests replace them. */
+export interface NetworkReader {
+  platform: NodeJS.Platform;
+  /** The addresses of each network interface, of which only whether they are internal matters. */
+  interfaces: () => Record<string, readonly { internal: boolean }[] | undefined>;
+  /** Runs a program and returns its output. Rejects if there is no such program or it fails. */
+  run: (program: string, args: readonly string[]) => Promise<string>;
+}
+
+const THIS_MACHINE: NetworkReader = {
+  platform: process.platform,
+  interfaces: networkInterfaces,
+  run: async (program, args) => (await promisify(execFile)(program, args, { timeout: TIMEOUT_MS })).stdout,
+};
+
+/**
+ * Returns whether this machine has no network, or a metered one. Only NetworkManager on Linux lets a program read that a
+ * network is metered. On other systems, or if only a later router is metered, this is not known.
+ */
+export async function readNetworkPause(machine: NetworkReader = THIS_MACHINE): Promise<NetworkPause> {
+  const isConnected = Object.values(machine.interfaces()).some((addresses) =>
+    addresses?.some(({ internal }) => !internal),
+  );
+  if (!isConnected) return 'no_network';
+  return (await isMetered(machine)) ? 'metered' : null;
+}
+
+async function isMetered({ platform, run }: NetworkReader): Promise<boolean> {
+  if (platform !== 'linux') return false;
+  const manager = 'org.freedesktop.NetworkManager';
+  const args = ['--system', 'get-property', manager, '/org/freedesktop/NetworkManager', manager, 'Metered'];
+  try {
+    return METERED.has((await run('busctl', args)).trim());
+  } catch {
+    // Without NetworkManager, this is not known.
+    return false;
+  }
+}
+
+/** Returns whether a copy is reached over the network: a bucket, unless its store runs on this machine. */
+function isRemote({ target, endpoint }: { target: string; endpoint: string | null }): boolean {
+  if (!target.startsWith('s3:')) return false;
+  const host = endpoint === null ? undefined : URL.parse(endpoint)?.hostname;
+  return host === undefined || !/^(localhost|127\..*|\[::1\])$/.test(host);
 }

@@ -1,10 +1,33 @@
 import pLimit from 'p-limit';
 import { objectFacts } from '../collection/timeline/objects.ts';
 import { hasObject } from '../store/sqlite/collection/retrievals.ts';
-import { blobRow } from '../store/sqlite/node/blobs.ts';
+import { blobBytes, blobRow } from '../store/sqlite/node/blobs.ts';
 import type { Store } from '../store/store.ts';
 import { metadataPath, objectPath } from './copyPaths.ts';
+import type { SentFile } from './files/copyFiles.ts';
 import { type CopyTarget, DamagedSourceError } from './targets/target.ts';
+
+/**
+ * Splits a list of objects into batches, so that an interruption costs little. A batch is full when it reaches one of these
+ * limits, so a large object is a batch of its own.
+ */
+export function* inBatches(
+  read: Store['read'],
+  digests: readonly string[],
+  limits: { objects: number; bytes: number },
+): Generator<string[]> {
+  let batch: string[] = [];
+  let bytes = 0;
+  for (const sha256 of digests) {
+    batch.push(sha256);
+    bytes += blobBytes(read, sha256) ?? 0;
+    if (batch.length < limits.objects && bytes < limits.bytes) continue;
+    yield batch;
+    batch = [];
+    bytes = 0;
+  }
+  if (batch.length > 0) yield batch;
+}
 
 /** An object above this size counts as large. */
 const LARGE_ABOVE_BYTES = 4_194_304;
@@ -14,7 +37,7 @@ const PARALLEL_LARGE = 2;
 const MAX_RETRIEVALS = 100;
 
 /** What was sent. */
-export interface SentObjects {
+interface SentObjects {
   sent: string[];
   bytes: number;
   /** Objects that are damaged on this disk and were not sent. */
@@ -22,7 +45,7 @@ export interface SentObjects {
 }
 
 /**
- * Sends stored objects to a copy, each with its metadata. Each object is hashed while it is read, so that a damaged one
+ * Sends stored objects to a copy. Each object is hashed while it is read, so that a damaged one
  * never reaches the copy. Memory is bounded by the target's concurrency.
  *
  * @throws CopyError
@@ -74,27 +97,22 @@ async function sendObject(
   if (!row) throw new DamagedSourceError(sha256);
   // Archived pages must not run when a web server shows the copy, so no object gets a type of its own.
   const options = { type: 'application/octet-stream', signal };
-  const source = (await blobs.away.isAway(sha256))
+  const source = (await blobs.offloaded.isOffloaded(sha256))
     ? // From another copy. The cache is not used.
-      { read: () => blobs.away.stream(sha256) }
+      { read: () => blobs.offloaded.stream(sha256) }
     : { file: blobs.fileOf(sha256) };
   await target.put(objectPath(sha256), { ...source, size: row.bytes, sha256 }, options);
-  if (hasObject(read, sha256)) await sendMetadata(read, target, sha256, signal);
   return row.bytes;
 }
 
 /**
- * Sends what is known of an object that was retrieved, as a node answers it. Whether it is intact is not in it: that
- * cannot be said in advance. Of a pack's file, the record of the pack says everything.
+ * Returns what is known of an object that was retrieved, as a node answers it; undefined if it never was. Whether it is
+ * intact is not in it: that cannot be said in advance. Of a pack's file, the record of the pack says everything.
  */
-export async function sendMetadata(
-  read: Store['read'],
-  target: CopyTarget,
-  sha256: string,
-  signal: AbortSignal,
-): Promise<void> {
+export function metadataOf(read: Store['read'], sha256: string): Omit<SentFile, 'sha256'> | undefined {
+  if (!hasObject(read, sha256)) return undefined;
   const facts = objectFacts(read, sha256);
   const retrievals = facts.retrievals.slice(0, MAX_RETRIEVALS);
   const bytes = Buffer.from(`${JSON.stringify({ ...facts, retrievals })}\n`);
-  await target.put(metadataPath(sha256), { bytes }, { type: 'application/json', signal });
+  return { path: metadataPath(sha256), payload: { bytes }, type: 'application/json' };
 }

@@ -1,15 +1,17 @@
+import { hash } from 'node:crypto';
 import type { CopySync } from '../../shared/node/copy.ts';
-import { confirmDamage } from '../fixity/confirmDamage.ts';
+import { tilePath } from '../../shared/proof/tiles.ts';
+import { confirmDamage } from '../fixity/audit.ts';
 import { isDamaged } from '../fixity/damages.ts';
-import { readTile } from '../ledger/tiles/readTile.ts';
-import { tilePath } from '../ledger/tiles/tileAddress.ts';
-import { TILE_WIDTH } from '../ledger/tree.ts';
+import { readTile } from '../ledger/tiles.ts';
 import { lastCoveredBy } from '../store/sqlite/collection/retrievalBatches.ts';
 import { firstRetrievalOf } from '../store/sqlite/collection/retrievals.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { blobBytes } from '../store/sqlite/node/blobs.ts';
+import { forgetCopiedFiles, setSendingSize } from '../store/sqlite/node/copiedFiles.ts';
 import {
   type CopyRow,
+  copiedObjectsAfter,
   copyById,
   forgetCopiedObjects,
   insertCopiedObjects,
@@ -17,30 +19,42 @@ import {
   setPagesSize,
   setSynced,
 } from '../store/sqlite/node/copies.ts';
-import { lastEntry } from '../store/sqlite/node/ledger.ts';
-import { proofsState } from '../store/sqlite/node/witness.ts';
-import type { CopiedCheckpoint } from './claim.ts';
-import { CHECKPOINT, newTiles, OBJECTS, RECORDS_PER_FILE, recordsFiles, statePath } from './copyPaths.ts';
+import { lastEntry, proofsState } from '../store/sqlite/node/ledger.ts';
+import { isAbsent } from '../store/sqlite/node/peerWithholdings.ts';
+import { releaseOf } from '../store/sqlite/node/withheld.ts';
+import { assertOwnedByThisNode, type CopiedCheckpoint, type CopyServices, claimBytes } from './claim.ts';
+import {
+  CHECKPOINT,
+  CLAIM,
+  KEY,
+  metadataPath,
+  newTiles,
+  OBJECTS,
+  RECORDS_PER_FILE,
+  recordsFiles,
+  statePath,
+} from './copyPaths.ts';
+import { CopyFiles } from './files/copyFiles.ts';
+import { pagesAreBehind, sendPages } from './pages/makePages.ts';
 import { PAGES_VERSION } from './pages/pagePaths.ts';
-import { pagesAreBehind, sendPages } from './pages/sendPages.ts';
-import { type CopiedState, readRecords, readState } from './records/readRecords.ts';
-import { type CopyServices, requireOwn } from './requireOwn.ts';
-import { sendMetadata, sendObjects } from './sendObjects.ts';
+import { type CopiedState, readRecords, readState } from './records.ts';
+import { inBatches, metadataOf, sendObjects } from './sendObjects.ts';
 import { CopyError, type CopyTarget, type Payload } from './targets/target.ts';
+import { type Cleaned, NOTHING_CLEANED, WithheldObjects } from './withheld/withheldObjects.ts';
 
 /** The objects that are sent before they are brought to stable storage together and counted as copied. */
-const BATCH_OBJECTS = 1_000;
-const BATCH_BYTES = 536_870_912;
+const BATCH = { objects: 1_000, bytes: 536_870_912 };
 
-export interface SyncRun {
+interface SyncRun {
   signal: AbortSignal;
   /** Called with the bytes of objects sent so far; the total is not known. */
   progress: (done: number, total: null) => void;
 }
 
 /**
- * Brings a copy up to date. Only what is new is sent, in the order objects, records, state, tiles, pages, checkpoint, so that a
- * copy is never ahead of its contents. After a crash the next sync goes on: what is sent twice is the same.
+ * Brings a copy up to date. Only what is new is sent, in the order objects, records, state, tiles, pages, list of all files,
+ * checkpoint, so that a copy is never ahead of its contents. After a crash the next sync goes on: what is sent twice is the
+ * same.
  *
  * @throws CopyError; the signal's reason
  */
@@ -54,29 +68,35 @@ export async function syncCopy(
   return sync.run();
 }
 
-type SyncedState = Omit<CopiedState, 'bytes' | 'sha256'> & { sha256: string | null };
+type SyncedState = Pick<CopiedState, 'size' | 'note' | 'proofs'> & { sha256: string | null };
 
 class Sync {
   readonly #services: CopyServices;
   #copy: CopyRow;
   readonly #target: CopyTarget;
   readonly #run: SyncRun;
+  readonly #files: CopyFiles;
+  readonly #withheld: WithheldObjects;
   #objects = 0;
   #bytes = 0;
   #records = 0;
   #pages: number | undefined;
   #foundDamage = false;
+  #cleaned: Cleaned = NOTHING_CLEANED;
 
   constructor(services: CopyServices, copy: CopyRow, target: CopyTarget, run: SyncRun) {
     this.#services = services;
     this.#copy = copy;
     this.#target = target;
     this.#run = run;
+    this.#files = new CopyFiles(services, copy.id, target, run.signal);
+    const { signal } = run;
+    this.#withheld = new WithheldObjects(services, { copy, target, files: this.#files, signal });
   }
 
   async run(): Promise<CopySync> {
     const { store } = this.#services;
-    const before = await requireOwn(this.#services, this.#copy, this.#target);
+    const before = await assertOwnedByThisNode(this.#services, this.#copy, this.#target);
     await this.#matchRows(before);
     const from = before?.size ?? 0;
     const isSame = before && from === (lastEntry(store.read)?.seq ?? 0);
@@ -87,38 +107,110 @@ class Sync {
         proofs: this.#copy.synced_proofs,
         sha256: from === this.#copy.synced_size ? this.#copy.synced_state : null,
       });
+    await this.#withheld.begin();
+    await this.#sendWithheld();
     let sent = from;
     for (let size = 0; (size = wholeFiles(lastEntry(store.read)?.seq ?? 0)) > sent; sent = size)
       await this.#sendRecords(sent, size);
-    let state: CopiedState;
-    do {
+    const state = await this.#sendNewestRecords(sent);
+    const { size, note } = state;
+    try {
+      await this.#files.send({ ...state, path: statePath(size), type: 'application/jsonl' });
+      await this.#files.sendBatch();
+    } finally {
+      await state.discard();
+    }
+    for (const tile of newTiles(from, size))
+      await this.#send(tilePath(tile), { bytes: readTile(store, tile) }, 'application/octet-stream');
+    await this.#files.flush();
+    if (this.#copy.is_listed === 0) await this.#findUnlisted(size);
+    // Something may have been withheld since.
+    await this.#sendWithheld();
+    const replaced: string[] = [];
+    const onPage = (path: string) => void (this.#withheld.mustClean && replaced.push(path));
+    const pages = { ...this.#run, size, note, onPage, hidden: this.#withheld.inTheClear() };
+    this.#pages = await sendPages(this.#services, this.#copy, this.#files, pages);
+    await this.#sendClaim();
+    await this.#files.writeList(note);
+    await this.#sendCheckpoint(before, { size, note });
+    await this.#withheld.forgetVersions(replaced);
+    await this.#finish(state);
+    await this.#files.removeRest();
+    this.#cleaned = await this.#withheld.finish();
+    return this.#result(note);
+  }
+
+  #sendWithheld(): Promise<void> {
+    return this.#withheld.send(async (digests) => {
+      const { read } = this.#services.store;
+      const missing = digests.filter(
+        (sha256) => !isCopied(read, this.#copy.id, sha256) && !isDamaged(read, sha256),
+      );
+      for (const batch of inBatches(read, missing, BATCH)) await this.#sendBatch(batch);
+    });
+  }
+
+  /** Sends the records of the entries after `from`, and returns the state that belongs to the last of them. */
+  async #sendNewestRecords(from: number): Promise<CopiedState> {
+    for (let sent = from; ; ) {
       // Damage that was found meanwhile is recorded by a new entry, which the checkpoint has to cover.
       this.#foundDamage = false;
-      state = await readState(this.#services);
-      await this.#sendRecords(sent, state.size);
+      const state = await readState(this.#services);
+      try {
+        await this.#sendRecords(sent, state.size);
+      } catch (error) {
+        await state.discard();
+        throw error;
+      }
+      if (!this.#foundDamage) return state;
       sent = state.size;
-    } while (this.#foundDamage);
-    const { size, note } = state;
-    await this.#put(statePath(size), { bytes: state.bytes }, 'application/jsonl');
-    await this.#sendTiles(from, size);
-    this.#pages = await sendPages(this.#services, this.#copy, this.#target, { ...this.#run, size, note });
-    await this.#target.settle();
-    await this.#sendCheckpoint(before, note);
-    await this.#finish(state);
-    await this.#removeReplaced(from, size);
-    return this.#result(note);
+      await state.discard();
+    }
+  }
+
+  /** Lists what earlier releases sent without a list. The metadata of objects can differ by now, and is sent again. */
+  async #findUnlisted(size: number): Promise<void> {
+    const { store } = this.#services;
+    for (const file of size > 0 ? recordsFiles(size) : []) {
+      if (this.#files.has(file.path)) continue;
+      const { sha256, discard } = await readRecords(store, file, async () => {});
+      await discard();
+      await this.#files.adopt(file.path, sha256);
+    }
+    for (const tile of newTiles(0, size)) {
+      const path = tilePath(tile);
+      if (!this.#files.has(path)) await this.#files.adopt(path, hash('sha256', readTile(store, tile)));
+    }
+    const key = this.#files.has(KEY) ? undefined : await this.#target.digestOf(KEY, this.#run.signal);
+    if (key && this.#copy.kept_key !== null) await this.#files.adopt(KEY, key.sha256);
+    for (let last = '', batch: string[]; ; last = batch.at(-1) ?? '') {
+      batch = copiedObjectsAfter(store.read, this.#copy.id, last, BATCH.objects);
+      if (batch.length === 0) break;
+      await this.#sendMetadata(batch.filter((sha256) => !this.#files.has(metadataPath(sha256))));
+    }
+  }
+
+  /** Says whose copy it is, as of now: the archive may have a new key. */
+  async #sendClaim(): Promise<void> {
+    const bytes = claimBytes(this.#services, this.#copy.owner_token);
+    const found = await this.#target.digestOf(CLAIM, this.#run.signal);
+    if (found?.sha256 === hash('sha256', bytes)) await this.#files.adopt(CLAIM, found.sha256);
+    else await this.#send(CLAIM, { bytes }, 'application/json');
   }
 
   /** If the copy was set back or written by another machine, its objects are listed again. */
   async #matchRows(before: CopiedCheckpoint | undefined): Promise<void> {
     const { store } = this.#services;
-    const { id, synced_size } = this.#copy;
-    if ((before?.size ?? 0) === synced_size) return;
+    const { id, synced_size, sending_size } = this.#copy;
+    const size = before?.size ?? 0;
+    // The checkpoint is sent before it is recorded as sent.
+    if (size === synced_size || size === sending_size) return;
     await store.write((database) => {
       forgetCopiedObjects(database, id);
+      forgetCopiedFiles(database, id);
       setPagesSize(database, id, this.#copy.pages_size, 0);
     });
-    this.#copy = { ...this.#copy, pages_version: 0 };
+    this.#copy = { ...this.#copy, pages_version: 0, is_listed: 0 };
     if (!before) return;
     let found: string[] = [];
     const flush = async () => {
@@ -153,7 +245,9 @@ class Sync {
         );
       });
       try {
-        await this.#put(path, records.payload, 'application/jsonl');
+        const { payload, sha256 } = records;
+        await this.#files.send({ path, payload, sha256, type: 'application/jsonl' });
+        await this.#files.sendBatch();
       } finally {
         await records.discard();
       }
@@ -167,22 +261,46 @@ class Sync {
     { after, until }: { after: number; until: number },
   ): Promise<void> {
     const { read } = this.#services.store;
-    for (const sha256 of named) {
+    const late = named.filter((sha256) => {
       const first = firstRetrievalOf(read, sha256);
-      if (first !== undefined && first > after && first <= until)
-        await sendMetadata(read, this.#target, sha256, this.#run.signal);
+      return first !== undefined && first > after && first <= until;
+    });
+    await this.#sendMetadata(late);
+  }
+
+  async #sendMetadata(digests: readonly string[]): Promise<void> {
+    for (const sha256 of digests) {
+      const metadata = metadataOf(this.#services.store.read, sha256);
+      if (metadata) await this.#files.send(metadata);
     }
+    await this.#files.sendBatch();
   }
 
   /** Sends the objects that the copy does not hold, and returns them. */
   async #sendObjects(named: readonly string[]): Promise<string[]> {
     const { read } = this.#services.store;
     const missing = named.filter(
-      (sha256) => !isCopied(read, this.#copy.id, sha256) && !isDamaged(read, sha256),
+      (sha256) =>
+        !isCopied(read, this.#copy.id, sha256) &&
+        !this.#withheld.has(sha256) &&
+        !isDamaged(read, sha256) &&
+        !releaseOf(read, sha256) &&
+        !isAbsent(read, sha256),
     );
-    for (const batch of inBatches(missing, (sha256) => blobBytes(read, sha256) ?? 0))
-      await this.#sendBatch(batch);
+    const encrypted = missing.filter((sha256) => this.#withheld.encrypts(sha256));
+    const clear = missing.filter((sha256) => !this.#withheld.encrypts(sha256));
+    for (const batch of inBatches(read, clear, BATCH)) await this.#sendBatch(batch);
+    if (encrypted.length > 0) await this.#sendEncrypted(encrypted);
     return missing;
+  }
+
+  async #sendEncrypted(digests: readonly string[]): Promise<void> {
+    const { read } = this.#services.store;
+    const { sent, damaged } = await this.#withheld.encrypt(digests);
+    await this.#sendMetadata(sent);
+    this.#objects += sent.length;
+    for (const sha256 of sent) this.#bytes += blobBytes(read, sha256) ?? 0;
+    await this.#requireDamage(damaged);
   }
 
   /** Sends objects and records that the copy holds them: a sync that is killed does not send them again. */
@@ -197,40 +315,46 @@ class Sync {
       signal: this.#run.signal,
       onBytes,
     });
-    await this.#target.settle();
+    await this.#sendMetadata(sent);
+    await this.#files.flush();
     await store.write((database) => insertCopiedObjects(database, id, sent));
     this.#objects += sent.length;
+    await this.#requireDamage(damaged);
+  }
+
+  /** Records why objects could not be sent. @throws CopyError if one is neither damaged nor released */
+  async #requireDamage(unsent: readonly string[]): Promise<void> {
+    const { store } = this.#services;
+    const damaged = unsent.filter((sha256) => !releaseOf(store.read, sha256));
     if (damaged.length === 0) return;
     this.#foundDamage = true;
     await confirmDamage(store, damaged);
-    const [unexplained] = damaged.filter((sha256) => !isDamaged(store.read, sha256));
+    const [unexplained] = damaged.filter(
+      (sha256) => !isDamaged(store.read, sha256) && !releaseOf(store.read, sha256),
+    );
     if (unexplained !== undefined)
       throw new CopyError(
         `The object ${unexplained} is missing from this archive. Run an integrity check first.`,
       );
   }
 
-  #put(path: string, payload: Payload, type: string): Promise<void> {
-    return this.#target.put(path, payload, { type, signal: this.#run.signal });
-  }
-
-  async #sendTiles(from: number, size: number): Promise<void> {
-    const { store } = this.#services;
-    for (const tile of newTiles(from, size)) {
-      this.#run.signal.throwIfAborted();
-      await this.#put(tilePath(tile), { bytes: readTile(store, tile) }, 'application/octet-stream');
-    }
+  #send(path: string, payload: Payload, type: string): Promise<void> {
+    return this.#files.send({ path, payload, type });
   }
 
   /** Writes the checkpoint, unless another machine wrote to the copy meanwhile. */
-  async #sendCheckpoint(before: CopiedCheckpoint | undefined, note: string): Promise<void> {
-    const now = await requireOwn(this.#services, this.#copy, this.#target);
+  async #sendCheckpoint(
+    before: CopiedCheckpoint | undefined,
+    { size, note }: Pick<CopiedState, 'size' | 'note'>,
+  ): Promise<void> {
+    const now = await assertOwnedByThisNode(this.#services, this.#copy, this.#target);
     if (now?.note !== before?.note)
       throw new CopyError(
         `Another program wrote to the copy in ${this.#target.name} during the sync. Stop it, then sync again.`,
       );
+    await this.#services.store.write((database) => setSendingSize(database, this.#copy.id, size));
     await this.#target.put(CHECKPOINT, { bytes: Buffer.from(note) }, { type: 'text/plain; charset=utf-8' });
-    await this.#target.settle();
+    await this.#target.flush();
   }
 
   async #finish({ note, size, proofs, sha256 }: SyncedState): Promise<CopySync> {
@@ -249,44 +373,34 @@ class Sync {
     return this.#result(note);
   }
 
-  /** Removes partial files that the new checkpoint does not need. */
-  async #removeReplaced(from: number, size: number): Promise<void> {
-    if (from === 0 || from === size) return;
-    const needed = new Set([...recordsFiles(size, from)].map(({ path }) => path));
-    for (const { path } of recordsFiles(from, from)) if (!needed.has(path)) await this.#target.remove(path);
-    await this.#target.remove(statePath(from));
-    // C2SP tlog-tiles: a partial tile may be removed once the full one is there.
-    for (const tile of newTiles(from, size)) {
-      if (tile.width < TILE_WIDTH) continue;
-      for await (const { path } of this.#target.list(`${tilePath(tile)}.p/`, this.#run.signal))
-        await this.#target.remove(path);
-    }
-  }
-
   #result(checkpoint: string): CopySync {
-    const sent = { objects: this.#objects, bytes: this.#bytes, records: this.#records, checkpoint };
+    const { withheld, released, left, hasVersions } = this.#cleaned;
+    const sent = {
+      objects: this.#objects,
+      bytes: this.#bytes,
+      records: this.#records,
+      checkpoint,
+      withheld_cleaned: withheld,
+      withheld_in_the_clear: left,
+      released_removed: released,
+      older_versions: hasVersions,
+    };
     return this.#copy.pages === 1 ? { ...sent, pages: this.#pages ?? 0 } : sent;
   }
 }
 
-/** Whether a copy of a ledger of this size lacks pages, or cases and proofs, which no ledger entry records. */
+/**
+ * Whether a copy of a ledger of this size lacks its list, pages, or cases and proofs, which no ledger entry records, or
+ * something that an interrupted sync had to do.
+ */
 export function isOutdated(database: ReadDatabase, copy: CopyRow, size: number): boolean {
-  return pagesAreBehind(copy, size) || copy.case_changes > 0 || copy.synced_proofs !== proofsState(database);
-}
-
-/** Splits a list of objects into batches, so that an interruption costs little. A large object is a batch of its own. */
-function* inBatches(digests: readonly string[], bytesOf: (sha256: string) => number): Generator<string[]> {
-  let batch: string[] = [];
-  let bytes = 0;
-  for (const sha256 of digests) {
-    batch.push(sha256);
-    bytes += bytesOf(sha256);
-    if (batch.length < BATCH_OBJECTS && bytes < BATCH_BYTES) continue;
-    yield batch;
-    batch = [];
-    bytes = 0;
-  }
-  if (batch.length > 0) yield batch;
+  return (
+    copy.is_listed === 0 ||
+    copy.is_sending === 1 ||
+    pagesAreBehind(copy, size) ||
+    copy.case_changes > 0 ||
+    copy.synced_proofs !== proofsState(database)
+  );
 }
 
 /** The part of a ledger that fills whole files of records. */

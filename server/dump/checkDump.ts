@@ -1,13 +1,30 @@
 import { createHash } from 'node:crypto';
+import { z } from 'zod';
 import { DUMP_FORMAT, FORMAT_WITHOUT_BATCHES } from '../../shared/ledger/dump.ts';
 import { Problem } from '../../shared/problems.ts';
 import { parseStrictJson } from '../../shared/values/canonicalJson.ts';
 import { checkBody } from '../../shared/values/checkBody.ts';
+import { digestSchema } from '../../shared/values/digest.ts';
+import { instantSchema } from '../../shared/values/text.ts';
 import { type Checkpoint, CheckpointError, openCheckpoint } from '../ledger/checkpoint.ts';
+import type { WriteDatabase } from '../store/sqlite/engine/open.ts';
 import { DumpedArchive } from './dumpedArchive.ts';
 import { DumpError, splitLines } from './dumpFile.ts';
-import { LINE_KINDS } from './lineKinds.ts';
-import { headerLine, trailerLine } from './lineSchemas.ts';
+import { count, type DumpKind, line } from './kinds/dumpKind.ts';
+import { KINDS_OF_FORMAT } from './kinds/kinds.ts';
+
+const headerLine = line('header', {
+  format: z.int(),
+  node: z.string(),
+  key: z.string(),
+  made_at: instantSchema,
+  checkpoint: z.string(),
+});
+
+const trailerLine = line('trailer', {
+  counts: z.record(z.string(), count),
+  sha256: digestSchema,
+});
 
 /** The header and the trailer of a dump, checked. */
 export interface DumpHead {
@@ -25,6 +42,10 @@ export interface DumpLine {
   kind: string;
   value: Record<string, unknown>;
   number: number;
+  /** The size of the line. */
+  bytes: number;
+  /** Writes what the line says to an archive that has the earlier lines. */
+  restore: (database: WriteDatabase) => void;
 }
 
 /**
@@ -50,8 +71,13 @@ export async function* checkDump(chunks: AsyncIterable<Uint8Array>): AsyncGenera
       continue;
     }
     sha256.update(bytes).update('\n');
-    if (check) yield { kind: check.line(value, number), value, number };
-    else check = new DumpCheck(value);
+    if (!check) {
+      check = new DumpCheck(value);
+      continue;
+    }
+    const kind = check.line(value, number);
+    const restore = (database: WriteDatabase) => kind.restore(database, value as never);
+    yield { kind: String(value.kind), value, number, bytes: bytes.length, restore };
   }
   if (!check) throw new DumpError('This is not a dump: it does not begin with a header.');
   if (!head) throw new DumpError('The dump is truncated: it has no trailer.');
@@ -81,15 +107,15 @@ class DumpCheck {
     this.#header = { format, node, verifierKey: key, checkpoint: checkpointOf(checkpoint, key) };
     if (this.#header.checkpoint.origin !== node)
       throw new DumpError('the node is not the one that signed the checkpoint.', 1);
-    this.#kinds = Object.keys(LINE_KINDS[format] ?? {});
+    this.#kinds = Object.keys(KINDS_OF_FORMAT[format] ?? {});
     this.#entries = this.#kinds.indexOf('entry');
   }
 
   /** Checks a line and returns its kind. */
-  line(value: Record<string, unknown>, number: number): string {
+  line(value: Record<string, unknown>, number: number): DumpKind {
     const name = String(value.kind);
     const position = this.#kinds.indexOf(name);
-    const kind = LINE_KINDS[this.#header.format]?.[name];
+    const kind = KINDS_OF_FORMAT[this.#header.format]?.[name];
     if (position < 0 || !kind)
       throw new DumpError(`a dump of this format has no line of the kind ${JSON.stringify(name)}.`, number);
     if (position < this.#kind) throw new DumpError(`lines of the kind ${name} are not allowed here.`, number);
@@ -103,7 +129,7 @@ class DumpCheck {
       kind.check(this.#archive, checked, number);
     });
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
-    return name;
+    return kind;
   }
 
   /** Called after the last entry. */
@@ -121,6 +147,7 @@ class DumpCheck {
     this.#requireSigned();
     this.#archive.ledger.requireAllRecords();
     this.#archive.batches.requireComplete();
+    this.#archive.requirePages();
     this.#archive.requireSourceStates();
     for (const name of new Set([...this.#counts.keys(), ...Object.keys(trailer.counts)])) {
       const counted = this.#counts.get(name) ?? 0;

@@ -1,10 +1,14 @@
 import type { StudyStatus } from '../../shared/archive/study.ts';
 import type { EventType } from '../../shared/collection/event.ts';
 import type { SourceState } from '../../shared/collection/source.ts';
-import { DumpedBatches } from './dumpedBatches.ts';
-import { DumpedLedger } from './dumpedLedger.ts';
+import { ENTRY_TYPES, type EntryType, type LedgerEntry, NO_HASH } from '../../shared/ledger/ledger.ts';
+import { countOf } from '../../shared/values/text.ts';
+import { isOwnRecord } from '../ledger/certifiedKey.ts';
+import type { Checkpoint } from '../ledger/checkpoint.ts';
+import { entryText, hashOf } from '../ledger/entry.ts';
+import { GrowingTree, leafHash } from '../ledger/tree.ts';
+import type { RetrievalBatch } from '../store/sqlite/collection/retrievalBatches.ts';
 import { DumpError } from './dumpFile.ts';
-import { NumberTable } from './numberTable.ts';
 
 /** A source of a dump, with the values that later lines must lead to. */
 export interface DumpedSource {
@@ -49,14 +53,27 @@ export class DumpedArchive {
   readonly rounds = new Set<number>();
   /** The source of each retrieval. */
   readonly retrievals = new NumberTable();
+  /** The source of each page capture or hand-in whose parts were read, and of each whose own line was. */
+  readonly parts = new Map<string, number>();
+  readonly pages = new Map<string, number>();
   events = 0;
   /** Damages without a restoration: the digest of the object by the number of the ledger entry. */
   readonly damages = new Map<number, string>();
+  /** The ledger entries of withholdings that no later line ended. */
+  readonly withheld = new Set<number>();
+  readonly released = new Set<string>();
 
   source(key: number | undefined, line: number): DumpedSource {
     const source = key === undefined ? undefined : this.sources.get(key);
     if (!source) throw new DumpError('it names a source that no earlier line defines.', line);
     return source;
+  }
+
+  /** Called at the end. Parts belong to page captures, or to what was handed in. */
+  requirePages(): void {
+    const [lost] = new Set(this.parts.keys()).difference(new Set(this.pages.keys()));
+    if (lost !== undefined)
+      throw new DumpError(`The record ${lost} is missing from the dump; retrievals are parts of it.`);
   }
 
   /** Called at the end. The values in the line of each source must be those that its later lines lead to. */
@@ -75,4 +92,200 @@ export class DumpedArchive {
 /** @throws DumpError if the condition is false */
 export function requireThat(condition: boolean, sentence: string, line: number): asserts condition {
   if (!condition) throw new DumpError(sentence, line);
+}
+
+const DIGEST_BYTES = 32;
+
+/**
+ * The ledger entries of a dump. Each is checked when it is read and then takes 42 bytes of memory. After the last entry,
+ * they are compared with the signed checkpoint; the lines that follow are checked against these entries.
+ */
+class DumpedLedger {
+  #digests = Buffer.alloc(DIGEST_BYTES * 1_024);
+  #times = new Float64Array(1_024);
+  #types = Buffer.alloc(1_024);
+  /** 1 for an entry whose record was read. */
+  #hasRecord = Buffer.alloc(1_024);
+  readonly #tree = new GrowingTree();
+  #hash = NO_HASH;
+  size = 0;
+  /** The line of the first entry. */
+  #firstLine = 2;
+  /** The roots that the ledger must have had at some sizes, with the lines that say so. */
+  readonly #expected = new Map<number, { root: string; line: number }[]>();
+
+  add(entry: LedgerEntry, line: number): void {
+    const expected = this.size + 1;
+    if (entry.seq !== expected) throw new DumpError(`entry ${expected} is missing before it.`, line);
+    if (entry.prev !== this.#hash || entry.hash !== hashOf(entry))
+      throw new DumpError(`entry ${entry.seq} was altered: its hash or its link is wrong.`, line);
+    if (this.size === this.#types.length) this.#grow();
+    this.#digests.write(entry.digest, this.size * DIGEST_BYTES, 'hex');
+    this.#times[this.size] = Date.parse(entry.at);
+    this.#types[this.size] = ENTRY_TYPES.indexOf(entry.type);
+    if (isOwnRecord(entry)) this.#hasRecord[this.size] = 1;
+    this.#tree.append(leafHash(entryText(entry)));
+    this.#hash = entry.hash;
+    this.size = expected;
+    if (expected === 1) this.#firstLine = line;
+    this.#compareRoot();
+  }
+
+  /** Requires that the ledger had this root, in hex, at a size. Called before the first entry. */
+  expectRoot(size: number, root: string, line: number): void {
+    this.#expected.set(size, [...(this.#expected.get(size) ?? []), { root, line }]);
+    if (size === 0) this.#compareRoot();
+  }
+
+  #compareRoot(): void {
+    const expected = this.#expected.get(this.size);
+    if (!expected) return;
+    this.#expected.delete(this.size);
+    const found = this.#tree.root().toString('hex');
+    for (const { root, line } of expected)
+      if (root !== found)
+        throw new DumpError(
+          `it belongs to another ledger: the first ${countOf(this.size, 'entry has', 'entries have')} another root.`,
+          line,
+        );
+  }
+
+  /** Called after the last entry. */
+  requireSigned({ size, root }: Checkpoint): void {
+    if (size !== this.size || !this.#tree.root().equals(root))
+      throw new DumpError('The entries in the dump are not those that its checkpoint was signed over.');
+    const [ahead] = this.#expected.values();
+    if (ahead) throw new DumpError('it covers more entries than the dump has.', ahead[0]?.line);
+  }
+
+  typeOf(seq: number): EntryType | undefined {
+    return seq <= this.size ? ENTRY_TYPES[this.#types[seq - 1] ?? -1] : undefined;
+  }
+
+  /** The time of an entry, in milliseconds since the epoch. */
+  timeOf(seq: number): number | undefined {
+    return this.#times[seq - 1];
+  }
+
+  digestOf(seq: number): string {
+    return this.#digests.toString('hex', (seq - 1) * DIGEST_BYTES, seq * DIGEST_BYTES);
+  }
+
+  /** Adds the record of an entry. It must have the entry's type and digest, and be the only one. */
+  addRecord(seq: number, types: readonly EntryType[], digest: string, line: number): void {
+    const type = this.typeOf(seq);
+    if (type === undefined || !types.includes(type))
+      throw new DumpError(`entry ${seq} is not of this kind.`, line);
+    if (this.#hasRecord[seq - 1] === 1) throw new DumpError(`entry ${seq} already has a record.`, line);
+    if (this.digestOf(seq) !== digest)
+      throw new DumpError(`it was altered: it differs from what entry ${seq} recorded.`, line);
+    this.#hasRecord[seq - 1] = 1;
+  }
+
+  /** Called at the end. */
+  requireAllRecords(): void {
+    const at = this.#hasRecord.subarray(0, this.size).indexOf(0);
+    if (at < 0) return;
+    throw new DumpError(
+      `the record of entry ${at + 1} (${this.typeOf(at + 1)}) is missing from the dump.`,
+      at + this.#firstLine,
+    );
+  }
+
+  #grow(): void {
+    const times = new Float64Array(this.#times.length * 2);
+    times.set(this.#times);
+    this.#times = times;
+    this.#digests = Buffer.concat([this.#digests, Buffer.alloc(this.#digests.length)]);
+    this.#types = Buffer.concat([this.#types, Buffer.alloc(this.#types.length)]);
+    this.#hasRecord = Buffer.concat([this.#hasRecord, Buffer.alloc(this.#hasRecord.length)]);
+  }
+}
+
+/** The batches of retrievals that ledger entries cover. They precede the retrievals, which are compared with them. */
+class DumpedBatches {
+  readonly #batches: RetrievalBatch[] = [];
+  /** The index of the batch that the next retrieval belongs to. */
+  #current = 0;
+  #tree = new GrowingTree();
+  #firstLine = 0;
+  #lastLine = 0;
+
+  add(batch: RetrievalBatch, line: number): void {
+    if (batch.last < batch.first || batch.first <= (this.#batches.at(-1)?.last ?? 0))
+      throw new DumpError('it covers no retrievals, or some that the previous batch covers.', line);
+    this.#batches.push(batch);
+  }
+
+  /** Adds the next retrieval, with its recomputed leaf. */
+  addRetrieval(id: number, leaf: Buffer, line: number): void {
+    const batch = this.#batches[this.#current];
+    const expected = batch ? batch.first + this.#tree.size : undefined;
+    if (batch === undefined || expected === undefined || id < expected)
+      throw new DumpError(`retrieval ${id} is covered by no entry of the ledger.`, line);
+    if (id > expected) throw new DumpError(`retrieval ${expected} is missing before it.`, line);
+    if (this.#tree.size === 0) this.#firstLine = line;
+    this.#lastLine = line;
+    this.#tree.append(leaf);
+    if (id === batch.last) this.#close(batch);
+  }
+
+  #close({ first, last, root, ledger_entry }: RetrievalBatch): void {
+    if (this.#tree.root().toString('hex') !== root) {
+      const lines = first === last ? '' : ` (lines ${this.#firstLine} to ${this.#lastLine})`;
+      throw new DumpError(
+        `the retrievals ${first} to ${last}${lines} were altered: they differ from what entry ${ledger_entry} recorded.`,
+        this.#lastLine,
+      );
+    }
+    this.#current += 1;
+    this.#tree = new GrowingTree();
+  }
+
+  /** Called at the end. */
+  requireComplete(): void {
+    const batch = this.#batches[this.#current];
+    if (!batch) return;
+    throw new DumpError(
+      `Retrieval ${batch.first + this.#tree.size} is missing from the dump; entry ${batch.ledger_entry} covers it.`,
+    );
+  }
+}
+
+/** A compact map from ascending numbers to numbers: 16 bytes per entry, because a dump may hold millions. */
+class NumberTable {
+  #keys = new Float64Array(1_024);
+  #values = new Float64Array(1_024);
+  size = 0;
+
+  get last(): number {
+    return this.size === 0 ? 0 : (this.#keys[this.size - 1] ?? 0);
+  }
+
+  /** @param key larger than the last one. */
+  append(key: number, value: number): void {
+    if (this.size === this.#keys.length) {
+      this.#keys = twice(this.#keys);
+      this.#values = twice(this.#values);
+    }
+    this.#keys[this.size] = key;
+    this.#values[this.size] = value;
+    this.size += 1;
+  }
+
+  get(key: number): number | undefined {
+    let [from, to] = [0, this.size];
+    while (from < to) {
+      const middle = Math.floor((from + to) / 2);
+      if ((this.#keys[middle] ?? 0) < key) from = middle + 1;
+      else to = middle;
+    }
+    return from < this.size && this.#keys[from] === key ? this.#values[from] : undefined;
+  }
+}
+
+function twice(numbers: Float64Array<ArrayBuffer>): Float64Array<ArrayBuffer> {
+  const larger = new Float64Array(numbers.length * 2);
+  larger.set(numbers);
+  return larger;
 }

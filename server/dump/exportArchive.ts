@@ -1,21 +1,30 @@
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { open, rename, rm, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { ZipFile } from 'yazl';
 import { type Clock, instantOf } from '../../shared/values/clock.ts';
-import { DECLARATION, infoText, manifestLine } from '../archive/packs/bag/tagText.ts';
+import {
+  ARCHIVE_BAG,
+  DECLARATION,
+  DECLARATION_FILE,
+  INFO_FILE,
+  infoText,
+  MANIFEST_FILE,
+  manifestLine,
+  TAG_MANIFEST_FILE,
+} from '../archive/packs/bag/tagFiles.ts';
 import type { Checkpoints } from '../ledger/checkpoints.ts';
-import type { Elsewhere } from '../store/blobs/blobStore.ts';
-import { syncFolder } from '../store/blobs/durableFile.ts';
-import { blobPath, databaseFile } from '../store/blobs/paths.ts';
+import type { RemoteBlobs } from '../store/blobs/blobStore.ts';
+import { blobPath, databaseFile, syncFolder, temporaryFolder } from '../store/files.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { openSnapshot } from '../store/sqlite/engine/writeAheadLog.ts';
-import { iterateBlobRows } from '../store/sqlite/node/blobs.ts';
-import { ARCHIVE_BAG } from './archiveBag.ts';
-import { dumpHeader, dumpOf } from './writeDump.ts';
+import { blobBytes, iterateBlobRows } from '../store/sqlite/node/blobs.ts';
+import type { Store } from '../store/store.ts';
+import { type StreamedFile, streamedZip } from '../zip/writeZip.ts';
+import { splitLines } from './dumpFile.ts';
+import { dumpHeader, dumpOf } from './restoreDump.ts';
 
 /** A stored blob is missing or damaged, so nothing was exported. */
 export class ExportError extends Error {
@@ -33,7 +42,7 @@ export interface ExportedArchive {
 }
 
 /** Opens the place from which blobs are read that have left the disk of an archive. */
-export type OpenElsewhere = (archive: { read: ReadDatabase; folder: string }) => Elsewhere;
+export type OpenRemote = (archive: { read: ReadDatabase; folder: string }) => RemoteBlobs;
 
 /** A whole archive as a ZIP file, which is generated while it is read. */
 export interface PreparedExport {
@@ -41,46 +50,70 @@ export interface PreparedExport {
   bytes: number;
   /** Fails with an ExportError at a blob that is missing or damaged. */
   zip: Readable;
-  /** Deletes the working file and closes the database. Must always be called. */
+  /** Deletes the working files and closes the database. Must always be called. */
   close: () => Promise<void>;
 }
 
 export interface ExportOptions {
-  /** Where the dump is written for a while. */
-  dump: string;
-  openElsewhere?: OpenElsewhere | undefined;
+  /** Where the working files are written: this path with different endings. */
+  working: string;
+  openRemote?: OpenRemote | undefined;
   signal?: AbortSignal | undefined;
 }
 
 /**
  * Prepares the whole archive (its dump and all blobs) as one BagIt 1.0 bag (RFC 8493) in a ZIP file. Every blob is
  * re-hashed while it is read. Dump and list of blobs are from one snapshot of the database, which is released before the
- * first byte is read. Blobs are never changed or deleted, so a node may go on.
+ * first byte is read. Blobs are never changed or deleted, so a node may go on. Memory does not grow with the archive: the
+ * dump, the manifest and the directory of the ZIP are in working files.
  */
 export async function prepareExport(
   archive: ExportedArchive,
-  { dump, openElsewhere, signal }: ExportOptions,
+  { working, openRemote, signal }: ExportOptions,
 ): Promise<PreparedExport> {
   const database = await openSnapshot(databaseFile(archive.folder), { isMapped: false });
+  const files = {
+    dump: `${working}.dump`,
+    manifest: `${working}.manifest`,
+    directory: `${working}.directory`,
+  };
   const close = async () => {
     database.close();
-    await rm(dump, { force: true });
+    for (const file of Object.values(files)) await rm(file, { force: true });
   };
   try {
-    const dumpDigest = await saveDump(database, archive, dump, signal);
-    const zip = new ZipFile();
-    const output = zip.outputStream as Readable;
-    zip.on('error', (error: Error) => output.destroy(error));
-    const fail = (error: Error) => output.destroy(error);
-    const elsewhere = openElsewhere?.({ read: database, folder: archive.folder });
-    const counts = addPayload(zip, database, { archive, elsewhere, dump, dumpDigest, fail });
+    const header = await dumpHeader(database, archive.clock, archive.checkpoints);
+    const dump = await saveHashed(dumpOf(database, header), files.dump, signal);
+    const counts = { blobs: 0, bytes: 0 };
+    const manifest = await saveHashed(manifestOf(database, dump.sha256, counts), files.manifest, signal);
     database.exec('COMMIT');
-    zip.end();
-    return { ...counts, zip: output, close };
+    const remote = openRemote?.({ read: database, folder: archive.folder });
+    const content = bagFiles({ archive, database, remote, files, dump, manifest });
+    const zip = streamedZip(content, {
+      directoryFile: files.directory,
+      modified: new Date(archive.clock.now()),
+    });
+    return { ...counts, zip: Readable.from(zip, { objectMode: false }), close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** Prepares an export of the archive that a node has open. The working files are in `tmp/`, which each start empties. */
+export function exportFromNode(
+  store: Store,
+  checkpoints: Checkpoints,
+  signal: AbortSignal,
+): Promise<PreparedExport> {
+  return prepareExport(
+    { folder: store.folder, clock: store.clock, checkpoints },
+    {
+      working: join(temporaryFolder(store.folder), `export-${store.randomHex(20)}`),
+      openRemote: () => ({ read: (sha256, bounds) => store.blobs.read(sha256, bounds) }),
+      signal,
+    },
+  );
 }
 
 /**
@@ -92,12 +125,12 @@ export async function prepareExport(
 export async function exportArchive(
   archive: ExportedArchive,
   file: string,
-  openElsewhere?: OpenElsewhere,
+  openRemote?: OpenRemote,
 ): Promise<{ blobs: number; bytes: number }> {
   const { blobs, bytes, zip, close } = await prepareExport(archive, {
-    // Not in the data folder's `tmp/`: a node that starts meanwhile empties that folder.
-    dump: `${file}.dump.partial`,
-    openElsewhere,
+    // Not in the data folder's `tmp/`: a node that starts at the same time empties that folder.
+    working: `${file}.partial`,
+    openRemote,
   });
   try {
     await saveWhole(zip, file);
@@ -121,87 +154,114 @@ export async function saveWhole(content: Readable, file: string): Promise<void> 
   }
 }
 
-async function saveDump(
-  database: ReadDatabase,
-  { clock, checkpoints }: ExportedArchive,
+interface SavedFile {
+  sha256: string;
+  bytes: number;
+}
+
+/** Writes text to a working file. */
+async function saveHashed(
+  text: Iterable<string>,
   file: string,
   signal: AbortSignal | undefined,
-): Promise<string> {
+): Promise<SavedFile> {
   const sha256 = createHash('sha256');
+  let bytes = 0;
   const hashing = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       sha256.update(chunk);
+      bytes += chunk.length;
       done(null, chunk);
     },
   });
-  const header = await dumpHeader(database, clock, checkpoints);
   const output = createWriteStream(file, { mode: 0o600 });
-  await pipeline(Readable.from(dumpOf(database, header)), hashing, output, { signal });
-  return sha256.digest('hex');
+  await pipeline(Readable.from(text), hashing, output, { signal });
+  return { sha256: sha256.digest('hex'), bytes };
 }
 
-interface Payload {
-  archive: ExportedArchive;
-  elsewhere: Elsewhere | undefined;
-  dump: string;
-  dumpDigest: string;
-  fail: (error: Error) => void;
-}
+/** The lines that are written at once, so that the event loop is free between two pieces. */
+const LINES_AT_ONCE = 500;
 
-function addPayload(
-  zip: ZipFile,
+/** Yields the manifest of the bag: all blobs, which are counted, and the dump. */
+function* manifestOf(
   database: ReadDatabase,
-  { archive, elsewhere, dump, dumpDigest, fail }: Payload,
-): { blobs: number; bytes: number } {
-  const manifest: string[] = [];
-  let blobs = 0;
-  let bytes = 0;
-  const name = (path: string) => `${ARCHIVE_BAG.folder}/${path}`;
-  const add = (path: string, sha256: string, chunks: () => AsyncIterable<Buffer>) => {
-    manifest.push(manifestLine(sha256, path));
-    zip.addReadStreamLazy(name(path), { compress: path === ARCHIVE_BAG.dump }, (callback) => {
-      const stream = Readable.from(checked(chunks(), sha256), { objectMode: false });
-      stream.on('error', fail);
-      callback(undefined, stream);
+  dumpDigest: string,
+  counts: { blobs: number; bytes: number },
+): Generator<string> {
+  let piece = '';
+  for (const { sha256, bytes } of iterateBlobRows(database)) {
+    counts.blobs += 1;
+    counts.bytes += bytes;
+    piece += manifestLine(
+      sha256,
+      `${ARCHIVE_BAG.blobs}${sha256.slice(0, 2)}/${sha256.slice(2, 4)}/${sha256}`,
+    );
+    if (counts.blobs % LINES_AT_ONCE > 0) continue;
+    yield piece;
+    piece = '';
+  }
+  yield piece + manifestLine(dumpDigest, ARCHIVE_BAG.dump);
+}
+
+interface BagContent {
+  archive: ExportedArchive;
+  database: ReadDatabase;
+  remote: RemoteBlobs | undefined;
+  files: { dump: string; manifest: string };
+  dump: SavedFile;
+  manifest: SavedFile;
+}
+
+/** Yields the files of the bag: what the manifest lists, in its order, then the tag files. */
+async function* bagFiles(content: BagContent): AsyncGenerator<StreamedFile> {
+  const { archive, database, remote, files, dump, manifest } = content;
+  const file = (path: string, bytes: number, read: StreamedFile['read'], isCompressed = false) => ({
+    name: `${ARCHIVE_BAG.folder}/${path}`,
+    bytes,
+    isCompressed,
+    read,
+  });
+  for await (const line of splitLines(fileChunks(files.manifest))) {
+    const [sha256 = '', path = ''] = line.toString().split('  ');
+    if (path === ARCHIVE_BAG.dump) {
+      yield file(path, dump.bytes, () => checked(fileChunks(files.dump), sha256), true);
+      continue;
+    }
+    const bytes = blobBytes(database, sha256) ?? 0;
+    const blob = blobPath(archive.folder, sha256);
+    yield file(path, bytes, () => checked(blobChunks(blob, { sha256, bytes }, remote), sha256));
+  }
+  const info = infoText([
+    ['External-Description', 'A complete Strongroom archive: its dump and all blobs'],
+    ['Bagging-Date', instantOf(archive.clock.now()).slice(0, 10)],
+  ]);
+  const tagManifest = [
+    manifestLine(hash('sha256', DECLARATION), DECLARATION_FILE),
+    manifestLine(hash('sha256', info), INFO_FILE),
+    manifestLine(manifest.sha256, MANIFEST_FILE),
+  ].join('');
+  const tag = (name: string, text: string) =>
+    file(name, Buffer.byteLength(text), async function* () {
+      yield Buffer.from(text);
     });
-  };
-  for (const blob of iterateBlobRows(database)) {
-    blobs += 1;
-    bytes += blob.bytes;
-    const { sha256 } = blob;
-    const path = `${ARCHIVE_BAG.blobs}${sha256.slice(0, 2)}/${sha256.slice(2, 4)}/${sha256}`;
-    add(path, sha256, () => blobChunks(blobPath(archive.folder, sha256), blob, elsewhere));
-  }
-  add(ARCHIVE_BAG.dump, dumpDigest, () => fileChunks(dump));
-  const tags = {
-    'bagit.txt': DECLARATION,
-    'bag-info.txt': infoText([
-      ['External-Description', 'A whole Strongroom archive: its dump and every blob'],
-      ['Bagging-Date', instantOf(archive.clock.now()).slice(0, 10)],
-    ]),
-    'manifest-sha256.txt': manifest.join(''),
-  };
-  const tagManifest = Object.entries(tags).map(([tag, text]) =>
-    manifestLine(createHash('sha256').update(text).digest('hex'), tag),
-  );
-  for (const [tag, text] of Object.entries({ ...tags, 'tagmanifest-sha256.txt': tagManifest.join('') })) {
-    zip.addBuffer(Buffer.from(text), name(tag));
-  }
-  return { blobs, bytes };
+  yield tag(DECLARATION_FILE, DECLARATION);
+  yield tag(INFO_FILE, info);
+  yield file(MANIFEST_FILE, manifest.bytes, () => fileChunks(files.manifest), true);
+  yield tag(TAG_MANIFEST_FILE, tagManifest);
 }
 
 function fileChunks(file: string): AsyncIterable<Buffer> {
   return createReadStream(file, { highWaterMark: 1_048_576 }) as AsyncIterable<Buffer>;
 }
 
-/** Reads a blob from its file or, if it has left this disk, from elsewhere. */
+/** Reads a blob from its file or, if it is offloaded, from elsewhere. */
 async function* blobChunks(
   file: string,
   { sha256, bytes }: { sha256: string; bytes: number },
-  elsewhere: Elsewhere | undefined,
+  remote: RemoteBlobs | undefined,
 ): AsyncGenerator<Buffer> {
-  const isAway = elsewhere && !(await stat(file).catch(() => undefined));
-  yield* isAway ? elsewhere.read(sha256, { start: 0, end: bytes - 1 }) : fileChunks(file);
+  const isOffloaded = remote && !(await stat(file).catch(() => undefined));
+  yield* isOffloaded ? remote.read(sha256, { start: 0, end: bytes - 1 }) : fileChunks(file);
 }
 
 /** Yields bytes and hashes them. @throws ExportError if they cannot be read or their digest differs */
@@ -219,7 +279,7 @@ async function* checked(chunks: AsyncIterable<Buffer>, sha256: string): AsyncGen
   }
   if (hash.digest('hex') !== sha256) {
     throw new ExportError(
-      `The blob ${sha256} is damaged: its bytes have another digest. Nothing was written.`,
+      `The blob ${sha256} is damaged: its content does not match its digest. Nothing was written.`,
     );
   }
 }

@@ -1,21 +1,19 @@
 import { rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { Problem } from '../../shared/problems.ts';
 import type { Clock } from '../../shared/values/clock.ts';
 import { DIGEST_PATTERN } from '../../shared/values/digest.ts';
-import { parseManifest } from '../archive/packs/bag/manifest.ts';
-import { tagFileLines } from '../archive/packs/bag/tagFileLines.ts';
-import { openZip, type ZipMember } from '../archive/packs/zip/openZip.ts';
-import { markRestoredWithoutBlobs } from '../fixity/confirmDamage.ts';
+import { type ManifestLine, manifestLines } from '../archive/packs/bag/manifest.ts';
+import { ARCHIVE_BAG, MANIFEST_FILE, tagFileLines } from '../archive/packs/bag/tagFiles.ts';
+import { markRestoredWithoutBlobs } from '../fixity/audit.ts';
 import { openArchive } from '../ledger/openArchive.ts';
-import type { StagedBlob } from '../store/blobs/blobStore.ts';
+import type { StagedBlob, StagedFile } from '../store/blobs/blobStore.ts';
+import { syncFolder } from '../store/files.ts';
 import type { Store } from '../store/store.ts';
-import { ARCHIVE_BAG } from './archiveBag.ts';
+import { hasMember, type LargeZip, openLargeZip, type ZipMember } from '../zip/openZip.ts';
 import type { DumpHead } from './checkDump.ts';
 import { DumpError } from './dumpFile.ts';
 import { restoreDump } from './restoreDump.ts';
-
-/** No limit on size: the free space is checked while the files are written. */
-const LIMITS = { maxEntries: 20_000_000, maxBytes: Number.MAX_SAFE_INTEGER };
-const MAX_MANIFEST_BYTES = 256 * 1_048_576;
 
 /** Creates a data folder from a dump. The folder gets its name only after everything in it was verified. */
 export function importDump(folder: string, file: string, clock: Clock): Promise<DumpHead> {
@@ -37,24 +35,20 @@ export async function importArchive(
   file: string,
   clock: Clock,
 ): Promise<DumpHead & { blobs: number }> {
-  const zip = await openZip(file, LIMITS);
+  const zip = await openLargeZip(file);
   try {
-    return await intoNewFolder(folder, clock, (store) => readBag(store, zip.members));
+    return await intoNewFolder(folder, clock, (store) => readBag(store, zip));
   } finally {
     await zip.close();
   }
 }
 
-/** Returns whether a ZIP holds an exported archive, not a pack. @throws Problem if the ZIP is malformed */
-export async function isArchiveFile(file: string): Promise<boolean> {
-  const zip = await openZip(file, LIMITS);
-  try {
-    return zip.members.some(({ name }) => name.endsWith(`/${ARCHIVE_BAG.dump}`));
-  } finally {
-    await zip.close();
-  }
+/** Returns whether a ZIP holds an exported archive, not a pack. @throws Problem if it has no valid directory */
+export function isArchiveFile(file: string): Promise<boolean> {
+  return hasMember(file, (name) => name.endsWith(`/${ARCHIVE_BAG.dump}`));
 }
 
+/** Fills a data folder under another name. Nothing is left if any step fails. */
 async function intoNewFolder<Result>(
   folder: string,
   clock: Clock,
@@ -62,63 +56,130 @@ async function intoNewFolder<Result>(
 ): Promise<Result> {
   const partial = `${folder}.importing`;
   await rm(partial, { recursive: true, force: true });
-  const { store } = await openArchive({ folder: partial, clock });
-  let result: Result;
   try {
-    result = await fill(store);
+    const { store } = await openArchive({ folder: partial, clock });
+    let result: Result;
+    try {
+      result = await fill(store);
+    } finally {
+      await store.close();
+    }
+    // Replaces an empty folder. If the folder holds anything, this fails and changes nothing.
+    await rename(partial, folder);
+    await syncFolder(dirname(folder));
+    return result;
   } catch (error) {
-    await store.close();
     await rm(partial, { recursive: true, force: true });
     throw error;
   }
-  await store.close();
-  // Replaces an empty folder. If the folder holds anything, this fails and changes nothing.
-  await rename(partial, folder);
-  return result;
 }
 
-async function readBag(store: Store, members: readonly ZipMember[]): Promise<DumpHead & { blobs: number }> {
-  const files = new Map(members.filter(({ folder }) => !folder).map((member) => [member.name, member]));
-  const [dumpName = ''] = [...files.keys()].filter((name) => name.endsWith(`/${ARCHIVE_BAG.dump}`));
-  const top = dumpName.slice(0, -ARCHIVE_BAG.dump.length);
-  const manifestMember = files.get(`${top}manifest-sha256.txt`);
-  const dumpMember = files.get(dumpName);
-  if (!manifestMember || !dumpMember)
-    throw new DumpError('This is not an exported archive: its dump or its manifest is missing.');
-  const manifest = 'manifest-sha256.txt';
-  const lines = tagFileLines(manifest, manifestMember, MAX_MANIFEST_BYTES);
-  const { digests } = await parseManifest(manifest, 'sha256', lines);
-  for (const path of digests.keys()) {
-    if (!files.has(top + path))
-      throw new DumpError(`The archive is incomplete: ${JSON.stringify(path)} is missing.`);
-  }
-  const dump = await checked(
-    dumpMember,
-    digests.get(ARCHIVE_BAG.dump),
-    await store.blobs.staging.stageFile(dumpMember.read(), dumpMember.bytes),
-  );
+/**
+ * Reads the files of a bag in the order in which they are in the ZIP. Each is looked up in the manifest, which is read
+ * along with them, so memory does not grow with their number if both have the same order, as exports have.
+ */
+async function readBag(store: Store, zip: LargeZip): Promise<DumpHead & { blobs: number }> {
+  const { top, manifest } = await findManifest(zip);
+  let dump: StagedFile | undefined;
+  let blobs = 0;
   try {
-    let blobs = 0;
-    for (const [path, sha256] of digests) {
-      const member = path.startsWith(ARCHIVE_BAG.blobs) ? files.get(top + path) : undefined;
-      if (!member) continue;
-      if (!DIGEST_PATTERN.test(sha256) || !path.endsWith(`/${sha256}`)) {
-        throw new DumpError(`${JSON.stringify(path)} is not named by its digest.`);
+    for await (const member of zip.members()) {
+      const path = member.name.startsWith(top) ? member.name.slice(top.length) : '';
+      const isDump = path === ARCHIVE_BAG.dump;
+      if (member.folder || !(isDump || path.startsWith(ARCHIVE_BAG.payload))) continue;
+      const sha256 = await manifest.take(path);
+      if (sha256 === undefined) continue;
+      if (isDump)
+        dump = await checked(
+          member,
+          sha256,
+          await store.blobs.staging.stageFile(member.read(), member.bytes),
+        );
+      else if (path.startsWith(ARCHIVE_BAG.blobs)) {
+        await importBlob(store, member, sha256);
+        blobs += 1;
       }
-      const blob = await checked(
-        member,
-        sha256,
-        await store.blobs.staging.stage(member.read(), member.bytes),
-      );
-      await blob.keep();
-      // The rows that name the blob are written by `restoreDump`. If that fails, the whole folder is removed.
-      await blob.leave();
-      blobs += 1;
     }
+    const left = await manifest.first();
+    if (left !== undefined) await refuseLeft(zip, top, left);
+    if (!dump) throw notAnArchive();
     return { ...(await restoreDump(store, dump.file)), blobs };
   } finally {
-    await dump.discard();
+    await dump?.discard();
   }
+}
+
+/** Refuses a line of the manifest that no file was left for. @throws DumpError; Problem if the file is listed twice */
+async function refuseLeft(zip: LargeZip, top: string, path: string): Promise<never> {
+  for await (const { name } of zip.members()) if (name === top + path) throw listedTwice(path);
+  throw new DumpError(`The archive is incomplete: ${JSON.stringify(path)} is missing.`);
+}
+
+function listedTwice(path: string): Problem {
+  return new Problem('manifest_mismatch', `${MANIFEST_FILE} lists ${JSON.stringify(path)} twice.`);
+}
+
+function notAnArchive(): DumpError {
+  return new DumpError('This is not an exported archive: its dump or its manifest is missing.');
+}
+
+/** Returns the folder of the bag in the ZIP, and its manifest. */
+async function findManifest(zip: LargeZip): Promise<{ top: string; manifest: ListedFiles }> {
+  const manifests = new Map<string, ZipMember>();
+  let top: string | undefined;
+  for await (const member of zip.members()) {
+    const { name } = member;
+    if (name.endsWith(`/${ARCHIVE_BAG.dump}`)) top ??= name.slice(0, -ARCHIVE_BAG.dump.length);
+    if (name.endsWith(`/${MANIFEST_FILE}`) && !name.includes(`/${ARCHIVE_BAG.payload}`))
+      manifests.set(name, member);
+  }
+  const member = top === undefined ? undefined : manifests.get(`${top}${MANIFEST_FILE}`);
+  if (top === undefined || !member) throw notAnArchive();
+  return { top, manifest: new ListedFiles(member) };
+}
+
+/** The files of a manifest, which is read only as far as files were asked for. */
+class ListedFiles {
+  readonly #lines: AsyncGenerator<ManifestLine>;
+  /** The lines that were read in the search for others. */
+  readonly #passed = new Map<string, string>();
+
+  constructor(member: ZipMember) {
+    const lines = tagFileLines(MANIFEST_FILE, member, Number.MAX_SAFE_INTEGER);
+    this.#lines = manifestLines(MANIFEST_FILE, 'sha256', lines);
+  }
+
+  /** Removes a file from the list and returns its digest; undefined if it is not listed. */
+  async take(path: string): Promise<string | undefined> {
+    const passed = this.#passed.get(path);
+    if (passed !== undefined) {
+      this.#passed.delete(path);
+      return passed;
+    }
+    for (let step = await this.#lines.next(); !step.done; step = await this.#lines.next()) {
+      const { path: listed, digest } = step.value;
+      if (listed === path) return digest;
+      if (this.#passed.has(listed)) throw listedTwice(listed);
+      this.#passed.set(listed, digest);
+    }
+    return undefined;
+  }
+
+  /** Returns a path that was not taken. */
+  async first(): Promise<string | undefined> {
+    const [passed] = this.#passed.keys();
+    return passed ?? (await this.#lines.next()).value?.path;
+  }
+}
+
+async function importBlob(store: Store, member: ZipMember, sha256: string): Promise<void> {
+  if (!DIGEST_PATTERN.test(sha256) || !member.name.endsWith(`/${sha256}`)) {
+    throw new DumpError(`${JSON.stringify(member.name)} is not named by its digest.`);
+  }
+  const blob = await checked(member, sha256, await store.blobs.staging.stage(member.read(), member.bytes));
+  await blob.keep();
+  // The rows that name the blob are written by `restoreDump`. If that fails, the whole folder is removed.
+  await blob.leave();
 }
 
 /** Discards a staged file whose digest differs from the manifest. @throws DumpError */

@@ -1,23 +1,28 @@
 import { createPrivateKey } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { createReadStream, existsSync } from 'node:fs';
 import { readdir, readFile, rename, rm } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { type Clock, instantOf } from '../../shared/values/clock.ts';
+import { countOf } from '../../shared/values/text.ts';
 import { CheckpointError, nodeKeyOf, openCheckpoint } from '../ledger/checkpoint.ts';
 import { readStoredCheckpoints } from '../ledger/checkpoints.ts';
 import { detectRollback, readKnownState } from '../ledger/detectRollback.ts';
 import { keyNameOf } from '../ledger/nodeKey.ts';
-import { syncFile, syncFolder } from '../store/blobs/durableFile.ts';
-import { databaseFile } from '../store/blobs/paths.ts';
-import { hasDatabase, MissingDatabaseError } from '../store/opening/existingArchive.ts';
+import { databaseFile, orIfMissing, syncFile, syncFolder } from '../store/files.ts';
 import { lockFolder } from '../store/opening/folderLock.ts';
-import { isReadable, RollbackDetectedError, withReadOnlyDatabase } from '../store/opening/inspectFolder.ts';
-import { writeSetting } from '../store/sqlite/node/settings.ts';
+import {
+  hasDatabase,
+  isReadable,
+  MissingDatabaseError,
+  RollbackDetectedError,
+  withReadOnlyDatabase,
+} from '../store/opening/inspectFolder.ts';
+import { writeSetting } from '../store/sqlite/node/owner.ts';
 import { openStore } from '../store/store.ts';
 import { runLedgerVerification } from '../verification/ledger/ledgerVerification.ts';
 import type { DumpHead } from './checkDump.ts';
 import { DumpError } from './dumpFile.ts';
-import { type FoundDump, findDumps, readDumpHeader } from './findDumps.ts';
 import { restoreDump } from './restoreDump.ts';
 
 /** The database could not be rebuilt. The folder was not changed. */
@@ -104,7 +109,7 @@ async function buildFromNewest(
   const passedOver: string[] = [];
   for (const found of await candidates(options)) {
     try {
-      await requireOwn(options.folder, found);
+      await assertOwnedByThisNode(options.folder, found);
       return { dump: found.file, head: await build(options, partial, found), passedOver };
     } catch (error) {
       if (!(error instanceof DumpError)) throw error;
@@ -113,7 +118,7 @@ async function buildFromNewest(
   }
   const tried = passedOver.length > 0 ? ` These could not be used: ${passedOver.join(' ')}` : '';
   throw new RebuildError(
-    `There is no dump to rebuild ${options.folder} from: no file *.jsonl in it, in its subfolder “dumps” or next to it. Name one with --dump.${tried}`,
+    `There is no dump to rebuild ${options.folder} from: no file *.jsonl in it, in its subfolder “dumps” or next to it. Specify one with --dump.${tried}`,
   );
 }
 
@@ -131,7 +136,7 @@ async function candidates({ folder, dump }: RebuildOptions): Promise<FoundDump[]
  *
  * @throws DumpError
  */
-async function requireOwn(folder: string, { key }: FoundDump): Promise<void> {
+async function assertOwnedByThisNode(folder: string, { key }: FoundDump): Promise<void> {
   const names = (await readdir(folder)).filter((name) => /^key(\.next|\.retired-[0-9a-f]{8})?$/.test(name));
   const keys = await Promise.all(names.map((name) => verifierKeyIn(join(folder, name), keyNameOf(key))));
   const notes = await readStoredCheckpoints(folder);
@@ -175,7 +180,8 @@ async function build(
     await store.close();
   }
   const { problems } = await runLedgerVerification({ folder: partial, clock });
-  if (problems.length > 0) throw new DumpError(`Its ledger is invalid: ${problems.length} problems.`);
+  if (problems.length > 0)
+    throw new DumpError(`Its ledger is invalid: ${countOf(problems.length, 'problem')}.`);
   return head;
 }
 
@@ -190,7 +196,7 @@ async function requireComplete(
   if (!doubt || acceptRollback) return;
   if (!(doubt instanceof RollbackDetectedError)) throw doubt;
   throw new RebuildError(
-    `The newest dump, ${dump}, does not hold all of this archive: ${doubt.reason} Name a newer dump with --dump, or use --accept-rollback to continue with this one and a new key. Nothing was changed.`,
+    `The newest dump, ${dump}, does not hold all of this archive: ${doubt.reason} Specify a newer dump with --dump, or use --accept-rollback to continue with this one and a new key. Nothing was changed.`,
   );
 }
 
@@ -201,4 +207,68 @@ async function renameBroken(folder: string, at: string): Promise<string | undefi
   for (const ending of ['-unsettled', '-shm', '-wal', ''])
     if (existsSync(file + ending)) await rename(file + ending, aside + ending);
   return existsSync(aside) ? basename(aside) : undefined;
+}
+
+/** A file whose first line is the header of a dump; the rest was not checked. */
+export interface FoundDump {
+  file: string;
+  /** The verifier key of the node that made it. */
+  key: string;
+  /** The number of ledger entries, by its checkpoint. */
+  size: number;
+  madeAt: string;
+}
+
+/** A header has a few hundred characters; a longer first line is not one. */
+const MAX_HEADER_BYTES = 65_536;
+
+/** Finds the dumps in a data folder, in its subfolder `dumps` and next to it; newest first. */
+export async function findDumps(folder: string): Promise<FoundDump[]> {
+  const found: FoundDump[] = [];
+  for (const place of [folder, join(folder, 'dumps'), dirname(folder)]) {
+    for (const name of await namesIn(place)) {
+      const dump = name.endsWith('.jsonl') ? await readDumpHeader(join(place, name)) : undefined;
+      if (dump) found.push(dump);
+    }
+  }
+  return found.sort((left, right) => right.size - left.size || (left.madeAt < right.madeAt ? 1 : -1));
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  const entries = await orIfMissing(readdir(folder, { withFileTypes: true }), []);
+  return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+}
+
+/** Reads the header of a dump; returns undefined if the file is not a dump. */
+export async function readDumpHeader(file: string): Promise<FoundDump | undefined> {
+  const header = parsed(await firstLineOf(file));
+  if (!header) return undefined;
+  const { kind, key, checkpoint, made_at } = header;
+  if (kind !== 'header' || typeof key !== 'string' || typeof checkpoint !== 'string') return undefined;
+  try {
+    return { file, key, size: openCheckpoint(checkpoint, key).size, madeAt: String(made_at) };
+  } catch (error) {
+    if (error instanceof CheckpointError) return undefined;
+    throw error;
+  }
+}
+
+async function firstLineOf(file: string): Promise<string> {
+  const input = createReadStream(file, { end: MAX_HEADER_BYTES - 1 });
+  try {
+    for await (const line of createInterface({ input })) return line;
+    return '';
+  } finally {
+    input.destroy();
+  }
+}
+
+function parsed(line: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    // Not JSON, so not a dump.
+    return undefined;
+  }
 }

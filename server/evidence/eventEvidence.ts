@@ -1,12 +1,15 @@
 import type { Diff } from '../../shared/collection/diff.ts';
+import type { PageCapture } from '../../shared/collection/page.ts';
 import { Problem } from '../../shared/problems.ts';
-import type { Evidence, EvidenceFile } from '../../shared/proof/evidence.ts';
+import type { Evidence, EvidenceFile, ProvenEntry } from '../../shared/proof/evidence.ts';
 import { canonicalText } from '../../shared/values/canonicalJson.ts';
 import { proveRetrieval } from '../collection/record/proveRetrieval.ts';
 import type { Checkpoints } from '../ledger/checkpoints.ts';
+import { pageById } from '../store/sqlite/collection/pages.ts';
 import { type RecordedEventRow, recordedEvent } from '../store/sqlite/collection/timeline/events.ts';
 import { blobBytes } from '../store/sqlite/node/blobs.ts';
 import type { Store } from '../store/store.ts';
+import type { Reader } from '../withholding/withholding.ts';
 import { withContent } from './evidenceFiles.ts';
 import { proveAtHead, proveEntry } from './proveEntry.ts';
 import { sealed } from './seal.ts';
@@ -15,28 +18,34 @@ export interface EvidenceServices {
   store: Store;
   checkpoints: Checkpoints;
   /** Returns the diff of an event. */
-  diffOf: (id: string) => Promise<Diff>;
+  diffOf: (id: string, reader: Reader) => Promise<Diff>;
 }
 
-/** Collects the evidence of an event. @throws Problem `not_found`; the errors of `Checkpoints.sign` */
+/** Collects the evidence of an event for a reader. @throws Problem `not_found`; the errors of `Checkpoints.sign` */
 export async function eventEvidence(
   { store, checkpoints, diffOf }: EvidenceServices,
   id: string,
+  reader: Reader,
 ): Promise<Evidence> {
   const event = /^[1-9]\d{0,14}$/.test(id) ? recordedEvent(store.read, Number(id)) : undefined;
   if (!event) throw new Problem('not_found', `There is no event ${id}.`);
   const { ledger_entry, ...record } = event;
   const proven = await proveEntry(store, checkpoints, ledger_entry, canonicalText(record));
   const { retrieval, mediaType } = await provenRetrieval(store, checkpoints, event.retrieval);
+  const page = event.page ? pageById(store.read, event.page) : undefined;
   const evidence: Omit<Evidence, 'seal'> = {
-    format: 'strongroom-evidence@1',
+    format: page ? 'strongroom-evidence@2' : 'strongroom-evidence@1',
     kind: 'event',
     made_at: store.instant(),
     key: checkpoints.key.verifierKey,
     ...proven,
     retrieval,
-    files: await withContent(store, filesOf(store, event, mediaType)),
-    diff: event.sha256 !== null && event.previous_sha256 !== null ? await diffOrNull(diffOf, id) : null,
+    ...(page && { page: await provenPage(store, checkpoints, page) }),
+    files: await withContent(store, filesOf(store, event, mediaType, page?.picture), reader),
+    diff:
+      event.sha256 !== null && event.previous_sha256 !== null
+        ? await diffOrNull(() => diffOf(id, reader))
+        : null,
   };
   return sealed(evidence, checkpoints);
 }
@@ -44,15 +53,25 @@ export async function eventEvidence(
 function filesOf(
   { read }: Pick<Store, 'read'>,
   { sha256, previous_sha256 }: RecordedEventRow,
-  media_type: string,
+  mediaType: string,
+  picture: string | undefined,
 ): Omit<EvidenceFile, 'content'>[] {
   const versions = [
-    { name: 'after', sha256 },
-    { name: 'before', sha256: previous_sha256 },
+    { name: 'after', sha256, media_type: mediaType },
+    { name: 'before', sha256: previous_sha256, media_type: mediaType },
+    { name: 'picture', sha256: picture ?? null, media_type: 'image/png' },
   ];
-  return versions.flatMap(({ name, sha256: digest }) =>
+  return versions.flatMap(({ name, sha256: digest, media_type }) =>
     digest === null ? [] : [{ name, sha256: digest, bytes: blobBytes(read, digest) ?? 0, media_type }],
   );
+}
+
+function provenPage(
+  store: Store,
+  checkpoints: Checkpoints,
+  { ledger_entry, ...record }: PageCapture,
+): Promise<ProvenEntry> {
+  return proveAtHead(store, checkpoints, ledger_entry, canonicalText(record));
 }
 
 async function provenRetrieval(
@@ -79,10 +98,10 @@ async function provenRetrieval(
   }
 }
 
-/** The diff is derived and may be impossible. The evidence does not depend on it. */
-async function diffOrNull(diffOf: EvidenceServices['diffOf'], id: string): Promise<Diff | null> {
+/** The diff is derived and may be impossible, or withheld. The evidence does not depend on it. */
+async function diffOrNull(diffOf: () => Promise<Diff>): Promise<Diff | null> {
   try {
-    return await diffOf(id);
+    return await diffOf();
   } catch (error) {
     if (error instanceof Problem) return null;
     throw error;

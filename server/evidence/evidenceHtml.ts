@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Problem } from '../../shared/problems.ts';
 import type { Evidence } from '../../shared/proof/evidence.ts';
-import { isMissing } from '../store/blobs/fileErrors.ts';
+import { isMissing } from '../store/files.ts';
 
 /** The script and the style that every evidence file carries. They are built with the interface. */
 export interface EvidenceParts {
@@ -28,12 +28,12 @@ export async function readEvidenceParts(rendererFolder: string): Promise<Evidenc
 }
 
 /**
- * Writes an evidence file: one HTML document that loads nothing. A policy allows its own script and no request at all. The
+ * Writes an evidence file: one HTML document that loads nothing. A policy allows its own script and the pictures in it, and no request at all. The
  * page shows nothing but what the script makes from the data, so that no text can contradict what was checked.
  */
 export function evidenceHtml(evidence: Evidence, { script, style }: EvidenceParts): string {
   const hash = createHash('sha256').update(script).digest('base64');
-  const policy = `default-src 'none'; script-src 'sha256-${hash}'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'`;
+  const policy = `default-src 'none'; script-src 'sha256-${hash}'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'`;
   // “<” is written as an escape, so that no text in the data can end the element.
   const data = JSON.stringify(evidence).replaceAll('<', '\\u003c');
   const title = `Evidence of ${evidence.kind === 'event' ? 'an event' : 'a pack'}, ledger entry ${evidence.recorded.entry.seq}`;

@@ -5,15 +5,20 @@ import { canonicalText } from '../../shared/values/canonicalJson.ts';
 import { requirePack } from '../archive/packs/readPack.ts';
 import { sha256Of } from '../ledger/entry.ts';
 import { recordTexts } from '../store/sqlite/archive/packs.ts';
+import type { Reader } from '../withholding/withholding.ts';
 import type { EvidenceServices } from './eventEvidence.ts';
 import { withContent } from './evidenceFiles.ts';
 import { proveEntry } from './proveEntry.ts';
 import { sealed } from './seal.ts';
 
-/** Collects the evidence of a pack. @throws Problem `not_found`, `blob_damaged`; the errors of `Checkpoints.sign` */
+/**
+ * Collects the evidence of a pack for a reader. @throws Problem `not_found`, `blob_damaged`; the errors of
+ * `Checkpoints.sign`
+ */
 export async function packEvidence(
   { store, checkpoints }: Pick<EvidenceServices, 'store' | 'checkpoints'>,
   id: string,
+  reader: Reader,
 ): Promise<Evidence> {
   const { ledger_entry, digest } = requirePack(store.read, id);
   const stored = recordTexts(store.read, [ledger_entry])[0]?.record ?? 'null';
@@ -30,6 +35,7 @@ export async function packEvidence(
     files: await withContent(
       store,
       record.files.map(({ path, sha256, bytes, media_type }) => ({ name: path, sha256, bytes, media_type })),
+      reader,
     ),
     diff: null,
   };

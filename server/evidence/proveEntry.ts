@@ -1,12 +1,16 @@
 import type { Evidence, EvidenceTimestamp, ProvenEntry } from '../../shared/proof/evidence.ts';
+import { noteBody } from '../../shared/proof/signedNote.ts';
 import type { Checkpoints } from '../ledger/checkpoints.ts';
 import { entryText } from '../ledger/entry.ts';
 import { proveInclusion } from '../ledger/prove.ts';
-import { noteBody } from '../ledger/witness/cosignature.ts';
-import { withCosignatures } from '../ledger/witness/cosignedNote.ts';
-import { entryAt, lastEntry } from '../store/sqlite/node/ledger.ts';
-import { earliestTimestamps } from '../store/sqlite/node/timestamps.ts';
-import { cosignaturesOf, newestCosignedSize } from '../store/sqlite/node/witness.ts';
+import { withCosignatures } from '../ledger/witness/cosignature.ts';
+import {
+  cosignaturesOf,
+  earliestTimestamps,
+  entryAt,
+  lastEntry,
+  newestCosignedSize,
+} from '../store/sqlite/node/ledger.ts';
 import type { Store } from '../store/store.ts';
 
 /** What proves an entry: its proofs, the keys of the witnesses, and the earliest timestamp of each authority. */

@@ -1,4 +1,16 @@
-import type { Finding, FindingTarget, Passage } from '../../shared/findings/finding.ts';
+import type { Finding, FindingsFilter, FindingTarget, Passage } from '../../shared/findings/finding.ts';
+import { type CsvCell, csvLines } from '../csv.ts';
+import { databaseFile } from '../store/files.ts';
+import { openSnapshot } from '../store/sqlite/engine/writeAheadLog.ts';
+import type { Store } from '../store/store.ts';
+import type { Reader } from '../withholding/withholding.ts';
+import {
+  countFindings,
+  type FindingSelection,
+  iterateSelected,
+  selectionOf,
+  withReadableQuote,
+} from './findings.ts';
 
 /** The addresses with which annotations name findings and their targets. */
 export interface AnnotationAddresses {
@@ -105,4 +117,66 @@ function selectorsOf({ exact, prefix, suffix, start, end, page }: Passage): obje
     });
   }
   return selectors;
+}
+
+const COLUMNS: Readonly<Record<string, (finding: Finding) => CsvCell>> = {
+  id: ({ id }) => id,
+  at: ({ at }) => at,
+  target_kind: ({ target }) => target.kind,
+  target_id: ({ target }) => target.id,
+  target_name: ({ target_name }) => target_name,
+  text: ({ text }) => text,
+  tags: ({ tags }) => tags.join('; '),
+  quote: ({ passage }) => passage?.exact ?? null,
+  quote_prefix: ({ passage }) => passage?.prefix ?? null,
+  quote_suffix: ({ passage }) => passage?.suffix ?? null,
+  quote_object: ({ passage }) => passage?.sha256 ?? null,
+  quote_start: ({ passage }) => passage?.start ?? null,
+  quote_end: ({ passage }) => passage?.end ?? null,
+  quote_page: ({ passage }) => passage?.page ?? null,
+  supersedes: ({ supersedes }) => supersedes,
+  superseded_by: ({ superseded_by }) => superseded_by,
+  withdrawal: ({ withdrawal }) => withdrawal,
+  ledger_entry: ({ ledger_entry }) => ledger_entry,
+};
+
+/** The archive, and who gets its findings. */
+interface Reading {
+  store: Pick<Store, 'folder' | 'read'>;
+  reader: Reader;
+}
+
+/** Yields the findings that match the filters as CSV with a header, oldest first, from one snapshot. */
+export function findingsCsv(reading: Reading, filter: FindingsFilter): AsyncGenerator<string> {
+  return fromSnapshot(reading, filter, function* (findings) {
+    yield csvLines([Object.keys(COLUMNS)]);
+    for (const finding of findings) yield csvLines([Object.values(COLUMNS).map((cellOf) => cellOf(finding))]);
+  });
+}
+
+/** Yields the findings that match the filters as a Web Annotation collection, oldest first, from one snapshot. */
+export function findingsJsonLd(
+  reading: Reading,
+  filter: FindingsFilter,
+  addresses: AnnotationAddresses,
+): AsyncGenerator<string> {
+  return fromSnapshot(reading, filter, (findings, total) => annotationCollection(findings, total, addresses));
+}
+
+async function* fromSnapshot(
+  { store: { folder, read }, reader }: Reading,
+  filter: FindingsFilter,
+  write: (findings: Iterable<Finding>, total: number) => Generator<string>,
+): AsyncGenerator<string> {
+  const selection: FindingSelection = selectionOf(filter);
+  const database = await openSnapshot(databaseFile(folder), { isMapped: false });
+  const findings = function* () {
+    for (const finding of iterateSelected(database, selection))
+      yield withReadableQuote(read, finding, reader);
+  };
+  try {
+    yield* write(findings(), countFindings(database, selection));
+  } finally {
+    database.close();
+  }
 }

@@ -1,23 +1,31 @@
-import type { AuditResult, DatabaseCheck } from '../../shared/ledger/fixity.ts';
+import type { AuditResult, DamageProblem, DatabaseCheck } from '../../shared/ledger/fixity.ts';
+import { Problem } from '../../shared/problems.ts';
+import { rehashBlobs } from '../hashing/hashFiles.ts';
+import { runWorker } from '../runtime/runWorker.ts';
+import { workerUrl } from '../runtime/workerUrl.ts';
+import { type BlobStore, isMissing, isUnreadable } from '../store/blobs/blobStore.ts';
+import { databaseFile } from '../store/files.ts';
 import {
   type AuditCounts,
   abortAudits,
+  blobRow,
+  counter,
+  currentDamages,
   endAudit,
   insertAudit,
+  releasedObjects,
   updateAudit,
-} from '../store/sqlite/node/audits.ts';
-import { counter } from '../store/sqlite/node/blobs.ts';
-import { currentDamages } from '../store/sqlite/node/damages.ts';
+} from '../store/sqlite/node/blobs.ts';
+import { readSetting, writeSetting } from '../store/sqlite/node/owner.ts';
+import { isReleased } from '../store/sqlite/node/withheld.ts';
 import type { Store } from '../store/store.ts';
-import { type AuditSlice, auditBlobs } from './auditBlobs.ts';
-import { checkDatabase } from './checkDatabase.ts';
-import { type Finding, recordDamage, recordIntact } from './damages.ts';
+import { type Finding, isDamaged, recordDamage, recordIntact } from './damages.ts';
 import { emptyFindings, moveUnnamedBlobs } from './lostAndFound.ts';
 
 /** The number of objects that a result names. */
 export const MAX_LISTED = 1_000;
 
-export interface AuditOptions {
+interface AuditOptions {
   signal: AbortSignal;
   /** Called with the number of bytes read and the total. */
   progress: (done: number, total: number) => void;
@@ -26,7 +34,7 @@ export interface AuditOptions {
 }
 
 /** The state of a running audit. */
-export interface AuditTally extends AuditCounts {
+interface AuditTally extends AuditCounts {
   position: string;
   restored_digests: string[];
 }
@@ -97,6 +105,7 @@ export async function auditEverything(
     restored_objects: tally.restored,
     restored: tally.restored_digests,
     ...(elsewhere > 0 && { elsewhere_objects: elsewhere }),
+    ...releasedObjects(store.read),
     ...lost,
   };
 }
@@ -148,4 +157,168 @@ export async function recordFindings(
     });
   }
   return { damaged, restored };
+}
+
+/** Which blobs a slice of an audit checks. */
+export interface AuditSliceInput {
+  folder: string;
+  /** The slice starts with the blob after this digest. */
+  after: string;
+  /** Check only these digests. */
+  only?: readonly string[];
+  /** The slice ends before the blob that would exceed this number of bytes. */
+  maxBytes?: number;
+  /** The maximum rate of reading; unlimited if undefined. */
+  bytesPerSecond?: number;
+}
+
+/** The result of a slice. */
+export interface AuditSlice {
+  /** The digest of the last checked blob; `after` if none was checked. */
+  position: string;
+  /** Whether there are no more blobs. */
+  isEnd: boolean;
+  checked: number;
+  /** Blobs that were not checked, because they are offloaded. */
+  elsewhere: number;
+  /** Blobs of the whole archive that were given up. None of them is checked. */
+  released: number;
+  bytes: number;
+  /** Damaged blobs, and blobs that are recorded as damaged and are intact (`problem` null). */
+  findings: { sha256: string; bytes: number; problem: DamageProblem | null; found: string | null }[];
+}
+
+/**
+ * Re-hashes stored blobs in a worker thread, in the order of their digests, for a few seconds at most. Only reads: the
+ * caller records the findings.
+ *
+ * @throws the signal's reason, after ending the thread; Error if the disk cannot be read
+ */
+export function auditBlobs(
+  { folder }: Pick<Store, 'folder'>,
+  {
+    signal,
+    onProgress,
+    ...input
+  }: Omit<AuditSliceInput, 'folder'> & { signal?: AbortSignal; onProgress?: (bytes: number) => void },
+): Promise<AuditSlice> {
+  return runWorker<AuditSlice, number>(
+    workerUrl('auditBlobs', import.meta.url),
+    { ...input, folder } satisfies AuditSliceInput,
+    {
+      signal,
+      onProgress,
+    },
+  );
+}
+
+/** The parts of the store that checking blobs and recording their damage needs. */
+export type DamageContext = Pick<Store, 'folder' | 'read' | 'write' | 'instant' | 'blobs'>;
+
+/** Returns whether an error means that a blob is damaged: missing, of another size, or unreadable. */
+export function isBlobDamageError(error: unknown): boolean {
+  return (
+    (error instanceof Problem && error.code === 'blob_damaged') || isMissing(error) || isUnreadable(error)
+  );
+}
+
+/**
+ * Records damage that was found while blobs were read, so that they are withheld from then on. The blobs are first
+ * re-hashed, as in an audit; nothing is recorded twice. Resolves when the damage is recorded, or if it cannot be (then the
+ * next reader tries again).
+ */
+export async function confirmDamage(store: DamageContext, digests: readonly string[]): Promise<void> {
+  const unknown = digests.filter(
+    (sha256) => !isDamaged(store.read, sha256) && !isReleased(store.read, sha256),
+  );
+  if (unknown.length === 0) return;
+  let checks = checksOf.get(store.blobs);
+  if (!checks) checksOf.set(store.blobs, (checks = new DamageChecks()));
+  await checks.request(store, unknown);
+}
+
+/** The setting with the time at which this archive was restored from a dump without its blobs. */
+const RESTORED_AT = 'restored_without_bytes_at';
+
+/**
+ * Marks an archive as restored from a dump without its blobs. Reading a missing blob then records no damage, so that the
+ * ledger stays as it was restored. An audit records the blobs that are still missing.
+ */
+export async function markRestoredWithoutBlobs(store: Pick<Store, 'write' | 'instant'>): Promise<void> {
+  await store.write((database) => writeSetting(database, RESTORED_AT, store.instant()));
+}
+
+function isExpected({ sha256, problem }: Finding, { read }: DamageContext): boolean {
+  const restoredAt = readSetting(read, RESTORED_AT);
+  const storedAt = blobRow(read, sha256)?.stored_at;
+  return (
+    problem === 'missing' &&
+    typeof restoredAt === 'string' &&
+    storedAt !== undefined &&
+    storedAt <= restoredAt
+  );
+}
+
+const checksOf = new WeakMap<BlobStore, DamageChecks>();
+
+/** Runs one check at a time; digests that are requested meanwhile are checked together in the next one. */
+class DamageChecks {
+  readonly #waiting = new Set<string>();
+  #last: Promise<void> = Promise.resolve();
+  #next: Promise<void> | undefined;
+
+  request(store: DamageContext, digests: readonly string[]): Promise<void> {
+    for (const sha256 of digests) this.#waiting.add(sha256);
+    if (this.#next) return this.#next;
+    const check = () => {
+      this.#next = undefined;
+      const batch = [...this.#waiting].sort();
+      this.#waiting.clear();
+      return checkBlobs(store, batch);
+    };
+    // A failure is reported to those who requested that check.
+    this.#last = this.#last.then(check, check);
+    this.#next = this.#last;
+    return this.#next;
+  }
+}
+
+async function checkBlobs(store: DamageContext, digests: readonly string[]): Promise<void> {
+  try {
+    await checkOffloaded(store, digests);
+    for (let only = digests; only.length > 0; ) {
+      const { findings, position, isEnd } = await auditBlobs(store, { after: '', only });
+      await recordFindings(
+        store,
+        findings.filter((finding) => !isExpected(finding, store)),
+      );
+      only = isEnd ? [] : only.slice(only.indexOf(position) + 1);
+    }
+  } catch (error) {
+    // Nothing can be written now. The reader still gets its error.
+    if (!(error instanceof Problem)) throw error;
+  }
+}
+
+/** Records the offloaded blobs of which every copy is damaged; none that cannot be reached now. */
+async function checkOffloaded(store: DamageContext, digests: readonly string[]): Promise<void> {
+  for (const sha256 of digests) {
+    const bytes = store.blobs.offloaded.bytesOf(sha256);
+    if (bytes === undefined || !(await store.blobs.offloaded.isOffloaded(sha256))) continue;
+    const found = (await rehashBlobs(store.blobs, [{ sha256, bytes }])).get(sha256) ?? null;
+    if (found === null) await recordFindings(store, [{ sha256, bytes, problem: 'unreadable', found }]);
+  }
+}
+
+/** Runs SQLite's integrity check over the whole database, in a worker thread. Only reads. */
+export async function checkDatabase(
+  { folder }: Pick<Store, 'folder'>,
+  signal?: AbortSignal,
+): Promise<DatabaseCheck> {
+  const findings = await runWorker<string[]>(
+    workerUrl('checkDatabase', import.meta.url),
+    { file: databaseFile(folder) },
+    { signal },
+  );
+  return { ok: findings.length === 0, findings };
 }

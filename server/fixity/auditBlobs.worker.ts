@@ -3,13 +3,13 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { DamageProblem } from '../../shared/ledger/fixity.ts';
 import { answerParent } from '../runtime/answerParent.ts';
-import { isMissing, isUnreadable } from '../store/blobs/fileErrors.ts';
-import { blobPath, databaseFile } from '../store/blobs/paths.ts';
+import { blobPath, databaseFile, isMissing, isUnreadable } from '../store/files.ts';
 import { openForReading } from '../store/sqlite/engine/open.ts';
-import { blobRow, blobRowsAfter } from '../store/sqlite/node/blobs.ts';
-import { currentDamageOf } from '../store/sqlite/node/damages.ts';
+import { blobRow, blobRowsAfter, counter, currentDamageOf } from '../store/sqlite/node/blobs.ts';
 import { offloadedBytes } from '../store/sqlite/node/offloadedObjects.ts';
-import type { AuditSlice, AuditSliceInput } from './auditBlobs.ts';
+import { isAbsent } from '../store/sqlite/node/peerWithholdings.ts';
+import { isReleased } from '../store/sqlite/node/withheld.ts';
+import type { AuditSlice, AuditSliceInput } from './audit.ts';
 
 /** A slice ends after this time, so that its findings are recorded soon. */
 const SLICE_MS = 5_000;
@@ -28,6 +28,7 @@ const slice: AuditSlice = {
   isEnd: false,
   checked: 0,
   elsewhere: 0,
+  released: counter(database, 'released_objects'),
   bytes: 0,
   findings: [],
 };
@@ -82,6 +83,8 @@ function check({ sha256, bytes }: { sha256: string; bytes: number }): void {
     slice.position = sha256;
     return;
   }
+  // It may have been given up since its row was read.
+  if (isReleased(database, sha256) || isAbsent(database, sha256)) return;
   // Read again, because the file may have been replaced by intact bytes while it was read.
   if (result.problem !== null) result = hashBlob(sha256);
   const isKnown = currentDamageOf(database, sha256) !== undefined;

@@ -1,7 +1,6 @@
 import { workerData } from 'node:worker_threads';
 import { answerParent } from '../runtime/answerParent.ts';
-import { integrityFindings } from '../store/sqlite/engine/integrity.ts';
-import { openForReading } from '../store/sqlite/engine/open.ts';
+import { integrityFindings, openForReading } from '../store/sqlite/engine/open.ts';
 
 const MAX_FINDINGS = 100;
 

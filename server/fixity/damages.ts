@@ -3,9 +3,9 @@ import { appendEntry, nextSeq } from '../ledger/appendEntry.ts';
 import { fingerprintOver } from '../ledger/entry.ts';
 import type { RecordedSubjects } from '../ledger/verifyLedger.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
-import { lastCompletedAudit } from '../store/sqlite/node/audits.ts';
-import { counter } from '../store/sqlite/node/blobs.ts';
+import { onSnapshot } from '../store/sqlite/engine/queries.ts';
 import {
+  counter,
   currentDamageOf,
   currentDamages,
   type DamageRow,
@@ -14,8 +14,12 @@ import {
   insertRestoration,
   iterateDamages,
   iterateRestorations,
+  lastCompletedAudit,
   type RestorationRow,
-} from '../store/sqlite/node/damages.ts';
+  releasedObjects,
+} from '../store/sqlite/node/blobs.ts';
+import { isAbsent } from '../store/sqlite/node/peerWithholdings.ts';
+import { isReleased } from '../store/sqlite/node/withheld.ts';
 import type { Store } from '../store/store.ts';
 
 /** The result of re-hashing one blob: a damage, or null for a blob that is recorded as damaged and is intact. */
@@ -57,7 +61,7 @@ export const FIXITY_SUBJECTS: readonly RecordedSubjects[] = [
   },
 ];
 
-/** Records a damage, unless the blob is already recorded as damaged. Returns whether it was new. */
+/** Records a damage, unless the blob is recorded as damaged, was given up, or never came. Returns whether it was new. */
 export function recordDamage(
   database: WriteDatabase,
   { sha256, bytes, found }: Finding,
@@ -65,6 +69,7 @@ export function recordDamage(
   at: string,
 ): boolean {
   if (currentDamageOf(database, sha256) !== undefined) return false;
+  if (isReleased(database, sha256) || isAbsent(database, sha256)) return false;
   const damage: DamageRow = { ledger_entry: nextSeq(database), sha256, bytes, problem, found, at };
   appendEntry(database, { type: 'object.damaged', subject: sha256, digest: damageDigest(damage), at });
   insertDamage(database, damage);
@@ -108,9 +113,7 @@ export function listDamages(
   { read }: Pick<Store, 'read'>,
   page: { limit: number; offset: number },
 ): { items: Damage[]; total: number } {
-  return read
-    .transaction(() => ({ items: damagesPage(read, page), total: counter(read, 'damages') }))
-    .deferred();
+  return onSnapshot(read, () => ({ items: damagesPage(read, page), total: counter(read, 'damages') }));
 }
 
 const MAX_IN_STATUS = 100;
@@ -122,6 +125,7 @@ export function readFixity(read: ReadDatabase): Fixity {
     last_completed_audit_at: last?.ended_at ?? null,
     checked: last?.checked ?? 0,
     damaged_objects: counter(read, 'damaged_objects'),
+    ...releasedObjects(read),
     damaged: currentDamages(read, MAX_IN_STATUS).map(
       ({ sha256, bytes, problem, found, at, ledger_entry }) => ({
         sha256,

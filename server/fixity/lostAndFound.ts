@@ -1,13 +1,14 @@
 import type { LostAndFoundFindings, LostFile } from '../../shared/ledger/fixity.ts';
 import type { Slice } from '../../shared/values/list.ts';
+import { runWorker } from '../runtime/runWorker.ts';
+import { workerUrl } from '../runtime/workerUrl.ts';
 import type { Store } from '../store/store.ts';
-import { unnamedBlobs } from './unnamedBlobs.ts';
 
 const MAX_LISTED = 1_000;
 
 /**
- * Moves the blobs that no row names, and that no running write is adding, to `lost-and-found/`. Files that are not blobs
- * are listed and left in place.
+ * Moves the blobs that no row names, and that no running write is adding, to `lost-and-found/`. Bytes that were given up
+ * and are there again are removed. Files that are not blobs are listed and left in place.
  *
  * @throws the signal's reason; blobs that were moved until then stay moved
  */
@@ -16,7 +17,8 @@ export async function moveUnnamedBlobs(
   signal?: AbortSignal,
 ): Promise<LostAndFoundFindings> {
   const findings = emptyFindings();
-  for await (const { unnamed, foreign } of unnamedBlobs(store, { signal })) {
+  for await (const { unnamed, released, foreign } of unnamedBlobs(store, { signal })) {
+    for (const sha256 of released) await store.blobs.remove(sha256);
     for (const { sha256, bytes, found } of unnamed) {
       if (!(await store.blobs.moveToLostAndFound(sha256, found))) continue;
       findings.unnamed_objects += 1;
@@ -72,4 +74,48 @@ export function listLostAndFound(
 ): Slice<LostFile> {
   const files = blobs.lostFiles;
   return { items: files.slice(offset, offset + limit), total: files.length };
+}
+
+export interface UnnamedBlobsInput {
+  folder: string;
+  /** The walk starts with the folder after this one, such as `ab/cd`. */
+  after: string;
+  /** Files that are younger than this are left out. */
+  leastAgeMs: number;
+}
+
+/** A blob that no row names. */
+interface UnnamedBlob {
+  sha256: string;
+  bytes: number;
+  /** The digest of its bytes, or `unreadable`. */
+  found: string;
+}
+
+/** The result of a few seconds of the walk. */
+export interface UnnamedBlobs {
+  /** The last folder that was listed. */
+  position: string;
+  isEnd: boolean;
+  unnamed: UnnamedBlob[];
+  /** Blobs that were given up and have a file: somebody put it back. */
+  released: string[];
+  /** Paths, in the data folder, of files and folders under `blobs/` that are not blobs in their place. */
+  foreign: string[];
+}
+
+/**
+ * Walks the files under `blobs/` in a worker thread and yields those that no row names. Only reads. The caller must check
+ * whether one of them is just being written.
+ */
+async function* unnamedBlobs(
+  { folder }: Pick<Store, 'folder'>,
+  { signal, leastAgeMs = 0 }: { signal?: AbortSignal; leastAgeMs?: number } = {},
+): AsyncGenerator<UnnamedBlobs> {
+  for (let after = '', isEnd = false; !isEnd; ) {
+    const input: UnnamedBlobsInput = { folder, after, leastAgeMs };
+    const part = await runWorker<UnnamedBlobs>(workerUrl('unnamedBlobs', import.meta.url), input, { signal });
+    yield part;
+    ({ position: after, isEnd } = part);
+  }
 }

@@ -4,11 +4,11 @@ import { workerData } from 'node:worker_threads';
 import { isDigest } from '../../shared/values/digestPattern.ts';
 import { hashFileSync } from '../hashing/hashFileSync.ts';
 import { answerParent } from '../runtime/answerParent.ts';
-import { isMissing } from '../store/blobs/fileErrors.ts';
-import { databaseFile } from '../store/blobs/paths.ts';
+import { databaseFile, isMissing } from '../store/files.ts';
 import { openForReading } from '../store/sqlite/engine/open.ts';
 import { blobBytes } from '../store/sqlite/node/blobs.ts';
-import type { UnnamedBlobs, UnnamedBlobsInput } from './unnamedBlobs.ts';
+import { isReleased } from '../store/sqlite/node/withheld.ts';
+import type { UnnamedBlobs, UnnamedBlobsInput } from './lostAndFound.ts';
 
 /** The limits of one run, so that its findings are handled soon and memory stays flat. */
 const SLICE_MS = 5_000;
@@ -18,7 +18,7 @@ const SHARD = /^[0-9a-f]{2}$/;
 const input = workerData as UnnamedBlobsInput;
 const database = openForReading(databaseFile(input.folder), { isMapped: false });
 const started = performance.now();
-const found: UnnamedBlobs = { position: input.after, isEnd: false, unnamed: [], foreign: [] };
+const found: UnnamedBlobs = { position: input.after, isEnd: false, unnamed: [], released: [], foreign: [] };
 
 function entriesOf(...path: string[]): Dirent[] {
   try {
@@ -50,6 +50,7 @@ function listFolder(first: string, second: string): void {
     if (!entry.isFile() || !isDigest(name) || !name.startsWith(first + second))
       addForeign(first, second, name);
     else if (blobBytes(database, name) === undefined) addUnnamed(name, join(first, second, name));
+    else if (isReleased(database, name)) found.released.push(name);
   }
 }
 
@@ -79,7 +80,8 @@ function run(): UnnamedBlobs {
       const position = `${first}/${second}`;
       if (position <= input.after) continue;
       const isOver =
-        found.unnamed.length + found.foreign.length >= MAX_FINDINGS || performance.now() - started > SLICE_MS;
+        found.unnamed.length + found.released.length + found.foreign.length >= MAX_FINDINGS ||
+        performance.now() - started > SLICE_MS;
       if (isOver && found.position !== input.after) return found;
       listFolder(first, second);
       found.position = position;

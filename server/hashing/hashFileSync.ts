@@ -61,7 +61,7 @@ function hashLongFile(descriptor: number, algorithms: readonly string[], onRead:
 }
 
 /** Reads until the buffer is full or the file ends, and returns the number of bytes. */
-function fill(descriptor: number, into: Buffer): number {
+export function fill(descriptor: number, into: Buffer): number {
   let length = 0;
   while (length < into.length) {
     const read = readSync(descriptor, into, length, into.length - length, null);

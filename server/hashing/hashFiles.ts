@@ -4,7 +4,7 @@ import { runWorker } from '../runtime/runWorker.ts';
 import { WorkCoalescer } from '../runtime/workCoalescer.ts';
 import { workerUrl } from '../runtime/workerUrl.ts';
 import { type BlobStore, isUnreadable } from '../store/blobs/blobStore.ts';
-import { digestOf } from '../store/blobs/digestOf.ts';
+import { digestOf } from '../store/files.ts';
 
 /** Hashing less than this takes less time than starting a thread. */
 const INLINE_BYTES = 4_194_304;
@@ -17,25 +17,25 @@ interface NamedBlob {
 
 /**
  * Reads stored blobs again and hashes them; many bytes in a worker thread, so that the event loop is not blocked. A blob
- * that has left this disk is read from a copy.
+ * that is offloaded is read from a copy.
  *
  * @returns the actual digest for each blob, null if its file is missing or unreadable, or every copy of it is damaged.
  * @throws Problem `copy_unreachable`
  */
 export async function rehashBlobs(blobs: BlobStore, named: readonly NamedBlob[]): Promise<Found> {
   const all = [...new Set(named.map(({ sha256 }) => sha256))];
-  const away: string[] = [];
-  for (const sha256 of all) if (await blobs.away.isAway(sha256)) away.push(sha256);
-  const digests = away.length === 0 ? all : all.filter((sha256) => !away.includes(sha256));
+  const offloaded: string[] = [];
+  for (const sha256 of all) if (await blobs.offloaded.isOffloaded(sha256)) offloaded.push(sha256);
+  const digests = offloaded.length === 0 ? all : all.filter((sha256) => !offloaded.includes(sha256));
   const found = await rehashFiles(blobs, digests, bytesOf(named));
-  for (const sha256 of away) found.set(sha256, await rehashElsewhere(blobs, sha256));
+  for (const sha256 of offloaded) found.set(sha256, await rehashRemotely(blobs, sha256));
   return found;
 }
 
-async function rehashElsewhere({ away }: BlobStore, sha256: string): Promise<string | null> {
+async function rehashRemotely({ offloaded }: BlobStore, sha256: string): Promise<string | null> {
   const hash = createHash('sha256');
   try {
-    for await (const chunk of away.stream(sha256)) hash.update(chunk);
+    for await (const chunk of offloaded.stream(sha256)) hash.update(chunk);
     return hash.digest('hex');
   } catch (error) {
     if (error instanceof Problem && error.code === 'blob_damaged') return null;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
 import { answerParent } from '../runtime/answerParent.ts';
-import { isMissing, isUnreadable } from '../store/blobs/fileErrors.ts';
+import { isMissing, isUnreadable } from '../store/files.ts';
 
 const { files } = workerData as { files: string[] };
 /** Fits into the cache of a core, as in `hashFileSync.ts`. */

@@ -6,22 +6,21 @@ import express, {
   type Router,
 } from 'express';
 import { z } from 'zod';
+import { MAX_JSON_VALUES, MAX_VISITOR_JSON_VALUES } from '../../shared/limits.ts';
 import { Problem } from '../../shared/problems.ts';
 import type { RouteSpec } from '../../shared/routes/route.ts';
 import { ROUTES, type RouteName, type RouteTable } from '../../shared/routes.ts';
 import type { AdmittedWrite, WriteLimits } from '../archive/limits/writeLimits.ts';
 import type { Log } from '../runtime/log.ts';
 import { checkBody, checkQuery, readJson } from './body/readJson.ts';
-import { compressText } from './delivery/compress.ts';
 import { type Interface, serveRenderer } from './delivery/renderer.ts';
-import { sendText } from './delivery/sendText.ts';
+import { compressText, sendText } from './delivery/text.ts';
 import { handleErrors } from './problems.ts';
 import type { Handler, Reply } from './reply.ts';
-import { acceptInvitation } from './security/acceptInvitation.ts';
 import type { Secrets, Visitor } from './security/access.ts';
 import type { Guards } from './security/guards.ts';
 import { limitWrite } from './security/limitWrite.ts';
-import { renewSession, signIn } from './security/signIn.ts';
+import { acceptInvitation, renewSession, signIn } from './security/signIn.ts';
 
 /** One handler for each route. A missing handler is a compile error. */
 export type Handlers = { [Name in RouteName]: Handler<RouteTable[Name]> };
@@ -167,9 +166,11 @@ function rawParamsOf({ path }: RouteSpec, request: Request): Record<string, stri
   return { ...urlPathPattern(path).exec(request.originalUrl)?.groups };
 }
 
-async function bodyOf({ body }: RouteSpec, request: Request): Promise<unknown> {
+async function bodyOf({ body, access }: RouteSpec, request: Request): Promise<unknown> {
   if (body?.kind !== 'json') return undefined;
-  return checkBody(body.schema, await readJson(request, body.maxBytes, body.optional));
+  const { schema, maxBytes, optional = false } = body;
+  const maxValues = access === 'owner' ? MAX_JSON_VALUES : MAX_VISITOR_JSON_VALUES;
+  return checkBody(schema, await readJson(request, { maxBytes, maxValues, optional }));
 }
 
 async function send(response: Response, reply: Reply): Promise<void> {

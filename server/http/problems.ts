@@ -3,8 +3,8 @@ import type { ErrorRequestHandler, Request, Response } from 'express';
 import { PROBLEMS, Problem, type ProblemDocument } from '../../shared/problems.ts';
 import { errorCode } from '../../shared/values/errorCode.ts';
 import type { Log } from '../runtime/log.ts';
-import { isDatabaseDamage } from '../store/databaseDamage.ts';
-import { isStillSending, respondEarly } from './body/earlyResponse.ts';
+import { isDatabaseDamage } from '../store/storageErrors.ts';
+import { isStillSending, respondEarly } from './body/requestBody.ts';
 
 /** Returns the problem document (RFC 9457). It contains no internals: no stack, no path, no SQL. */
 export function problemDocument({ code, message, extra }: Problem): ProblemDocument {

@@ -2,6 +2,7 @@ import type { Request, Response } from 'express';
 import type { BodyOf, QueryOf, RouteSpec } from '../../shared/routes/route.ts';
 import type { Slice } from '../../shared/values/list.ts';
 import type { AdmittedWrite } from '../archive/limits/writeLimits.ts';
+import type { RunningJob } from '../runtime/jobs.ts';
 import type { Visitor } from './security/access.ts';
 
 /** A route whose writes are limited. It writes through the store of its admission only. */
@@ -56,6 +57,14 @@ export function accepted(json: unknown): Reply {
   return { status: 202, json };
 }
 
+/** Replies with a job that was started or, if the client waits for it, with its result. */
+export async function jobReply(
+  { wait }: { wait?: boolean | undefined },
+  { job, finished }: RunningJob<unknown>,
+): Promise<Reply> {
+  return wait ? ok(await finished) : accepted(job);
+}
+
 export const noContent: Reply = { status: 204 };
 
 /** Replies with plain text in UTF-8. */
@@ -80,6 +89,16 @@ export function page(
   return ok({ items, total, limit, offset, next });
 }
 
+/** Replies with a page of a list that is short enough to be read as a whole. */
+export function pageOfAll(
+  request: Request,
+  { limit, offset }: { limit: number; offset: number },
+  all: readonly unknown[],
+): Reply {
+  const items = all.slice(offset, offset + limit);
+  return page(request, { limit, offset }, { items, total: all.length });
+}
+
 /** Replies with a page whose items are serialized JSON. It is streamed, so a page of large records is never in memory. */
 export function pageOfTexts(
   request: Request,
@@ -102,7 +121,7 @@ export function* withList(members: object, name: string, texts: Iterable<string>
 }
 
 /** Returns the path and query of the request with one parameter replaced. */
-export function nextPath(request: Request, name: string, value: number): string {
+export function nextPath(request: Request, name: string, value: number | string): string {
   const url = new URL(request.originalUrl, 'http://localhost');
   url.searchParams.set(name, String(value));
   return url.pathname + url.search;

@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { defineConfig } from 'vite';
-import { copyPages } from './copyPages.ts';
+import { copyPages } from '../copies/pages/buildAssets.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -24,10 +24,14 @@ export default defineConfig({
   build: {
     ssr: true,
     outDir: resolve(root, 'out/server'),
-    emptyOutDir: true,
+    emptyOutDir: false,
     target: 'node24',
     rolldownOptions: {
-      input: { cli: resolve(root, 'server/cli.ts'), ...workers },
+      input: {
+        cli: resolve(root, 'server/cli.ts'),
+        openArchive: resolve(root, 'electron/openArchive.ts'),
+        ...workers,
+      },
       // One folder for everything, because a worker's URL is relative to the file that starts it.
       output: {
         entryFileNames: '[name].js',

@@ -1,27 +1,28 @@
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { BUILT_SERVER, buildIfStale, isServerBuilt, SERVER_SOURCE } from './build.ts';
+import { BUILT_SERVER, buildIfStale, ROOT } from './build.ts';
 import { exitWithParent } from './exitWithParent.ts';
 
 const REQUIRED_NODE = 24;
 
-/**
- * Builds the web interface and the server; returns the file to run. If a build fails, the node serves no pages, or runs
- * from its sources.
- */
-async function buildAll(): Promise<string> {
-  const [, entry] = await Promise.all([
-    buildIfStale('renderer', printError).catch((error: unknown) =>
-      printError(`The interface is not served, because it could not be built. ${messageOf(error)}`),
-    ),
-    buildIfStale('server', printError).then(
-      () => BUILT_SERVER,
-      (error: unknown) => {
-        printError(`The server runs from its sources, because it could not be built. ${messageOf(error)}`);
-        return SERVER_SOURCE;
-      },
-    ),
-  ]);
-  return entry;
+/** Builds the interface. If that fails, the node serves no pages. */
+async function buildInterface(): Promise<void> {
+  try {
+    await buildIfStale('renderer', printError);
+  } catch (error) {
+    printError(`The interface is not served, because it could not be built. ${messageOf(error)}`);
+  }
+}
+
+/** Builds the server; returns the file to run: the sources if the build fails. */
+async function buildServer(): Promise<string> {
+  try {
+    await buildIfStale('server', printError);
+    return BUILT_SERVER;
+  } catch (error) {
+    printError(`The server runs from its sources, because it could not be built. ${messageOf(error)}`);
+    return SERVER_SOURCE;
+  }
 }
 
 function messageOf(error: unknown): string {
@@ -33,12 +34,14 @@ function printError(line: string): void {
 }
 
 // `npm run strongroom`: the command line of a checkout. An installed app is already built and is not started by npm.
+const SERVER_SOURCE = join(ROOT, 'server/cli.ts');
 const [command, ...args] = process.argv.slice(2);
+const isNewEnough = Number(process.versions.node.split('.')[0]) >= REQUIRED_NODE;
 exitWithParent();
-const serves = command === 'serve' && !args.includes('--help') && isNewEnough();
-const entry = serves ? await buildAll() : isServerBuilt() ? BUILT_SERVER : SERVER_SOURCE;
+const [entry] = isNewEnough
+  ? await Promise.all([
+      buildServer(),
+      command === 'serve' && !args.includes('--help') ? buildInterface() : undefined,
+    ])
+  : [SERVER_SOURCE];
 await import(pathToFileURL(entry).href);
-
-function isNewEnough(): boolean {
-  return Number(process.versions.node.split('.')[0]) >= REQUIRED_NODE;
-}

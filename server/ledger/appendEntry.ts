@@ -1,8 +1,11 @@
 import { type EntryType, type LedgerEntry, type LedgerHead, NO_HASH } from '../../shared/ledger/ledger.ts';
+import { Problem } from '../../shared/problems.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
-import { insertEntry, lastEntry } from '../store/sqlite/node/ledger.ts';
+import { onSnapshot } from '../store/sqlite/engine/queries.ts';
+import { entriesFrom, insertEntry, lastEntry } from '../store/sqlite/node/ledger.ts';
+import { deleteSetting, readSetting, writeSetting } from '../store/sqlite/node/owner.ts';
+import type { Store } from '../store/store.ts';
 import { hashOf } from './entry.ts';
-import { archiveReadOnly, isReadOnly } from './readOnly.ts';
 import { appendTiles, rootAt } from './tree.ts';
 
 /**
@@ -36,4 +39,37 @@ export function readHead(database: ReadDatabase): LedgerHead {
   const last = lastEntry(database);
   const seq = last?.seq ?? 0;
   return { seq, hash: last?.hash ?? NO_HASH, root: rootAt(database, seq).toString('hex') };
+}
+
+/** Returns up to `limit` entries from a number on, and the head, in one snapshot. */
+export function readLedger(
+  { read }: Pick<Store, 'read'>,
+  { from, limit }: { from: number; limit: number },
+): { items: LedgerEntry[]; head: LedgerHead } {
+  return onSnapshot(read, () => ({ items: entriesFrom(read, from, limit), head: readHead(read) }));
+}
+
+/** The setting that marks an archive which was restored from a copy and has no key yet. */
+const READ_ONLY = 'restored_read_only';
+
+/** Returns whether the archive was restored from a copy and its owner has not yet chosen a key. */
+export function isReadOnly(database: ReadDatabase): boolean {
+  return readSetting(database, READ_ONLY) === true;
+}
+
+/** Makes an archive read-only until its owner chooses a key. */
+export function markReadOnly(database: WriteDatabase): void {
+  writeSetting(database, READ_ONLY, true);
+}
+
+/** Makes an archive writable again. */
+export function endReadOnly(database: WriteDatabase): void {
+  deleteSetting(database, READ_ONLY);
+}
+
+export function archiveReadOnly(): Problem {
+  return new Problem(
+    'archive_read_only',
+    'This archive was restored from a copy and is read-only. Stop the node and run “strongroom key --renew”, or “strongroom key --same-key” if you have put its key file back.',
+  );
 }

@@ -1,4 +1,6 @@
-import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
+import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
+import { noteBody, parseCheckpoint, signatureState } from '../../shared/proof/signedNote.ts';
+import { nodeCrypto } from './nodeCrypto.ts';
 
 /**
  * A checkpoint: the size and root of the ledger, signed by the node. The format is C2SP tlog-checkpoint
@@ -49,11 +51,12 @@ function keyId(name: string, publicKey: Uint8Array): Buffer {
 }
 
 /** Signs a checkpoint and returns the signed note. */
-export function signCheckpoint(
-  { name, privateKey, verifierKey }: NodeKey,
-  { size, root }: Omit<Checkpoint, 'origin'>,
-): string {
-  const text = `${name}\n${size}\n${root.toString('base64')}\n`;
+export function signCheckpoint(key: NodeKey, { size, root }: Omit<Checkpoint, 'origin'>): string {
+  return signNote(key, `${key.name}\n${size}\n${root.toString('base64')}\n`);
+}
+
+/** Signs a text, which ends with a line break, and returns the signed note. */
+export function signNote({ name, privateKey, verifierKey }: NodeKey, text: string): string {
   const id = Buffer.from(verifierKey.split('+')[1] ?? '', 'hex');
   const signature = Buffer.concat([id, sign(null, Buffer.from(text), privateKey)]).toString('base64');
   return `${text}\n— ${name} ${signature}\n`;
@@ -73,34 +76,23 @@ export class CheckpointError extends Error {
  * @throws CheckpointError if it is malformed, altered, or not signed by this key.
  */
 export function openCheckpoint(note: string, verifierKey: string): Checkpoint {
-  const [name = '', id = ''] = verifierKey.split('+', 2);
-  const key = Buffer.from(verifierKey.slice(name.length + id.length + 2), 'base64');
-  if (!isVerifierKey(verifierKey)) {
+  if (!isVerifierKey(verifierKey))
     throw new CheckpointError(
       'The verifier key is malformed. It must be name+hash+key, with an Ed25519 key.',
     );
-  }
-  const end = note.lastIndexOf('\n\n');
-  if (end < 0 || !note.endsWith('\n'))
+  if (noteBody(note) === '' || !note.endsWith('\n'))
     throw new CheckpointError('This is not a checkpoint: it has no signature.');
-  const text = note.slice(0, end + 1);
-  const prefix = `— ${name} `;
-  const signatures = note
-    .slice(end + 2, -1)
-    .split('\n')
-    .filter((line) => line.startsWith(prefix))
-    .map((line) => Buffer.from(line.slice(prefix.length), 'base64'))
-    .filter((signature) => signature.subarray(0, 4).toString('hex') === id);
-  if (signatures.length === 0) throw new CheckpointError(`${name} has not signed this checkpoint.`);
-  const publicKey = createPublicKey({
-    key: Buffer.concat([SPKI_PREFIX, key.subarray(1)]),
-    format: 'der',
-    type: 'spki',
-  });
-  if (!signatures.every((signature) => verify(null, Buffer.from(text), publicKey, signature.subarray(4)))) {
+  const state = signatureState(note, verifierKey, nodeCrypto);
+  if (state === 'absent')
+    throw new CheckpointError(`${verifierKey.split('+', 1)[0]} has not signed this checkpoint.`);
+  if (state === 'invalid')
     throw new CheckpointError('The checkpoint was altered: its signature does not match.');
-  }
-  return parseCheckpoint(text);
+  const checkpoint = parseCheckpoint(noteBody(note));
+  if (!checkpoint)
+    throw new CheckpointError(
+      'This is not a checkpoint: it needs an origin, a size and a root, on a line each.',
+    );
+  return { ...checkpoint, root: Buffer.from(checkpoint.root) };
 }
 
 /** Returns whether a text is the verifier key of an Ed25519 key that signs checkpoints. */
@@ -110,22 +102,6 @@ export function isVerifierKey(verifierKey: string): boolean {
   return (
     name !== '' && key.length === 33 && key[0] === 1 && keyId(name, key.subarray(1)).toString('hex') === id
   );
-}
-
-function parseCheckpoint(text: string): Checkpoint {
-  const [origin = '', size = '', encodedRoot = ''] = text.split('\n');
-  const root = Buffer.from(encodedRoot, 'base64');
-  if (
-    origin === '' ||
-    !/^(0|[1-9]\d{0,14})$/.test(size) ||
-    root.length !== 32 ||
-    root.toString('base64') !== encodedRoot
-  ) {
-    throw new CheckpointError(
-      'This is not a checkpoint: it needs an origin, a size and a root, on a line each.',
-    );
-  }
-  return { origin, size: Number(size), root };
 }
 
 /**

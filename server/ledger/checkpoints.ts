@@ -3,10 +3,9 @@ import { closeSync, fdatasyncSync, ftruncateSync, openSync, writeSync } from 'no
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Problem } from '../../shared/problems.ts';
-import { writeFileDurably } from '../store/blobs/durableFile.ts';
-import { isMissing, isNoSpace } from '../store/blobs/fileErrors.ts';
-import { type Checkpoint, type NodeKey, type PublicNodeKey, signCheckpoint } from './checkpoint.ts';
-import { archiveReadOnly } from './readOnly.ts';
+import { isMissing, isNoSpace, orIfMissing, writeFileDurably } from '../store/files.ts';
+import { archiveReadOnly } from './appendEntry.ts';
+import { type Checkpoint, type NodeKey, type PublicNodeKey, signCheckpoint, signNote } from './checkpoint.ts';
 import { type Cosigner, cosignerOf } from './witness/cosignature.ts';
 
 type Signed = Omit<Checkpoint, 'origin'>;
@@ -26,10 +25,7 @@ function checkpointFile(folder: string): string {
 
 /** Reads the checkpoint files in a data folder. */
 export async function readStoredCheckpoints(folder: string): Promise<StoredCheckpoint[]> {
-  const names = await readdir(folder).catch((error: unknown) => {
-    if (isMissing(error)) return [];
-    throw error;
-  });
+  const names = await orIfMissing(readdir(folder), []);
   const files = names.filter((name) => CHECKPOINT_FILE.test(name)).map((name) => join(folder, name));
   const notes: StoredCheckpoint[] = [];
   for (const file of files) {
@@ -88,6 +84,11 @@ export class Checkpoints {
    */
   signStatement(text: `strongroom.${string}`): string | null {
     return this.#signer ? sign(null, Buffer.from(text), this.#signer.privateKey).toString('base64') : null;
+  }
+
+  /** Signs a text as a note (C2SP signed-note); null if there is no private key. See `signStatement`. */
+  signNote(text: `strongroom.${string}`): string | null {
+    return this.#signer ? signNote(this.#signer, text) : null;
   }
 
   /** The key by which this node cosigns checkpoints of other logs. @throws Problem `archive_read_only` */

@@ -1,9 +1,11 @@
 import type { KeyChange } from '../../shared/ledger/keyChange.ts';
 import { NO_HASH } from '../../shared/ledger/ledger.ts';
 import { parseSavedHead, type SavedHead, withPlainLineEnds } from '../../shared/ledger/savedHead.ts';
+import { countOf } from '../../shared/values/text.ts';
 import { openForReading, type ReadDatabase } from '../store/sqlite/engine/open.ts';
+import { onSnapshot } from '../store/sqlite/engine/queries.ts';
 import { entryAt, lastEntry } from '../store/sqlite/node/ledger.ts';
-import { readSetting } from '../store/sqlite/node/settings.ts';
+import { readSetting } from '../store/sqlite/node/owner.ts';
 import { type Checkpoint, CheckpointError, openCheckpoint } from './checkpoint.ts';
 import { keysOf } from './detectRollback.ts';
 import { readKeyChanges } from './keyChanges.ts';
@@ -26,9 +28,9 @@ export function compareCheckpoint(file: string, saved: string): CheckpointCompar
   const head = parseSavedHead(saved);
   const database = openForReading(file);
   try {
-    return database
-      .transaction(() => (head ? compareHead(database, head) : compare(database, withPlainLineEnds(saved))))
-      .deferred();
+    return onSnapshot(database, () =>
+      head ? compareHead(database, head) : compare(database, withPlainLineEnds(saved)),
+    );
   } catch (error) {
     if (error instanceof CheckpointError) return { ok: false, sentence: error.message, key: null };
     throw error;
@@ -44,21 +46,21 @@ function compare(database: ReadDatabase, note: string): CheckpointComparison {
   const by = key === known ? '' : ` It was signed by the key ${key}, ${describeReplacement(key, changes)}.`;
   const size = lastEntry(database)?.seq ?? 0;
   if (checkpoint.size > size) {
-    const sentence = `The checkpoint was signed over ${checkpoint.size} entries, and the ledger has ${size}: entries are missing.`;
+    const sentence = `The checkpoint was signed over ${countOf(checkpoint.size, 'entry', 'entries')}, and the ledger has ${size}: entries are missing.`;
     return { ok: false, sentence: sentence + by, key };
   }
   if (!rootAt(database, checkpoint.size).equals(checkpoint.root)) {
-    const sentence = `The first ${checkpoint.size} entries are not those that the checkpoint was signed over: the ledger was rewritten.`;
+    const sentence = `The first ${countOf(checkpoint.size, 'entry is not the one', 'entries are not those')} that the checkpoint was signed over: the ledger was rewritten.`;
     return { ok: false, sentence: sentence + by, key };
   }
-  const sentence = `Nothing was rewritten since the checkpoint over ${checkpoint.size} entries.`;
+  const sentence = `Nothing was rewritten since the checkpoint over ${countOf(checkpoint.size, 'entry', 'entries')}.`;
   return { ok: true, sentence: sentence + by, key };
 }
 
 function compareHead(database: ReadDatabase, { seq, hash, root }: SavedHead): CheckpointComparison {
   const size = lastEntry(database)?.seq ?? 0;
   if (seq > size) {
-    const sentence = `The file was saved with ${seq} entries, and the ledger has ${size}: entries are missing.`;
+    const sentence = `The file was saved with ${countOf(seq, 'entry', 'entries')}, and the ledger has ${size}: entries are missing.`;
     return { ok: false, sentence, key: null };
   }
   const last = seq === 0 ? NO_HASH : entryAt(database, seq)?.hash;
@@ -66,7 +68,7 @@ function compareHead(database: ReadDatabase, { seq, hash, root }: SavedHead): Ch
     const sentence = `The first ${seq} entries are not those of the saved file: the ledger was rewritten.`;
     return { ok: false, sentence, key: null };
   }
-  const sentence = `Nothing was rewritten since the file was saved with ${seq} entries. It is in an older format without a signature. Save a checkpoint now.`;
+  const sentence = `Nothing was rewritten since the file was saved with ${countOf(seq, 'entry', 'entries')}. It is in an older format without a signature. Save a checkpoint now.`;
   return { ok: true, sentence, key: null };
 }
 

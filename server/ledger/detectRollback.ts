@@ -1,5 +1,9 @@
+import { copyFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import type { KeyChange, KnownHead } from '../../shared/ledger/keyChange.ts';
-import { HeadFileError, type RecordedHead, readHeadFile } from '../store/opening/headFile.ts';
+import { countOf } from '../../shared/values/text.ts';
+import { createFolder, databaseFile, isMissing, syncFile, syncFolder } from '../store/files.ts';
+import { HeadFileError, headFile, type RecordedHead, readHeadFile } from '../store/opening/headFile.ts';
 import {
   describeRollback,
   type InspectedFolder,
@@ -7,7 +11,7 @@ import {
 } from '../store/opening/inspectFolder.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { lastEntry } from '../store/sqlite/node/ledger.ts';
-import { readSetting } from '../store/sqlite/node/settings.ts';
+import { readSetting } from '../store/sqlite/node/owner.ts';
 import { type Checkpoint, CheckpointError, openCheckpoint } from './checkpoint.ts';
 import { readStoredCheckpoints, type StoredCheckpoint } from './checkpoints.ts';
 import { readKeyChanges } from './keyChanges.ts';
@@ -17,7 +21,7 @@ import { rootAt } from './tree.ts';
 class StoredCheckpointError extends Error {
   constructor(file: string, why: string) {
     super(
-      `The stored checkpoint ${file} cannot be verified: ${why} Put the file back from a backup. If it is lost, “strongroom serve --accept-rollback” continues with this database under a new key and records the rollback.`,
+      `The stored checkpoint ${file} cannot be verified: ${why} Restore the file from a backup. If it is lost, “strongroom serve --accept-rollback” continues with this database under a new key and records the rollback.`,
     );
     this.name = 'StoredCheckpointError';
   }
@@ -72,7 +76,7 @@ export async function detectRollback(inspected: InspectedFolder, known: KnownSta
 }
 
 /** The head file and the checkpoints of a data folder, not yet verified. */
-export interface KnownState {
+interface KnownState {
   head: RecordedHead | undefined;
   headError: HeadFileError | undefined;
   notes: StoredCheckpoint[];
@@ -139,9 +143,9 @@ function describeMismatch(
 ): string | undefined {
   const found = read ? (lastEntry(read)?.seq ?? 0) : 0;
   if (found < size)
-    return `its ledger ends with entry ${found}, but a checkpoint over ${size} entries was signed.`;
+    return `its ledger ends with entry ${found}, but a checkpoint over ${countOf(size, 'entry', 'entries')} was signed.`;
   if (!read || rootAt(read, size).equals(root)) return undefined;
-  return `its first ${size} entries are not those that a checkpoint was signed over.`;
+  return `its first ${countOf(size, 'entry is not the one', 'entries are not those')} that a checkpoint was signed over.`;
 }
 
 /** Returns the newest known state of a ledger before a rollback. */
@@ -152,4 +156,25 @@ export function lastKnownHead(head: RecordedHead | undefined, checkpoint: Checkp
     hash: head?.seq === seq ? head.hash : null,
     root: checkpoint?.size === seq ? checkpoint.root.toString('hex') : null,
   };
+}
+
+/**
+ * Copies the evidence of a rollback to `rolled-back/<time>`: the head file, the checkpoints and the write-ahead log. The
+ * log may hold the missing rows, and SQLite would overwrite it.
+ */
+export async function saveRollbackEvidence(folder: string, at: string): Promise<void> {
+  const evidence = join(folder, 'rolled-back', at.replace(/[-:.]/g, ''));
+  await createFolder(evidence);
+  const notes = await readStoredCheckpoints(folder);
+  for (const file of [headFile(folder), `${databaseFile(folder)}-wal`, ...notes.map(({ file }) => file)]) {
+    const copy = join(evidence, basename(file));
+    try {
+      await copyFile(file, copy);
+    } catch (error) {
+      if (isMissing(error)) continue;
+      throw error;
+    }
+    await syncFile(copy);
+  }
+  await syncFolder(evidence);
 }

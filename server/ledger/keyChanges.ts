@@ -13,12 +13,11 @@ import {
   insertKeyChange,
   type KeyChangeRow,
   keyChangesPage,
-} from '../store/sqlite/node/keyChanges.ts';
-import { writeSetting } from '../store/sqlite/node/settings.ts';
+} from '../store/sqlite/node/ledger.ts';
+import { writeSetting } from '../store/sqlite/node/owner.ts';
 import type { Store } from '../store/store.ts';
-import { appendEntry } from './appendEntry.ts';
+import { appendEntry, endReadOnly } from './appendEntry.ts';
 import { fingerprintOf } from './entry.ts';
-import { endReadOnly } from './readOnly.ts';
 import type { RecordedSubjects } from './verifyLedger.ts';
 
 /** A change of the node's key that is not in the ledger yet. */
@@ -40,7 +39,7 @@ export function listKeyChanges(
   { read }: Pick<Store, 'read'>,
   page: { limit: number; offset: number },
 ): Slice<KeyChange> {
-  const { items, total } = read.transaction(() => keyChangesPage(read, page)).deferred();
+  const { items, total } = keyChangesPage(read, page);
   return { items: items.map(asKeyChange), total };
 }
 

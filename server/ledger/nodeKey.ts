@@ -1,15 +1,14 @@
 import { createPrivateKey, type KeyObject, randomBytes } from 'node:crypto';
 import { readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isMissing } from '../store/blobs/blobStore.ts';
-import { syncFolder, writeFileDurably } from '../store/blobs/durableFile.ts';
+import { orIfMissing, syncFolder, writeFileDurably } from '../store/files.ts';
 import { type NodeKey, nodeKeyOf, privateKeyOfSeed } from './checkpoint.ts';
 
 /** The key in the data folder is missing, unreadable or not the archive's own. */
 export class NodeKeyError extends Error {
   constructor(file: string, what: string) {
     super(
-      `The node's key ${file} ${what}. Put the file back from your backup, because checkpoints that others hold refer to it. If it is lost, “strongroom key --renew” creates a new one and records that.`,
+      `The node's key ${file} ${what}. Restore the file from your backup, because checkpoints that others hold refer to it. If it is lost, “strongroom key --renew” creates a new one and records that.`,
     );
     this.name = 'NodeKeyError';
   }
@@ -34,13 +33,8 @@ export function readPrivateKey(folder: string): Promise<KeyObject | null | undef
 }
 
 async function readKeyIn(file: string): Promise<KeyObject | null | undefined> {
-  let pem: string;
-  try {
-    pem = await readFile(file, 'utf8');
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
+  const pem = await orIfMissing(readFile(file, 'utf8'), undefined);
+  if (pem === undefined) return undefined;
   try {
     const key = createPrivateKey(pem);
     return key.asymmetricKeyType === 'ed25519' ? key : null;

@@ -9,10 +9,11 @@ import {
   type OpeningCheck,
   type OpeningDecision,
 } from '../store/opening/inspectFolder.ts';
+import { onSnapshot } from '../store/sqlite/engine/queries.ts';
 import { lastEntry } from '../store/sqlite/node/ledger.ts';
-import { writeSetting } from '../store/sqlite/node/settings.ts';
+import { writeSetting } from '../store/sqlite/node/owner.ts';
 import { openStore, type Store, type StoreConfig } from '../store/store.ts';
-import { readHead } from './appendEntry.ts';
+import { endReadOnly, isReadOnly, readHead } from './appendEntry.ts';
 import { type NodeKey, nodeKeyOf, openCheckpoint, type PublicNodeKey } from './checkpoint.ts';
 import { Checkpoints, readStoredCheckpoints } from './checkpoints.ts';
 import {
@@ -21,6 +22,7 @@ import {
   type RollbackCheck,
   readKnownState,
   recordedKey,
+  saveRollbackEvidence,
 } from './detectRollback.ts';
 import { type NewKeyChange, readKeyChanges, recordKeyChange, signRenewal } from './keyChanges.ts';
 import {
@@ -35,8 +37,6 @@ import {
   readPrivateKey,
   saveRetiredKey,
 } from './nodeKey.ts';
-import { endReadOnly, isReadOnly } from './readOnly.ts';
-import { saveRollbackEvidence } from './rollbackEvidence.ts';
 import { rootAt } from './tree.ts';
 
 export interface ArchiveConfig extends Omit<StoreConfig, 'check'> {
@@ -217,7 +217,7 @@ async function storeFirstCheckpoint(
   checkpoints: Checkpoints,
 ): Promise<void> {
   try {
-    const { seq: size, root } = read.transaction(() => readHead(read)).deferred();
+    const { seq: size, root } = onSnapshot(read, () => readHead(read));
     await checkpoints.sign({ size, root: Buffer.from(root, 'hex') });
     await checkpoints.removeSecondaryCheckpoints();
   } catch (error) {

@@ -1,3 +1,7 @@
+import type { SettingsStore } from '../store/settings.ts';
+import type { Store } from '../store/store.ts';
+import type { Checkpoints } from './checkpoints.ts';
+
 /** A request that the node sends to a timestamp authority, a witness or a webhook. */
 export interface OutgoingRequest {
   url: string;
@@ -34,4 +38,13 @@ export class OutgoingError extends Error {
     super(message, options);
     this.name = 'OutgoingError';
   }
+}
+
+/** What is needed to send checkpoints to other servers, on schedule and on demand. */
+export interface SendingServices {
+  store: Store;
+  checkpoints: Checkpoints;
+  settings: Pick<SettingsStore, 'current'>;
+  post: Post;
+  warn: (details: object, sentence: string) => void;
 }

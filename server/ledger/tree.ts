@@ -1,10 +1,100 @@
+import { hash } from 'node:crypto';
+import { TILE_WIDTH } from '../../shared/proof/tiles.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
 import { entriesFrom, insertTile, tileHashes } from '../store/sqlite/node/ledger.ts';
 import { entryText } from './entry.ts';
-import { GrowingTree, leafHash } from './merkle.ts';
 
-/** The number of hashes that one tile combines; a power of two, as in C2SP tlog-tiles. */
-export const TILE_WIDTH = 256;
+/** The Merkle tree of RFC 6962, section 2.1: 0x00 is prepended to leaves, 0x01 to pairs of hashes. */
+
+export function leafHash(leaf: string): Buffer {
+  return hash('sha256', `\0${leaf}`, 'buffer');
+}
+
+export function parentHash(left: Uint8Array, right: Uint8Array): Buffer {
+  const pair = Buffer.allocUnsafe(65);
+  pair[0] = 1;
+  pair.set(left, 1);
+  pair.set(right, 33);
+  return hash('sha256', pair, 'buffer');
+}
+
+const HASH_BYTES = 32;
+
+/**
+ * Returns the root of a complete tree. `hashes` holds its leaf hashes, a power of two of them, and is overwritten.
+ * One verification hashes a million leaves, so this allocates no buffer for each inner hash.
+ */
+function completeRoot(hashes: Buffer): Buffer {
+  const pair = Buffer.allocUnsafe(1 + 2 * HASH_BYTES);
+  pair[0] = 1;
+  for (let length = hashes.length; length > HASH_BYTES; length /= 2) {
+    for (let left = 0; left < length; left += 2 * HASH_BYTES) {
+      hashes.copy(pair, 1, left, left + 2 * HASH_BYTES);
+      hashes.write(hash('sha256', pair, 'binary'), left / 2, 'latin1');
+    }
+  }
+  return Buffer.from(hashes.subarray(0, HASH_BYTES));
+}
+
+/** Collects the leaves of one complete tree. When it is full, `drainRoot` returns the root and empties it. */
+export class LeafBuffer {
+  readonly #hashes: Buffer;
+  #bytes = 0;
+
+  /** @param width a power of two */
+  constructor(width: number) {
+    this.#hashes = Buffer.allocUnsafe(width * HASH_BYTES);
+  }
+
+  append(leaf: string): void {
+    this.#bytes += this.#hashes.write(hash('sha256', `\0${leaf}`, 'binary'), this.#bytes, 'latin1');
+  }
+
+  get isFull(): boolean {
+    return this.#bytes === this.#hashes.length;
+  }
+
+  /** The hashes of the collected leaves. */
+  leaves(): Buffer[] {
+    return Array.from({ length: this.#bytes / HASH_BYTES }, (_, index) =>
+      Buffer.from(this.#hashes.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES)),
+    );
+  }
+
+  /** Returns the root and empties the buffer. Only valid when it is full. */
+  drainRoot(): Buffer {
+    this.#bytes = 0;
+    return completeRoot(this.#hashes);
+  }
+}
+
+/** The root of a tree without leaves: the SHA-256 of the empty string. */
+export const EMPTY_ROOT: Buffer = hash('sha256', '', 'buffer');
+
+/** An append-only tree that stores only the roots of its complete subtrees, largest first. */
+export class GrowingTree {
+  #subtrees: { size: number; hash: Buffer }[] = [];
+  size = 0;
+
+  /** Appends the root of a complete subtree of `size` leaves, a power of two that divides the tree's current size. */
+  append(subtree: Buffer, size = 1): void {
+    let added = { size, hash: subtree };
+    this.size += size;
+    for (let last = this.#subtrees.at(-1); last?.size === added.size; last = this.#subtrees.at(-1)) {
+      this.#subtrees.pop();
+      added = { size: last.size * 2, hash: parentHash(last.hash, added.hash) };
+    }
+    this.#subtrees.push(added);
+  }
+
+  /** Returns the root over all leaves: the subtrees are combined from the right, as section 2.1 splits them. */
+  root(): Buffer {
+    let root: Buffer | undefined;
+    for (const { hash: subtree } of this.#subtrees.toReversed())
+      root = root ? parentHash(subtree, root) : subtree;
+    return root ?? EMPTY_ROOT;
+  }
+}
 
 /** Returns the hashes of the leaves `from` to `to - 1`, counted from 0: leaf n is entry n + 1. */
 export function leafHashes(database: ReadDatabase, from: number, to: number): Buffer[] {

@@ -1,9 +1,10 @@
 import { type EntryType, type LedgerEntry, type LedgerProblem, NO_HASH } from '../../shared/ledger/ledger.ts';
+import { TILE_WIDTH } from '../../shared/proof/tiles.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
+import { onSnapshot } from '../store/sqlite/engine/queries.ts';
 import { iterateEntries, tileHashes } from '../store/sqlite/node/ledger.ts';
 import { entryText, hashOf } from './entry.ts';
-import { GrowingTree, LeafBuffer } from './merkle.ts';
-import { rootAt, TILE_WIDTH } from './tree.ts';
+import { GrowingTree, LeafBuffer, rootAt } from './tree.ts';
 
 /**
  * Recomputes what ledger entries of these types recorded: one digest for each recorded row, in the order of `seq`. Each
@@ -42,16 +43,14 @@ export function verifyLedger(
   subjects: readonly RecordedSubjects[],
   onProgress: (checked: number) => void = () => {},
 ): LedgerFindings {
-  return database
-    .transaction(() => {
-      const pass = new Pass(database, subjects);
-      for (const entry of iterateEntries(database)) {
-        pass.check(entry);
-        if (pass.checked % PROGRESS_EVERY === 0) onProgress(pass.checked);
-      }
-      return pass.end();
-    })
-    .deferred();
+  return onSnapshot(database, () => {
+    const pass = new Pass(database, subjects);
+    for (const entry of iterateEntries(database)) {
+      pass.check(entry);
+      if (pass.checked % PROGRESS_EVERY === 0) onProgress(pass.checked);
+    }
+    return pass.end();
+  });
 }
 
 const PROGRESS_EVERY = 5_000;

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { isMissing } from '../store/blobs/blobStore.ts';
-import { writeFileDurably } from '../store/blobs/durableFile.ts';
+import { writeFileDurably } from '../store/files.ts';
 import type { Store } from '../store/store.ts';
 
 /**

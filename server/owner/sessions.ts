@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type OwnerSession, SESSION_DAYS } from '../../shared/node/session.ts';
+import { type OwnerSession, SESSION_DAYS } from '../../shared/node/owner.ts';
 import { Problem } from '../../shared/problems.ts';
 import { instantOf } from '../../shared/values/clock.ts';
 import type { Slice } from '../../shared/values/list.ts';
@@ -12,7 +12,7 @@ import {
   removeSessionsUsedBefore,
   sessionByToken,
   sessionsUsedSince,
-} from '../store/sqlite/node/ownerSessions.ts';
+} from '../store/sqlite/node/owner.ts';
 import type { Store } from '../store/store.ts';
 
 const DAY_MS = 86_400_000;
@@ -21,7 +21,7 @@ export const SESSION_MS = SESSION_DAYS * DAY_MS;
 const USE_UPDATE_INTERVAL_MS = 3_600_000;
 
 /** A session that has not ended. */
-export interface ActiveSession {
+interface ActiveSession {
   id: string;
   /** Whether the stored time of its last use should be updated. */
   needsUseUpdate: boolean;
@@ -109,4 +109,30 @@ export class OwnerSessions {
 
 function digestOf(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');
+}
+
+/** Patterns for `User-Agent`, most specific first: most browsers also name the ones that they are based on. */
+const BROWSERS: readonly (readonly [RegExp, string])[] = [
+  [/\bElectron\//, 'Strongroom’s window'],
+  [/\bEdgA?\//, 'Edge'],
+  [/\bOPR\//, 'Opera'],
+  [/\bFirefox\/|\bFxiOS\//, 'Firefox'],
+  [/Chrom(e|ium)\/|\bCriOS\//, 'Chrome'],
+  [/\bSafari\//, 'Safari'],
+];
+const SYSTEMS: readonly (readonly [RegExp, string])[] = [
+  [/\bAndroid\b/, 'Android'],
+  [/\b(iPhone|iPad)\b/, 'iOS'],
+  [/\bWindows\b/, 'Windows'],
+  [/\bMac OS X\b/, 'macOS'],
+  [/\bLinux\b/, 'Linux'],
+];
+const MAX_LENGTH = 60;
+
+/** Returns a short name for a browser, such as “Firefox on Linux”; else the beginning of its `User-Agent`. */
+export function browserName(userAgent = ''): string {
+  const nameIn = (list: typeof BROWSERS) => list.find(([pattern]) => pattern.test(userAgent))?.[1];
+  const [browser, system] = [nameIn(BROWSERS), nameIn(SYSTEMS)];
+  if (browser !== undefined && system !== undefined) return `${browser} on ${system}`;
+  return browser ?? userAgent.replace(/[^\x20-\x7e]/g, '').slice(0, MAX_LENGTH);
 }

@@ -5,14 +5,13 @@ import {
   type PeerPack,
   peerEventSchema,
   peerPackSchema,
-} from '../../shared/node/peerBrowsing.ts';
+} from '../../shared/node/peer.ts';
 import { digestSchema } from '../../shared/values/digest.ts';
 import type { Slice } from '../../shared/values/list.ts';
 import { packById } from '../store/sqlite/archive/packs.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { blobBytes } from '../store/sqlite/node/blobs.ts';
-import { listOf } from './listOf.ts';
-import type { PeerClient } from './peerClient.ts';
+import { listOf, type PeerClient } from './peerClient.ts';
 
 /** A hundred packs have at most this size together, unless their records are very long. */
 const MAX_PAGE_BYTES = 8 * 1_048_576;

@@ -3,10 +3,9 @@ import { z } from 'zod';
 import { keyChangeSchema, renewalText } from '../../shared/ledger/keyChange.ts';
 import { consistencyProofSchema } from '../../shared/ledger/ledger.ts';
 import { type Checkpoint, CheckpointError, openCheckpoint } from '../ledger/checkpoint.ts';
-import { isConsistent } from '../ledger/proofs.ts';
+import { isConsistent } from '../ledger/prove.ts';
 import type { PeerRow } from '../store/sqlite/node/peers.ts';
-import { listOf } from './listOf.ts';
-import { type PeerClient, PeerError } from './peerClient.ts';
+import { listOf, type PeerClient, PeerError } from './peerClient.ts';
 
 /** Limits for responses, in bytes. A note with many cosignatures has some kilobytes. */
 const MAX_NOTE_BYTES = 65_536;
@@ -57,7 +56,7 @@ export async function contactPeer(client: PeerClient, peer: PeerRow): Promise<Co
   if (key === undefined)
     return {
       state: 'key_changed',
-      message: `${peer.name} has another key now, which the pinned one has not signed. Ask its owner. To go on with the new key, remove the peer and add it again.`,
+      message: `${peer.name} has a new key that the pinned key has not signed. Ask its owner. To continue with the new key, remove the peer and add it again.`,
     };
   const checkpoint = open(note, key);
   if (await isPrefix(client, kept, checkpoint)) return { state: 'ok', checkpoint };

@@ -1,9 +1,10 @@
 import type { IncomingMessage, RequestOptions } from 'node:http';
-import type { z } from 'zod';
+import type { AgentOptions, Agent as HttpsAgent } from 'node:https';
+import type { TLSSocket } from 'node:tls';
+import { z } from 'zod';
 import { errorCode } from '../../shared/values/errorCode.ts';
+import { after } from '../runtime/background.ts';
 import { Agent, request as httpRequest } from '../runtime/nodeHttp.ts';
-import { pinnedAgent } from './pinnedAgent.ts';
-import { ResponseDeadline, systemTimer, type Timer } from './responseDeadline.ts';
 
 /** A peer did not answer, or not as a node does. The message is a sentence for the owner. */
 export class PeerError extends Error {
@@ -11,16 +12,19 @@ export class PeerError extends Error {
   readonly kind: 'unreachable' | 'stalled' | 'failing';
   /** The status of the response, if there was one. */
   readonly status: number | undefined;
+  /** The problem document of a response that says why bytes are not given. */
+  readonly problem: Readonly<Record<string, unknown>> | undefined;
 
   constructor(
     kind: PeerError['kind'],
     message: string,
-    { cause, status }: { cause?: unknown; status?: number } = {},
+    { cause, status, problem }: { cause?: unknown; status?: number; problem?: PeerError['problem'] } = {},
   ) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = 'PeerError';
     this.kind = kind;
     this.status = status;
+    this.problem = problem;
   }
 }
 
@@ -30,7 +34,7 @@ export class CertificateError extends PeerError {
   readonly seen: string;
 
   constructor(host: string, seen: string) {
-    super('unreachable', `${host} shows another certificate than the one that is pinned. Ask its owner.`);
+    super('unreachable', `${host} presents a different certificate from the pinned one. Ask its owner.`);
     this.name = 'CertificateError';
     this.seen = seen;
   }
@@ -108,11 +112,11 @@ export class PeerClient {
     try {
       value = JSON.parse(text);
     } catch (cause) {
-      throw this.#failing('gave a response that is not JSON', cause);
+      throw this.#failing('sent a response that is not JSON', cause);
     }
     const parsed = schema.safeParse(value);
     if (!parsed.success)
-      throw this.#failing(`gave a response that no node gives (${pathOnly(path)})`, parsed.error);
+      throw this.#failing(`sent a response that no node sends (${pathOnly(path)})`, parsed.error);
     return parsed.data;
   }
 
@@ -122,7 +126,7 @@ export class PeerClient {
     let received = 0;
     for await (const chunk of this.stream(path)) {
       received += chunk.length;
-      if (received > maxBytes) throw new TooLargeError(`${this.#host} gave more than ${maxBytes} bytes.`);
+      if (received > maxBytes) throw new TooLargeError(`${this.#host} sent more than ${maxBytes} bytes.`);
       chunks.push(chunk);
     }
     return Buffer.concat(chunks);
@@ -182,21 +186,25 @@ export class PeerClient {
       request.once('response', (response) => {
         const { statusCode: status = 0 } = response;
         if (status === 200) return resolve(response);
-        response.destroy();
-        reject(this.#refusal(status, path));
+        if (status !== 451 && status !== 410) {
+          response.destroy();
+          return reject(this.#refusal(status, path));
+        }
+        // Bytes that are withheld or were given up. The response says why.
+        readProblem(response).then((problem) => reject(this.#refusal(status, path, problem)), reject);
       });
       request.end();
     });
   }
 
-  #refusal(status: number, path: string): PeerError {
+  #refusal(status: number, path: string, problem?: PeerError['problem']): PeerError {
     const message =
       status >= 300 && status < 400
-        ? `${this.#host} leads to another address. Enter the address of the node itself.`
+        ? `${this.#host} redirects to another address. Enter the address of the node itself.`
         : status === 401 || status === 403
           ? `${this.#host} is not shared with this machine. Ask its owner to share it.`
           : `${this.#host} answered ${status} (${pathOnly(path)}).`;
-    return new PeerError('failing', message, { status });
+    return new PeerError('failing', message, { status, problem });
   }
 
   #failing(what: string, cause?: unknown): PeerError {
@@ -211,9 +219,30 @@ export class PeerClient {
     const code = errorCode(error);
     if (code === undefined) return error;
     if (/^(HPE_|ERR_STREAM|ERR_HTTP)/.test(code))
-      return this.#failing('gave a response that is not HTTP', error);
+      return this.#failing('sent a response that is not HTTP', error);
     if (code === 'ECONNRESET') return this.#failing('broke off its response', error);
     return new PeerError('unreachable', `${this.#host} cannot be reached (${code}).`, { cause: error });
+  }
+}
+
+const MAX_PROBLEM_BYTES = 65_536;
+
+/** Reads a problem document; undefined if it is none. The deadline of the response bounds the time. */
+async function readProblem(response: IncomingMessage): Promise<PeerError['problem']> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes > MAX_PROBLEM_BYTES) break;
+  }
+  response.destroy();
+  try {
+    const problem: unknown = JSON.parse(Buffer.concat(chunks).toString());
+    return typeof problem === 'object' && problem !== null ? { ...problem } : undefined;
+  } catch {
+    // Not JSON: the status says enough.
+    return undefined;
   }
 }
 
@@ -230,4 +259,126 @@ class StaleConnectionError extends Error {}
 
 function pathOnly(path: string): string {
   return path.split('?', 1)[0] ?? path;
+}
+
+/** What the connections of a pinned agent report. */
+interface PinnedAgentOptions extends AgentOptions {
+  /**
+   * Called with the SHA-256 of the server's certificate, in lower-case hex, before anything is sent. A returned error ends
+   * the connection, and the request fails with it.
+   */
+  check: (fingerprint: string) => Error | undefined;
+}
+
+/**
+ * Returns an agent for HTTPS that trusts a server by its certificate alone. Nodes make their own certificates, so neither
+ * an issuer nor a name would say anything. Sessions are not resumed, because a resumed one shows no certificate.
+ */
+function pinnedAgent({ check, ...options }: PinnedAgentOptions): HttpsAgent {
+  const https = process.getBuiltinModule('node:https');
+  const { connect } = process.getBuiltinModule('node:tls');
+  const opening = new Set<TLSSocket>();
+  const agent = new https.Agent({ ...options, maxCachedSessions: 0 });
+  agent.createConnection = (target, callback) => {
+    const socket = connect({ ...(target as object), rejectUnauthorized: false });
+    const settle = (error: Error | null) => {
+      if (!opening.delete(socket)) return;
+      if (error) socket.destroy();
+      callback?.(error, socket);
+    };
+    opening.add(socket);
+    socket.on('error', settle);
+    socket.once('close', () => settle(new Error('The connection was closed.')));
+    socket.once('secureConnect', () => settle(checkCertificate(socket, check) ?? null));
+    return undefined;
+  };
+  const destroy = agent.destroy.bind(agent);
+  agent.destroy = () => {
+    for (const socket of opening) socket.destroy();
+    destroy();
+  };
+  return agent;
+}
+
+function checkCertificate(socket: TLSSocket, check: PinnedAgentOptions['check']): Error | undefined {
+  const shown = socket.getPeerX509Certificate()?.fingerprint256;
+  return shown === undefined
+    ? new Error('The server has no certificate.')
+    : check(shown.replaceAll(':', '').toLowerCase());
+}
+
+/** Calls a function after some milliseconds, unless the returned function is called before. */
+export type Timer = (ms: number, over: () => void) => () => void;
+
+const systemTimer: Timer = (ms, over) => {
+  const timer = after(ms, over);
+  return () => clearTimeout(timer);
+};
+
+/** How long a peer may take to begin a response, in milliseconds. */
+const BEGIN_WITHIN_MS = 30_000;
+/** Bytes per millisecond that keep a response alive: 10 kB per second, on average. */
+const BYTES_PER_MS = 10;
+
+/**
+ * Bounds the time of one response: it must begin within 30 seconds, and from then on bring at least 10 kB per second on
+ * average. So neither a peer that stalls nor one that sends a byte now and then holds a connection for long.
+ */
+class ResponseDeadline {
+  readonly #timer: Timer;
+  #waited = 0;
+  #received = 0;
+  #cancel: () => void;
+  #onOver: () => void = () => {};
+  isOver = false;
+
+  constructor(timer: Timer) {
+    this.#timer = timer;
+    this.#cancel = this.#wait(BEGIN_WITHIN_MS);
+  }
+
+  /** Sets what is called when the time is over. */
+  onEnd(end: () => void): void {
+    this.#onOver = end;
+  }
+
+  received(bytes: number): void {
+    this.#received += bytes;
+  }
+
+  end(): void {
+    this.#cancel();
+  }
+
+  #wait(ms: number): () => void {
+    return this.#timer(ms, () => {
+      this.#waited += ms;
+      const left = BEGIN_WITHIN_MS + this.#received / BYTES_PER_MS - this.#waited;
+      if (left > 0) {
+        this.#cancel = this.#wait(Math.ceil(left));
+        return;
+      }
+      this.isOver = true;
+      this.#onOver();
+    });
+  }
+}
+
+/**
+ * A list in the answer of a peer, cut to `most` items if that is given. Checking ends at the first wrong item: a plain
+ * array schema collects every error, and millions of wrong items would fill the memory of this node.
+ */
+export function listOf<Item extends z.ZodType>(item: Item, most?: number) {
+  return z.array(z.unknown()).transform((given, context): z.output<Item>[] => {
+    const items: z.output<Item>[] = [];
+    for (const each of given.slice(0, most)) {
+      const parsed = item.safeParse(each);
+      if (!parsed.success) {
+        context.addIssue({ code: 'custom', message: parsed.error.message });
+        return z.NEVER;
+      }
+      items.push(parsed.data);
+    }
+    return items;
+  });
 }

@@ -1,10 +1,14 @@
+import { observerSchema } from '../../shared/collection/captures.ts';
 import { Problem } from '../../shared/problems.ts';
 import { CheckpointError } from '../ledger/checkpoint.ts';
+import { keyNameOf } from '../ledger/nodeKey.ts';
 import { shuttingDown } from '../runtime/shuttingDown.ts';
+import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
+import { allPeers } from '../store/sqlite/node/peers.ts';
 import type { Store } from '../store/store.ts';
-import { CertificateError, type PeerAddress, PeerClient, PeerError } from './peerClient.ts';
+import { type PeerCheckpoint, readPeerCheckpoint, readPeerKey } from './peerCheckpoint.ts';
+import { CertificateError, type PeerAddress, PeerClient, PeerError, type Timer } from './peerClient.ts';
 import { peerFailed, recordCertificate, requirePeer } from './peerRecords.ts';
-import type { Timer } from './responseDeadline.ts';
 
 /** A task that uses the connections to a peer. */
 export type PeerWork<Result> = (client: PeerClient) => Promise<Result>;
@@ -89,4 +93,76 @@ export class PeerConnections {
     this.#closing.abort();
     await Promise.all(this.#last.values());
   }
+}
+
+/** What a node shows at the first contact. */
+interface PinnedPeer {
+  checkpoint: PeerCheckpoint;
+  name: string;
+  tls_fingerprint: string | null;
+}
+
+/**
+ * Reads the key and the checkpoint of a node, and checks that they belong together.
+ *
+ * @param expected the key that the node must have; any if undefined
+ * @throws Problem `key_mismatch`, `peer_exists` if it is this node; PeerError; CheckpointError
+ */
+export async function pinPeer(
+  client: PeerClient,
+  { expected, ownKey }: { expected?: string | undefined; ownKey: string },
+): Promise<PinnedPeer> {
+  const shown = await readPeerKey(client);
+  if (expected !== undefined && expected !== shown)
+    throw new Problem(
+      'key_mismatch',
+      'The node at this address has a different key. Check the address, and compare the keys again.',
+    );
+  if (shown === ownKey) throw new Problem('peer_exists', 'This is the address of this node itself.');
+  const name = observerSchema.safeParse(keyNameOf(shown));
+  if (!name.success)
+    throw new PeerError('failing', 'There is no node at this address: it does not provide a key.');
+  const checkpoint = await readPeerCheckpoint(client, shown);
+  return { checkpoint, name: name.data, tls_fingerprint: client.certificate };
+}
+
+/** Returns the address of a node in the form that is kept. */
+export function normalUrl(given: string): string {
+  return new URL(given).href.replace(/\/+$/, '');
+}
+
+/** @throws Problem `invalid_field` if a certificate is expected at an address that is not https */
+export function requireTls(url: string, fingerprint: string | undefined): void {
+  if (fingerprint === undefined || url.startsWith('https:')) return;
+  const message = 'Only an address that begins with https has a certificate.';
+  throw new Problem('invalid_field', message, { errors: [{ path: '/tls_fingerprint', message }] });
+}
+
+/** @throws Problem `invalid_field` */
+export function requireObserver(name: string): void {
+  const parsed = observerSchema.safeParse(name);
+  const [issue] = parsed.error?.issues ?? [];
+  if (issue)
+    throw new Problem('invalid_field', issue.message, {
+      errors: [{ path: '/name', message: issue.message }],
+    });
+}
+
+/** @throws Problem `peer_exists` if another peer has the address, the key or the name */
+export function requireFree(
+  database: ReadDatabase,
+  {
+    url,
+    name,
+    key,
+    except,
+  }: { url?: string | undefined; name?: string | undefined; key?: string | undefined; except?: string },
+): void {
+  const taken = allPeers(database).find(
+    (row) => row.id !== except && (row.url === url || row.name === name || row.key === key),
+  );
+  if (taken)
+    throw new Problem('peer_exists', `${taken.name} is already a peer, at ${taken.url}.`, {
+      members: { peer: taken.id },
+    });
 }

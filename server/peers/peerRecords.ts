@@ -1,10 +1,12 @@
-import type { Peer } from '../../shared/node/peer.ts';
+import { type PackProvenance, type Peer, packProvenanceSchema } from '../../shared/node/peer.ts';
 import type { Settings } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
+import { requirePack } from '../archive/packs/readPack.ts';
 import { recordPeerRewrite } from '../ledger/peerRewrites.ts';
 import type { Log } from '../runtime/log.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
-import { mirrorsOf, type PeerRow, peerById, updatePeer } from '../store/sqlite/node/peers.ts';
+import { mirrorsOf, type PeerRow, peerById, provenanceOf, updatePeer } from '../store/sqlite/node/peers.ts';
+import { countPeerWithholdings } from '../store/sqlite/node/peerWithholdings.ts';
 import type { Store } from '../store/store.ts';
 import { asPeerError, type Contact, contactPeer, type PeerCheckpoint } from './peerCheckpoint.ts';
 import { CertificateError, type PeerClient, PeerError } from './peerClient.ts';
@@ -20,13 +22,17 @@ export function requirePeer(database: ReadDatabase, id: string): PeerRow {
 export function asPeer(database: ReadDatabase, settings: Settings, row: PeerRow): Peer {
   const mirrors = mirrorsOf(database, row.id);
   const times = mirrors.flatMap(({ mirrored_at }) => mirrored_at ?? []).sort();
-  const { tls_seen, state, ...peer } = row;
+  const { tls_seen, state, withheld_size: _, ...peer } = row;
   return {
     ...peer,
     state: tls_seen === null || state === 'rewritten' ? state : 'certificate_changed',
     tls_fingerprint_seen: tls_seen,
     follow: mirrors.some(({ follow }) => follow === 1),
     mirrored_at: times.at(-1) ?? null,
+    follows_withheld: {
+      withheld: countPeerWithholdings(database, { peer: row.id, kind: 'withheld' }),
+      released: countPeerWithholdings(database, { peer: row.id, kind: 'released' }),
+    },
     cosign: isCosigned(database, row.key),
     ask_to_cosign: isAsked(settings, row.url),
   };
@@ -86,7 +92,7 @@ export async function verifyPeer(
         tls_seen: null,
       });
     });
-    log.error({ peer: name }, 'A peer rewrote its ledger. Nothing more is taken from it.');
+    log.error({ peer: name }, 'A peer rewrote its ledger. Nothing more is mirrored from it.');
     throw rewritten(name);
   }
   const { key, note } = contact.checkpoint;
@@ -111,7 +117,7 @@ function change(database: WriteDatabase, id: string, changes: Partial<PeerRow>):
 }
 
 const REWRITTEN =
-  'Its ledger is not the one that it signed before. Nothing more is mirrored from it. Both checkpoints are kept as evidence.';
+  'Its ledger does not continue the one that it signed before. Nothing more is mirrored from it. Both checkpoints are kept as evidence.';
 
 function rewritten(name: string): Problem {
   return new Problem('peer_rewritten', `${name}: ${REWRITTEN}`);
@@ -119,4 +125,14 @@ function rewritten(name: string): Problem {
 
 export function peerFailed(error: PeerError): Problem {
   return new Problem('peer_failed', error.message, { cause: error });
+}
+
+/**
+ * Returns from which peer a pack was mirrored; undefined if it was uploaded to this node.
+ *
+ * @throws Problem `not_found`
+ */
+export function readProvenance({ read }: Pick<Store, 'read'>, id: string): PackProvenance | undefined {
+  const record = provenanceOf(read, requirePack(read, id).ledger_entry);
+  return record === undefined ? undefined : packProvenanceSchema.parse(record);
 }

@@ -1,13 +1,15 @@
 import type {
+  BrowseQuery,
   MirrorRequest,
   MirrorResult,
   NewPeer,
   Peer,
   PeerChange,
+  PeerEvent,
   PeerEvidence,
+  PeerPack,
   RepairResult,
 } from '../../shared/node/peer.ts';
-import type { BrowseQuery, PeerEvent, PeerPack } from '../../shared/node/peerBrowsing.ts';
 import { Problem } from '../../shared/problems.ts';
 import type { Slice } from '../../shared/values/list.ts';
 import { readPeerRewrite } from '../ledger/peerRewrites.ts';
@@ -24,16 +26,19 @@ import {
 } from '../store/sqlite/node/peers.ts';
 import type { Store } from '../store/store.ts';
 import { browseEvents, browsePacks } from './browsePeer.ts';
-import { followMirrors } from './followMirrors.ts';
-import { runMirror } from './mirror/runMirror.ts';
+import { followMirrors, runMirror } from './mirror/runMirror.ts';
 import type { PeerCheckpoint } from './peerCheckpoint.ts';
-import type { PeerClient } from './peerClient.ts';
-import { PeerConnections } from './peerConnections.ts';
+import type { PeerClient, Timer } from './peerClient.ts';
+import {
+  normalUrl,
+  PeerConnections,
+  pinPeer,
+  requireFree,
+  requireObserver,
+  requireTls,
+} from './peerConnections.ts';
 import { asPeer, requirePeer, verifyPeer } from './peerRecords.ts';
-import { normalUrl, requireFree, requireObserver, requireTls } from './peerRules.ts';
-import { pinPeer } from './pinPeer.ts';
 import { repairFromPeers } from './repair.ts';
-import type { Timer } from './responseDeadline.ts';
 import {
   addAsWitness,
   moveWitness,
@@ -53,7 +58,7 @@ export interface PeersConfig {
   /** Limits the time of a peer's responses; tests inject one. */
   timer?: Timer | undefined;
   /** How often due mirrors are looked for; shorter in tests. */
-  lookEveryMs?: number | undefined;
+  pollIntervalMs?: number | undefined;
 }
 
 /** The peers of an archive: other nodes whose signed ledgers are followed, and from which records are taken. */
@@ -259,10 +264,11 @@ export class Peers {
 
   /** Repeats the mirrors that are followed from now on, each when it is due. */
   startFollowing(): void {
-    const { store, log, lookEveryMs } = this.#config;
+    const { store, log, pollIntervalMs } = this.#config;
     this.#endFollowing = followMirrors({
       store,
-      lookEveryMs,
+      log,
+      pollIntervalMs,
       isBusy: (id) => this.#connections.isBusy(id),
       mirror: ({ id, name }, request) => {
         this.mirror(id, request).finished.catch((error: unknown) =>

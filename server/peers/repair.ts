@@ -1,9 +1,9 @@
 import type { RepairResult } from '../../shared/node/peer.ts';
 import { Problem } from '../../shared/problems.ts';
-import { restoreObject } from '../fixity/restoreObject.ts';
+import { restoreObject } from '../fixity/repair.ts';
 import type { JobRun } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
-import { currentDamages } from '../store/sqlite/node/damages.ts';
+import { currentDamages } from '../store/sqlite/node/blobs.ts';
 import { allPeers, type PeerRow } from '../store/sqlite/node/peers.ts';
 import type { Store } from '../store/store.ts';
 import { type PeerClient, PeerError } from './peerClient.ts';

@@ -5,7 +5,7 @@ import { keyNameOf } from '../ledger/nodeKey.ts';
 import { parseCosignerKey } from '../ledger/witness/cosignature.ts';
 import type { SettingsStore } from '../store/settings.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
-import { insertWitnessedLog, removeWitnessedLog, witnessedLog } from '../store/sqlite/node/witness.ts';
+import { insertWitnessedLog, removeWitnessedLog, witnessedLog } from '../store/sqlite/node/ledger.ts';
 import { type PeerClient, PeerError } from './peerClient.ts';
 
 const MAX_KEY_BYTES = 1_000;
@@ -56,7 +56,7 @@ export function isAsked({ witnesses }: Settings, url: string): boolean {
 /** Reads the key with which a peer cosigns. @throws PeerError */
 export async function readWitnessKey(client: PeerClient): Promise<string> {
   const key = (await client.text('/witness/key', MAX_KEY_BYTES)).trim();
-  if (!parseCosignerKey(key)) throw new PeerError('failing', 'The node does not show the key of a witness.');
+  if (!parseCosignerKey(key)) throw new PeerError('failing', 'The node does not provide a witness key.');
   return key;
 }
 

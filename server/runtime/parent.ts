@@ -1,3 +1,5 @@
+import { keepProcessAlive } from './background.ts';
+
 /** Electron's message port in a utility process. Under Node, `process` itself has the channel. */
 interface ParentPort {
   on(event: 'message', listener: (event: { data: unknown }) => void): void;
@@ -21,7 +23,7 @@ export function connectToParent<Request, Reply>(): Parent<Request, Reply> {
     };
   }
   // The port does not keep the event loop of a utility process alive (electron#42978); a timer does.
-  setInterval(() => undefined, 2 ** 31 - 1);
+  keepProcessAlive();
   return {
     listen: (receive) => parentPort.on('message', ({ data }) => receive(data as Request)),
     reply: (message) => parentPort.postMessage(message),

@@ -1,7 +1,7 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type NodeEndpoint, nodeEndpointSchema } from '../../shared/node/nodeEndpoint.ts';
-import { isMissing } from './blobs/fileErrors.ts';
+import { orIfMissing } from './files.ts';
 
 /** Writes the address the node listens on, for programs on the same machine; `undefined` removes it. */
 export async function writeEndpointFile(folder: string, listening: NodeEndpoint | undefined): Promise<void> {
@@ -17,14 +17,8 @@ export async function writeEndpointFile(folder: string, listening: NodeEndpoint 
  * while the folder is in use.
  */
 export async function readEndpointFile(folder: string): Promise<NodeEndpoint | undefined> {
-  let text: string;
-  try {
-    text = await readFile(fileIn(folder), 'utf8');
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
-  return nodeEndpointSchema.parse(JSON.parse(text));
+  const text = await orIfMissing(readFile(fileIn(folder), 'utf8'), undefined);
+  return text === undefined ? undefined : nodeEndpointSchema.parse(JSON.parse(text));
 }
 
 function fileIn(folder: string): string {

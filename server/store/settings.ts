@@ -7,7 +7,7 @@ import {
   settingsSchema,
   sharingSchema,
 } from '../../shared/node/settings.ts';
-import { readSetting, writeSetting } from './sqlite/node/settings.ts';
+import { readSetting, writeSetting } from './sqlite/node/owner.ts';
 import type { Store } from './store.ts';
 
 /** The owner's settings, merged over the defaults. */

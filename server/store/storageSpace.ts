@@ -2,6 +2,7 @@ import { GIGABYTE } from '../../shared/limits.ts';
 import type { Settings } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
 import { errorCode } from '../../shared/values/errorCode.ts';
+import { releasedBytes } from './sqlite/node/blobs.ts';
 import type { Store } from './store.ts';
 
 /** Whether an error means that the disk has failed or is full, so that the next write would fail too. */
@@ -14,13 +15,14 @@ export function isStorageFailure(error: unknown): boolean {
 /** The limit that keeps more bytes from being stored. */
 export type StorageLimit = 'data_cap_reached' | 'disk_nearly_full';
 
-/** Returns how many bytes are stored and free, with the owner's two limits. */
+/** Returns how many bytes are stored, free and given up, with the owner's two limits. */
 export function measureStorage(
-  store: Pick<Store, 'heldBytes' | 'freeBytes'>,
+  store: Pick<Store, 'read' | 'heldBytes' | 'freeBytes'>,
   limits: Pick<Settings, 'data_cap_gb' | 'min_free_disk_gb'>,
 ): StorageSpace {
   return {
     held_bytes: store.heldBytes(),
+    ...releasedBytes(store.read),
     cap_bytes: Math.round(limits.data_cap_gb * GIGABYTE),
     free_bytes: store.freeBytes(),
     min_free_bytes: Math.round(limits.min_free_disk_gb * GIGABYTE),
@@ -30,6 +32,9 @@ export function measureStorage(
 
 export interface StorageSpace {
   held_bytes: number;
+  /** Absent if nothing was given up. */
+  released_objects?: number;
+  released_bytes?: number;
   cap_bytes: number;
   free_bytes: number;
   min_free_bytes: number;

@@ -2,29 +2,26 @@ import { randomBytes } from 'node:crypto';
 import { statfsSync } from 'node:fs';
 import type { Clock } from '../../shared/values/clock.ts';
 import { BlobStore } from './blobs/blobStore.ts';
-import { createFolder } from './blobs/durableFile.ts';
-import { databaseFile } from './blobs/paths.ts';
-import { hasDatabase } from './opening/existingArchive.ts';
+import { steadyClock } from './clocks.ts';
+import { createFolder, databaseFile } from './files.ts';
 import { type FolderLock, lockFolder } from './opening/folderLock.ts';
+import { openHead, type Warn } from './opening/headFile.ts';
 import {
   asDamagedDatabaseError,
   checkHead,
+  hasDatabase,
   LOCK_SETTING,
   type OpeningCheck,
 } from './opening/inspectFolder.ts';
-import { openDatabase } from './opening/openDatabase.ts';
-import { OpenedResources } from './opening/openedResources.ts';
-import { openHead } from './opening/openHead.ts';
-import { openWriter } from './opening/openWriter.ts';
+import { OpenedResources, openDatabase, openWriter } from './opening/openDatabase.ts';
 import { Reserve, releaseReserve } from './opening/reserve.ts';
-import { steadyClock } from './opening/steadyClock.ts';
-import type { Warn } from './opening/warn.ts';
 import type { ReadDatabase, WriteDatabase } from './sqlite/engine/open.ts';
 import { WriteAheadLog } from './sqlite/engine/writeAheadLog.ts';
 import type { Writer } from './sqlite/engine/writer.ts';
 import { blobBytes, bytesHere } from './sqlite/node/blobs.ts';
 import { offloadedBytes } from './sqlite/node/offloadedObjects.ts';
-import { writeSetting } from './sqlite/node/settings.ts';
+import { writeSetting } from './sqlite/node/owner.ts';
+import { finishRelease, isReleased, unfinishedReleases } from './sqlite/node/withheld.ts';
 
 /** An open data folder. The services read and write through it. */
 export interface Store {
@@ -114,12 +111,18 @@ async function openLocked(
   const reserve = new Reserve(folder, freeBytes, (error) =>
     warn({ error }, 'The file that reserves disk space could not be created.'),
   );
-  const isReferenced = (sha256: string) => blobBytes(read, sha256) !== undefined;
-  await blobs.away.open((sha256) => offloadedBytes(read, sha256));
-  await blobs.recover(isReferenced, { mayDelete: inspection.isComplete, hasSpace: reserve.hold });
+  const isGivenUp = (sha256: string) => isReleased(read, sha256);
+  const isReferenced = (sha256: string) => blobBytes(read, sha256) !== undefined && !isGivenUp(sha256);
+  await blobs.offloaded.open((sha256) => offloadedBytes(read, sha256));
+  await blobs.recover(isReferenced, {
+    mayDelete: inspection.isComplete,
+    hasSpace: reserve.hold,
+    isReleased: isGivenUp,
+  });
   const log = opened.add(new WriteAheadLog(databaseFile(folder)), (file) => file.close());
   // A killed node may have committed without a sync. Sync now, because readers see those commits from here on.
   await log.settle(database);
+  await finishReleases(database, blobs, reserve.hold);
   if (reserve.hold()) recordLock(database, lock, inspection.lockId);
   else warn({}, 'The disk is full: the archive can be read, but nothing is written until space is freed.');
   const head = await openHead(folder, database, { isNew: inspection.change !== undefined, warn });
@@ -128,6 +131,7 @@ async function openLocked(
   const heldBytes = readHeldBytes(read, writer);
   blobs.follow({
     isReferenced: (sha256) => (writer.failure ? undefined : isReferenced(sha256)),
+    isReleased: isGivenUp,
     onCommit: (listener) => writer.onCommit(listener),
   });
   return {
@@ -168,6 +172,28 @@ function freeBytesOf(folder: string): number {
   // The synchronous call takes microseconds; a thread would take much longer.
   const { bavail, bsize } = statfsSync(folder);
   return bavail * bsize;
+}
+
+/** Releases that are finished in one transaction when the archive is opened. */
+const RELEASES_AT_ONCE = 500;
+
+/**
+ * Removes the bytes of releases that a process recorded before it ended. On a full disk they are removed too, and looked
+ * for again at the next start.
+ */
+async function finishReleases(
+  database: WriteDatabase,
+  blobs: BlobStore,
+  hasSpace: () => boolean,
+): Promise<void> {
+  for (;;) {
+    const digests = unfinishedReleases(database, RELEASES_AT_ONCE);
+    for (const sha256 of digests) await blobs.remove(sha256);
+    if (digests.length === 0 || !hasSpace()) return;
+    database.transaction(() => {
+      for (const sha256 of digests) finishRelease(database, sha256);
+    })();
+  }
 }
 
 /** Records the lock file's identity in the database, so that removing the file is noticed. */

@@ -1,7 +1,6 @@
 import { Problem } from '../../shared/problems.ts';
 import type { BagFile } from '../archive/packs/bag/bagCheck.ts';
-import { PAYLOAD_FOLDER } from '../archive/packs/bag/bagNames.ts';
-import { ARCHIVE_BAG } from '../dump/archiveBag.ts';
+import { ARCHIVE_BAG, PAYLOAD_FOLDER } from '../archive/packs/bag/tagFiles.ts';
 import type { ZippedBag } from './bagSources.ts';
 import type { VerifyContext } from './plainFiles.ts';
 import { lookUp } from './referenceArchive.ts';

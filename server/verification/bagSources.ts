@@ -1,9 +1,9 @@
 import { createReadStream } from 'node:fs';
 import { basename, join, relative, resolve, sep } from 'node:path';
-import { DECLARATION_FILE } from '../archive/packs/bag/bag.ts';
 import { createDigester } from '../archive/packs/bag/bagCheck.ts';
-import { packLayout } from '../archive/packs/file/packLayout.ts';
-import { type OpenZip, openZip, type ZipMember } from '../archive/packs/zip/openZip.ts';
+import { DECLARATION_FILE } from '../archive/packs/bag/tagFiles.ts';
+import { packLayout } from '../archive/packs/file/readPackFile.ts';
+import { type OpenZip, openZip, type ZipMember } from '../zip/openZip.ts';
 import { hashFiles } from './hashFiles.ts';
 import type { BagSource } from './verifyBag.ts';
 import { walkFolder } from './walkFolder.ts';

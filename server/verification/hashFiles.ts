@@ -1,6 +1,5 @@
-import type { SizedFile } from '../hashing/hashBatch.ts';
 import { type HashedFile, hashFileSync } from '../hashing/hashFileSync.ts';
-import { hashInThreads } from '../hashing/hashInThreads.ts';
+import { hashInThreads, type SizedFile } from '../hashing/hashInThreads.ts';
 
 /** Hashing so little takes less time than starting two threads. */
 const SMALL_FILES = 200;

@@ -1,13 +1,14 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { blobPath } from '../store/blobs/paths.ts';
+import { blobPath } from '../store/files.ts';
 import type { Finding } from './report.ts';
 
 /** An archive in which files are looked up. */
 export interface ReferenceArchive {
   /** Its name in findings. */
   name: string;
-  holds(sha256: string, bytes: number): Promise<boolean>;
+  /** `released`: it had the bytes and gave them up. */
+  holds(sha256: string, bytes: number): Promise<boolean | 'released'>;
 }
 
 /** Looks an intact or unknown file up in the archive, if there is one. `bytes` is its size. */
@@ -19,9 +20,11 @@ export async function lookUp(
   const { sha256, state } = found;
   if (!archive || sha256 === null || state === 'changed') return found;
   const { name } = archive;
-  if (await archive.holds(sha256, bytes))
-    return { ...found, state: 'intact', against: found.against ?? name };
-  return { ...found, state: 'unknown', against: name, detail: `${name} does not hold it` };
+  const held = await archive.holds(sha256, bytes);
+  if (held === true) return { ...found, state: 'intact', against: found.against ?? name };
+  const detail =
+    held === 'released' ? `${name} released it: it gave up the bytes for good` : `${name} does not hold it`;
+  return { ...found, state: 'unknown', against: name, detail };
 }
 
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -53,7 +56,9 @@ function nodeAt(url: string): ReferenceArchive {
     holds: async (sha256) => {
       for (const path of [`/api/blobs/${sha256}`, `/archive/${sha256}`]) {
         const status = await statusOf(url + path);
-        if (status === 200) return true;
+        // Withheld bytes are held, although they are not shown.
+        if (status === 200 || status === 451) return true;
+        if (status === 410) return 'released';
         if (status !== 404) throw new Error(`${url} cannot be checked: it answered with status ${status}.`);
       }
       return false;

@@ -1,7 +1,6 @@
 import { MAX_RECORD_BYTES } from '../../shared/limits.ts';
 import { Problem } from '../../shared/problems.ts';
 import { parseJsonBytes } from '../../shared/values/checkBody.ts';
-import { DECLARATION_FILE, INFO_FILE, PAYLOAD_FOLDER, RECORD_FILE } from '../archive/packs/bag/bag.ts';
 import {
   type BagFile,
   type BagTags,
@@ -12,10 +11,17 @@ import {
   readBagTags,
   readTagFile,
 } from '../archive/packs/bag/bagCheck.ts';
-import { FETCH_FILE, leavesBag } from '../archive/packs/bag/fetchFile.ts';
 import { type ManifestFinding, manifestKind, withFileNames } from '../archive/packs/bag/manifest.ts';
-import { omitsFiles } from '../archive/packs/file/withFiles.ts';
-import { type CheckedRecord, checkRecord } from '../archive/packs/record.ts';
+import {
+  DECLARATION_FILE,
+  FETCH_FILE,
+  INFO_FILE,
+  leavesBag,
+  PAYLOAD_FOLDER,
+  RECORD_FILE,
+} from '../archive/packs/bag/tagFiles.ts';
+import { omitsFiles } from '../archive/packs/file/writePackFile.ts';
+import { type CheckedRecord, checkRecord } from '../archive/packs/packRows.ts';
 import { type Finding, finding } from './report.ts';
 
 /** A bag, possibly incomplete, in a folder or a ZIP. */

@@ -1,9 +1,9 @@
 import { createReadStream, lstatSync, type Stats, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isChecksumList } from '../../shared/values/checksums.ts';
 import { READ_SIZE } from '../dump/dumpFile.ts';
+import { yieldToEventLoop } from '../runtime/background.ts';
 import {
   folderBagFindings,
   isPackFile,
@@ -18,13 +18,15 @@ import {
   expectedForFile,
   expectedInFolder,
   openChecksumFile,
-} from './checksumFile.ts';
-import { FolderContents } from './folderContents.ts';
-import { type PlainFile, plainFile, plainFindings, type VerifyContext } from './plainFiles.ts';
+  type PlainFile,
+  plainFile,
+  plainFindings,
+  type VerifyContext,
+} from './plainFiles.ts';
 import type { ReferenceArchive } from './referenceArchive.ts';
 import { type Finding, finding } from './report.ts';
 import { headOf, isDump, verifyDump } from './verifyDump.ts';
-import { walkFolder } from './walkFolder.ts';
+import { FolderContents, walkFolder } from './walkFolder.ts';
 
 export interface VerifyInput {
   paths: readonly string[];
@@ -105,9 +107,9 @@ class Verifier {
     }
     if (await isPackFile(path)) return yield* packFileFindings(path, size, this.#context);
     if (TIMESTAMP_FILE.test(path))
-      return yield [await (await import('./verifyTimestampFile.ts')).verifyTimestampFile(path)];
+      return yield [await (await import('./verifyProofFile.ts')).verifyTimestampFile(path)];
     if (EVIDENCE_FILE.test(path))
-      return yield [await (await import('./verifyEvidenceFile.ts')).verifyEvidenceFile(path)];
+      return yield [await (await import('./verifyProofFile.ts')).verifyEvidenceFile(path)];
     const other = await openOtherBag(path, this.#context.read);
     if (other) return yield* zippedBagFindings(path, size, () => Promise.resolve(other), this.#context);
     const head = await headOf(path);
@@ -154,7 +156,7 @@ class Verifier {
         yield found;
         found = [];
         // Threads hash the first files while others are looked for.
-        await nextTurn();
+        await yieldToEventLoop();
       }
       yield found;
     }

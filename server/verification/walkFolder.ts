@@ -2,10 +2,12 @@ import { lstatSync, type Stats } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { errorCode } from '../../shared/values/errorCode.ts';
-import { DECLARATION_FILE, RECORD_FILE } from '../archive/packs/bag/bagNames.ts';
+import { DECLARATION_FILE, RECORD_FILE } from '../archive/packs/bag/tagFiles.ts';
+import { type ChecksumFile, type Expected, type PlainFile, plainFile } from './plainFiles.ts';
+import { type Finding, finding } from './report.ts';
 
 /** An entry of a folder. `absolute` is the normalized absolute form of `path`. */
-export type WalkedEntry = { path: string; absolute: string } & (
+type WalkedEntry = { path: string; absolute: string } & (
   | { kind: 'file'; bytes: number }
   /** A folder that is a bag or a pack, and was not walked. */
   | { kind: 'bag' }
@@ -94,4 +96,53 @@ function requireCode(error: unknown): string {
   const code = errorCode(error);
   if (code === undefined) throw error;
   return code;
+}
+
+interface ListedFolder {
+  /** The listed files that were not found yet, by their absolute paths. */
+  expected: Expected;
+  list: ChecksumFile | undefined;
+  stopAtBags: boolean;
+}
+
+/** Sorts the entries of a walked folder by how they are verified. */
+export class FolderContents {
+  readonly others: Finding[] = [];
+  readonly packFiles: { path: string; bytes: number }[] = [];
+  readonly bags: string[] = [];
+  readonly #expected: Expected;
+  readonly #list: ChecksumFile | undefined;
+  readonly #listPath: string | undefined;
+  readonly #findsPackFiles: boolean;
+
+  constructor({ expected, list, stopAtBags }: ListedFolder) {
+    this.#expected = expected;
+    this.#list = list;
+    this.#listPath = list && resolve(list.file);
+    this.#findsPackFiles = stopAtBags;
+  }
+
+  /** Yields the plain files, and keeps the other entries. Removes what is there from the expected files. */
+  async *plainFiles(walked: AsyncIterable<WalkedEntry[]>): AsyncGenerator<PlainFile[]> {
+    for await (const entries of walked) {
+      const files: PlainFile[] = [];
+      for (const entry of entries) {
+        const file = this.#sort(entry);
+        if (file) files.push(file);
+      }
+      yield files;
+    }
+  }
+
+  #sort(entry: WalkedEntry): PlainFile | undefined {
+    const { path, absolute } = entry;
+    const listed = this.#expected.get(absolute);
+    if (listed) this.#expected.delete(absolute);
+    if (entry.kind === 'bag') this.bags.push(path);
+    else if (entry.kind === 'other') this.others.push(finding(path, 'unknown', { detail: entry.detail }));
+    else if (this.#findsPackFiles && !listed && path.endsWith('.pack.zip'))
+      this.packFiles.push({ path, bytes: entry.bytes });
+    else if (absolute !== this.#listPath) return plainFile(path, entry.bytes, listed, this.#list);
+    return undefined;
+  }
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isMissing } from '../store/blobs/fileErrors.ts';
+import { isMissing } from '../store/files.ts';
 
 /** Returns the document of the built interface, or undefined if there is none. It may be built while the node runs. */
 export function readInterfaceDocument(folder: string): string | undefined {

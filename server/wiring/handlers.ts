@@ -1,46 +1,51 @@
 import { Drafts } from '../archive/drafts/drafts.ts';
-import { FileDiffs } from '../collection/diff/fileDiffs.ts';
+import { FileDiffs } from '../collection/diff/diffs.ts';
 import { PageCache } from '../collection/view/pageCache.ts';
 import { VERSION } from '../config.ts';
 import type { Handlers } from '../http/app.ts';
-import { blobsHandlers } from '../http/routes/archive/blobs.ts';
 import { citationsHandlers } from '../http/routes/archive/citations.ts';
-import { commentsHandlers } from '../http/routes/archive/comments.ts';
 import { draftHandlers } from '../http/routes/archive/drafts.ts';
-import { driftHandlers } from '../http/routes/archive/drift.ts';
 import { harvestingHandlers } from '../http/routes/archive/harvesting.ts';
-import { packComparisonHandlers } from '../http/routes/archive/packComparison.ts';
-import { packsHandlers } from '../http/routes/archive/packs.ts';
-import { studiesHandlers } from '../http/routes/archive/studies.ts';
-import { nodesHandlers } from '../http/routes/archive/treeNodes.ts';
-import { captureHandlers } from '../http/routes/collection/captures.ts';
-import { collectionHandlers } from '../http/routes/collection/collection.ts';
-import { derivedHandlers } from '../http/routes/collection/derived.ts';
-import { diffHandlers } from '../http/routes/collection/diffs.ts';
-import { eventHandlers } from '../http/routes/collection/events.ts';
-import { followHandlers } from '../http/routes/collection/follow.ts';
-import { mementoHandlers } from '../http/routes/collection/mementos.ts';
-import { objectHandlers } from '../http/routes/collection/objects.ts';
-import { sourceHandlers } from '../http/routes/collection/sources.ts';
-import { viewHandlers } from '../http/routes/collection/views.ts';
-import { warcHandlers } from '../http/routes/collection/warc.ts';
-import { caseHandlers } from '../http/routes/findings/cases.ts';
-import { findingHandlers } from '../http/routes/findings/findings.ts';
-import { dumpHandlers } from '../http/routes/ledger/dump.ts';
-import { evidenceHandlers } from '../http/routes/ledger/evidence.ts';
-import { fixityHandlers } from '../http/routes/ledger/fixity.ts';
-import { ledgerHandlers } from '../http/routes/ledger/ledger.ts';
-import { tileHandlers } from '../http/routes/ledger/tiles.ts';
-import { timestampHandlers } from '../http/routes/ledger/timestamps.ts';
-import { witnessHandlers } from '../http/routes/ledger/witness.ts';
-import { alertHandlers } from '../http/routes/node/alerts.ts';
+import { blobsHandlers, packComparisonHandlers, packsHandlers } from '../http/routes/archive/packs.ts';
+import {
+  commentsHandlers,
+  driftHandlers,
+  nodesHandlers,
+  studiesHandlers,
+} from '../http/routes/archive/studies.ts';
+import { captureHandlers, mementoHandlers, warcHandlers } from '../http/routes/collection/captures.ts';
+import {
+  derivedHandlers,
+  diffHandlers,
+  eventHandlers,
+  objectHandlers,
+  viewHandlers,
+} from '../http/routes/collection/events.ts';
+import { handedInHandlers } from '../http/routes/collection/handedIn.ts';
+import { pageHandlers } from '../http/routes/collection/pages.ts';
+import { collectionHandlers, followHandlers, sourceHandlers } from '../http/routes/collection/sources.ts';
+import { caseHandlers, findingHandlers } from '../http/routes/findings/findings.ts';
+import {
+  dumpHandlers,
+  evidenceHandlers,
+  fixityHandlers,
+  ledgerHandlers,
+  tileHandlers,
+  timestampHandlers,
+  witnessHandlers,
+} from '../http/routes/ledger.ts';
 import { copyHandlers } from '../http/routes/node/copies.ts';
-import { descriptionHandlers } from '../http/routes/node/description.ts';
-import { invitationsHandlers } from '../http/routes/node/invitations.ts';
-import { jobHandlers } from '../http/routes/node/jobs.ts';
-import { nodeHandlers } from '../http/routes/node/node.ts';
-import { peerHandlers } from '../http/routes/node/peers.ts';
-import { sessionHandlers } from '../http/routes/node/sessions.ts';
+import { withheldHandlers } from '../http/routes/node/withheld.ts';
+import {
+  alertHandlers,
+  descriptionHandlers,
+  invitationsHandlers,
+  jobHandlers,
+  nodeHandlers,
+  peerHandlers,
+  sessionHandlers,
+} from '../http/routes/node.ts';
+import type { Reader } from '../withholding/withholding.ts';
 import type { Services } from './openServices.ts';
 
 /** Returns the handlers of all routes. */
@@ -70,19 +75,22 @@ function archiveRoutes({ store, settings, log, nodeName, publicAddress, derived 
 }
 
 function collectionRoutes(services: Services) {
-  const { store, key, settings, nodeName, publicAddress, exports } = services;
-  const { collection, derived, diffs, noise, summaries } = services;
+  const { store, key, log, settings, nodeName, publicAddress, exports } = services;
+  const { collection, derived, diffs, noise, summaries, checkpoints, timestamps } = services;
+  const exporter = { nodeName, nodeKey: key.verifierKey, version: VERSION };
   return {
     ...sourceHandlers(store, collection),
     ...followHandlers(store, collection),
     ...captureHandlers(collection.captures),
+    ...handedInHandlers(collection.handedIn, { store, texts: derived.texts }, nodeName),
     ...collectionHandlers(store, settings),
-    ...eventHandlers(store, nodeName, { exports, publicAddress, summaries }),
+    ...eventHandlers(store, nodeName, { exports, publicAddress, summaries, log }),
+    ...pageHandlers(store, collection, new FileDiffs(store, derived.deriver), derived.deriver),
     ...objectHandlers(store),
     ...mementoHandlers(store, publicAddress),
-    ...warcHandlers(store, { nodeName, nodeKey: key.verifierKey, version: VERSION }, exports),
+    ...warcHandlers({ store, checkpoints, timestamps, exporter }, exports),
     ...derivedHandlers(store, derived.texts),
-    ...diffHandlers(diffs, noise),
+    ...diffHandlers(store, diffs, noise),
     ...viewHandlers(store, new PageCache(store, derived.deriver)),
   };
 }
@@ -106,6 +114,7 @@ function ledgerRoutes(services: Services) {
     ...evidenceHandlers(evidenceServices(services), rendererFolder),
     ...dumpHandlers(store, checkpoints, exports),
     ...fixityHandlers(store, fixity),
+    ...withheldHandlers(store),
   };
 }
 
@@ -134,5 +143,9 @@ function nodeRoutes(services: Services) {
 }
 
 function evidenceServices({ store, checkpoints, diffs }: Services) {
-  return { store, checkpoints, diffOf: (id: string) => diffs.diffOf(id) };
+  return {
+    store,
+    checkpoints,
+    diffOf: (id: string, reader: Reader) => diffs.diffOf(id, reader),
+  };
 }

@@ -6,12 +6,11 @@ import { createGuards } from '../http/security/guards.ts';
 import { Listeners } from '../http/security/listeners.ts';
 import { machineNames } from '../http/security/machineAddresses.ts';
 import { PublicAddress } from '../http/security/publicAddress.ts';
-import { TlsSwitch } from '../http/security/tls/tlsSwitch.ts';
-import { openInvitations } from '../owner/invitations.ts';
+import { TlsSwitch } from '../http/security/tlsSwitch.ts';
+import { openTlsIdentity } from '../owner/certificate.ts';
 import type { OwnerKeys } from '../owner/ownerKeys.ts';
 import { OwnerSessions } from '../owner/sessions.ts';
-import { SharingSwitch } from '../owner/sharing.ts';
-import { openTlsIdentity } from '../owner/tls/tlsFile.ts';
+import { openInvitations, SharingSwitch } from '../owner/sharing.ts';
 import { announcedAccess, openNearby } from './discovery.ts';
 import type { SharedServices } from './sharedServices.ts';
 

@@ -8,7 +8,7 @@ import type { SharedServices } from './sharedServices.ts';
 
 /** Opens the collector, and what derives texts, diffs and noise marks from what it collected. */
 export function openCollecting(
-  { startChild, idleMs, quickMs, network }: NodeConfig,
+  { startChild, startBrowser, idleMs, quickMs, network }: NodeConfig,
   { store, settings, jobs, log }: SharedServices,
 ) {
   const derived = openDerived({ store, log, jobs, startChild, idleMs, quickMs });
@@ -16,7 +16,7 @@ export function openCollecting(
   const diffs = new Diffs(store, deriver);
   return {
     derived,
-    collection: openCollection({ store, settings, jobs, log, deriver, network }),
+    collection: openCollection({ store, settings, jobs, log, deriver, network, startBrowser }),
     diffs,
     summaries: new Summaries({ store, diffs, log, idleMs }),
     noise: openNoise({ store, deriver, diffs, jobs, log, idleMs }),

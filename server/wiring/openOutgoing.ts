@@ -1,8 +1,7 @@
 import { Alerts } from '../alerts/alerts.ts';
-import type { Texts } from '../collection/derived/texts/texts.ts';
+import type { Texts } from '../collection/derived/derived.ts';
 import type { Diffs } from '../collection/diff/diffs.ts';
-import { isPrivateAddress } from '../collection/fetch/addresses.ts';
-import { systemLookup } from '../collection/fetch/connect.ts';
+import { isPrivateAddress, systemLookup } from '../collection/fetch/connect.ts';
 import { createPost } from '../collection/fetch/post.ts';
 import type { NodeConfig } from '../config.ts';
 import type { PublicAddress } from '../http/security/publicAddress.ts';

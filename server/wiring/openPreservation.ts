@@ -1,30 +1,15 @@
 import type { Deriver } from '../collection/derived/process/deriver.ts';
 import type { NodeConfig } from '../config.ts';
-import { Copies } from '../copies/copies.ts';
-import { Offloading } from '../copies/offload/offloading.ts';
-import { versionComparer } from '../copies/pages/diff/compareVersions.ts';
+import { openCopies } from '../copies/openCopies.ts';
 import { openFixity } from '../fixity/fixity.ts';
 import { Peers } from '../peers/peers.ts';
 import type { SharedServices } from './sharedServices.ts';
 
 /** Opens the audits, and the copies and peers from which damage is repaired. */
-export function openPreservation(
-  config: NodeConfig,
-  { store, key, checkpoints, settings, jobs, log }: SharedServices,
-  deriver: Deriver,
-) {
+export function openPreservation(config: NodeConfig, shared: SharedServices, deriver: Deriver) {
+  const { store, key, settings, jobs, log } = shared;
   const current = () => settings.current;
-  const offloading = new Offloading({ store, jobs, log, settings: current });
-  const copies = new Copies({
-    store,
-    checkpoints,
-    compare: versionComparer(store, deriver),
-    jobs,
-    log,
-    offloading,
-    settings: current,
-    networkPause: config.networkPause,
-  });
+  const { copies, offloading } = openCopies(shared, deriver, config.networkPause);
   settings.onChange(() => offloading.soon());
   const peers = new Peers({
     store,
@@ -33,7 +18,7 @@ export function openPreservation(
     log,
     ownKey: key.verifierKey,
     timer: config.peerTimer,
-    lookEveryMs: config.peerLookEveryMs,
+    pollIntervalMs: config.peerPollIntervalMs,
   });
   const fixity = openFixity({
     store,

@@ -1,5 +1,5 @@
 import type { Clock } from '../../shared/values/clock.ts';
-import type { openArchiveForWriting } from '../collection/record/openArchiveForWriting.ts';
+import type { openArchiveForWriting } from '../collection/record/coverRetrievals.ts';
 import type { Jobs } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
 import type { SettingsStore } from '../store/settings.ts';

@@ -1,6 +1,6 @@
 import { loadTimeline } from '../collection/timeline/events.ts';
 import type { NodeConfig } from '../config.ts';
-import { isReadOnly } from '../ledger/readOnly.ts';
+import { isReadOnly } from '../ledger/appendEntry.ts';
 import type { Services } from './openServices.ts';
 
 /** Starts what runs in the background of a node that serves at this URL. */

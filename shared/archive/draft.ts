@@ -3,9 +3,9 @@ import { MAX_DRAFT_PATH, MAX_PACK_FILES } from '../limits.ts';
 import { digestSchema, packIdSchema } from '../values/digest.ts';
 import { integerParameter, listQuery } from '../values/list.ts';
 import { instantSchema, text } from '../values/text.ts';
-import { packRecordSchema } from './pack.ts';
+import { filePathSchema, packRecordSchema } from './pack.ts';
 
-/** A draft is a pack that is not published yet. Its record may be incomplete, and its paths may be invalid. */
+/** A draft is a pack that is not published yet. Its record may be incomplete. */
 const draftIdSchema = z.string().regex(/^dr_[0-9a-f]{20}$/, 'A draft id is dr_ and 20 hex digits.');
 
 const { files: _, ...recordFields } = packRecordSchema.shape;
@@ -24,11 +24,12 @@ export type DraftRecord = z.output<typeof draftRecordSchema>;
 /** What a form needs besides the record to show unfinished input again. The node does not read it. */
 const formSchema = z.record(z.string(), z.unknown()).nullable();
 
-const pathSchema = text(1, MAX_DRAFT_PATH);
+/** The path of a file that is in a draft. Drafts of earlier releases may have paths that are invalid in a pack. */
+const keptPathSchema = text(1, MAX_DRAFT_PATH);
 const mediaType = text(1, 255);
 
 const fileSchema = z.strictObject({
-  path: pathSchema,
+  path: keptPathSchema,
   sha256: digestSchema,
   bytes: z.int().min(0),
   media_type: mediaType,
@@ -42,13 +43,21 @@ export const draftFileSchema = fileSchema
   .meta({ id: 'DraftFile' });
 export type StoredDraftFile = z.output<typeof draftFileSchema>;
 
+export const savedDraftFileSchema = draftFileSchema
+  .extend({
+    /** The revision of the draft with this file. */
+    revision: z.int().min(1),
+  })
+  .meta({ id: 'SavedDraftFile' });
+export type SavedDraftFile = z.output<typeof savedDraftFileSchema>;
+
 export const draftSummarySchema = z
   .strictObject({
     id: draftIdSchema,
     title: z.string(),
     created_at: instantSchema,
     changed_at: instantSchema,
-    /** Rises with every change of the record. */
+    /** Rises with every change of the record or the files. */
     revision: z.int().min(1),
     counts: z.strictObject({ files: z.int().min(0), bytes: z.int().min(0) }),
     /** The pack that it was published as; null for a draft that is not published. */
@@ -84,18 +93,21 @@ export const publishDraftQuery = z.strictObject({
   revision: integerParameter(1, Number.MAX_SAFE_INTEGER).optional(),
 });
 
-export const draftFileQuery = z.strictObject({ path: pathSchema, media_type: mediaType.optional() });
+export const draftFileQuery = z.strictObject({ path: filePathSchema, media_type: mediaType.optional() });
 
-const paths = z.array(pathSchema).max(MAX_PACK_FILES).default([]);
+const paths = z.array(keptPathSchema).max(MAX_PACK_FILES).default([]);
 
 /** Changes of the list of files, applied together: first `remove`, then `rename`, then `add`. */
 export const draftFilesChangeSchema = z.strictObject({
   remove: paths,
   rename: z
-    .array(z.strictObject({ from: pathSchema, to: pathSchema }))
+    .array(z.strictObject({ from: keptPathSchema, to: filePathSchema }))
     .max(MAX_PACK_FILES)
     .default([]),
   /** Files whose contents the archive has, such as those of the previous version. */
-  add: z.array(fileSchema).max(MAX_PACK_FILES).default([]),
+  add: z
+    .array(fileSchema.extend({ path: filePathSchema }))
+    .max(MAX_PACK_FILES)
+    .default([]),
 });
 export type DraftFilesChange = z.output<typeof draftFilesChangeSchema>;

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { MAX_PACK_FILES, PACK_FORMAT, TERMS_VERSION } from '../limits.ts';
+import { releasedReasonSchema, withheldReasonSchema } from '../node/withheld.ts';
 import { digestSchema, packIdSchema, studyIdSchema } from '../values/digest.ts';
+import { isDigest } from '../values/digestPattern.ts';
 import { booleanParameter, listQuery, searchParameter } from '../values/list.ts';
 import { httpUrlSchema, instantSchema, isHttpUrl, text } from '../values/text.ts';
 import { compareByUtf8, filePathFault, pathConflicts } from './filePath.ts';
-import { parseRelatedIdentifier } from './relatedIdentifier.ts';
-import { nodePathSchema } from './treeNode.ts';
+import { nodePathSchema } from './study.ts';
 import {
   flagReasonSchema,
   licenseSchema,
@@ -13,7 +14,7 @@ import {
   relationSchema,
   tagSchema,
   verdictSchema,
-} from './vocabularySchemas.ts';
+} from './vocabulary.ts';
 
 /** Checks an ORCID iD, including its check digit (ISO 7064 MOD 11-2). */
 export function isOrcid(value: string): boolean {
@@ -92,15 +93,18 @@ const mediaTypeSchema = z
     'Enter a media type, such as text/csv.',
   );
 
+/** The path of a file in a pack. */
+export const filePathSchema = z
+  .string()
+  .superRefine((path, context) => {
+    const fault = filePathFault(path);
+    if (fault) context.addIssue({ code: 'custom', message: fault });
+  })
+  .meta({ minLength: 1, maxLength: 1024 });
+
 const packFileSchema = z
   .strictObject({
-    path: z
-      .string()
-      .superRefine((path, context) => {
-        const fault = filePathFault(path);
-        if (fault) context.addIssue({ code: 'custom', message: fault });
-      })
-      .meta({ minLength: 1, maxLength: 1024 }),
+    path: filePathSchema,
     sha256: digestSchema,
     bytes: z.int().min(0),
     media_type: mediaTypeSchema.default('application/octet-stream'),
@@ -170,7 +174,6 @@ export const packUploadRecordSchema = z
 
 export type PackRecord = z.output<typeof packRecordSchema>;
 export type PackRecordInput = z.input<typeof packRecordSchema>;
-export type PackUploadRecord = z.output<typeof packUploadRecordSchema>;
 export type PackFile = z.output<typeof packFileSchema>;
 
 /** The fields that the server adds to a record. Exactly these are excluded from the fingerprint (rule A-F2). */
@@ -184,6 +187,9 @@ export const DERIVED_FIELDS = [
   'original_had_method',
   'ledger_entry',
 ] as const;
+
+const markedFiles = <Reason extends z.ZodType>(reason: Reason) =>
+  z.array(z.strictObject({ sha256: digestSchema, reason, since: instantSchema })).optional();
 
 export const packSchema = z
   .strictObject({
@@ -208,6 +214,13 @@ export const packSchema = z
       superseded_by: packIdSchema
         .nullable()
         .meta({ description: 'The newest pack whose `supersedes` is this pack.' }),
+      withheld: markedFiles(withheldReasonSchema).meta({
+        description:
+          'The files whose bytes visitors may not read. Only in a single pack, and if there are any.',
+      }),
+      released: markedFiles(releasedReasonSchema).meta({
+        description: 'The files whose bytes were given up. Only in a single pack, and if there are any.',
+      }),
     }),
     flags: z.array(z.strictObject({ reason: flagReasonSchema, note: z.string(), at: instantSchema })),
     original_had_method: z.boolean().nullable().meta({
@@ -279,9 +292,41 @@ export const verificationSchema = z
         ok: z.boolean(),
         expected: z.string(),
         actual: z.string().nullable(),
+        /** The bytes of this file were given up, so there is nothing to hash. Absent otherwise. */
+        released: z.literal(true).optional(),
         path: z.string().optional(),
       }),
     ),
   })
   .meta({ id: 'PackVerification' });
 export type PackVerification = z.output<typeof verificationSchema>;
+
+/** How an identifier of related work names it. */
+type RelatedIdentifier =
+  | { kind: 'doi'; doi: string }
+  | { kind: 'digest'; digest: string }
+  | { kind: 'other' };
+
+/**
+ * Recognises a DOI (`10.…`, `doi:10.…` or the URL of a DOI resolver) and a SHA-256 digest with or without the prefix
+ * `sha256:`.
+ */
+export function parseRelatedIdentifier(identifier: string): RelatedIdentifier {
+  const doi = /^(?:doi:|https?:\/\/(?:dx\.)?doi\.org\/)?(10\.\d{4,9}\/\S+)$/i.exec(identifier)?.[1];
+  if (doi !== undefined) return { kind: 'doi', doi };
+  const digest = identifier.replace(/^sha256:/, '');
+  return isDigest(digest) ? { kind: 'digest', digest } : { kind: 'other' };
+}
+
+/** Returns the URI of a DOI, a URL or a digest. */
+export function uriOfIdentifier(identifier: string): string {
+  const parsed = parseRelatedIdentifier(identifier);
+  switch (parsed.kind) {
+    case 'doi':
+      return `https://doi.org/${encodeURI(parsed.doi)}`;
+    case 'digest':
+      return `urn:sha256:${parsed.digest}`;
+    case 'other':
+      return URL.parse(identifier)?.href ?? identifier;
+  }
+}

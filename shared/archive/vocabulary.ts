@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 /** The enumerations of the data-pack archive. Their schemas are apart, so that a list of packs loads no schemas. */
 export const LICENSES = ['CC-BY-4.0', 'CC0-1.0'] as const;
 export const OUTCOMES = ['positive', 'negative', 'null', 'mixed'] as const;
@@ -52,3 +54,10 @@ export const RELATION_TYPES = [
   'HasTranslation',
   'IsTranslationOf',
 ] as const;
+
+export const licenseSchema = z.enum(LICENSES);
+export const outcomeSchema = z.enum(OUTCOMES);
+export const verdictSchema = z.enum(VERDICTS);
+export const tagSchema = z.enum(TAGS);
+export const flagReasonSchema = z.enum(FLAG_REASONS);
+export const relationSchema = z.enum(RELATION_TYPES);

@@ -1,16 +1,27 @@
 import { z } from 'zod';
-import { httpUrlSchema, text } from '../values/text.ts';
-import { SELF } from './event.ts';
+import { booleanParameter } from '../values/list.ts';
+import { httpUrlSchema, instantSchema, text } from '../values/text.ts';
+import { BROWSER, eventsQuery, SELF } from './event.ts';
+import { isHandedIn } from './handedInWords.ts';
 import { RETRIEVAL_ERRORS } from './retrieval.ts';
 
-/** The name of the archive that made the captures. */
-export const observerSchema = text(1, 100)
+/** The name of the archive that made the captures. Earlier versions also allowed `browser`. */
+export const recordedObserverSchema = text(1, 100)
   .refine(
     (name) => name.trim().toLowerCase() !== SELF,
     'This name stands for the node itself. Enter the archive’s name.',
   )
   .refine((name) => !/[\p{Cc}\p{Cf}]/u.test(name), 'Control characters are not allowed.')
   .refine((name) => name.trim() === name, 'Remove the spaces at the beginning or the end.');
+export const observerSchema = recordedObserverSchema
+  .refine(
+    (name) => name.toLowerCase() !== BROWSER,
+    'This name stands for the node’s own browser. Enter the archive’s name.',
+  )
+  .refine(
+    (name) => !isHandedIn(name.toLowerCase()),
+    'Names that begin with “handed-in:” stand for what a person handed in. Enter the archive’s name.',
+  );
 
 /** Why a capture was not imported. */
 export const CAPTURE_REFUSALS = [
@@ -44,6 +55,7 @@ export const captureResultSchema = z
     already_held: z.int(),
     /** Records that are not captures: requests, metadata, descriptions of the file. */
     skipped: z.int(),
+    pages: z.int().optional().meta({ description: 'Only of a WACZ package: how many pages it lists.' }),
     /** The events that the captures created, in order. */
     events: z.array(z.int()),
     refused: z.array(
@@ -75,3 +87,32 @@ export const mementoImportSchema = z
   })
   .meta({ id: 'MementoImport' });
 export type MementoImport = z.output<typeof mementoImportSchema>;
+
+/** A TimeMap as JSON, with the member names used by other web archive tools. */
+export const timeMapSchema = z
+  .strictObject({
+    original_uri: z.string(),
+    timegate_uri: z.string(),
+    timemap_uri: z.strictObject({ link_format: z.string(), json_format: z.string() }),
+    mementos: z.strictObject({
+      first: z.strictObject({ datetime: instantSchema, uri: z.string() }),
+      last: z.strictObject({ datetime: instantSchema, uri: z.string() }),
+      list: z.array(z.strictObject({ datetime: instantSchema, uri: z.string() })),
+    }),
+  })
+  .meta({ id: 'TimeMap' });
+
+/** Formats an instant as in the address of a memento: `YYYYMMDDhhmmssmmm`. */
+export function mementoTimestamp(instant: string): string {
+  return instant.replace(/\D/g, '');
+}
+
+/** Selects the attempts in a WARC file, and whether its records are compressed. */
+export const warcQuery = eventsQuery
+  .pick({ source: true, since: true, until: true })
+  .extend({ gzip: booleanParameter.optional() });
+export type WarcQuery = z.output<typeof warcQuery>;
+
+/** Selects the attempts in a WACZ package. */
+export const waczQuery = eventsQuery.pick({ source: true, since: true, until: true });
+export type WaczQuery = z.output<typeof waczQuery>;

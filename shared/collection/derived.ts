@@ -69,6 +69,9 @@ export const foundTextSchema = z
     title: z.string().nullable(),
     snippet: snippetSchema,
     derived: derivedBySchema,
+    withheld: z.literal(true).optional().meta({
+      description: 'Whether the bytes are withheld from visitors. Only the owner finds such texts.',
+    }),
   })
   .meta({ id: 'FoundText' });
 export type FoundText = z.output<typeof foundTextSchema>;
@@ -80,3 +83,26 @@ export const searchQuery = z.strictObject({
   source: sourceIdSchema.optional(),
 });
 export type SearchQuery = z.output<typeof searchQuery>;
+
+/** Makes whitespace visible if it is the whole change. */
+export function visibleText(text: string): string {
+  if (/\S/.test(text)) return text;
+  return text.replaceAll(' ', '·').replaceAll('\t', '⇥').replaceAll('\n', '↵\n');
+}
+
+/** Letters of scripts that separate words by spaces. In other scripts, such as Han, each letter is a token. */
+const LETTERS = ['Latin', 'Greek', 'Cyrillic', 'Armenian', 'Hebrew', 'Arabic', 'Devanagari', 'Hangul']
+  .map((script) => `\\p{Script=${script}}`)
+  .join('');
+const WORD = `[${LETTERS}\\p{M}\\p{Nd}_\\u00ad]`;
+const DIGITS = '\\p{Nd}+(?:[.,:]\\p{Nd}+)*';
+const SIGNED = `(?<!${WORD})[-+\u2212]${DIGITS}(?!${WORD})`;
+const TOKEN = new RegExp(`${SIGNED}|${DIGITS}(?!${WORD})|${WORD}+|\\r?\\n|[^\\S\\r\\n]+|[^]`, 'gu');
+
+/**
+ * Splits a text for a comparison by words: words, numbers with their sign and separators, runs of white space, and other
+ * characters one by one. A price of 4.10 that becomes 4.35 is one change, not a change of its cents.
+ */
+export function wordTokens(text: string): string[] {
+  return text.match(TOKEN) ?? [];
+}

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { digestSchema, sourceIdSchema } from '../values/digest.ts';
+import { markMembers } from '../node/withheld.ts';
+import { digestSchema, pageIdSchema, sourceIdSchema } from '../values/digest.ts';
 import { booleanParameter, integerParameter, listQuery, searchParameter } from '../values/list.ts';
 import { instantSchema } from '../values/text.ts';
 
@@ -10,8 +11,11 @@ export type EventType = (typeof EVENT_TYPES)[number];
 /** The `observer` of objects that the node retrieved itself. */
 export const SELF = 'self';
 
+/** The `observer` of what a page showed when this node drew it: its text, its picture and its document. */
+export const BROWSER = 'browser';
+
 /** Kinds of pages that are sent with status 200 although they are not what a person would see there. */
-export const PAGE_LABELS = ['error_page', 'bot_wall', 'rate_limit', 'script_shell'] as const;
+const PAGE_LABELS = ['error_page', 'bot_wall', 'rate_limit', 'script_shell'] as const;
 export const pageLabelSchema = z.strictObject({ label: z.enum(PAGE_LABELS), reason: z.string() });
 export type PageLabel = z.output<typeof pageLabelSchema>;
 
@@ -44,8 +48,11 @@ export const eventSchema = z
         'The id of the event with which this digest first appeared, if the source returned to an older version.',
     }),
     page_label: pageLabelSchema.nullable(),
+    page: pageIdSchema.nullable().meta({
+      description: 'The page capture of an event by the observer `browser`; else null.',
+    }),
     is_noise: z.boolean().nullable().meta({
-      description: 'Whether the source’s noise rules explain the whole change; null if none were applied.',
+      description: 'Whether the source’s noise rules explain the entire change; null if none were applied.',
     }),
     summary: z
       .string()
@@ -79,6 +86,9 @@ export const eventDetailsSchema = eventSchema
       description: 'Other observers that retrieved the same object from the same source.',
     }),
     neighbours: eventNeighboursSchema,
+    ...markMembers,
+    previous_withheld: markMembers.withheld,
+    previous_released: markMembers.released,
   })
   .meta({ id: 'EventDetails' });
 export type EventDetails = z.output<typeof eventDetailsSchema>;
@@ -150,3 +160,60 @@ export const eventDensitySchema = z
   })
   .meta({ id: 'EventDensity' });
 export type EventDensity = z.output<typeof eventDensitySchema>;
+
+/** The number of events whose state can differ from that of the events around them. */
+export const MAX_SEEN_EXCEPTIONS = 10_000;
+/** The number of events that one request can mark. */
+const MAX_MARKED = 500;
+
+/** Which events the owner has seen: all up to `until`, except that `exceptions` reverses the state of single events. */
+export const seenSchema = z
+  .strictObject({
+    until: z.int().min(0),
+    exceptions: z.array(z.int().min(1)).meta({
+      description: 'Ids of events, ascending: unseen ones up to `until`, seen ones after it.',
+    }),
+    unseen: z.int().min(0).meta({ description: 'The number of unseen events, without noise.' }),
+    unseen_noise: z.int().min(0).meta({ description: 'The number of unseen events that are only noise.' }),
+  })
+  .meta({ id: 'Seen' });
+export type Seen = z.output<typeof seenSchema>;
+
+const eventIds = z.array(z.int().min(1)).max(MAX_MARKED, `At most ${MAX_MARKED} events.`);
+
+export const seenChangeSchema = z
+  .strictObject({
+    until: z.int().min(1).optional().meta({ description: 'Marks every event up to this one as seen.' }),
+    seen: eventIds.optional(),
+    unseen: eventIds.optional(),
+  })
+  .meta({ id: 'SeenChange' });
+export type SeenChange = z.output<typeof seenChangeSchema>;
+
+export const ownEventsQuery = eventsQuery.extend({
+  seen: booleanParameter.optional(),
+  summaries: summariesParameter,
+});
+
+/** A page gets a label if the scores of its rules add up to this. */
+export const LABEL_SCORE = 100;
+
+/** What one rule found in a response. */
+const qualityFindingSchema = z.strictObject({
+  rule: z.string().meta({ description: 'The id of the rule, such as `wall.title`.' }),
+  label: z.enum(PAGE_LABELS),
+  score: z.int().min(1),
+  reason: z.string(),
+});
+export type QualityFinding = z.output<typeof qualityFindingSchema>;
+
+/** How the version of an event was judged when it was recorded, and what the rules find in it now. */
+export const eventQualitySchema = z
+  .strictObject({
+    recorded: pageLabelSchema.nullable().meta({ description: 'The label that the event has.' }),
+    found: pageLabelSchema.nullable().meta({ description: 'The label by the rules of this version.' }),
+    threshold: z.int().meta({ description: 'The score from which on a page gets the label.' }),
+    findings: z.array(qualityFindingSchema),
+  })
+  .meta({ id: 'EventQuality' });
+export type EventQuality = z.output<typeof eventQualitySchema>;

@@ -1,10 +1,11 @@
 import type { RetrievalError } from './retrieval.ts';
+import type { PageError } from './source.ts';
 
 /** A description and a hint for each kind of failure. */
 const FAILURES: Record<RetrievalError, { what: string; hint: string }> = {
   http_error: {
     what: 'The server answered with an error',
-    hint: 'Open the address in a browser to see what it says.',
+    hint: 'Open the address in a browser to see the response.',
   },
   body_cut_short: {
     what: 'The response was cut off',
@@ -91,3 +92,20 @@ export function failureWords(error: string, status: number | null): string {
 export function failureHint(error: string): string {
   return isKnown(error) ? FAILURES[error].hint : '';
 }
+
+/** Why a page could not be drawn, in a few words. */
+export const PAGE_ERROR_WORDS: Record<PageError, string> = {
+  no_browser: 'Not drawn: no browser on this machine',
+  page_timeout: 'Not drawn: the page did not respond in time',
+  page_crashed: 'Not drawn: the page crashed the browser',
+  page_too_large: 'Not drawn: the page is too large, or there is no space',
+};
+
+/** Why a page could not be drawn, and what to do about it. */
+export const PAGE_ERROR_SENTENCES: Record<PageError, string> = {
+  no_browser:
+    'This machine has no browser that can draw the page. Install Chromium or Chrome, or name one in STRONGROOM_BROWSER.',
+  page_timeout: 'The page did not respond in time, so there is no picture of it. The next check tries again.',
+  page_crashed: 'The page crashed the browser that drew it. The next check tries again.',
+  page_too_large: 'The page is too large to store, or there is too little free space.',
+};

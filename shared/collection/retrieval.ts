@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { digestSchema, sourceIdSchema } from '../values/digest.ts';
+import { markMembers } from '../node/withheld.ts';
+import { digestSchema, partOfSchema, sourceIdSchema } from '../values/digest.ts';
 import { integerParameter, listQuery } from '../values/list.ts';
 import { instantSchema } from '../values/text.ts';
-import { connectionSchema } from './connection.ts';
+import { certificatesOf, connectionSchema } from './connection.ts';
 import { pageLabelSchema } from './event.ts';
 
 /** The reasons why an attempt yielded no object, as named in the contract. */
@@ -34,6 +35,8 @@ export type RetrievalError = (typeof RETRIEVAL_ERRORS)[number];
 const sentRequestSchema = z.strictObject({
   method: z.string(),
   headers: z.array(z.tuple([z.string(), z.string().nullable()])),
+  /** The body of a POST request, which is an object; absent if there was none. */
+  body: z.strictObject({ sha256: digestSchema, bytes: z.int().min(0) }).optional(),
 });
 export type SentRequest = z.output<typeof sentRequestSchema>;
 
@@ -78,6 +81,8 @@ export const recordedRetrievalSchema = z
     bytes: z.int().nullable(),
     duration_ms: z.int(),
     page_label: pageLabelSchema.nullable(),
+    /** The page capture, or what was handed in, that it is part of. Absent if it is a check or a capture of its own. */
+    part_of: partOfSchema.optional(),
     /** Null for this node's own retrievals, and for a capture whose record has no identity. */
     capture: captureIdentitySchema.nullable(),
     /** The connection to `final_url`. Absent if nothing answered, or it is unknown. */
@@ -85,6 +90,12 @@ export const recordedRetrievalSchema = z
   })
   .meta({ id: 'RecordedRetrieval' });
 export type RecordedRetrieval = z.output<typeof recordedRetrievalSchema>;
+
+/** Returns the digests of the objects that a retrieval names: what it brought, what it sent, and certificates. */
+export function objectsOf(retrieval: RecordedRetrieval): string[] {
+  const named = [retrieval, retrieval.request?.body, ...certificatesOf(retrieval)];
+  return named.flatMap((object) => object?.sha256 ?? []);
+}
 
 export const retrievalSchema = recordedRetrievalSchema
   .extend({
@@ -115,6 +126,10 @@ export const provenRetrievalsQuery = z.strictObject({
   limit: listQuery.limit,
   source: sourceIdSchema.optional(),
   observer: z.string().max(200).optional(),
+  part_of: partOfSchema.optional().meta({
+    description:
+      'Only the parts of this page capture, or of what was handed in. Without it, no parts are listed.',
+  }),
 });
 export type ProvenRetrievalsQuery = z.output<typeof provenRetrievalsQuery>;
 
@@ -148,6 +163,20 @@ export const objectMetadataSchema = z
         intact: z.boolean(),
       }),
     ),
+    ...markMembers,
   })
   .meta({ id: 'ObjectMetadata' });
 export type ObjectMetadata = z.output<typeof objectMetadataSchema>;
+
+/**
+ * Returns the content codings of a response in the order in which they were applied (RFC 9110, section 8.4), for example
+ * `gzip`, or null if its body is not encoded.
+ */
+export function contentEncodingOf(headers: readonly (readonly [string, string])[]): string | null {
+  const codings = headers
+    .filter(([name]) => name.toLowerCase() === 'content-encoding')
+    .flatMap(([, value]) => value.split(','))
+    .map((coding) => coding.trim().toLowerCase())
+    .filter((coding) => coding !== '' && coding !== 'identity');
+  return codings.length > 0 ? codings.join(', ') : null;
+}

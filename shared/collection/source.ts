@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { digestSchema, sourceIdSchema } from '../values/digest.ts';
+import { digestSchema, pageIdSchema, sourceIdSchema } from '../values/digest.ts';
 import { booleanParameter, listQuery, searchParameter } from '../values/list.ts';
 import { httpUrlSchema, instantSchema, text } from '../values/text.ts';
 import { eventTypeSchema, pageLabelSchema } from './event.ts';
@@ -11,6 +11,14 @@ import { activeHoursSchema, cronSchema, timeZoneSchema } from './schedule/schedu
 export const SOURCE_STATES = ['new', 'available', 'unavailable', 'gone'] as const;
 export const sourceStateSchema = z.enum(SOURCE_STATES);
 export type SourceState = (typeof SOURCE_STATES)[number];
+
+/** What is kept of a source: the object, or also the page as a person sees it. */
+export const CAPTURE_MODES = ['object', 'page'] as const;
+export type CaptureMode = (typeof CAPTURE_MODES)[number];
+
+/** Why a page could not be drawn. The check itself does not fail. */
+export const PAGE_ERRORS = ['no_browser', 'page_timeout', 'page_crashed', 'page_too_large'] as const;
+export type PageError = (typeof PAGE_ERRORS)[number];
 
 const everyMinutes = z.int().min(1, 'At least 1 minute.').max(525_600, 'At most one year.');
 const maxObjectMb = z.number().gt(0, 'More than 0.').max(10_000, 'At most 10000 MB.');
@@ -47,6 +55,18 @@ const sourceFields = {
   }),
   active_hours: activeHoursSchema.nullable(),
   follow: followSchema.nullable(),
+  capture: z.enum(CAPTURE_MODES).meta({
+    description:
+      '`object`: what the server sends. `page`: also the page as a browser draws it, with everything it loads.',
+  }),
+  picture_events: z.number().gt(0, 'More than 0.').max(1, 'At most 1.').nullable().meta({
+    description:
+      'Only for `page`: the share of changed pixels from which a change of the picture alone is an event; null for none.',
+  }),
+  keep_days: z.int().min(1, 'At least 1 day.').max(36_500, 'At most 36500 days.').nullable().meta({
+    description:
+      'After how many days the bytes of a version are given up for good. The newest version is kept, and so is what a pack, a finding, a case or another source needs. Null: bytes are kept.',
+  }),
 };
 
 /** A URL that can be watched: http(s), without a user name or password, because URLs are published. */
@@ -71,6 +91,9 @@ export const newSourceSchema = z
     time_zone: sourceFields.time_zone.default(null),
     active_hours: sourceFields.active_hours.default(null),
     follow: sourceFields.follow.default(null),
+    capture: sourceFields.capture.default('object'),
+    picture_events: sourceFields.picture_events.default(null),
+    keep_days: sourceFields.keep_days.default(null),
   })
   .meta({ id: 'NewSource' });
 export type NewSource = z.output<typeof newSourceSchema>;
@@ -103,6 +126,12 @@ export const sourceSchema = z
       description: 'Of the node’s own last event; of the newest captured version if `captures_only`.',
     }),
     page_label: pageLabelSchema.nullable().meta({ description: 'The label of the current version.' }),
+    capture: z.enum(CAPTURE_MODES),
+    page_error: z.enum(PAGE_ERRORS).nullable().meta({
+      description:
+        'Why the page could not be drawn at the last check; null if it was, or `capture` is `object`.',
+    }),
+    last_page: pageIdSchema.nullable().meta({ description: 'The newest page capture.' }),
     captures_only: z.boolean().meta({
       description: 'Whether the source is known by imported captures only: the node never checked it.',
     }),
@@ -128,6 +157,8 @@ export const watchedSourceSchema = sourceSchema
     time_zone: z.string().nullable(),
     active_hours: activeHoursSchema.nullable(),
     follow: followSchema.nullable(),
+    picture_events: z.number().nullable(),
+    keep_days: z.int().nullable(),
     follow_run: followRunSchema.nullable().meta({ description: 'The newest reading of its links.' }),
     found_waiting: z.int().meta({ description: 'How many addresses that it brought wait for approval.' }),
     found_in: sourceIdSchema.nullable().meta({ description: 'The source in which its address was found.' }),
@@ -178,6 +209,10 @@ export const sourcePreviewSchema = z
     title: z.string().nullable(),
     duration_ms: z.int(),
     page_label: pageLabelSchema.nullable(),
+    drawn_by_script: z.boolean().meta({
+      description:
+        'Whether the document has next to no text before its scripts run: then `capture: page` is advised.',
+    }),
     /** The id of the source that already watches this URL. */
     watched_as: sourceIdSchema.nullable(),
     private_address: z.boolean().meta({
@@ -186,3 +221,42 @@ export const sourcePreviewSchema = z
   })
   .meta({ id: 'SourcePreview' });
 export type SourcePreview = z.output<typeof sourcePreviewSchema>;
+
+/** The accepted media types of a list of sources. */
+export const LIST_MEDIA_TYPES = {
+  'text/plain': 'text',
+  'text/csv': 'csv',
+  'text/x-opml': 'opml',
+  'application/xml': 'opml',
+  'text/xml': 'opml',
+} as const;
+export type ListFormat = (typeof LIST_MEDIA_TYPES)[keyof typeof LIST_MEDIA_TYPES];
+
+export const MAX_LIST_ENTRIES = 10_000;
+export const MAX_LIST_BYTES = 8_388_608;
+
+export const LIST_OUTCOMES = ['added', 'already', 'refused'] as const;
+
+/** The result of an import: the outcome of each entry, in the order of the list. */
+export const sourceImportSchema = z
+  .strictObject({
+    added: z.int(),
+    already: z.int(),
+    refused: z.int(),
+    /** The unknown columns of a CSV list. */
+    ignored_columns: z.array(z.string()),
+    items: z.array(
+      z.strictObject({
+        /** The line number in the list, from 1. */
+        line: z.int(),
+        url: z.string(),
+        outcome: z.enum(LIST_OUTCOMES),
+        source: sourceIdSchema.optional(),
+        /** Why it was refused: a stable code and a sentence for people. */
+        code: z.string().optional(),
+        detail: z.string().optional(),
+      }),
+    ),
+  })
+  .meta({ id: 'SourceImport' });
+export type SourceImport = z.output<typeof sourceImportSchema>;

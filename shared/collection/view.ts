@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { markMembers } from '../node/withheld.ts';
 import { digestSchema, sourceIdSchema } from '../values/digest.ts';
 import { instantSchema } from '../values/text.ts';
 
@@ -56,11 +57,12 @@ export const objectViewSchema = z
     /** The nearest other versions of the source, by the time of the capture. */
     older: versionSchema.nullable(),
     newer: versionSchema.nullable(),
+    withheld: markMembers.withheld,
   })
   .meta({ id: 'ObjectView' });
 export type ObjectView = z.output<typeof objectViewSchema>;
 
-const MISSING_REASONS = ['not_held', 'too_large', 'unreadable'] as const;
+const MISSING_REASONS = ['not_held', 'too_large', 'unreadable', 'withheld'] as const;
 export type MissingReason = (typeof MISSING_REASONS)[number];
 
 const missingResourceSchema = z.strictObject({ url: z.string(), reason: z.enum(MISSING_REASONS) });

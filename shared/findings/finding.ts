@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { markMembers } from '../node/withheld.ts';
 import { digestSchema, packIdSchema } from '../values/digest.ts';
 import { integerParameter, listQuery, searchParameter } from '../values/list.ts';
 import { instantSchema, text } from '../values/text.ts';
@@ -104,6 +105,8 @@ export const findingSchema = recordedFindingSchema
     target_name: z.string(),
     superseded_by: findingIdSchema.nullable(),
     ledger_entry: z.int(),
+    /** Why the quoted bytes cannot be read. `passage` is null then, although the ledger covers it. */
+    ...markMembers,
   })
   .meta({ id: 'Finding' });
 export type Finding = z.output<typeof findingSchema>;
@@ -123,7 +126,7 @@ const findingsFilter = {
   q: searchParameter.optional(),
   tag: z.string().optional(),
   event: integerParameter(1, Number.MAX_SAFE_INTEGER).optional(),
-  object: digestSchema.optional().meta({ description: 'Findings on this object, or that quote it.' }),
+  object: digestSchema.optional().meta({ description: 'Findings about this object, or that quote it.' }),
   pack: packIdSchema.optional(),
   state: z.enum(FINDING_STATES).default('current'),
 };

@@ -34,6 +34,8 @@ export const fixitySchema = z
     checked: z.int().min(0),
     /** The number of objects that are damaged now. */
     damaged_objects: z.int().min(0),
+    /** The number of objects whose bytes were given up; absent if there are none. They count as neither lost nor damaged. */
+    released_objects: z.int().min(1).optional(),
     /** The first 100 damaged objects, sorted by digest. */
     damaged: z.array(
       z.strictObject({
@@ -93,8 +95,10 @@ export const auditResultSchema = z
     /** Objects that were damaged before and are intact now: their number, and the first 1,000. */
     restored_objects: z.int().min(0),
     restored: z.array(digestSchema),
-    /** Objects that were not checked, because they have left this disk for a copy; absent if there are none. */
+    /** Objects that were not checked, because they are offloaded; absent if there are none. */
     elsewhere_objects: z.int().min(1).optional(),
+    /** Objects whose bytes were given up, which is neither loss nor damage; absent if there are none. */
+    released_objects: z.int().min(1).optional(),
     ...lostAndFoundFindings,
   })
   .meta({ id: 'AuditResult' });

@@ -51,3 +51,8 @@ export type KeyChange = z.output<typeof keyChangeSchema>;
 export function renewalText(oldKey: string, newKey: string): string {
   return `strongroom.key.renewed\n${oldKey}\n${newKey}\n`;
 }
+
+/** What `key.certified` records: a key by which the node signs packages. Its subject is the public key. */
+export function certifiedKeyRecord(publicKey: string) {
+  return { algorithm: 'ECDSA P-384', public_key: publicKey, use: 'wacz' };
+}

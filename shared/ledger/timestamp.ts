@@ -35,7 +35,7 @@ const authorityStateSchema = z
     authority: z.string(),
     /** When it was last asked since the node started; null if it was not. */
     attempted_at: instantSchema.nullable(),
-    /** Why it gave no timestamp then; null if it gave one. */
+    /** Why it returned no timestamp then; null if it returned one. */
     error: z.string().nullable(),
     /** When its last timestamp arrived; null if there is none. */
     stamped_at: instantSchema.nullable(),

@@ -77,6 +77,14 @@ export const copySchema = z
     has_credentials: z.boolean(),
     /** Whether it holds the current key of the archive, encrypted with a passphrase. */
     has_key: z.boolean(),
+    /** Whether it holds the key that decrypts withheld objects, encrypted with the same passphrase. */
+    has_withheld_key: z.boolean(),
+    /** Withheld objects that it holds encrypted, because readers may look into it. */
+    withheld_encrypted: z.int().min(0),
+    /** Withheld objects that it holds in the clear. A copy without pages does: readers do not look into it. */
+    withheld_in_the_clear: z.int().min(0),
+    /** Withheld objects that it held in the clear, and from which they were removed. */
+    withheld_cleaned: z.int().min(0),
     added_at: instantSchema,
     /** The number of ledger entries that the copy holds. */
     size: z.int(),
@@ -85,7 +93,7 @@ export const copySchema = z
     synced_at: instantSchema.nullable(),
     checked_at: instantSchema.nullable(),
     /**
-     * Why the node does not sync by itself now: this machine has no network, or one that costs by volume. null if it does.
+     * Why the node does not sync by itself now: this machine has no network, or a metered one. null if it does.
      * A sync that was asked for runs in any case.
      */
     paused: z.enum(['no_network', 'metered']).nullable(),
@@ -114,6 +122,14 @@ export const copySyncSchema = z
     pages: z.int().optional(),
     /** The checkpoint of the copy, as a signed note. */
     checkpoint: z.string(),
+    /** Withheld objects that a copy with pages had in the clear. They are there encrypted, and no longer in the clear. */
+    withheld_cleaned: z.int().min(0),
+    /** Withheld objects that are still in the clear in a copy with pages: they were withheld meanwhile, or are damaged. */
+    withheld_in_the_clear: z.int().min(0),
+    /** Objects that were given up and are no longer in the copy. */
+    released_removed: z.int().min(0),
+    /** Whether the bucket may still have older versions of what was removed or replaced. */
+    older_versions: z.boolean(),
   })
   .meta({ id: 'CopySync' });
 export type CopySync = z.output<typeof copySyncSchema>;
@@ -135,6 +151,9 @@ export const lostCopySchema = z
   .meta({ id: 'LostCopy' });
 export type LostCopy = z.output<typeof lostCopySchema>;
 
+/** How many files a check names. */
+export const MAX_NAMED_FILES = 20;
+
 /** What reading back a copy found. */
 export const copyCheckSchema = z
   .strictObject({
@@ -143,8 +162,18 @@ export const copyCheckSchema = z
     /** Files whose bytes were not what they should be. They were sent again. */
     damaged: z.int(),
     missing: z.int(),
+    /** Files that are in the place and that no node wrote there. They stay. */
+    extra: z.int(),
+    /** Withheld objects that the copy holds encrypted. A complete check read them back. */
+    withheld: z.int().min(0),
+    /** Objects that were given up. No copy need hold them. */
+    released: z.int().min(0),
     /** Objects that were damaged on this machine and intact in the copy, and were put back here. */
     restored: z.int(),
+    /** The first of the files that were damaged, missing or extra. */
+    wrong: z
+      .array(z.strictObject({ path: z.string(), is: z.enum(['damaged', 'missing', 'extra']) }))
+      .max(MAX_NAMED_FILES),
   })
   .meta({ id: 'CopyCheck' });
 export type CopyCheck = z.output<typeof copyCheckSchema>;

@@ -18,7 +18,7 @@ export const jobSchema = z
       'copy_check',
       'offload',
       'bring_back',
-      'give_up',
+      'mark_lost',
       'repair',
     ]),
     state: z.enum(['running', 'done', 'failed', 'cancelled']),

@@ -3,23 +3,23 @@ import { digestSchema } from '../values/digest.ts';
 import { instantSchema } from '../values/text.ts';
 import { copyIdSchema } from './copy.ts';
 
-/** What lies where: on this disk, and in copies only. */
+/** Where objects are stored: on this disk, and only in copies. */
 export const offloadStateSchema = z
   .strictObject({
-    /** Objects that have left this disk, and their bytes. Reading them needs a copy that can be reached. */
-    away_objects: z.int().min(0),
-    away_bytes: z.int().min(0),
+    /** Offloaded objects, and their bytes. Reading them needs a copy that can be reached. */
+    offloaded_objects: z.int().min(0),
+    offloaded_bytes: z.int().min(0),
     /** The bytes of the objects on this disk. */
     local_bytes: z.int().min(0),
-    /** Bytes of objects that have left, kept for the next reader. They can be deleted at any time. */
+    /** Bytes of offloaded objects, kept for the next reader. They can be deleted at any time. */
     cached_bytes: z.int().min(0),
-    /** For each copy, the objects that have left and that only this copy is known to hold. */
+    /** For each copy, the offloaded objects that only this copy is known to hold. */
     only_in: z.array(z.strictObject({ copy: copyIdSchema, target: z.string(), objects: z.int().min(0) })),
   })
   .meta({ id: 'OffloadState' });
 export type OffloadState = z.output<typeof offloadStateSchema>;
 
-/** What left this disk. */
+/** What was offloaded. */
 export const offloadResultSchema = z
   .strictObject({
     objects: z.int().min(0),

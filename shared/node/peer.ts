@@ -1,7 +1,10 @@
 import { z } from 'zod';
-import { nodePathSchema } from '../archive/treeNode.ts';
+import { nodePathSchema } from '../archive/study.ts';
+import { outcomeSchema, tagSchema } from '../archive/vocabulary.ts';
+import { eventTypeSchema } from '../collection/event.ts';
 import { inclusionProofSchema, ledgerEntrySchema } from '../ledger/ledger.ts';
-import { digestSchema, sourceIdSchema, studyIdSchema } from '../values/digest.ts';
+import { digestSchema, packIdSchema, sourceIdSchema, studyIdSchema } from '../values/digest.ts';
+import { integerParameter } from '../values/list.ts';
 import { instantSchema, isHttpUrl, text } from '../values/text.ts';
 
 /** A peer is another node that this one takes packs and captures from. */
@@ -93,6 +96,8 @@ export const peerSchema = z
     /** Whether any mirror of this peer is repeated on schedule. */
     follow: z.boolean(),
     mirrored_at: instantSchema.nullable(),
+    /** What this archive withholds because the peer withholds it, or gave it up. The withholdings name the peer. */
+    follows_withheld: z.strictObject({ withheld: z.int().min(0), released: z.int().min(0) }),
     /** The SHA-256 of the pinned certificate; null if the address is not https. */
     tls_fingerprint: digestSchema.nullable(),
     /** That of another certificate, which it showed at the last contact; else null. */
@@ -178,6 +183,8 @@ const MIRROR_REFUSALS = [
   'no_room',
   /** Another record has the id. */
   'id_taken',
+  /** This archive gave up the bytes for good. */
+  'released',
 ] as const;
 export type MirrorRefusal = (typeof MIRROR_REFUSALS)[number];
 
@@ -192,6 +199,17 @@ export const mirrorResultSchema = z
     bytes: z.int(),
     /** Packs and captures that this archive has already. */
     already_held: z.int(),
+    /**
+     * The next four are left out if there are none. Objects of mirrored records whose bytes did not come, because the
+     * peer withholds or released them.
+     */
+    not_given: z.int().min(1).optional(),
+    /** What the peer withholds since the last time, and this archive now withholds too. */
+    withheld: z.int().min(1).optional(),
+    /** What the peer shows again, and this archive too. */
+    shown: z.int().min(1).optional(),
+    /** Bytes that the peer gave up and this archive holds. They are withheld here; whether to release them is yours. */
+    released: z.int().min(1).optional(),
     refused: z.array(z.strictObject({ reason: z.enum(MIRROR_REFUSALS), count: z.int().min(1) })),
   })
   .meta({ id: 'MirrorResult' });
@@ -216,3 +234,89 @@ export const repairResultSchema = z
   .strictObject({ restored: z.array(digestSchema), missing: z.array(digestSchema) })
   .meta({ id: 'RepairResult' });
 export type RepairResult = z.output<typeof repairResultSchema>;
+
+/** What to list of a peer. A page is small, because each one is fetched from the peer. */
+export const browseQuery = z.strictObject({
+  q: z.string().max(1_000).optional().meta({ description: 'Searched by the peer, as in its own list' }),
+  limit: integerParameter(1, 100).default(25),
+  offset: integerParameter(0, 1_000_000_000).default(0),
+});
+export type BrowseQuery = z.output<typeof browseQuery>;
+
+/** A pack as the peer lists it. Nothing of it is verified before it is mirrored. */
+export const peerPackSchema = z
+  .strictObject({
+    id: packIdSchema,
+    title: z.string(),
+    authors: z.array(z.string()),
+    outcome: outcomeSchema,
+    tag: tagSchema,
+    received_at: instantSchema,
+    files: z.int().min(0),
+    bytes: z.int().min(0),
+    /** Whether this archive has the pack, with the same fingerprint. */
+    held: z.boolean(),
+  })
+  .meta({ id: 'PeerPack' });
+export type PeerPack = z.output<typeof peerPackSchema>;
+
+/** An event as the peer lists it. Nothing of it is verified before it is mirrored. */
+export const peerEventSchema = z
+  .strictObject({
+    id: z.int().min(1),
+    source: z.strictObject({ id: sourceIdSchema, name: z.string(), url: z.string() }),
+    event_type: eventTypeSchema,
+    observer: z.string(),
+    observed_at: instantSchema,
+    original_observed_at: instantSchema.nullable(),
+    sha256: digestSchema.nullable(),
+    /** Whether this archive has the bytes. */
+    held: z.boolean(),
+  })
+  .meta({ id: 'PeerEvent' });
+export type PeerEvent = z.output<typeof peerEventSchema>;
+
+/** What the link of a node says, so that another node can add it as a peer. */
+interface PeerLink {
+  url: string;
+  key: string;
+  /** The SHA-256 of its certificate, if the address is https. */
+  tls_fingerprint?: string | undefined;
+}
+
+/** The page of a node that the link opens in a browser. */
+const PAGE = '/sharing';
+
+/**
+ * Returns the link of a node. In a browser it opens the node's own page; the key and the fingerprint are in the fragment,
+ * which browsers send to no server. It has no secret.
+ */
+export function peerLink({ url, key, tls_fingerprint }: PeerLink): string {
+  const values = new URLSearchParams({ key, ...(tls_fingerprint ? { tls: tls_fingerprint } : {}) });
+  return `${url.replace(/\/+$/, '')}${PAGE}#${values.toString()}`;
+}
+
+/** Returns whether a fragment is that of such a link. */
+export function isPeerFragment(hash: string): boolean {
+  return hash.startsWith('#key=');
+}
+
+/** Reads a link that a person scanned or pasted. Undefined if it is none. */
+export function parsePeerLink(text: string): PeerLink | undefined {
+  const link = URL.parse(text.trim());
+  if (
+    !link ||
+    !/^https?:$/.test(link.protocol) ||
+    !isPeerFragment(link.hash) ||
+    !link.pathname.endsWith(PAGE)
+  )
+    return undefined;
+  const values = new URLSearchParams(link.hash.slice(1));
+  // As it is written: a fingerprint that cannot be read must be refused, and not be taken for none.
+  const tls_fingerprint = values.get('tls');
+  return {
+    url: `${link.origin}${link.pathname.slice(0, -PAGE.length)}`,
+    key: values.get('key') ?? '',
+    ...(tls_fingerprint === null ? {} : { tls_fingerprint }),
+  };
+}

@@ -50,10 +50,19 @@ const collection = {
     }),
 };
 
+const pages = {
+  page_width: z.int().min(200, 'At least 200.').max(4000, 'At most 4000.'),
+  page_height: z.int().min(200, 'At least 200.').max(4000, 'At most 4000.'),
+  page_timeout_seconds: z.number().min(1, 'At least 1.').max(300, 'At most 300.'),
+  page_max_requests: z.int().min(1, 'At least 1.').max(5000, 'At most 5000.'),
+  page_max_mb: z.number().gt(0, 'More than 0.').max(1000, 'At most 1000.'),
+  page_concurrency: z.int().min(1, 'At least 1.').max(8, 'At most 8.'),
+};
+
 const offload = {
   offload_after_days: amount(36_500).nullable().meta({
     description:
-      'Objects stored longer ago than this may leave this disk once a copy was read back and holds them. null: none leaves by its age.',
+      'Objects stored longer ago than this may be offloaded once a copy was read back and holds them. null: none is offloaded by its age.',
   }),
   keep_local_gb: amount(1_000_000).nullable().meta({
     description:
@@ -119,7 +128,7 @@ const alerts = {
 };
 
 export const settingsSchema = z
-  .strictObject({ ...limits, ...collection, ...offload, ...proof, ...reach, ...peers, ...alerts })
+  .strictObject({ ...limits, ...collection, ...pages, ...offload, ...proof, ...reach, ...peers, ...alerts })
   .meta({ id: 'Settings' });
 export type Settings = z.output<typeof settingsSchema>;
 export type SettingsChange = Partial<Settings>;
@@ -143,6 +152,12 @@ export const DEFAULT_SETTINGS: Settings = {
   request_timeout_seconds: 60,
   max_object_mb: 100,
   audit_every_days: 30,
+  page_width: 1280,
+  page_height: 800,
+  page_timeout_seconds: 30,
+  page_max_requests: 500,
+  page_max_mb: 50,
+  page_concurrency: 2,
   offload_after_days: null,
   keep_local_gb: null,
   timestamp_authorities: [],

@@ -1,7 +1,7 @@
+import { hexOf } from './bytes.ts';
 import {
   type DerValue,
   expectTag,
-  hexOf,
   integerHexOf,
   octetsOf,
   oidOf,

@@ -1,14 +1,14 @@
 import canonicalize from 'canonicalize';
+import { HANDED_IN_WORDS } from '../collection/handedInWords.ts';
 import type { LedgerEntry } from '../ledger/ledger.ts';
 import type { ProofCrypto } from './algorithms.ts';
-import { fromBase64, utf8 } from './bytes.ts';
-import { hexOf, isSameBytes } from './der.ts';
+import { fromBase64, hexOf, isSameBytes, utf8 } from './bytes.ts';
 import type { Claim, Evidence, ProvenEntry } from './evidence.ts';
 import { checkFiles } from './evidenceFiles.ts';
-import { rootFromLeaf } from './inclusion.ts';
 import { judge, requireThat, sha256 } from './judge.ts';
 import { checkSeal } from './seal.ts';
-import { countLines, openCosignature, openNote, ProofError } from './signedNote.ts';
+import { countLines, openCheckpoint, openCosignature, ProofError } from './signedNote.ts';
+import { rootFromLeaf } from './tree.ts';
 import { verifyTimestamp } from './verifyTimestamp.ts';
 
 /** What an event or a retrieval recorded, as far as it is compared here. */
@@ -18,6 +18,7 @@ interface Recorded {
   sha256?: string | null;
   source?: string;
   observer?: string;
+  page?: string;
 }
 
 /**
@@ -30,6 +31,7 @@ export function checkEvidence(evidence: Evidence, crypto: ProofCrypto): Claim[] 
     ...checkCheckpoints(evidence, crypto),
     ...evidence.timestamps.flatMap((timestamp) => checkTimestamp(evidence, timestamp, crypto)),
     ...checkRetrieval(evidence, crypto),
+    ...checkPage(evidence, crypto),
     ...checkFiles(evidence, crypto),
     ...checkSeal(evidence, crypto),
     ...claimedOnly(evidence),
@@ -51,7 +53,7 @@ function checkRecorded({ kind, recorded }: Evidence, crypto: ProofCrypto): Claim
         requireThat(entry.subject === subject && entry.type === type, 'The entry is of something else.');
       },
     ),
-    checkEntry('The ledger entry is whole.', recorded, crypto),
+    checkEntry('The ledger entry is intact.', recorded, crypto),
   ];
 }
 
@@ -60,6 +62,10 @@ function checkEntry(claim: string, { entry }: ProvenEntry, crypto: ProofCrypto):
     const { hash, ...unsealed } = entry;
     requireThat(sha256(canonical(unsealed), crypto) === hash, 'The ledger entry was altered.');
   });
+}
+
+function entriesOf(size: string): string {
+  return size === '1' ? '1 entry' : `${size} entries`;
 }
 
 function canonical(value: Omit<LedgerEntry, 'hash'> | LedgerEntry): string {
@@ -71,21 +77,21 @@ function checkCheckpoints({ recorded, key, witnesses }: Evidence, crypto: ProofC
   return recorded.proofs.flatMap(({ checkpoint }, index) => {
     const size = checkpoint.split('\n', 2)[1] ?? '';
     const isSigned = judge(
-      `The node signed its ledger of ${size} entries.`,
+      `The node signed its ledger of ${entriesOf(size)}.`,
       'Its Ed25519 signature is over this checkpoint.',
       () => {
-        openNote(checkpoint, key, crypto);
+        openCheckpoint(checkpoint, key, crypto);
         const found = witnesses.filter((witness) =>
           openCosignatureSafely(checkpoint, witness, crypto),
         ).length;
         requireThat(
           countLines(checkpoint) === found + 1,
-          'The checkpoint has a line that no known key made.',
+          'The checkpoint has a signature line from an unknown key.',
         );
       },
     );
     const isIncluded = judge(
-      `The entry ${recorded.entry.seq} is in that ledger of ${size} entries.`,
+      `The entry ${recorded.entry.seq} is in that ledger of ${entriesOf(size)}.`,
       'The Merkle proof leads from the entry to the root in the checkpoint.',
       () => requireIncluded(recorded, index, key, crypto),
     );
@@ -115,7 +121,7 @@ function requireIncluded(
 ): void {
   const proof = proofs[index];
   if (!proof) throw new ProofError('There is no proof for it.');
-  const { size, root } = openNote(proof.checkpoint, key, crypto);
+  const { size, root } = openCheckpoint(proof.checkpoint, key, crypto);
   const computed = rootFromLeaf(canonical(entry), { index: entry.seq - 1, size }, proof.hashes, crypto);
   requireThat(isSameBytes(computed, root), 'The entry or its proof was altered: they lead to another root.');
 }
@@ -123,11 +129,11 @@ function requireIncluded(
 function checkCosignature(checkpoint: string, witness: string, size: string, crypto: ProofCrypto): Claim {
   const name = witness.split('+', 1)[0];
   let at = 0;
-  const judged = judge(`The witness ${name} cosigned the ledger of ${size} entries.`, '', () => {
+  const judged = judge(`The witness ${name} cosigned the ledger of ${entriesOf(size)}.`, '', () => {
     at = openCosignature(checkpoint, witness, crypto) ?? 0;
   });
   if (judged.verdict !== 'holds') return judged;
-  const detail = `It says that it did so at ${new Date(at).toISOString()}, and only after it had checked that this ledger continues the one before. Compare its key: ${witness}`;
+  const detail = `It states that it did so at ${new Date(at).toISOString()}, after checking that this ledger continues the previous one. Compare its key: ${witness}`;
   return { ...judged, detail };
 }
 
@@ -138,18 +144,18 @@ function checkTimestamp(
 ): Claim[] {
   let found: { at: number; signer: string; issuer: string } | undefined;
   const intact = judge(
-    `The timestamp of ${authority} is of a checkpoint with this entry.`,
-    'Its imprint is the SHA-256 of the checkpoint, and it is signed by the certificate in it.',
+    `The timestamp of ${authority} covers a checkpoint with this entry.`,
+    'Its imprint is the SHA-256 of the checkpoint, and its signature matches the certificate that it contains.',
     () => {
       const isOfProof = recorded.proofs.some(({ checkpoint }) => checkpoint.startsWith(`${text}\n— `));
-      requireThat(isOfProof && text !== '', 'It is of a checkpoint that is not in this file.');
+      requireThat(isOfProof && text !== '', 'It covers a checkpoint that is not in this file.');
       found = verifyTimestamp(fromBase64(reply), utf8(text), crypto);
     },
   );
   if (!found) return [intact];
   const { at, signer, issuer } = found;
   const claim = `The entry existed before ${new Date(at).toISOString()}.`;
-  const detail = `The authority ${signer} says so, by its own clock. ${issuer} says that this is its certificate; check that with openssl ts -verify -CAfile.`;
+  const detail = `The authority ${signer} states this by its own clock. Its certificate names ${issuer} as the issuer. Check the certificate with openssl ts -verify -CAfile.`;
   return [intact, { verdict: 'claimed', claim, detail }];
 }
 
@@ -181,44 +187,80 @@ function checkRetrieval({ retrieval: proven, recorded, key, kind }: Evidence, cr
         requireThat(event.retrieval === id, 'The retrieval is of another event.');
         requireThat(
           (event.sha256 ?? null) === null || event.sha256 === digest,
-          'The retrieval brought another object.',
+          'The retrieval returned a different object.',
         );
       },
     ),
-    checkEntry('The entry of the retrieval is whole.', proven, crypto),
+    ...checkOtherEntry('retrieval', proven, key, crypto),
+  ];
+}
+
+/** An entry besides that of the event is proven at the newest size only. */
+function checkOtherEntry(of: string, proven: ProvenEntry, key: string, crypto: ProofCrypto): Claim[] {
+  return [
+    checkEntry(`The entry of the ${of} is intact.`, proven, crypto),
     judge(
-      'The entry of the retrieval is in the signed ledger.',
+      `The entry of the ${of} is in the signed ledger.`,
       'The Merkle proof leads to the root in the checkpoint.',
       () => requireIncluded(proven, 0, key, crypto),
     ),
   ];
 }
 
+/** An event that a browser saw names its page capture, whose record has the picture and the list of requests. */
+function checkPage({ page: proven, recorded, key, kind }: Evidence, crypto: ProofCrypto): Claim[] {
+  if (kind !== 'event') return [];
+  const claim = 'The page capture is in the ledger too.';
+  const recordedPage = judge(claim, `Entry ${proven?.entry.seq} recorded it, with its picture.`, () => {
+    const event = JSON.parse(recorded.record) as Recorded;
+    requireThat(event.page === undefined || proven !== undefined, 'The page capture was removed.');
+    if (!proven) return;
+    const page = JSON.parse(proven.record) as { id: string; text: string };
+    const { digest, type, subject } = proven.entry;
+    requireThat(sha256(proven.record, crypto) === digest, 'The record of the page was altered.');
+    requireThat(type === 'page.captured' && subject === page.id, 'The entry is of something else.');
+    requireThat(event.page === page.id && event.sha256 === page.text, 'The page is of another event.');
+  });
+  // Most events have no page, and nothing is claimed of it then.
+  if (!proven) return recordedPage.verdict === 'fails' ? [recordedPage] : [];
+  return [recordedPage, ...checkOtherEntry('page capture', proven, key, crypto)];
+}
+
 /** What nothing in the file can prove. */
-function claimedOnly({ key, made_at, kind, diff, retrieval }: Evidence): Claim[] {
+function claimedOnly({ key, made_at, kind, diff, retrieval, page }: Evidence): Claim[] {
   const claimed = (claim: string, detail: string): Claim => ({ verdict: 'claimed', claim, detail });
   return [
     claimed(
       `The key belongs to the node ${key.split('+', 1)[0]}.`,
-      `Compare it with the copy of somebody you trust: ${key}`,
+      `Compare it with a copy from someone you trust: ${key}`,
     ),
     claimed(
       kind === 'event' ? 'The times of the observation are right.' : 'The time of the entry is right.',
-      'The clock of the node says so. Timestamps and witnesses bound it from outside.',
+      'It is from the node’s clock. Timestamps and witnesses limit it independently.',
     ),
     ...(kind === 'event'
       ? [
-          claimed(
-            'The address answered with these bytes.',
-            'The node says so. Other observers may have seen the same.',
-          ),
+          page
+            ? claimed(
+                'The page showed this text and this picture.',
+                'Only the node that drew it states this. Anyone who has the parts of the page can draw it again.',
+              )
+            : retrieval?.retrieval.includes('"observer":"handed-in:')
+              ? claimed(
+                  'The address showed this to the person who handed it in.',
+                  `Only the person states this. It was ${HANDED_IN_WORDS}.`,
+                )
+              : claimed(
+                  'The address answered with these bytes.',
+                  'Only the node states this. Other observers may have seen the same.',
+                ),
           ...(retrieval?.retrieval.includes('"connection":{')
             ? [
                 claimed(
                   retrieval.retrieval.includes('"tls":{')
                     ? 'The server had this network address and these certificates.'
                     : 'The server had this network address.',
-                  'The observer says so. The server signed nothing that could prove it later.',
+                  'Only the observer states this. The server signed nothing that could prove it.',
                 ),
               ]
             : []),
@@ -226,7 +268,7 @@ function claimedOnly({ key, made_at, kind, diff, retrieval }: Evidence): Claim[]
       : [
           claimed(
             'What the record says is true.',
-            'The authors say so. The file proves that they have said it.',
+            'Only the authors state this. The file proves that they stated it.',
           ),
         ]),
     ...(diff === null
@@ -237,6 +279,6 @@ function claimedOnly({ key, made_at, kind, diff, retrieval }: Evidence): Claim[]
             'The node computed it. Compare the two versions yourself.',
           ),
         ]),
-    claimed(`This file was made ${made_at}.`, 'The clock of the node says so.'),
+    claimed(`This file was made ${made_at}.`, 'It is from the node’s clock.'),
   ];
 }

@@ -1,4 +1,5 @@
 import { type BaseBlock, fromBER } from 'asn1js';
+import { hexOf } from './bytes.ts';
 
 /** Bytes are not the ASN.1 structure that was expected. */
 export class DerError extends Error {
@@ -127,12 +128,4 @@ export function timeOf(value: DerValue | undefined, what: string): number {
   const time = Date.parse(`${full}-${month}-${day}T${hour}:${minute}:${second}${fraction.slice(0, 4)}Z`);
   if (Number.isNaN(time)) throw new DerError(`Its ${what} is not a time.`);
   return time;
-}
-
-export function hexOf(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
-}
-
-export function isSameBytes(left: Uint8Array, right: Uint8Array): boolean {
-  return left.length === right.length && left.every((byte, index) => byte === right[index]);
 }

@@ -32,7 +32,7 @@ export interface EvidenceTimestamp {
 }
 
 export interface EvidenceFile {
-  /** `after` and `before` for an event; the path for a pack. */
+  /** `after` and `before` for an event, and the `picture` of a page; the path for a pack. */
   name: string;
   sha256: string;
   bytes: number;
@@ -41,9 +41,12 @@ export interface EvidenceFile {
   content: string | null;
 }
 
+export const EVIDENCE_FORMATS = ['strongroom-evidence@1', 'strongroom-evidence@2'] as const;
+
 /** What an evidence file holds. Everything that it shows is made from this. */
 export interface Evidence {
-  format: 'strongroom-evidence@1';
+  /** The second has a `page`. */
+  format: (typeof EVIDENCE_FORMATS)[number];
   kind: 'event' | 'pack';
   made_at: string;
   /** The verifier key of the node's checkpoints. It begins with the name of the node. */
@@ -51,6 +54,8 @@ export interface Evidence {
   witnesses: string[];
   recorded: ProvenEntry;
   retrieval: ProvenRetrieval | null;
+  /** The page capture of an event that a browser saw: the entry `page.captured`. */
+  page?: ProvenEntry;
   timestamps: EvidenceTimestamp[];
   files: EvidenceFile[];
   /** The difference between the two versions, computed by the node; null if there is none. */

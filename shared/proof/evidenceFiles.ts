@@ -4,8 +4,12 @@ import type { Claim, Evidence, EvidenceFile } from './evidence.ts';
 import { judge, requireThat, sha256 } from './judge.ts';
 
 /** Checks that each file of the record is here, and that its bytes have the digest in the record. */
-export function checkFiles({ kind, recorded, files }: Evidence, crypto: ProofCrypto): Claim[] {
-  const expected = recordedFiles(kind, recorded.record);
+export function checkFiles(evidence: Evidence, crypto: ProofCrypto): Claim[] {
+  const { kind, recorded, page, files } = evidence;
+  const expected = [
+    ...recordedFiles(kind, recorded.record),
+    ...(page ? recordedFiles('page', page.record) : []),
+  ];
   const missing = expected.filter(({ name }) => !files.some((file) => file.name === name));
   return [
     ...files.map((file) => checkFile(file, expected.find(({ name }) => name === file.name)?.sha256, crypto)),
@@ -13,17 +17,18 @@ export function checkFiles({ kind, recorded, files }: Evidence, crypto: ProofCry
       ({ name }): Claim => ({
         verdict: 'fails',
         claim: `The file ${name} is in this evidence.`,
-        detail: 'The record names it, and it was taken out.',
+        detail: 'The record lists it, but it was removed.',
       }),
     ),
   ];
 }
 
 /** The names and digests in a record; none if it cannot be read, which is a failure of its own. */
-function recordedFiles(kind: Evidence['kind'], record: string): { name: string; sha256: string }[] {
+function recordedFiles(kind: Evidence['kind'] | 'page', record: string): { name: string; sha256: string }[] {
   let parsed: {
     sha256?: string | null;
     previous_sha256?: string | null;
+    picture?: string;
     files?: { path: string; sha256: string }[];
   };
   try {
@@ -34,10 +39,13 @@ function recordedFiles(kind: Evidence['kind'], record: string): { name: string; 
   }
   if (kind === 'pack')
     return (parsed.files ?? []).map(({ path, sha256: digest }) => ({ name: path, sha256: digest }));
-  const versions = [
-    { name: 'after', sha256: parsed.sha256 },
-    { name: 'before', sha256: parsed.previous_sha256 },
-  ];
+  const versions =
+    kind === 'page'
+      ? [{ name: 'picture', sha256: parsed.picture }]
+      : [
+          { name: 'after', sha256: parsed.sha256 },
+          { name: 'before', sha256: parsed.previous_sha256 },
+        ];
   return versions.filter(
     (version): version is { name: string; sha256: string } => typeof version.sha256 === 'string',
   );
@@ -55,7 +63,7 @@ function checkFile(file: EvidenceFile, expected: string | undefined, crypto: Pro
           : 'The record names another digest.',
     };
   }
-  return judge(`The bytes of ${name} are those of the record.`, `Their SHA-256 is ${expected}.`, () => {
+  return judge(`The bytes of ${name} match the record.`, `Their SHA-256 is ${expected}.`, () => {
     const bytes = fromBase64(content);
     requireThat(
       sha256(bytes, crypto) === expected && digest === expected && bytes.length === file.bytes,

@@ -1,6 +1,6 @@
 import { type ProofCrypto, UnknownAlgorithmError } from './algorithms.ts';
-import { utf8 } from './bytes.ts';
-import { DerError, hexOf } from './der.ts';
+import { hexOf, utf8 } from './bytes.ts';
+import { DerError } from './der.ts';
 import type { Claim } from './evidence.ts';
 import { ProofError } from './signedNote.ts';
 import { TimestampError } from './verifyTimestamp.ts';

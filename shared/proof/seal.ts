@@ -16,15 +16,20 @@ const SEALED_PARTS = {
   timestamps: 'The timestamps are as the node wrote them.',
   files: 'The files are as the node wrote them.',
   diff: 'The list of differences is as the node wrote it.',
+  page: 'The page capture is as the node wrote it.',
 } as const satisfies Partial<Record<keyof Evidence, string>>;
 
 type Part = keyof typeof SEALED_PARTS;
 
+/** Only the event of a page has a page capture. */
+function partsOf({ page }: Pick<Evidence, 'page'>): Part[] {
+  const parts = Object.keys(SEALED_PARTS) as Part[];
+  return page === undefined ? parts.filter((part) => part !== 'page') : parts;
+}
+
 /** The text that the node signs: the SHA-256 of the canonical JSON of each part. */
 export function sealText(evidence: Omit<Evidence, 'seal'>, crypto: ProofCrypto): `strongroom.${string}` {
-  const lines = (Object.keys(SEALED_PARTS) as Part[]).map(
-    (part) => `${part} ${digestOf(evidence, part, crypto)}\n`,
-  );
+  const lines = partsOf(evidence).map((part) => `${part} ${digestOf(evidence, part, crypto)}\n`);
   return `strongroom.evidence\n${lines.join('')}`;
 }
 
@@ -45,7 +50,7 @@ export function checkSeal(evidence: Evidence, crypto: ProofCrypto): Claim[] {
     requireThat(isSigned, 'The seal was altered: its signature does not match.');
     requireThat(seal.text === sealText(evidence, crypto), 'A part was altered.');
   });
-  const altered = (Object.keys(SEALED_PARTS) as Part[]).filter(
+  const altered = partsOf(evidence).filter(
     (part) => !seal.text.includes(`\n${part} ${digestOf(evidence, part, crypto)}\n`),
   );
   return [

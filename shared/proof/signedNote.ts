@@ -1,12 +1,21 @@
 import type { ProofCrypto } from './algorithms.ts';
-import { concat, fromBase64, utf8 } from './bytes.ts';
-import { hexOf, isSameBytes } from './der.ts';
+import { concat, fromBase64, hexOf, isSameBytes, toBase64, utf8 } from './bytes.ts';
 
 /** A proof does not hold. The message is a sentence that says why. */
 export class ProofError extends Error {
   constructor(message: string) {
     super(message);
     this.name = 'ProofError';
+  }
+}
+
+/** Returns undefined if what is opened was not signed, or was altered. */
+export function ifValid<Result>(open: () => Result): Result | undefined {
+  try {
+    return open();
+  } catch (error) {
+    if (error instanceof ProofError || error instanceof RangeError) return undefined;
+    throw error;
   }
 }
 
@@ -54,19 +63,74 @@ function signaturesBy({ name, id }: VerifierKey, note: string): Uint8Array[] {
     .map((bytes) => bytes.subarray(4));
 }
 
+/** The text of a signed note, and whose key signed it. */
+export interface OpenedNote {
+  name: string;
+  /** The text that the signatures are over. */
+  body: string;
+}
+
+/** `absent` if the note has no signature by this key. */
+export type SignatureState = 'valid' | 'invalid' | 'absent';
+
+/** Verifies a key's signatures of a note (C2SP signed-note). A key that cannot be read has signed nothing. */
+export function signatureState(note: string, verifierKey: string, crypto: ProofCrypto): SignatureState {
+  try {
+    const key = parseKey(verifierKey, NODE_KEY, crypto);
+    const signatures = signaturesBy(key, note);
+    if (signatures.length === 0) return 'absent';
+    const message = utf8(noteBody(note));
+    const isValid = signatures.every((signature) =>
+      crypto.verify(ED25519, key.publicKey, message, signature),
+    );
+    return isValid ? 'valid' : 'invalid';
+  } catch (error) {
+    if (error instanceof ProofError || error instanceof RangeError) return 'absent';
+    throw error;
+  }
+}
+
+/** Whether a text has the form of a signed note. Its signature is not checked. */
+export function isSignedNote(text: string): boolean {
+  const end = text.lastIndexOf('\n\n');
+  const lines = text.slice(end + 2, -1).split('\n');
+  return end >= 0 && text.endsWith('\n') && lines.every((line) => /^— \S+ [A-Za-z0-9+/]{6,}=*$/.test(line));
+}
+
+/** The text that the signatures of a note are over. */
+export function noteBody(note: string): string {
+  return note.slice(0, note.lastIndexOf('\n\n') + 1);
+}
+
+/** Verifies the signature of a note. @throws ProofError, which says `what` it is; RangeError */
+export function openNote(
+  note: string,
+  verifierKey: string,
+  crypto: ProofCrypto,
+  what: 'checkpoint' | 'list',
+): OpenedNote {
+  const { name } = parseKey(verifierKey, NODE_KEY, crypto);
+  const state = signatureState(note, verifierKey, crypto);
+  if (state === 'absent') throw new ProofError(`The node has not signed this ${what}.`);
+  if (state === 'invalid') throw new ProofError(`The ${what} was altered: its signature does not match.`);
+  return { name, body: noteBody(note) };
+}
+
+/** Parses the text of a checkpoint (C2SP tlog-checkpoint); undefined if it is not one. */
+export function parseCheckpoint(body: string): Omit<OpenedCheckpoint, 'body'> | undefined {
+  const [origin = '', size = '', encoded = ''] = body.split('\n');
+  const isOne = origin !== '' && /^(0|[1-9]\d{0,14})$/.test(size) && /^[A-Za-z0-9+/]{43}=$/.test(encoded);
+  const root = isOne ? fromBase64(encoded) : undefined;
+  // Another text of the same bytes would not be what was signed.
+  return root && toBase64(root) === encoded ? { origin, size: Number(size), root } : undefined;
+}
+
 /** Verifies a checkpoint with the key of its log. @throws ProofError, RangeError */
-export function openNote(note: string, verifierKey: string, crypto: ProofCrypto): OpenedCheckpoint {
-  const key = parseKey(verifierKey, NODE_KEY, crypto);
-  const body = note.slice(0, note.lastIndexOf('\n\n') + 1);
-  const signatures = signaturesBy(key, note);
-  if (signatures.length === 0) throw new ProofError('The node has not signed this checkpoint.');
-  if (!signatures.every((signature) => crypto.verify(ED25519, key.publicKey, utf8(body), signature)))
-    throw new ProofError('The checkpoint was altered: its signature does not match.');
-  const [origin = '', size = '', root = ''] = body.split('\n');
-  const hash = fromBase64(root);
-  if (origin !== key.name || !/^(0|[1-9]\d{0,14})$/.test(size) || hash.length !== 32)
-    throw new ProofError('This is not a checkpoint of this node.');
-  return { origin, size: Number(size), root: hash, body };
+export function openCheckpoint(note: string, verifierKey: string, crypto: ProofCrypto): OpenedCheckpoint {
+  const { name, body } = openNote(note, verifierKey, crypto, 'checkpoint');
+  const checkpoint = parseCheckpoint(body);
+  if (checkpoint?.origin !== name) throw new ProofError('This is not a checkpoint of this node.');
+  return { ...checkpoint, body };
 }
 
 /**
@@ -77,7 +141,7 @@ export function openNote(note: string, verifierKey: string, crypto: ProofCrypto)
  */
 export function openCosignature(note: string, verifierKey: string, crypto: ProofCrypto): number | undefined {
   const key = parseKey(verifierKey, COSIGNATURE_KEY, crypto);
-  const body = note.slice(0, note.lastIndexOf('\n\n') + 1);
+  const body = noteBody(note);
   const [signature] = signaturesBy(key, note);
   if (!signature) return undefined;
   const seconds = signature.subarray(0, 8).reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);

@@ -1,6 +1,7 @@
 import { type HashName, hashOfIdentifier, type ProofCrypto, UnknownAlgorithmError } from './algorithms.ts';
+import { hexOf, isSameBytes } from './bytes.ts';
 import { type Certificate, describeWrongUsage, subjectKeyId } from './certificate.ts';
-import { DerError, type DerValue, hexOf, isSameBytes, octetsOf, oidOf, TAG } from './der.ts';
+import { DerError, type DerValue, octetsOf, oidOf, TAG } from './der.ts';
 import {
   readTimestampReply,
   type Signer,
@@ -45,9 +46,9 @@ export function verifyTimestamp(
   try {
     const token = readTimestampReply(reply);
     const { info } = token;
-    if (info.imprintHash !== 'sha256') throw new TimestampError('It is over another hash than SHA-256.');
+    if (info.imprintHash !== 'sha256') throw new TimestampError('It uses a hash other than SHA-256.');
     if (!isSameBytes(info.imprint, crypto.digest('sha256', text)))
-      throw new TimestampError('It is of other bytes: its imprint does not match.');
+      throw new TimestampError('It is for other bytes: its imprint does not match.');
     if (nonce !== undefined && info.nonce !== nonce)
       throw new TimestampError('It answers another request: its nonce does not match.');
     const certificate = signingCertificate(token);
@@ -86,7 +87,7 @@ function verifySigner(
 ): void {
   const { attributes, digestHash, algorithm, signedBytes, signature } = signer;
   if (oidOf(attributes.get(CONTENT_TYPE), 'content type') !== TIMESTAMP_INFO)
-    throw new TimestampError('Its signature is of something else than a timestamp.');
+    throw new TimestampError('Its signature covers something other than a timestamp.');
   const digest = octetsOf(attributes.get(MESSAGE_DIGEST), 'digest');
   if (digestHash === 'sha1') throw new UnknownAlgorithmError('SHA-1');
   if (!isSameBytes(digest, crypto.digest(digestHash, content)))

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { MAX_JSON_BYTES } from '../limits.ts';
 import type { ProblemCode } from '../problems.ts';
-import type { RouteTag } from './tags.ts';
 
 /**
  * Who may use a route. `open`: everyone who can reach the node. `read`: everyone who may read the archive. `contribute`:
@@ -10,7 +9,7 @@ import type { RouteTag } from './tags.ts';
 export type Access = 'open' | 'read' | 'contribute' | 'owner';
 
 /** A body that is parsed as strict JSON and checked against its schema before the handler runs. */
-export interface JsonBody<Schema extends z.ZodType = z.ZodType> {
+interface JsonBody<Schema extends z.ZodType = z.ZodType> {
   kind: 'json';
   schema: Schema;
   maxBytes: number;
@@ -19,7 +18,7 @@ export interface JsonBody<Schema extends z.ZodType = z.ZodType> {
 }
 
 /** A body that the handler reads as a stream. `json` is the schema for `application/json`. */
-export interface StreamBody {
+interface StreamBody {
   kind: 'stream';
   mediaTypes: readonly string[];
   json?: z.ZodType;
@@ -72,6 +71,9 @@ export function jsonBody<Schema extends z.ZodType>(schema: Schema) {
   return { kind: 'json' as const, schema, maxBytes: MAX_JSON_BYTES };
 }
 
+/** Why bytes that are held, or what was made of them, are not sent. */
+export const UNREADABLE = ['withheld', 'released'] as const;
+
 /** The body of a POST that takes no input: it may be omitted, and has no fields. */
 export const NO_BODY = { ...jsonBody(z.strictObject({})), optional: true as const };
 
@@ -104,3 +106,43 @@ type ResponseSchemas<Spec extends RouteSpec> = {
 
 /** The JSON body of a successful response; undefined for 204. */
 export type ResponseOf<Spec extends RouteSpec> = ResponseSchemas<Spec>[keyof ResponseSchemas<Spec>];
+
+/** The groups of operations in the API documentation, in display order. */
+export const ROUTE_TAGS = {
+  Nodes: 'The tree that organizes studies and packs.',
+  Packs: 'Bundles of research data with a record, a licence and an outcome, identified by their fingerprint.',
+  Studies: 'Questions that packs answer, with a status and a table of results.',
+  Comments: 'Comments on packs and studies.',
+  Citations: 'Citations of packs and studies.',
+  Harvesting: 'The packs for harvesters, by OAI-PMH 2.0.',
+  Blobs: 'The bytes of files, identified by their SHA-256.',
+  Ledger: 'The append-only log of everything recorded, and the proofs that it was never rewritten.',
+  Dump: 'The entire archive as one stream.',
+  Collection: 'The watched sources and the state of the collection.',
+  Timeline: 'The events of each source: first seen, changed, unavailable and so on.',
+  Objects: 'Retrieved bytes, exactly as they were received.',
+  Pages: 'Pages as a browser drew them: picture, text, document and requests.',
+  Mementos: 'Observations by URL and time, in the Memento protocol (RFC 7089).',
+  Findings: 'Notes of the owner on events, objects and packs, recorded in the ledger.',
+  Cases: 'Ordered lists of events, packs and findings, exported with their evidence.',
+  Node: 'The node and the session of the client.',
+  Manage: 'Operations for the owner only.',
+  Description: 'The documentation of this API.',
+} as const;
+
+type RouteTag = keyof typeof ROUTE_TAGS;
+
+/**
+ * Fills in a path template: `{name}` becomes one percent-encoded segment, `{+name}` several of them.
+ *
+ * @throws TypeError if a parameter is missing.
+ */
+export function pathOf(template: string, params: Readonly<Record<string, string | number>> = {}): string {
+  return template.replace(/\{(\+?)(\w+)\}/g, (_whole, rest: string, name: string) => {
+    const value = params[name];
+    if (value === undefined) throw new TypeError(`The path ${template} needs ${name}.`);
+    return rest
+      ? String(value).split('/').map(encodeURIComponent).join('/')
+      : encodeURIComponent(String(value));
+  });
+}

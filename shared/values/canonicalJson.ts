@@ -1,7 +1,8 @@
 import canonicalize from 'canonicalize';
 import { type JSONPath, visit } from 'jsonc-parser';
+import { MAX_JSON_DEPTH } from '../limits.ts';
 import { type FieldError, Problem } from '../problems.ts';
-import { jsonPointer } from './jsonPointer.ts';
+import { jsonPointer } from './issueMessage.ts';
 
 /**
  * Returns the canonical text of a JSON value (RFC 8785): keys sorted by UTF-16 code units, ECMAScript numbers, no spaces.
@@ -37,8 +38,9 @@ export function parseStrictJson(text: string): unknown {
   return value;
 }
 
-/** Records do not need deeper nesting, and it would exhaust the stack of recursive readers. */
-const MAX_DEPTH = 100;
+export function tooDeep(): Problem {
+  return new Problem('invalid_json', `The JSON is nested more than ${MAX_JSON_DEPTH} deep.`);
+}
 
 /** Total number of field names. The largest valid record has a quarter of it. */
 const MAX_NAMES = 100_000;
@@ -53,8 +55,7 @@ function canonicalFaults(text: string): FieldError[] {
   let names = 0;
   const open = () => {
     depth += 1;
-    if (depth > MAX_DEPTH)
-      throw new Problem('invalid_json', `The JSON is nested more than ${MAX_DEPTH} deep.`);
+    if (depth > MAX_JSON_DEPTH) throw tooDeep();
   };
   const close = () => {
     depth -= 1;

@@ -1,11 +1,70 @@
 import type { z } from 'zod';
+import { MAX_JSON_DEPTH, MAX_JSON_VALUES } from '../limits.ts';
 import { type FieldError, Problem, type ProblemCode } from '../problems.ts';
-import { parseStrictJson } from './canonicalJson.ts';
-import { issueMessage } from './issueMessage.ts';
-import { jsonPointer } from './jsonPointer.ts';
+import { parseStrictJson, tooDeep } from './canonicalJson.ts';
+import { issueMessage, jsonPointer } from './issueMessage.ts';
 
-/** Parses the bytes of a JSON body. @throws Problem `invalid_json` if it is not UTF-8 or not JSON; `not_canonical` */
+/**
+ * Counts the values of a JSON text and the depth of their nesting while its bytes arrive, without building anything. So a
+ * body that is too complex is refused after its first kilobytes. A text that is not JSON is not noticed here.
+ */
+export class JsonCounter {
+  readonly #maxValues: number;
+  #values = 1;
+  #depth = 0;
+  #state = OUTSIDE;
+
+  constructor(maxValues: number) {
+    this.#maxValues = maxValues;
+  }
+
+  /** Counts the next bytes. @throws Problem `invalid_json` if there are too many values, or they are nested too deeply. */
+  count(bytes: Uint8Array): void {
+    // Local variables, because fields make this loop five times slower.
+    let values = this.#values;
+    let depth = this.#depth;
+    let state = this.#state;
+    for (let index = 0; index < bytes.length; index += 1) {
+      const byte = bytes[index];
+      if (state === ESCAPED) state = IN_STRING;
+      else if (state === IN_STRING) {
+        if (byte === QUOTE) state = OUTSIDE;
+        else if (byte === BACKSLASH) state = ESCAPED;
+      } else if (byte === QUOTE) state = IN_STRING;
+      else if (byte === COMMA) values += 1;
+      else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+        values += 1;
+        depth += 1;
+        if (depth > MAX_JSON_DEPTH) throw tooDeep();
+      } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth -= 1;
+    }
+    this.#values = values;
+    this.#depth = depth;
+    this.#state = state;
+    if (values > this.#maxValues) {
+      throw new Problem('invalid_json', `The JSON has more than ${this.#maxValues} values.`);
+    }
+  }
+}
+
+const OUTSIDE = 0;
+const IN_STRING = 1;
+const ESCAPED = 2;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+
+/**
+ * Parses the bytes of a JSON body.
+ *
+ * @throws Problem `invalid_json` if it is not UTF-8, not JSON, or too complex; `not_canonical`
+ */
 export function parseJsonBytes(bytes: Uint8Array): unknown {
+  new JsonCounter(MAX_JSON_VALUES).count(bytes);
   let text: string;
   try {
     text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -14,6 +73,9 @@ export function parseJsonBytes(bytes: Uint8Array): unknown {
   }
   return parseStrictJson(text);
 }
+
+/** The most faults that are reported. A hostile body can have one in each value. */
+const MAX_FAULTS = 100;
 
 /**
  * Checks a body against its schema and fills in defaults.
@@ -24,7 +86,7 @@ export function parseJsonBytes(bytes: Uint8Array): unknown {
 export function checkBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
   const result = schema.safeParse(body);
   if (result.success) return result.data;
-  const errors = fieldErrors(result.error);
+  const errors = fieldErrors(result.error).slice(0, MAX_FAULTS);
   const code = codeOf(result.error);
   const [first] = errors;
   throw new Problem(

@@ -15,3 +15,11 @@ export const ID_DIGITS = 20;
 export const packIdSchema = z.string().regex(/^pk_[0-9a-f]{20}$/, 'A pack id is pk_ and 20 hex digits.');
 export const studyIdSchema = z.string().regex(/^st_[0-9a-f]{20}$/, 'A study id is st_ and 20 hex digits.');
 export const sourceIdSchema = z.string().regex(/^so_[0-9a-f]{20}$/, 'A source id is so_ and 20 hex digits.');
+export const pageIdSchema = z
+  .string()
+  .regex(/^pg_[0-9a-f]{20}$/, 'The id of a page capture is pg_ and 20 hex digits.');
+export const handInIdSchema = z
+  .string()
+  .regex(/^hi_[0-9a-f]{20}$/, 'The id of what was handed in is hi_ and 20 hex digits.');
+/** What a retrieval can be part of. */
+export const partOfSchema = z.union([pageIdSchema, handInIdSchema]);

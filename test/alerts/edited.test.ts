@@ -80,7 +80,7 @@ test('a message that cannot be prepared is tried again after a pause, and says s
     expect((await alerting.deliveries())[0]).toMatchObject({
       state: 'waiting',
       attempts: 1,
-      error: 'The node could not prepare the message. Its log says why.',
+      error: 'The node could not prepare the message. See its log for the reason.',
     }),
   );
   await rm(join(alerting.node.dataFolder, 'alert-secrets'));

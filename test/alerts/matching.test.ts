@@ -201,5 +201,5 @@ test('a copy that falls behind is reported', async () => {
   await clock.sleeperOf(60_000);
   expect(receiver.calls).toEqual([]);
   await clock.jump(2 * 3_600_000);
-  expect(await titlesOf(receiver, 1)).toEqual([`The copy in ${target} falls behind`]);
+  expect(await titlesOf(receiver, 1)).toEqual([`The copy in ${target} is out of date`]);
 });

@@ -118,11 +118,11 @@ test('drift of a source that a pack relates to is reported for each turn of even
   });
   await alerting.alert({ drift: true, sources: [id] }, [receiver.target]);
   await alerting.alert({ drift: true, tags: ['other'] }, [elsewhere.target]);
-  const endings = ['has changed', 'has vanished', 'is as it was again', 'has changed'];
+  const endings = ['has changed', 'has disappeared', 'is back to its earlier state', 'has changed'];
   for (const [index, words] of endings.entries()) {
     await alerting.check();
     const last = (await sentTo(receiver, index + 1)).at(-1);
-    expect(last?.title).toBe(`Prices, which a pack relates to, ${words}`);
+    expect(last?.title).toBe(`Prices, a related work of a pack, ${words}`);
     expect(last).toMatchObject({ kind: 'drift', link: `${alerting.node.url}/packs/${pack.id}` });
   }
   const [changed] = await sentTo(receiver, endings.length);
@@ -142,7 +142,7 @@ test('drift of a file is reported when its pack is replaced', async () => {
   await alerting.alert({ drift: true }, [receiver.target]);
   await uploadNewPack(node, { title: 'Cited, mended', supersedes: cited.id }, { 'data.csv': 'a,b\n1,3\n' });
   const [alert] = await sentTo(receiver, 1);
-  expect(alert?.title).toBe('data.csv, which a pack relates to, has changed');
+  expect(alert?.title).toBe('data.csv, a related work of a pack, has changed');
   await alerting.untilDelivered('sent');
 });
 
@@ -164,7 +164,7 @@ test('a copy that falls behind is reported once, with why, and again after it ha
   await turn(2 * 3_600_000);
   expect((await sentTo(receiver, 1))[0]).toMatchObject({
     kind: 'copy_behind',
-    title: `The copy in file://${folder} falls behind`,
+    title: `The copy in file://${folder} is out of date`,
     link: `${node.url}/settings#copies`,
   });
   expect((await sync()).status).toBe(200);

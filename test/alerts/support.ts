@@ -1,6 +1,5 @@
 import { expect } from 'vitest';
-import type { Alert } from '../../shared/alerts/alert.ts';
-import type { AlertMessage, AlertTest, Delivery } from '../../shared/alerts/delivery.ts';
+import type { Alert, AlertMessage, AlertTest, Delivery } from '../../shared/alerts/alert.ts';
 import { CollectingNode, openCollectingNode } from '../collection/support.ts';
 import { eventually } from '../support/eventually.ts';
 import { closeScriptedWebs } from '../support/network/scriptedWeb.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { TreeNode } from '../../shared/archive/treeNode.ts';
+import type { TreeNode } from '../../shared/archive/study.ts';
 import { problemOf, uploadNewPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import LinkHeader from 'http-link-header';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { linksetText } from '../../server/http/delivery/typedLinks.ts';
+import { linksetText } from '../../server/http/delivery/itemPages.ts';
 import type { Study } from '../../shared/archive/study.ts';
 import { filesOf, problemOf, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';

@@ -1,6 +1,6 @@
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { isAllowedBy, parseRobotsTxt } from '../../server/collection/fetch/robotsRules.ts';
+import { isAllowedBy, parseRobotsTxt } from '../../server/collection/fetch/robots.ts';
 import type { Study } from '../../shared/archive/study.ts';
 import { uploadNewPack } from '../support/archive/packs.ts';
 import { ManualClock } from '../support/manualClock.ts';

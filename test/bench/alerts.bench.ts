@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { ChangeReader } from '../../server/alerts/changeReader.ts';
 import { Matcher } from '../../server/alerts/matching/matcher.ts';
 import { statement } from '../../server/store/sqlite/engine/open.ts';
-import { type AlertRule, putRule } from '../../server/store/sqlite/node/alerts/rules.ts';
+import { type AlertRule, putRule } from '../../server/store/sqlite/node/alerts.ts';
 import { openStore } from '../../server/store/store.ts';
 import type { CollectionResult } from '../../shared/collection/collection.ts';
 import { EVENT_TYPES } from '../../shared/collection/event.ts';
@@ -41,7 +41,7 @@ async function matching(folder: string): Promise<Measurement> {
     const unused = () => Promise.reject(new Error('No rule asks for the bytes.'));
     const reader = new ChangeReader({ store, diffs: { comparisonOf: unused }, texts: { textOf: unused } });
     const matcher = new Matcher({ store, settings: () => DEFAULT_SETTINGS, reader, write: store.write });
-    const ms = await timed(() => matcher.look(new AbortController().signal));
+    const ms = await timed(() => matcher.poll(new AbortController().signal));
     const count = (table: string) =>
       statement<number>(store.read, `SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
     return {

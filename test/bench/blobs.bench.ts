@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { copyFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { blobPath } from '../../server/store/blobs/paths.ts';
+import { blobPath } from '../../server/store/files.ts';
 import { MEBIBYTE } from '../../shared/limits.ts';
 import { type Bench, type Measurement, median } from './bench.ts';
 import { type Loaded, load } from './support/loaded.ts';

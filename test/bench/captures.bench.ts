@@ -5,13 +5,12 @@ import { dirname, join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { createGunzip, gzipSync } from 'node:zlib';
 import { WARCParser } from 'warcio';
-import { decompress, type OpenBytes } from '../../server/collection/captures/warcImport/decompress.ts';
-import { importWarc } from '../../server/collection/captures/warcImport/importWarc.ts';
-import { readWarc } from '../../server/collection/captures/warcImport/readWarc.ts';
+import { decompress, type OpenBytes } from '../../server/collection/captures/warc/decompress.ts';
+import { importWarc } from '../../server/collection/captures/warc/importWarc.ts';
+import { readWarc } from '../../server/collection/captures/warc/readWarc.ts';
+import { openArchiveForWriting } from '../../server/collection/record/coverRetrievals.ts';
 import { ObjectReceiver } from '../../server/collection/record/objectReceiver.ts';
-import { openArchiveForWriting } from '../../server/collection/record/openArchiveForWriting.ts';
-import { syncFolder } from '../../server/store/blobs/durableFile.ts';
-import { blobPath } from '../../server/store/blobs/paths.ts';
+import { blobPath, syncFolder } from '../../server/store/files.ts';
 import { DEFAULT_SETTINGS } from '../../shared/node/settings.ts';
 import { systemClock } from '../../shared/values/clock.ts';
 import { maxBlockedCpu } from '../support/blockedCpu.ts';
@@ -138,7 +137,7 @@ async function importInto(
     const started = performance.now();
     let captured = 0;
     const cpu = await maxBlockedCpu(async () => {
-      captured = (await importWarc(services, { open: opened, observer: () => 'Bench', signal })).captures;
+      captured = (await importWarc(services, { files: [opened], observer: () => 'Bench', signal })).captures;
     });
     const ms = performance.now() - started;
     held.disable();

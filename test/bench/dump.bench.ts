@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { databaseFile } from '../../server/store/blobs/paths.ts';
+import { databaseFile } from '../../server/store/files.ts';
 import { type Bench, type Measurement, median, timed } from './bench.ts';
 import { fillLedger } from './support/filledLedger.ts';
 import { type OwnerNode, startNode } from './support/ownerNode.ts';

@@ -1,8 +1,7 @@
 import { join } from 'node:path';
-import { insertPackRows } from '../../server/archive/packs/insertPackRows.ts';
-import { listPacks } from '../../server/archive/packs/listPacks.ts';
-import { checkRecord } from '../../server/archive/packs/record.ts';
-import { createTreeNode, readTreeNode } from '../../server/archive/tree/treeNodes.ts';
+import { checkRecord, insertPackRows } from '../../server/archive/packs/packRows.ts';
+import { listPacks } from '../../server/archive/packs/readPack.ts';
+import { createTreeNode, readTreeNode } from '../../server/archive/treeNodes.ts';
 import { appendEntry } from '../../server/ledger/appendEntry.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
 import { packsQuery } from '../../shared/archive/pack.ts';

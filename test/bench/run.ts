@@ -9,10 +9,12 @@ import { interfaceBench } from './interface.bench.ts';
 import { ledger } from './ledger.bench.ts';
 import { mirror } from './mirror.bench.ts';
 import { packs } from './packs.bench.ts';
+import { pages } from './pages.bench.ts';
 import { start } from './start.bench.ts';
 import { timeline } from './timeline.bench.ts';
 import { upload } from './upload.bench.ts';
 import { verify } from './verify.bench.ts';
+import { withheld } from './withheld.bench.ts';
 
 const BENCHES = [
   upload,
@@ -20,6 +22,7 @@ const BENCHES = [
   ledger,
   dump,
   packs,
+  pages,
   timeline,
   collector,
   alerts,
@@ -27,6 +30,7 @@ const BENCHES = [
   copies,
   mirror,
   verify,
+  withheld,
   start,
   interfaceBench,
 ];

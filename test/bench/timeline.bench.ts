@@ -1,9 +1,12 @@
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { sourceIdOf } from '../../server/collection/sources/sources.ts';
-import { readEventDensity } from '../../server/collection/timeline/eventDensity.ts';
-import { listEvents, loadTimeline } from '../../server/collection/timeline/events.ts';
-import { readSeen } from '../../server/collection/timeline/seen.ts';
+import {
+  listEvents,
+  loadTimeline,
+  readEventDensity,
+  readSeen,
+} from '../../server/collection/timeline/events.ts';
 import { readStats, readStatus } from '../../server/collection/timeline/status.ts';
 import { readHead } from '../../server/ledger/appendEntry.ts';
 import { statement } from '../../server/store/sqlite/engine/open.ts';

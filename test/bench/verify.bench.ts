@@ -9,7 +9,7 @@ import { NODE_OPTIONS } from '../support/cli.ts';
 import { type Bench, type Measurement, median, timed } from './bench.ts';
 
 /** What the script `strongroom` of `package.json` runs. */
-const LAUNCHER = fileURLToPath(new URL('../../server/launch/cached.mjs', import.meta.url));
+const LAUNCHER = fileURLToPath(new URL('../../server/launch/checkout.ts', import.meta.url));
 
 const SMALL_FOLDERS = 100;
 const SMALL_FILES = 300;

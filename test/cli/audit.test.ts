@@ -15,7 +15,7 @@ test('re-hashes a folder that no node has open, records the findings, and exits 
   await node.close();
   const { dataFolder } = node;
   const intact = await runHere(['audit', '--data', dataFolder]);
-  expect(intact).toMatchObject({ code: 0, stdout: 'All is intact: 2 objects, 11 bytes.\n' });
+  expect(intact).toMatchObject({ code: 0, stdout: 'Everything is intact: 2 objects, 11 bytes.\n' });
   await overwrite(dataFolder, A, 'First');
   const damaged = await runHere(['audit', '--data', dataFolder, '--json']);
   expect(damaged.code).toBe(1);
@@ -38,7 +38,7 @@ test('re-hashes a folder that no node has open, records the findings, and exits 
   await overwrite(dataFolder, A, 'first');
   const restored = await runHere(['audit', '--data', dataFolder]);
   expect(restored).toMatchObject({ code: 0 });
-  expect(restored.stdout).toContain(`${A}: its bytes are right again.`);
+  expect(restored.stdout).toContain(`${A}: its bytes are intact again.`);
   const again = await openTestNode({ dataFolder });
   expect((await objectEntries(again)).map(({ type }) => type)).toEqual(['object.damaged', 'object.restored']);
 });

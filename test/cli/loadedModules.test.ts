@@ -26,7 +26,7 @@ test('the modules of a node do not load Node’s own copy of undici, which would
   expect(loaded.filter((name) => name.includes('undici'))).toEqual([]);
 });
 
-test.each(['verification/verifyPaths.ts', 'store/blobs/writeBlobs.worker.ts', 'cli/main.ts'])(
+test.each(['verification/verifyPaths.ts', 'hashing/hashThread.worker.ts', 'cli/main.ts'])(
   '%s loads no library for schemas, which would take longer than its work',
   async (file) => {
     const loaded = await printedBy(

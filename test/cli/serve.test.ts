@@ -191,7 +191,7 @@ describe('strongroom ledger verify', () => {
     expect(edited.stdout).toContain('Nothing was rewritten');
     const { code, stdout } = await runHere(['ledger', 'verify', '--data', data, '--checkpoint', checkpoint]);
     expect(stdout).toMatch(
-      /^2 entries are valid\. .*\nNothing was rewritten since the checkpoint over 1 entries\.\n$/,
+      /^2 entries are valid\. .*\nNothing was rewritten since the checkpoint over 1 entry\.\n$/,
     );
     expect(code).toBe(0);
   });
@@ -237,7 +237,7 @@ describe('strongroom ledger verify', () => {
       return runHere(['ledger', 'verify', '--data', data, '--checkpoint', file]);
     };
     const found = await verify({});
-    expect(found.stdout).toContain('Nothing was rewritten since the file was saved with 1 entries.');
+    expect(found.stdout).toContain('Nothing was rewritten since the file was saved with 1 entry.');
     expect(found.code).toBe(0);
     for (const changes of [{ hash: 'a'.repeat(64) }, { root: 'a'.repeat(64) }]) {
       const { code, stderr } = await verify(changes);

@@ -24,7 +24,7 @@ describe('strongroom verify (contract, section 6)', () => {
     const { code, stdout, stderr } = await verify('x.pack.zip');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain('intact   x.pack.zip/data/readings/süd.csv\n');
-    expect(stdout).toMatch(/\nAll is intact: 8 files\.\n$/);
+    expect(stdout).toMatch(/\nEverything is intact: 8 files\.\n$/);
   });
 
   test('exits with 1 if anything is not intact; --json prints one object per line and then the counts', async () => {

@@ -3,7 +3,7 @@ import { appendFile, mkdir, readdir, readFile, rename, rm, symlink, writeFile } 
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { TileDigests } from '../../server/copies/records/tileDigests.ts';
+import { TileDigests } from '../../server/copies/verifyCopy.ts';
 import type { Copy, CopyCheck } from '../../shared/node/copy.ts';
 import { sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';

@@ -75,18 +75,18 @@ describe('a folder whose disk is disconnected during a sync', () => {
     await rm(place, { recursive: true });
     const object = target.put(`archive/${sha256}`, { file, size: 3, sha256 }, { type: 'text/plain' });
     await expect(object).rejects.toThrow('cannot be reached');
-    await expect(target.settle()).rejects.toThrow(CopyError);
+    await expect(target.flush()).rejects.toThrow(CopyError);
     expect(existsSync(place)).toBe(false);
   });
 
   test('is not mistaken for the folder below it', async () => {
     const target = await opening(true);
     await put(target, 'strongroom.json');
-    await target.settle();
+    await target.flush();
     await rename(place, `${place}-disconnected`);
     await mkdir(place);
     await put(target, 'archive/one');
-    await expect(target.settle()).rejects.toThrow('was disconnected');
+    await expect(target.flush()).rejects.toThrow('was disconnected');
   });
 
   test('is not created by a later sync', async () => {
@@ -123,7 +123,7 @@ test('a program that only opens a folder leaves the files alone that another is 
   await put(writing, 'strongroom.json');
   await opening(false);
   await opening(true);
-  await writing.settle();
+  await writing.flush();
   expect(await readFile(join(place, 'strongroom.json'), 'utf8')).toBe('strongroom.json');
 });
 
@@ -132,6 +132,6 @@ test('what a killed process left is removed before the next file is written', as
   await writeFile(join(place, '.partial-0123-1'), 'left');
   const target = await opening(false);
   await put(target, 'archive/one');
-  await target.settle();
+  await target.flush();
   expect(await readdir(place)).toEqual(['archive']);
 });

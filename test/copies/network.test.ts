@@ -1,6 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type NetworkPause, type NetworkReader, readNetworkPause } from '../../server/copies/networkPause.ts';
-import { CopySchedule } from '../../server/copies/schedule.ts';
+import {
+  CopySchedule,
+  type NetworkPause,
+  type NetworkReader,
+  readNetworkPause,
+} from '../../server/copies/schedule.ts';
 import { createLog } from '../../server/runtime/log.ts';
 import { allCopies, insertCopy } from '../../server/store/sqlite/node/copies.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
@@ -97,7 +101,7 @@ describe('the schedule of the copies', () => {
             endpoint,
             region: null,
             every_minutes: 1,
-            writer: 'f'.repeat(32),
+            owner_token: 'f'.repeat(32),
             added_at: '2026-01-01T00:00:00.000Z',
             // Pages that were never written make a copy behind.
             pages: 1,
@@ -110,7 +114,6 @@ describe('the schedule of the copies', () => {
         store,
         log: createLog('silent'),
         settings: () => DEFAULT_SETTINGS,
-        isOffloading: () => false,
         networkPause: async () => pause,
         sync: (id) => {
           synced.push(id);

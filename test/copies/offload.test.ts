@@ -83,8 +83,8 @@ describe('what may leave', () => {
     await offload();
     expect(existsSync(blobOf(sha256))).toBe(false);
     expect(await state()).toMatchObject({
-      away_objects: 1,
-      away_bytes: 3,
+      offloaded_objects: 1,
+      offloaded_bytes: 3,
       local_bytes: 0,
       only_in: [{ copy: copy.id, objects: 1 }],
     });
@@ -104,7 +104,7 @@ describe('what may leave', () => {
     await change(EVERYTHING);
     await offload();
     expect([existsSync(blobOf(a)), existsSync(blobOf(b))]).toEqual([true, true]);
-    expect(await state()).toMatchObject({ away_objects: 0 });
+    expect(await state()).toMatchObject({ offloaded_objects: 0 });
   });
 
   test('leaves the newest objects of `keep_local_gb` here', async () => {
@@ -115,7 +115,7 @@ describe('what may leave', () => {
     expect(await offload()).toMatchObject({ objects: 0 });
     await change({ keep_local_gb: 0 });
     await offload();
-    expect(await state()).toMatchObject({ away_objects: 1 });
+    expect(await state()).toMatchObject({ offloaded_objects: 1 });
   });
 });
 
@@ -195,7 +195,7 @@ describe('an object that has left', () => {
     const { small, large } = await offloaded();
     await uploadNewPack(node, sampleRecord({ title: 'Again' }), { 'a.txt': 'one' });
     expect(existsSync(blobOf(small))).toBe(true);
-    expect(await state()).toMatchObject({ away_objects: 1 });
+    expect(await state()).toMatchObject({ offloaded_objects: 1 });
     const file = join(await temporaryFolder(), 'archive.zip');
     const exported = await runCommand(['export', '--data', node.dataFolder, '--out', file]);
     expect(exported, exported.stderr).toMatchObject({ code: 0 });
@@ -207,7 +207,7 @@ describe('an object that has left', () => {
       missing: 0,
     });
     expect(sha256Of(await readFile(blobOf(large)))).toBe(large);
-    expect(await state()).toMatchObject({ away_objects: 0, away_bytes: 0 });
+    expect(await state()).toMatchObject({ offloaded_objects: 0, offloaded_bytes: 0 });
   });
 
   test('is read after a restart, and by nobody who finds other bytes in the copy later', async () => {

@@ -41,7 +41,7 @@ test('a removed database is rebuilt from the newest dump, with the same key', as
   const { code, output } = await run('rebuild', folder);
   expect([code, output]).toEqual([
     0,
-    expect.stringMatching(/second\.jsonl: 2 entries.*\n.*\nAll stored bytes are there: 2 objects/),
+    expect.stringMatching(/second\.jsonl: 2 entries.*\n.*\nNo stored bytes are missing: 2 objects/),
   ]);
   expect(await keyOf(folder)).toBe(key);
   expect(await readdir(folder)).not.toContain('rebuilding');

@@ -47,7 +47,7 @@ interface Damage {
 }
 
 const older = /older than this archive, or another one.*ends with entry 1.*accept-rollback/;
-const missing = /other files of an archive.*Put strongroom\.db back.*strongroom rebuild/;
+const missing = /other files of an archive.*Restore strongroom\.db.*strongroom rebuild/;
 
 const DAMAGES: Damage[] = [
   {
@@ -136,14 +136,14 @@ const DAMAGES: Damage[] = [
       database.pragma('journal_mode = WAL');
       database.close();
     },
-    message: /a database without tables.*other files of an archive.*blobs\/.*Put strongroom\.db back/,
+    message: /a database without tables.*other files of an archive.*blobs\/.*Restore strongroom\.db/,
     ledger: 2,
   },
   {
     what: 'the database file is no database',
     of: () => unsigned,
     damage: (folder) => writeFile(join(folder, DATABASE), 'This is no database. '.repeat(400)),
-    message: /strongroom\.db is no database/,
+    message: /strongroom\.db is not a database/,
     ledger: 2,
   },
   {

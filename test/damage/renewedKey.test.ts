@@ -52,7 +52,7 @@ test('renewing a key records an entry that is signed by the old key', async () =
   expect([code, output]).toEqual([
     0,
     expect.stringContaining(
-      `Nothing was rewritten since the checkpoint over 1 entries. It was signed by the key ${oldKey}, which entry 2 replaced.`,
+      `Nothing was rewritten since the checkpoint over 1 entry. It was signed by the key ${oldKey}, which entry 2 replaced.`,
     ),
   ]);
 });
@@ -68,7 +68,7 @@ test('a lost or replaced key is renewed without a signature, and only on request
     const renewed = await run('key', '--renew', '--data', each);
     expect(renewed).toMatchObject({
       code: 0,
-      output: expect.stringContaining('not there to sign it') as string,
+      output: expect.stringContaining('did not sign the change') as string,
     });
     expect(await newestChange(each)).toMatchObject({ type: 'key.renewed', signature: null });
   }

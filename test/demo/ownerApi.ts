@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Pack, PackRecordInput } from '../../shared/archive/pack.ts';
-import { pathOf } from '../../shared/routes/pathOf.ts';
-import type { BodyInputOf, ResponseOf } from '../../shared/routes/route.ts';
+import { type BodyInputOf, pathOf, type ResponseOf } from '../../shared/routes/route.ts';
 import { ROUTES, type RouteName, type RouteTable } from '../../shared/routes.ts';
 
 /** A file to upload with a pack. */

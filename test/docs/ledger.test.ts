@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { nodeKeyOf, privateKeyOfSeed, signCheckpoint } from '../../server/ledger/checkpoint.ts';
-import { GrowingTree, leafHash } from '../../server/ledger/merkle.ts';
+import { GrowingTree, leafHash } from '../../server/ledger/tree.ts';
 import { codeBlocksOf } from '../support/docs.ts';
 
 test('the test vector in ledger.md is valid', async () => {

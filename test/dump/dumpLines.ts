@@ -84,7 +84,7 @@ export function indexOf(lines: readonly Line[], kind: string, at: number): numbe
 
 /** Requires that `verify` and `import` refuse a dump with the same line and message, and that nothing is kept. */
 export async function refusal(
-  { folder }: ValidDump,
+  { folder }: Pick<ValidDump, 'folder'>,
   dump: string,
 ): Promise<{ line: number | undefined; sentence: string }> {
   const own = await mkdtemp(join(folder, 'forged-'));

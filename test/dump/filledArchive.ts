@@ -25,7 +25,17 @@ export async function filledArchive(dataFolder: string): Promise<CollectingNode>
     await audit(node.node);
   }
   await fillFindings(node);
+  await fillWithheld(node);
   return node;
+}
+
+/** Something withheld and shown again, something that stays withheld, and bytes that were given up. */
+async function fillWithheld(node: CollectingNode): Promise<void> {
+  const shown = { sha256: sha256Of('y\n') };
+  await sent(node, '/manage/withheld', { ...shown, reason: 'legal_order', note: 'A "note" \u2028' });
+  expect((await node.node.sendJson('DELETE', '/manage/withheld', shown)).ok).toBe(true);
+  await sent(node, '/manage/withheld', { sha256: sha256Of('two'), reason: 'personal_data' });
+  await sent(node, '/manage/released', { sha256: sha256Of('one'), reason: 'copyright', note: 'Asked for' });
 }
 
 async function fillFindings(node: CollectingNode): Promise<void> {

@@ -65,6 +65,9 @@ const KINDS = [
   'event',
   'object_damage',
   'object_restoration',
+  'object_withheld',
+  'object_shown',
+  'object_released',
 ];
 
 describe('verify and import refuse a dump in which', () => {
@@ -131,7 +134,12 @@ describe('verify and import refuse a dump in which', () => {
     );
     const older = valid.lines.flatMap((line): Line[] => {
       if (line.kind === 'header') return [{ ...line, format: 1 }];
-      if (/^(retrieval_batch|finding|case)$/.test(String(line.kind))) return [];
+      if (
+        /^(retrieval_batch|finding|case|object_withheld|object_shown|object_released)$/.test(
+          String(line.kind),
+        )
+      )
+        return [];
       if (line.kind !== 'retrieval') return [line];
       const { source, leaf: _leaf, capture: _capture, connection: _connection, ...rest } = line;
       return [{ ...rest, source_key: sources.get(source) } as Line];

@@ -1,4 +1,4 @@
-import { retrievalLeaf } from '../../server/collection/record/retrievalLeaf.ts';
+import { retrievalLeaf } from '../../server/collection/record/coverRetrievals.ts';
 import type { RecordedRetrieval } from '../../shared/collection/retrieval.ts';
 import { inRecord, type Line, member } from './dumpLines.ts';
 
@@ -122,6 +122,16 @@ export const CHANGES: [
   ['event_noise', 0, 'with an invalid flag', member('is_noise', 2), '/is_noise'],
   ['object_damage', 0, 'of another object', member('sha256', DIGEST), 'altered'],
   ['object_restoration', 0, 'at another time', member('at', AT), 'altered'],
+  ['object_withheld', 0, 'of another object', member('sha256', DIGEST), 'altered'],
+  ['object_withheld', 0, 'for another reason', member('reason', 'owner'), 'altered'],
+  ['object_withheld', 0, 'with another note', member('note', 'Forged'), 'altered'],
+  ['object_withheld', 0, 'for an unknown reason', member('reason', 'mood'), '/reason'],
+  ['object_withheld', 1, 'with an additional member', member('extra', 1), '/extra'],
+  ['object_shown', 0, 'that ends another withholding', member('withheld', 1), 'altered'],
+  ['object_shown', 0, 'at another time', member('at', AT), 'altered'],
+  ['object_released', 0, 'of another object', member('sha256', DIGEST), 'altered'],
+  ['object_released', 0, 'of other bytes', member('bytes', 4), 'altered'],
+  ['object_released', 0, 'for an unknown reason', member('reason', 'mood'), '/reason'],
   ['trailer', 0, 'with wrong counts', member('counts', {}), 'The trailer has a wrong count'],
   ['finding', 0, 'with another text', member('text', 'Forged'), 'altered'],
   ['finding', 0, 'with another tag', member('tags', ['forged']), 'altered'],

@@ -123,7 +123,7 @@ describe('a dump is refused if', () => {
     ['timestamp', 'of another root', member('root', 'f'.repeat(64)), 'another size or root'],
     ['timestamp', 'of another size', member('size', 1), 'another size or root'],
     ['timestamp', 'of another time', member('at', '2020-01-01T00:00:00.000Z'), 'its time or its number'],
-    ['timestamp', 'with an altered reply', (line) => cut(line, 'reply'), 'the timestamp does not hold'],
+    ['timestamp', 'with an altered reply', (line) => cut(line, 'reply'), 'the timestamp is not valid'],
     [
       'timestamp',
       'of another ledger',
@@ -132,20 +132,20 @@ describe('a dump is refused if', () => {
         root: '00'.repeat(32),
         text: String(line.text).replace(/\n[^\n]{44}\n/, `\n${'A'.repeat(43)}=\n`),
       }),
-      'does not hold',
+      'is not valid',
     ],
     [
       'cosignature',
       'of another root',
       member('root', 'f'.repeat(64)),
-      'the line of the witness does not hold',
+      'the line of the witness is not valid',
     ],
-    ['cosignature', 'of another log', member('origin', 'other/log'), 'the line of the witness does not hold'],
+    ['cosignature', 'of another log', member('origin', 'other/log'), 'the line of the witness is not valid'],
     [
       'cosignature',
       'with an altered line',
       (line) => cut(line, 'line'),
-      'the line of the witness does not hold',
+      'the line of the witness is not valid',
     ],
     ['witnessed_log', 'of another size', member('size', 9), 'another log, size or root'],
     ['witness_refusal', 'of another size', member('size', 9), 'another checkpoint'],
@@ -161,8 +161,8 @@ describe('a dump is refused if', () => {
   });
 
   test.each([
-    ['other entries', 1, 'it is of another ledger'],
-    ['more entries', 7, 'it is of more entries than the dump has'],
+    ['other entries', 1, 'it belongs to another ledger'],
+    ['more entries', 7, 'it covers more entries than the dump has'],
   ])('a witness cosigned %s', async (_what, size, message) => {
     const { privateKey } = generateKeyPairSync('ed25519');
     const cosigner = cosignerFrom('other/witness', privateKey);

@@ -1,11 +1,15 @@
-import { createWriteStream } from 'node:fs';
+import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { describe, expect, test } from 'vitest';
-import { ZipFile } from 'yazl';
+import { describe, expect, test, vi } from 'vitest';
+import { restoreDump } from '../../server/dump/restoreDump.ts';
+import { lastEntry } from '../../server/store/sqlite/node/ledger.ts';
+import { openStore } from '../../server/store/store.ts';
+import { streamedZip } from '../../server/zip/writeZip.ts';
 import type { LedgerEntry } from '../../shared/ledger/ledger.ts';
+import { systemClock } from '../../shared/values/clock.ts';
 import { olderDump } from '../support/archive/olderArchive.ts';
 import { sha256Of } from '../support/archive/packs.ts';
 import { extract } from '../support/extract.ts';
@@ -65,6 +69,18 @@ describe('a valid dump', () => {
   });
 });
 
+test('a dump is restored in transactions that are bounded in bytes, because a line may have megabytes', async () => {
+  const own = await mkdtemp(join(valid.folder, 'bounded-'));
+  const file = join(own, 'dump.jsonl');
+  await writeFile(file, withTrailer(valid.lines));
+  const store = await openStore({ folder: join(own, 'new'), clock: systemClock });
+  const writes = vi.spyOn(store, 'write');
+  await restoreDump(store, file, { lines: 2_000, bytes: 4_000 });
+  expect(lastEntry(store.read)).toMatchObject({ seq: (valid.head as { seq: number }).seq });
+  await store.close();
+  expect(writes.mock.calls.length).toBeGreaterThan(5);
+});
+
 test('a source is restored although percent-encoding made its URL longer than the limit for input', async () => {
   const own = await mkdtemp(join(valid.folder, 'long-'));
   const node = await openTestNode({ dataFolder: join(own, 'data') });
@@ -91,13 +107,16 @@ async function rewriteDump(file: string, forged: string, change: (dump: string) 
   const ofManifest = await rewrite(manifest, text);
   const tags = 'tagmanifest-sha256.txt';
   await rewrite(tags, (await readFile(join(bag, tags), 'utf8')).replace(...ofManifest));
-  const zip = new ZipFile();
-  for (const entry of await readdir(own, { recursive: true, withFileTypes: true })) {
-    const path = join(entry.parentPath, entry.name);
-    if (entry.isFile()) zip.addFile(path, relative(own, path));
-  }
-  zip.end();
-  await pipeline(zip.outputStream, createWriteStream(forged));
+  const files = (await readdir(own, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .map((path) => ({
+      name: relative(own, path),
+      bytes: 0,
+      isCompressed: true,
+      read: () => createReadStream(path) as AsyncIterable<Buffer>,
+    }));
+  await pipeline(streamedZip(files, { modified: new Date(0) }), createWriteStream(forged));
   await rm(own, { recursive: true });
 }
 

@@ -32,7 +32,7 @@ test('the owner adds an alert from the page of a source, tests it, and sees what
   try {
     await page.goto('/alerts');
     await expect(page.getByRole('heading', { name: 'No alerts yet' })).toBeVisible();
-    await expect(page.getByText('E-mail needs a mail server (SMTP). No server is set yet.')).toBeVisible();
+    await expect(page.getByText('No mail server yet. E-mail alerts need an SMTP server.')).toBeVisible();
     await checks.accessible(page);
 
     web.publish('/fees', '<p>The fee is 120 euros.</p>');
@@ -43,9 +43,11 @@ test('the owner adds an alert from the page of a source, tests it, and sees what
     await page.goto(`/sources/${id}`);
     await page.getByRole('link', { name: 'Alert me' }).click();
     const dialog = page.getByRole('dialog', { name: 'New alert' });
-    await expect(dialog.getByLabel('Name')).toHaveValue('Changes of Fees');
-    await expect(dialog.getByText('At once, nobody yet, when Fees changes,')).toBeVisible();
-    await expect(dialog.getByText('Needs the desktop app: a browser cannot show it.')).toBeVisible();
+    await expect(dialog.getByLabel('Name')).toHaveValue('Changes to Fees');
+    await expect(dialog.getByText('Immediately, nobody yet, when Fees changes,')).toBeVisible();
+    await expect(
+      dialog.getByText('Shown by the desktop app. A notification waits up to one day for the app to open.'),
+    ).toBeVisible();
     await checks.accessible(page);
     await dialog.getByRole('button', { name: 'Add alert' }).click();
     await expect(dialog.getByText('Say where the alert goes.')).toBeVisible();
@@ -56,15 +58,15 @@ test('the owner adds an alert from the page of a source, tests it, and sees what
     await expect(
       dialog.getByText('This address is private. Allow that (allow_private) if it is intended.'),
     ).toBeVisible();
-    await dialog.getByLabel('Allow webhooks on this machine and in private networks').check();
+    await dialog.getByLabel('Allow webhooks on this machine and on private networks').check();
     await dialog.getByRole('button', { name: 'Add alert' }).click();
-    const secret = page.getByRole('dialog', { name: 'The secret of the webhook' });
+    const secret = page.getByRole('dialog', { name: 'Webhook secret' });
     await expect(secret.getByText(/^whsec_/)).toBeVisible();
     await checks.accessible(page);
     await secret.getByRole('button', { name: 'Done' }).click();
 
-    await page.getByRole('button', { name: 'Send a test: Changes of Fees' }).click();
-    await expect(page.getByText(`Sent: a call of ${hook}.`)).toBeVisible();
+    await page.getByRole('button', { name: 'Send a test: Changes to Fees' }).click();
+    await expect(page.getByText(`Sent: a webhook request to ${hook}.`)).toBeVisible();
     expect(calls).toHaveLength(1);
     status = 410;
     web.publish('/fees', '<p>The fee is 145 euros.</p>');
@@ -85,14 +87,14 @@ test('the owner adds an alert from the page of a source, tests it, and sees what
     await expect(page.getByText('No delivery matches the filters.')).toBeVisible();
     await page.goto('/alerts/deliveries?state=sent');
     await page.getByRole('combobox', { name: 'Rule' }).click();
-    await page.getByRole('option', { name: 'Changes of Fees' }).click();
+    await page.getByRole('option', { name: 'Changes to Fees' }).click();
     await expect(page).toHaveURL(/state=sent&alert=al_/);
     await expect(page.getByRole('row', { name: /Fees has changed/ })).toBeVisible();
 
     await page.goto('/alerts');
-    await page.getByRole('button', { name: 'Pause: Changes of Fees' }).click();
+    await page.getByRole('button', { name: 'Pause: Changes to Fees' }).click();
     await expect(page.getByText('paused', { exact: true })).toBeVisible();
-    await page.getByRole('button', { name: 'Edit: Changes of Fees' }).click();
+    await page.getByRole('button', { name: 'Edit: Changes to Fees' }).click();
     const edit = page.getByRole('dialog', { name: 'Edit alert' });
     await edit.getByText('Daily digest').click();
     await edit.getByLabel('Only with a quality').first().click();
@@ -102,8 +104,8 @@ test('the owner adds an alert from the page of a source, tests it, and sees what
     await expect(edit.getByText('with a page that has no warning or looks like a rate limit')).toBeVisible();
     await checks.accessible(page);
     await edit.getByRole('button', { name: 'Save' }).click();
-    await expect(page.getByText(/^Every morning, a call of/)).toBeVisible();
-    await page.getByRole('button', { name: 'Remove: Changes of Fees' }).click();
+    await expect(page.getByText(/^Every morning, a webhook request to/)).toBeVisible();
+    await page.getByRole('button', { name: 'Remove: Changes to Fees' }).click();
     await page.getByRole('button', { name: 'Remove alert' }).click();
     await expect(page.getByRole('heading', { name: 'No alerts yet' })).toBeVisible();
   } finally {
@@ -114,7 +116,7 @@ test('the owner adds an alert from the page of a source, tests it, and sees what
 
 test('the owner sets the mail server, whose password is not shown again', async ({ page, checks }) => {
   await page.goto('/alerts');
-  await page.getByRole('button', { name: 'Set the mail server' }).click();
+  await page.getByRole('button', { name: 'Set up mail server' }).click();
   const dialog = page.getByRole('dialog', { name: 'Mail server' });
   await dialog.getByRole('button', { name: 'Save' }).click();
   await expect(dialog.getByText('Enter the name or the IP address of the mail server.')).toBeVisible();
@@ -127,7 +129,7 @@ test('the owner sets the mail server, whose password is not shown again', async 
   await expect(
     page.getByText('mail.example.org:587, STARTTLS, as keeper, from Archive <archive@example.org>.'),
   ).toBeVisible();
-  await page.getByRole('button', { name: 'Change the mail server' }).click();
+  await page.getByRole('button', { name: 'Change mail server' }).click();
   await expect(dialog.getByLabel('Password', { exact: true })).toHaveValue('');
-  await expect(dialog.getByText('Empty: the kept one.')).toBeVisible();
+  await expect(dialog.getByText('Leave empty to keep the saved password.')).toBeVisible();
 });

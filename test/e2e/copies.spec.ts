@@ -21,7 +21,7 @@ test('the owner adds a copy in a folder, checks it, and removes it', async ({ pa
   await hint.getByRole('link', { name: 'Add a copy' }).click();
 
   const copies = page.getByRole('region', { name: 'Copies' });
-  await expect(copies.getByRole('heading', { name: 'One disk is not an archive' })).toBeVisible();
+  await expect(copies.getByRole('heading', { name: 'Add a second copy' })).toBeVisible();
   await copies.getByRole('button', { name: 'Add a copy' }).click();
   const dialog = page.getByRole('dialog', { name: 'Add a copy' });
   await checks.accessible(page);
@@ -55,7 +55,7 @@ test('the owner adds a copy in a folder, checks it, and removes it', async ({ pa
 
   await writeFile(object, 'altered');
   await copies.getByRole('button', { name: `Check all: ${place}` }).click();
-  await expect(copies.getByText('1 were damaged and 0 were missing. They were sent again.')).toBeVisible();
+  await expect(copies.getByText('1 damaged file was sent again.')).toBeVisible();
   await copies.getByRole('button', { name: `Check a sample: ${place}` }).click();
   await expect(copies.getByText('1 file was read back. All are intact.')).toBeVisible();
   await publishPack(node, { title: 'Winds' });
@@ -67,10 +67,10 @@ test('the owner adds a copy in a folder, checks it, and removes it', async ({ pa
 
   await copies.getByRole('button', { name: `Remove: ${place}` }).click();
   const question = page.getByRole('dialog', { name: 'Remove this copy?' });
-  await expect(question).toContainText('What it holds stays there');
+  await expect(question).toContainText('Its contents stay there');
   await checks.accessible(page);
   await question.getByRole('button', { name: 'Remove copy' }).click();
-  await expect(copies.getByRole('heading', { name: 'One disk is not an archive' })).toBeVisible();
+  await expect(copies.getByRole('heading', { name: 'Add a second copy' })).toBeVisible();
   expect(existsSync(object)).toBe(true);
 });
 
@@ -106,14 +106,14 @@ test('objects leave this disk for a copy and come back, and a copy can hold the 
   await key.getByLabel('Repeat the passphrase').fill('correct horse battery');
   await checks.accessible(page);
   await key.getByRole('button', { name: 'Keep the key there' }).click();
-  await expect(copies.getByText('key: kept there, encrypted')).toBeVisible({ timeout: 60_000 });
+  await expect(copies.getByText('key: stored in the copy, encrypted')).toBeVisible({ timeout: 60_000 });
   expect(existsSync(join(place, 'key.age'))).toBe(true);
 
   await copies.getByRole('button', { name: `Check all: ${place}` }).click();
   await expect(copies.getByText('All are intact.')).toBeVisible();
-  await page.getByLabel('Objects may leave after').fill('0');
+  await page.getByLabel('Offload objects after').fill('0');
   await page.getByRole('button', { name: 'Save' }).click();
-  await expect(copies.getByRole('heading', { name: 'What lies where' })).toBeVisible();
+  await expect(copies.getByRole('heading', { name: 'Where objects are stored' })).toBeVisible();
   await expect(copies.getByText(`only in ${place}`)).toBeVisible();
   await checks.accessible(page);
   expect((await page.request.get(`/api/blobs/${digest}`)).ok()).toBe(true);
@@ -121,15 +121,15 @@ test('objects leave this disk for a copy and come back, and a copy can hold the 
   const row = page.getByRole('region', { name: 'Files' });
   await expect(row.getByText('In a copy')).toBeVisible();
   await row.getByRole('button', { name: pack.files[0]?.path ?? '', exact: true }).click();
-  await expect(page.getByText(`Not on this disk: in ${place}, and read from there`)).toBeVisible();
+  await expect(page.getByText(`Not on this disk. It is in ${place} and is read from there`)).toBeVisible();
   await checks.accessible(page);
   await page.goto('/settings');
 
-  await page.getByLabel('Objects may leave after').fill('');
+  await page.getByLabel('Offload objects after').fill('');
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByText('Settings saved.').last()).toBeVisible();
-  await copies.getByRole('button', { name: 'Bring all back' }).click();
-  await expect(copies.getByRole('heading', { name: 'What lies where' })).toBeHidden();
+  await copies.getByRole('button', { name: 'Restore all to this disk' }).click();
+  await expect(copies.getByRole('heading', { name: 'Where objects are stored' })).toBeHidden();
 });
 
 test('a copy whose disk is away says so', async ({ page, node, checks }) => {
@@ -147,7 +147,36 @@ test('a copy whose disk is away says so', async ({ page, node, checks }) => {
   await expect(dialog.getByText('cannot be reached. Connect its disk')).toBeVisible();
 });
 
-test('a lost copy is given up, and what only it held is recorded as damaged', async ({
+test('a copy whose first sync fails is in the list, and is synced from there', async ({
+  page,
+  node,
+  checks,
+}) => {
+  checks.allow(/502 \(Bad Gateway\)/);
+  await publishPack(node, { title: 'Tides' });
+  const place = join(parent, 'copy');
+  const problem = {
+    type: 'about:blank',
+    title: 'Failed',
+    status: 502,
+    code: 'copy_failed',
+    detail: 'No disk.',
+  };
+  const fail = { status: 502, contentType: 'application/problem+json', body: JSON.stringify(problem) };
+  await page.route('**/manage/copies/*/sync*', (route) => route.fulfill(fail), { times: 1 });
+  await page.goto('/settings');
+  const copies = page.getByRole('region', { name: 'Copies' });
+  await copies.getByRole('button', { name: 'Add a copy' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Add a copy' });
+  await dialog.getByRole('textbox', { name: 'Folder' }).fill(place);
+  await dialog.getByRole('button', { name: 'Add copy' }).click();
+  await expect(dialog).toBeHidden();
+  await expect(copies.getByRole('heading', { name: place })).toBeVisible();
+  await copies.getByRole('button', { name: 'Sync now' }).click();
+  await expect(copies.getByText('Up to date', { exact: true })).toBeVisible();
+});
+
+test('a lost copy is marked as lost, and what only it held is recorded as damaged', async ({
   page,
   node,
   checks,
@@ -164,17 +193,17 @@ test('a lost copy is given up, and what only it held is recorded as damaged', as
   await expect(copies.getByText('Up to date', { exact: true })).toBeVisible();
   await copies.getByRole('button', { name: `Check all: ${place}` }).click();
   await expect(copies.getByText('All are intact.')).toBeVisible();
-  await page.getByLabel('Objects may leave after').fill('0');
+  await page.getByLabel('Offload objects after').fill('0');
   await page.getByRole('button', { name: 'Save' }).click();
-  await expect(copies.getByRole('heading', { name: 'What lies where' })).toBeVisible();
+  await expect(copies.getByRole('heading', { name: 'Where objects are stored' })).toBeVisible();
   await rm(place, { recursive: true });
   await copies.getByRole('button', { name: `Remove: ${place}` }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Remove copy' }).click();
   const question = page.getByRole('dialog', { name: 'Only this copy holds some objects' });
-  await expect(question).toContainText('the ledger then records these objects as damaged');
+  await expect(question).toContainText('The ledger then records these objects as damaged');
   await checks.accessible(page);
-  await question.getByRole('button', { name: 'It is lost: give it up' }).click();
-  await expect(copies.getByRole('heading', { name: 'One disk is not an archive' })).toBeVisible();
+  await question.getByRole('button', { name: 'Mark as lost' }).click();
+  await expect(copies.getByRole('heading', { name: 'Add a second copy' })).toBeVisible();
   const damages = (await (await page.request.get('/api/damages')).json()) as { total: number };
   expect(damages.total).toBe(1);
 });

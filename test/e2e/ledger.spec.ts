@@ -29,7 +29,7 @@ test('a saved checkpoint is checked in the browser and by the command, and shows
   await choose.setInputFiles(file);
   await expect(page.getByText('The ledger has not been rewritten.')).toBeVisible();
   await expect(page.getByText('all 3 entries are unchanged')).toBeVisible();
-  await expect(page.getByText('It is by the key of this node.')).toBeVisible();
+  await expect(page.getByText('It was made with the key of this node.')).toBeVisible();
   await checks.accessible(page);
 
   const command = await runCommand(['ledger', 'verify', '--data', node.dataFolder, '--checkpoint', file]);
@@ -130,7 +130,7 @@ test('the history of the key is shown, and a checkpoint by a former key is still
     await visitor.getByRole('button', { name: 'Check a saved checkpoint' }).click();
     await visitor.locator('input[type=file]').setInputFiles(file);
     await expect(visitor.getByText('The ledger has not been rewritten.')).toBeVisible();
-    await expect(visitor.getByText('It is by a former key of this node')).toBeVisible();
+    await expect(visitor.getByText('It was made with a former key of this node')).toBeVisible();
     await visitor.context().close();
   } finally {
     await node.stop();

@@ -1,5 +1,6 @@
 import type { Page } from '@playwright/test';
 import { expect, test } from './support/fixtures.ts';
+import { holdRequests } from './support/holdRequests.ts';
 
 test('the owner watches, checks, verifies, shares and changes the look from the palette', async ({
   page,
@@ -40,7 +41,7 @@ test('the owner watches, checks, verifies, shares and changes the look from the 
 
   await find(page, 'share read');
   await page.keyboard.press('Enter');
-  await expect(page.getByText('The archive is shared for reading.')).toBeVisible();
+  await page.getByRole('button', { name: 'Share for reading' }).click();
   await expect(page.getByRole('radio', { name: /^Read/ })).toBeChecked();
   await find(page, 'stop sharing');
   await page.keyboard.press('Enter');
@@ -81,6 +82,45 @@ test('the palette shows a visitor only what a visitor may do', async ({ page, no
   await find(visitor, 'publish');
   await visitor.keyboard.press('Enter');
   await expect(visitor.getByRole('heading', { level: 1, name: 'New pack' })).toBeVisible();
+});
+
+test('the palette opens with what was typed although the page has only just loaded', async ({ page }) => {
+  const answer = await holdRequests(page, 'GET', '**/assets/Palette-*.js');
+  // No person is as fast: the key is there before React has rendered.
+  await page.addInitScript(() =>
+    document.addEventListener('DOMContentLoaded', () => {
+      const shortcut = { key: 'k', ctrlKey: true, bubbles: true, cancelable: true };
+      document.body.dispatchEvent(new KeyboardEvent('keydown', shortcut));
+    }),
+  );
+  await page.goto('/');
+  await page.keyboard.type('verify ledh');
+  await page.keyboard.press('Backspace');
+  await page.keyboard.type('g');
+  await page.keyboard.press('Enter');
+  answer();
+  const field = page.getByRole('dialog', { name: 'Search' }).getByRole('textbox');
+  await expect(field).toBeFocused();
+  await expect(field).toHaveValue('verify ledg');
+  await expect(page.getByRole('button', { name: 'Verify the ledger' })).toBeVisible();
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('heading', { level: 1, name: 'Ledger' })).toBeVisible();
+});
+
+test('closed before it has loaded, the palette stays closed, and the page has its keys again', async ({
+  page,
+}) => {
+  const answer = await holdRequests(page, 'GET', '**/assets/Palette-*.js');
+  await page.goto('/packs');
+  await page.keyboard.press('ControlOrMeta+k');
+  await page.keyboard.type('gulls');
+  await page.keyboard.press('Escape');
+  const filter = page.getByRole('searchbox').first();
+  await filter.pressSequentially('herons');
+  await expect(filter).toHaveValue('herons');
+  answer();
+  await find(page, 'verify ledg');
+  await expect(page.getByRole('dialog', { name: 'Search' }).getByRole('textbox')).toHaveValue('verify ledg');
 });
 
 /** Opens the palette and types the words. */

@@ -22,9 +22,7 @@ test('the owner adds a peer, compares its key, mirrors it and removes it', async
     await expect(peers.getByText(key)).toBeVisible();
     await expect(peers.getByText('Its ledger is verified.')).toBeVisible();
     await peers.getByRole('button', { name: /^Mirror all/ }).click();
-    await expect(
-      peers.getByText('1 pack, 0 events and 1 object were taken. 0 were held already.'),
-    ).toBeVisible();
+    await expect(peers.getByText('1 pack, 0 events and 1 object mirrored. 0 already here.')).toBeVisible();
     await peers.getByRole('switch', { name: /^Mirror again every hour/ }).click();
     await expect(peers.getByRole('switch', { name: /^Mirror again every hour/ })).toBeChecked();
     await checks.accessible(page);
@@ -68,6 +66,7 @@ test('a node gives a link, and another one adds it, browses it and takes what ma
     await expect(own.getByText('Share this node first.')).toBeVisible();
     await page.keyboard.press('Escape');
     await page.getByRole('radio', { name: /^Read/ }).click();
+    await page.getByRole('button', { name: 'Share for reading' }).click();
     await expect(page.getByRole('img', { name: /^QR code of http/ })).toBeVisible();
     await peers.getByRole('button', { name: 'Link of this node' }).click();
     await expect(own.getByRole('img', { name: 'QR code of the link' })).toBeVisible();
@@ -99,7 +98,7 @@ test('a node gives a link, and another one adds it, browses it and takes what ma
     await packs.getByRole('searchbox').fill('tides');
     await expect(packs.getByRole('row')).toHaveCount(2);
     await packs.getByRole('button', { name: 'Mirror what matches' }).click();
-    await expect(second.getByText('1 pack, 0 events and 1 object were taken.')).toBeVisible();
+    await expect(second.getByText('1 pack, 0 events and 1 object mirrored.')).toBeVisible();
     await checks.accessible(second);
     await packs.getByRole('link', { name: 'Yes: Tides' }).click();
     await expect(second.getByRole('heading', { level: 1, name: 'Tides' })).toBeVisible();
@@ -134,7 +133,7 @@ test('a nearby node is added from the list, and refused if it is another one tha
     await expect(dialog.getByLabel('Address or link')).toHaveValue(other.url);
     checks.allow(/status of 409/);
     await dialog.getByRole('button', { name: 'Add peer' }).click();
-    await expect(dialog.getByText('The node at this address has another key.')).toBeVisible();
+    await expect(dialog.getByText('The node at this address has a different key.')).toBeVisible();
     await checks.accessible(page);
     await dialog.getByLabel('Key').fill(await keyOf(other));
     await dialog.getByRole('button', { name: 'Add peer' }).click();
@@ -156,10 +155,11 @@ test('another certificate is shown next to the pinned one, and accepted', async 
     pinned_at: '2026-01-01T00:00:00.000Z',
     state: 'certificate_changed',
     last_contact_at: null,
-    last_error: '127.0.0.1:7718 shows another certificate than the one that is pinned. Ask its owner.',
+    last_error: '127.0.0.1:7718 presents a different certificate from the pinned one. Ask its owner.',
     checkpoint: '',
     follow: false,
     mirrored_at: null,
+    follows_withheld: { withheld: 0, released: 0 },
     tls_fingerprint: pinned,
     tls_fingerprint_seen: shown,
     cosign: true,
@@ -172,7 +172,7 @@ test('another certificate is shown next to the pinned one, and accepted', async 
     return route.fulfill({ json: peer });
   });
   await page.goto('/');
-  await expect(page.getByRole('alert')).toContainText('The lab shows another certificate');
+  await expect(page.getByRole('alert')).toContainText('The lab presents a different certificate');
   await page.goto('/sharing');
   const alert = page.getByRole('alert');
   await expect(alert).toContainText(pinned);

@@ -131,11 +131,11 @@ test('adding a private address says so, and the owner can allow or refuse it', a
   await page.goto('/sources?add');
   const dialog = page.getByRole('dialog', { name: 'Watch a source' });
   await dialog.getByLabel('URL').fill('https://example.org/');
-  await expect(dialog.getByText('is a private address')).toBeHidden();
+  await expect(dialog.getByText('is on your own network')).toBeHidden();
   await dialog.getByLabel('URL').fill(web.url('/page'));
-  await expect(dialog.getByText('127.0.0.1 is a private address.')).toBeVisible();
+  await expect(dialog.getByText('127.0.0.1 is on your own network.')).toBeVisible();
   await checks.accessible(page);
-  const consent = dialog.getByRole('checkbox', { name: 'Watch an address in my own network' });
+  const consent = dialog.getByRole('checkbox', { name: 'Allow a private address' });
   await consent.uncheck();
   await expect(dialog.getByRole('button', { name: 'Watch', exact: true })).toBeDisabled();
   await consent.check();
@@ -149,6 +149,16 @@ test('adding a private address says so, and the owner can allow or refuse it', a
   const question = page.getByRole('dialog', { name: 'Discard changes?' });
   await expect(question).toBeVisible();
   await checks.accessible(page);
+  await question.getByRole('button', { name: 'Keep editing' }).click();
+
+  // Also if Escape follows the edit before the browser has rendered it.
+  await edit.getByRole('checkbox', { name: 'Allow private addresses' }).check();
+  await edit.getByRole('checkbox', { name: 'Allow private addresses' }).evaluate(async (box) => {
+    (box as HTMLElement).click();
+    await Promise.resolve();
+    box.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }));
+  });
+  await expect(question).toBeVisible();
   await question.getByRole('button', { name: 'Keep editing' }).click();
   await edit.getByRole('button', { name: 'Save' }).click();
   await expect(edit).toBeHidden();

@@ -17,6 +17,7 @@ test('an invitation link lets a visitor publish, comment, flag and replicate, an
   const original = await publishPack(node, { title: 'Dose and effect' });
   await page.goto('/sharing');
   await page.getByRole('radio', { name: /^Contribute/ }).click();
+  await page.getByRole('button', { name: 'Share for contributions' }).click();
   await page.getByRole('switch', { name: 'Require an invitation to contribute' }).click();
   await expect(page.getByText('Anyone with an invitation can add packs')).toBeVisible();
   await page.getByLabel('Name').fill('Ada Lovelace');
@@ -91,7 +92,7 @@ test('a visitor without an invitation is asked for one where a pack is made, and
   const visitor = await visitorOf(browser, node, checks);
   checks.allow(/401 \(Unauthorized\)/);
   await visitor.goto('/assemble');
-  await expect(visitor.getByText('as soon as you have entered an invitation')).toBeVisible();
+  await expect(visitor.getByText('once you have entered an invitation')).toBeVisible();
   await checks.accessible(visitor);
   await visitor
     .getByLabel('Invitation token')

@@ -2,15 +2,15 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeAll, expect, test } from 'vitest';
 import { browserCrypto } from '../../renderer/evidence/browserCrypto.ts';
-import { nodeCrypto } from '../../server/ledger/nodeCrypto.ts';
-import { checkEvidence } from '../../shared/proof/checkEvidence.ts';
-import type { Evidence } from '../../shared/proof/evidence.ts';
 import {
   buildEvidenceScript,
   EVIDENCE_SCRIPT,
   EVIDENCE_STYLE,
   readEvidenceStyle,
-} from '../../vite.evidence.ts';
+} from '../../renderer/evidence/build.ts';
+import { nodeCrypto } from '../../server/ledger/nodeCrypto.ts';
+import { checkEvidence } from '../../shared/proof/checkEvidence.ts';
+import type { Evidence } from '../../shared/proof/evidence.ts';
 import { packForm, problemOf, sampleRecord } from '../support/archive/packs.ts';
 import { runCommand } from '../support/cli.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
@@ -81,7 +81,7 @@ test('carries bytes up to 10 MB in all, the rest by digest, and nothing of the r
   });
 });
 
-test('says of an event how it was had, and that only the node claims it', async () => {
+test('says of an event how it was fetched, and that only the node claims it', async () => {
   const node = await openNodeWithEvidence();
   const web = await ScriptedWeb.open();
   web.script('/page', page('level 1'));
@@ -96,7 +96,7 @@ test('says of an event how it was had, and that only the node claims it', async 
   expect(claims).toContainEqual({
     verdict: 'claimed',
     claim: 'The server had this network address.',
-    detail: 'The observer says so. The server signed nothing that could prove it later.',
+    detail: 'Only the observer states this. The server signed nothing that could prove it.',
   });
 });
 

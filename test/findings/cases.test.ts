@@ -2,14 +2,14 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { load } from 'cheerio';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { blobPath } from '../../server/store/blobs/paths.ts';
-import type { Case } from '../../shared/findings/case.ts';
 import {
   buildEvidenceScript,
   EVIDENCE_SCRIPT,
   EVIDENCE_STYLE,
   readEvidenceStyle,
-} from '../../vite.evidence.ts';
+} from '../../renderer/evidence/build.ts';
+import { blobPath } from '../../server/store/files.ts';
+import type { Case } from '../../shared/findings/case.ts';
 import { openCollectingNode } from '../collection/support.ts';
 import { problemOf, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { extract, run } from '../support/extract.ts';

@@ -152,11 +152,11 @@ describe('the database', () => {
     });
   });
 
-  test('lists 10,000 findings by reading only a page of them', async () => {
+  test('lists 1,000 findings by reading only a page of them', async () => {
     const node = await openTestNode();
     const { id } = await uploadNewPack(node, undefined, { 'a.csv': 'a\n1\n' });
     const target = { kind: 'pack' as const, id };
-    const count = 10_000;
+    const count = 1_000;
     for (let at = 0; at < count; at += 250) {
       await Promise.all(
         Array.from({ length: 250 }, (_none, index) =>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type PayloadFile, zippedBag } from '../../server/cases/zippedBag.ts';
+import { type PayloadFile, zippedBag } from '../../server/cases/caseBag.ts';
 
 const MEBIBYTE = 1_048_576;
 const DESCRIPTION = { folder: 'bag', info: [], modified: new Date(0) };

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { LOOK_EVERY_MS } from '../../server/fixity/auditSchedule.ts';
+import { POLL_INTERVAL_MS } from '../../server/fixity/fixity.ts';
 import { addPeer } from '../peers/support.ts';
 import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { ManualClock } from '../support/manualClock.ts';
@@ -25,9 +25,9 @@ afterEach(closeTestNodes);
 
 /** Advances the clock at once, and waits until everything that is due was checked. */
 async function sleepFor(ms: number): Promise<void> {
-  await clock.sleeperOf(LOOK_EVERY_MS);
+  await clock.sleeperOf(POLL_INTERVAL_MS);
   await clock.jump(ms);
-  await clock.sleeperOf(LOOK_EVERY_MS);
+  await clock.sleeperOf(POLL_INTERVAL_MS);
 }
 
 async function checked(): Promise<number[]> {
@@ -50,7 +50,7 @@ test('every blob is checked once per interval, spread evenly, and then again', a
     last_completed_audit_at: '2026-12-20T10:00:00.000Z',
     checked: 3,
   });
-  await sleepFor(LOOK_EVERY_MS);
+  await sleepFor(POLL_INTERVAL_MS);
   await sleepFor(10 * DAY);
   expect(await checked(), 'the second cycle').toEqual([1, 3]);
 });
@@ -73,7 +73,7 @@ test('after a restart the audit continues at its position and catches up', async
   await sleepFor(10 * DAY);
   await node.close();
   node = await openTestNode({ clock, audit: true, dataFolder: node.dataFolder });
-  await clock.sleeperOf(LOOK_EVERY_MS);
+  await clock.sleeperOf(POLL_INTERVAL_MS);
   expect(await checked(), 'no blob is checked twice').toEqual([1]);
   await sleepFor(300 * DAY);
   expect(await audits(node)).toMatchObject([{ completed: true, checked: 3, bytes: 30 }]);
@@ -85,7 +85,7 @@ test('damage is recorded when it is due, and a repair at the next check', async 
   expect(await fixityOf(node)).toMatchObject({ damaged: [{ sha256: DIGESTS[0], problem: 'changed' }] });
   const right = Object.values(FILES).find((text) => sha256Of(text) === DIGESTS[0]) ?? '';
   await overwrite(node.dataFolder, DIGESTS[0] ?? '', right);
-  await sleepFor(LOOK_EVERY_MS);
+  await sleepFor(POLL_INTERVAL_MS);
   expect(await fixityOf(node)).toMatchObject({ damaged_objects: 0 });
   expect((await objectEntries(node)).map(({ type }) => type)).toEqual(['object.damaged', 'object.restored']);
 });
@@ -93,7 +93,7 @@ test('damage is recorded when it is due, and a repair at the next check', async 
 test('a full audit by the owner restarts the interval', async () => {
   await sleepFor(20 * DAY);
   await audit(node);
-  await sleepFor(LOOK_EVERY_MS);
+  await sleepFor(POLL_INTERVAL_MS);
   await sleepFor(9 * DAY);
   expect(
     (await audits(node)).map(({ started_by, completed, checked: count }) => [started_by, completed, count]),
@@ -145,7 +145,7 @@ test('damage is repaired from a copy that holds the bytes, and is looked for aga
   await sleepFor(10 * DAY);
   expect(await fixityOf(node)).toMatchObject({ damaged: [{ sha256: second }] });
   await writeFile(join(folder, 'archive', second), good);
-  await sleepFor(LOOK_EVERY_MS);
+  await sleepFor(POLL_INTERVAL_MS);
   expect(await fixityOf(node), 'it was looked for a moment ago').toMatchObject({ damaged_objects: 1 });
   await sleepFor(DAY);
   expect(await fixityOf(node)).toMatchObject({ damaged_objects: 0 });

@@ -47,8 +47,8 @@ test('strongroom audit reports what SQLite finds, writes nothing and exits with 
   await spoil(folder, 'comments');
   const { code, stderr, stdout } = await runHere(['audit', '--data', folder]);
   expect({ code, stderr }).toMatchObject({ code: 1 });
-  expect(stderr).toContain('The database is damaged: put back a copy that is sound.');
-  expect(stdout).not.toContain('All is intact');
+  expect(stderr).toContain('The database is damaged. Restore an intact copy.');
+  expect(stdout).not.toContain('Everything is intact');
   const json = await runHere(['audit', '--data', folder, '--json']);
   expect(json.code).toBe(1);
   const report = JSON.parse(json.stdout) as { ok: boolean; database: { ok: boolean; findings: string[] } };

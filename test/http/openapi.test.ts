@@ -6,7 +6,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { EXAMPLES } from '../../server/http/openapi/examples.ts';
-import type { JsonSchema, MediaType, OpenApiDocument, Operation } from '../../server/http/openapi/types.ts';
+import type { JsonSchema, MediaType, OpenApiDocument, Operation } from '../../server/http/openapi/schemas.ts';
 import { PROBLEMS } from '../../shared/problems.ts';
 import type { RouteSpec } from '../../shared/routes/route.ts';
 import { ROUTES } from '../../shared/routes.ts';
@@ -31,7 +31,7 @@ describe('GET /api/openapi.json (contract, section 1: Description)', () => {
     const file = join(await temporaryFolder(), 'openapi.json');
     await writeFile(file, JSON.stringify(document));
     const redocly = join(import.meta.dirname, '../../node_modules/@redocly/cli/bin/cli.js');
-    const config = join(import.meta.dirname, '../../redocly.yaml');
+    const config = join(import.meta.dirname, 'redocly.yaml');
     // Nothing listens on this proxy, so every external request would fail.
     const proxy = 'http://127.0.0.1:9';
     const { stdout, stderr } = await execute(

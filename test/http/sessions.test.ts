@@ -2,9 +2,9 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { migrate } from '../../server/store/sqlite/engine/migrate.ts';
-import { migration as ledgerAndBlobs } from '../../server/store/sqlite/engine/migrations/0001-ledger-and-blobs.ts';
+import { RELEASE_0_1_0 } from '../../server/store/sqlite/engine/migrations/0001-0004.ts';
 import { openForWriting } from '../../server/store/sqlite/engine/open.ts';
-import type { OwnerSession } from '../../shared/node/session.ts';
+import type { OwnerSession } from '../../shared/node/owner.ts';
 import { instantOf } from '../../shared/values/clock.ts';
 import { problemOf, sha256Of } from '../support/archive/packs.ts';
 import { ManualClock } from '../support/manualClock.ts';
@@ -109,7 +109,7 @@ test('sessions from before sessions could expire stay valid, and are listed', as
   const dataFolder = join(await temporaryFolder(), 'data');
   await mkdir(dataFolder);
   const database = openForWriting(join(dataFolder, 'strongroom.db'));
-  migrate(database, [ledgerAndBlobs]);
+  migrate(database, RELEASE_0_1_0.slice(0, 1));
   const secret = 'a'.repeat(64);
   database
     .prepare('INSERT INTO owner_sessions (token_sha256, created_at) VALUES (?, ?)')

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { afterEach, describe, expect, test } from 'vitest';
-import { addressGroup } from '../../server/archive/limits/addressGroup.ts';
-import { blobPath } from '../../server/store/blobs/paths.ts';
+import { addressGroup } from '../../server/archive/limits/budgets.ts';
+import { blobPath } from '../../server/store/files.ts';
 import { filesOf, sampleRecord, uploadPack } from '../support/archive/packs.ts';
 import { ManualClock } from '../support/manualClock.ts';
 import { rawRequest } from '../support/network/rawRequest.ts';

@@ -11,8 +11,7 @@ import {
   hashOf,
   unsealedText,
 } from '../../server/ledger/entry.ts';
-import { GrowingTree, leafHash, parentHash } from '../../server/ledger/merkle.ts';
-import { rootAt } from '../../server/ledger/tree.ts';
+import { GrowingTree, leafHash, parentHash, rootAt } from '../../server/ledger/tree.ts';
 import { type RecordedSubjects, verifyLedger } from '../../server/ledger/verifyLedger.ts';
 import { entryAt, iterateEntries } from '../../server/store/sqlite/node/ledger.ts';
 import { openStore, type Store } from '../../server/store/store.ts';

@@ -8,13 +8,13 @@ import {
   privateKeyOfSeed,
   signCheckpoint,
 } from '../../server/ledger/checkpoint.ts';
-import { GrowingTree, leafHash } from '../../server/ledger/merkle.ts';
 import {
   consistencyPath,
   inclusionPath,
   isConsistent,
   rootFromInclusion,
-} from '../../server/ledger/proofs.ts';
+} from '../../server/ledger/prove.ts';
+import { GrowingTree, leafHash } from '../../server/ledger/tree.ts';
 import type { ConsistencyProof, InclusionProof } from '../../shared/ledger/ledger.ts';
 import { canonicalText } from '../../shared/values/canonicalJson.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';

@@ -1,6 +1,6 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
-import { BANS, ROOMS } from './rooms.ts';
+import { BANS, LAYERS } from './layers.ts';
 
 /** A forbidden import: the file that imports, and the rule that forbids it. */
 export interface Finding {
@@ -10,7 +10,7 @@ export interface Finding {
 
 const SPECIFIER = /\b(?:from|import)\s*\(?\s*'([\w@.#/:*-]+)'/g;
 
-/** Checks every import in a checkout against the table of rooms, and finds dependency cycles. */
+/** Checks every import in a checkout against the table of layers, and finds dependency cycles. */
 export function checkImports(root: string): Finding[] {
   const files = globSync('{server,shared,electron,renderer}/**/*.{ts,tsx}', { cwd: root }).map((file) =>
     file.replaceAll('\\', '/'),
@@ -46,23 +46,23 @@ function importsOf(root: string, file: string): string[] {
 function* objections(file: string, what: string): Generator<string> {
   for (const { of, by, butBy, why } of BANS)
     if (of.test(what) && by.test(file) && !butBy?.test(file)) yield why;
-  const name = roomOf(file);
-  const room = name === undefined ? undefined : ROOMS[name];
-  if (name === undefined || !room) return;
+  const name = layerOf(file);
+  const layer = name === undefined ? undefined : LAYERS[name];
+  if (name === undefined || !layer) return;
   const isFile = /^(server|shared|electron|renderer|test)\//.test(what);
   if (isFile) {
-    if (![name, ...room.rooms].some((each) => isIn(what, each))) yield room.why;
-  } else if (room.packages && !room.packages.some((each) => isPackage(what, each))) yield room.why;
+    if (![name, ...layer.layers].some((each) => isIn(what, each))) yield layer.why;
+  } else if (layer.packages && !layer.packages.some((each) => isPackage(what, each))) yield layer.why;
 }
 
-function roomOf(file: string): string | undefined {
-  return Object.keys(ROOMS)
-    .filter((room) => isIn(file, room))
+function layerOf(file: string): string | undefined {
+  return Object.keys(LAYERS)
+    .filter((layer) => isIn(file, layer))
     .sort((a, b) => b.length - a.length)[0];
 }
 
-function isIn(path: string, room: string): boolean {
-  return path === room || path.startsWith(`${room}/`);
+function isIn(path: string, layer: string): boolean {
+  return path === layer || path.startsWith(`${layer}/`);
 }
 
 function isPackage(specifier: string, name: string): boolean {

@@ -176,6 +176,43 @@ export class Namespace {
     return (await ended)[0];
   }
 
+  get nodePort(): number {
+    return Number(new URL(this.#running.url).port);
+  }
+
+  /** From now on packets to any address come to this machine, so that they are seen and go nowhere. */
+  async catchEverything(): Promise<void> {
+    for (const every of ['0.0.0.0/0', '::/0'])
+      await run('ip', ['-n', this.name, 'route', 'add', 'local', every, 'dev', 'lo']);
+  }
+
+  /** Captures packets on all interfaces until it is stopped, and returns a line for each. */
+  capturePackets(filter: string): { started: Promise<void>; stop: () => Promise<string[]> } {
+    const args = ['netns', 'exec', this.name, 'tcpdump', '-i', 'any', '-n', '-l', '--immediate-mode', filter];
+    const child = spawn('ip', args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#children.push(child);
+    if (!child.stdout || !child.stderr) throw new Error('tcpdump has no output.');
+    const lines: string[] = [];
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      if (line !== '') lines.push(line);
+    });
+    const { stderr } = child;
+    return {
+      started: new Promise((resolve, reject) => {
+        createInterface({ input: stderr }).on('line', (line) => {
+          if (line.includes('listening on')) resolve();
+        });
+        child.once('exit', () => reject(new Error('tcpdump ended.')));
+      }),
+      stop: async () => {
+        const ended = once(child, 'exit');
+        child.kill('SIGINT');
+        await ended;
+        return lines;
+      },
+    };
+  }
+
   /** The lines that the node has logged. */
   get nodeLog(): readonly string[] {
     return this.#running.log;

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import type { PeerEvent, PeerPack } from '../../shared/node/peerBrowsing.ts';
+import type { PeerEvent, PeerPack } from '../../shared/node/peer.ts';
 import { problemOf, uploadNewPack } from '../support/archive/packs.ts';
 import { closeLyingPeers, LyingPeer } from '../support/network/lyingPeer.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';

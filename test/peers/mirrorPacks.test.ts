@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { openCheckpoint } from '../../server/ledger/checkpoint.ts';
-import { isProvenBy } from '../../server/ledger/provenance.ts';
+import { isProvenBy } from '../../server/ledger/prove.ts';
 import type { Pack } from '../../shared/archive/pack.ts';
 import type { MirrorResult, PackProvenance } from '../../shared/node/peer.ts';
 import { sampleRecord, sha256Of, uploadNewPack, uploadPack } from '../support/archive/packs.ts';
@@ -49,7 +49,14 @@ test('packs keep id and fingerprint, and bring what they need; a second time not
   const node = await openTestNode();
   const added = await addPeer(node, peer.url);
   const taken = await mirror(node, added, { packs: true });
-  expect(taken).toEqual({ packs: 3, events: 0, objects: 2, bytes: 6, already_held: 0, refused: [] });
+  expect(taken).toEqual({
+    packs: 3,
+    events: 0,
+    objects: 2,
+    bytes: 6,
+    already_held: 0,
+    refused: [],
+  });
   for (const { id, digest, files } of packs) {
     const here = await packOf(node, id);
     expect(here).toMatchObject({ id, digest, files });
@@ -264,7 +271,7 @@ test('a mirror that is followed is repeated when it is due, until that is ended'
   const clock = new ManualClock();
   const [peer, node] = [
     await openTestNode(),
-    await openTestNode({ clock, follow: true, peerLookEveryMs: 5 }),
+    await openTestNode({ clock, follow: true, peerPollIntervalMs: 5 }),
   ];
   const front = await LyingPeer.open(peer.url);
   const added = await addPeer(node, front.url);
@@ -284,7 +291,7 @@ test('a followed mirror that fails is tried again after five minutes, not after 
   const clock = new ManualClock();
   const [peer, node] = [
     await openTestNode(),
-    await openTestNode({ clock, follow: true, peerLookEveryMs: 5 }),
+    await openTestNode({ clock, follow: true, peerPollIntervalMs: 5 }),
   ];
   const front = await LyingPeer.open(peer.url);
   const added = await addPeer(node, front.url);

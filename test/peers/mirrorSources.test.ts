@@ -1,10 +1,17 @@
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
+import { fetchObjects } from '../../server/peers/mirror/mirrorSources.ts';
+import { MAX_CONNECTIONS, PeerError } from '../../server/peers/peerClient.ts';
+import { openStore } from '../../server/store/store.ts';
 import type { EventDetails, EventObservers } from '../../shared/collection/event.ts';
+import { systemClock } from '../../shared/values/clock.ts';
 import { type CollectingNode, openCollectingNode } from '../collection/support.ts';
 import { sha256Of } from '../support/archive/packs.ts';
 import { closeLyingPeers, LyingPeer } from '../support/network/lyingPeer.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
-import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
+import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { addPeer, expectVerified, mirror, sizeOf } from './support.ts';
 
 afterEach(async () => {
@@ -159,3 +166,27 @@ for (const [what, path, from, to, reason] of [
       refused: [],
     });
   });
+
+test('a peer that is gone is asked for no further object', async () => {
+  const asked: string[] = [];
+  const store = await openStore({ folder: join(await temporaryFolder(), 'data'), clock: systemClock });
+  const mirroring = {
+    store,
+    peer: { name: 'Peer' },
+    receiver: { isStored: async () => false, receive: (chunks: AsyncIterable<Buffer>) => buffer(chunks) },
+    client: {
+      stream: async function* (path: string) {
+        asked.push(path);
+        await setImmediate();
+        if (asked.length > 0) throw new PeerError('unreachable', 'It is gone.');
+        yield Buffer.alloc(0);
+      },
+    },
+    tally: { shouldStop: false },
+    signal: new AbortController().signal,
+  };
+  const wanted = Array.from({ length: 100 }, (_, number) => ({ sha256: sha256Of(`${number}`), bytes: 1 }));
+  await expect(fetchObjects(mirroring as never, wanted)).rejects.toThrow('It is gone.');
+  expect(asked).toHaveLength(MAX_CONNECTIONS);
+  await store.close();
+});

@@ -54,7 +54,7 @@ describe('adding a peer', () => {
       response.writeHead(302, { Location: `${other.url}/api/ledger/key` }).end();
       return undefined;
     });
-    expect((await add(front.url)).detail).toMatch(/leads to another address/);
+    expect((await add(front.url)).detail).toMatch(/redirects to another address/);
     front.close();
     expect(await add(front.url)).toMatchObject({ status: 502, code: 'peer_failed' });
     expect((await add('http://user:password@127.0.0.1/')).code).toBe('invalid_field');

@@ -1,8 +1,8 @@
 import { matchRoutes } from 'react-router';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { DesktopWindow } from '../../electron/window.ts';
-import { NAV_GROUPS } from '../../renderer/src/components/layout/navItems.ts';
-import { directMatches } from '../../renderer/src/components/layout/palette/directMatches.ts';
+import { NAV_GROUPS } from '../../renderer/src/components/layout/Navigation.tsx';
+import { directMatches } from '../../renderer/src/components/layout/Palette.tsx';
 import { pageRoutes } from '../../renderer/src/pages/routes.tsx';
 import { PAGE_PATHS } from '../../shared/node/pages.ts';
 
@@ -66,7 +66,7 @@ test.each(['linux', 'darwin', 'win32'] as const)('every menu item leads to a pag
 
 test('every tray item leads to a page', async () => {
   vi.spyOn(globalThis, 'setInterval').mockReturnValue(undefined as never);
-  const { setUpTray } = await import('../../electron/tray.ts');
+  const { setUpTray } = await import('../../electron/menu.ts');
   const addresses = await addressesBehind((window) => setUpTray(node, window));
   expect(addresses.filter((address) => !isPage(address))).toEqual([]);
 });

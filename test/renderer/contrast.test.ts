@@ -46,3 +46,14 @@ describe.each(['light', 'dark'] as const)('the colours of the %s theme', (look) 
     }
   });
 });
+
+test.each(['server/copies/pages/browser/pages.css', 'server/http/docs/page.ts'])(
+  '%s has these colours',
+  (file) => {
+    const text = readFileSync(join(import.meta.dirname, '../..', file), 'utf8');
+    const used = [...text.matchAll(/--([\w-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)/g)];
+    expect(used.length).toBeGreaterThan(8);
+    for (const [, name = '', light, dark] of used)
+      expect([name, light, dark]).toEqual([name, tokensOf('light').get(name), tokensOf('dark').get(name)]);
+  },
+);

@@ -5,7 +5,7 @@ import {
   firstDayOf,
   frameOf,
   lastDayBefore,
-} from '../../renderer/src/pages/timeline/density/densityFrame.ts';
+} from '../../renderer/src/pages/timeline/DensityStrip.tsx';
 
 const YEAR = frameOf('2025-01-03T10:00:00.000Z', '2025-12-31T23:00:00.000Z', 'utc');
 const WEEK = frameOf('2025-03-01T10:00:00.000Z', '2025-03-07T00:00:00.000Z', 'utc');

@@ -1,12 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { snippetParts } from '../../renderer/src/pages/search/snippetParts.ts';
-import {
-  diffSummary,
-  hexBytes,
-  unchangedBefore,
-} from '../../renderer/src/pages/timeline/diff/diffSummary.ts';
+import { snippetParts } from '../../renderer/src/pages/search/SearchPage.tsx';
+import { diffSummary, hexBytes, unchangedBefore } from '../../renderer/src/pages/timeline/diffSummary.ts';
+import { visibleText } from '../../shared/collection/derived.ts';
 import type { Diff, TextPart } from '../../shared/collection/diff.ts';
-import { visibleText } from '../../shared/collection/visibleText.ts';
 
 const side = { sha256: 'a'.repeat(64), bytes: 10, content_type: null };
 const shared = {

@@ -1,8 +1,5 @@
 import { expect, test } from 'vitest';
-import {
-  directMatches,
-  watchableAddress,
-} from '../../renderer/src/components/layout/palette/directMatches.ts';
+import { directMatches, watchableAddress } from '../../renderer/src/components/layout/Palette.tsx';
 
 const ORIGIN = 'http://127.0.0.1:7717';
 const digits = '0123456789abcdef'.repeat(4);

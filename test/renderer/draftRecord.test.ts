@@ -37,6 +37,7 @@ function aFile(id: string, path: string, changes: Partial<DraftFile> = {}): Draf
     sha256,
     hashed: 1,
     error: undefined,
+    isRefused: false,
     ...changes,
   };
 }

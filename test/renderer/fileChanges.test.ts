@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { DraftFile } from '../../renderer/src/pages/assemble/files/draftFile.ts';
-import { fileItems } from '../../renderer/src/pages/assemble/files/fileChanges.ts';
+import { type DraftFile, fileItems } from '../../renderer/src/pages/assemble/files/draftFile.ts';
 
 function draftFile(path: string, sha256: string | undefined, bytes = 1): DraftFile {
   return {
@@ -14,6 +13,7 @@ function draftFile(path: string, sha256: string | undefined, bytes = 1): DraftFi
     sha256,
     hashed: 0,
     error: undefined,
+    isRefused: false,
   };
 }
 

@@ -1,10 +1,13 @@
 import { afterEach, expect, test } from 'vitest';
-import { provesInclusion } from '../../renderer/src/pages/ledger/checkpoint/inclusion.ts';
+import { provesInclusion } from '../../renderer/src/pages/ledger/checkpoint/compareCheckpoint.ts';
 import { parseCheckpointNote } from '../../renderer/src/pages/verify/checkpointNote.ts';
-import { type FileResult, judge, ListIndex } from '../../renderer/src/pages/verify/fileResults.ts';
-import { verifyPackFile } from '../../renderer/src/pages/verify/packFileContents.ts';
-import { reportText } from '../../renderer/src/pages/verify/report.ts';
-import { zipEntries } from '../../renderer/src/pages/verify/zipEntries.ts';
+import {
+  type FileResult,
+  judge,
+  ListIndex,
+  reportText,
+} from '../../renderer/src/pages/verify/fileResults.ts';
+import { verifyPackFile, zipEntries } from '../../renderer/src/pages/verify/packFileContents.ts';
 import type { LedgerEntry } from '../../shared/ledger/ledger.ts';
 import { parseChecksums } from '../../shared/values/checksums.ts';
 import {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { locatePassage } from '../../renderer/src/components/content/findings/locatePassage.ts';
+import { locatePassage } from '../../renderer/src/components/content/passages.ts';
 
 test('a passage is found with its context, and positions count code points', () => {
   const text = '😀 The fee is\n  20 euros (VAT incl.) for everyone.';

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { folderTitle } from '../../renderer/src/pages/assemble/files/folderTitle.ts';
-import { matchPaths } from '../../renderer/src/pages/assemble/files/matchPaths.ts';
+import { folderTitle, matchPaths } from '../../renderer/src/pages/assemble/files/matchPaths.ts';
 import { foldedPath, pathConflicts } from '../../shared/archive/filePath.ts';
 
 const segment = fc

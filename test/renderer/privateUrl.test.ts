@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { looksPrivate } from '../../renderer/src/pages/sources/form/privateUrl.ts';
-import { isPrivateAddress } from '../../server/collection/fetch/addresses.ts';
+import { looksPrivate } from '../../renderer/src/pages/sources/AddSource.tsx';
+import { isPrivateAddress } from '../../server/collection/fetch/connect.ts';
 import { allowsPrivateAddress } from '../../server/collection/sources/privateSources.ts';
 
 const HOSTS = {

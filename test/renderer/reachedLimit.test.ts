@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { describeReachedLimit } from '../../renderer/src/components/feedback/reachedLimit.ts';
+import { describeReachedLimit } from '../../renderer/src/components/feedback/ErrorNote.tsx';
 import type { ProblemDocument } from '../../shared/problems.ts';
 
 const NOW = Date.parse('2026-11-20T14:18:00.000Z');
@@ -30,7 +30,7 @@ test('each limit is explained in words, with the time at which it is reset', () 
     described({ limit: 'ip_mb_per_day', quota: 100_000_000, resets_at: '2026-11-21T00:00:00.000Z' }),
   ).toBe('This would exceed your limit of 100 MB per day. Try again at 21 Nov, 00:00 UTC (in 9 hours).');
   expect(described({ limit: 'ip_writes_per_day', quota: 1 })).toContain('1 contribution per day');
-  expect(described({ limit: 'site_writes_per_hour', quota: 1000 })).toContain('for everyone together');
+  expect(described({ limit: 'site_writes_per_hour', quota: 1000 })).toContain('The total limit of');
   expect(described({ limit: 'site_gb_per_day', quota: 2_000_000_000 })).toContain('2.00 GB per day');
 });
 

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
+  compareCheckpoint,
   parseCheckpoint,
   type SavedCheckpoint,
-} from '../../renderer/src/pages/ledger/checkpoint/checkpointFile.ts';
-import { compareCheckpoint } from '../../renderer/src/pages/ledger/checkpoint/compareCheckpoint.ts';
+} from '../../renderer/src/pages/ledger/checkpoint/compareCheckpoint.ts';
 import { nodeKeyOf, privateKeyOfSeed, signCheckpoint } from '../../server/ledger/checkpoint.ts';
 import type { KeyChange } from '../../shared/ledger/keyChange.ts';
 import type { ConsistencyProof, LedgerEntry, LedgerHead } from '../../shared/ledger/ledger.ts';

@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { intervalText, unitOf } from '../../renderer/src/format/interval.ts';
-import { previewAddress } from '../../renderer/src/pages/sources/form/previewAddress.ts';
+import { ApiProblem } from '../../renderer/src/api/client.ts';
+import { intervalText, unitOf } from '../../renderer/src/format/size.ts';
+import { previewAddress } from '../../renderer/src/pages/sources/AddSource.tsx';
+import { ruleErrorsOf } from '../../renderer/src/pages/sources/NoiseFields.tsx';
 import type { SourcePreview } from '../../shared/collection/source.ts';
+import type { ProblemDocument } from '../../shared/problems.ts';
 
 describe('an interval', () => {
   test.each([
@@ -36,7 +39,7 @@ describe('an address without a scheme', () => {
     expect(await tried('a.example/x', answers)).toEqual({
       urls: ['https://a.example/x'],
       url: 'https://a.example/x',
-      note: 'You entered no scheme: https:// was added, and it answers.',
+      note: 'Added https://, and the server responded.',
     });
     expect((await tried('a.example', serverError)).url).toBe('https://a.example');
   });
@@ -46,13 +49,13 @@ describe('an address without a scheme', () => {
       url.startsWith('https:') ? fails(url) : answers(url),
     );
     expect(found.url).toBe('http://a.example:8080');
-    expect(found.note).toMatch(/^You entered no scheme: https:\/\/ failed \(.+\), http:\/\/ answers\.$/);
+    expect(found.note).toMatch(/^https:\/\/ failed \(.+\), but http:\/\/ responded\.$/);
   });
 
   test('stays https if neither answers', async () => {
     const found = await tried('a.example', fails);
     expect([found.url, found.urls.length]).toEqual(['https://a.example', 2]);
-    expect(found.note).toContain('neither');
+    expect(found.note).toContain('Neither');
   });
 
   test('with a scheme nothing else is tried', async () => {
@@ -61,5 +64,20 @@ describe('an address without a scheme', () => {
       url: 'http://a.example',
       note: undefined,
     });
+  });
+});
+
+describe('the errors of noise rules', () => {
+  const refused = (path: string) =>
+    new ApiProblem({ errors: [{ path, message: 'Not valid.' }], code: 'invalid_request' } as ProblemDocument);
+
+  test('are at the rule that they name', () => {
+    expect(ruleErrorsOf(refused('/noise_rules/1/note'), 'noise_rules')).toEqual({
+      1: { note: 'Not valid.' },
+    });
+  });
+
+  test('are at no rule if the list as a whole is refused', () => {
+    expect(ruleErrorsOf(refused('/noise_rules'), 'noise_rules')).toEqual({});
   });
 });

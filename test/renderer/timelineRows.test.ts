@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { queryOf } from '../../renderer/src/pages/timeline/eventFilters.ts';
+import { queryOf } from '../../renderer/src/pages/timeline/EventFilterBar.tsx';
 import {
   BLOCK,
   blocksFor,
@@ -7,8 +7,8 @@ import {
   eventAt,
   rankOf,
   sliceOf,
-} from '../../renderer/src/pages/timeline/list/eventRanks.ts';
-import { elementHeightOf, ScaledScroll } from '../../renderer/src/pages/timeline/list/scaledScroll.ts';
+} from '../../renderer/src/pages/timeline/useEventRows.ts';
+import { elementHeightOf, ScaledScroll } from '../../renderer/src/pages/timeline/useVirtualRows.ts';
 import type { Event } from '../../shared/collection/event.ts';
 
 /** The response of a node with `total` events, whose ids count from the oldest. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { treeRows } from '../../renderer/src/components/data/tree/treeRows.ts';
+import { treeRows } from '../../renderer/src/components/data/FileTree.tsx';
 
 const items = ['b.txt', 'a/10.txt', 'a/9.txt', 'c/d/e.txt'].map((path) => ({ key: path, path }));
 const outline = (closed: string[] = []) =>

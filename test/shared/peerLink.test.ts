@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parsePeerLink, peerLink } from '../../shared/node/peerLink.ts';
+import { parsePeerLink, peerLink } from '../../shared/node/peer.ts';
 
 const KEY = `node-1.local/strongroom+0a0b0c0d+${'A+/'.repeat(14)}A=`;
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { wordTokens } from '../../shared/collection/wordTokens.ts';
+import { wordTokens } from '../../shared/collection/derived.ts';
 
 test.each([
   ['4.10 m, 1,250.00', ['4.10', ' ', 'm', ',', ' ', '1,250.00']],

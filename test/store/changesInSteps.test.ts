@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import type { WriteDatabase } from '../../server/store/sqlite/engine/open.ts';
-import { readSetting, writeSetting } from '../../server/store/sqlite/node/settings.ts';
+import { readSetting, writeSetting } from '../../server/store/sqlite/node/owner.ts';
 import { openStore } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/values/clock.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';

@@ -3,10 +3,9 @@ import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import { afterEach, expect, test } from 'vitest';
 import { Checkpointer } from '../../server/store/sqlite/engine/checkpointer.ts';
-import { DurableCommit } from '../../server/store/sqlite/engine/durableCommit.ts';
 import { migrate } from '../../server/store/sqlite/engine/migrate.ts';
 import { openForReading, openForWriting, statement } from '../../server/store/sqlite/engine/open.ts';
-import { WriteAheadLog } from '../../server/store/sqlite/engine/writeAheadLog.ts';
+import { DurableCommit, WriteAheadLog } from '../../server/store/sqlite/engine/writeAheadLog.ts';
 import { Writer } from '../../server/store/sqlite/engine/writer.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/values/clock.ts';
@@ -70,7 +69,7 @@ test('the log stays bounded under continuous writes', async () => {
   const checkpointer = new Checkpointer(file, (error) => {
     throw error;
   });
-  const durable = new DurableCommit(writing, reading, log, { byThread: Number.POSITIVE_INFINITY });
+  const durable = new DurableCommit(writing, reading, log);
   const writer = new Writer(writing, durable, { whenReady: () => checkpointer.whenReady() });
   writer.onCommit(checkpointer.committed);
   let longest = 0;

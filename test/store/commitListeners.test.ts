@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
-import type { Warn } from '../../server/store/opening/warn.ts';
-import { readSetting, writeSetting } from '../../server/store/sqlite/node/settings.ts';
+import type { Warn } from '../../server/store/opening/headFile.ts';
+import { readSetting, writeSetting } from '../../server/store/sqlite/node/owner.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/values/clock.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';

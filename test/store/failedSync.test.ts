@@ -8,7 +8,7 @@ import {
   openSnapshot,
   WriteAheadLog,
 } from '../../server/store/sqlite/engine/writeAheadLog.ts';
-import { readSetting, writeSetting } from '../../server/store/sqlite/node/settings.ts';
+import { readSetting, writeSetting } from '../../server/store/sqlite/node/owner.ts';
 import { problemOf, uploadNewPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
 

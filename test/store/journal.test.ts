@@ -1,10 +1,9 @@
-import { cp, mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { BlobJournal } from '../../server/store/blobs/journal.ts';
-import { parseJournal } from '../../server/store/blobs/journalRecords.ts';
-import { blobPath } from '../../server/store/blobs/paths.ts';
-import { ShardFolders } from '../../server/store/blobs/shardFolders.ts';
+import { BlobStore } from '../../server/store/blobs/blobStore.ts';
+import { parseJournal } from '../../server/store/blobs/journal.ts';
+import { blobPath } from '../../server/store/files.ts';
 import { createBlobRowIfAbsent } from '../../server/store/sqlite/node/blobs.ts';
 import type { Store } from '../../server/store/store.ts';
 import { sha256Of } from '../support/archive/packs.ts';
@@ -18,21 +17,22 @@ afterEach(async () => {
 
 const TEXTS = ['one', 'two', 'three', 'four'];
 
-/** Stores small blobs through the journal and inserts their rows, as a collection does. */
-async function keepAll(store: Store, texts: readonly string[]): Promise<void> {
-  await Promise.all(
-    texts.map(async (text) => {
-      const staged = await store.blobs.staging.stage([Buffer.from(text)], 1_000);
-      await staged.keep('journal');
-      const row = { sha256: staged.sha256, bytes: staged.bytes, stored_at: store.instant() };
-      await store.write((database) => createBlobRowIfAbsent(database, row));
-    }),
-  );
+/** Writes a file of the journal, as earlier versions did. */
+async function writeJournal(folder: string, texts: readonly string[], end = ''): Promise<void> {
+  await mkdir(join(folder, 'journal'), { recursive: true });
+  const records = texts.map((text) => `${sha256Of(text)} ${text.length}\n${text}`);
+  await writeFile(join(folder, 'journal', '1700000000000-1'), records.join('') + end);
 }
 
-async function journalOf(folder: string): Promise<Buffer[]> {
-  const names = (await readdir(join(folder, 'journal'))).sort();
-  return Promise.all(names.map((name) => readFile(join(folder, 'journal', name))));
+/** Returns a closed folder whose database names these texts and which has none of their files. */
+async function folderNaming(texts: readonly string[]): Promise<string> {
+  const store = await openTestStore(await temporaryFolder());
+  for (const text of texts) {
+    const row = { sha256: sha256Of(text), bytes: text.length, stored_at: store.instant() };
+    await store.write((database) => createBlobRowIfAbsent(database, row));
+  }
+  await closeTestStores();
+  return store.folder;
 }
 
 /** Reads the blob of a text; undefined if there is none. */
@@ -40,70 +40,56 @@ function stored(store: Store, text: string): Promise<string | undefined> {
   return readFile(store.blobs.fileOf(sha256Of(text)), 'utf8').catch(() => undefined);
 }
 
-/** Copies the data folder of a running node, as a power cut would leave it. */
-async function cutPower(store: Store): Promise<string> {
-  const folder = await temporaryFolder();
-  await cp(store.folder, folder, { recursive: true, filter: (file) => !file.endsWith('lock') });
-  return folder;
-}
-
-test('a kept blob is in the journal and has its own file; closing the store empties the journal', async () => {
-  const store = await openTestStore(await temporaryFolder());
-  await keepAll(store, TEXTS);
-  const journaled = (await journalOf(store.folder)).flatMap((file) => [...parseJournal(file)]);
-  expect(journaled.map(({ bytes }) => Buffer.from(bytes).toString()).sort()).toEqual(TEXTS.toSorted());
-  for (const text of TEXTS) expect(await stored(store, text)).toBe(text);
-  expect(await readdir(join(store.folder, 'tmp'))).toEqual([]);
-  await closeTestStores();
-  expect(await journalOf(store.folder)).toEqual([]);
-});
-
-test('the next start restores files that a power cut lost or cut short from the journal', async () => {
-  const running = await openTestStore(await temporaryFolder());
-  await keepAll(running, TEXTS);
-  const folder = await cutPower(running);
-  const [one, two, three] = TEXTS.map((text) =>
-    running.blobs.fileOf(sha256Of(text)).replace(running.folder, folder),
-  );
-  await rm(dirname(one ?? ''), { recursive: true });
-  await truncate(two ?? '', 0);
-  await writeFile(three ?? '', '\0'.repeat('three'.length));
+test('the journal of an earlier version restores files that a power cut lost or cut short, and is removed', async () => {
+  const folder = await folderNaming(TEXTS);
+  await writeJournal(folder, TEXTS);
+  const [, two = '', three = ''] = TEXTS.map((text) => blobPath(folder, sha256Of(text)));
+  for (const [file, left] of [
+    [two, ''],
+    [three, '\0'.repeat('three'.length)],
+  ] as const) {
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, left);
+  }
   const store = await openTestStore(folder);
   for (const text of TEXTS) expect(await stored(store, text)).toBe(text);
-  expect(await journalOf(folder)).toEqual([]);
   expect(await readdir(join(folder, 'tmp'))).toEqual([]);
+  expect(await readdir(folder)).not.toContain('journal');
 });
 
 test('recovery ignores an incomplete record at the end of the journal and restores the blobs before it', async () => {
-  const running = await openTestStore(await temporaryFolder());
-  await keepAll(running, TEXTS);
-  const folder = await cutPower(running);
-  const [name = ''] = await readdir(join(folder, 'journal'));
-  const file = join(folder, 'journal', name);
-  await writeFile(file, `${sha256Of('five')} 4\nfi`, { flag: 'a' });
-  await rm(join(folder, 'blobs'), { recursive: true });
+  const folder = await folderNaming([...TEXTS, 'five']);
+  await writeJournal(folder, TEXTS, `${sha256Of('five')} 4\nfi`);
   const store = await openTestStore(folder);
   for (const text of TEXTS) expect(await stored(store, text)).toBe(text);
   expect(await stored(store, 'five')).toBeUndefined();
 });
 
-test('recovery does not restore a journaled blob that no row references', async () => {
-  const running = await openTestStore(await temporaryFolder());
-  const staged = await running.blobs.staging.stage([Buffer.from('unreferenced')], 1_000);
-  await staged.keep('journal');
-  const store = await openTestStore(await cutPower(running));
+test('recovery deletes the file of a journaled blob that no row references', async () => {
+  const folder = await folderNaming([]);
+  await writeJournal(folder, ['unreferenced']);
+  const file = blobPath(folder, sha256Of('unreferenced'));
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, 'unref');
+  const store = await openTestStore(folder);
   expect(await stored(store, 'unreferenced')).toBeUndefined();
-  expect(await journalOf(store.folder)).toEqual([]);
 });
 
-test('a blob whose file cannot be created is refused; the others of its batch are kept', async () => {
-  const store = await openTestStore(await temporaryFolder());
-  const shard = dirname(store.blobs.fileOf(sha256Of('two')));
-  await mkdir(dirname(shard), { recursive: true });
-  await writeFile(shard, 'in the way');
-  const outcomes = await Promise.allSettled(TEXTS.map((text) => keepAll(store, [text])));
-  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled']);
-  expect(await readdir(join(store.folder, 'tmp'))).toEqual([]);
+test('recovery moves a journaled blob to lost-and-found, complete, if acknowledged rows may be missing', async () => {
+  const folder = await folderNaming([]);
+  await writeJournal(folder, ['unreferenced']);
+  await new BlobStore(folder).recover(() => false, { mayDelete: false, hasSpace: () => true });
+  const sha256 = sha256Of('unreferenced');
+  expect(await readFile(join(folder, 'lost-and-found', sha256), 'utf8')).toBe('unreferenced');
+});
+
+test('recovery keeps the journal while the disk has no space, and ends it at the next start', async () => {
+  const folder = await folderNaming(TEXTS);
+  await writeJournal(folder, TEXTS);
+  await new BlobStore(folder).recover(() => true, { mayDelete: true, hasSpace: () => false });
+  expect(await readdir(join(folder, 'journal'))).toHaveLength(1);
+  const store = await openTestStore(folder);
+  for (const text of TEXTS) expect(await stored(store, text)).toBe(text);
 });
 
 test.each([
@@ -115,27 +101,4 @@ test.each([
   const whole = Buffer.from(`${sha256Of('one')} 3\none`);
   expect([...parseJournal(whole)]).toHaveLength(1);
   expect([...parseJournal(change(whole))]).toEqual([]);
-});
-
-test('files whose sync failed are rewritten from the journal, because a later sync may not report the loss', async () => {
-  const folder = await temporaryFolder();
-  await mkdir(join(folder, 'tmp'));
-  const journal = new BlobJournal(folder, new ShardFolders());
-  const bytes = Buffer.from('one');
-  const sha256 = sha256Of('one');
-  const target = blobPath(folder, sha256);
-  expect(await journal.append([{ sha256, bytes, file: join(folder, 'tmp', 'one'), target }])).toEqual([
-    undefined,
-  ]);
-  // A folder in place of the file makes the sync fail.
-  await rm(target);
-  await mkdir(target);
-  await expect(journal.flush(0)).rejects.toThrow('EISDIR');
-  expect([...parseJournal(Buffer.concat(await journalOf(folder)))].map((blob) => blob.sha256)).toEqual([
-    sha256,
-  ]);
-  await rm(target, { recursive: true });
-  await journal.flush(0);
-  expect(await readFile(target, 'utf8')).toBe('one');
-  expect(await journalOf(folder)).toEqual([]);
 });

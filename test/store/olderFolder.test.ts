@@ -3,10 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { migrate } from '../../server/store/sqlite/engine/migrate.ts';
-import { migration as ledgerAndBlobs } from '../../server/store/sqlite/engine/migrations/0001-ledger-and-blobs.ts';
-import { migration as archive } from '../../server/store/sqlite/engine/migrations/0002-archive.ts';
-import { migration as collection } from '../../server/store/sqlite/engine/migrations/0003-collection.ts';
-import { migration as visitors } from '../../server/store/sqlite/engine/migrations/0004-visitors.ts';
+import { RELEASE_0_1_0 } from '../../server/store/sqlite/engine/migrations/0001-0004.ts';
 import { openForWriting } from '../../server/store/sqlite/engine/open.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
 
@@ -20,7 +17,7 @@ const SHA256 = createHash('sha256').update(BODY).digest('hex');
 async function oldFolder(): Promise<string> {
   const folder = await temporaryFolder();
   const database = openForWriting(join(folder, 'strongroom.db'));
-  migrate(database, [ledgerAndBlobs, archive, collection, visitors]);
+  migrate(database, RELEASE_0_1_0);
   const id = `so_${createHash('sha256').update(URL).digest('hex').slice(0, 20)}`;
   database.exec(`
     INSERT INTO blobs (sha256, bytes, stored_at) VALUES ('${SHA256}', ${BODY.length}, '2026-01-01T00:00:00.000Z');

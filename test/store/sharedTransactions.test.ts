@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
 import { addPack } from '../../server/archive/packs/addPack.ts';
-import { verifyPack } from '../../server/archive/packs/verifyPack.ts';
+import { verifyPack } from '../../server/archive/packs/comparePacks.ts';
 import { readHead } from '../../server/ledger/appendEntry.ts';
-import { readSetting, writeSetting } from '../../server/store/sqlite/node/settings.ts';
+import { readSetting, writeSetting } from '../../server/store/sqlite/node/owner.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/values/clock.ts';
 import { filesOf, sampleRecord } from '../support/archive/packs.ts';

@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium, type LaunchOptions } from 'playwright';
+import { installDebianPackages } from './debian.ts';
 
 const isRoot = process.getuid?.() === 0;
 
@@ -47,23 +47,6 @@ function findSystemBrowser(): string | undefined {
     .find((p) => existsSync(p));
 }
 
-function isDebian(): boolean {
-  return (
-    existsSync('/etc/os-release') && /^ID(_LIKE)?=.*debian/m.test(readFileSync('/etc/os-release', 'utf8'))
-  );
-}
-
-function installDebianChromium(): void {
-  process.stderr.write("No Chromium found: installing Debian's, once.\n");
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const stdio: ['ignore', 'ignore', 'inherit'] = ['ignore', 'ignore', 'inherit'];
-  execFileSync('apt-get', ['update', '-q'], { env, stdio });
-  execFileSync('apt-get', ['install', '-q', '-y', 'chromium', 'fonts-liberation', 'fonts-dejavu'], {
-    env,
-    stdio,
-  });
-}
-
 /** Finds the browser for the tests: CHROMIUM_PATH, Playwright's, the system's, or a newly installed one. */
 function findChromium(): string {
   const named = process.env.CHROMIUM_PATH;
@@ -75,7 +58,7 @@ function findChromium(): string {
   if (playwrights && existsSync(playwrights)) return playwrights;
   const found = findSystemBrowser();
   if (found) return found;
-  if (isRoot && isDebian()) installDebianChromium();
+  installDebianPackages('Chromium', ['chromium', 'fonts-liberation', 'fonts-dejavu']);
   const installed = findSystemBrowser();
   if (installed) return installed;
   throw new Error(

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { openZip } from '../../server/archive/packs/zip/openZip.ts';
+import { openZip } from '../../server/zip/openZip.ts';
 
 const execute = promisify(execFile);
 

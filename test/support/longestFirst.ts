@@ -2,9 +2,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Files that take long. If one of them began last, one processor would idle meanwhile. */
 const LONG = [
-  /\/hostile\.test\.ts$/,
-  /\/test\/(netns|crash|copies)\//,
-  /\/cli\/(checkout|serve)\.test\.ts$/,
+  /\/(hostile|hugeLists|killed\w+|bucket|checkout)\.(trial\.)?test\.ts$/,
+  /\/test\/copies\//,
+  /\/cli\/serve\.test\.ts$/,
   /\/(loadedTimeline|deriver|importSources|largeRound)\.test\.ts$/,
 ];
 

@@ -1,7 +1,7 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { stagePackFile } from '../../server/archive/packs/file/stagePackFile.ts';
-import { requireMatchingFiles } from '../../server/archive/packs/sameFiles.ts';
+import { requireMatchingFiles } from '../../server/archive/packs/addPack.ts';
+import { stagePackFile } from '../../server/archive/packs/file/readPackFile.ts';
 import { BlobStore } from '../../server/store/blobs/blobStore.ts';
 import { Problem, type ProblemCode } from '../../shared/problems.ts';
 import { temporaryFolder } from './node.ts';

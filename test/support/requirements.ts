@@ -36,7 +36,8 @@ export async function requirePrograms(programs: readonly string[], skip: Skip): 
     requireThat(await isInstalled(program), `Install ${program} to run this test.`, skip);
 }
 
-async function isInstalled(program: string): Promise<boolean> {
+/** Whether a program is on the path. */
+export async function isInstalled(program: string): Promise<boolean> {
   try {
     await execute(process.platform === 'win32' ? 'where' : 'which', [program]);
     return true;

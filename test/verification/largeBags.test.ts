@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { type BagFile, tagFileLines } from '../../server/archive/packs/bag/tagFileLines.ts';
+import { type BagFile, tagFileLines } from '../../server/archive/packs/bag/tagFiles.ts';
 import { type Finding, Tally } from '../../server/verification/report.ts';
 import { verifyPaths } from '../../server/verification/verifyPaths.ts';
 import { sha256Of } from '../support/archive/packs.ts';

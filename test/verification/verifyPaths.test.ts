@@ -1,7 +1,7 @@
 import { chmod, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openChecksumFile } from '../../server/verification/checksumFile.ts';
+import { openChecksumFile } from '../../server/verification/plainFiles.ts';
 import { openReferenceArchive } from '../../server/verification/referenceArchive.ts';
 import { type Finding, Tally } from '../../server/verification/report.ts';
 import { type VerifyInput, verifyPaths } from '../../server/verification/verifyPaths.ts';

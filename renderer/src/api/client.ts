@@ -1,8 +1,6 @@
 import type { ProblemCode, ProblemDocument } from '../../../shared/problems.ts';
-import { pathOf } from '../../../shared/routes/pathOf.ts';
-import type { BodyInputOf, ResponseOf, RouteSpec } from '../../../shared/routes/route.ts';
-import type { RouteName, RouteTable } from '../../../shared/routes.ts';
-import { ROUTE_ADDRESSES } from './routeAddresses.ts';
+import { type BodyInputOf, pathOf, type ResponseOf, type RouteSpec } from '../../../shared/routes/route.ts';
+import { ROUTES, type RouteName, type RouteTable } from '../../../shared/routes.ts';
 
 /** An error response from the node. Show `message`, with `document.code` in small print below it. */
 export class ApiProblem extends Error {
@@ -29,7 +27,7 @@ export class UnexpectedResponse extends Error {
     super(
       `Unexpected response (${status}). Make sure that the node is running at this address, then try again.`,
     );
-    this.name = 'NotTheNode';
+    this.name = 'UnexpectedResponse';
   }
 }
 
@@ -103,3 +101,41 @@ export async function readResponse(response: Response): Promise<unknown> {
   if (isProblem) throw new ApiProblem(body as ProblemDocument);
   return body;
 }
+
+/** Requests a route that returns plain text. Throws ApiProblem, NodeUnreachable or UnexpectedResponse. */
+export async function readText(name: RouteName, signal?: AbortSignal): Promise<string> {
+  const response = await sendRequest(urlOf(name), { signal });
+  if (!response.ok) {
+    await readResponse(response);
+    throw new UnexpectedResponse(response.status);
+  }
+  return response.text();
+}
+
+/**
+ * Sends a visitor's invitation token. The node keeps it in a cookie that scripts cannot read. Throws ApiProblem or
+ * NodeUnreachable.
+ */
+export async function enterInvitation(token: string): Promise<void> {
+  const response = await sendRequest('/invitation', { method: 'POST', body: new URLSearchParams({ token }) });
+  await readResponse(response);
+}
+
+/** The node's validation errors by field name, for `form.setErrors` of a flat form. */
+export function fieldErrors(error: unknown): Record<string, string> {
+  if (!(error instanceof ApiProblem)) return {};
+  return Object.fromEntries(
+    (error.document.errors ?? []).map(({ path, message }) => [
+      path.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~'),
+      message,
+    ]),
+  );
+}
+
+/**
+ * The method and the path template of each route. The build evaluates this module and sends its values to the browser,
+ * without the schemas of the route table, which only the node reads (`vite.config.ts`).
+ */
+export const ROUTE_ADDRESSES = Object.fromEntries(
+  Object.entries(ROUTES).map(([name, { method, path }]) => [name, { method, path }]),
+) as { readonly [Name in RouteName]: { method: string; path: string } };

@@ -6,14 +6,19 @@ export type LoadPage = () => Promise<{ default: ComponentType }>;
 /** The pages by path, each loaded when it is first needed. The paths are defined in shared/pages.ts. */
 export const PAGES: Readonly<Record<string, LoadPage>> = {
   '/': () => import('./overview/OverviewPage.tsx'),
-  '/packs': () => import('./packs/list/PacksPage.tsx'),
+  '/packs': () => import('./packs/PacksPage.tsx'),
   '/packs/:id': () => import('./packs/PackPage.tsx'),
-  '/packs/:id/compare/:other': () => import('./packs/compare/ComparePage.tsx'),
+  '/packs/:id/compare/:other': () => import('./packs/ComparePage.tsx'),
   '/sources': () => import('./sources/SourcesPage.tsx'),
-  '/sources/:id': () => import('./sources/detail/SourcePage.tsx'),
+  '/sources/:id': () => import('./sources/SourcePage.tsx'),
   '/search': () => import('./search/SearchPage.tsx'),
   '/timeline/:id?': () => import('./timeline/TimelinePage.tsx'),
   '/view/:sha256': () => import('./view/ViewPage.tsx'),
+  '/pages/:id': () => import('./captures/CapturePage.tsx'),
+  '/pages/:id/compare/:other': () => import('./captures/ComparePage.tsx'),
+  '/draws/:id': () => import('./captures/DrawPage.tsx'),
+  '/handed-in': () => import('./handedIn/HandedInPage.tsx'),
+  '/handed-in/:id': () => import('./handedIn/HandInPage.tsx'),
   '/findings': () => import('./findings/FindingsPage.tsx'),
   '/cases': () => import('./cases/CasesPage.tsx'),
   '/cases/:id': () => import('./cases/CasePage.tsx'),
@@ -26,8 +31,9 @@ export const PAGES: Readonly<Record<string, LoadPage>> = {
   '/studies/:id': () => import('./studies/StudyPage.tsx'),
   '/nodes': () => import('./subjects/SubjectsPage.tsx'),
   '/nodes/*': () => import('./subjects/SubjectPage.tsx'),
+  '/withheld': () => import('./withheld/WithheldPage.tsx'),
   '/sharing': () => import('./sharing/SharingPage.tsx'),
-  '/sharing/peers/:id': () => import('./sharing/peers/peer/PeerPage.tsx'),
+  '/sharing/peers/:id': () => import('./sharing/peers/PeerPage.tsx'),
   '/settings': () => import('./settings/SettingsPage.tsx'),
 };
 

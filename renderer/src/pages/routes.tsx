@@ -1,5 +1,5 @@
 import type { RouteObject } from 'react-router';
-import { PageError } from '../components/layout/PageError.tsx';
+import { PageError } from '../components/layout/Page.tsx';
 import { Shell } from '../components/layout/Shell.tsx';
 import { type LoadPage, PAGES } from './pages.ts';
 

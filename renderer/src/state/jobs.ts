@@ -1,5 +1,9 @@
+import { useEffect } from 'react';
 import { create } from 'zustand';
 import type { Job } from '../../../shared/node/job.ts';
+import { call } from '../api/client.ts';
+import { followStream } from '../api/streams.ts';
+import { useCall } from '../api/useCall.ts';
 
 /** A job that runs in this page (an upload, hashing), in the same form as the node's jobs. */
 export interface LocalJob {
@@ -42,3 +46,141 @@ export const useJobs = create<JobsState>()((set) => ({
   updateLocalJob: (job) => set((state) => ({ local: { ...state.local, [job.id]: job } })),
   dismiss: (id) => set((state) => ({ dismissed: [...state.dismissed, id] })),
 }));
+
+/** What a job receives: an abort signal and a function to report progress. */
+export interface JobContext {
+  signal: AbortSignal;
+  onProgress: (done: number, total: number | null) => void;
+}
+
+/** Shorter jobs are not shown in the tray. */
+const UNLISTED_MS = 500;
+/** Progress is shown at most this often. */
+const REPORT_EVERY_MS = 100;
+
+/**
+ * Runs a job in this page. It continues when the person leaves the page, appears in the tray after a while,
+ * and can be cancelled there. Settles with the work; a cancelled job rejects with an AbortError.
+ */
+export async function runLocalJob<Result>(
+  about: Pick<LocalJob, 'title' | 'unit' | 'href'> & { abort?: AbortController; total?: number },
+  work: (run: JobContext) => Promise<Result>,
+): Promise<Result> {
+  const { abort = new AbortController(), total = null, ...rest } = about;
+  const started = performance.now();
+  const job: LocalJob = {
+    ...rest,
+    id: `local-${crypto.getRandomValues(new Uint32Array(2)).join('')}`,
+    state: 'running',
+    done: 0,
+    total,
+    rate: 0,
+    error: null,
+    cancel: () => abort.abort(),
+  };
+  const { updateLocalJob } = useJobs.getState();
+  let shownAt = started;
+  let listed = false;
+  const show = (change: Partial<LocalJob>) => {
+    Object.assign(job, change);
+    const now = performance.now();
+    if (now - shownAt < REPORT_EVERY_MS && job.state === 'running') return;
+    shownAt = now;
+    listed ||= now - started > UNLISTED_MS;
+    if (listed) updateLocalJob({ ...job });
+  };
+  try {
+    const result = await work({
+      signal: abort.signal,
+      onProgress: (done, of) => {
+        show({ done, total: of, rate: done / Math.max(0.001, (performance.now() - started) / 1000) });
+      },
+    });
+    show({ state: 'done' });
+    return result;
+  } catch (error) {
+    const cancelled = abort.signal.aborted;
+    show({
+      state: cancelled ? 'cancelled' : 'failed',
+      error: cancelled ? null : error instanceof Error ? error.message : String(error),
+    });
+    throw error;
+  }
+}
+
+/** Follows the node's jobs while the owner is signed in: loads the current ones, then applies the stream. */
+export function useNodeJobs(isOwner: boolean): void {
+  const update = useJobs((state) => state.updateNodeJob);
+  useEffect(() => {
+    if (!isOwner) return;
+    const readRunning = async () => {
+      // Updates may have been missed while the stream was closed, so the list is reloaded each time it opens.
+      const page = await call('listJobs', { query: { limit: 50 } }).catch(() => undefined);
+      const known = useJobs.getState().node;
+      for (const job of page?.items ?? []) {
+        if (job.state === 'running' || job.id in known) update(job);
+      }
+    };
+    return followStream('streamManagement', {
+      onOpen: () => void readRunning(),
+      on: { job: (data) => update(JSON.parse(data) as Job) },
+    });
+  }, [isOwner, update]);
+}
+
+const ASK_AGAIN_MS = 2_000;
+
+/**
+ * The current state of a job of the node: from the stream, with polling as a fallback while the job has not
+ * ended.
+ */
+export function useFollowedJob(id: string | undefined): Job | undefined {
+  const streamed = useJobs((state) => (id === undefined ? undefined : state.node[id]));
+  const hasEnded = streamed !== undefined && streamed.state !== 'running';
+  const polled = useCall(
+    'readJob',
+    { params: { id: id ?? '' } },
+    { enabled: id !== undefined && !hasEnded, refetchInterval: hasEnded ? undefined : ASK_AGAIN_MS },
+  ).data;
+  if (hasEnded) return streamed;
+  return polled && polled.state !== 'running' ? polled : (streamed ?? polled);
+}
+
+/** A job that was started here, of which there is one of each kind. */
+export interface JobRun<Subject> {
+  /** What the job is about; undefined if there is none. */
+  subject: Subject | undefined;
+  /** Undefined until the job was started. */
+  jobId: string | undefined;
+  /** Why it could not be started. */
+  error: unknown;
+  isStarting: boolean;
+  /** Names a subject without starting its job. */
+  offer: (subject: Subject) => void;
+  /** Never rejects: see `error`. */
+  start: (subject: Subject) => Promise<void>;
+  clear: () => void;
+}
+
+/**
+ * A store of the last job of a kind that was started here. The job continues, and its result is kept, when the page is
+ * left. `begin` starts the job and returns its id.
+ */
+export function createJobRun<Subject>(begin: (subject: Subject) => Promise<string | undefined>) {
+  const none = { subject: undefined, jobId: undefined, error: undefined, isStarting: false };
+  return create<JobRun<Subject>>()((set) => ({
+    ...none,
+    offer: (subject) => set({ ...none, subject }),
+    start: async (subject) => {
+      set({ ...none, subject, isStarting: true });
+      try {
+        set({ jobId: await begin(subject) });
+      } catch (error) {
+        set({ error });
+      } finally {
+        set({ isStarting: false });
+      }
+    },
+    clear: () => set(none),
+  }));
+}

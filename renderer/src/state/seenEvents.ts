@@ -1,7 +1,7 @@
 import { notifications } from '@mantine/notifications';
 import { useQueryClient } from '@tanstack/react-query';
 import { useCallback, useMemo } from 'react';
-import type { Seen, SeenChange } from '../../../shared/collection/seen.ts';
+import type { Seen, SeenChange } from '../../../shared/collection/event.ts';
 import { call } from '../api/client.ts';
 import { callKey, useCall } from '../api/useCall.ts';
 import { describeError } from '../components/feedback/ErrorNote.tsx';

@@ -34,6 +34,12 @@ const SUBTLE = {
   border: 'none',
 };
 
+const LIGHT_RED = {
+  background: 'var(--bad-soft)',
+  hover: 'var(--bad-soft)',
+  color: 'var(--bad)',
+  border: '1px solid var(--bad)',
+};
 const SUBTLE_RED = { ...SUBTLE, hover: 'var(--bad-soft)', color: 'var(--bad)' };
 
 export const theme: MantineThemeOverride = createTheme({
@@ -48,6 +54,7 @@ export const theme: MantineThemeOverride = createTheme({
     if (isInk && input.variant === 'filled') return FILLED;
     if (isInk && input.variant === 'subtle') return SUBTLE;
     if (input.color === 'red' && input.variant === 'subtle') return SUBTLE_RED;
+    if (input.color === 'red' && input.variant === 'light') return LIGHT_RED;
     return defaultVariantColorsResolver(input);
   },
   defaultRadius: 4,

@@ -1,17 +1,31 @@
+import { watchesEvents } from '../../../shared/alerts/alert.ts';
+import type { Event, LabelFilter, PageLabel } from '../../../shared/collection/event.ts';
 import { failureWords } from '../../../shared/collection/failureWords.ts';
 import type { Damage } from '../../../shared/ledger/fixity.ts';
+import { DEFAULT_EVERY_MINUTES } from '../../../shared/node/copy.ts';
 import { peerRewriteSchema } from '../../../shared/node/peer.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { failingSources } from '../../store/sqlite/collection/sources.ts';
-import { hasNotice, type Notice } from '../../store/sqlite/node/alerts/notices.ts';
-import { beginningOf } from '../../store/sqlite/node/alerts/rules.ts';
-import { damagesWithoutNotice } from '../../store/sqlite/node/damages.ts';
+import {
+  type AlertRule,
+  allConditions,
+  type Condition,
+  deleteCondition,
+  hasNotice,
+  type Notice,
+  putCondition,
+  startPositionOf,
+} from '../../store/sqlite/node/alerts.ts';
+import { damagesWithoutNotice } from '../../store/sqlite/node/blobs.ts';
+import { allCopies } from '../../store/sqlite/node/copies.ts';
+import { lastEntry } from '../../store/sqlite/node/ledger.ts';
 import { allPeerRewrites } from '../../store/sqlite/node/peers.ts';
+import { reachedStorageLimit } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
+import { preparedWords, type Words } from '../changeReader.ts';
 import type { Match } from '../queue.ts';
-import type { CompiledRule } from './compiledRule.ts';
 
-export interface StateServices {
+interface StateServices {
   store: Pick<Store, 'read' | 'clock' | 'heldBytes' | 'freeBytes'>;
   settings: () => Settings;
 }
@@ -20,8 +34,8 @@ export interface StateServices {
 const MAX_DAMAGES = 500;
 
 const DAMAGE_WORDS: Record<Damage['problem'], { title: string; text: string }> = {
-  missing: { title: 'is missing', text: 'are gone' },
-  changed: { title: 'is damaged', text: 'are no longer what they were' },
+  missing: { title: 'is missing', text: 'are missing' },
+  changed: { title: 'is damaged', text: 'have changed' },
   unreadable: { title: 'cannot be read', text: 'cannot be read from the disk' },
 };
 
@@ -49,7 +63,7 @@ export function matchFailures({ store: { read } }: StateServices, rules: readonl
     return asking
       .filter(
         ({ rule, matchesSource }) =>
-          failing_since >= beginningOf(rule, 'failures').active_since &&
+          failing_since >= startPositionOf(rule, 'failures').active_since &&
           matchesSource(source) &&
           !hasNotice(read, rule.id, subject),
       )
@@ -70,7 +84,7 @@ export function matchFailures({ store: { read } }: StateServices, rules: readonl
 export function matchDamages({ store: { read } }: StateServices, rules: readonly CompiledRule[]): Match[] {
   return rules.flatMap(({ rule }) => {
     if (!rule.when.damaged) return [];
-    const { after_entry: after } = beginningOf(rule, 'damaged');
+    const { after_entry: after } = startPositionOf(rule, 'damaged');
     const found = damagesWithoutNotice(read, { rule: rule.id, after, limit: MAX_DAMAGES });
     return found.map(({ ledger_entry, sha256, problem, at }) => ({
       rule: rule.id,
@@ -93,7 +107,7 @@ export function matchRewrites({ store: { read } }: StateServices, rules: readonl
     return asking
       .filter(
         ({ rule }) =>
-          ledger_entry > beginningOf(rule, 'peer_rewritten').after_entry &&
+          ledger_entry > startPositionOf(rule, 'peer_rewritten').after_entry &&
           !hasNotice(read, rule.id, subject),
       )
       .map(({ rule }) => ({
@@ -101,9 +115,150 @@ export function matchRewrites({ store: { read } }: StateServices, rules: readonl
         subject,
         notice: notice('peer_rewritten', at, {
           title: `The peer ${name} rewrote its ledger`,
-          text: `The new checkpoint of ${name} is not consistent with the one kept. Nothing more is taken from it; both checkpoints are kept as evidence.`,
+          text: `The new checkpoint of ${name} is not consistent with the stored one. Nothing more is mirrored from this peer. Both checkpoints are kept as evidence.`,
           path: '/sharing',
         }),
       }));
   });
+}
+
+/** A copy has fallen behind if it misses entries, and was not synced for three of its intervals and an hour at least. */
+const BEHIND_INTERVALS = 3;
+const BEHIND_AT_LEAST_MS = 3_600_000;
+const MS_PER_MINUTE = 60_000;
+
+/** A current state of the node, with the text of its alert. */
+interface Current {
+  name: string;
+  trigger: 'disk' | 'copy_behind';
+  title: string;
+  text: string;
+  path: string;
+}
+
+/** Whether a rule needs states that have no record and must therefore be checked at intervals. */
+export function needConditions(rules: readonly CompiledRule[]): boolean {
+  return rules.some(({ rule }) => rule.when.disk || rule.when.copy_behind);
+}
+
+/** Records which states began or ended since the last check, and returns the matches of current states. */
+export async function matchConditions(
+  services: StateServices,
+  rules: readonly CompiledRule[],
+  { write, instant }: { write: Store['write']; instant: () => string },
+): Promise<Match[]> {
+  const { read } = services.store;
+  if (!needConditions(rules)) return [];
+  const current = [...fullDisk(services), ...copiesBehind(services)];
+  const known = allConditions(read);
+  const ended = known.filter(({ name }) => !current.some((state) => state.name === name));
+  const begun = current.filter(({ name }) => !known.some((state) => state.name === name));
+  const since = instant();
+  if (ended.length + begun.length > 0)
+    await write((database) => {
+      for (const { name } of ended) deleteCondition(database, name);
+      for (const { name } of begun) putCondition(database, { name, since });
+    });
+  const holding = [...known, ...begun.map(({ name }): Condition => ({ name, since }))];
+  return current.flatMap((state) => {
+    const began = holding.find(({ name }) => name === state.name)?.since ?? since;
+    const subject = `${state.name}:${began}`;
+    return rules
+      .filter(({ rule }) => rule.when[state.trigger] && !hasNotice(read, rule.id, subject))
+      .map(({ rule }) => ({ rule: rule.id, subject, notice: noticeOf(state, began) }));
+  });
+}
+
+function noticeOf({ trigger, title, text, path }: Current, at: string): Notice {
+  return { kind: trigger, at, event: null, title, text, path, source: null };
+}
+
+function fullDisk({ store, settings }: StateServices): Current[] {
+  const limit = reachedStorageLimit(store, settings(), 0);
+  if (limit === null) return [];
+  const isFull = limit === 'data_cap_reached';
+  return [
+    {
+      name: `disk:${limit}`,
+      trigger: 'disk',
+      title: isFull ? 'The archive is full' : 'The disk is nearly full',
+      text: isFull
+        ? 'Nothing new is stored. Raise the size limit of the archive in the settings.'
+        : 'Nothing new is stored. Free space on the disk of the archive.',
+      path: '/settings',
+    },
+  ];
+}
+
+function copiesBehind({ store: { read, clock } }: StateServices): Current[] {
+  const newest = lastEntry(read)?.seq ?? 0;
+  const now = clock.now();
+  return allCopies(read).flatMap(
+    ({ id, target, synced_size, synced_at, added_at, every_minutes, last_error }) => {
+      const tolerance = Math.max(
+        BEHIND_AT_LEAST_MS,
+        BEHIND_INTERVALS * (every_minutes ?? DEFAULT_EVERY_MINUTES) * MS_PER_MINUTE,
+      );
+      const behind = newest - synced_size;
+      if (behind <= 0 || now - Date.parse(synced_at ?? added_at) < tolerance) return [];
+      const entries = behind === 1 ? '1 ledger entry' : `${behind.toLocaleString('en-US')} ledger entries`;
+      return [
+        {
+          name: `copy_behind:${id}`,
+          trigger: 'copy_behind' as const,
+          title: `The copy in ${target} is out of date`,
+          text: `It is ${entries} behind.${last_error === null ? '' : ` ${last_error}`}`,
+          path: '/settings#copies',
+        },
+      ];
+    },
+  );
+}
+
+/** The facts of a source that rules match on. */
+interface MatchedSource {
+  id: string;
+  agency: string;
+  tags: readonly string[];
+}
+
+/** A rule with its lists as sets, so that ten thousand events are compared with it in milliseconds. */
+export interface CompiledRule {
+  rule: AlertRule;
+  isAboutEvents: boolean;
+  /** Whether the versions have to be compared before an event of the right source and type matches. */
+  words: Words | undefined;
+  notNoise: boolean;
+  matchesSource: (source: MatchedSource) => boolean;
+  /** Whether the type, the source and the label of an event match. */
+  mayMatch: (event: Event) => boolean;
+}
+
+export function compileRule(rule: AlertRule): CompiledRule {
+  const { when } = rule;
+  const [types, tags, agencies, sources] = [when.event_types, when.tags, when.agencies, when.sources].map(
+    (list) => list && new Set<string>(list),
+  );
+  const labels = when.labels && new Set<LabelFilter>(when.labels);
+  const { after_event } = startPositionOf(rule, 'events');
+  const matchesSource = ({ id, agency, tags: ofSource }: MatchedSource) =>
+    (sources === undefined || sources.has(id)) &&
+    (agencies === undefined || agencies.has(agency)) &&
+    (tags === undefined || ofSource.some((tag) => tags.has(tag)));
+  return {
+    rule,
+    isAboutEvents: watchesEvents(when),
+    words: when.words && preparedWords(when.words),
+    notNoise: when.not_noise === true,
+    matchesSource,
+    mayMatch: ({ id, event_type, source, page_label }) =>
+      id > after_event &&
+      (types === undefined || types.has(event_type)) &&
+      (labels === undefined || hasLabel(labels, page_label)) &&
+      matchesSource(source),
+  };
+}
+
+function hasLabel(labels: ReadonlySet<LabelFilter>, label: PageLabel | null): boolean {
+  return label ? labels.has('any') || labels.has(label.label) : labels.has('none');
 }

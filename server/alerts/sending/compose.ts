@@ -1,15 +1,16 @@
-import type { AlertItem, AlertMessage } from '../../../shared/alerts/delivery.ts';
-import type { Event, EventType } from '../../../shared/collection/event.ts';
+import type { AlertItem, AlertMessage } from '../../../shared/alerts/alert.ts';
+import type { Comparison, Hunk } from '../../../shared/collection/diff.ts';
+import type { Event } from '../../../shared/collection/event.ts';
+import { EVENT_TEXT } from '../../../shared/collection/eventText.ts';
 import { instantOf } from '../../../shared/values/clock.ts';
 import { plainLine, summarize } from '../../collection/diff/summarize.ts';
 import { eventById } from '../../store/sqlite/collection/timeline/events.ts';
-import type { DeliveryRow } from '../../store/sqlite/node/alerts/deliveries.ts';
-import type { Notice } from '../../store/sqlite/node/alerts/notices.ts';
+import type { DeliveryRow, Notice } from '../../store/sqlite/node/alerts.ts';
 import type { Store } from '../../store/store.ts';
+import { areReadable, VISITOR } from '../../withholding/withholding.ts';
 import type { ChangeReader } from '../changeReader.ts';
-import { diffLines } from './diffLines.ts';
 
-export interface ComposeServices {
+interface ComposeServices {
   store: Pick<Store, 'read' | 'clock'>;
   reader: ChangeReader;
   /** The address that links begin with. */
@@ -19,14 +20,6 @@ export interface ComposeServices {
 const MAX_TITLE = 150;
 const MAX_TEXT = 600;
 const MAX_NAME = 80;
-
-const EVENT_WORDS: Record<EventType, string> = {
-  first_seen: 'was seen for the first time',
-  changed: 'has changed',
-  unavailable: 'cannot be reached any more',
-  disappeared: 'has disappeared',
-  recovered: 'is back',
-};
 
 /** Describes a delivery in words. Text from strangers becomes plain text in bounded lines. */
 export async function composeMessage(
@@ -47,35 +40,114 @@ async function itemOf(
   signal: AbortSignal,
 ): Promise<AlertItem> {
   const found = event === null ? undefined : eventById(services.store.read, event);
-  const said = found ? await wordsOf(found, services.reader, signal) : undefined;
+  const described = found ? await describeEvent(found, services, signal) : undefined;
   return {
     kind,
     at,
-    title: plainLine(title ?? said?.title ?? '', MAX_TITLE),
-    text: plainLine([text, said?.text].filter(Boolean).join(' '), MAX_TEXT),
-    diff: said?.diff ?? [],
+    title: plainLine(title ?? described?.title ?? '', MAX_TITLE),
+    text: plainLine([text, described?.text].filter(Boolean).join(' '), MAX_TEXT),
+    diff: described?.diff ?? [],
     link: services.origin() + path,
     event,
     source: source && { ...source, name: plainLine(source.name, MAX_NAME) },
   };
 }
 
-async function wordsOf(
+/** A message leaves the node, so it says only what visitors may read. */
+function mayDescribe(read: Store['read'], { sha256, previous_sha256 }: Event): boolean {
+  const versions = [sha256, previous_sha256].filter((digest) => digest !== null);
+  return areReadable(read, versions, VISITOR);
+}
+
+/** Whether a message that was composed earlier may still be sent: nothing that it describes was withheld since. */
+export function isStillReadable(read: Store['read'], { alerts }: AlertMessage): boolean {
+  return alerts.every(({ event }) => {
+    const found = event === null ? undefined : eventById(read, event);
+    return !found || mayDescribe(read, found);
+  });
+}
+
+async function describeEvent(
   event: Event,
-  reader: ChangeReader,
+  { store, reader }: ComposeServices,
   signal: AbortSignal,
 ): Promise<Pick<AlertItem, 'title' | 'text' | 'diff'>> {
   const { id, event_type, source, page_label, observed_at } = event;
-  const comparison = event_type === 'changed' ? await reader.comparisonOf(id, signal) : undefined;
+  const isReadable = () => mayDescribe(store.read, event);
+  const compared =
+    event_type === 'changed' && isReadable() ? await reader.comparisonOf(id, signal) : undefined;
+  // The versions may have been withheld while they were compared.
+  const isShown = isReadable();
+  const comparison = isShown ? compared : undefined;
   const summary = comparison && summarize(comparison, null);
   const sentences = [
-    `${source.url} ${EVENT_WORDS[event_type]} (${observed_at}).`,
+    `${source.url} ${EVENT_TEXT[event_type].happened} (${observed_at}).`,
     summary ? `${summary.slice(0, 1).toUpperCase()}${summary.slice(1)}.` : '',
-    page_label ? `The page may not be what a person would see: ${page_label.reason}.` : '',
+    isShown ? '' : 'The bytes are withheld from visitors, so this message does not say more.',
+    page_label && isShown ? `The page may not be what a person would see: ${page_label.reason}.` : '',
   ];
   return {
-    title: `${plainLine(source.name || source.url, MAX_NAME)} ${EVENT_WORDS[event_type]}`,
+    title: `${plainLine(source.name || source.url, MAX_NAME)} ${EVENT_TEXT[event_type].happened}`,
     text: sentences.filter(Boolean).join(' '),
     diff: comparison ? diffLines(comparison) : [],
   };
+}
+
+/** The first lines of a diff that a message quotes, and their length. */
+const MAX_LINES = 12;
+const MAX_LINE_CHARACTERS = 200;
+
+/** Returns the first lines that a change removed (`− …`) and added (`+ …`); none for images and other bytes. */
+function diffLines(comparison: Comparison): string[] {
+  const lines: string[] = [];
+  for (const line of allLines(comparison)) {
+    const text = plainLine(line.text, MAX_LINE_CHARACTERS);
+    if (text !== '') lines.push(`${line.sign} ${text}`);
+    if (lines.length === MAX_LINES) break;
+  }
+  return lines;
+}
+
+interface Line {
+  sign: '+' | '−';
+  text: string;
+}
+
+function* allLines(comparison: Comparison): Generator<Line> {
+  switch (comparison.kind) {
+    case 'text':
+    case 'html':
+    case 'xml':
+    case 'pdf':
+      for (const hunk of comparison.hunks) yield* hunkLines(hunk);
+      return;
+    case 'json':
+      for (const { pointer, from_pointer, before, after } of comparison.changes) {
+        if (before) yield { sign: '−', text: `${from_pointer ?? pointer}: ${before.json}` };
+        if (after) yield { sign: '+', text: `${pointer}: ${after.json}` };
+      }
+      return;
+    case 'csv':
+      for (const { op, cells } of comparison.rows) {
+        const named = (side: 'before' | 'after') =>
+          cells.map((cell) => `${cell.column}: ${cell[side] ?? ''}`).join(' | ');
+        if (op !== 'added') yield { sign: '−', text: named('before') };
+        if (op !== 'removed') yield { sign: '+', text: named('after') };
+      }
+      return;
+    default:
+  }
+}
+
+/** The whole lines of a passage that are in one version only, so that a changed word is quoted with its sentence. */
+function* hunkLines({ parts }: Hunk): Generator<Line> {
+  const linesOf = (without: 'added' | 'removed') =>
+    parts
+      .filter(({ op }) => op !== without)
+      .map(({ text }) => text)
+      .join('')
+      .split('\n');
+  const [before, after] = [linesOf('added'), linesOf('removed')];
+  for (const text of before) if (!after.includes(text)) yield { sign: '−', text };
+  for (const text of after) if (!before.includes(text)) yield { sign: '+', text };
 }

@@ -1,4 +1,4 @@
-import type { AlertMessage } from '../../../shared/alerts/delivery.ts';
+import type { AlertMessage } from '../../../shared/alerts/alert.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { instantOf } from '../../../shared/values/clock.ts';
 import type { Post } from '../../ledger/outgoing.ts';
@@ -6,21 +6,23 @@ import type { Log } from '../../runtime/log.ts';
 import {
   type DeliveryRow,
   deleteEndedBefore,
+  dequeueDigest,
   dueDeliveries,
   nextDeliveryAt,
+  nextDigestAt,
+  ruleById,
+  rulesWithDueDigest,
   setMessage,
   setOutcome,
   setSending,
-} from '../../store/sqlite/node/alerts/deliveries.ts';
-import { dequeueDigest, nextDigestAt, rulesWithDueDigest } from '../../store/sqlite/node/alerts/notices.ts';
-import { ruleById } from '../../store/sqlite/node/alerts/rules.ts';
+  setUnsent,
+} from '../../store/sqlite/node/alerts.ts';
 import type { Store } from '../../store/store.ts';
 import type { ChangeReader } from '../changeReader.ts';
 import { queueMessage } from '../queue.ts';
 import type { AlertSecrets } from '../secrets.ts';
-import { composeMessage } from './compose.ts';
-import { nextAttemptAt, type Outcome } from './outcome.ts';
-import { sendWebhook } from './webhook.ts';
+import { composeMessage, isStillReadable } from './compose.ts';
+import { nextAttemptAt, type Outcome, sendWebhook } from './webhook.ts';
 
 /** Shows a notification on this machine. */
 export type ShowOnDesktop = (message: AlertMessage) => void;
@@ -45,7 +47,9 @@ const AFTER_ERROR_MS = 60_000;
 /** Deliveries that ended this long ago are no longer listed. */
 const KEEP_ENDED_MS = 90 * 86_400_000;
 /** The clock may be changed during a wait, so a wait is at most this long while a message is queued. */
-const LOOK_AGAIN_MS = 60_000;
+const POLL_INTERVAL_MS = 60_000;
+/** The pause before the next messages are read if more are due than were read at once. */
+const SOON_MS = 100;
 
 /** Sends what is queued, each target's messages one after another. */
 export class Sender {
@@ -57,7 +61,7 @@ export class Sender {
   }
 
   /** Starts sending due messages. Returns the milliseconds until the next one is due; undefined if none waits. */
-  async look(signal: AbortSignal, onFinished: () => void): Promise<number | undefined> {
+  async poll(signal: AbortSignal, onFinished: () => void): Promise<number | undefined> {
     const { store, desktop, log } = this.#services;
     await this.#openDigests();
     const now = store.clock.now();
@@ -83,8 +87,9 @@ export class Sender {
       nextDigestAt(store.read),
     ].flatMap((at) => (at === undefined ? [] : [Date.parse(at) - now]));
     if (next.length === 0) return undefined;
-    // A message that is already due waits for another one to the same target.
-    return Math.min(LOOK_AGAIN_MS, ...next.filter((ms) => ms > 0));
+    // A message that is due already was behind many others. With no free slot it waits for the next that ends.
+    const soonest = this.#busy.size < MAX_PARALLEL ? SOON_MS : POLL_INTERVAL_MS;
+    return Math.min(POLL_INTERVAL_MS, Math.max(soonest, Math.min(...next)));
   }
 
   /** Waits for what is being sent. */
@@ -96,10 +101,10 @@ export class Sender {
   async deliver(delivery: DeliveryRow, signal: AbortSignal): Promise<void> {
     const { store, write } = this.#services;
     const outcome = await this.#prepareAndAttempt(delivery, signal);
-    // An attempt that was cut off when the node stopped is repeated, unless the text was being sent.
-    if (signal.aborted && outcome.kind === 'retry') return;
     const now = store.clock.now();
     await write((database) => {
+      // An attempt that was cut off when the node stopped is repeated, unless the text was being sent.
+      if (signal.aborted && outcome.kind === 'retry') return setUnsent(database, delivery.id);
       setOutcome(database, this.#recorded(delivery, outcome, now));
       deleteEndedBefore(database, instantOf(now - KEEP_ENDED_MS));
     });
@@ -119,15 +124,17 @@ export class Sender {
   }
 
   async #prepareAndAttempt(delivery: DeliveryRow, signal: AbortSignal): Promise<Outcome> {
-    const { write, log } = this.#services;
+    const { store, write, log } = this.#services;
     try {
-      const message = delivery.message ?? (await composeMessage(delivery, this.#services, signal));
-      if (delivery.message === null) await write((database) => setMessage(database, delivery.id, message));
+      const { message: composed } = delivery;
+      const kept = composed && isStillReadable(store.read, composed) ? composed : null;
+      const message = kept ?? (await composeMessage(delivery, this.#services, signal));
+      if (kept === null) await write((database) => setMessage(database, delivery.id, message));
       return await this.#attempt(delivery, message, signal);
     } catch (error) {
       if (signal.aborted) throw error;
       log.warn({ error, delivery: delivery.id }, 'An alert could not be sent.');
-      return { kind: 'retry', error: 'The node could not prepare the message. Its log says why.' };
+      return { kind: 'retry', error: 'The node could not prepare the message. See its log for the reason.' };
     }
   }
 
@@ -149,7 +156,7 @@ export class Sender {
         kind: 'retry',
         error: test
           ? 'Notifications need the desktop app, which is not open.'
-          : 'The desktop app was not open for a day.',
+          : 'Not delivered: the desktop app was closed for a day.',
       };
     // Recorded first, so that it is not shown twice after a crash.
     await this.#services.write((database) => setSending(database, id));
@@ -167,10 +174,7 @@ export class Sender {
     const { smtp, request_timeout_seconds } = settings();
     if (smtp === null) return { kind: 'retry', error: 'There is no mail server. Set one in the settings.' };
     // Loaded with the first message, because most nodes send none.
-    const [{ mailText }, { sendMail }] = await Promise.all([
-      import('./mailText.ts'),
-      import('./sendMail.ts'),
-    ]);
+    const { mailText, sendMail } = await import('./mail.ts');
     const text = mailText(delivery, { from: smtp.from, to }, message);
     const server = {
       smtp,

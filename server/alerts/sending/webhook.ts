@@ -1,15 +1,26 @@
 import { createHmac } from 'node:crypto';
-import type { AlertMessage } from '../../../shared/alerts/delivery.ts';
+import type { AlertMessage } from '../../../shared/alerts/alert.ts';
 import { OutgoingError, type Post } from '../../ledger/outgoing.ts';
-import type { DeliveryRow } from '../../store/sqlite/node/alerts/deliveries.ts';
-import type { Outcome } from './outcome.ts';
+import type { DeliveryRow } from '../../store/sqlite/node/alerts.ts';
+
+/** The outcome of an attempt to send. `interrupted`: the receiver may have it, so it is not sent again automatically. */
+export type Outcome = { kind: 'sent' } | { kind: 'retry' | 'refused' | 'interrupted'; error: string };
+
+/** The pauses between attempts. The last attempt is a day after the first. */
+const DELAYS_MS = [5, 60, 300, 1_800, 3_600, 7_200, 14_400, 21_600].map((seconds) => seconds * 1_000);
+
+/** Returns when a message is sent again; undefined if its time is over. */
+export function nextAttemptAt(attempts: number, now: number, givesUpAt: number): number | undefined {
+  if (now >= givesUpAt) return undefined;
+  return Math.min(now + (DELAYS_MS[attempts - 1] ?? DELAYS_MS.at(-1) ?? 0), givesUpAt);
+}
 
 /** The largest answer that is read. Nothing in it is used. */
 const MAX_ANSWER_BYTES = 65_536;
 /** The status with which a receiver unsubscribes (Standard Webhooks). */
 const GONE = 410;
 
-export interface WebhookServices {
+interface WebhookServices {
   post: Post;
   now: () => number;
 }
@@ -48,7 +59,7 @@ export async function sendWebhook(
 function outcomeOf(status: number): Outcome {
   if (status >= 200 && status < 300) return { kind: 'sent' };
   if (status === GONE)
-    return { kind: 'refused', error: 'The receiver answered 410: it wants no more alerts.' };
+    return { kind: 'refused', error: 'The receiver answered 410 (Gone): it does not want any more alerts.' };
   if (status >= 300 && status < 400)
     return { kind: 'retry', error: `The receiver answered ${status}. Redirects are not followed.` };
   return { kind: 'retry', error: `The receiver answered ${status}.` };

@@ -1,17 +1,13 @@
 import type { Citation, CitationFormat, DescriptorFormat } from '../../../shared/archive/citation.ts';
 import { Problem } from '../../../shared/problems.ts';
-import type { DamageContext } from '../../fixity/confirmDamage.ts';
+import type { DamageContext } from '../../fixity/audit.ts';
 import type { Store } from '../../store/store.ts';
-import { apaReference } from './apa.ts';
-import { bibtexEntry } from './bibtex.ts';
-import type { CitableWork } from './citedWork.ts';
-import { cslItem } from './csl.ts';
-import { dataciteRecord } from './datacite.ts';
-import { type CitationContext, readCitedPack, readCitedWork } from './readCitedWork.ts';
-import { risRecord } from './ris.ts';
-import { croissantDescriptor } from './tables/croissant.ts';
-import { frictionlessDescriptor } from './tables/frictionless.ts';
-import { readTables } from './tables/readTables.ts';
+import type { Reader } from '../../withholding/withholding.ts';
+import { type CitableWork, type CitationContext, readCitedPack, readCitedWork } from './citedWork.ts';
+import { dataciteRecord } from './jsonFormats.ts';
+import { croissantDescriptor, frictionlessDescriptor } from './tableDescriptors.ts';
+import { readTables } from './tables.ts';
+import { apaReference, bibtexEntry, cslItem, risRecord } from './textFormats.ts';
 
 export interface CitingContext extends CitationContext {
   /** The origin to print in citations; undefined if the node has none that works on other machines. */
@@ -71,7 +67,7 @@ const DESCRIPTORS = { croissant: croissantDescriptor, frictionless: frictionless
 
 /**
  * A pack of tables as a program reads it that works with its rows: the columns are named and typed by the first 64 KiB
- * of each table.
+ * of each table. Tables that the reader may not read are described as files.
  *
  * @throws Problem `not_found`, also for a study and for a pack without a table.
  */
@@ -79,14 +75,14 @@ export async function describeTables(
   store: DamageContext,
   id: string,
   from: CitationContext,
-  format: DescriptorFormat,
+  { format, reader }: { format: DescriptorFormat; reader: Reader },
 ): Promise<string> {
   const { work, files } = readCitedPack(store.read, id, from);
-  const described = await readTables(store, files);
+  const described = await readTables(store, files, reader);
   if (!described) {
     throw new Problem(
       'not_found',
-      `No file of ${id} is a table (CSV or TSV), so it cannot be had as ${format}.`,
+      `No file of ${id} is a table (CSV or TSV), so it is not available as ${format}.`,
     );
   }
   const descriptor = DESCRIPTORS[format](work, described, (sha256) => `${from.origin}/api/blobs/${sha256}`);

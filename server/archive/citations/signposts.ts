@@ -1,14 +1,13 @@
 import { CITATION_FORMATS, DESCRIPTOR_FORMATS } from '../../../shared/archive/citation.ts';
 import type { PackFile } from '../../../shared/archive/pack.ts';
 import type { License } from '../../../shared/archive/vocabulary.ts';
-import { authorsAndLicense } from '../../store/sqlite/archive/citations.ts';
-import { filesOfPack, packById } from '../../store/sqlite/archive/packs.ts';
+import { authorsAndLicense, filesOfPack, packById } from '../../store/sqlite/archive/packs.ts';
+import { onSnapshot } from '../../store/sqlite/engine/queries.ts';
 import type { Store } from '../../store/store.ts';
-import { requireItem } from '../comments/comments.ts';
-import type { CitedWork } from './citedWork.ts';
-import { LICENSES_CITED } from './datacite.ts';
-import { type CitationContext, readCitedItem } from './readCitedWork.ts';
-import { isTable } from './tables/parseHead.ts';
+import { requireItem } from '../comments.ts';
+import { type CitationContext, type CitedWork, readCitedItem } from './citedWork.ts';
+import { LICENSES_CITED } from './jsonFormats.ts';
+import { isTable } from './tables.ts';
 
 /** A link with its relation type (RFC 8288). */
 export interface TypedLink {
@@ -41,25 +40,23 @@ const MAX_IN_HEADER = 10;
  * @throws Problem `not_found`
  */
 export function readSignposts({ read }: Pick<Store, 'read'>, id: string, origin: string): TypedLink[] {
-  return read
-    .transaction(() => {
-      requireItem(read, id);
-      const pack = packById(read, id);
-      if (!pack) return typedLinks({ ...NOTHING_LISTED, id, kind: 'study' }, origin);
-      const { authors, license } = authorsAndLicense(read, pack.ledger_entry);
-      const files = filesOfPack(read, pack.ledger_entry);
-      const item: LinkedItem = {
-        id,
-        kind: 'pack',
-        orcids: authors.length > MAX_IN_HEADER ? [] : orcidsOf(authors),
-        license,
-        files: files.length > MAX_IN_HEADER ? [] : files,
-        hasTable: files.some(isTable),
-        parts: [],
-      };
-      return typedLinks(item, origin);
-    })
-    .deferred();
+  return onSnapshot(read, () => {
+    requireItem(read, id);
+    const pack = packById(read, id);
+    if (!pack) return typedLinks({ ...NOTHING_LISTED, id, kind: 'study' }, origin);
+    const { authors, license } = authorsAndLicense(read, pack.ledger_entry);
+    const files = filesOfPack(read, pack.ledger_entry);
+    const item: LinkedItem = {
+      id,
+      kind: 'pack',
+      orcids: authors.length > MAX_IN_HEADER ? [] : orcidsOf(authors),
+      license,
+      files: files.length > MAX_IN_HEADER ? [] : files,
+      hasTable: files.some(isTable),
+      parts: [],
+    };
+    return typedLinks(item, origin);
+  });
 }
 
 const NOTHING_LISTED = { orcids: [], license: null, files: [], hasTable: false, parts: [] };

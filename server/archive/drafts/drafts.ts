@@ -6,6 +6,7 @@ import type {
   DraftRecord,
   DraftSummary,
   NewDraft,
+  SavedDraftFile,
   StoredDraft,
   StoredDraftFile,
 } from '../../../shared/archive/draft.ts';
@@ -28,24 +29,26 @@ import {
 } from '../../store/sqlite/archive/drafts.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
+import { isReleased } from '../../store/sqlite/node/withheld.ts';
 import { reachedStorageLimit } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
-import { outOfSpace } from '../limits/outOfSpace.ts';
-import type { AdmittedWrite } from '../limits/writeLimits.ts';
+import { type AdmittedWrite, outOfSpace } from '../limits/writeLimits.ts';
 import type { AddedPack } from '../packs/addPack.ts';
-import { packTooLarge } from '../packs/record.ts';
-import { applyFilesChange, requireArchived } from './changeFiles.ts';
-import { DraftContents } from './draftContents.ts';
+import { packTooLarge } from '../packs/packRows.ts';
 import {
+  applyFilesChange,
   asSummary,
   changedMeanwhile,
+  DraftContents,
   draftsFull,
+  publishDraft,
+  requireArchived,
   requireDraft,
   requireListRow,
+  requireNotReleased,
   requireOpen,
-  requireRoom,
-} from './draftRules.ts';
-import { publishDraft } from './publishDraft.ts';
+  requireWithinLimits,
+} from './draftFiles.ts';
 
 /** The drafts of packs. They are rows and files beside the archive: no ledger entry, dump or reader has them. */
 export class Drafts {
@@ -88,7 +91,8 @@ export class Drafts {
 
   #withState(file: DraftFileRow, kept: ReadonlySet<string>): StoredDraftFile {
     if (kept.has(file.sha256)) return { ...file, contents: 'kept' };
-    const isArchived = blobBytes(this.#store.read, file.sha256) === file.bytes;
+    const { read } = this.#store;
+    const isArchived = blobBytes(read, file.sha256) === file.bytes && !isReleased(read, file.sha256);
     return { ...file, contents: isArchived ? 'archived' : 'missing' };
   }
 
@@ -128,46 +132,48 @@ export class Drafts {
   }
 
   /**
-   * Receives a file of a draft, in place of the one at its path.
+   * Receives a file of a draft, replacing the one at its path.
    *
-   * @throws Problem `not_found`, `draft_published`, `drafts_full`, `pack_too_large`, `data_cap_reached`,
+   * @throws Problem `not_found`, `draft_published`, `released`, `drafts_full`, `pack_too_large`, `data_cap_reached`,
    * `disk_nearly_full`; the stream's errors
    */
   async putFile(
     id: string,
     { path, media_type }: { path: string; media_type?: string | undefined },
     chunks: AsyncIterable<Uint8Array>,
-  ): Promise<StoredDraftFile> {
+  ): Promise<SavedDraftFile> {
     requireOpen(this.#store.read, id);
     this.#requireSpace();
     const staged = await this.#receive(chunks);
     const { sha256, bytes } = staged;
     const type = media_type ?? (mime.lookup(path) || 'application/octet-stream');
     const file = { path, sha256, bytes, media_type: type };
-    await this.#serially(async () => {
-      let replaced = false;
+    return this.#serially(async () => {
+      let put: { revision: number; replaced: boolean };
       try {
+        requireNotReleased(this.#store.read, sha256);
         await this.#contents.place(id, staged);
-        replaced = await this.#store.write((database) => this.#putRow(database, id, file));
+        put = await this.#store.write((database) => this.#putRow(database, id, file));
       } catch (error) {
         await this.#deleteUnused(id);
         throw error;
       } finally {
         await staged.discard();
       }
-      if (replaced) await this.#deleteUnused(id);
+      if (put.replaced) await this.#deleteUnused(id);
+      return { ...file, contents: 'kept', revision: put.revision };
     });
-    return { ...file, contents: 'kept' };
   }
 
-  /** Returns whether a file with other contents was at the path. */
-  #putRow(database: WriteDatabase, id: string, file: DraftFileRow): boolean {
+  /** Returns the new revision, and whether a file with other contents was at the path. */
+  #putRow(database: WriteDatabase, id: string, file: DraftFileRow): { revision: number; replaced: boolean } {
     requireOpen(database, id);
     const before = draftFiles(database, id).find(({ path }) => path === file.path);
     putDraftFile(database, id, file);
-    requireRoom(database, id);
+    requireWithinLimits(database, id);
     touchDraft(database, id, this.#store.instant());
-    return before !== undefined && before.sha256 !== file.sha256;
+    const { revision } = requireDraft(database, id);
+    return { revision, replaced: before !== undefined && before.sha256 !== file.sha256 };
   }
 
   #requireSpace(): void {
@@ -205,7 +211,7 @@ export class Drafts {
       await this.#store.write((database) => {
         requireOpen(database, id);
         applyFilesChange(database, id, change);
-        requireRoom(database, id);
+        requireWithinLimits(database, id);
         touchDraft(database, id, this.#store.instant());
       });
       await this.#deleteUnused(id);

@@ -7,8 +7,7 @@ import {
 } from '../../store/sqlite/archive/harvest.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { entryAt } from '../../store/sqlite/node/ledger.ts';
-import type { ListSelection } from './request.ts';
-import { indexedPacks, packSets } from './sets.ts';
+import { indexedPacks, type ListSelection, packSets } from './request.ts';
 
 /** A pack in a list of OAI-PMH. */
 export interface HarvestedPack {

@@ -2,11 +2,12 @@ import { MEBIBYTE } from '../../../shared/limits.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { lastEntry } from '../../store/sqlite/node/ledger.ts';
 import type { Store } from '../../store/store.ts';
-import { type CitationContext, readCitedPack } from '../citations/readCitedWork.ts';
+import { type CitationContext, readCitedPack } from '../citations/citedWork.ts';
 import { changedPacks, firstDatestamp, type HarvestedPack, harvestedPack, secondOf } from './changes.ts';
-import { HarvestError } from './errors.ts';
-import { FORMATS, type MetadataPrefix } from './formats.ts';
+import { element, FORMATS, type MetadataPrefix, type Xml } from './formats.ts';
 import {
+  allSets,
+  HarvestError,
   type HarvestRequest,
   listTokenOf,
   parseRequest,
@@ -15,8 +16,6 @@ import {
   requirePrefix,
   setsTokenOf,
 } from './request.ts';
-import { allSets } from './sets.ts';
-import { element, type Xml } from './xml.ts';
 
 /** The provider that answers a harvester. */
 export interface Provider extends CitationContext {
@@ -106,7 +105,7 @@ function baseUrlOf({ origin }: Provider): string {
 }
 
 function identify({ database, provider, asOf }: Asked): Xml[] {
-  const said: [name: string, value: string][] = [
+  const facts: [name: string, value: string][] = [
     ['repositoryName', provider.publisher],
     ['baseURL', baseUrlOf(provider)],
     ['protocolVersion', '2.0'],
@@ -116,7 +115,7 @@ function identify({ database, provider, asOf }: Asked): Xml[] {
     ['deletedRecord', 'persistent'],
     ['granularity', 'YYYY-MM-DDThh:mm:ssZ'],
   ];
-  return said.map(([name, value]) => element(name, {}, [value]));
+  return facts.map(([name, value]) => element(name, {}, [value]));
 }
 
 function listFormats({ database, request, provider }: Asked): Xml[] {
@@ -136,7 +135,7 @@ function listSets({ database, request }: Asked): Xml[] {
   const cursor = resumptionToken === undefined ? 0 : readSetsToken(resumptionToken);
   const sets = allSets(database);
   if (cursor >= sets.length) {
-    throw new HarvestError('badResumptionToken', 'There are no more sets behind this resumptionToken.');
+    throw new HarvestError('badResumptionToken', 'There are no more sets after this resumptionToken.');
   }
   const next = cursor + PAGE;
   return [
@@ -167,7 +166,7 @@ function listPacks(
     bytes += pack.bytes + Buffer.byteLength(xml.text);
     written.push(xml);
   }
-  if (written.length === 0) throw new HarvestError('noRecordsMatch', 'No pack is in this selection.');
+  if (written.length === 0) throw new HarvestError('noRecordsMatch', 'No pack matches this selection.');
   return [...written, ...tokenXml(cursor, token)];
 }
 
@@ -188,7 +187,7 @@ function requirePack(database: ReadDatabase, identifier: string, provider: Provi
   const id = identifier.slice(identifier.lastIndexOf(':') + 1);
   const pack = identifierOf(id, provider) === identifier ? harvestedPack(database, id) : undefined;
   if (pack) return pack;
-  throw new HarvestError('idDoesNotExist', 'No pack here has this identifier.');
+  throw new HarvestError('idDoesNotExist', 'This archive has no pack with this identifier.');
 }
 
 /** The same pack in another archive is another record, because its datestamps and relations differ. */

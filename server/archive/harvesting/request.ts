@@ -1,5 +1,9 @@
 import { z } from 'zod';
-import { HarvestError } from './errors.ts';
+import { LICENSES } from '../../../shared/archive/vocabulary.ts';
+import { type IndexedSet, packsWithSubject, packsWithValue } from '../../store/sqlite/archive/harvest.ts';
+import { allTreeNodes } from '../../store/sqlite/archive/studies.ts';
+import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
+import { LICENSES_CITED } from '../citations/jsonFormats.ts';
 import { FORMATS, type MetadataPrefix } from './formats.ts';
 
 const VERBS = [
@@ -10,7 +14,7 @@ const VERBS = [
   'ListRecords',
   'ListSets',
 ] as const;
-export type Verb = (typeof VERBS)[number];
+type Verb = (typeof VERBS)[number];
 
 /** The required and the optional arguments of a verb. A resumption token excludes all others. */
 const ARGUMENTS: Record<Verb, { needed: readonly string[]; possible: readonly string[] }> = {
@@ -32,7 +36,7 @@ export interface HarvestRequest {
 export function parseRequest(search: URLSearchParams): HarvestRequest {
   const verb = VERBS.find((each) => each === search.get('verb'));
   if (verb === undefined || search.getAll('verb').length > 1) {
-    throw new HarvestError('badVerb', `Send one verb out of ${VERBS.join(', ')}.`);
+    throw new HarvestError('badVerb', `Send one of these verbs: ${VERBS.join(', ')}.`);
   }
   const { needed, possible } = ARGUMENTS[verb];
   const given: Record<string, string> = {};
@@ -46,7 +50,7 @@ export function parseRequest(search: URLSearchParams): HarvestRequest {
   }
   const isResumed = given.resumptionToken !== undefined;
   if (isResumed && Object.keys(given).length > 1) {
-    throw new HarvestError('badArgument', 'A resumptionToken stands alone beside the verb.');
+    throw new HarvestError('badArgument', 'A resumptionToken must be the only argument besides the verb.');
   }
   const missing = isResumed ? undefined : needed.find((name) => given[name] === undefined);
   if (missing !== undefined) throw new HarvestError('badArgument', `${verb} needs the argument ${missing}.`);
@@ -64,7 +68,7 @@ export interface ListSelection {
 }
 
 /** The position at which a list continues: a change in the ledger, and the number of earlier records. */
-export interface ListPosition {
+interface ListPosition {
   entry: number;
   place: number;
   cursor: number;
@@ -81,7 +85,7 @@ export function parseSelection({ verb, arguments: given }: HarvestRequest): List
     if (from > until) throw new HarvestError('badArgument', 'from is later than until.');
   }
   if (set !== undefined && !SET_SPEC.test(set)) {
-    throw new HarvestError('badArgument', 'The set is not written as sets are.');
+    throw new HarvestError('badArgument', 'The name of the set is malformed.');
   }
   return {
     prefix: requirePrefix(given.metadataPrefix ?? ''),
@@ -99,14 +103,17 @@ export function requirePrefix(prefix: string): MetadataPrefix {
   const known = FORMATS.find((format) => format.prefix === prefix);
   if (known) return known.prefix;
   const prefixes = FORMATS.map((format) => format.prefix).join(', ');
-  throw new HarvestError('cannotDisseminateFormat', `Metadata comes as ${prefixes}.`);
+  throw new HarvestError('cannotDisseminateFormat', `Metadata is available as ${prefixes}.`);
 }
 
 /** Parses a second in UTC. A day means its first or last second. @throws HarvestError `badArgument` */
 function asSecond(name: string, date: string, ofDay: string): string {
   const second = /^\d{4}-\d\d-\d\d$/.test(date) ? date + ofDay : date;
   if (!isSecond(second)) {
-    throw new HarvestError('badArgument', `${name} is written YYYY-MM-DD or YYYY-MM-DDThh:mm:ssZ, in UTC.`);
+    throw new HarvestError(
+      'badArgument',
+      `${name} must have the form YYYY-MM-DD or YYYY-MM-DDThh:mm:ssZ, in UTC.`,
+    );
   }
   return second;
 }
@@ -171,5 +178,58 @@ function decode<Token>(schema: z.ZodType<Token>, token: string): Token {
 }
 
 function badToken(): HarvestError {
-  return new HarvestError('badResumptionToken', 'This resumptionToken is none of those given out here.');
+  return new HarvestError('badResumptionToken', 'This resumptionToken was not issued by this node.');
+}
+
+interface HarvestSet {
+  spec: string;
+  name: string;
+}
+
+/** Returns all sets: one for each licence, and the tree of subjects, each below its parent. */
+export function allSets(database: ReadDatabase): HarvestSet[] {
+  return [
+    { spec: 'license', name: 'Packs by licence' },
+    ...LICENSES.map((license) => ({ spec: `license:${license}`, name: LICENSES_CITED[license].rights })),
+    { spec: 'subject', name: 'Packs by subject' },
+    ...allTreeNodes(database).map(({ path, title }) => ({ spec: subjectSet(path), name: title })),
+  ];
+}
+
+/** Returns the packs of a set; undefined if every pack belongs to it. */
+export function indexedPacks(database: ReadDatabase, set: string): IndexedSet | undefined {
+  const [kind, ...path] = set.split(':');
+  const value = path.join('/');
+  if (kind === 'license') return value === '' ? undefined : packsWithValue(database, 'license', value);
+  if (kind !== 'subject') return { values: [], packs: 0 };
+  return value === '' ? packsWithSubject(database) : packsWithValue(database, 'node', value);
+}
+
+/** Returns the most specific sets of a pack. It also belongs to their parents. */
+export function packSets({ license, node }: { license: string; node: string | null }): string[] {
+  return [`license:${license}`, ...(node === null ? [] : [subjectSet(node)])];
+}
+
+function subjectSet(path: string): string {
+  return ['subject', ...path.split('/')].join(':');
+}
+
+/** The errors of OAI-PMH 2.0 (section 3.6) that can occur: every pack has metadata, and sets are supported. */
+type HarvestErrorCode =
+  | 'badArgument'
+  | 'badResumptionToken'
+  | 'badVerb'
+  | 'cannotDisseminateFormat'
+  | 'idDoesNotExist'
+  | 'noRecordsMatch';
+
+/** An invalid OAI-PMH request. It is answered with an OAI-PMH error and status 200. */
+export class HarvestError extends Error {
+  readonly code: HarvestErrorCode;
+
+  constructor(code: HarvestErrorCode, message: string) {
+    super(message);
+    this.name = 'HarvestError';
+    this.code = code;
+  }
 }

@@ -4,10 +4,10 @@ import {
   entryAtPlace,
   type SitemapKind,
   sitemapItems,
-} from '../../store/sqlite/archive/sitemap.ts';
+} from '../../store/sqlite/archive/harvest.ts';
 import type { Store } from '../../store/store.ts';
 import { secondOf } from './changes.ts';
-import { element, type Xml } from './xml.ts';
+import { element, type Xml } from './formats.ts';
 
 /** The maximum number of URLs in a sitemap (https://www.sitemaps.org/protocol.html). */
 const MAX_URLS = 50_000;
@@ -72,4 +72,41 @@ function* sitemapPieces(
 
 function urlXml(url: string, changedAt: string): Xml {
   return element('url', {}, [element('loc', {}, [url]), element('lastmod', {}, [secondOf(changedAt)])]);
+}
+
+/**
+ * The paths that crawlers must skip: exports, files and searches, which are expensive and lead to nothing new; later
+ * pages of lists; and the owner's pages. The longest matching rule wins (RFC 9309). Paths without a rule are allowed.
+ */
+const DISALLOWED = [
+  '/api/dump.jsonl',
+  '/api/warc',
+  '/api/search',
+  '/api/events.atom?',
+  '/api/events/stream',
+  '/api/events?',
+  '/api/packs?',
+  '/api/studies?',
+  '/api/sources?',
+  '/api/packs/*/file',
+  '/api/packs/*/verify',
+  '/api/ledger/verify',
+  '/oai?*resumptionToken=',
+  '/manage/',
+  '/memento/',
+  '/sign-in/',
+  '/timegate/',
+  '/timemap/',
+  '/search',
+  '/assemble',
+  '/settings',
+  '/sharing',
+  '/withheld',
+];
+
+/** Returns `robots.txt` (RFC 9309). While the node is not shared, nothing is allowed. */
+export function robotsTxt({ isShared, origin }: { isShared: boolean; origin: string }): string {
+  if (!isShared) return 'User-agent: *\nDisallow: /\n';
+  const rules = DISALLOWED.map((path) => `Disallow: ${path}\n`).join('');
+  return `User-agent: *\n${rules}Allow: /\n\nSitemap: ${origin}/sitemap.xml\n`;
 }

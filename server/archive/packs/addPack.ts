@@ -1,23 +1,21 @@
 import pLimit from 'p-limit';
 import type { PackFile, PackRecord } from '../../../shared/archive/pack.ts';
-import { Problem, type ProblemCode } from '../../../shared/problems.ts';
-import { confirmDamage } from '../../fixity/confirmDamage.ts';
+import { type FieldError, Problem, type ProblemCode } from '../../../shared/problems.ts';
+import { confirmDamage } from '../../fixity/audit.ts';
 import { isDamaged, recordChanged } from '../../fixity/damages.ts';
-import { storeWithRepair } from '../../fixity/storeWithRepair.ts';
+import { storeWithRepair } from '../../fixity/repair.ts';
 import { rehashBlobs } from '../../hashing/hashFiles.ts';
 import { appendEntry } from '../../ledger/appendEntry.ts';
 import type { StagedBlob } from '../../store/blobs/blobStore.ts';
 import { packByDigest, packById } from '../../store/sqlite/archive/packs.ts';
-import { studyById } from '../../store/sqlite/archive/studies.ts';
-import { treeNodeAt } from '../../store/sqlite/archive/treeNodes.ts';
+import { studyById, treeNodeAt } from '../../store/sqlite/archive/studies.ts';
 import type { ReadDatabase, WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
+import { isAbsent } from '../../store/sqlite/node/peerWithholdings.ts';
+import { isReleased, releasedAmong } from '../../store/sqlite/node/withheld.ts';
 import type { Store } from '../../store/store.ts';
-import { FileFaults } from './fileFaults.ts';
-import { insertPackRows } from './insertPackRows.ts';
+import { type CheckedRecord, checkRecord, insertPackRows } from './packRows.ts';
 import { newPackText, readPackText } from './readPack.ts';
-import { type CheckedRecord, checkRecord } from './record.ts';
-import { requireMatchingFiles } from './sameFiles.ts';
 
 export type { StagedBlob } from '../../store/blobs/blobStore.ts';
 
@@ -29,6 +27,8 @@ export type NewPack = SentRecord & {
   staged?: ReadonlyMap<string, StagedBlob>;
   /** Whether files that are not in `staged` may be held already. */
   isPartial?: boolean;
+  /** Digests of files whose bytes are nowhere to be had. The pack is recorded without them. */
+  absent?: ReadonlySet<string>;
   /** Called in the transaction that records the pack, with the number of its ledger entry. */
   onRecorded?: (database: WriteDatabase, seq: number) => void;
   /** Reserves space for the bytes that the archive does not hold yet, before they are stored. Throws if there is none. */
@@ -52,26 +52,30 @@ export interface AddedPack {
  * Adds a pack. Every kind of upload ends here. When it resolves, the blobs, the record and the ledger entry are on stable
  * storage. If it throws, nothing is stored. Staged files are discarded in both cases.
  *
- * A crash before the blobs are stored leaves files in `tmp/` and records in the journal, which the next start clears. A
- * crash after that and before the commit leaves blobs without a row, which the next start finds in the journal and in
- * `tmp/` and removes. Readers see neither.
+ * A crash before the blobs are stored leaves files in `tmp/`, which the next start clears. A crash after that and before the
+ * commit leaves blobs without a row, which the next start finds by their markers in `tmp/` and removes. Readers see
+ * neither.
  *
  * @throws Problem 413 and 422 with the codes of the contract; `id_taken`; I/O errors.
  */
 export async function addPack(store: Store, pack: NewPack): Promise<AddedPack> {
-  const { staged, reserveSpace, repairStore = store, isPartial = false } = pack;
+  const { staged, absent, reserveSpace, repairStore = store, isPartial = false } = pack;
   try {
     const checked = 'checked' in pack ? pack.checked : checkRecord(pack.record);
     const { id } = checked;
     const existing = () => ({ id, created: false, text: readPackText(store.read, id) });
     const sent = isPartial && staged ? withFiles(checked, ({ path }) => staged.has(path)) : checked;
-    const held = isPartial && staged ? withFiles(checked, ({ path }) => !staged.has(path)) : checked;
+    const held =
+      isPartial && staged
+        ? withFiles(checked, ({ path, sha256 }) => !staged.has(path) && !absent?.has(sha256))
+        : checked;
     if (staged) requireMatchingFiles(sent, staged);
     if (!staged || isPartial) requireHeldFiles(store.read, held);
     if (packByDigest(store.read, checked.digest)) {
       await repairHeld(repairStore, [...(staged?.values() ?? [])]);
       return existing();
     }
+    requireNotReleased(store.read, checked);
     requireReferences(store.read, checked.record);
     const blobs = [...(staged?.values() ?? [])];
     await reserveSpace?.(newBytes(store.read, blobs));
@@ -103,6 +107,11 @@ function requireHeldFiles(database: ReadDatabase, { record, pointerTo }: Checked
         path: pointerTo(path, 'sha256'),
         message: `${path}: the archive does not have ${sha256}. Send the file itself.`,
       });
+    } else if (isAbsent(database, sha256)) {
+      faults.add('unknown_blob', path, {
+        path: pointerTo(path, 'sha256'),
+        message: `${path}: the archive does not have the bytes of ${sha256}. Send the file itself.`,
+      });
     } else if (isDamaged(database, sha256)) {
       faults.add('unknown_blob', path, {
         path: pointerTo(path, 'sha256'),
@@ -115,6 +124,20 @@ function requireHeldFiles(database: ReadDatabase, { record, pointerTo }: Checked
       });
     }
   }
+  faults.throwIfAny();
+}
+
+/** @throws Problem `released` with a pointer to each file whose bytes were given up */
+function requireNotReleased(database: ReadDatabase, { record, pointerTo }: CheckedRecord): void {
+  const faults = new FileFaults();
+  const digests = record.files.map(({ sha256 }) => sha256);
+  const released = new Set(releasedAmong(database, digests));
+  for (const { path, sha256 } of record.files)
+    if (released.has(sha256))
+      faults.add('released', path, {
+        path: pointerTo(path, 'sha256'),
+        message: `${path}: this archive gave up the bytes of ${sha256} for good, and takes no pack with them.`,
+      });
   faults.throwIfAny();
 }
 
@@ -152,10 +175,12 @@ function newBytes(database: ReadDatabase, blobs: readonly StagedBlob[]): number 
  * was restored) are replaced. Damage is recorded before it is repaired.
  */
 async function repairHeld(store: Store, staged: readonly StagedBlob[]): Promise<void> {
-  const named = staged.filter(({ sha256 }) => blobBytes(store.read, sha256) !== undefined);
+  const named = staged.filter(
+    ({ sha256 }) => blobBytes(store.read, sha256) !== undefined && !isReleased(store.read, sha256),
+  );
   if (named.length === 0) return;
-  // One that has left this disk comes back, so that no upload waits for a copy.
-  const here = named.filter(({ sha256 }) => store.blobs.away.bytesOf(sha256) === undefined);
+  // One that is offloaded comes back, so that no upload waits for a copy.
+  const here = named.filter(({ sha256 }) => store.blobs.offloaded.bytesOf(sha256) === undefined);
   for (const blob of named) if (!here.includes(blob)) await storeWithRepair(store, blob);
   const found = await rehashBlobs(store.blobs, here);
   for (const blob of here) {
@@ -168,10 +193,10 @@ async function repairHeld(store: Store, staged: readonly StagedBlob[]): Promise<
   }
 }
 
-/** Stores the blobs durably. Small ones use the journal while it is short, so that concurrent uploads share one fsync. */
+/** Stores the blobs durably. */
 async function storeAll(staged: readonly StagedBlob[]): Promise<void> {
   const atOnce = pLimit(MAX_CONCURRENT_BLOBS);
-  const outcomes = await Promise.allSettled(staged.map((blob) => atOnce(() => blob.keep('either'))));
+  const outcomes = await Promise.allSettled(staged.map((blob) => atOnce(() => blob.keep())));
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
 }
 
@@ -187,6 +212,8 @@ function recordPack(
 ): string | undefined {
   const { digest, id } = checked;
   if (packByDigest(database, digest)) return undefined;
+  // A file may have been given up since the first check.
+  requireNotReleased(database, checked);
   if (packById(database, id)) {
     throw new Problem(
       'id_taken',
@@ -197,4 +224,61 @@ function recordPack(
   insertPackRows(database, checked, seq, at);
   onRecorded?.(database, seq);
   return newPackText(database, id, checked.text);
+}
+
+/** @throws Problem `files_mismatch`, `digest_mismatch` with a pointer to each file that does not match the record. */
+export function requireMatchingFiles(
+  checked: CheckedRecord,
+  staged: ReadonlyMap<string, { sha256: string; bytes: number }>,
+): void {
+  const faults = new FileFaults();
+  const named = new Set(checked.record.files.map(({ path }) => path));
+  for (const file of checked.record.files) {
+    const blob = staged.get(file.path);
+    if (!blob) {
+      faults.add('files_mismatch', file.path, {
+        path: checked.pointerTo(file.path, 'path'),
+        message: `${file.path}: this file is in the record, but was not sent.`,
+      });
+    } else if (blob.sha256 !== file.sha256) {
+      faults.add('digest_mismatch', file.path, {
+        path: checked.pointerTo(file.path, 'sha256'),
+        message: `${file.path}: the SHA-256 of the file is ${blob.sha256}, but the record says ${file.sha256}.`,
+      });
+    } else if (blob.bytes !== file.bytes) {
+      faults.add('files_mismatch', file.path, {
+        path: checked.pointerTo(file.path, 'bytes'),
+        message: `${file.path}: the file has ${blob.bytes} bytes, but the record says ${file.bytes}.`,
+      });
+    }
+  }
+  for (const path of staged.keys()) {
+    if (named.has(path)) continue;
+    faults.add('files_mismatch', path, {
+      path: '/files',
+      message: `${path}: this file was sent, but is not in the record.`,
+    });
+  }
+  faults.throwIfAny();
+}
+
+const MAX_REPORTED = 100;
+
+/** Collects faults of a pack's files. The first fault determines the code of the problem; all of them are reported. */
+export class FileFaults {
+  readonly #errors: FieldError[] = [];
+  #first: { code: ProblemCode; path: string } | undefined;
+
+  add(code: ProblemCode, path: string, error: FieldError): void {
+    this.#first ??= { code, path };
+    if (this.#errors.length < MAX_REPORTED) this.#errors.push(error);
+  }
+
+  throwIfAny(): void {
+    if (!this.#first) return;
+    throw new Problem(this.#first.code, this.#errors[0]?.message ?? '', {
+      errors: this.#errors,
+      members: { path: this.#first.path },
+    });
+  }
 }

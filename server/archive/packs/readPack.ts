@@ -1,8 +1,15 @@
-import type { Pack, PackRecord } from '../../../shared/archive/pack.ts';
+import type { Pack, PackRecord, PacksQuery } from '../../../shared/archive/pack.ts';
 import { VERDICTS, type Verdict } from '../../../shared/archive/vocabulary.ts';
 import { Problem } from '../../../shared/problems.ts';
 import {
+  type PackFilter,
+  type PackFilterName,
+  type PackOrder,
+  selectPacks,
+} from '../../store/sqlite/archive/packLists.ts';
+import {
   type FlagRow,
+  filesOfPack,
   flagsOf,
   type PackRow,
   packById,
@@ -14,6 +21,10 @@ import {
   superseders,
 } from '../../store/sqlite/archive/packs.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
+import { onSnapshot } from '../../store/sqlite/engine/queries.ts';
+import { approximateExpression, matchExpression } from '../../store/sqlite/engine/search.ts';
+import type { Store } from '../../store/store.ts';
+import { marksOf, unreadableAmong, VISITOR } from '../../withholding/withholding.ts';
 
 /** @throws Problem `not_found` */
 export function requirePack(database: ReadDatabase, id: string): PackRow {
@@ -34,6 +45,41 @@ export function readPackText(database: ReadDatabase, id: string): string {
 }
 
 /**
+ * Returns the same with the files whose bytes are withheld from visitors or were given up. They are listed in `evidence`,
+ * which no fingerprint covers.
+ *
+ * @throws Problem `not_found`
+ */
+export function readMarkedPackText(database: ReadDatabase, id: string): string {
+  const row = requirePack(database, id);
+  const [text = ''] = packTexts(database, [row.ledger_entry], marksOfPack(database, row));
+  return text;
+}
+
+/** Returns the digests of all files of a pack. */
+export function digestsOfPack(
+  database: ReadDatabase,
+  { ledger_entry }: Pick<PackRow, 'ledger_entry'>,
+): string[] {
+  return filesOfPack(database, ledger_entry).map(({ sha256 }) => sha256);
+}
+
+/** The files of a pack that cannot be read by everyone. */
+type PackMarks = Pick<Pack['evidence'], 'withheld' | 'released'>;
+
+function marksOfPack(database: ReadDatabase, row: PackRow): PackMarks {
+  const digests = digestsOfPack(database, row);
+  const marked = [...unreadableAmong(database, digests, VISITOR)].sort().map((sha256) => ({
+    sha256,
+    ...marksOf(database, sha256),
+  }));
+  const listed = (mark: 'withheld' | 'released') =>
+    marked.flatMap(({ sha256, [mark]: why }) => (why ? [{ sha256, ...why }] : []));
+  const [withheld, released] = [listed('withheld'), listed('released')];
+  return { ...(withheld.length > 0 && { withheld }), ...(released.length > 0 && { released }) } as PackMarks;
+}
+
+/**
  * Returns the same for a pack that was recorded in this transaction. Nothing can refer to it yet, so only its row is read.
  */
 export function newPackText(database: ReadDatabase, id: string, record: string): string {
@@ -50,8 +96,12 @@ export function readPack(database: ReadDatabase, id: string): Pack {
 const BATCH_BYTES = 2_097_152;
 
 /** Generates the JSON texts of the packs with these ledger entries, in this order. */
-export function* packTexts(database: ReadDatabase, entries: readonly number[]): Generator<string> {
-  const derived = derivedFields(database, packsByEntry(database, entries));
+export function* packTexts(
+  database: ReadDatabase,
+  entries: readonly number[],
+  marks: PackMarks = {},
+): Generator<string> {
+  const derived = derivedFields(database, packsByEntry(database, entries), marks);
   let batch: number[] = [];
   let bytes = 0;
   for (const entry of entries) {
@@ -91,7 +141,11 @@ function textOf(opening: string, record: string): string {
 }
 
 /** Returns the fields that the archive adds to each record, with one query per kind for all packs. */
-function derivedFields(database: ReadDatabase, rows: readonly PackRow[]): Map<number, Derived> {
+function derivedFields(
+  database: ReadDatabase,
+  rows: readonly PackRow[],
+  marks: PackMarks,
+): Map<number, Derived> {
   const ids = rows.map(({ id }) => id);
   const replications = Map.groupBy(replicationsOf(database, ids), ({ original }) => original);
   const newer = new Map(
@@ -106,6 +160,7 @@ function derivedFields(database: ReadDatabase, rows: readonly PackRow[]): Map<nu
         newer: newer.get(row.id) ?? null,
         flags: flags.get(row.id) ?? [],
         version: versionOf(row.id),
+        marks,
       });
       return [row.ledger_entry, { opening, recordBytes: row.record_bytes }] as const;
     }),
@@ -137,11 +192,12 @@ interface References {
   newer: string | null;
   flags: readonly FlagRow[];
   version: number;
+  marks: PackMarks;
 }
 
-const NO_REFERENCES: References = { replications: [], newer: null, flags: [], version: 1 };
+const NO_REFERENCES: References = { replications: [], newer: null, flags: [], version: 1, marks: {} };
 
-function openingOf(row: PackRow, { replications, newer, flags, version }: References): string {
+function openingOf(row: PackRow, { replications, newer, flags, version, marks }: References): string {
   const count = (verdict: Verdict) => replications.filter((each) => each.verdict === verdict).length;
   const fields = {
     id: row.id,
@@ -158,10 +214,53 @@ function openingOf(row: PackRow, { replications, newer, flags, version }: Refere
       >),
       version,
       superseded_by: newer,
+      ...marks,
     },
     flags: flags.map(({ reason, note, at }) => ({ reason, note, at })),
     original_had_method: row.original_had_method === null ? null : row.original_had_method === 1,
     ledger_entry: row.ledger_entry,
   };
   return JSON.stringify(fields satisfies Omit<Pack, keyof PackRecord>).slice(0, -1);
+}
+
+/** One page of packs: their JSON texts (read lazily), their number, and the total number of matches. */
+interface PackPage {
+  texts: Iterable<string>;
+  count: number;
+  total: number;
+}
+
+export function listPacks({ read }: Pick<Store, 'read'>, query: PacksQuery): PackPage {
+  const order = query.sort.replace(/^-/, '') as PackOrder;
+  const { entries, total } = onSnapshot(read, () =>
+    selectPacks(read, {
+      filters: filtersOf(query),
+      match: query.q === undefined ? undefined : matchExpression(query.q),
+      rough: query.q === undefined ? undefined : approximateExpression(query.q),
+      order,
+      descending: query.sort.startsWith('-'),
+      limit: query.limit,
+      offset: query.offset,
+    }),
+  );
+  return { texts: packTexts(read, entries), count: entries.length, total };
+}
+
+const EXACT = ['node', 'study', 'outcome', 'license', 'tag', 'verdict', 'replicates'] as const;
+const FOLDED = ['author', 'keyword'] as const;
+
+function filtersOf(query: PacksQuery): PackFilter[] {
+  const filters: PackFilter[] = [];
+  const add = (filter: PackFilterName, value: string | undefined) => {
+    if (value !== undefined) filters.push({ filter, value });
+  };
+  for (const name of EXACT) add(name, query[name]);
+  for (const name of FOLDED) add(name, query[name] === undefined ? undefined : foldedText(query[name]));
+  add('flagged', query.flagged === undefined ? undefined : String(query.flagged));
+  return filters;
+}
+
+/** Removes case, accents and extra spaces from a text, for sorting and for exact filters. */
+export function foldedText(text: string): string {
+  return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().replace(/\s+/gu, ' ').trim();
 }

@@ -6,19 +6,20 @@ import type {
   LostAndFoundFindings,
 } from '../../../shared/ledger/fixity.ts';
 import { systemClock } from '../../../shared/values/clock.ts';
-import { openArchiveForWriting } from '../../collection/record/openArchiveForWriting.ts';
-import { auditEverything } from '../../fixity/audit.ts';
-import { auditBlobs } from '../../fixity/auditBlobs.ts';
-import { checkDatabase } from '../../fixity/checkDatabase.ts';
+import { countOf } from '../../../shared/values/text.ts';
+import { openArchiveForWriting } from '../../collection/record/coverRetrievals.ts';
+import { auditBlobs, auditEverything, checkDatabase } from '../../fixity/audit.ts';
+import type { Finding } from '../../fixity/damages.ts';
 import { emptyFindings, listUnnamedBlobs } from '../../fixity/lostAndFound.ts';
 import { checkOpening } from '../../ledger/openArchive.ts';
 import { lostFiles } from '../../store/blobs/lostAndFound.ts';
-import { DamagedDatabaseError } from '../../store/opening/existingArchive.ts';
 import { FolderInUseError } from '../../store/opening/folderLock.ts';
+import { DamagedDatabaseError } from '../../store/opening/inspectFolder.ts';
 import type { Store } from '../../store/store.ts';
-import { archiveFolder, type Command, type ExitCode, print, printError } from '../command.ts';
-import { ARCHIVE_OPTIONS, optionsHelp } from '../options.ts';
-import { openProgress } from '../progress.ts';
+import { archiveFolder } from '../dataFolder.ts';
+import { describeReleased } from '../offloadedObjects.ts';
+import { ARCHIVE_OPTIONS, type Command, type ExitCode, optionsHelp, print, printError } from '../options.ts';
+import { openProgress } from '../terminal.ts';
 
 const HELP = `Usage: strongroom audit [options]
 
@@ -38,8 +39,10 @@ export interface AuditReport extends LostAndFoundFindings {
   damaged_objects: number;
   damaged: { sha256: string; bytes: number; problem: DamageProblem; found: string | null }[];
   restored: string[];
-  /** Objects that were not checked, because they have left this disk for a copy. */
+  /** Objects that were not checked, because they are offloaded. */
   elsewhere_objects?: number | undefined;
+  /** Objects whose bytes were given up. */
+  released_objects?: number | undefined;
   recorded: boolean;
 }
 
@@ -134,15 +137,9 @@ async function readBlobs(folder: string): Promise<Omit<AuditReport, 'database'>>
       const slice = await auditBlobs({ folder }, { after, onProgress: (bytes) => line.update(done + bytes) });
       report.checked += slice.checked;
       if (slice.elsewhere > 0) report.elsewhere_objects = (report.elsewhere_objects ?? 0) + slice.elsewhere;
+      if (slice.released > 0) report.released_objects = slice.released;
       report.bytes += slice.bytes;
-      for (const { problem, ...object } of slice.findings) {
-        if (problem === null) {
-          if (report.restored.length < MAX_LISTED) report.restored.push(object.sha256);
-          continue;
-        }
-        report.damaged_objects += 1;
-        if (report.damaged.length < MAX_LISTED) report.damaged.push({ ...object, problem });
-      }
+      for (const finding of slice.findings) addFinding(report, finding);
       line.update(report.bytes);
       after = slice.position;
       isEnd = slice.isEnd;
@@ -151,6 +148,18 @@ async function readBlobs(folder: string): Promise<Omit<AuditReport, 'database'>>
     line.clear();
   }
   return { ...report, ...(await listUnnamedBlobs({ folder }, await lostFiles(folder))) };
+}
+
+function addFinding(
+  report: Pick<AuditReport, 'restored' | 'damaged' | 'damaged_objects'>,
+  { problem, ...object }: Finding,
+): void {
+  if (problem === null) {
+    if (report.restored.length < MAX_LISTED) report.restored.push(object.sha256);
+    return;
+  }
+  report.damaged_objects += 1;
+  if (report.damaged.length < MAX_LISTED) report.damaged.push({ ...object, problem });
 }
 
 /** A progress line that is updated with totals instead of differences. */
@@ -177,7 +186,7 @@ export const DAMAGE_TEXT: Record<DamageProblem, (found: string | null) => string
 };
 
 function printDatabaseFindings({ findings }: DatabaseCheck): void {
-  printError('The database is damaged: put back a copy that is sound. Nothing was written. SQLite reported:');
+  printError('The database is damaged. Restore an intact copy. Nothing was written. SQLite reported:');
   for (const finding of findings) printError(`  ${finding}`);
 }
 
@@ -199,7 +208,7 @@ function printLost(report: AuditReport): void {
   for (const { name, bytes } of earlier)
     print(`lost-and-found/${name}: ${bytes} bytes that no record names.`);
   if (lost_and_found_objects > lost_and_found.length)
-    print(`lost-and-found/ holds ${lost_and_found_objects} files in total.`);
+    print(`lost-and-found/ holds ${countOf(lost_and_found_objects, 'file')} in total.`);
   for (const path of foreign) print(`${path}: not a file of this archive; it was left in place.`);
   if (foreign_files > foreign.length) print(`… and ${foreign_files - foreign.length} more.`);
 }
@@ -208,17 +217,20 @@ function printReport(report: AuditReport): void {
   const { database, checked, bytes, damaged_objects, damaged, restored, recorded } = report;
   if (!database.ok) printDatabaseFindings(database);
   for (const { sha256, problem, found } of damaged) printError(`${sha256}: ${DAMAGE_TEXT[problem](found)}.`);
-  for (const sha256 of restored) print(`${sha256}: its bytes are right again.`);
+  for (const sha256 of restored) print(`${sha256}: its bytes are intact again.`);
   printLost(report);
   if (!recorded && database.ok)
-    print('A node has this folder open: it was only read, and nothing was recorded.');
-  const { elsewhere_objects = 0 } = report;
+    print('A node has this folder open, so it was only read and nothing was recorded.');
+  const { elsewhere_objects = 0, released_objects = 0 } = report;
+  if (released_objects > 0) print(describeReleased(released_objects));
   if (elsewhere_objects > 0)
-    print(`${elsewhere_objects} objects have left this disk and were not checked. Check their copy.`);
+    print(
+      `${countOf(elsewhere_objects, 'object is', 'objects are')} offloaded and not checked. Check the copies.`,
+    );
   const all = `${checked} ${checked === 1 ? 'object' : 'objects'}, ${bytes} bytes`;
   print(
     damaged_objects === 0
-      ? `${database.ok ? 'All is' : 'The stored bytes that could be read are'} intact: ${all}.`
+      ? `${database.ok ? 'Everything is' : 'The stored bytes that could be read are'} intact: ${all}.`
       : `${damaged_objects} damaged of ${all}. To repair them, upload the pack files again or check the sources again.`,
   );
 }

@@ -2,16 +2,26 @@ import { parseArgs } from 'node:util';
 import type { Copy, CopyChange, CopySync, LostCopy, NewCopy } from '../../../shared/node/copy.ts';
 import { copyChangeSchema, copyKeySchema } from '../../../shared/node/copy.ts';
 import { systemClock } from '../../../shared/values/clock.ts';
-import { openArchiveForWriting } from '../../collection/record/openArchiveForWriting.ts';
+import { countOf } from '../../../shared/values/text.ts';
+import { openArchiveForWriting } from '../../collection/record/coverRetrievals.ts';
+import { keepProcessAlive } from '../../runtime/background.ts';
 import { Jobs } from '../../runtime/jobs.ts';
 import { createLog } from '../../runtime/log.ts';
 import { FolderInUseError } from '../../store/opening/folderLock.ts';
-import { archiveFolder, type Command, type ExitCode, print, printError, UsageError } from '../command.ts';
-import { requireConfirmation } from '../confirm.ts';
+import { openSettings } from '../../store/settings.ts';
 import { TARGET_HELP, TARGET_OPTIONS, targetOf } from '../copyTarget.ts';
-import { NODE_OPTIONS, optionsHelp } from '../options.ts';
-import { askPassphrase, PASSPHRASE_HELP } from '../passphrase.ts';
+import { archiveFolder } from '../dataFolder.ts';
+import {
+  type Command,
+  type ExitCode,
+  NODE_OPTIONS,
+  optionsHelp,
+  print,
+  printError,
+  UsageError,
+} from '../options.ts';
 import { connectToNode, type NodeOptions, type RunningNode } from '../runningNode.ts';
+import { askPassphrase, PASSPHRASE_HELP, requireConfirmation } from '../terminal.ts';
 
 const OPTIONS = {
   key: {
@@ -30,33 +40,33 @@ const OPTIONS = {
     value: 'MINUTES',
     help: 'the time between two syncs by a running node, from now on',
   },
-  'give-up': {
+  'mark-lost': {
     type: 'boolean',
     default: false,
-    help: 'the copy is lost for good: record the objects that only it held as damaged, and forget it',
+    help: 'the copy is permanently lost: record the objects that only it held as damaged, and forget it',
   },
-  yes: { type: 'boolean', default: false, help: 'with --give-up: do not ask' },
+  yes: { type: 'boolean', default: false, help: 'with --mark-lost: do not ask' },
   'public-url': { type: 'string', value: 'URL', help: 'where readers find these pages' },
 } as const;
 
 const HELP = `Usage: strongroom copy TARGET [options]
 
 Brings a second copy of the archive up to date: its objects, its records, its ledger and, if the owner wants them, pages
-for readers. Only what is new is sent. The
-first call creates the copy; the place must be empty. “strongroom restore” makes an archive from a copy, and “strongroom
-verify” verifies one. Uses the running node of the data folder, or opens the folder itself.
+for readers. Only what is new is sent. The first call creates the copy; the place must be empty. “strongroom restore”
+makes an archive from a copy, and “strongroom verify” verifies one. Uses the running node of the data folder, or opens
+the folder itself.
 
-The key is in the copy only with --key. Whoever can read the copy can then try passphrases: choose a long one.
+The key is in the copy only with --key. Anyone who can read the copy can then try passphrases: choose a long one.
 ${PASSPHRASE_HELP}
 
 ${TARGET_HELP}
 
-If objects have left this disk and the only copy of them is lost, --give-up records the loss in the ledger, as an audit
-records damage, so that readers get a plain answer. It is refused while the copy can be read.
+If objects are offloaded and the only copy of them is lost, --mark-lost records them in the ledger as damaged, as an
+audit does. Readers then get a clear answer. It is refused while the copy can be read.
 
 ${optionsHelp(OPTIONS)}
 
-Exit code: 0 if the copy is up to date or was given up, 2 if it could not be written.`;
+Exit code: 0 if the copy is up to date or was marked as lost, 2 if it could not be written.`;
 
 /** What the command needs of a node, or of an archive that it opened itself. */
 interface CopyClient {
@@ -65,7 +75,7 @@ interface CopyClient {
   change(id: string, change: CopyChange): Promise<Copy>;
   sync(id: string): Promise<CopySync>;
   keepKey(id: string, passphrase: string): Promise<unknown>;
-  giveUp(id: string): Promise<LostCopy>;
+  markLost(id: string): Promise<LostCopy>;
   close(): Promise<void>;
 }
 
@@ -91,7 +101,7 @@ export const copy: Command = {
         ...((values.pages || values['public-url']) && { pages: true }),
         ...(values['public-url'] && { public_url: publicUrlOf(values['public-url']) }),
       };
-      if (values['give-up']) return await giveUp(client, known, { ...values, target });
+      if (values['mark-lost']) return await markLost(client, known, { ...values, target });
       const every = values.every && { every_minutes: minutesOf(values.every) };
       const chosen = { ...pages, ...every };
       const { id } = known ?? (await client.add({ ...place, ...chosen }));
@@ -99,7 +109,7 @@ export const copy: Command = {
       const sent = await client.sync(id);
       if (passphrase) await client.keepKey(id, passphrase.data.passphrase);
       if (values.json) print(JSON.stringify({ ok: true, id, target, ...sent }));
-      else print(describe(target, sent));
+      else for (const sentence of describe(target, sent)) print(sentence);
       return 0;
     } finally {
       await client.close();
@@ -107,8 +117,8 @@ export const copy: Command = {
   },
 };
 
-/** Gives up a copy that is lost, after the owner has confirmed it. @throws UsageError; the node's problems */
-async function giveUp(
+/** Marks a copy as lost, after the owner has confirmed it. @throws UsageError; the node's problems */
+async function markLost(
   client: CopyClient,
   known: Copy | undefined,
   { target, json, yes }: { target: string; json: boolean; yes: boolean },
@@ -118,11 +128,13 @@ async function giveUp(
     await requireConfirmation(
       `The objects that only the copy in ${target} holds are recorded as lost, and the copy is forgotten.`,
     );
-  const lost = await client.giveUp(known.id);
+  const lost = await client.markLost(known.id);
   const { objects, bytes, restored } = lost;
   if (json) print(JSON.stringify({ ok: true, id: known.id, target, ...lost }));
   else {
-    print(`The copy in ${target} was given up. ${objects} objects (${bytes} bytes) are recorded as damaged.`);
+    print(
+      `The copy in ${target} was marked as lost. ${countOf(objects, 'object')} (${bytes} bytes) ${objects === 1 ? 'is' : 'are'} recorded as damaged.`,
+    );
     if (restored > 0) print(`${restored} objects were still in the cache and are on this disk again.`);
   }
   return 0;
@@ -156,39 +168,42 @@ function remoteClient(node: RunningNode): CopyClient {
     keepKey: (id, passphrase) => node.request('PUT', `/manage/copies/${id}/key`, json({ passphrase })),
     change: async (id, change) => (await node.request('PATCH', `/manage/copies/${id}`, json(change))) as Copy,
     sync: async (id) => (await node.request('POST', `/manage/copies/${id}/sync?wait=true`)) as CopySync,
-    giveUp: async (id) => (await node.request('POST', `/manage/copies/${id}/give-up?wait=true`)) as LostCopy,
+    markLost: async (id) =>
+      (await node.request('POST', `/manage/copies/${id}/mark-lost?wait=true`)) as LostCopy,
     close: async () => {},
   };
 }
-
-const HOUR_MS = 3_600_000;
 
 async function openInProcess(folder: string): Promise<CopyClient> {
   const warn = (_: object, sentence: string) => printError(sentence);
   const { store, checkpoints } = await openArchiveForWriting({ folder, clock: systemClock, warn });
   // Loaded here, so that the list of commands does not wait for it.
-  const { Copies } = await import('../../copies/copies.ts');
+  const { openCopies } = await import('../../copies/openCopies.ts');
   const { Deriver } = await import('../../collection/derived/process/deriver.ts');
-  const { versionComparer } = await import('../../copies/pages/diff/compareVersions.ts');
   const jobs = new Jobs(systemClock, store.randomHex);
   const log = createLog('silent');
   const deriver = new Deriver(log, undefined, store.blobs);
-  const compare = versionComparer(store, deriver);
-  const copies = new Copies({ store, checkpoints, compare, jobs, log });
+  const settings = openSettings(store);
+  const { copies, offloading } = openCopies({ store, checkpoints, settings, jobs, log }, deriver);
   // The processes that compare versions for pages do not keep this one alive.
-  const alive = setInterval(() => {}, HOUR_MS);
+  const mayEnd = keepProcessAlive();
   return {
     list: () => copies.list(),
     add: (added) => copies.add(added),
     change: (id, change) => copies.change(id, change),
-    sync: (id) => copies.sync(id).finished,
+    sync: async (id) => {
+      const sent = await copies.sync(id).finished;
+      await copies.readBackIfMarked(id);
+      return sent;
+    },
     keepKey: (id, passphrase) => copies.keepKey(id, passphrase),
-    giveUp: (id) => copies.giveUp(id).finished,
+    markLost: (id) => copies.markLost(id).finished,
     close: async () => {
       copies.close();
       await jobs.close();
+      offloading.close();
       await deriver.close();
-      clearInterval(alive);
+      mayEnd();
       await store.close();
     },
   };
@@ -201,9 +216,18 @@ function publicUrlOf(text: string): string {
   throw new UsageError(`--public-url: ${url.error?.issues[0]?.message ?? 'Enter an http(s) address.'}`);
 }
 
-function describe(target: string, { objects, bytes, records, pages }: CopySync): string {
-  if (records === 0 && !pages) return `The copy in ${target} was up to date.`;
-  const sent = `${records} entries, ${objects} objects (${bytes} bytes)`;
-  const all = pages === undefined ? sent : `${sent} and ${pages} pages`;
-  return `The copy in ${target} is up to date: ${all} were sent.`;
+function* describe(target: string, sent: CopySync): Generator<string> {
+  const { objects, bytes, records, pages, withheld_cleaned, withheld_in_the_clear, released_removed } = sent;
+  const all = `${countOf(records, 'entry', 'entries')}, ${countOf(objects, 'object')} (${bytes} bytes)`;
+  if (records === 0 && !pages) yield `The copy in ${target} was up to date.`;
+  else
+    yield `The copy in ${target} is up to date: ${all}${pages === undefined ? '' : ` and ${pages} pages`} were sent.`;
+  if (withheld_cleaned > 0)
+    yield `It was cleaned: ${countOf(withheld_cleaned, 'withheld object that was', 'withheld objects that were')} there in the clear ${withheld_cleaned === 1 ? 'is' : 'are'} now encrypted.`;
+  if (withheld_in_the_clear > 0)
+    yield `${countOf(withheld_in_the_clear, 'withheld object is', 'withheld objects are')} still there in the clear. Sync again; if that does not help, check the integrity of this archive.`;
+  if (released_removed > 0)
+    yield `${countOf(released_removed, 'object that was', 'objects that were')} given up ${released_removed === 1 ? 'was' : 'were'} removed from it.`;
+  if (sent.older_versions)
+    yield 'The bucket may keep older versions of what was removed, which this access key may not see or delete. Remove them there.';
 }

@@ -5,11 +5,19 @@ import type { ReadableStream } from 'node:stream/web';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../../shared/values/clock.ts';
 import { errorCode } from '../../../shared/values/errorCode.ts';
-import { openArchiveForWriting } from '../../collection/record/openArchiveForWriting.ts';
+import { openArchiveForWriting } from '../../collection/record/coverRetrievals.ts';
 import { ExportError, exportArchive, saveWhole } from '../../dump/exportArchive.ts';
 import { FolderInUseError } from '../../store/opening/folderLock.ts';
-import { archiveFolder, type Command, type ExitCode, print, printError, UsageError } from '../command.ts';
-import { NODE_OPTIONS, optionsHelp } from '../options.ts';
+import { archiveFolder } from '../dataFolder.ts';
+import {
+  type Command,
+  type ExitCode,
+  NODE_OPTIONS,
+  optionsHelp,
+  print,
+  printError,
+  UsageError,
+} from '../options.ts';
 import { connectToNode, type NodeOptions, RefusedByNodeError } from '../runningNode.ts';
 
 const OPTIONS = {
@@ -24,7 +32,7 @@ const OPTIONS = {
 
 const HELP = `Usage: strongroom export [options]
 
-Writes the whole archive (its dump and all blobs) as one BagIt bag in a ZIP file. “strongroom import” restores an equal
+Writes the entire archive (its dump and all blobs) as one BagIt bag in a ZIP file. “strongroom import” restores an equal
 archive from it. Every blob is re-hashed. If a node has the data folder open, that node exports: the file holds the
 archive as it was when the export started.
 
@@ -35,7 +43,7 @@ not be done.`;
 
 export const exportFile: Command = {
   name: 'export',
-  summary: 'write the whole archive (dump and blobs) as one file',
+  summary: 'write the entire archive (dump and blobs) to one file',
   help: HELP,
   async run(args): Promise<ExitCode> {
     const { values } = parseArgs({ args, options: OPTIONS });
@@ -75,9 +83,9 @@ async function exportHere(folder: string, file: string): Promise<Written> {
   const { store, checkpoints } = await openArchiveForWriting({ folder, clock: systemClock });
   try {
     // Loaded here, so that the list of commands does not wait for it.
-    const { ReadThrough } = await import('../../copies/offload/readThrough.ts');
+    const { CopyReader } = await import('../../copies/offload/copyReader.ts');
     const archive = { folder, clock: systemClock, checkpoints };
-    return await exportArchive(archive, file, (opened) => new ReadThrough(opened));
+    return await exportArchive(archive, file, (opened) => new CopyReader(opened));
   } finally {
     await store.close();
   }

@@ -1,21 +1,42 @@
 import { createReadStream, openAsBlob } from 'node:fs';
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { type CaptureResult, observerSchema } from '../../../shared/collection/captures.ts';
+import { MAX_CAPTURE_FILE_BYTES } from '../../../shared/limits.ts';
+import type { Job } from '../../../shared/node/job.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { systemClock } from '../../../shared/values/clock.ts';
+import { countOf } from '../../../shared/values/text.ts';
 import { addPack } from '../../archive/packs/addPack.ts';
-import { stagePackFile } from '../../archive/packs/file/stagePackFile.ts';
-import { openArchiveForWriting } from '../../collection/record/openArchiveForWriting.ts';
+import { stagePackFile } from '../../archive/packs/file/readPackFile.ts';
+import { describeCaptureFile, importCaptureFile } from '../../collection/captures/importCaptureFile.ts';
+import type { FileDescription } from '../../collection/captures/warc/readWarcFile.ts';
+import { openArchiveForWriting } from '../../collection/record/coverRetrievals.ts';
+import { ObjectReceiver } from '../../collection/record/objectReceiver.ts';
 import { DumpError } from '../../dump/dumpFile.ts';
 import { importArchive, importDump, isArchiveFile } from '../../dump/importArchive.ts';
 import { isMissing } from '../../store/blobs/blobStore.ts';
 import { FolderInUseError } from '../../store/opening/folderLock.ts';
-import { type Command, type ExitCode, print, printError, UsageError } from '../command.ts';
-import { requireEmpty } from '../emptyFolder.ts';
-import { escapeForTerminal } from '../escapeForTerminal.ts';
-import { NODE_OPTIONS, optionsHelp } from '../options.ts';
-import { connectToNode, type NodeOptions, RefusedByNodeError, type RunningNode } from '../runningNode.ts';
-import { importCaptures, isWarc, requireObserver, sendCaptures } from './importCaptures.ts';
+import { openSettings } from '../../store/settings.ts';
+import { hasMember } from '../../zip/openZip.ts';
+import { requireEmpty } from '../dataFolder.ts';
+import {
+  type Command,
+  type ExitCode,
+  NODE_OPTIONS,
+  optionsHelp,
+  print,
+  printError,
+  UsageError,
+} from '../options.ts';
+import {
+  connectToNode,
+  finishedJob,
+  type NodeOptions,
+  RefusedByNodeError,
+  type RunningNode,
+} from '../runningNode.ts';
+import { escapeForTerminal } from '../terminal.ts';
 
 const OPTIONS = {
   ...NODE_OPTIONS,
@@ -33,7 +54,8 @@ Imports files into a data folder. If a node has the folder open, pack files and 
   pack files (.pack.zip)       adds the packs, with the same checks as an upload
   a dump (.jsonl)              creates an archive with the same ledger; a dump does not contain the blobs
   an exported archive (.zip)   creates an equal archive with its blobs; see “strongroom export”
-  captures (.warc, .warc.gz)   adds captures of another observer; see docs/captures.md
+  captures (.warc, .warc.gz, .wacz)
+                               adds captures of another observer; see docs/captures.md
 
 A dump or an exported archive needs a data folder that does not exist or is empty.
 
@@ -92,6 +114,13 @@ async function importFile(
     }
     if (beginning.toString('latin1', 0, 2) === 'PK') {
       if (await isArchiveFile(file)) return await importArchiveFile(folder, file);
+      if (await isPackage(file)) {
+        return await hereOrByNode(
+          options,
+          () => importCaptures(folder, file, observer),
+          (node) => sendCaptures(node, file, observer),
+        );
+      }
       return await hereOrByNode(
         options,
         () => importPackFile(folder, file),
@@ -102,11 +131,11 @@ async function importFile(
       return {
         file,
         ok: false,
-        sentence: 'This is not a pack file, an exported archive, a WARC file or a dump.',
+        sentence: 'This is not a pack file, an exported archive, a WARC file, a WACZ package or a dump.',
       };
     await requireEmpty(folder);
     const { counts, checkpoint } = await importDump(folder, file, systemClock);
-    const sentence = `${checkpoint.size} entries and ${counts.pack ?? 0} packs were imported into ${folder}; the ledger matches its signed checkpoint.`;
+    const sentence = `${countOf(checkpoint.size, 'entry', 'entries')} and ${countOf(counts.pack ?? 0, 'pack')} were imported into ${folder}; the ledger matches its signed checkpoint.`;
     return { file, ok: true, kind: 'dump', sentence };
   } catch (error) {
     if (error instanceof Problem) return { file, ok: false, code: error.code, sentence: error.message };
@@ -134,7 +163,7 @@ async function hereOrByNode(
 async function importArchiveFile(folder: string, file: string): Promise<Imported> {
   await requireEmpty(folder);
   const { checkpoint, blobs } = await importArchive(folder, file, systemClock);
-  const sentence = `${checkpoint.size} entries and ${blobs} blobs were imported into ${folder}; the ledger matches its signed checkpoint.`;
+  const sentence = `${countOf(checkpoint.size, 'entry', 'entries')} and ${countOf(blobs, 'blob')} were imported into ${folder}; the ledger matches its signed checkpoint.`;
   return { file, ok: true, kind: 'archive', sentence };
 }
 
@@ -173,4 +202,98 @@ async function beginningOf(file: string): Promise<Buffer> {
     throw error;
   }
   return Buffer.concat(chunks);
+}
+
+/** The result of importing a file of captures. */
+export interface ImportedCaptures extends CaptureResult {
+  file: string;
+  ok: boolean;
+  kind: 'captures';
+  observer: string;
+  sentence: string;
+}
+
+/** Returns whether a file with this beginning is WARC, plain or gzipped. No other format that is imported is gzip. */
+export function isWarc(beginning: Buffer): boolean {
+  return beginning.toString('latin1', 0, 5) === 'WARC/' || (beginning[0] === 0x1f && beginning[1] === 0x8b);
+}
+
+/** Returns whether a ZIP is a WACZ package. A pack file has a folder around its files. @throws Problem */
+function isPackage(file: string): Promise<boolean> {
+  return hasMember(file, (name) => name === 'datapackage.json');
+}
+
+/** @throws UsageError if the name is not a valid observer name */
+export function requireObserver(name: string): string {
+  const checked = observerSchema.safeParse(name);
+  if (checked.success) return checked.data;
+  throw new UsageError(`--observer: ${checked.error.issues[0]?.message ?? 'This is not a valid name.'}`);
+}
+
+/**
+ * Imports a WARC file or a WACZ package into a data folder that no node has open. If the file is damaged, the captures before the damage
+ * are imported and `refused` reports it.
+ *
+ * @param requested the observer's name; undefined to take it from the file
+ * @throws Problem `invalid_capture`; FolderInUseError
+ */
+export async function importCaptures(
+  folder: string,
+  file: string,
+  requested: string | undefined,
+): Promise<ImportedCaptures> {
+  const { store } = await openArchiveForWriting({ folder, clock: systemClock });
+  try {
+    const settingsStore = openSettings(store);
+    const settings = () => settingsStore.current;
+    let observer = requested ?? '';
+    const result = await importCaptureFile(
+      { store, receiver: new ObjectReceiver(store, settings), settings },
+      file,
+      {
+        observer: (description) => (observer ||= observerOf(description, file)),
+        signal: new AbortController().signal,
+      },
+    );
+    return importedCaptures(file, observer, result);
+  } finally {
+    await store.close();
+  }
+}
+
+/** Sends a WARC file or a WACZ package to the node that has the data folder open, and waits until it is imported. */
+export async function sendCaptures(
+  node: RunningNode,
+  file: string,
+  requested: string | undefined,
+): Promise<ImportedCaptures> {
+  const observer = requested ?? observerOf(await describeCaptureFile(file, MAX_CAPTURE_FILE_BYTES), file);
+  const path = `/manage/captures?wait=false&observer=${encodeURIComponent(observer)}`;
+  const bytes = await openAsBlob(file);
+  const job = (await node.request('POST', path, { type: 'application/warc', bytes })) as Job;
+  const result = (await finishedJob(node, job)) as CaptureResult;
+  return importedCaptures(file, observer, result);
+}
+
+function importedCaptures(file: string, observer: string, result: CaptureResult): ImportedCaptures {
+  const ok = !result.refused.some(({ reason }) => reason === 'damaged' || reason === 'file_too_large');
+  return { file, ok, kind: 'captures', observer, sentence: summaryOf(result, observer), ...result };
+}
+
+/** The fields of a file's description that name its observer, in order of preference. */
+const NAMING_FIELDS = ['publisher', 'operator', 'ispartof'] as const;
+
+function observerOf({ info }: FileDescription, file: string): string {
+  const fromName = basename(file).replace(/\.(warc(\.gz)?|wacz)$/i, '');
+  const names = [...NAMING_FIELDS.map((field) => info.get(field) ?? ''), fromName];
+  return names.find((name) => observerSchema.safeParse(name).success) ?? 'captures';
+}
+
+function summaryOf(result: CaptureResult, observer: string): string {
+  const { captures, already_held, events, refused } = result;
+  const parts = [`${countOf(captures, 'capture')} of ${observer}, ${countOf(events.length, 'event')}`];
+  if (already_held > 0) parts.push(`${already_held} were already in the archive`);
+  if (refused.length > 0)
+    parts.push(`refused: ${refused.map(({ reason, count }) => `${count} ${reason}`).join(', ')}`);
+  return `${parts.join('; ')}.`;
 }

@@ -4,14 +4,25 @@ import { systemClock } from '../../../shared/values/clock.ts';
 import { recordedKey } from '../../ledger/detectRollback.ts';
 import { continueWithSameKey, openArchive } from '../../ledger/openArchive.ts';
 import { withReadOnlyDatabase } from '../../store/opening/inspectFolder.ts';
-import { archiveFolder, type Command, type ExitCode, print, printError, UsageError } from '../command.ts';
-import { ACCEPT_ROLLBACK_OPTION, ARCHIVE_OPTIONS, optionsHelp } from '../options.ts';
+import { archiveFolder } from '../dataFolder.ts';
+import {
+  ACCEPT_ROLLBACK_OPTION,
+  ARCHIVE_OPTIONS,
+  type Command,
+  type ExitCode,
+  NODE_OPTIONS,
+  optionsHelp,
+  print,
+  printError,
+  UsageError,
+} from '../options.ts';
+import { connectToNode } from '../runningNode.ts';
 
 const OPTIONS = {
   renew: {
     type: 'boolean',
     default: false,
-    help: 'give the archive a new key, because the old key was lost or became known to others; a ledger entry names both keys, signed by the old key if it is still present',
+    help: 'give the archive a new key, because the old key was lost or disclosed; a ledger entry names both keys, signed by the old key if it is still present',
   },
   'same-key': {
     type: 'boolean',
@@ -64,7 +75,34 @@ function describeChange(verifierKey: string, change: KeyChange | undefined): str
     return `There is nothing to accept: the archive is not behind its own records. Its key is ${verifierKey}`;
   const first = `Entry ${change.ledger_entry} records the change. The key is now ${verifierKey}`;
   if (change.type === 'key.renewed')
-    return change.signature === null ? `${first}\nThe old key was not there to sign it.` : first;
+    return change.signature === null
+      ? `${first}\nThe old key was missing, so it did not sign the change.`
+      : first;
   const { from, to } = change;
   return `${first}\nThe ledger reached entry ${from.seq ?? 'unknown'} before; the archive continues after entry ${to.seq}.`;
 }
+
+const SIGN_IN_HELP = `Usage: strongroom sign-in [options]
+
+Prints a link that signs one browser in as the owner of a running node. The link works once. If the node has a public
+address, the second line is the same link at that address; only one of the two can be used.
+
+${optionsHelp(NODE_OPTIONS)}
+
+With --json: {"url": …}, and "public_url" if the node has a public address.`;
+
+export const signIn: Command = {
+  name: 'sign-in',
+  summary: 'print a one-time link that signs a browser in as the owner',
+  help: SIGN_IN_HELP,
+  async run(args): Promise<ExitCode> {
+    const { values } = parseArgs({ args, options: NODE_OPTIONS });
+    const node = await connectToNode(values);
+    const link = (await node.request('POST', '/manage/sign-in-links')) as {
+      url: string;
+      public_url?: string;
+    };
+    print(values.json ? JSON.stringify(link) : Object.values(link).join('\n'));
+    return 0;
+  },
+};

@@ -1,16 +1,34 @@
 import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { LedgerVerification } from '../../../shared/ledger/ledger.ts';
+import type { Stamping } from '../../../shared/ledger/timestamp.ts';
+import { Problem } from '../../../shared/problems.ts';
 import { systemClock } from '../../../shared/values/clock.ts';
+import { countOf } from '../../../shared/values/text.ts';
+import { isPrivateAddress, systemLookup } from '../../collection/fetch/connect.ts';
+import { createPost } from '../../collection/fetch/post.ts';
+import { openArchiveForWriting } from '../../collection/record/coverRetrievals.ts';
 import { type CheckpointComparison, compareCheckpoint } from '../../ledger/compareCheckpoint.ts';
 import { detectRollback, readKnownState } from '../../ledger/detectRollback.ts';
-import { isMissing } from '../../store/blobs/fileErrors.ts';
-import { databaseFile } from '../../store/blobs/paths.ts';
+import { Timestamps } from '../../ledger/timestamps/timestamps.ts';
+import { databaseFile, isMissing } from '../../store/files.ts';
+import { FolderInUseError } from '../../store/opening/folderLock.ts';
 import { requireTables, withReadOnlyDatabase } from '../../store/opening/inspectFolder.ts';
+import { openSettings } from '../../store/settings.ts';
 import { runLedgerVerification } from '../../verification/ledger/ledgerVerification.ts';
-import { archiveFolder, type Command, type ExitCode, print, printError, UsageError } from '../command.ts';
-import { escapeForTerminal } from '../escapeForTerminal.ts';
-import { NODE_OPTIONS, optionsHelp } from '../options.ts';
+import { archiveFolder } from '../dataFolder.ts';
+import {
+  type Command,
+  type ExitCode,
+  NODE_OPTIONS,
+  optionsHelp,
+  print,
+  printError,
+  UsageError,
+} from '../options.ts';
+import { connectToNode, type NodeOptions, RefusedByNodeError } from '../runningNode.ts';
+import { escapeForTerminal } from '../terminal.ts';
 
 const OPTIONS = {
   ...NODE_OPTIONS,
@@ -24,7 +42,7 @@ const OPTIONS = {
 const HELP = `Usage: strongroom ledger verify [options]
        strongroom ledger timestamp [options]
 
-verify recomputes the whole ledger of a data folder: every entry, every link, the root, the digest of every record, and
+verify recomputes the entire ledger of a data folder: every entry, every link, the root, the digest of every record, and
 every timestamp. Compares the ledger with the head and the checkpoint that the node keeps beside the database. A node may
 be running.
 
@@ -45,7 +63,7 @@ export const ledger: Command = {
     if (subcommand !== 'verify' && subcommand !== 'timestamp')
       throw new UsageError('The subcommands are “verify” and “timestamp”.');
     const folder = archiveFolder(values.data);
-    if (subcommand === 'timestamp') return (await import('./ledgerTimestamp.ts')).timestampLedger(values);
+    if (subcommand === 'timestamp') return timestampLedger(values);
     await requireTables(folder);
     const isTerminal = process.stderr.isTTY === true;
     const verification = await runLedgerVerification(
@@ -96,7 +114,7 @@ function printResult(
   for (const { seq, problem, subject, expected, actual } of found.problems) {
     if (problem === 'database_damaged') {
       printError(
-        `The database is damaged: ${actual}. “strongroom audit” lists the details; put back a copy that is sound.`,
+        `The database is damaged: ${actual}. “strongroom audit” lists the details. Restore an intact copy.`,
       );
       continue;
     }
@@ -110,8 +128,55 @@ function printResult(
       `${entry}${about}: ${problem.replaceAll('_', ' ')}; expected ${expected ?? 'nothing'}, found ${actual ?? 'nothing'}.`,
     );
   }
-  if (found.ok) print(`${found.size} entries are valid. Head ${found.head}, root ${found.root}.`);
-  else if (!isDatabaseDamaged(found)) print(`${found.problems.length} problems in ${found.size} entries.`);
+  if (found.ok)
+    print(`${countOf(found.size, 'entry is', 'entries are')} valid. Head ${found.head}, root ${found.root}.`);
+  else if (!isDatabaseDamaged(found))
+    print(`${countOf(found.problems.length, 'problem')} in ${countOf(found.size, 'entry', 'entries')}.`);
   if (comparison) (comparison.ok ? print : printError)(comparison.sentence);
   if (kept.sentence !== null) printError(kept.sentence);
+}
+
+/** Runs `strongroom ledger timestamp`: asks every authority now, through the node that has the folder open if there is one. */
+export async function timestampLedger(options: NodeOptions & { json: boolean }): Promise<ExitCode> {
+  let result: Stamping;
+  try {
+    result = await stampAlone(resolve(options.data)).catch((error: unknown) => {
+      if (error instanceof FolderInUseError) return stampByNode(options);
+      throw error;
+    });
+  } catch (error) {
+    if (!(error instanceof Problem || error instanceof RefusedByNodeError)) throw error;
+    printError(escapeForTerminal(error.message));
+    return 1;
+  }
+  if (options.json) print(JSON.stringify(result));
+  else printTimestamps(result);
+  return result.failed.length === 0 ? 0 : 1;
+}
+
+async function stampAlone(folder: string): Promise<Stamping> {
+  const { store, checkpoints } = await openArchiveForWriting({ folder, clock: systemClock });
+  try {
+    const settings = openSettings(store);
+    const post = createPost(
+      { clock: systemClock, lookup: systemLookup, isPrivateAddress },
+      () => settings.current,
+    );
+    return await new Timestamps({ store, checkpoints, settings, post, warn: () => {} }).stampNow();
+  } finally {
+    await store.close();
+  }
+}
+
+async function stampByNode(options: NodeOptions): Promise<Stamping> {
+  const node = await connectToNode(options);
+  return (await node.request('POST', '/manage/timestamps')) as Stamping;
+}
+
+function printTimestamps({ items, failed }: Stamping): void {
+  for (const { size, at, authority, serial } of items) {
+    const entries = size === 1 ? 'Entry 1' : `Entries 1 to ${size}`;
+    print(`${entries} existed before ${at}, according to ${escapeForTerminal(authority)} (${serial}).`);
+  }
+  for (const { authority, error } of failed) printError(escapeForTerminal(`${authority}: ${error}`));
 }

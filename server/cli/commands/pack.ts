@@ -4,13 +4,20 @@ import { parseArgs } from 'node:util';
 import { MAX_RECORD_BYTES, PACK_FORMAT, TERMS_VERSION } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { parseJsonBytes } from '../../../shared/values/checkBody.ts';
-import { BAG_FILES, RECORD_FILE } from '../../archive/packs/bag/bag.ts';
-import { listFolder } from '../../archive/packs/file/listFolder.ts';
-import { type PackedFolder, packFolder } from '../../archive/packs/file/packFolder.ts';
-import { recordTooLarge } from '../../archive/packs/record.ts';
-import { type Command, type ExitCode, print, printError, UsageError } from '../command.ts';
-import { escapeForTerminal } from '../escapeForTerminal.ts';
-import { JSON_OPTION, optionsHelp } from '../options.ts';
+import { BAG_FILES } from '../../archive/packs/bag/bag.ts';
+import { RECORD_FILE } from '../../archive/packs/bag/tagFiles.ts';
+import { listFolder, type PackedFolder, packFolder } from '../../archive/packs/file/packFolder.ts';
+import { recordTooLarge } from '../../archive/packs/packRows.ts';
+import {
+  type Command,
+  type ExitCode,
+  JSON_OPTION,
+  optionsHelp,
+  print,
+  printError,
+  UsageError,
+} from '../options.ts';
+import { escapeForTerminal } from '../terminal.ts';
 
 const SMALLEST_RECORD = JSON.stringify({
   pack_format: PACK_FORMAT,

@@ -1,13 +1,22 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../../shared/values/clock.ts';
+import { countOf } from '../../../shared/values/text.ts';
 import { type RebuildResult, rebuildArchive } from '../../dump/rebuildArchive.ts';
-import { checkDatabase } from '../../fixity/checkDatabase.ts';
+import { checkDatabase } from '../../fixity/audit.ts';
 import { NodeKeyError } from '../../ledger/nodeKey.ts';
 import { openArchive } from '../../ledger/openArchive.ts';
-import { type Command, type ExitCode, print, printError, UsageError } from '../command.ts';
-import { escapeForTerminal } from '../escapeForTerminal.ts';
-import { ACCEPT_ROLLBACK_OPTION, JSON_OPTION, optionsHelp } from '../options.ts';
+import {
+  ACCEPT_ROLLBACK_OPTION,
+  type Command,
+  type ExitCode,
+  JSON_OPTION,
+  optionsHelp,
+  print,
+  printError,
+  UsageError,
+} from '../options.ts';
+import { escapeForTerminal } from '../terminal.ts';
 import { type AuditReport, auditReadOnly, DAMAGE_TEXT } from './audit.ts';
 
 const OPTIONS = {
@@ -83,7 +92,7 @@ export function describeRebuild({ dump, head, setAside, passedOver }: RebuildRes
   return [
     ...passedOver.map((why) => `Skipped: ${escapeForTerminal(why)}`),
     ...(setAside === undefined ? [] : [`The database that could not be read was renamed to ${setAside}.`]),
-    `The database was rebuilt from ${escapeForTerminal(dump)}: ${head.checkpoint.size} entries, and the ledger is valid.`,
+    `The database was rebuilt from ${escapeForTerminal(dump)}: ${countOf(head.checkpoint.size, 'entry', 'entries')}, and the ledger is valid.`,
     'A dump contains no settings, no invitations and no values of request headers: set them again.',
   ];
 }
@@ -92,7 +101,7 @@ function printAudit({ checked, bytes, damaged_objects, damaged }: AuditReport): 
   for (const { sha256, problem, found } of damaged.slice(0, MAX_LISTED))
     printError(`${sha256}: ${DAMAGE_TEXT[problem](found)}.`);
   const all = `${checked} ${checked === 1 ? 'object' : 'objects'}, ${bytes} bytes`;
-  if (damaged_objects === 0) print(`All stored bytes are there: ${all}.`);
+  if (damaged_objects === 0) print(`No stored bytes are missing: ${all}.`);
   else
     printError(
       `${damaged_objects} of ${all} are missing or damaged. To repair them, upload the pack files again or check the sources again.`,

@@ -1,17 +1,31 @@
+import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../../shared/values/clock.ts';
-import { type Command, type ExitCode, print, printError } from '../command.ts';
+import { countOf } from '../../../shared/values/text.ts';
 import { TARGET_HELP, TARGET_OPTIONS, targetOf } from '../copyTarget.ts';
-import { requireEmpty } from '../emptyFolder.ts';
-import { ARCHIVE_OPTIONS, optionsHelp } from '../options.ts';
-import { askPassphrase, PASSPHRASE_HELP } from '../passphrase.ts';
+import { requireEmpty } from '../dataFolder.ts';
+import {
+  ARCHIVE_OPTIONS,
+  type Command,
+  type ExitCode,
+  optionsHelp,
+  print,
+  printError,
+  UsageError,
+} from '../options.ts';
+import { askPassphrase, PASSPHRASE_HELP } from '../terminal.ts';
 
 const OPTIONS = {
   key: {
     type: 'boolean',
     default: false,
-    help: 'also restore the key that the copy holds, encrypted with a passphrase',
+    help: 'also restore the keys that the copy holds, encrypted with a passphrase',
+  },
+  identity: {
+    type: 'string',
+    value: 'FILE',
+    help: 'decrypt withheld objects with the identity in this file: withheld.key of the old data folder',
   },
   ...ARCHIVE_OPTIONS,
   ...TARGET_OPTIONS,
@@ -26,13 +40,25 @@ The archive has the same ledger and gives the same answers. It refuses writes un
 --renew --data DIR” makes a new one; “strongroom key --same-key --data DIR” continues with the old one if you have put
 its file “key” back, or restored it with --key, and nothing was signed after the copy.
 
+A copy with pages for readers holds withheld objects encrypted to the owner's key. With --key or --identity they are
+decrypted; without, they are named and everything else is restored.
+
 ${PASSPHRASE_HELP}
 
 ${TARGET_HELP}
 
 ${optionsHelp(OPTIONS)}
 
-Exit code: 0 if everything was restored, 1 if objects are missing or damaged in the copy, 2 if nothing was restored.`;
+Exit code: 0 if everything was restored, 1 if objects are missing or damaged in the copy or could not be decrypted, 2 if
+nothing was restored.`;
+
+/** @throws UsageError */
+async function identityOf(file: string): Promise<string> {
+  const { identityIn } = await import('../../copies/keys/withheldKey.ts');
+  const identity = identityIn(await readFile(file, 'utf8'));
+  if (identity === undefined) throw new UsageError(`--identity: ${file} has no age identity.`);
+  return identity;
+}
 
 /** At most so many missing objects are listed. */
 const MAX_LISTED = 20;
@@ -46,6 +72,7 @@ export const restore: Command = {
     const address = targetOf(positionals);
     const folder = resolve(values.data);
     await requireEmpty(folder);
+    const identity = values.identity === undefined ? undefined : await identityOf(values.identity);
     const passphrase = values.key ? await askPassphrase({ isNew: false }) : undefined;
     // Loaded here, so that the list of commands does not wait for it.
     const { restoreCopy } = await import('../../copies/restore.ts');
@@ -56,22 +83,36 @@ export const restore: Command = {
       region: values.region,
     });
     try {
-      const { head, objects, bytes, missing } = await restoreCopy({
+      const { head, objects, bytes, missing, encrypted, released } = await restoreCopy({
         target,
         folder,
         clock: systemClock,
         passphrase,
+        identity,
         signal: new AbortController().signal,
         progress: () => {},
       });
-      const ok = missing.length === 0;
+      const ok = missing.length + encrypted.length === 0;
       const entries = head.checkpoint.size;
-      if (values.json) print(JSON.stringify({ ok, folder, entries, objects, bytes, missing }));
+      if (values.json)
+        print(JSON.stringify({ ok, folder, entries, objects, bytes, missing, encrypted, released }));
       else {
         for (const sha256 of missing.slice(0, MAX_LISTED))
-          printError(`${sha256}: the copy does not hold it intact.`);
-        if (!ok) printError(`${missing.length} objects could not be restored.`);
-        print(`${folder} was restored: ${entries} entries, ${objects} objects, ${bytes} bytes.`);
+          printError(`${sha256}: missing or damaged in the copy.`);
+        if (missing.length > 0) printError(`${countOf(missing.length, 'object')} could not be restored.`);
+        for (const sha256 of encrypted.slice(0, MAX_LISTED))
+          printError(`${sha256}: withheld; the copy holds it encrypted to the owner's key.`);
+        if (encrypted.length > 0)
+          printError(
+            `${countOf(encrypted.length, 'withheld object is', 'withheld objects are')} encrypted and could not be read without the key. Restore with --key or --identity.`,
+          );
+        if (released > 0)
+          print(
+            `${countOf(released, 'object was', 'objects were')} given up: the record and the digest remain.`,
+          );
+        print(
+          `${folder} was restored: ${countOf(entries, 'entry', 'entries')}, ${countOf(objects, 'object')}, ${bytes} bytes.`,
+        );
         print('The archive is read-only until you choose its key: “strongroom key --renew” or “--same-key”.');
       }
       return ok ? 0 : 1;

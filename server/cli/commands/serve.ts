@@ -5,10 +5,19 @@ import { systemClock } from '../../../shared/values/clock.ts';
 import { errorCode } from '../../../shared/values/errorCode.ts';
 import { DEFAULT_HOST, DEFAULT_PORT, type NodeConfig } from '../../config.ts';
 import { openNode, type RunningNode } from '../../node.ts';
-import { collectWhenIdle } from '../../runtime/collectWhenIdle.ts';
+import { after, handleStrayErrors } from '../../runtime/background.ts';
 import { createLog } from '../../runtime/log.ts';
-import { type Command, type ExitCode, print, printError, UsageError } from '../command.ts';
-import { ACCEPT_ROLLBACK_OPTION, DATA_OPTION, JSON_OPTION, optionsHelp } from '../options.ts';
+import {
+  ACCEPT_ROLLBACK_OPTION,
+  type Command,
+  DATA_OPTION,
+  type ExitCode,
+  JSON_OPTION,
+  optionsHelp,
+  print,
+  printError,
+  UsageError,
+} from '../options.ts';
 
 const OPTIONS = {
   data: DATA_OPTION,
@@ -37,7 +46,7 @@ const OPTIONS = {
   tls: {
     type: 'boolean',
     default: false,
-    help: 'also serve HTTPS, on the next port, with the certificate in tls.pem of the data folder (made if there is none)',
+    help: 'also serve HTTPS, on the next port, with the certificate in tls.pem of the data folder (created if missing)',
   },
   'no-collect': { type: 'boolean', default: false, help: 'do not check sources on schedule' },
   rebuild: {
@@ -48,6 +57,9 @@ const OPTIONS = {
   'accept-rollback': ACCEPT_ROLLBACK_OPTION,
   json: { ...JSON_OPTION, help: 'print where the node listens as one JSON object on the first line' },
 } as const;
+
+/** After an unexpected error, the process ends after this time even if the node could not be closed. */
+const MAX_CLOSING_MS = 30_000;
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
@@ -67,6 +79,7 @@ export const serve: Command = {
     const { values } = parseArgs({ args, options: OPTIONS });
     const acceptRollback = values['accept-rollback'];
     if (values.rebuild) await rebuildIfNeeded(resolve(values.data), acceptRollback);
+    const log = createLog();
     const nodeConfig: NodeConfig = {
       ...config,
       dataFolder: resolve(values.data),
@@ -77,7 +90,7 @@ export const serve: Command = {
       tls: values.tls,
       collect: !values['no-collect'],
       acceptRollback,
-      log: createLog(),
+      log,
     };
     // Installed before the node opens, so that a signal during opening still closes it in order. Not removed when it
     // closes, because Ctrl-C arrives twice (from the terminal and from npm) and the second signal must not interrupt that.
@@ -87,12 +100,21 @@ export const serve: Command = {
       for (const signal of SIGNALS) process.off(signal, onSignal);
       throw explainListenError(error, values.host, values.port);
     });
+    let exitCode: ExitCode = 0;
+    const endHandling = handleStrayErrors({
+      log: (details, message) => log.error(details, message),
+      end: () => {
+        // A supervisor starts the node again when it fails.
+        exitCode = 2;
+        after(MAX_CLOSING_MS, () => process.exit(exitCode)).unref();
+        onSignal();
+      },
+    });
     announce(node, values.json);
-    const stopCollecting = collectWhenIdle();
     await signalled;
-    stopCollecting();
     await node.close();
-    return 0;
+    endHandling();
+    return exitCode;
   },
 };
 

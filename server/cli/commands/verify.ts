@@ -1,13 +1,11 @@
 import { parseArgs } from 'node:util';
-import { type ChecksumFile, openChecksumFile } from '../../verification/checksumFile.ts';
+import { type ChecksumFile, openChecksumFile } from '../../verification/plainFiles.ts';
 import { openReferenceArchive } from '../../verification/referenceArchive.ts';
 import { type Finding, type Summary, Tally } from '../../verification/report.ts';
 import { verifyPaths } from '../../verification/verifyPaths.ts';
-import { type Command, type ExitCode, print, UsageError } from '../command.ts';
 import { namesCopy, TARGET_OPTIONS, targetOf } from '../copyTarget.ts';
-import { escapeForTerminal } from '../escapeForTerminal.ts';
-import { JSON_OPTION, optionsHelp } from '../options.ts';
-import { openProgress } from '../progress.ts';
+import { type Command, type ExitCode, JSON_OPTION, optionsHelp, print, UsageError } from '../options.ts';
+import { escapeForTerminal, openProgress } from '../terminal.ts';
 
 const OPTIONS = {
   sums: { type: 'string', value: 'FILE', help: 'a list of digests that the files are checked against' },
@@ -31,7 +29,7 @@ A PATH may be
   an evidence file        NAME.evidence.html: everything in it is recomputed
   a timestamp             NAME.tsr, a reply of an authority, with the stamped text beside it as NAME.txt
   a copy                  its folder, or s3://bucket/prefix: its checkpoint, every record and every object
-  a data folder           its files as below; says how many objects are in a copy and not on this disk
+  a data folder           its files as below; reports how many objects are in a copy and not on this disk
   a folder                checked against the SHA256SUMS in it; pack files and bags in it are checked as above
   any other file          checked against --sums or --against; a file named by its digest, like a blob, is checked
                           against its name
@@ -70,11 +68,20 @@ export const verify: Command = {
       progress.clear();
     }
     const { summary } = tally;
-    const { awayObjectsIn, describeAway } = await import('../awayObjects.ts');
-    const elsewhere = paths.flatMap(awayObjectsIn);
-    const counts = { summary, ...(elsewhere.length > 0 && { elsewhere }) };
+    const { objectsNotIn, describeOffloaded, describeReleased } = await import('../offloadedObjects.ts');
+    const notHere = paths.map(objectsNotIn);
+    const elsewhere = notHere.flatMap((folder) => folder.elsewhere);
+    const released_objects = notHere.reduce((sum, { released }) => sum + released, 0);
+    const counts = {
+      summary,
+      ...(elsewhere.length > 0 && { elsewhere }),
+      ...(released_objects > 0 && { released_objects }),
+    };
     print(values.json ? JSON.stringify(counts) : formatSummary(summary));
-    if (!values.json) for (const each of elsewhere) print(escapeForTerminal(describeAway(each)));
+    if (!values.json) {
+      for (const each of elsewhere) print(escapeForTerminal(describeOffloaded(each)));
+      if (released_objects > 0) print(describeReleased(released_objects));
+    }
     return summary.ok ? 0 : 1;
   },
 };
@@ -105,6 +112,6 @@ function formatFinding({ path, state, sha256, expected, detail }: Finding): stri
 }
 
 function formatSummary({ ok, intact, changed, missing, unknown }: Summary): string {
-  if (ok) return `All is intact: ${intact} ${intact === 1 ? 'file' : 'files'}.`;
+  if (ok) return `Everything is intact: ${intact} ${intact === 1 ? 'file' : 'files'}.`;
   return `${intact} intact, ${changed} changed, ${missing} missing, ${unknown} unknown.`;
 }

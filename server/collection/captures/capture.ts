@@ -1,10 +1,20 @@
-import type { CaptureRefusal } from '../../../shared/collection/captures.ts';
+import type { CaptureRefusal, CaptureResult } from '../../../shared/collection/captures.ts';
 import type { Connection } from '../../../shared/collection/connection.ts';
 import type { PageLabel } from '../../../shared/collection/event.ts';
-import { type Redirect, type RetrievalError } from '../../../shared/collection/retrieval.ts';
+import type { Redirect, RetrievalError } from '../../../shared/collection/retrieval.ts';
 import { watchedUrlSchema } from '../../../shared/collection/source.ts';
+import type { Settings } from '../../../shared/node/settings.ts';
 import { isHttpUrl } from '../../../shared/values/text.ts';
-import { normalizeUrl } from '../sources/sources.ts';
+import { hasCapture, insertCapture, lastCapturedVersion } from '../../store/sqlite/collection/captures.ts';
+import { insertRetrieval } from '../../store/sqlite/collection/retrievals.ts';
+import { firstEventWith, type NewEvent } from '../../store/sqlite/collection/timeline/events.ts';
+import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
+import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
+import type { Store } from '../../store/store.ts';
+import type { FetchServices } from '../fetch/requester.ts';
+import type { ObjectReceiver } from '../record/objectReceiver.ts';
+import { recordEvent } from '../record/recordRetrieval.ts';
+import { findOrAddPausedSource, normalizeUrl, sourceIdOf } from '../sources/sources.ts';
 
 /** The response that a capture holds. */
 export interface CapturedAnswer {
@@ -73,4 +83,178 @@ export function errorOfStatus(status: number): RetrievalError | null {
   if (status === 301 || status === 302 || status === 303 || status === 307 || status === 308)
     return 'redirected';
   return status >= 200 && status < 300 && status !== 206 ? null : 'invalid_response';
+}
+
+/** Dependencies of the import of a WARC file. */
+export interface WarcServices {
+  store: Store;
+  receiver: ObjectReceiver;
+  settings: () => Settings;
+}
+
+/** Dependencies of the import from a Memento archive. */
+export interface MementoServices extends WarcServices {
+  fetching: FetchServices;
+}
+
+/** The result of recording a capture: whether it was already held, and the event if it brought a new version. */
+export interface RecordedCapture {
+  held: boolean;
+  event: number | null;
+}
+
+/**
+ * Records one capture inside the caller's transaction: the row of its object, the retrieval under the observer's name,
+ * and an event in that observer's own sequence of versions. The state of the source itself does not change. The bytes
+ * must already be on stable storage.
+ *
+ * @param now the time of the import by the server's clock; becomes `observed_at`.
+ */
+export function recordCapture(
+  database: WriteDatabase,
+  now: string,
+  observer: string,
+  capture: Capture,
+): RecordedCapture {
+  const { record_id, payload_digest, ...retrieved } = capture;
+  const { sha256, bytes, original_observed_at, page_label } = capture;
+  const source = findOrAddPausedSource(database, sourceIdOf(capture.url), capture.url, now);
+  const key = { source_key: source.key, observer, original_observed_at, sha256 };
+  if (!source.isNew && hasCapture(database, key)) return { held: true, event: null };
+  createBlobRowIfAbsent(database, { sha256, bytes, stored_at: now });
+  const common = {
+    source_key: source.key,
+    observer,
+    observed_at: now,
+    original_observed_at,
+    sha256,
+    page_label,
+  };
+  const retrieval = insertRetrieval(database, { ...retrieved, ...common, round: null });
+  if (record_id !== null || payload_digest !== null)
+    insertCapture(database, { retrieval, record_id, payload_digest });
+  if (capture.error !== null) return { held: false, event: null };
+  return { held: false, event: recordVersion(database, now, source, { ...common, retrieval }) };
+}
+
+/** Records the event of a captured version, if it is not the last one of this observer. Returns the number of the event. */
+export function recordVersion(
+  database: WriteDatabase,
+  now: string,
+  source: { id: string; url: string },
+  version: Omit<NewEvent, 'id' | 'ledger_entry' | 'event_type' | 'previous_sha256' | 'reverts_to'> & {
+    sha256: string;
+  },
+): number | null {
+  const { source_key, observer, sha256 } = version;
+  const previous = lastCapturedVersion(database, source_key, observer) ?? null;
+  if (previous === sha256) return null;
+  const isFirst = previous === null;
+  return recordEvent(database, now, source, {
+    ...version,
+    event_type: isFirst ? 'first_seen' : 'changed',
+    previous_sha256: previous,
+    reverts_to: isFirst ? null : (firstEventWith(database, { source_key, observer, sha256 }) ?? null),
+  });
+}
+
+/** Counts the results of an import. */
+export class Tally {
+  readonly #refused = new Map<CaptureRefusal, number>();
+  readonly #events: number[] = [];
+  captures = 0;
+  alreadyHeld = 0;
+  skipped = 0;
+
+  refuse(reason: CaptureRefusal, count = 1): void {
+    if (count > 0) this.#refused.set(reason, (this.#refused.get(reason) ?? 0) + count);
+  }
+
+  /** Counts one capture that was recorded or already held, and its event, if any. */
+  record(recorded: { held: boolean; event: number | null }): void {
+    if (recorded.held) this.alreadyHeld += 1;
+    else this.captures += 1;
+    if (recorded.event !== null) this.#events.push(recorded.event);
+  }
+
+  result(): CaptureResult {
+    return {
+      captures: this.captures,
+      already_held: this.alreadyHeld,
+      skipped: this.skipped,
+      events: this.#events,
+      refused: [...this.#refused].map(([reason, count]) => ({ reason, count })),
+    };
+  }
+}
+
+/** Space is reserved in steps, because each reservation queries the disk. */
+const STEP_BYTES = 8_388_608;
+
+/** The disk space that one import has reserved for objects that have no row yet. */
+export class CaptureSpace {
+  readonly #receiver: ObjectReceiver;
+  /** Reserved, and not assigned to any object. */
+  #free = 0;
+  /** Assigned to objects that have no row yet. */
+  #assigned = 0;
+
+  constructor(receiver: ObjectReceiver) {
+    this.#receiver = receiver;
+  }
+
+  /** Reserves space for an object. Returns false if there is too little. */
+  reserve(bytes: number): boolean {
+    if (bytes > this.#free) {
+      const step = Math.max(bytes - this.#free, STEP_BYTES);
+      if (this.#receiver.reserveSpace(step)) this.#free += step;
+      else if (this.#receiver.reserveSpace(bytes - this.#free)) this.#free = bytes;
+      else return false;
+    }
+    this.#free -= bytes;
+    this.#assigned += bytes;
+    return true;
+  }
+
+  /** Releases the space of objects that their rows count from now on. */
+  release(bytes: number): void {
+    this.#assigned -= bytes;
+    this.#receiver.releaseSpace(bytes);
+  }
+
+  close(): void {
+    this.#receiver.releaseSpace(this.#free + this.#assigned);
+    this.#free = 0;
+    this.#assigned = 0;
+  }
+}
+
+/** A capture file is cut off, corrupt or not a WARC file. */
+export class DamagedCaptureFileError extends Error {
+  /** Whether the record read last is unreliable too, because its checksum does not match. */
+  readonly invalidatesLast: boolean;
+  /** Whether nothing after this position can be read, not even if gzip members bound the records. */
+  readonly endsFile: boolean;
+
+  constructor(
+    message: string,
+    {
+      invalidatesLast = false,
+      endsFile = false,
+      cause,
+    }: { invalidatesLast?: boolean; endsFile?: boolean; cause?: unknown } = {},
+  ) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = 'DamagedCaptureFileError';
+    this.invalidatesLast = invalidatesLast;
+    this.endsFile = endsFile;
+  }
+}
+
+/** A file decompresses to more than the limit. The records read before that are kept. */
+export class CaptureFileTooLargeError extends Error {
+  constructor(limit: number) {
+    super(`The file decompresses to more than ${limit} bytes.`);
+    this.name = 'CaptureFileTooLargeError';
+  }
 }

@@ -1,22 +1,21 @@
-import { createReadStream } from 'node:fs';
 import type { CaptureResult, MementoImport } from '../../../shared/collection/captures.ts';
 import { MAX_CAPTURE_FILE_BYTES } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Jobs, RunningJob } from '../../runtime/jobs.ts';
 import { shuttingDown } from '../../runtime/shuttingDown.ts';
 import { reachedStorageLimit } from '../../store/storageSpace.ts';
-import { importMementos } from './mementoImport/importMementos.ts';
-import type { MementoServices } from './services.ts';
-import { importWarc } from './warcImport/importWarc.ts';
+import type { MementoServices } from './capture.ts';
+import { importCaptureFile } from './importCaptureFile.ts';
+import { importMementos } from './memento/importMementos.ts';
 
-export interface CaptureServices extends MementoServices {
+interface CaptureServices extends MementoServices {
   jobs: Jobs;
 }
 
 /** Imports captures made by third parties; each import is a job. */
 export interface Captures {
   /**
-   * Receives a whole WARC file, then imports it. An upload that is cut off imports nothing.
+   * Receives a whole WARC file or WACZ package, then imports it. An upload that is cut off imports nothing.
    *
    * @param chunks the file as it streams in, at most `MAX_CAPTURE_FILE_BYTES`.
    * @throws Problem `disk_nearly_full`, `shutting_down`; whatever the chunks throw.
@@ -25,9 +24,6 @@ export interface Captures {
   /** Imports the mementos that a TimeMap lists. @throws Problem `shutting_down`. */
   startTimeMap(observer: string, request: MementoImport): RunningJob<CaptureResult>;
 }
-
-/** Bytes read from a WARC file at a time. */
-export const READ_SIZE = 262_144;
 
 export function openCaptures({ jobs, ...services }: CaptureServices, closing: AbortSignal): Captures {
   const { store, settings } = services;
@@ -45,8 +41,7 @@ export function openCaptures({ jobs, ...services }: CaptureServices, closing: Ab
       const staged = await store.blobs.staging.stageFile(chunks, MAX_CAPTURE_FILE_BYTES);
       return jobs.start('import', 'records', async ({ signal, progress }) => {
         try {
-          return await importWarc(services, {
-            open: () => createReadStream(staged.file, { highWaterMark: READ_SIZE }),
+          return await importCaptureFile(services, staged.file, {
             observer: () => observer,
             signal: AbortSignal.any([signal, closing]),
             onProgress: progress,

@@ -1,11 +1,34 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { DamageContext } from '../../fixity/audit.ts';
+import { yieldToEventLoop } from '../../runtime/background.ts';
 import type { StartChild } from '../../runtime/child.ts';
-import type { Jobs } from '../../runtime/jobs.ts';
+import type { JobRun, Jobs } from '../../runtime/jobs.ts';
 import type { Log } from '../../runtime/log.ts';
+import {
+  cleanIndex,
+  countPendingTexts,
+  countTextsToClean,
+  type DerivedDocumentRow,
+  dequeueText,
+  derivedDocument,
+  indexText,
+  outdatedTexts,
+  type PendingText,
+  pendingTexts,
+  putDerivedDocument,
+  queueBacklog,
+  queueTexts,
+  queueVersion,
+  sourcesWithoutText,
+  textBacklog,
+} from '../../store/sqlite/collection/documentSearch.ts';
+import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
+import { isReleased } from '../../store/sqlite/node/withheld.ts';
 import type { Store } from '../../store/store.ts';
 import { IdleMonitor } from './idleMonitor.ts';
-import { Deriver } from './process/deriver.ts';
-import { TextFollower } from './texts/textFollower.ts';
-import { Texts } from './texts/texts.ts';
+import { TEXT_TIMEOUT_MS } from './limits.ts';
+import { type DeriveOptions, Deriver, noticeDamagedObjects, objectToRead } from './process/deriver.ts';
+import { CURRENT_TEXT_TOOLS, isPermanent, NO_TEXT_TOOL, NotDerivableError } from './process/tasks.ts';
 
 /** The service that derives documents from archived objects. */
 export interface Derived {
@@ -17,7 +40,7 @@ export interface Derived {
   close(): Promise<void>;
 }
 
-export interface DerivedOptions {
+interface DerivedOptions {
   store: Store;
   log: Log;
   jobs: Jobs;
@@ -42,4 +65,254 @@ export function openDerived({ store, log, jobs, startChild, idleMs, quickMs }: D
       await Promise.all([follower.close(), deriver.close()]);
     },
   };
+}
+
+/** The texts of archived objects. A text is extracted on the first request and then stored. */
+export class Texts {
+  readonly #store: DamageContext;
+  readonly #deriver: Deriver;
+  readonly #write: Store['write'];
+  readonly #making = new Map<string, Promise<DerivedDocumentRow>>();
+
+  constructor(services: {
+    store: DamageContext;
+    deriver: Deriver;
+    write: Store['write'];
+  }) {
+    this.#store = services.store;
+    this.#deriver = services.deriver;
+    this.#write = services.write;
+  }
+
+  /**
+   * Returns the text of an archived object, or the reason why it has none. Extracts and stores it if needed. Concurrent
+   * requests for the same text share one extraction.
+   *
+   * @throws Problem `derivation_busy`, `shutting_down`; whatever writing throws.
+   */
+  async textOf(sha256: string, priority: DeriveOptions['priority'] = 'normal'): Promise<DerivedDocumentRow> {
+    const stored = derivedDocument(this.#store.read, 'text', sha256);
+    if (stored && CURRENT_TEXT_TOOLS.includes(`${stored.tool} ${stored.tool_version}`)) return stored;
+    // A request does not share the extraction of a background task, which may have to wait longer.
+    const key = `${priority} ${sha256}`;
+    const making = this.#making.get(key) ?? this.#make(sha256, priority);
+    this.#making.set(key, making);
+    return making.finally(() => this.#making.delete(key));
+  }
+
+  /** Returns the title of an archived object and the beginning of its text, for the index. The text is null if it has none. */
+  async searchedText(sha256: string): Promise<{ title: string | null; text: string | null }> {
+    if (isReleased(this.#store.read, sha256)) return { title: null, text: null };
+    const { title, content } = await this.textOf(sha256, 'low');
+    const options = { timeoutMs: TEXT_TIMEOUT_MS, priority: 'low' } as const;
+    return { title, text: content && (await this.#deriver.derive({ task: 'searched', content }, options)) };
+  }
+
+  async #make(sha256: string, priority: DeriveOptions['priority']): Promise<DerivedDocumentRow> {
+    const outcome = await this.#derive(sha256, priority);
+    const document: DerivedDocumentRow = {
+      kind: 'text',
+      subject: sha256,
+      objects: [sha256],
+      made_at: this.#store.instant(),
+      ...outcome,
+    };
+    if (isPermanent(document.outcome))
+      await this.#write((database) => putDerivedDocument(database, document), {
+        batched: priority === 'low',
+      });
+    return document;
+  }
+
+  async #derive(sha256: string, priority: DeriveOptions['priority']) {
+    try {
+      const { tool, toolVersion, title, content } = await this.#deriver.derive(
+        { task: 'text', object: objectToRead(this.#store, sha256) },
+        { timeoutMs: TEXT_TIMEOUT_MS, priority },
+      );
+      return { tool, tool_version: toolVersion, outcome: 'made', detail: null, title, content };
+    } catch (error) {
+      if (!(error instanceof NotDerivableError)) throw error;
+      await noticeDamagedObjects(this.#store, error, [sha256]);
+      const { tool, toolVersion } = NO_TEXT_TOOL;
+      const detail = error.message;
+      return { tool, tool_version: toolVersion, outcome: error.reason, detail, title: null, content: null };
+    }
+  }
+}
+
+/** Delay before the next attempt after a failure, such as a full disk. */
+const RETRY_MS = 60_000;
+/** Texts extracted before the store must be idle again. */
+const BATCH = 16;
+/** Longer texts may have so many different words that their index takes tens of milliseconds. */
+const MAX_BATCHED_CHARACTERS = 20_000;
+/** More of an older archive is queued when fewer texts than this are. */
+const MIN_QUEUED = 64;
+/** Events, and ledger entries of packs, that are queued at a time. */
+const BACKLOG_STEP = 500;
+/** How often the progress in an older archive is reported. */
+const BACKLOG_REPORT_MS = 500;
+/** Pages of the index that are merged in one transaction. */
+const CLEANED_PAGES = 8;
+/** Sources per page when missing texts are looked up at start. */
+const PAGE = 500;
+
+/**
+ * Extracts and indexes the texts of the sources' versions and of the packs' files in the background: new ones while the
+ * node runs, missing ones at start, and those of an older archive step by step, as a job. Works with low priority and
+ * only while there is work.
+ */
+class TextFollower {
+  readonly #store: Pick<Store, 'read' | 'clock'>;
+  readonly #texts: Texts;
+  readonly #idleMonitor: IdleMonitor;
+  readonly #log: Log;
+  readonly #jobs: Jobs;
+  readonly #closing = new AbortController();
+  /** The job that shows the progress in an older archive. Cancelled, the rest waits for the next start. */
+  #backlogJob: Pick<JobRun, 'signal' | 'progress'> | undefined;
+  #running: Promise<void> | undefined;
+  /** Whether anything was committed since the wanted texts were last read. */
+  #isWoken = false;
+
+  constructor(services: {
+    store: Pick<Store, 'read' | 'clock'>;
+    texts: Texts;
+    idleMonitor: IdleMonitor;
+    jobs: Jobs;
+    log: Log;
+  }) {
+    this.#store = services.store;
+    this.#texts = services.texts;
+    this.#idleMonitor = services.idleMonitor;
+    this.#jobs = services.jobs;
+    this.#log = services.log;
+  }
+
+  start(): void {
+    this.#idleMonitor.start(() => {
+      this.#isWoken = true;
+      this.#running ??= this.#run();
+    });
+    this.#running = this.#run({ isFirst: true });
+    if (textBacklog(this.#store.read)) this.#startBacklogJob();
+  }
+
+  #startBacklogJob(): void {
+    const { finished } = this.#jobs.start('texts', 'records', async (run) => {
+      this.#backlogJob = run;
+      const signal = AbortSignal.any([run.signal, this.#closing.signal]);
+      while (!signal.aborted && textBacklog(this.#store.read)) {
+        this.#isWoken = true;
+        this.#running ??= this.#run();
+        await wait(BACKLOG_REPORT_MS, undefined, { signal, ref: false }).catch(ignoreAbort);
+        const { done = 0, total = null } = textBacklog(this.#store.read) ?? {};
+        if (total !== null) run.progress(done, total);
+      }
+    });
+    finished.catch((error: unknown) => this.#log.error({ error }, 'Older texts could not be indexed'));
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#idleMonitor.stop();
+    await this.#running;
+  }
+
+  /** Works until no text is wanted. */
+  async #run({ isFirst = false } = {}): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      try {
+        if (isFirst) await this.#requestMissing(signal);
+        await this.#processWanted(signal);
+        await this.#cleanIndex(signal);
+        // A commit may have come since the last look.
+        if (!this.#isWoken) break;
+      } catch (error) {
+        if (signal.aborted) break;
+        this.#log.error({ error }, 'The texts of new versions could not be extracted');
+        await this.#store.clock.sleep(RETRY_MS, signal);
+      }
+    }
+    this.#running = undefined;
+  }
+
+  async #processWanted(signal: AbortSignal): Promise<void> {
+    let wanted: PendingText[];
+    do {
+      await this.#idleMonitor.waitUntilIdle(signal);
+      this.#isWoken = false;
+      await this.#queueMore();
+      wanted = pendingTexts(this.#store.read, BATCH);
+      // The deriver extracts one text at a time; the next one starts while the last is written.
+      const made = await Promise.allSettled(wanted.map((text) => this.#index(text)));
+      const failed = made.find((outcome) => outcome.status === 'rejected');
+      if (failed) throw failed.reason;
+    } while (wanted.length > 0 || this.#isWoken);
+  }
+
+  /** Takes the words of texts that the owner released out of the file of the index, step by step. */
+  async #cleanIndex(signal: AbortSignal): Promise<void> {
+    const texts = countTextsToClean(this.#store.read);
+    let isClean = texts === 0;
+    for (let pages = -CLEANED_PAGES; !isClean; pages = CLEANED_PAGES) {
+      await this.#idleMonitor.waitUntilIdle(signal);
+      isClean = await this.#idleMonitor.write((database) => cleanIndex(database, pages, texts));
+    }
+  }
+
+  /** Queues the next part of an older archive if little is queued. */
+  async #queueMore(): Promise<void> {
+    const { read } = this.#store;
+    const isWorking = this.#backlogJob !== undefined && !this.#backlogJob.signal.aborted;
+    if (!isWorking || !textBacklog(read) || countPendingTexts(read) >= MIN_QUEUED) return;
+    await this.#idleMonitor.write((database) => queueBacklog(database, BACKLOG_STEP));
+    this.#isWoken = true;
+  }
+
+  async #index(wanted: PendingText): Promise<void> {
+    const { title, text } = await this.#texts.searchedText(wanted.sha256);
+    const index = function* (database: WriteDatabase) {
+      yield* indexText(database, wanted, text === null ? undefined : { title: title ?? '', text });
+      dequeueText(database, wanted);
+    };
+    if (text !== null && text.length > MAX_BATCHED_CHARACTERS) return this.#idleMonitor.writeInSteps(index);
+    await this.#idleMonitor.write(
+      (database) => {
+        for (const _ of index(database));
+      },
+      { batched: true },
+    );
+  }
+
+  /** Queues texts that are missing, were deleted, or were made by other versions of the tools. */
+  async #requestMissing(signal: AbortSignal): Promise<void> {
+    const { read } = this.#store;
+    for (let after = Number.MIN_SAFE_INTEGER; !signal.aborted; ) {
+      const page = outdatedTexts(read, { after, limit: PAGE, tools: CURRENT_TEXT_TOOLS });
+      const wanted = page.filter(({ isWanted }) => isWanted);
+      if (wanted.length > 0) await this.#idleMonitor.write((database) => queueTexts(database, wanted));
+      after = page.at(-1)?.key ?? 0;
+      if (page.length < PAGE) break;
+      await yieldToEventLoop();
+    }
+    for (let after = 0; !signal.aborted; ) {
+      const page = sourcesWithoutText(read, { after, limit: PAGE });
+      const missing = page.flatMap(({ source_key, sha256 }) => (sha256 ? [{ source_key, sha256 }] : []));
+      if (missing.length > 0)
+        await this.#idleMonitor.write((database) => {
+          for (const { source_key, sha256 } of missing) queueVersion(database, source_key, sha256);
+        });
+      after = page.at(-1)?.source_key ?? 0;
+      if (page.length < PAGE) return;
+      await yieldToEventLoop();
+    }
+  }
+}
+
+/** An abort ends the wait; the loop checks the signal next. */
+function ignoreAbort(error: unknown): void {
+  if (!(error instanceof Error && error.name === 'AbortError')) throw error;
 }

@@ -11,13 +11,13 @@ const backgroundWrites = new WeakMap<object, { count: number }>();
 
 /** Observes writes, so that background work yields to others. Writes through any monitor do not count as activity. */
 export class IdleMonitor {
-  readonly #store: Pick<Store, 'write' | 'onCommit'>;
+  readonly #store: Pick<Store, 'write' | 'writeInSteps' | 'onCommit'>;
   readonly #idleMs: number;
   #stopListening: (() => void) | undefined;
   #lastWrite = Number.NEGATIVE_INFINITY;
   readonly #background: { count: number };
 
-  constructor(store: Pick<Store, 'write' | 'onCommit'>, idleMs = IDLE_MS) {
+  constructor(store: Pick<Store, 'write' | 'writeInSteps' | 'onCommit'>, idleMs = IDLE_MS) {
     this.#store = store;
     this.#idleMs = idleMs;
     this.#background = backgroundWrites.get(store) ?? { count: 0 };
@@ -40,14 +40,21 @@ export class IdleMonitor {
   }
 
   /** Same as `store.write`, but does not count as activity. */
-  readonly write: Store['write'] = async (change, options) => {
+  readonly write: Store['write'] = (change, options) =>
+    this.#inBackground(() => this.#store.write(change, options));
+
+  /** Same as `store.writeInSteps`, but does not count as activity. */
+  readonly writeInSteps: Store['writeInSteps'] = (change) =>
+    this.#inBackground(() => this.#store.writeInSteps(change));
+
+  async #inBackground<Result>(write: () => Promise<Result>): Promise<Result> {
     this.#background.count += 1;
     try {
-      return await this.#store.write(change, options);
+      return await write();
     } finally {
       this.#background.count -= 1;
     }
-  };
+  }
 
   /** Resolves once the store is idle, or after `MAX_WAIT_MS`. @throws AbortError. */
   async waitUntilIdle(signal: AbortSignal): Promise<void> {

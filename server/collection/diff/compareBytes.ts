@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
-import type { ByteParts } from '../../../shared/collection/diff.ts';
+import jpeg from 'jpeg-js';
+import pixelmatch from 'pixelmatch';
+import { PNG } from 'pngjs';
+import type { ByteParts, ImageParts } from '../../../shared/collection/diff.ts';
 
 const PIECE = 1_048_576;
 /** Bytes shown before the first difference, and from it on. */
@@ -8,7 +11,7 @@ const BEFORE = 16;
 const AFTER = 48;
 
 /** The result of comparing two files byte by byte, with their SHA-256 digests. */
-export interface ByteComparison extends ByteParts {
+interface ByteComparison extends ByteParts {
   sha256: { from: string; to: string };
 }
 
@@ -96,4 +99,148 @@ async function around(
   const read = async (handle: FileHandle) =>
     (await fill(handle, Buffer.allocUnsafe(end - offset), offset)).toString('hex');
   return { offset, from: await read(left), to: await read(right) };
+}
+
+/** Larger images are not decoded: each pixel takes four bytes. */
+const MAX_PIXELS = 16_000_000;
+const MAX_DECODER_MB = 512;
+
+/** The images cannot be compared by their pixels; the message states why, without a full stop. */
+export class UndecodableImageError extends Error {}
+
+/**
+ * Compares two images (PNG, JPEG) pixel by pixel. The headers are checked before anything is decoded. For images of
+ * different sizes, only the sizes are returned.
+ *
+ * @throws UndecodableImageError
+ */
+export function compareImages(from: Uint8Array, to: Uint8Array): ImageParts {
+  const [left, right] = [headerOf(from), headerOf(to)];
+  const size = { from: sizeOf(left), to: sizeOf(right) };
+  if (left.width !== right.width || left.height !== right.height) {
+    return { summary: { differing_pixels: null, visible_pixels: null, share: null }, size, box: null };
+  }
+  const { width, height } = left;
+  if (width * height > MAX_PIXELS) {
+    throw new UndecodableImageError(`The images have more than ${MAX_PIXELS / 1_000_000} million pixels`);
+  }
+  const pixels = { from: decode(from, left), to: decode(to, right) };
+  const { count, box } = differences(pixels.from, pixels.to, width);
+  const visible = count === 0 ? 0 : pixelmatch(pixels.from, pixels.to, undefined, width, height);
+  return {
+    summary: { differing_pixels: count, visible_pixels: visible, share: count / (width * height) },
+    size,
+    box,
+  };
+}
+
+function sizeOf({ width, height }: ImageHeader) {
+  return { width, height };
+}
+
+function headerOf(bytes: Uint8Array): ImageHeader {
+  const header = imageHeader(bytes);
+  if (!header) throw new UndecodableImageError('Images of this format cannot be decoded');
+  return header;
+}
+
+/** RGBA, eight bits each. */
+function decode(bytes: Uint8Array, { format, width, height }: ImageHeader): Uint8Array {
+  let image: { width: number; height: number; data: Uint8Array };
+  try {
+    image =
+      format === 'png'
+        ? PNG.sync.read(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
+        : jpeg.decode(bytes, {
+            useTArray: true,
+            formatAsRGBA: true,
+            maxResolutionInMP: MAX_PIXELS / 1_000_000,
+            maxMemoryUsageInMB: MAX_DECODER_MB,
+          });
+  } catch {
+    // The decoders throw errors of many classes; all mean that the image is damaged, hostile or unsupported.
+    throw new UndecodableImageError('The image is damaged or its encoding is not supported');
+  }
+  if (image.width !== width || image.height !== height || image.data.length !== width * height * 4) {
+    throw new UndecodableImageError('The image does not have the size stated in its header');
+  }
+  return image.data;
+}
+
+/** Counts the pixels that differ and returns the smallest rectangle that contains them. */
+function differences(
+  left: Uint8Array,
+  right: Uint8Array,
+  width: number,
+): { count: number; box: ImageParts['box'] } {
+  const [one, other] = [pixelsOf(left), pixelsOf(right)];
+  let count = 0;
+  let [top, bottom, start, end] = [-1, -1, width, -1];
+  for (let at = 0; at < one.length; at += 1) {
+    if (one[at] === other[at]) continue;
+    count += 1;
+    const x = at % width;
+    const y = (at - x) / width;
+    if (top === -1) top = y;
+    bottom = y;
+    if (x < start) start = x;
+    if (x > end) end = x;
+  }
+  const box = count === 0 ? null : { x: start, y: top, width: end - start + 1, height: bottom - top + 1 };
+  return { count, box };
+}
+
+/** Each pixel as one number. */
+function pixelsOf(bytes: Uint8Array): Uint32Array {
+  const aligned = bytes.byteOffset % 4 === 0 ? bytes : Uint8Array.from(bytes);
+  return new Uint32Array(aligned.buffer, aligned.byteOffset, aligned.length / 4);
+}
+
+/** The header of an image, read without decoding the image. */
+interface ImageHeader {
+  format: 'png' | 'jpeg';
+  width: number;
+  height: number;
+}
+
+/** Reads the header of a PNG (specification, 11.2.1) or a JPEG (ITU T.81, B.2.2); undefined for other formats. */
+function imageHeader(bytes: Uint8Array): ImageHeader | undefined {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return pngHeader(view) ?? jpegHeader(view);
+}
+
+const PNG_SIGNATURE = 0x8950_4e47_0d0a_1a0an;
+const IHDR = 0x4948_4452;
+
+function pngHeader(view: DataView): ImageHeader | undefined {
+  if (view.byteLength < 24 || view.getBigUint64(0) !== PNG_SIGNATURE || view.getUint32(12) !== IHDR)
+    return undefined;
+  return imageHeaderOf('png', view.getUint32(16), view.getUint32(20));
+}
+
+function jpegHeader(view: DataView): ImageHeader | undefined {
+  if (view.byteLength < 4 || view.getUint16(0) !== 0xffd8) return undefined;
+  let at = 2;
+  while (at + 9 < view.byteLength && view.getUint8(at) === 0xff) {
+    const marker = view.getUint8(at + 1);
+    // Fill bytes may precede a marker; a few markers have no segment.
+    if (marker === 0xff) at += 1;
+    else if (marker === 0x01 || (marker >= 0xd0 && marker <= 0xd8)) at += 2;
+    else if (isFrame(marker)) return imageHeaderOf('jpeg', view.getUint16(at + 7), view.getUint16(at + 5));
+    else at += 2 + view.getUint16(at + 2);
+  }
+  return undefined;
+}
+
+/** SOF0 to SOF15; DHT, JPG and DAC lie between them. */
+function isFrame(marker: number): boolean {
+  return marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
+}
+
+function imageHeaderOf(
+  format: ImageHeader['format'],
+  width: number,
+  height: number,
+): ImageHeader | undefined {
+  return width > 0 && height > 0 ? { format, width, height } : undefined;
 }

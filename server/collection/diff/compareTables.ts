@@ -1,7 +1,9 @@
+import { CsvError } from 'csv-parse';
+import { parse } from 'csv-parse/sync';
 import { diffArrays } from 'diff';
 import type { TableParts, TableRow } from '../../../shared/collection/diff.ts';
-import { truncateText } from '../derived/truncate.ts';
-import type { Table } from './parseTable.ts';
+import { delimiterOf } from '../derived/body.ts';
+import { truncateText } from '../derived/limits.ts';
 
 /** Limits on the listed rows, cells and characters; all changes are counted. */
 const MAX_ROWS = 1_000;
@@ -221,4 +223,51 @@ function shownName(name: string): string {
 
 function shown(cell: string, maxLength = MAX_CELL): string {
   return cell.length <= maxLength ? cell : `${truncateText(cell, maxLength)}…`;
+}
+
+/** A parsed CSV table: the first line is the header. Rows may have any number of cells. */
+export interface Table {
+  header: string[];
+  rows: string[][];
+}
+
+/** The text cannot be compared as a table; the message states why, without a full stop. */
+export class UnreadableTableError extends Error {}
+
+/** Limits on tables that are compared in memory. */
+const MAX_TABLE_ROWS = 300_000;
+const MAX_COLUMNS = 2_000;
+
+/**
+ * Parses CSV (RFC 4180) and its variants: the delimiter is guessed, unclosed quotes are kept as text, and lines may have
+ * more or fewer cells than the header.
+ *
+ * @throws UnreadableTableError
+ */
+export function parseTable(text: string, contentType: string | null): Table {
+  const lines = readLines(text, delimiterOf(text, contentType));
+  if (lines.length > MAX_TABLE_ROWS) {
+    throw new UnreadableTableError(`The table has more than ${MAX_TABLE_ROWS.toLocaleString('en')} rows`);
+  }
+  const [header = [], ...rows] = lines;
+  if (header.length > MAX_COLUMNS) {
+    throw new UnreadableTableError(`The table has more than ${MAX_COLUMNS.toLocaleString('en')} columns`);
+  }
+  return { header, rows };
+}
+
+function readLines(text: string, delimiter: string): string[][] {
+  try {
+    return parse(text, {
+      bom: true,
+      delimiter,
+      relax_column_count: true,
+      relax_quotes: true,
+      skip_empty_lines: true,
+      to: MAX_TABLE_ROWS + 2,
+    });
+  } catch (error) {
+    if (error instanceof CsvError) throw new UnreadableTableError('This is not well-formed CSV');
+    throw error;
+  }
 }

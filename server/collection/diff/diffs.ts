@@ -1,4 +1,4 @@
-import type { Comparison, Diff, DiffSide } from '../../../shared/collection/diff.ts';
+import type { Comparison, Diff, DiffSide, FileDiff } from '../../../shared/collection/diff.ts';
 import { MAX_SUMMARY_CHARACTERS } from '../../../shared/collection/event.ts';
 import type { NoiseRule } from '../../../shared/collection/noise.ts';
 import { Problem } from '../../../shared/problems.ts';
@@ -6,28 +6,43 @@ import {
   type DerivedDocumentRow,
   derivedDocument,
   putDerivedDocument,
-} from '../../store/sqlite/collection/derivedDocuments.ts';
+} from '../../store/sqlite/collection/documentSearch.ts';
 import {
   type ComparableEvent,
   comparableEvent,
   putEventNoise,
   rulesDigest,
 } from '../../store/sqlite/collection/timeline/eventNoise.ts';
-import { type EventSummary, putEventSummary } from '../../store/sqlite/collection/timeline/eventSummaries.ts';
+import { type EventSummary, putEventSummary } from '../../store/sqlite/collection/timeline/events.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import type { Store } from '../../store/store.ts';
-import { objectToRead } from '../derived/body/objectToRead.ts';
-import { decompressContent } from '../derived/content.ts';
-import type { DeriveOptions, Deriver } from '../derived/process/deriver.ts';
-import type { DiffResult } from '../derived/process/tasks.ts';
+import { OWNER, type Reader, requireAllReadable } from '../../withholding/withholding.ts';
+import {
+  type DeriveOptions,
+  type Deriver,
+  noticeDamagedObjects,
+  objectToRead,
+} from '../derived/process/deriver.ts';
+import {
+  type DiffResult,
+  type DiffTask,
+  decompressContent,
+  isPermanent,
+  NotDerivableError,
+  type NotDerivableReason,
+  type ObjectToRead,
+  TEXT_TOOLS,
+} from '../derived/process/tasks.ts';
 import { readEvent } from '../timeline/events.ts';
-import { deriveComparison } from './deriveComparison.ts';
-import { DIFF_TOOL, versionWith } from './diffTool.ts';
+import { BYTES_PER_MS, DIFF_TIMEOUT_MS, MAX_DIFF_MEGABYTES, REASONS } from './limits.ts';
 import { plainLine } from './summarize.ts';
 
 /** Limits on diffs that are queued or being made, in total and per source. Further requests get `derivation_busy`. */
 const MAX_PENDING = 24;
 const MAX_PENDING_PER_SOURCE = 6;
+
+/** Why two versions cannot be compared, for as long as they are what they are. */
+const NOT_COMPARABLE: ReadonlySet<string> = new Set(['blob_damaged', 'released', 'not_derivable']);
 
 /** The diffs of events. A diff is made on the first request and then stored. */
 export class Diffs {
@@ -41,15 +56,16 @@ export class Diffs {
   }
 
   /**
-   * Returns the diff of one event. Makes and stores it if there is none for the current tool and the current noise rules
-   * of the source. Concurrent requests for the same diff share one computation.
+   * Returns the diff of one event. Makes and stores it if there is none for the current tool and the current noise
+   * rules of the source. Concurrent requests for the same diff share one computation.
    *
    * @param id an event's number, as in a request path
-   * @throws Problem `not_found`, `nothing_to_compare`, `blob_damaged`, `not_derivable`, `derivation_busy`,
-   * `shutting_down`.
+   * @throws Problem `not_found`, `nothing_to_compare`, `withheld`, `released`, `blob_damaged`, `not_derivable`,
+   * `derivation_busy`, `shutting_down`.
    */
-  async diffOf(id: string): Promise<Diff> {
+  async diffOf(id: string, reader: Reader): Promise<Diff> {
     const event = this.#requireComparable(id);
+    requireAllReadable(this.#store.read, [event.sha256, event.previous_sha256], reader);
     const stored = derivedDocument(this.#store.read, 'diff', String(event.id));
     const version = versionWith(event.rules_digest);
     const isCurrent = stored?.tool === DIFF_TOOL.name && stored.tool_version === version;
@@ -85,8 +101,7 @@ export class Diffs {
       const { content } = isCurrent ? stored : await this.#derive(event, 'low');
       return content === null ? undefined : decompressContent<Comparison>(content);
     } catch (error) {
-      if (error instanceof Problem && (error.code === 'blob_damaged' || error.code === 'not_derivable'))
-        return undefined;
+      if (error instanceof Problem && NOT_COMPARABLE.has(error.code)) return undefined;
       throw error;
     }
   }
@@ -103,7 +118,7 @@ export class Diffs {
       ({ summary } = await this.#derive(event, 'low'));
     } catch (error) {
       if (error instanceof Problem && error.code === 'blob_damaged') return false;
-      if (!(error instanceof Problem && error.code === 'not_derivable')) throw error;
+      if (!(error instanceof Problem && NOT_COMPARABLE.has(error.code))) throw error;
     }
     await write((database) => putEventSummary(database, summaryOf(event, summary)));
     return true;
@@ -194,4 +209,177 @@ export class Diffs {
 function summaryOf({ id, rules_digest }: ComparableEvent, summary: string | null): EventSummary {
   const line = summary === null ? '' : plainLine(summary, MAX_SUMMARY_CHARACTERS);
   return { event: id, summary: line || null, rules_digest };
+}
+
+/** Comparisons that are being made; further requests get `derivation_busy`. */
+const MAX_PENDING_FILES = 6;
+/** The total size of the compressed comparisons that are kept in memory, least recently used first out. */
+const MAX_KEPT_BYTES = 16_000_000;
+
+/** A stored file, with the media type under which it is read. */
+interface FileToCompare {
+  sha256: string;
+  bytes: number;
+  content_type: string | null;
+}
+
+interface Made {
+  made_at: string;
+  /** `compressContent` of a `Comparison`. */
+  content: Uint8Array;
+}
+
+/** Compares stored files with each other. Recent comparisons are kept in memory. */
+export class FileDiffs {
+  readonly #store: Store;
+  readonly #deriver: Deriver;
+  readonly #making = new Map<string, Promise<Made>>();
+  readonly #kept = new Map<string, Made>();
+  #keptBytes = 0;
+
+  constructor(store: Store, deriver: Deriver) {
+    this.#store = store;
+    this.#deriver = deriver;
+    store.blobs.onRemoved((sha256) => this.#forget(sha256));
+  }
+
+  /**
+   * Compares two files of the archive by their kind. Concurrent requests for the same files share one computation.
+   *
+   * @throws Problem `blob_damaged`, `not_derivable`, `derivation_busy`, `shutting_down`.
+   */
+  async compare(from: FileToCompare, to: FileToCompare): Promise<FileDiff> {
+    const key = JSON.stringify([from.sha256, from.content_type, to.sha256, to.content_type]);
+    const { made_at, content } = this.#takeKept(key) ?? (await this.#makeOnce(key, from, to));
+    const { noise: _noise, ...comparison } = decompressContent<Comparison>(content);
+    return { from, to, made_at, tool: DIFF_TOOL, ...comparison } as FileDiff;
+  }
+
+  #makeOnce(key: string, from: FileToCompare, to: FileToCompare): Promise<Made> {
+    const making = this.#making.get(key);
+    if (making) return making;
+    if (this.#making.size >= MAX_PENDING_FILES) {
+      throw new Problem('derivation_busy', 'Too many files are being compared; try again in half a minute.', {
+        headers: { 'Retry-After': '30' },
+      });
+    }
+    const made = this.#make(key, from, to).finally(() => this.#making.delete(key));
+    this.#making.set(key, made);
+    return made;
+  }
+
+  async #make(key: string, from: FileToCompare, to: FileToCompare): Promise<Made> {
+    const { content } = await deriveComparison(this.#store, this.#deriver, {
+      from: this.#toRead(from),
+      to: this.#toRead(to),
+      rules: [],
+    });
+    const made = { made_at: this.#store.instant(), content };
+    if (![from, to].some(({ sha256 }) => this.#store.blobs.isReleased(sha256))) this.#keep(key, made);
+    return made;
+  }
+
+  #toRead({ sha256, content_type }: FileToCompare): ObjectToRead {
+    const file = this.#store.blobs.fileOf(sha256);
+    return { sha256, file, contentType: content_type, contentEncoding: null };
+  }
+
+  /** Returns a kept comparison and marks it as the most recently used. */
+  #takeKept(key: string): Made | undefined {
+    const kept = this.#kept.get(key);
+    if (kept) {
+      this.#kept.delete(key);
+      this.#kept.set(key, kept);
+    }
+    return kept;
+  }
+
+  /** Forgets the comparisons of a file that was given up. */
+  #forget(sha256: string): void {
+    for (const [key, { content }] of this.#kept) {
+      if (!key.includes(sha256)) continue;
+      this.#kept.delete(key);
+      this.#keptBytes -= content.length;
+    }
+  }
+
+  #keep(key: string, made: Made): void {
+    this.#kept.set(key, made);
+    this.#keptBytes += made.content.length;
+    for (const [oldest, { content }] of this.#kept) {
+      if (this.#keptBytes <= MAX_KEPT_BYTES) return;
+      this.#kept.delete(oldest);
+      this.#keptBytes -= content.length;
+    }
+  }
+}
+
+/** After these failures, the bytes are compared instead. */
+const FALLBACKS: Partial<Record<NotDerivableReason, string>> = {
+  time_out: REASONS.tooSlow,
+  out_of_memory: REASONS.tooMuchMemory,
+  tool_failed: REASONS.toolFailed,
+};
+
+/**
+ * Compares two blobs in the derive process, within the limits of time and size. Blobs that are too large or too slow to
+ * compare are compared by their bytes.
+ *
+ * @throws Problem `blob_damaged`, `released`, `not_derivable`, `derivation_busy`, `shutting_down`.
+ */
+export async function deriveComparison(
+  store: Store,
+  deriver: Deriver,
+  { from, to, rules }: Pick<DiffTask, 'from' | 'to' | 'rules'>,
+  priority: DeriveOptions['priority'] = 'normal',
+): Promise<DiffResult> {
+  const digests = [from.sha256, to.sha256];
+  const task = { task: 'diff' as const, from, to, rules };
+  const sizes = digests.map((sha256) => blobBytes(store.read, sha256) ?? 0);
+  const onlyBytes =
+    Math.max(...sizes) > MAX_DIFF_MEGABYTES * 1_000_000 ? REASONS.tooLarge(MAX_DIFF_MEGABYTES) : null;
+  const timeoutMs = DIFF_TIMEOUT_MS + sizes.reduce((sum, size) => sum + size) / BYTES_PER_MS;
+  const options = { timeoutMs, priority };
+  try {
+    return await deriver.derive({ ...task, onlyBytes }, options).catch((error: unknown) => {
+      const reason = error instanceof NotDerivableError ? FALLBACKS[error.reason] : undefined;
+      if (reason === undefined) throw error;
+      return deriver.derive({ ...task, onlyBytes: reason }, options);
+    });
+  } catch (error) {
+    if (!(error instanceof NotDerivableError)) throw error;
+    await noticeDamagedObjects(store, error, digests);
+    requireAllReadable(store.read, digests, OWNER);
+    throw new Problem(
+      isPermanent(error.reason) ? 'not_derivable' : 'blob_damaged',
+      `The two versions cannot be compared: ${error.message}`,
+      { cause: error },
+    );
+  }
+}
+
+/** Diffs of HTML and PDF use the extracted texts, so they depend on the versions of those tools. */
+const TEXTS = [TEXT_TOOLS.html, TEXT_TOOLS.pdf].map(({ toolVersion }) => toolVersion.replace('+', '.'));
+const LIBRARIES = [
+  'diff.9.0.0',
+  'csv-parse.7.0.3',
+  'pixelmatch.7.2.0',
+  'pngjs.7.0.0',
+  'jpeg-js.0.4.4',
+  'cheerio.1.2.0',
+  'json-p3.2.3.1',
+];
+
+/**
+ * The tool that makes diffs. A change to the output must raise the first number: diffs of other versions are then made
+ * again. A test compares the libraries' versions with `package.json`.
+ */
+export const DIFF_TOOL = {
+  name: 'strongroom-diff',
+  version: `3+${[...LIBRARIES, ...TEXTS].join('.')}`,
+} as const;
+
+/** Returns the version under which a diff is stored. It includes the noise rules, because they change the diff. */
+export function versionWith(rulesDigest: string | null): string {
+  return rulesDigest === null ? DIFF_TOOL.version : `${DIFF_TOOL.version}.rules.${rulesDigest}`;
 }

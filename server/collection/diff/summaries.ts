@@ -4,10 +4,10 @@ import { comparableEvent } from '../../store/sqlite/collection/timeline/eventNoi
 import {
   changesAfter,
   isSummarized,
+  lastEventId,
   lastSummarizedEvent,
   setLastSummarizedEvent,
-} from '../../store/sqlite/collection/timeline/eventSummaries.ts';
-import { lastEventId } from '../../store/sqlite/collection/timeline/events.ts';
+} from '../../store/sqlite/collection/timeline/events.ts';
 import type { Store } from '../../store/store.ts';
 import { IdleMonitor } from '../derived/idleMonitor.ts';
 import type { Diffs } from './diffs.ts';
@@ -75,11 +75,13 @@ export class Summaries {
 
   #wake(): void {
     if (this.#closing.signal.aborted) return;
-    this.#running ??= this.#run().finally(() => {
-      this.#running = undefined;
-      // What came between the last look and now.
-      if (this.#hasWork()) this.#wake();
-    });
+    this.#running ??= this.#run()
+      .finally(() => {
+        this.#running = undefined;
+        // What came between the last look and now.
+        if (this.#hasWork()) this.#wake();
+      })
+      .catch((error: unknown) => this.#log.error({ error }, 'Changes could not be summarized'));
   }
 
   #hasWork(): boolean {

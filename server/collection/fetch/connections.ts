@@ -1,6 +1,15 @@
+import { createHash, type X509Certificate } from 'node:crypto';
 import type { LookupAddress } from 'node:dns';
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import type { Client } from 'undici';
-import type { ConnectionFacts } from './connectionFacts.ts';
+import {
+  type Connection,
+  MAX_CERTIFICATE_BYTES,
+  MAX_CERTIFICATES,
+  MAX_DNS_ADDRESSES,
+} from '../../../shared/collection/connection.ts';
+import { inBackground } from '../../runtime/background.ts';
 
 /** The rules for opening and reusing a connection. */
 export interface ConnectionRules {
@@ -12,7 +21,7 @@ export interface ConnectionRules {
 }
 
 /** A connection to an origin. The first request opens it. */
-export interface Connection {
+export interface PooledConnection {
   client: Client;
   /** The rules of the current request. */
   rules: ConnectionRules;
@@ -37,7 +46,7 @@ export const KEEP_ALIVE_MS = 250;
  * costs more than the page itself.
  */
 export class ConnectionPool {
-  readonly #idle = new Map<string, Connection[]>();
+  readonly #idle = new Map<string, PooledConnection[]>();
   readonly keepAliveMs: number;
   #isClosed = false;
 
@@ -46,7 +55,7 @@ export class ConnectionPool {
   }
 
   /** Removes an idle connection that the rules allow from the pool and returns it; undefined if there is none. */
-  acquire(origin: string, rules: ConnectionRules): Connection | undefined {
+  acquire(origin: string, rules: ConnectionRules): PooledConnection | undefined {
     const idle = this.#idle.get(origin) ?? [];
     const index = idle.findIndex(({ address, isOpen }) => isOpen && rules.mayConnect(address));
     const [connection] = index === -1 ? [] : idle.splice(index, 1);
@@ -55,7 +64,7 @@ export class ConnectionPool {
   }
 
   /** Returns a connection to the pool. Its response must have been read completely. */
-  async release(origin: string, connection: Connection): Promise<void> {
+  async release(origin: string, connection: PooledConnection): Promise<void> {
     if (!connection.isOpen || this.#isClosed) return connection.client.destroy();
     connection.isUsed = true;
     const idle = this.#idle.get(origin) ?? [];
@@ -64,13 +73,13 @@ export class ConnectionPool {
     connection.onClosed = () => this.#remove(origin, connection);
   }
 
-  #remove(origin: string, connection: Connection): void {
+  #remove(origin: string, connection: PooledConnection): void {
     const idle = this.#idle.get(origin) ?? [];
     const index = idle.indexOf(connection);
     if (index === -1) return;
     idle.splice(index, 1);
     if (idle.length === 0) this.#idle.delete(origin);
-    void connection.client.destroy();
+    inBackground(() => connection.client.destroy());
   }
 
   /** Closes the idle connections. Connections in use are closed when they are released. */
@@ -80,4 +89,76 @@ export class ConnectionPool {
     this.#idle.clear();
     await Promise.all(idle.map(({ client }) => client.destroy()));
   }
+}
+
+/** What an open connection is recorded as, and the certificates that it names, by their SHA-256. */
+export interface ConnectionFacts {
+  /** Complete once the first response has begun. */
+  record: () => Connection;
+  certificates: ReadonlyMap<string, Buffer>;
+}
+
+/**
+ * Reads the facts of a connection that was just opened. It is done once per connection, also if that carries many
+ * responses.
+ *
+ * @param dns all addresses of the name; null if the URL has an IP address
+ */
+export function connectionFacts(socket: Socket, dns: readonly string[] | null): ConnectionFacts {
+  const certificates = socket instanceof TLSSocket ? chainOf(socket) : new Map<string, Buffer>();
+  const known: Omit<Connection, 'http'> = {
+    address: socket.remoteAddress ?? '',
+    dns: dns && dns.slice(0, MAX_DNS_ADDRESSES),
+    port: socket.remotePort ?? 0,
+    tls: socket instanceof TLSSocket ? tlsFacts(socket, certificates) : null,
+  };
+  let record: Connection = { ...known, http: null };
+  onFirstBytes(socket, (text) => {
+    const version = /^HTTP\/(\d\.\d)/.exec(text)?.[1];
+    if (version !== undefined) record = { ...known, http: version };
+  });
+  return { record: () => record, certificates };
+}
+
+/** The bytes of a response that say its version, such as `HTTP/1.1`. */
+const VERSION_BYTES = 8;
+
+/**
+ * Looks at the first bytes that arrive, in however many pieces, and leaves them to the HTTP client, which does not tell
+ * their version.
+ */
+function onFirstBytes(socket: Socket, look: (text: string) => void): void {
+  let seen = '';
+  const onReadable = () => {
+    const bytes = socket.read() as Buffer | null;
+    if (bytes === null) return;
+    seen += bytes.toString('latin1', 0, VERSION_BYTES);
+    if (seen.length >= VERSION_BYTES) {
+      socket.off('readable', onReadable);
+      look(seen);
+    }
+    socket.unshift(bytes);
+  };
+  socket.prependListener('readable', onReadable);
+}
+
+function tlsFacts(socket: TLSSocket, certificates: ReadonlyMap<string, Buffer>): Connection['tls'] {
+  const { name, standardName } = socket.getCipher();
+  return {
+    certificates: [...certificates].map(([sha256, { length }]) => ({ bytes: length, sha256 })),
+    cipher: standardName || name,
+    version: socket.getProtocol() ?? '',
+  };
+}
+
+/** Returns the server's certificate and those of its issuers. */
+function chainOf(socket: TLSSocket): Map<string, Buffer> {
+  const chain = new Map<string, Buffer>();
+  let next: X509Certificate | undefined = socket.getPeerX509Certificate();
+  for (; next && chain.size < MAX_CERTIFICATES; next = next.issuerCertificate) {
+    const sha256 = createHash('sha256').update(next.raw).digest('hex');
+    if (chain.has(sha256) || next.raw.length > MAX_CERTIFICATE_BYTES) break;
+    chain.set(sha256, next.raw);
+  }
+  return chain;
 }

@@ -1,8 +1,14 @@
-import { errors } from 'undici';
-import type { ConnectionFacts } from './connectionFacts.ts';
-import { type Connection, type ConnectionPool, type ConnectionRules, KEEP_ALIVE_MS } from './connections.ts';
-import { RetrievalFailure } from './failure.ts';
-import { openConnection } from './openConnection.ts';
+import type { Socket } from 'node:net';
+import { Client, errors } from 'undici';
+import { connector, RetrievalFailure } from './connect.ts';
+import {
+  type ConnectionFacts,
+  type ConnectionPool,
+  type ConnectionRules,
+  connectionFacts,
+  KEEP_ALIVE_MS,
+  type PooledConnection,
+} from './connections.ts';
 
 /** An HTTP response. The body has not been read yet. */
 export interface HttpResponse {
@@ -21,11 +27,12 @@ export interface HttpResponse {
   sent: [string, string][];
 }
 
-export interface ExchangeRequest extends ConnectionRules {
+interface ExchangeRequest extends ConnectionRules {
   url: URL;
   headers: Record<string, string>;
-  /** The body of a POST request; absent for a GET request. */
-  body?: Uint8Array;
+  /** By default POST if there is a body, else GET. */
+  method?: string | undefined;
+  body?: Uint8Array | undefined;
   /** The connection pool; undefined for a connection that is used once. */
   connections: ConnectionPool | undefined;
 }
@@ -62,13 +69,13 @@ interface PendingResponse extends HttpResponse {
  * no failure: the request is retried over a new connection (RFC 9112, section 9.3.1).
  */
 async function sendOver(
-  connection: Connection,
+  connection: PooledConnection,
   request: ExchangeRequest,
 ): Promise<PendingResponse | 'closed'> {
-  const { url, headers, body, signal, connections } = request;
+  const { url, headers, method, body, signal, connections } = request;
   try {
     const response = await connection.client.request({
-      method: body ? 'POST' : 'GET',
+      method: (method ?? (body ? 'POST' : 'GET')) as 'GET',
       body: body ?? null,
       path: url.pathname + url.search,
       headers,
@@ -110,7 +117,7 @@ async function sendOver(
 }
 
 async function receiveOver<Result>(
-  connection: Connection,
+  connection: PooledConnection,
   { url, connections }: ExchangeRequest,
   response: PendingResponse,
   receive: (response: HttpResponse) => Promise<Result>,
@@ -193,4 +200,50 @@ function isInvalidHttp(error: unknown): boolean {
     error instanceof errors.ResponseContentLengthMismatchError ||
     (error instanceof errors.SocketError && /^bad (response|upgrade)$/.test(error.message))
   );
+}
+
+/** The maximum size of a response's headers. */
+const MAX_HEADER_BYTES = 65_536;
+/** Prepares a connection to an origin. The first request opens it. It closes after `keepAliveMs` without a request. */
+export function openConnection(
+  origin: string,
+  rules: ConnectionRules,
+  keepAliveMs: number,
+): PooledConnection {
+  const onConnected = (socket: Socket) => {
+    Object.assign(connection, { address: socket.remoteAddress ?? '', isOpen: true });
+    socket.on('error', (error) => {
+      // UndiciError only means that the client itself closed the connection.
+      if (!(error instanceof errors.UndiciError)) connection.broken = error;
+    });
+  };
+  const onReady = (socket: Socket, dns: string[] | null) => {
+    connection.facts = connectionFacts(socket, dns);
+  };
+  const client = new Client(origin, {
+    // Reads `connection.rules` late, so that a reconnect follows the rules of the request that causes it.
+    connect: (options, callback) =>
+      connector({ ...connection.rules, onConnected, onReady })(options, callback),
+    maxHeaderSize: MAX_HEADER_BYTES,
+    // The caller enforces timeouts, because it measures the transfer rate.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    keepAliveTimeout: keepAliveMs,
+    keepAliveMaxTimeout: keepAliveMs,
+  });
+  const connection: PooledConnection = {
+    client,
+    rules,
+    address: '',
+    facts: undefined,
+    broken: undefined,
+    isOpen: false,
+    isUsed: false,
+    onClosed: () => {},
+  };
+  client.on('disconnect', () => {
+    connection.isOpen = false;
+    connection.onClosed();
+  });
+  return connection;
 }

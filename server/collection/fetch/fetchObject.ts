@@ -1,13 +1,17 @@
 import { isHttpUrl } from '../../../shared/values/text.ts';
 import { TooManyBytesError } from '../../store/blobs/blobStore.ts';
-import type { Validators } from '../../store/sqlite/collection/validators.ts';
-import type { Attempt, FetchServices, ObjectRequest } from './attempt.ts';
+import type { Validators } from '../../store/sqlite/collection/retrievals.ts';
+import { RetrievalFailure } from './connect.ts';
 import type { HttpResponse } from './exchange.ts';
-import { RetrievalFailure } from './failure.ts';
-import { fetchRobotsTxt } from './fetchRobotsTxt.ts';
-import { isRedirect, redirectHeaders, redirectTarget } from './redirects.ts';
-import { Requester } from './requester.ts';
-import { conditionalHeaders, redactOwnerHeaders } from './requestHeaders.ts';
+import {
+  type Attempt,
+  conditionalHeaders,
+  type FetchServices,
+  type ObjectRequest,
+  Requester,
+  redactOwnerHeaders,
+} from './requester.ts';
+import { MAX_ROBOTS_BYTES, type RobotsResponse } from './robots.ts';
 
 const MAX_REDIRECTS = 10;
 const BEGINNING_BYTES = 65_536;
@@ -174,4 +178,103 @@ class Fetch<Received> {
       yield chunk;
     }
   }
+}
+
+/** RFC 9309, section 2.3.1.2: crawlers should follow at least five. */
+const MAX_ROBOTS_REDIRECTS = 5;
+
+/**
+ * Requests a robots.txt and follows its redirects. Too many redirects count as 404.
+ *
+ * @throws RetrievalFailure `robots_unreachable` if the body cannot be read; what `Requester.get` throws.
+ */
+async function fetchRobotsTxt(requester: Requester, robots: URL): Promise<RobotsResponse> {
+  let url = robots;
+  for (let hops = 0; hops <= MAX_ROBOTS_REDIRECTS; hops += 1) {
+    const { status, text, next } = await requester.get(
+      url,
+      async () => ({}),
+      async (response) => ({
+        status: response.status,
+        next: isRedirect(response) ? validTarget(url, response) : undefined,
+        text: response.status < 300 ? await readText(response.body) : '',
+      }),
+    );
+    if (next === undefined) return { status, text };
+    url = next;
+  }
+  return { status: 404, text: '' };
+}
+
+async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
+  try {
+    return await readBeginning(body, MAX_ROBOTS_BYTES);
+  } catch (error) {
+    throw error instanceof RetrievalFailure ? new RetrievalFailure('robots_unreachable', error) : error;
+  }
+}
+
+/** Returns undefined for a redirect without a valid target. It is then treated like any other 3xx response. */
+function validTarget(from: URL, response: Parameters<typeof redirectTarget>[1]): URL | undefined {
+  try {
+    return redirectTarget(from, response);
+  } catch (error) {
+    if (error instanceof RetrievalFailure) return undefined;
+    throw error;
+  }
+}
+
+async function readBeginning(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
+  const kept: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    kept.push(chunk.subarray(0, maxBytes - bytes));
+    bytes += chunk.length;
+    if (bytes >= maxBytes) break;
+  }
+  // Some editors write a byte order mark at the start of the file.
+  return Buffer.concat(kept)
+    .toString('utf8')
+    .replace(/^\ufeff/, '');
+}
+
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/** Headers that are not kept of a redirect, because they may be secrets of a session. */
+export const WITHHELD_HEADERS =
+  /^(set-cookie2?|cookie|authorization|proxy-authorization|(proxy-)?authentication-info)$/i;
+/** Longer headers are not kept, except `Location`: each check may follow ten redirects. */
+const MAX_HEADER_CHARACTERS = 16_384;
+
+/** Returns the headers of a redirect that are kept. */
+export function redirectHeaders(headers: readonly [string, string][]): [string, string][] {
+  const kept = headers
+    .filter(([name]) => !WITHHELD_HEADERS.test(name))
+    .map(([name, value]): [string, string] => [name, value.replace(USER_INFORMATION, '$1')]);
+  const length = kept.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+  if (length <= MAX_HEADER_CHARACTERS) return kept;
+  return kept.filter(([name]) => name.toLowerCase() === 'location').slice(0, 1);
+}
+
+/** A user name and password in a URL. */
+const USER_INFORMATION = /(\/\/)[^/?#@\s]{1,1000}@/g;
+
+export function isRedirect({ status }: Pick<HttpResponse, 'status'>): boolean {
+  return REDIRECTS.has(status);
+}
+
+/**
+ * Returns the target of a redirect without fragment, user name and password, which are never sent.
+ *
+ * @throws RetrievalFailure `invalid_response` if Location is missing or invalid, `redirect_refused` if it is not http(s).
+ */
+function redirectTarget(from: URL, response: Pick<HttpResponse, 'header'>): URL {
+  const location = response.header('location');
+  const to = location === undefined ? null : URL.parse(location, from.href);
+  if (to === null) throw new RetrievalFailure('invalid_response');
+  if (to.protocol !== 'http:' && to.protocol !== 'https:') throw new RetrievalFailure('redirect_refused');
+  to.hash = '';
+  to.username = '';
+  to.password = '';
+  return to;
 }

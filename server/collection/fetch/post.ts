@@ -6,10 +6,9 @@ import {
   type Post,
 } from '../../ledger/outgoing.ts';
 import { allowsPrivateAddress } from '../sources/privateSources.ts';
-import type { FetchServices } from './attempt.ts';
-import { Deadline } from './deadline.ts';
+import { RetrievalFailure } from './connect.ts';
 import type { HttpResponse } from './exchange.ts';
-import { RetrievalFailure } from './failure.ts';
+import { Deadline, type FetchServices } from './requester.ts';
 
 interface Services extends Pick<FetchServices, 'clock' | 'lookup' | 'isPrivateAddress'> {
   /** Returns the certificate that is pinned for an address, or undefined. None is by default. */

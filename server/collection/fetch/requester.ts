@@ -1,12 +1,87 @@
-import { MAX_BACKOFF_MS } from '../schedule/hostRateLimiter.ts';
-import type { Attempt, FetchServices, ObjectRequest } from './attempt.ts';
-import { Deadline } from './deadline.ts';
+import type { LookupAddress } from 'node:dns';
+import type { Connection } from '../../../shared/collection/connection.ts';
+import type { Redirect, RetrievalError, SentRequest } from '../../../shared/collection/retrieval.ts';
+import type { Clock } from '../../../shared/values/clock.ts';
+import { inBackground } from '../../runtime/background.ts';
+import type { Validators } from '../../store/sqlite/collection/retrievals.ts';
+import { type HostRateLimiter, MAX_BACKOFF_MS } from '../schedule/hostRateLimiter.ts';
+import { RetrievalFailure } from './connect.ts';
+import type { ConnectionPool } from './connections.ts';
 import type { HttpResponse } from './exchange.ts';
-import { requestHeaders } from './requestHeaders.ts';
-import { parseRetryAfter } from './retryAfter.ts';
+import type { RobotsCache } from './robots.ts';
+
+/** The parameters of one fetch. */
+export interface ObjectRequest<Received> {
+  url: string;
+  /** The owner's headers. They are sent only to the origin of `url`. */
+  headers: Record<string, string>;
+  userAgent: string;
+  ignoreRobots: boolean;
+  timeoutMs: number;
+  maxBytes: number;
+  /**
+   * Called just before a request is sent. Returns the validators of an object that is still stored. They are sent only
+   * to the address that issued them.
+   */
+  validators: () => Promise<Validators | undefined>;
+  /** Consumes the body as it streams in. Throws TooManyBytesError if it exceeds `maxBytes`. */
+  receive: (chunks: AsyncIterable<Uint8Array>, maxBytes: number) => Promise<Received>;
+  /**
+   * If false, no connection to a private address is allowed. Otherwise the first host that responds decides: once a
+   * public host has responded, a redirect to a private address is refused.
+   */
+  allowPrivateAddress?: boolean | undefined;
+  signal: AbortSignal;
+}
+
+/** The result of one attempt. */
+export interface Attempt<Received> {
+  final_url: string;
+  redirects: Redirect[];
+  status: number | null;
+  error: RetrievalError | null;
+  content_type: string | null;
+  headers: [string, string][];
+  /** The request sent to `final_url`; null if it did not respond. */
+  request: SentRequest | null;
+  /** The connection over which `final_url` responded; null if it did not. */
+  connection: Connection | null;
+  /** The certificates that the connections of all requests name, by their SHA-256. */
+  certificates: Map<string, Buffer>;
+  /** The body; null if it is incomplete. */
+  received: Received | null;
+  /** The first bytes of the body. The title is read from them. */
+  beginning: Buffer;
+  /** The validators that were sent, if the response was 304; else null. */
+  unchanged: Validators | null;
+  /** Whether any host sent an HTTP response, whatever its status. */
+  answered: boolean;
+  /** Whether the first host that responded is at a private address; undefined if none responded. */
+  isPrivate: boolean | undefined;
+  /** The earliest time for the next request (Retry-After), in milliseconds since the epoch. */
+  retry_at: number | null;
+  /** The duration of the requests, without the time they waited in the queue. */
+  duration_ms: number;
+}
+
+/** Name resolution and the rule for private addresses. */
+export type Network = Pick<FetchServices, 'lookup' | 'isPrivateAddress'>;
+
+/** How a node reaches the network. Tests on slow machines keep idle connections longer. */
+export type NetworkConfig = Partial<Network> & { keepAliveMs?: number };
+
+export interface FetchServices {
+  clock: Clock;
+  rateLimiter: HostRateLimiter;
+  robots: RobotsCache;
+  /** The pool of idle connections. Without it, each request opens a connection and closes it. */
+  connections?: ConnectionPool;
+  lookup: (hostname: string) => Promise<LookupAddress[]>;
+  isPrivateAddress: (address: string) => boolean;
+}
 
 type Rules = Pick<ObjectRequest<unknown>, 'userAgent' | 'timeoutMs' | 'allowPrivateAddress' | 'signal'>;
-type AttemptStats = Pick<Attempt<unknown>, 'answered' | 'isPrivate' | 'retry_at' | 'duration_ms'>;
+export type AttemptStats = Pick<Attempt<unknown>, 'answered' | 'isPrivate' | 'retry_at' | 'duration_ms'>;
 
 /** The HTTP client. It is loaded with the first request, because a node at rest does not need it. */
 let exchanging: Promise<typeof import('./exchange.ts')> | undefined;
@@ -33,7 +108,7 @@ export class Requester {
   }
 
   /**
-   * Sends one GET request when the host's rate limit allows it.
+   * Sends one request when the host's rate limit allows it: a GET request, unless `sent` says otherwise.
    *
    * @param headers called when the request is about to be sent.
    * @throws RetrievalFailure; HostBackoffError; the signal's reason; whatever `receive` throws.
@@ -42,6 +117,7 @@ export class Requester {
     url: URL,
     headers: () => Promise<Record<string, string>>,
     receive: (response: HttpResponse) => Promise<Result>,
+    sent: { method?: string; body?: Uint8Array | undefined } = {},
   ): Promise<Result> {
     const { rateLimiter, clock, connections, lookup, isPrivateAddress } = this.#services;
     const { signal, timeoutMs, userAgent } = this.#rules;
@@ -56,7 +132,9 @@ export class Requester {
           {
             url,
             headers: requestHeaders(userAgent, given),
-            connections,
+            ...sent,
+            // A connection that is used again may be closed, and only a request that changes nothing is sent again then.
+            connections: sent.method === 'POST' ? undefined : connections,
             lookup,
             mayConnect: (address) => this.#sourceIsPrivate !== false || !isPrivateAddress(address),
             signal: AbortSignal.any([signal, deadline.signal]),
@@ -96,4 +174,84 @@ async function* extendingDeadline(
     deadline.extend((chunk.length / MIN_BYTES_PER_SECOND) * 1000);
     yield chunk;
   }
+}
+
+/**
+ * Returns the headers of a request, with lowercase names. The given headers override the defaults, except for
+ * `accept-encoding`, because the body must arrive without content encoding.
+ */
+function requestHeaders(userAgent: string, given: Record<string, string>): Record<string, string> {
+  const headers: Record<string, string> = { 'user-agent': userAgent, accept: '*/*' };
+  for (const [name, value] of Object.entries(given)) headers[name.toLowerCase()] = value;
+  return { ...headers, 'accept-encoding': 'identity' };
+}
+
+/** Returns the headers of a conditional request (RFC 9110, section 13.1). */
+export function conditionalHeaders({ etag, last_modified }: Validators): Record<string, string> {
+  return {
+    ...(etag === null ? {} : { 'if-none-match': etag }),
+    ...(last_modified === null ? {} : { 'if-modified-since': last_modified }),
+  };
+}
+
+/** Replaces the values of the owner's headers by null. They may be secrets, and sent headers are published. */
+export function redactOwnerHeaders(
+  ownerHeaders: Record<string, string>,
+  sent: readonly [string, string][],
+): SentRequest['headers'] {
+  const names = new Set(Object.keys(ownerHeaders).map((name) => name.toLowerCase()));
+  return sent.map(([name, value]) => [name, names.has(name) ? null : value]);
+}
+
+/** Shared by all deadlines, because creating an Error for each request is expensive. */
+const SETTLED = new Error('The work is over.');
+
+/** A timeout that can be extended while the work makes progress. */
+export class Deadline {
+  readonly #clock: Clock;
+  readonly #abort = new AbortController();
+  readonly #settled = new AbortController();
+  #at: number;
+
+  constructor(clock: Clock, ms: number) {
+    this.#clock = clock;
+    this.#at = clock.now() + ms;
+    inBackground(() => this.#watch());
+  }
+
+  /** Aborts with a `timeout` failure when the deadline passes. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  extend(ms: number): void {
+    this.#at += ms;
+  }
+
+  /** Cancels the timer. Call it when the work is over. */
+  settle(): void {
+    this.#settled.abort(SETTLED);
+  }
+
+  async #watch(): Promise<void> {
+    while (!this.#settled.signal.aborted) {
+      const left = this.#at - this.#clock.now();
+      if (left <= 0) return this.#abort.abort(new RetrievalFailure('timeout'));
+      const before = this.#clock.now();
+      await this.#clock.sleep(left, this.#settled.signal);
+      // If the clock is set back, the deadline moves back with it.
+      this.#at += Math.min(0, this.#clock.now() - before);
+    }
+  }
+}
+
+/**
+ * Parses Retry-After (RFC 9110, section 10.2.3): seconds or a date. Returns milliseconds since the epoch, or undefined
+ * if the value is invalid.
+ */
+function parseRetryAfter(value: string | undefined, now: number): number | undefined {
+  if (value === undefined) return undefined;
+  if (/^\s*\d+\s*$/.test(value)) return now + Number(value) * 1000;
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : date;
 }

@@ -1,20 +1,54 @@
-import { setImmediate } from 'node:timers/promises';
 import pLimit from 'p-limit';
-import type { Follow } from '../../../shared/collection/follow.ts';
+import type { PageLabel } from '../../../shared/collection/event.ts';
+import type {
+  ApprovedLinks,
+  ChosenLinks,
+  Follow,
+  FoundLink,
+  FoundLinksQuery,
+} from '../../../shared/collection/follow.ts';
+import type { NewSource } from '../../../shared/collection/source.ts';
+import { Problem } from '../../../shared/problems.ts';
+import { instantOf } from '../../../shared/values/clock.ts';
+import type { Slice } from '../../../shared/values/list.ts';
 import { fingerprintOf } from '../../ledger/entry.ts';
+import { yieldToEventLoop } from '../../runtime/background.ts';
 import type { Log } from '../../runtime/log.ts';
 import {
+  countFollowed,
+  deleteFoundLink,
+  type FoundLinkRow,
   followRun,
+  forgetFollowRun,
   foundLinksOf,
+  listFoundLinks,
   putFollowRun,
+  putFoundLink,
   retrievalOfVersion,
+  setFoundState,
+  waitingIds,
   waitingLink,
 } from '../../store/sqlite/collection/foundLinks.ts';
-import { type SourceRow, sourceByKey } from '../../store/sqlite/collection/sources.ts';
+import {
+  markUnnamed,
+  type SourceRow,
+  sourceByKey,
+  whereFound,
+} from '../../store/sqlite/collection/sources.ts';
+import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { isStorageFailure } from '../../store/storageSpace.ts';
-import { NotDerivableError } from '../derived/notDerivable.ts';
-import { allowsPrivateAddress, isPrivateHost } from '../sources/privateSources.ts';
-import { firstCheckOf, keepLinks, watchFound } from './keepLinks.ts';
+import type { Store } from '../../store/store.ts';
+import { NotDerivableError } from '../derived/process/tasks.ts';
+import type { Network } from '../fetch/requester.ts';
+import { hasSchedule } from '../schedule/nextCheck.ts';
+import { allowsPrivateAddress, isPrivateHost, PrivateAddressCheck } from '../sources/privateSources.ts';
+import {
+  FIRST_CHECK_DELAY_MS,
+  FIRST_CHECK_SPACING_MS,
+  nextScheduled,
+  sourceIdOf,
+  watchSource,
+} from '../sources/sources.ts';
 import { type FollowServices, type ReadLinks, readLinks } from './readLinks.ts';
 
 /** Sources whose links are read at the same time. */
@@ -87,12 +121,12 @@ export class Follower {
   ): Promise<void> {
     const { store } = this.#services;
     const { listed, complete, problem, links, isIndex } = read;
-    await store.write((database) => {
+    await store.writeInSteps(function* (database) {
       const now = sourceByKey(database, source.key);
       // The owner may have changed it meanwhile.
       if (!now || !isFollowed(now) || fingerprintOf(now.follow) !== run.settings) return;
       putFollowRun(database, { ...run, is_index: isIndex, listed, matched: links.length, complete, problem });
-      keepLinks(database, store, now, read);
+      yield* keepLinks(database, store, now, read);
     });
     await this.#addWaiting(source);
   }
@@ -105,7 +139,7 @@ export class Follower {
     for (let start = 0; start < waiting.length; start += BATCH) {
       const ids = waiting.slice(start, start + BATCH).map(({ id }) => id);
       await this.#addAll(source, ids, start);
-      await setImmediate();
+      await yieldToEventLoop();
     }
   }
 
@@ -130,6 +164,204 @@ function isFollowed(source: SourceRow): source is Followed {
   return !source.removed && source.follow !== null && source.last_sha256 !== null;
 }
 
-function isWallOrError(label: string | null): boolean {
-  return label !== null && /"label":"(bot_wall|error_page|rate_limit)"/.test(label);
+function isWallOrError(label: PageLabel | null): boolean {
+  return label !== null && label.label !== 'script_shell';
+}
+
+/** The most addresses that wait or are watched, over all sources. */
+const MAX_FOLLOWED = 10_000;
+
+/** How many addresses are read or written before the event loop gets a turn. */
+const STEP = 100;
+
+/**
+ * Keeps the new addresses of a source as waiting, and notes which known ones are no longer there. An address that is
+ * watched, or that the owner refused or stopped watching, is not taken again. Addresses that wait but are no longer
+ * linked make room for new ones, oldest first. It yields wherever it can be interrupted.
+ */
+function* keepLinks(
+  database: WriteDatabase,
+  store: Pick<Store, 'instant'>,
+  source: SourceRow & { follow: { limit: number } },
+  { links, linked, complete }: Pick<ReadLinks, 'links' | 'linked' | 'complete'>,
+): Generator<void, void, void> {
+  const at = store.instant();
+  const known: FoundLinkRow[] = [];
+  for (const row of foundLinksOf(database, source.key))
+    if (known.push(markLinked(database, row, linked, complete, at)) % STEP === 0) yield;
+  const ids = new Set(known.map(({ id }) => id));
+  const fresh: { id: string; url: string; title: string }[] = [];
+  for (const [index, { url, title }] of links.entries()) {
+    if (index % STEP === 0) yield;
+    const id = sourceIdOf(url);
+    if (ids.has(id)) continue;
+    if (fresh.length >= source.follow.limit) break;
+    const foundIn = whereFound(database, id);
+    if (foundIn === undefined) fresh.push({ id, url, title });
+    // After a restore, the list of what was found is empty.
+    else if (foundIn === source.id)
+      putFoundLink(database, rowOf(source.key, { id, url, title }, 'added', at));
+  }
+  const dispensable = known.filter(({ state, unlinked_at }) => state === 'waiting' && unlinked_at !== null);
+  let room = Math.min(
+    source.follow.limit - countFollowed(database, source.key),
+    MAX_FOLLOWED - countFollowed(database),
+  );
+  for (const row of dispensable.slice(0, Math.max(0, fresh.length - Math.max(0, room)))) {
+    deleteFoundLink(database, row);
+    room += 1;
+    if (room % STEP === 0) yield;
+  }
+  for (const [index, link] of fresh.slice(0, Math.max(0, room)).entries()) {
+    putFoundLink(database, rowOf(source.key, link, 'waiting', at));
+    if (index % STEP === 0) yield;
+  }
+}
+
+function rowOf(
+  source_key: number,
+  link: Pick<FoundLinkRow, 'id' | 'url' | 'title'>,
+  state: FoundLinkRow['state'],
+  found_at: string,
+): FoundLinkRow {
+  return { source_key, ...link, state, found_at, unlinked_at: null };
+}
+
+function markLinked(
+  database: WriteDatabase,
+  row: FoundLinkRow,
+  linked: ReadonlySet<string>,
+  complete: boolean,
+  at: string,
+): FoundLinkRow {
+  const isLinked = linked.has(row.url);
+  // A document that was not read to the end may still contain the address.
+  if (isLinked ? row.unlinked_at === null : row.unlinked_at !== null || !complete) return row;
+  const marked = { ...row, unlinked_at: isLinked ? null : at };
+  putFoundLink(database, marked);
+  return marked;
+}
+
+/** The settings that an added address takes from the source in which it was found. */
+function newSourceOf({ url, title }: FoundLinkRow, parent: SourceRow): NewSource {
+  const { agency, tags, every_minutes, every, time_zone, active_hours, max_object_mb } = parent;
+  return {
+    url,
+    name: title,
+    agency,
+    tags,
+    every_minutes,
+    every,
+    time_zone,
+    active_hours,
+    max_object_mb,
+    ignore_robots: false,
+    headers: {},
+    noise_rules: [],
+    follow: null,
+    capture: 'object',
+    picture_events: null,
+    keep_days: null,
+  };
+}
+
+/**
+ * Returns when an address that is added is first checked, by the schedule of the source in which it was found.
+ *
+ * @param index its position among those that are added together, which spreads their first checks
+ */
+function firstCheckOf(store: Pick<Store, 'clock' | 'randomHex'>, parent: SourceRow, index: number): string {
+  const soon = instantOf(store.clock.now() + FIRST_CHECK_DELAY_MS + index * FIRST_CHECK_SPACING_MS);
+  return hasSchedule(parent) ? nextScheduled(parent, store, soon) : soon;
+}
+
+/** Watches a found address, inside the caller's transaction. Returns `already` if the address is watched. */
+function watchFound(
+  database: WriteDatabase,
+  store: Pick<Store, 'instant'>,
+  { link, parent }: { link: FoundLinkRow; parent: SourceRow },
+  { allowPrivate, nextCheck }: { allowPrivate: boolean; nextCheck: string },
+): 'added' | 'already' {
+  setFoundState(database, link.id, 'added');
+  try {
+    const { key, name } = watchSource(
+      database,
+      store,
+      newSourceOf(link, parent),
+      nextCheck,
+      allowPrivate,
+      parent.id,
+    );
+    if (name === '') markUnnamed(database, key);
+    return 'added';
+  } catch (error) {
+    // `watchSource` throws a Problem before it writes anything.
+    if (error instanceof Problem && (error.code === 'source_exists' || error.code === 'id_taken'))
+      return 'already';
+    throw error;
+  }
+}
+
+/** Lists what followed sources link to, by source and newest first. */
+export function listFound({ read }: Pick<Store, 'read'>, query: FoundLinksQuery): Slice<FoundLink> {
+  const { state = null, source = null, limit, offset } = query;
+  return listFoundLinks(read, { state, source }, { limit, offset });
+}
+
+/** Watches those of the chosen addresses that wait. Their first checks are spread over time. */
+export async function approveFound(
+  { store, network }: { store: Store; network: Network },
+  chosen: ChosenLinks,
+): Promise<ApprovedLinks> {
+  const result: ApprovedLinks = { added: 0, already: 0, sources: [] };
+  const ids = idsOf(store, chosen);
+  const privateAddresses = new PrivateAddressCheck(network, ids.length);
+  for (let start = 0; start < ids.length; start += BATCH) {
+    const batch = await Promise.all(
+      ids.slice(start, start + BATCH).map(async (id, index) => {
+        const link = waitingLink(store.read, id);
+        const parent = link && sourceByKey(store.read, link.source_key);
+        if (!link || !parent) return [];
+        const nextCheck = firstCheckOf(store, parent, start + index);
+        return [{ id, nextCheck, allowPrivate: await mayBePrivate(parent, link.url) }];
+      }),
+    );
+    await store.write((database) => {
+      for (const { id, ...position } of batch.flat()) {
+        const link = waitingLink(database, id);
+        const parent = link && sourceByKey(database, link.source_key);
+        if (!link || !parent || parent.removed) continue;
+        result[watchFound(database, store, { link, parent }, position)] += 1;
+        result.sources.push(id);
+      }
+    });
+  }
+  return result;
+
+  /** A page on the internet must not lead to the owner's own network, even if nobody noticed when it was approved. */
+  async function mayBePrivate(parent: SourceRow, url: string): Promise<boolean> {
+    if (!allowsPrivateAddress(parent, network.isPrivateAddress)) return false;
+    return privateAddresses.allows(url);
+  }
+}
+
+/** Refuses those of the chosen addresses that wait. They are not offered again; others may take their place. */
+export function refuseFound(store: Store, chosen: ChosenLinks): Promise<{ refused: number }> {
+  return store.write((database) => {
+    let refused = 0;
+    for (const id of idsOf({ read: database }, chosen)) {
+      const link = waitingLink(database, id);
+      if (!link) continue;
+      setFoundState(database, id, 'refused');
+      // Addresses beyond the limit are offered after the next check.
+      forgetFollowRun(database, link.source_key);
+      refused += 1;
+    }
+    return { refused };
+  });
+}
+
+function idsOf({ read }: Pick<Store, 'read'>, chosen: ChosenLinks): string[] {
+  if ('ids' in chosen) return [...new Set(chosen.ids)];
+  return waitingIds(read, { source: chosen.source ?? null, limit: MAX_FOLLOWED });
 }

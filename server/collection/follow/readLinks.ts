@@ -1,16 +1,19 @@
-import { contentEncodingOf } from '../../../shared/collection/contentEncoding.ts';
 import type { Follow } from '../../../shared/collection/follow.ts';
+import { contentEncodingOf } from '../../../shared/collection/retrieval.ts';
 import { MEGABYTE } from '../../../shared/limits.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { TooManyBytesError } from '../../store/blobs/blobStore.ts';
 import type { SourceRow } from '../../store/sqlite/collection/sources.ts';
 import type { Store } from '../../store/store.ts';
-import { objectToRead } from '../derived/body/objectToRead.ts';
-import { NotDerivableError } from '../derived/notDerivable.ts';
-import type { Deriver } from '../derived/process/deriver.ts';
-import type { LinksResult, LinksTask, ObjectToRead } from '../derived/process/tasks.ts';
-import type { FetchServices } from '../fetch/attempt.ts';
+import { type Deriver, objectToRead } from '../derived/process/deriver.ts';
+import {
+  type LinksResult,
+  type LinksTask,
+  NotDerivableError,
+  type ObjectToRead,
+} from '../derived/process/tasks.ts';
 import { fetchObject } from '../fetch/fetchObject.ts';
+import type { FetchServices } from '../fetch/requester.ts';
 import { HostBackoffError } from '../schedule/hostRateLimiter.ts';
 import { allowsPrivateAddress } from '../sources/privateSources.ts';
 
@@ -70,7 +73,8 @@ export async function readLinks(
   for (const sitemap of first.sitemaps) {
     signal.throwIfAborted();
     try {
-      if (store.clock.now() > until) throw new NotDerivableError('time_out', 'The sitemaps take too long.');
+      if (store.clock.now() > until)
+        throw new NotDerivableError('time_out', 'Reading the sitemaps takes too long.');
       const { object, final_url } = await fetchSitemap(services, source, sitemap, signal);
       const found = await read(object, final_url);
       for (const link of found.links) links.set(link.url, link);

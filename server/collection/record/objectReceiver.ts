@@ -1,15 +1,16 @@
+import { createHash } from 'node:crypto';
+import type { Connection } from '../../../shared/collection/connection.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { errorCode } from '../../../shared/values/errorCode.ts';
 import { isDamaged } from '../../fixity/damages.ts';
-import { storeWithRepair } from '../../fixity/storeWithRepair.ts';
-import type { StagedBlob } from '../../store/blobs/blobStore.ts';
-import type { Reservation } from '../../store/sqlite/engine/writeOptions.ts';
+import { storeWithRepair } from '../../fixity/repair.ts';
+import { type StagedBlob, TooManyBytesError } from '../../store/blobs/blobStore.ts';
+import type { Reservation } from '../../store/sqlite/engine/writer.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
+import { isReleased } from '../../store/sqlite/node/withheld.ts';
 import { reachedStorageLimit } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
-import { RetrievalFailure } from '../fetch/failure.ts';
-import { Backlog } from '../schedule/backlog.ts';
-import { hashBody } from '../sources/hashBody.ts';
+import { RetrievalFailure } from '../fetch/connect.ts';
 
 /** A complete body that is not stored yet. */
 export interface ReceivedObject {
@@ -31,7 +32,7 @@ export interface KeptObject {
 }
 
 /** Certificates that are durable. */
-export interface KeptCertificates {
+interface KeptCertificates {
   held: ReadonlySet<string>;
   /** Call it when their rows are written. */
   recorded: () => void;
@@ -130,7 +131,7 @@ export class ObjectReceiver {
     const reservation = this.#reserve(staged.bytes);
     if (reservation === undefined) return { isStored: false };
     try {
-      await storeWithRepair(this.#store, staged, 'journal');
+      await storeWithRepair(this.#store, staged);
       return { isStored: true, reservation };
     } catch (error) {
       reservation.release();
@@ -176,14 +177,15 @@ export class ObjectReceiver {
   }
 
   /**
-   * Returns whether the object has a row and a file of the right size, or has left this disk for a copy, and is not known
-   * to be damaged.
+   * Returns whether the object has a row and a file of the right size, or is offloaded, and is not known to be damaged. One
+   * that was given up counts as stored: that it was seen again is recorded, and its bytes are dropped.
    */
   async isStored(sha256: string): Promise<boolean> {
+    if (isReleased(this.#store.read, sha256)) return true;
     const bytes = blobBytes(this.#store.read, sha256);
     if (bytes === undefined || isDamaged(this.#store.read, sha256)) return false;
     const { blobs } = this.#store;
-    return (await blobs.bytesOf(sha256)) === bytes || blobs.away.bytesOf(sha256) === bytes;
+    return (await blobs.bytesOf(sha256)) === bytes || blobs.offloaded.bytesOf(sha256) === bytes;
   }
 
   #reachedStorageLimit(bytes: number) {
@@ -193,4 +195,78 @@ export class ObjectReceiver {
 
 async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
+}
+
+interface Connected {
+  connection?: Connection | null | undefined;
+  redirects: { connection?: Connection | undefined }[];
+}
+
+/** Returns a retrieval whose connections name only certificates that are held. */
+export function withHeldCertificates<Retrieval extends Connected>(
+  retrieval: Retrieval,
+  isHeld: (sha256: string) => boolean,
+): Retrieval {
+  const held = (connection: Connection): Connection => {
+    const { tls } = connection;
+    if (tls?.certificates.every(({ sha256 }) => isHeld(sha256)) !== false) return connection;
+    return {
+      ...connection,
+      tls: { ...tls, certificates: tls.certificates.filter(({ sha256 }) => isHeld(sha256)) },
+    };
+  };
+  const { connection, redirects } = retrieval;
+  return {
+    ...retrieval,
+    ...(connection ? { connection: held(connection) } : {}),
+    redirects: redirects.map((hop) => (hop.connection ? { ...hop, connection: held(hop.connection) } : hop)),
+  };
+}
+
+/**
+ * The number of received objects that may wait to be recorded. Each holds up to 64 KiB of memory. Spilling more of them
+ * to files would take longer than waiting.
+ */
+const MAX_PENDING = 512;
+
+/**
+ * Back-pressure for fetching: counts objects that are received and not yet recorded. Requests that are already running
+ * may exceed `MAX_PENDING`.
+ */
+class Backlog {
+  #count = 0;
+  #waiting: (() => void)[] = [];
+
+  /** Resolves when fewer than `MAX_PENDING` objects are pending. Waiters resume in the order of their calls. */
+  async waitForCapacity(): Promise<void> {
+    while (this.#count >= MAX_PENDING) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** Adds one pending object. Returns a function that removes it; further calls have no effect. */
+  add(): () => void {
+    this.#count += 1;
+    let isCounted = true;
+    return () => {
+      if (!isCounted) return;
+      isCounted = false;
+      this.#count -= 1;
+      // Wakes all waiters: a single one might add no object and would then wake no other.
+      if (this.#count < MAX_PENDING) for (const resume of this.#waiting.splice(0)) resume();
+    };
+  }
+}
+
+/** Hashes and counts a body without storing it. @throws TooManyBytesError. */
+export async function hashBody(
+  chunks: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+): Promise<{ sha256: string; bytes: number }> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) throw new TooManyBytesError(maxBytes);
+    hash.update(chunk);
+  }
+  return { sha256: hash.digest('hex'), bytes };
 }

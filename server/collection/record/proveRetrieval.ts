@@ -1,22 +1,28 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type {
   ProvenRetrievals,
   ProvenRetrievalsQuery,
   RetrievalProof,
 } from '../../../shared/collection/retrieval.ts';
+import type { LedgerProblem } from '../../../shared/ledger/ledger.ts';
 import { Problem } from '../../../shared/problems.ts';
-import { GrowingTree } from '../../ledger/merkle.ts';
-import { inclusionPath } from '../../ledger/proofs.ts';
+import { inclusionPath } from '../../ledger/prove.ts';
+import { GrowingTree } from '../../ledger/tree.ts';
+import type { RecordedSubjects } from '../../ledger/verifyLedger.ts';
+import { yieldToEventLoop } from '../../runtime/background.ts';
 import { WorkCoalescer } from '../../runtime/workCoalescer.ts';
 import {
   batchOf,
+  iterateBatches,
+  lastToCover,
+  leavesAfter,
   leavesBetween,
   type RetrievalBatch,
+  retrievalsAfter,
 } from '../../store/sqlite/collection/retrievalBatches.ts';
 import { retrievalById, retrievalsFrom } from '../../store/sqlite/collection/retrievals.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Store } from '../../store/store.ts';
-import { retrievalLeaf } from './retrievalLeaf.ts';
+import { batchDigest, batchSubject, retrievalLeaf, storedRetrievalLeaf } from './coverRetrievals.ts';
 
 /** One proof at a time, because an entry may cover a million retrievals of an older archive. */
 const forReaders = new WeakMap<object, WorkCoalescer<RetrievalProof>>();
@@ -55,25 +61,33 @@ export async function proveRetrievals(
   return shared.run(JSON.stringify(query), async () => {
     const retrievals = retrievalsFrom(read, query);
     const items: RetrievalProof[] = [];
-    let batch: RetrievalBatch | undefined;
-    let pathOf: ((id: number) => Buffer[]) | undefined;
-    for (const retrieval of retrievals) {
-      const { id } = retrieval;
-      if (!batch || id > batch.last) {
-        batch = batchOf(read, id);
-        pathOf = batch && (await auditPaths(read, batch));
-      }
-      if (!batch || !pathOf) continue;
-      items.push({
-        retrieval,
-        leaf: retrievalLeaf(retrieval).toString('base64'),
-        ...batch,
-        hashes: base64(pathOf(id)),
-      });
-    }
+    for await (const proven of provenRetrievals(read, retrievals)) items.push(proven);
     const last = retrievals.at(-1)?.id;
     return { items, limit, next: last === undefined || retrievals.length < limit ? null : last + 1 };
   });
+}
+
+/** Yields retrievals, which come in the order of their ids, with their proofs. Those that no entry covers are left out. */
+export async function* provenRetrievals(
+  read: ReadDatabase,
+  retrievals: Iterable<RetrievalProof['retrieval']>,
+): AsyncGenerator<RetrievalProof> {
+  let batch: RetrievalBatch | undefined;
+  let pathOf: ((id: number) => Buffer[]) | undefined;
+  for (const retrieval of retrievals) {
+    const { id } = retrieval;
+    if (!batch || id > batch.last) {
+      batch = batchOf(read, id);
+      pathOf = batch && (await auditPaths(read, batch));
+    }
+    if (!batch || !pathOf) continue;
+    yield {
+      retrieval,
+      leaf: retrievalLeaf(retrieval).toString('base64'),
+      ...batch,
+      hashes: base64(pathOf(id)),
+    };
+  }
 }
 
 const pagesForReaders = new WeakMap<object, WorkCoalescer<ProvenRetrievals>>();
@@ -96,7 +110,7 @@ async function auditPaths(
   const blocks: Buffer[] = [];
   for (let from = first; from + BLOCK - 1 <= last; from += BLOCK) {
     blocks.push(rootOf(leavesBetween(read, from, from + BLOCK - 1)));
-    if (blocks.length % BLOCKS_PER_TURN === 0) await nextTurn();
+    if (blocks.length % BLOCKS_PER_TURN === 0) await yieldToEventLoop();
   }
   const rangeRoot = (from: number, to: number) => {
     const tree = new GrowingTree();
@@ -112,4 +126,87 @@ function rootOf(leaves: readonly Buffer[]): Buffer {
   const tree = new GrowingTree();
   for (const leaf of leaves) tree.append(leaf);
   return tree.root();
+}
+
+/**
+ * Verifies the retrievals that each entry covers. The root of the stored leaves must be the recorded root. A stored leaf
+ * that differs from its retrieval's leaf identifies an altered retrieval. In an archive of an older version that was not
+ * opened for writing since, retrievals are not covered yet and cannot be verified.
+ */
+export const RETRIEVAL_SUBJECTS: RecordedSubjects = {
+  types: ['retrievals.recorded'],
+  *digests(database) {
+    const pairs = leafPairs(database);
+    let next = pairs.next();
+    for (const batch of iterateBatches(database)) {
+      const tree = new GrowingTree();
+      for (; !next.done && next.value.id <= batch.last; next = pairs.next()) {
+        const leaf = next.value;
+        if (leaf.id < batch.first) {
+          yield uncovered(leaf);
+          continue;
+        }
+        const hash = leaf.stored ?? leaf.computed;
+        if (hash) tree.append(hash);
+        const problem = problemOf(leaf, batch);
+        if (problem) yield problem;
+      }
+      const root = tree.root().toString('hex');
+      if (root !== batch.root) yield wrongRoot(batch, root);
+      yield { seq: batch.ledger_entry, digest: batchDigest({ ...batch, root }) };
+    }
+    const lastPending = lastToCover(database);
+    for (; !next.done; next = pairs.next()) if (next.value.id > lastPending) yield uncovered(next.value);
+  },
+};
+
+/** The stored leaf of a retrieval and the leaf computed from its row. At least one of them is defined. */
+interface LeafPair {
+  id: number;
+  stored: Buffer | undefined;
+  computed: Buffer | undefined;
+}
+
+/** Merges the retrievals and the stored leaves, by id. */
+function* leafPairs(database: ReadDatabase): Generator<LeafPair, void> {
+  const leaves = leavesAfter(database, Number.MIN_SAFE_INTEGER);
+  let leaf = leaves.next();
+  for (const row of retrievalsAfter(database, Number.MIN_SAFE_INTEGER)) {
+    for (; !leaf.done && leaf.value.retrieval < row.id; leaf = leaves.next())
+      yield { id: leaf.value.retrieval, stored: leaf.value.leaf, computed: undefined };
+    const isStored = !leaf.done && leaf.value.retrieval === row.id;
+    yield { id: row.id, stored: isStored ? leaf.value?.leaf : undefined, computed: storedRetrievalLeaf(row) };
+    if (isStored) leaf = leaves.next();
+  }
+  for (; !leaf.done; leaf = leaves.next())
+    yield { id: leaf.value.retrieval, stored: leaf.value.leaf, computed: undefined };
+}
+
+function problemOf(
+  { id, stored, computed }: LeafPair,
+  { ledger_entry }: RetrievalBatch,
+): LedgerProblem | undefined {
+  if (computed && stored?.equals(computed)) return undefined;
+  return {
+    seq: ledger_entry,
+    problem: computed ? 'wrong_digest' : 'missing_subject',
+    subject: `retrieval ${id}`,
+    expected: stored?.toString('hex') ?? null,
+    actual: computed?.toString('hex') ?? null,
+  };
+}
+
+function uncovered({ id, stored, computed }: LeafPair): LedgerProblem {
+  const expected = (computed ?? stored)?.toString('hex') ?? null;
+  return { seq: 0, problem: 'missing_entry', subject: `retrieval ${id}`, expected, actual: null };
+}
+
+function wrongRoot(batch: RetrievalBatch, root: string): LedgerProblem {
+  return {
+    seq: batch.ledger_entry,
+    problem: 'wrong_root',
+    subject: batchSubject(batch),
+    expected: root,
+    actual: batch.root,
+  };
 }

@@ -1,28 +1,37 @@
-import type { EventType } from '../../../shared/collection/event.ts';
-import { SELF } from '../../../shared/collection/event.ts';
+import { type Event, type EventType, SELF } from '../../../shared/collection/event.ts';
+import type { SourceState } from '../../../shared/collection/source.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
+import { appendEntry } from '../../ledger/appendEntry.ts';
+import { fingerprintOver } from '../../ledger/entry.ts';
 import { updateNextCheck } from '../../store/sqlite/collection/dueTimes.ts';
-import { insertRetrieval, type NewRetrieval } from '../../store/sqlite/collection/retrievals.ts';
+import {
+  insertRetrieval,
+  type NewRetrieval,
+  replaceValidators,
+  type Validators,
+} from '../../store/sqlite/collection/retrievals.ts';
 import {
   clearUnnamed,
   type SourceRow,
   sourceByKey,
   updateCheckState,
 } from '../../store/sqlite/collection/sources.ts';
-import { firstEventWith } from '../../store/sqlite/collection/timeline/events.ts';
-import { replaceValidators, type Validators } from '../../store/sqlite/collection/validators.ts';
+import {
+  firstEventWith,
+  insertEvent,
+  type NewEvent,
+  nextEventId,
+} from '../../store/sqlite/collection/timeline/events.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
-import type { Reservation } from '../../store/sqlite/engine/writeOptions.ts';
+import type { Reservation } from '../../store/sqlite/engine/writer.ts';
 import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
 import type { Store } from '../../store/store.ts';
 import { renameSource } from '../sources/sourceRevisions.ts';
-import { recordEvent } from './recordEvent.ts';
-import { type Outcome, transition } from './transitions.ts';
 
-export type CountSettings = Pick<Settings, 'unavailable_after_failures' | 'gone_after_minutes'>;
+type CountSettings = Pick<Settings, 'unavailable_after_failures' | 'gone_after_minutes'>;
 
 /** An attempt to record, and its effects. */
-export interface RecordedAttempt {
+interface RecordedAttempt {
   retrieval: NewRetrieval;
   /** The outcome for the source; null if its state stays, because a retry follows or there was no space. */
   outcome: Outcome | null;
@@ -187,4 +196,140 @@ function recordOwnEvent(
 
 function revertsTo(database: WriteDatabase, source: SourceRow, sha256: string): number | null {
   return firstEventWith(database, { source_key: source.key, observer: SELF, sha256 }) ?? null;
+}
+
+/**
+ * Records one event and its ledger entry inside the caller's transaction. Returns the event's id.
+ *
+ * @param now the current time, for the ledger entry.
+ */
+export function recordEvent(
+  database: WriteDatabase,
+  now: string,
+  source: { id: string; url: string },
+  recorded: Omit<NewEvent, 'id' | 'ledger_entry'>,
+): number {
+  const event = { ...recorded, id: nextEventId(database) };
+  const entry = appendEntry(database, {
+    type: 'event.recorded',
+    subject: String(event.id),
+    digest: eventDigest({ ...event, source: source.id, url: source.url }),
+    at: now,
+  });
+  insertEvent(database, { ...event, ledger_entry: entry.seq });
+  return event.id;
+}
+
+/** The part of an event that never changes. The source's name and tags are not part of it. */
+type RecordedEvent = Pick<
+  Event,
+  | 'id'
+  | 'event_type'
+  | 'observer'
+  | 'observed_at'
+  | 'original_observed_at'
+  | 'sha256'
+  | 'previous_sha256'
+  | 'reverts_to'
+  | 'page_label'
+> & { source: string; url: string; retrieval: number; page?: string | null | undefined };
+
+const EVENT_MEMBERS = [
+  'id',
+  'source',
+  'url',
+  'retrieval',
+  'event_type',
+  'observer',
+  'observed_at',
+  'original_observed_at',
+  'sha256',
+  'previous_sha256',
+  'reverts_to',
+  'page_label',
+] as const;
+const digestWithoutPage = fingerprintOver(EVENT_MEMBERS);
+const digestWithPage = fingerprintOver([...EVENT_MEMBERS, 'page']);
+
+/** Returns the digest of an event. One without a page has no such member, as all events of earlier versions. */
+export function eventDigest({ page, ...event }: RecordedEvent): string {
+  return page ? digestWithPage({ ...event, page }) : digestWithoutPage(event);
+}
+
+/** The state of a source between two checks. */
+export interface Standing {
+  state: SourceState;
+  /** The number of consecutive failures other than 404 and 410. */
+  failures: number;
+  /** The time of the first of the consecutive 404 and 410 responses. */
+  missing_since: string | null;
+  /** The number of consecutive failures of either kind, and the time of the first. */
+  consecutive: number;
+  failing_since: string | null;
+}
+
+/** The outcome of one check of a source after its retries. */
+export type Outcome = { kind: 'object'; sha256: string } | { kind: 'missing' } | { kind: 'failure' };
+
+interface Transition {
+  standing: Standing;
+  events: EventType[];
+}
+
+/**
+ * Applies the state table of the contract. Where the contract is silent: a 404 ends a run of other failures and the
+ * reverse, because "in a row" applies to each kind; only `consecutive` and `failing_since` span both. An `unavailable`
+ * source becomes `gone` like an available one. A `gone` source stays `gone` until it returns an object.
+ *
+ * @param lastSha256 the digest of the source's newest version, or null if it has none.
+ * @param at the time of the check.
+ */
+export function transition(
+  standing: Standing,
+  outcome: Outcome,
+  lastSha256: string | null,
+  settings: Pick<Settings, 'unavailable_after_failures' | 'gone_after_minutes'>,
+  at: string,
+): Transition {
+  if (outcome.kind === 'object')
+    return { standing: AVAILABLE, events: eventsOfSuccess(standing, outcome, lastSha256) };
+  const failing = {
+    consecutive: standing.consecutive + 1,
+    failing_since: standing.failing_since ?? at,
+  };
+  if (outcome.kind === 'missing') {
+    const firstOfRun = standing.missing_since;
+    const next = { ...standing, ...failing, failures: 0, missing_since: firstOfRun ?? at };
+    const mayVanish = standing.state === 'available' || standing.state === 'unavailable';
+    if (!mayVanish || firstOfRun === null || minutesBetween(firstOfRun, at) < settings.gone_after_minutes)
+      return { standing: next, events: [] };
+    return { standing: { ...next, state: 'gone' }, events: ['disappeared'] };
+  }
+  const next = { ...standing, ...failing, failures: standing.failures + 1, missing_since: null };
+  if (standing.state !== 'available' || next.failures < settings.unavailable_after_failures)
+    return { standing: next, events: [] };
+  return { standing: { ...next, state: 'unavailable' }, events: ['unavailable'] };
+}
+
+const AVAILABLE: Standing = {
+  state: 'available',
+  failures: 0,
+  missing_since: null,
+  consecutive: 0,
+  failing_since: null,
+};
+
+function eventsOfSuccess(
+  { state }: Standing,
+  { sha256 }: { sha256: string },
+  lastSha256: string | null,
+): EventType[] {
+  if (state === 'new') return ['first_seen'];
+  const events: EventType[] = state === 'available' ? [] : ['recovered'];
+  if (sha256 !== lastSha256) events.push('changed');
+  return events;
+}
+
+function minutesBetween(from: string, to: string): number {
+  return (Date.parse(to) - Date.parse(from)) / 60_000;
 }

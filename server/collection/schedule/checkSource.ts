@@ -3,17 +3,31 @@ import type { RetrievalError } from '../../../shared/collection/retrieval.ts';
 import { MEGABYTE } from '../../../shared/limits.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import type { Clock } from '../../../shared/values/clock.ts';
-import type { NewRetrieval } from '../../store/sqlite/collection/retrievals.ts';
+import {
+  firstHeadersOfObject,
+  type NewRetrieval,
+  type Validators,
+  validatorsOf,
+} from '../../store/sqlite/collection/retrievals.ts';
 import type { SourceRow } from '../../store/sqlite/collection/sources.ts';
-import { type Validators, validatorsOf } from '../../store/sqlite/collection/validators.ts';
+import { isReleased } from '../../store/sqlite/node/withheld.ts';
 import type { Store } from '../../store/store.ts';
-import type { Attempt, FetchServices } from '../fetch/attempt.ts';
 import { fetchObject } from '../fetch/fetchObject.ts';
-import { withHeldCertificates } from '../record/heldCertificates.ts';
-import type { KeptObject, ObjectReceiver, ReceivedObject } from '../record/objectReceiver.ts';
-import { describePage } from '../record/pageLabels.ts';
-import { type RecordResult, recordRetrieval, type SavedRetrieval } from '../record/recordRetrieval.ts';
-import type { Outcome } from '../record/transitions.ts';
+import type { Attempt, FetchServices } from '../fetch/requester.ts';
+import type { PageToCapture } from '../pages/pages.ts';
+import {
+  type KeptObject,
+  type ObjectReceiver,
+  type ReceivedObject,
+  withHeldCertificates,
+} from '../record/objectReceiver.ts';
+import { describePage } from '../record/quality/judgePage.ts';
+import {
+  type Outcome,
+  type RecordResult,
+  recordRetrieval,
+  type SavedRetrieval,
+} from '../record/recordRetrieval.ts';
 import { allowsPrivateAddress } from '../sources/privateSources.ts';
 import { MAX_BACKOFF_IN_ROUND_MS } from './hostRateLimiter.ts';
 
@@ -30,9 +44,11 @@ export interface SourceCheck {
   recorded: RecordResult;
   /** A network failure that is recorded but not yet counted; else null. */
   deferred: SavedRetrieval | null;
+  /** The page to draw, if the source is to be captured as a page and answered with one; else null. */
+  page: PageToCapture | null;
 }
 
-export interface CheckOptions {
+interface CheckOptions {
   round: number;
   signal: AbortSignal;
   /** Called when any host responds. */
@@ -41,6 +57,8 @@ export interface CheckOptions {
   mayDefer: () => boolean;
   /** Returns when a source is due again. It is never earlier than `notBefore` (Retry-After). */
   dueAt: (source: SourceRow, notBefore: number | null) => string;
+  /** Whether a page is drawn whatever `capture` says. */
+  asPage?: boolean | undefined;
 }
 
 /** Failures that this node decided itself, so that a retry would fail in the same way. */
@@ -123,7 +141,7 @@ async function record(
   { store, settings, receiver }: CheckServices,
   source: SourceRow,
   attempt: Attempt<ReceivedObject>,
-  { round, isLast, mayDefer, dueAt }: CheckOptions & { isLast: boolean },
+  { round, isLast, mayDefer, dueAt, asPage }: CheckOptions & { isLast: boolean },
 ): Promise<SourceCheck> {
   const { received } = attempt;
   const certificates = await receiver.keepCertificates(attempt.certificates);
@@ -156,6 +174,7 @@ async function record(
       error: retrieval.error,
       recorded,
       deferred: isDeferred ? { ...retrieval, id: recorded.retrieval } : null,
+      page: pageToCapture(store, source, attempt, { ...retrieval, id: recorded.retrieval }, asPage),
     };
   } finally {
     await certificates.discard();
@@ -189,6 +208,34 @@ function retrievalOf(
     duration_ms: attempt.duration_ms,
     page_label,
     connection: attempt.connection,
+  };
+}
+
+/** Returns the page that is drawn after a check: that of an HTML document which was fetched whole, or has not changed. */
+function pageToCapture(
+  { read }: Pick<Store, 'read'>,
+  source: SourceRow,
+  { unchanged, isPrivate }: Attempt<ReceivedObject>,
+  { id, error, sha256, status, final_url, redirects, headers, content_type }: SavedRetrieval,
+  asPage = false,
+): PageToCapture | null {
+  if (source.capture !== 'page' && !asPage) return null;
+  if (error !== null || sha256 === null || status === null || isReleased(read, sha256)) return null;
+  if (!/^\s*(text\/html|application\/xhtml\+xml)\s*(;|$)/i.test(content_type ?? '')) return null;
+  // A 304 has not the headers of the document, but those of a message about it.
+  const stored = unchanged ? firstHeadersOfObject(read, sha256)?.headers : undefined;
+  return {
+    source,
+    retrieval: id,
+    document: {
+      url: source.url,
+      final_url,
+      redirects,
+      status: unchanged ? 200 : status,
+      headers: stored ?? headers,
+      sha256,
+      isPrivate: isPrivate === true,
+    },
   };
 }
 

@@ -1,7 +1,6 @@
 import type { Settings } from '../../../shared/node/settings.ts';
 import type { Clock } from '../../../shared/values/clock.ts';
-import { AbortCalls } from './abortCalls.ts';
-import { AdaptiveConcurrency, type EventLoopMonitor } from './adaptiveConcurrency.ts';
+import { every, inBackground } from '../../runtime/background.ts';
 
 /** A host asked for a pause (Retry-After) that is longer than a round waits. */
 export class HostBackoffError extends Error {
@@ -150,7 +149,7 @@ export class HostRateLimiter {
         this.#hosts.set(hostname, host);
       }
     }
-    if (next < this.#wakeAt) void this.#startNextAt(next);
+    if (next < this.#wakeAt) inBackground(() => this.#startNextAt(next));
   }
 
   #refuseIfPaused(host: Host, now: number): void {
@@ -181,5 +180,109 @@ export class HostRateLimiter {
   close(): void {
     this.#wake?.abort();
     this.#hosts.clear();
+  }
+}
+
+/** The initial and minimum limit. It is low because the first requests run before the code is optimized. */
+const MIN_LIMIT = 4;
+/** The increase after each interval in which the event loop was responsive. */
+const INCREASE = 2;
+const INTERVAL_MS = 10;
+/** A delay of the event loop below which the limit grows. */
+const RESPONSIVE_MS = 7;
+/** A delay of the event loop above which the limit is halved. */
+const BLOCKED_MS = 14;
+
+/** Reports the delay of the event loop again and again. Returns a function that stops the reports. */
+type EventLoopMonitor = (report: (delayMs: number) => void) => () => void;
+
+/**
+ * Limits the number of concurrent requests so that the node stays responsive during a round. Responses are processed on
+ * the event loop, so many at once delay everything else. The limit starts low, grows while the event loop is responsive
+ * and is halved when it was blocked, like TCP congestion control (RFC 5681, section 3.1). With slow sites it soon
+ * reaches the limit of the settings.
+ */
+class AdaptiveConcurrency {
+  readonly #onCapacity: () => void;
+  readonly #watch: EventLoopMonitor;
+  #stopWatching: (() => void) | undefined;
+  #limit = MIN_LIMIT;
+  #running = 0;
+  /** Whether a request waits that the settings would allow. */
+  #isLimiting = false;
+
+  /** @param onCapacity called when the limit has grown and a request was refused before. */
+  constructor(onCapacity: () => void, watch: EventLoopMonitor = watchEventLoop) {
+    this.#onCapacity = onCapacity;
+    this.#watch = watch;
+  }
+
+  /** Returns whether another request may start. `max` is the limit of the settings. */
+  hasCapacity(max: number): boolean {
+    this.#limit = Math.min(this.#limit, Math.max(max, MIN_LIMIT));
+    this.#isLimiting = this.#running >= this.#limit && this.#running < max;
+    return this.#running < Math.min(this.#limit, max);
+  }
+
+  /** Call it when a request starts. */
+  onStart(): void {
+    this.#running += 1;
+    this.#stopWatching ??= this.#watch((delayMs) => this.#adapt(delayMs));
+  }
+
+  /** Call it when a request ends. */
+  onEnd(): void {
+    this.#running -= 1;
+    if (this.#running > 0) return;
+    this.#stopWatching?.();
+    this.#stopWatching = undefined;
+  }
+
+  #adapt(delayMs: number): void {
+    if (delayMs > BLOCKED_MS) this.#limit = Math.max(MIN_LIMIT, this.#limit >> 1);
+    if (delayMs >= RESPONSIVE_MS) return;
+    this.#limit += INCREASE;
+    if (this.#isLimiting) this.#onCapacity();
+  }
+}
+
+/** Measures by how much an interval timer is late. */
+function watchEventLoop(report: (delayMs: number) => void): () => void {
+  let last = performance.now();
+  const timer = every(INTERVAL_MS, () => {
+    const now = performance.now();
+    report(now - last - INTERVAL_MS);
+    last = now;
+  });
+  return () => clearInterval(timer);
+}
+
+/**
+ * Calls functions when a signal is aborted, with one listener for each signal. A signal compares each new listener with
+ * all it has, so thousands of requests of a round that wait with the same signal would take quadratic time.
+ */
+class AbortCalls {
+  readonly #groups = new Map<AbortSignal, { calls: Set<() => void>; listener: () => void }>();
+
+  add(signal: AbortSignal, call: () => void): void {
+    let group = this.#groups.get(signal);
+    if (!group) {
+      const calls = new Set<() => void>();
+      const listener = () => {
+        this.#groups.delete(signal);
+        for (const each of calls) each();
+      };
+      group = { calls, listener };
+      this.#groups.set(signal, group);
+      signal.addEventListener('abort', listener, { once: true });
+    }
+    group.calls.add(call);
+  }
+
+  remove(signal: AbortSignal, call: () => void): void {
+    const group = this.#groups.get(signal);
+    if (!group?.calls.delete(call) || group.calls.size > 0) return;
+    this.#groups.delete(signal);
+    signal.removeEventListener('abort', group.listener);
   }
 }

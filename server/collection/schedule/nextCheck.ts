@@ -19,7 +19,7 @@ export function hasSchedule({ every, active_hours }: Pick<Schedule, 'every' | 'a
   return every !== null || active_hours !== null;
 }
 
-export interface DueOptions {
+interface DueOptions {
   /** The node's default interval. */
   everyMinutes: number;
   /** Milliseconds since the epoch. */
@@ -40,7 +40,7 @@ export function nextCheckTime(schedule: Schedule, options: DueOptions): number {
   const { every, active_hours } = schedule;
   if (every !== null) {
     const at = nextCronTime({ ...schedule, every }, Math.max(from, earliest));
-    // An expression that is never due again is one that the owner's clock has outlived.
+    // An expression that has no future date is as if there were none.
     if (at !== undefined) return at + MAX_CRON_DELAY_MS * fraction;
   }
   return active_hours ? atBegin(active_hours, due, fraction) : due;

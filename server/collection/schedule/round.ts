@@ -1,11 +1,10 @@
-import { setImmediate } from 'node:timers/promises';
 import type { CollectionResult } from '../../../shared/collection/collection.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { instantOf } from '../../../shared/values/clock.ts';
+import { yieldToEventLoop } from '../../runtime/background.ts';
 import type { Log } from '../../runtime/log.ts';
 import { randomFraction } from '../../store/randomFraction.ts';
-import { updateNextCheck } from '../../store/sqlite/collection/dueTimes.ts';
-import { endRound, insertRound } from '../../store/sqlite/collection/rounds.ts';
+import { endRound, insertRound, updateNextCheck } from '../../store/sqlite/collection/dueTimes.ts';
 import {
   activeSources,
   recordInternalFailure,
@@ -16,21 +15,28 @@ import {
 } from '../../store/sqlite/collection/sources.ts';
 import { isStorageFailure } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
+import type { PageToCapture } from '../pages/pages.ts';
 import { countDeferredFailure, type SavedRetrieval } from '../record/recordRetrieval.ts';
 import { type CheckServices, checkSource, type SourceCheck } from './checkSource.ts';
 import { HostBackoffError } from './hostRateLimiter.ts';
 import { JITTER, nextCheckTime } from './nextCheck.ts';
 
-export interface RoundOptions {
+interface RoundOptions {
   startedBy: 'schedule' | 'owner';
   signal: AbortSignal;
   progress: (done: number, total: number) => void;
+  /** Whether pages are drawn whatever `capture` of their source says. */
+  asPages?: boolean;
 }
 
-export interface CollectorServices extends CheckServices {
+interface CollectorServices extends CheckServices {
   log: Log;
   /** Called at the end of a round with the keys of the checked sources that are followed. */
   follow: (sourceKeys: readonly number[], signal: AbortSignal) => Promise<void>;
+  /** Captures the page of a source after its check. Resolves to the id of the event, if there is one. */
+  capturePage: (page: PageToCapture, signal: AbortSignal) => Promise<number | null>;
+  /** Called after a round and after the pages that it drew. */
+  onRound?: () => void;
 }
 
 /** The minimum number of unreachable hosts that indicates a fault of the node's own network. */
@@ -42,6 +48,7 @@ const BATCH = 50;
 export class Collector {
   readonly #services: CollectorServices;
   #last: Promise<unknown> = Promise.resolve();
+  readonly #drawing = new Set<Promise<unknown>>();
 
   constructor(services: CollectorServices) {
     this.#services = services;
@@ -50,17 +57,31 @@ export class Collector {
   /**
    * Runs a round after the rounds before it. `choose` is called when the round starts, so that sources removed in the
    * meantime are left out. A cancelled round returns its results so far. An error in the check of one source counts as
-   * a failure of that source; only a storage failure fails the round.
+   * a failure of that source; only a storage failure fails the round. The result has the events of the pages that are
+   * drawn after the checks; the next round does not wait for them.
    */
-  collect(choose: () => SourceToCheck[], options: RoundOptions): Promise<CollectionResult> {
-    const round = this.#last.then(() => new Round(this.#services, options).run(choose));
+  async collect(choose: () => SourceToCheck[], options: RoundOptions): Promise<CollectionResult> {
+    const round = this.#last.then(async () => {
+      const started = new Round(this.#services, options);
+      return { result: await started.run(choose), pages: started.pages };
+    });
     this.#last = round.catch(() => {});
-    return round;
+    const { result, pages } = await round;
+    const drawn = Promise.all(pages);
+    this.#drawing.add(drawn);
+    try {
+      const events = (await drawn).filter((event) => event !== null);
+      return { ...result, events: [...result.events, ...events].sort((left, right) => left - right) };
+    } finally {
+      this.#drawing.delete(drawn);
+      this.#services.onRound?.();
+    }
   }
 
-  /** Resolves when no round is running. */
+  /** Resolves when no round is running and no page is being drawn. */
   async idle(): Promise<void> {
     await this.#last;
+    await Promise.allSettled(this.#drawing);
   }
 }
 
@@ -97,6 +118,8 @@ class Round {
   readonly #counting: Promise<void>[] = [];
   /** The keys of the checked sources whose links are followed. */
   readonly #followed: number[] = [];
+  /** The pages that are drawn after the checks of their sources. */
+  readonly pages: Promise<number | null>[] = [];
   #id = 0;
   /** Whether the round has enough hosts to detect a fault of the node's own network. */
   #canDetectOffline = false;
@@ -158,7 +181,7 @@ class Round {
       // Avoids an unhandled rejection. `allSettled` reports the failure.
       check.catch(() => {});
       checks.push(check);
-      if (index % BATCH === BATCH - 1) await setImmediate();
+      if (index % BATCH === BATCH - 1) await yieldToEventLoop();
     }
     return Promise.allSettled(checks);
   }
@@ -177,11 +200,13 @@ class Round {
         onResponse: () => this.#onResponse(),
         mayDefer: () => this.#canDetectOffline && !this.#anyAnswered,
         dueAt: (current, notBefore) => this.#dueAt(current, notBefore),
+        asPage: this.#options.asPages,
       });
       if (check.deferred) this.#deferred.push(check.deferred);
       if (this.#anyAnswered) this.#countDeferred();
       this.#add(check);
       if (checked.follow && check.error === null) this.#followed.push(checked.key);
+      if (check.page) this.#capture(check.page);
     } catch (error) {
       if (signal.aborted) return onDone();
       if (isStorageFailure(error)) throw error;
@@ -189,6 +214,13 @@ class Round {
       else await this.#recordInternalFailure({ key, url }, error);
     }
     onDone();
+  }
+
+  #capture(page: PageToCapture): void {
+    const capture = this.#services.capturePage(page, this.#options.signal);
+    // Avoids an unhandled rejection. The caller of the round gets the failure.
+    capture.catch(() => {});
+    this.pages.push(capture);
   }
 
   /** At the end of a round, failures are still deferred only if no host responded. */
@@ -266,7 +298,7 @@ async function haveEnoughHosts(sources: readonly { url: string }[]): Promise<boo
   const hosts = new Set<string>();
   for (const [index, source] of sources.entries()) {
     if (hosts.add(hostOf(source)).size >= MIN_HOSTS_FOR_OFFLINE) return true;
-    if (index % BATCH === BATCH - 1) await setImmediate();
+    if (index % BATCH === BATCH - 1) await yieldToEventLoop();
   }
   return false;
 }

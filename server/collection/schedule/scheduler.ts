@@ -1,6 +1,6 @@
-import { setImmediate } from 'node:timers/promises';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { type Clock, instantOf } from '../../../shared/values/clock.ts';
+import { yieldToEventLoop } from '../../runtime/background.ts';
 import type { Log } from '../../runtime/log.ts';
 import { randomFraction } from '../../store/randomFraction.ts';
 import {
@@ -18,7 +18,7 @@ import { MAX_BACKOFF_MS } from './hostRateLimiter.ts';
 import { JITTER, nextCheckTime, waitsForHours } from './nextCheck.ts';
 import { type Collector, hostOf, MIN_HOSTS_FOR_OFFLINE } from './round.ts';
 
-export interface SchedulerServices {
+interface SchedulerServices {
   store: Store;
   clock: Clock;
   settings: () => Settings;
@@ -175,7 +175,7 @@ export class Scheduler {
       }
       if (wrong.length > 0) await this.#setNextChecks(wrong);
       // Times of cron expressions take a while, and requests must not wait for all of them.
-      await setImmediate();
+      await yieldToEventLoop();
     }
   }
 

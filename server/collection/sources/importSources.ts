@@ -1,16 +1,28 @@
-import type { NewSource } from '../../../shared/collection/source.ts';
-import type { ListFormat, SourceImport } from '../../../shared/collection/sourceList.ts';
+import type { NewSource, SourceImport, SourcePreview } from '../../../shared/collection/source.ts';
+import { MEGABYTE } from '../../../shared/limits.ts';
+import type { Settings } from '../../../shared/node/settings.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { instantOf } from '../../../shared/values/clock.ts';
 import { runWorker } from '../../runtime/runWorker.ts';
+import { shuttingDown } from '../../runtime/shuttingDown.ts';
 import { workerUrl } from '../../runtime/workerUrl.ts';
-import { markUnnamed } from '../../store/sqlite/collection/sources.ts';
+import { markUnnamed, sourceById } from '../../store/sqlite/collection/sources.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Store } from '../../store/store.ts';
-import type { Network } from '../fetch/attempt.ts';
+import { fetchObject } from '../fetch/fetchObject.ts';
+import type { FetchServices, Network } from '../fetch/requester.ts';
+import { hashBody } from '../record/objectReceiver.ts';
+import { describePage, isDrawnByScript } from '../record/quality/judgePage.ts';
+import { HostBackoffError } from '../schedule/hostRateLimiter.ts';
 import { PrivateAddressCheck } from './privateSources.ts';
-import type { ParsedSourceList } from './sourceList/readSourceList.ts';
-import { FIRST_CHECK_DELAY_MS, FIRST_CHECK_SPACING_MS, watchSource } from './sources.ts';
+import type { ParsedSourceList, SourceList } from './sourceList/readSourceList.ts';
+import {
+  FIRST_CHECK_DELAY_MS,
+  FIRST_CHECK_SPACING_MS,
+  normalizeUrl,
+  sourceIdOf,
+  watchSource,
+} from './sources.ts';
 
 /** The number of sources per transaction. Other reads and writes run between two batches. */
 const BATCH = 50;
@@ -26,13 +38,12 @@ type Item = SourceImport['items'][number];
  */
 export async function importSources(
   { store, network }: { store: Store; network: Network },
-  form: ListFormat,
-  bytes: Uint8Array,
+  list: SourceList,
   everyMinutes: number,
 ): Promise<SourceImport> {
   const read = await runWorker<{ list: ParsedSourceList } | { refused: string }>(
     workerUrl('sourceList/readSourceList', import.meta.url),
-    { form, bytes },
+    list,
   );
   if ('refused' in read) throw new Problem('invalid_list', read.refused);
   const { entries, ignoredColumns } = read.list;
@@ -94,4 +105,86 @@ function added(
       return { outcome: 'already', source: String(error.extra.members?.source) };
     return { outcome: 'refused', code: error.code, detail: error.message };
   }
+}
+
+interface PreviewServices extends FetchServices {
+  store: Store;
+  settings: () => Settings;
+}
+
+/** The previews that the owner asks for, until the collector closes. */
+export class Previews {
+  readonly #services: PreviewServices;
+  readonly #closing: AbortSignal;
+  readonly #running = new Set<Promise<unknown>>();
+
+  /** @param closing aborts the previews that run. */
+  constructor(services: PreviewServices, closing: AbortSignal) {
+    this.#services = services;
+    this.#closing = closing;
+  }
+
+  /** Fetches once and stores nothing. @throws Problem `preview_failed`, `shutting_down` */
+  preview(url: string): Promise<SourcePreview> {
+    const { settings, ...services } = this.#services;
+    const preview = previewSource(services, settings(), url, this.#closing).catch((error: unknown) => {
+      throw this.#explain(error);
+    });
+    this.#running.add(preview);
+    return preview.finally(() => this.#running.delete(preview));
+  }
+
+  /** Resolves when no preview is running. */
+  async idle(): Promise<void> {
+    await Promise.allSettled(this.#running);
+  }
+
+  #explain(error: unknown): unknown {
+    if (this.#closing.aborted) return shuttingDown();
+    if (!(error instanceof HostBackoffError)) return error;
+    return new Problem(
+      'preview_failed',
+      `This host accepts no requests until ${new Date(error.until).toISOString()}. Try again then.`,
+    );
+  }
+}
+
+/**
+ * Fetches a URL once, as a check would, and returns what would be stored. Stores nothing.
+ *
+ * @throws HostBackoffError; the signal's reason.
+ */
+async function previewSource(
+  { store, ...services }: FetchServices & { store: Store },
+  settings: Settings,
+  givenUrl: string,
+  signal: AbortSignal,
+): Promise<SourcePreview> {
+  const url = normalizeUrl(givenUrl);
+  const known = sourceById(store.read, sourceIdOf(url));
+  const attempt = await fetchObject(services, {
+    url,
+    headers: {},
+    userAgent: settings.user_agent,
+    ignoreRobots: false,
+    timeoutMs: settings.request_timeout_seconds * 1000,
+    maxBytes: Math.floor(settings.max_object_mb * MEGABYTE),
+    validators: async () => undefined,
+    receive: hashBody,
+    signal,
+  });
+  return {
+    url,
+    final_url: attempt.final_url,
+    status: attempt.status,
+    error: attempt.error,
+    content_type: attempt.content_type,
+    sha256: attempt.received?.sha256 ?? null,
+    bytes: attempt.received?.bytes ?? null,
+    duration_ms: attempt.duration_ms,
+    ...(await describePage({ ...attempt, url })),
+    drawn_by_script: await isDrawnByScript({ ...attempt, url }),
+    watched_as: known && !known.removed ? known.id : null,
+    private_address: await new PrivateAddressCheck(services).allows(url),
+  };
 }

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Network } from '../fetch/attempt.ts';
+import type { Network } from '../fetch/requester.ts';
 
 /** Names that nobody can register (RFC 6761, 6762, 8375, and ICANN's `internal`), so no stranger controls them. */
 const LOCAL_NAMES = /(^|\.)(localhost|local|internal|home\.arpa)$/;

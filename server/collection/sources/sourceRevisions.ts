@@ -1,8 +1,8 @@
 import type { EntryType } from '../../../shared/ledger/ledger.ts';
 import { appendEntry, nextSeq } from '../../ledger/appendEntry.ts';
 import { fingerprintOf } from '../../ledger/entry.ts';
-import { insertSourceRevision } from '../../store/sqlite/collection/sourceRevisions.ts';
 import {
+  insertSourceRevision,
   type SourceRow,
   type SourceSettings,
   updateSource,
@@ -18,7 +18,17 @@ type RecordedSource = SourceSettings & Pick<SourceRow, 'id' | 'url' | 'added_at'
  */
 export function recordedSource(source: RecordedSource) {
   const { headers, noise_rules, allow_private: _private, ...rest } = settingsOf(source);
-  const { every, time_zone, active_hours, follow, found_in, ...settings } = rest;
+  const {
+    every,
+    time_zone,
+    active_hours,
+    follow,
+    found_in,
+    capture,
+    picture_events,
+    keep_days,
+    ...settings
+  } = rest;
   return {
     id: source.id,
     url: source.url,
@@ -31,6 +41,9 @@ export function recordedSource(source: RecordedSource) {
     ...(active_hours && { active_hours }),
     ...(follow && { follow }),
     ...(found_in !== null && { found_in }),
+    ...(capture !== 'object' && { capture }),
+    ...(picture_events !== null && { picture_events }),
+    ...(keep_days !== null && { keep_days }),
     added_at: source.added_at,
     removed: source.removed,
   };
@@ -69,6 +82,7 @@ export function hasSameSettings(left: SourceSettings, right: SourceSettings): bo
 function settingsOf(source: SourceSettings): SourceSettings {
   const { name, agency, tags, every_minutes, max_object_mb, ignore_robots, headers, noise_rules } = source;
   const { paused, allow_private, every, time_zone, active_hours, follow, found_in } = source;
+  const { capture, picture_events, keep_days } = source;
   return {
     name,
     agency,
@@ -85,5 +99,8 @@ function settingsOf(source: SourceSettings): SourceSettings {
     active_hours,
     follow,
     found_in,
+    capture,
+    picture_events,
+    keep_days,
   };
 }

@@ -1,33 +1,56 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Follow, FollowRun } from '../../../shared/collection/follow.ts';
+import type { Retrieval } from '../../../shared/collection/retrieval.ts';
 import type { Schedule } from '../../../shared/collection/schedule/scheduleFields.ts';
 import {
   type NewSource,
   newSourceSchema,
+  RECENT_CHECKS,
+  type Source,
   type SourceChange,
+  type SourcesQuery,
   type WatchedSource,
 } from '../../../shared/collection/source.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { instantOf } from '../../../shared/values/clock.ts';
 import { ID_DIGITS } from '../../../shared/values/digest.ts';
+import type { Slice } from '../../../shared/values/list.ts';
 import { nextSeq } from '../../ledger/appendEntry.ts';
 import { sha256Of } from '../../ledger/entry.ts';
 import { randomFraction } from '../../store/randomFraction.ts';
 import { countDueBetween } from '../../store/sqlite/collection/dueTimes.ts';
-import { forgetFollowRunsWith, forgetWaitingLinks } from '../../store/sqlite/collection/foundLinks.ts';
+import {
+  countWaiting,
+  type FollowRunRow,
+  followRun,
+  forgetFollowRunsWith,
+  forgetWaitingLinks,
+  unlinkedAt,
+} from '../../store/sqlite/collection/foundLinks.ts';
+import { newestPageId } from '../../store/sqlite/collection/pages.ts';
+import { hasRetrieval, recentChecks, retrievalsOfSource } from '../../store/sqlite/collection/retrievals.ts';
 import {
   insertSource,
+  listSourceRows,
   type SourceRow,
   type SourceSettings,
   sourceById,
   sourceKeyOf,
   updateSource,
 } from '../../store/sqlite/collection/sources.ts';
+import {
+  labelOfNewestVersion,
+  lastCapturedEvent,
+  lastEventAt,
+} from '../../store/sqlite/collection/timeline/events.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
+import { onSnapshot } from '../../store/sqlite/engine/queries.ts';
+import { matchExpression } from '../../store/sqlite/engine/search.ts';
 import type { Store } from '../../store/store.ts';
-import { requireValidFollow } from '../follow/requireValidFollow.ts';
-import { requireValidRules } from '../noise/requireValidRules.ts';
+import { isPrivateAddress } from '../fetch/connect.ts';
+import { requireValidRules } from '../noise/noise.ts';
 import { hasSchedule, nextCheckTime, requireValidSchedule, waitsForHours } from '../schedule/nextCheck.ts';
-import { requireSource, watchedSource } from './readSources.ts';
+import { allowsPrivateAddress } from './privateSources.ts';
 import { hasSameSettings, recordRevision, writeRevision } from './sourceRevisions.ts';
 
 /** The delay before the first scheduled check of a new source. */
@@ -212,4 +235,139 @@ function requireWatched(database: Store['read'], id: string): SourceRow {
   const source = requireSource(database, id);
   if (source.removed) throw new Problem('not_found', 'This source is no longer watched.');
   return source;
+}
+
+/** Lists the watched sources as visitors see them. */
+export function listSources({ read }: Pick<Store, 'read'>, query: SourcesQuery): Slice<Source> {
+  const { items, total } = listRows({ read }, query);
+  return { items: items.map((row) => publicSource(read, row)), total };
+}
+
+/** Lists the watched sources as the owner sees them. */
+export function listWatchedSources({ read }: Pick<Store, 'read'>, query: SourcesQuery): Slice<WatchedSource> {
+  const { items, total } = listRows({ read }, query);
+  return { items: items.map((row) => watchedSource(read, row)), total };
+}
+
+function listRows(
+  { read }: Pick<Store, 'read'>,
+  { q, agency, tag, state, paused, ...place }: SourcesQuery,
+): Slice<SourceRow> {
+  const filter = {
+    match: (q && matchExpression(q)) || null,
+    agency: agency ?? null,
+    tag: tag ?? null,
+    state: state ?? null,
+    paused: paused ?? null,
+  };
+  return listSourceRows(read, filter, place);
+}
+
+/** Returns a source as visitors see it, even if it was removed. @throws Problem `not_found`. */
+export function readSource({ read }: Pick<Store, 'read'>, id: string): Source {
+  return publicSource(read, requireSource(read, id));
+}
+
+/** Returns a source as the owner sees it, even if it was removed. @throws Problem `not_found`. */
+export function readWatchedSource({ read }: Pick<Store, 'read'>, id: string): WatchedSource {
+  return onSnapshot(read, () => watchedSource(read, requireSource(read, id)));
+}
+
+/** Lists every attempt on a source, newest first. @throws Problem `not_found`. */
+export function listRetrievals(
+  { read }: Pick<Store, 'read'>,
+  id: string,
+  page: { limit: number; offset: number },
+): Slice<Retrieval> {
+  return retrievalsOfSource(read, page, requireSource(read, id).key);
+}
+
+/** Returns the row of a source. @throws Problem `not_found`. */
+function requireSource(database: Store['read'], id: string): SourceRow {
+  const source = sourceById(database, id);
+  if (!source) throw new Problem('not_found', 'There is no such source.');
+  return source;
+}
+
+function publicSource(database: Store['read'], row: SourceRow): Source {
+  const isCaptured = isKnownByCapturesOnly(database, row);
+  const captured = isCaptured ? lastCapturedEvent(database, row.key) : undefined;
+  return {
+    id: row.id,
+    url: row.url,
+    name: row.name,
+    agency: row.agency,
+    tags: row.tags,
+    last_checked_at: row.last_checked_at,
+    state: row.state,
+    every_minutes: row.every_minutes,
+    paused: row.paused,
+    added_at: row.added_at,
+    last_sha256: row.last_sha256,
+    last_event_type: row.last_event_type ?? captured?.type ?? null,
+    page_label: labelOfNewestVersion(database, row.key, { isOwn: !isCaptured }),
+    capture: row.capture,
+    page_error: row.capture === 'page' ? row.page_error : null,
+    last_page: newestPageId(database, row.key) ?? null,
+    captures_only: isCaptured,
+  };
+}
+
+function isKnownByCapturesOnly(database: Store['read'], row: SourceRow): boolean {
+  return row.paused && row.last_checked_at === null && hasRetrieval(database, row.key);
+}
+
+/** Returns a source as the owner sees it. */
+function watchedSource(database: Store['read'], row: SourceRow): WatchedSource {
+  const source = publicSource(database, row);
+  return {
+    ...source,
+    last_event_at:
+      (source.captures_only ? lastCapturedEvent(database, row.key)?.at : lastEventAt(database, row.key)) ??
+      null,
+    recent_checks: recentChecks(database, row.key, RECENT_CHECKS),
+    max_object_mb: row.max_object_mb,
+    ignore_robots: row.ignore_robots,
+    headers: row.headers,
+    noise_rules: row.noise_rules,
+    every: row.every,
+    time_zone: row.time_zone,
+    active_hours: row.active_hours,
+    follow: row.follow,
+    picture_events: row.picture_events,
+    keep_days: row.keep_days,
+    follow_run: row.follow && runOf(followRun(database, row.key)),
+    found_waiting: row.follow ? countWaiting(database, row.key) : 0,
+    found_in: row.found_in,
+    unlinked_at: row.found_in === null ? null : unlinkedAt(database, row.id, row.found_in),
+    allow_private: allowsPrivateAddress(row, isPrivateAddress),
+    next_check_at: row.paused || row.removed ? null : row.next_check_at,
+    last_status: row.last_status,
+    last_error: row.last_error,
+    consecutive_failures: row.consecutive,
+    failing_since: row.failing_since,
+    removed: row.removed,
+  };
+}
+
+function runOf(run: FollowRunRow | undefined): FollowRun | null {
+  if (!run) return null;
+  const { at, listed, matched, complete, problem } = run;
+  return { at, listed, matched, complete, problem };
+}
+
+/** Requires `match` to be a regular expression of RE2's syntax. @throws Problem `invalid_field`. */
+async function requireValidFollow(follow: Follow | null | undefined): Promise<void> {
+  if (follow?.match === undefined) return;
+  // Loaded with the first expression, because its tables of Unicode are large.
+  const { RE2JS, RE2JSException } = await import('re2js');
+  try {
+    RE2JS.compile(follow.match);
+  } catch (error) {
+    if (!(error instanceof RE2JSException)) throw error;
+    const message = `This is not a regular expression of RE2’s syntax (${error.message.replace(/^error parsing regexp: /, '')}).`;
+    throw new Problem('invalid_field', `/follow/match: ${message}`, {
+      errors: [{ path: '/follow/match', message }],
+    });
+  }
 }

@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto';
 import { Feed } from 'feed';
-import type { Event, EventsQuery } from '../../../shared/collection/event.ts';
+import { BROWSER, type Event, type EventsQuery } from '../../../shared/collection/event.ts';
+import { EVENT_TEXT } from '../../../shared/collection/eventText.ts';
+import { handedInWords, isHandedIn } from '../../../shared/collection/handedInWords.ts';
 import type { Store } from '../../store/store.ts';
-import { listEvents } from './events.ts';
+import { unreadable, VISITOR } from '../../withholding/withholding.ts';
+import { listEvents, withReadableSummaries } from './events.ts';
 
 /** An Atom document with its validators for conditional requests. */
 export interface EventFeed {
@@ -15,14 +18,6 @@ export interface EventFeed {
 /** Tag URIs (RFC 4151) contain a date on which the name belonged to its owner. */
 const TAG_YEAR = '2026';
 
-const WORDS: Record<Event['event_type'], string> = {
-  first_seen: 'First seen',
-  changed: 'Changed',
-  unavailable: 'Unavailable',
-  disappeared: 'Disappeared',
-  recovered: 'Recovered',
-};
-
 /**
  * Returns a page of the timeline as an Atom feed (RFC 4287). Its ids are tag URIs with the node's name, so they do not
  * depend on the address of the request.
@@ -34,12 +29,19 @@ export async function readEventFeed(
   query: EventsQuery,
   { origin, self, nodeName }: { origin: string; self: string; nodeName: string },
 ): Promise<EventFeed> {
-  const { items } = await listEvents(store, query);
+  const listed = await listEvents(store, query);
+  // A feed reader may show a feed to other people, so it gets only what visitors may read.
+  const items = withReadableSummaries(store.read, listed.items, VISITOR).map((event) =>
+    // The reason of a label quotes the page.
+    event.page_label && event.sha256 && unreadable(store.read, event.sha256, VISITOR)
+      ? { ...event, page_label: null }
+      : event,
+  );
   const updatedAt = items[0]?.observed_at;
   const tag = (name: string) => `tag:${nodeName.split('/', 1)[0]},${TAG_YEAR}:${name}`;
   const feed = new Feed({
     id: tag(self),
-    title: 'Changes of watched sources',
+    title: 'Changes to watched sources',
     updated: new Date(updatedAt ?? 0),
     link: `${origin}/timeline`,
     feed: `${origin}${self}`,
@@ -62,7 +64,7 @@ export async function readEventFeed(
 
 /** `Changed: Daily levels (3 rows added)`. */
 function titleOf({ event_type, source, summary }: Event): string {
-  const title = `${WORDS[event_type]}: ${source.name || source.url}`;
+  const title = `${EVENT_TEXT[event_type].name}: ${source.name || source.url}`;
   return summary === null || summary === undefined ? title : `${title} (${summary})`;
 }
 
@@ -76,7 +78,12 @@ function contentOf(event: Event, origin: string): string {
     sha256 && `Object: ${link(`${origin}/archive/${sha256}`, sha256)}`,
     previous_sha256 && `Before: ${link(`${origin}/archive/${previous_sha256}`, previous_sha256)}`,
     page_label && html(`Label: ${page_label.label.replace('_', ' ')} (${page_label.reason})`),
-    original_observed_at && html(`Captured by ${observer} at ${original_observed_at}`),
+    original_observed_at &&
+      html(
+        observer === BROWSER
+          ? `Drawn by a browser of this node at ${original_observed_at}`
+          : `${isHandedIn(observer) ? 'Seen' : 'Captured'} by ${handedInWords(observer) ?? observer} at ${original_observed_at}`,
+      ),
     `Ledger entry ${event.ledger_entry}`,
   ];
   return lines

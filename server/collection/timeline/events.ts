@@ -1,17 +1,45 @@
-import type { Event, EventDetails, EventObservers, EventsQuery } from '../../../shared/collection/event.ts';
+import {
+  type Event,
+  type EventDensity,
+  type EventDensityQuery,
+  type EventDetails,
+  type EventObservers,
+  type EventQuality,
+  type EventsQuery,
+  LABEL_SCORE,
+  MAX_SEEN_EXCEPTIONS,
+  type Seen,
+  type SeenChange,
+} from '../../../shared/collection/event.ts';
 import type { Retrieval } from '../../../shared/collection/retrieval.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Slice } from '../../../shared/values/list.ts';
+import { type CsvCell, csvLines } from '../../csv.ts';
+import { isMissing, isUnreadable } from '../../store/blobs/blobStore.ts';
+import { databaseFile } from '../../store/files.ts';
 import { observersOf, otherObserversOf } from '../../store/sqlite/collection/captures.ts';
 import { batchOf } from '../../store/sqlite/collection/retrievalBatches.ts';
 import { retrievalById } from '../../store/sqlite/collection/retrievals.ts';
-import { type EventIdPage, eventColumns } from '../../store/sqlite/collection/timeline/eventColumns.ts';
 import {
+  EVERY_EVENT,
+  type EventColumns,
+  type EventIdPage,
+  eventColumns,
+  readSeenMarks,
+  type SeenMarks,
+  writeSeenMarks,
+} from '../../store/sqlite/collection/timeline/eventColumns.ts';
+import {
+  countUnseen,
   type EventFilter,
   eventsByDigests,
   isEveryEvent,
+  isNoiseCountable,
   listEventIds,
+  newestByNoise,
   newestEventNumbers,
+  scanTimeline,
+  type TimelinePosition,
 } from '../../store/sqlite/collection/timeline/eventList.ts';
 import {
   eventById,
@@ -21,10 +49,13 @@ import {
   neighboursOf,
   recordedEvent,
 } from '../../store/sqlite/collection/timeline/events.ts';
-import { isNoiseCountable, newestByNoise } from '../../store/sqlite/collection/timeline/noiseCounts.ts';
-import { readSeenMarks } from '../../store/sqlite/collection/timeline/seenEvents.ts';
+import { onSnapshot } from '../../store/sqlite/engine/queries.ts';
 import { matchExpression } from '../../store/sqlite/engine/search.ts';
+import { openSnapshot } from '../../store/sqlite/engine/writeAheadLog.ts';
 import type { Store } from '../../store/store.ts';
+import { marksOf, type Reader, requireReadable, unreadableAmong } from '../../withholding/withholding.ts';
+import { findingsOf, labelOf } from '../record/quality/judgePage.ts';
+import { PAGE_BEGINNING_BYTES } from '../record/quality/pageHtml.ts';
 
 /**
  * Returns one page of the timeline, newest first by `observed_at`, then by number.
@@ -38,14 +69,12 @@ export async function listEvents(
 ): Promise<Slice<Event>> {
   const newest = seen === undefined && query.offset === 0 ? newestPage(read, query) : undefined;
   if (!newest) await loadTimeline({ read });
-  return read
-    .transaction(() => {
-      const page = newest
-        ? newest()
-        : listEventIds(read, { ...eventFilterOf(read, query), seen: seenFilter(read, seen) }, query);
-      return { items: eventsByIds(read, page.ids), total: page.total };
-    })
-    .deferred();
+  return onSnapshot(read, () => {
+    const page = newest
+      ? newest()
+      : listEventIds(read, { ...eventFilterOf(read, query), seen: seenFilter(read, seen) }, query);
+    return { items: eventsByIds(read, page.ids), total: page.total };
+  });
 }
 
 /** Returns how to read the first page of a list without the columns; undefined if that is not possible. */
@@ -68,10 +97,7 @@ function seenFilter(read: Store['read'], seen: boolean | undefined): EventFilter
 }
 
 /** Converts a query into a filter, including the events whose digests match the search text. */
-export function eventFilterOf(
-  read: Store['read'],
-  query: Omit<EventsQuery, 'limit' | 'offset'>,
-): EventFilter {
+function eventFilterOf(read: Store['read'], query: Omit<EventsQuery, 'limit' | 'offset'>): EventFilter {
   const filter = filterOf(query);
   return { ...filter, ids: query.q ? idsByDigest(read, query.q, filter) : [] };
 }
@@ -99,39 +125,62 @@ export function readEvent({ read }: Pick<Store, 'read'>, id: string): Event {
   return event;
 }
 
-/** Returns an event with the other observers that hold the same object, and the events next to it. @throws Problem `not_found`. */
+/**
+ * Returns an event with the other observers that hold the same object, the events next to it, and who may read its
+ * versions.
+ *
+ * @throws Problem `not_found`.
+ */
 export function readEventDetails({ read }: Pick<Store, 'read'>, id: string): EventDetails {
-  return read
-    .transaction(() => {
-      const event = readEvent({ read }, id);
-      const { sha256, observer, source } = event;
-      const corroborated_by =
-        sha256 === null ? [] : otherObserversOf(read, { source: source.id, sha256, observer });
-      return { ...event, corroborated_by, neighbours: neighboursOf(read, event.id) };
-    })
-    .deferred();
+  return onSnapshot(read, () => {
+    const event = readEvent({ read }, id);
+    const { sha256, observer, source } = event;
+    const corroborated_by =
+      sha256 === null ? [] : otherObserversOf(read, { source: source.id, sha256, observer });
+    const previous = marksOf(read, event.previous_sha256);
+    return {
+      ...event,
+      corroborated_by,
+      neighbours: neighboursOf(read, event.id),
+      ...marksOf(read, sha256),
+      ...(previous.withheld && { previous_withheld: previous.withheld }),
+      ...(previous.released && { previous_released: previous.released }),
+    };
+  });
+}
+
+/** Returns events without the summaries that were made of bytes which a reader may not read. */
+export function withReadableSummaries(
+  read: Store['read'],
+  events: readonly Event[],
+  reader: Reader,
+): Event[] {
+  const versionsOf = ({ sha256, previous_sha256 }: Event) =>
+    [sha256, previous_sha256].filter((digest) => digest !== null);
+  const summarized = events.filter(({ summary }) => summary !== null && summary !== undefined);
+  const hidden = unreadableAmong(read, summarized.flatMap(versionsOf), reader);
+  if (hidden.size === 0) return [...events];
+  return events.map((event) =>
+    versionsOf(event).some((digest) => hidden.has(digest)) ? { ...event, summary: null } : event,
+  );
 }
 
 /** Returns who retrieved the version of an event, and when. @throws Problem `not_found` */
 export function readEventObservers({ read }: Pick<Store, 'read'>, id: string): EventObservers {
-  return read
-    .transaction(() => {
-      const { sha256, source } = readEvent({ read }, id);
-      return { sha256, observers: sha256 === null ? [] : observersOf(read, { source: source.id, sha256 }) };
-    })
-    .deferred();
+  return onSnapshot(read, () => {
+    const { sha256, source } = readEvent({ read }, id);
+    return { sha256, observers: sha256 === null ? [] : observersOf(read, { source: source.id, sha256 }) };
+  });
 }
 
 /** Returns the retrieval that caused an event. @throws Problem `not_found` */
 export function readEventRetrieval({ read }: Pick<Store, 'read'>, id: string): Retrieval {
-  return read
-    .transaction(() => {
-      const event = recordedEvent(read, readEvent({ read }, id).id);
-      const retrieval = event && retrievalById(read, event.retrieval);
-      if (!retrieval) throw new Problem('not_found', `The retrieval of event ${id} is missing.`);
-      return { ...retrieval, ledger_entry: batchOf(read, retrieval.id)?.ledger_entry ?? null };
-    })
-    .deferred();
+  return onSnapshot(read, () => {
+    const event = recordedEvent(read, readEvent({ read }, id).id);
+    const retrieval = event && retrievalById(read, event.retrieval);
+    if (!retrieval) throw new Problem('not_found', `The retrieval of event ${id} is missing.`);
+    return { ...retrieval, ledger_entry: batchOf(read, retrieval.id)?.ledger_entry ?? null };
+  });
 }
 
 /** Returns up to `limit` events after a number, in the order they were recorded. */
@@ -190,4 +239,196 @@ function subsetsOf(words: readonly string[]): string[][] {
   return words
     .reduce<string[][]>((subsets, word) => [...subsets, ...subsets.map((subset) => [...subset, word])], [[]])
     .filter((subset) => subset.length > 0);
+}
+
+/**
+ * Counts the events observed in each of `buckets` buckets of equal length. Each bucket boundary takes a binary search;
+ * with `noise`, every event between them is read too.
+ */
+export async function readEventDensity(
+  { read }: Pick<Store, 'read'>,
+  query: EventDensityQuery,
+): Promise<EventDensity> {
+  await loadTimeline({ read });
+  return onSnapshot(read, () => {
+    const columns = eventColumns(read);
+    columns.catchUp();
+    const extent = columns.extent();
+    const since = query.since === undefined ? (extent?.first ?? null) : firstInstantOf(query.since);
+    const until = query.until === undefined ? (extent?.last ?? null) : lastInstantOf(query.until);
+    if (since === null || until === null) return { since, until, total: 0, counts: [] };
+    const counts = countsBetween(columns, edgesBetween(since, until, query.buckets), until, query.noise);
+    return { since, until, total: counts.reduce((sum, count) => sum + count, 0), counts };
+  });
+}
+
+function countsBetween(
+  columns: EventColumns,
+  starts: readonly string[],
+  until: string,
+  noise: boolean | undefined,
+): number[] {
+  if (noise === undefined) {
+    const before = [...starts.map((start) => columns.countBefore(start)), columns.countUntil(until)];
+    return before.slice(1).map((count, index) => Math.max(0, count - (before[index] ?? 0)));
+  }
+  return starts.map((since, index) => {
+    const next = starts[index + 1];
+    const last = next === undefined ? until : new Date(Date.parse(next) - 1).toISOString();
+    return columns.list({ ...EVERY_EVENT, noise, since, until: last }, { limit: 0, offset: 0 }).total;
+  });
+}
+
+/** Returns the start of each bucket. The last one ends with `until`, inclusive. */
+function edgesBetween(since: string, until: string, buckets: number): string[] {
+  const start = Date.parse(since);
+  const length = Math.max(0, Date.parse(until) + 1 - start) / buckets;
+  return Array.from({ length: buckets }, (_, index) =>
+    new Date(Math.round(start + index * length)).toISOString(),
+  );
+}
+
+/** Returns which events the owner has seen, and how many are unseen. */
+export async function readSeen({ read }: Pick<Store, 'read'>): Promise<Seen> {
+  const columns = eventColumns(read);
+  const isEarly = !columns.isReady && isNoiseCountable(read);
+  if (!isEarly) await loadTimeline({ read });
+  return onSnapshot(read, () => {
+    const marks = readSeenMarks(read);
+    if (isEarly) return { ...marks, ...countUnseen(read, marks) };
+    columns.catchUp();
+    const count = (noise: boolean) =>
+      columns.list({ ...EVERY_EVENT, noise, seen: { marks, seen: false } }, { limit: 0, offset: 0 }).total;
+    const isAllSeen = marks.until >= lastEventId(read) && marks.exceptions.length === 0;
+    return {
+      ...marks,
+      unseen: isAllSeen ? 0 : count(false),
+      unseen_noise: isAllSeen ? 0 : count(true),
+    };
+  });
+}
+
+/**
+ * Marks events as seen or unseen. Ids of events that do not exist are ignored.
+ *
+ * @throws Problem `invalid_field` if too many single events would differ from those around them.
+ */
+export async function changeSeen(store: Pick<Store, 'read' | 'write'>, change: SeenChange): Promise<Seen> {
+  await store.write((database) => {
+    const marks = changedMarks(readSeenMarks(database), change, lastEventId(database));
+    if (marks.exceptions.length > MAX_SEEN_EXCEPTIONS) throw tooMany();
+    writeSeenMarks(database, marks);
+  });
+  return readSeen(store);
+}
+
+function tooMany(): Problem {
+  const message = `At most ${MAX_SEEN_EXCEPTIONS} events can be marked one by one. Mark all as seen first.`;
+  return new Problem('invalid_field', `/seen: ${message}`, { errors: [{ path: '/seen', message }] });
+}
+
+/** Returns the marks after a change. Seen events that follow `until` without a gap move it forward. */
+function changedMarks(marks: SeenMarks, change: SeenChange, lastId: number): SeenMarks {
+  const given = Math.min(change.until ?? 0, lastId);
+  let until = Math.max(marks.until, given);
+  const seen = new Set(marks.exceptions.filter((id) => id > until));
+  const unseen = new Set(marks.exceptions.filter((id) => id <= marks.until && id > given));
+  for (const id of (change.seen ?? []).filter((event) => event <= lastId)) {
+    unseen.delete(id);
+    if (id > until) seen.add(id);
+  }
+  for (const id of (change.unseen ?? []).filter((event) => event <= lastId)) {
+    seen.delete(id);
+    if (id <= until) unseen.add(id);
+  }
+  while (seen.delete(until + 1)) until += 1;
+  return { until, exceptions: [...unseen, ...seen].sort((left, right) => left - right) };
+}
+
+/**
+ * Returns how the version of an event was judged, and what each rule finds in it now. It is computed from the archived
+ * bytes and headers and is not stored: the event keeps the label that it was recorded with.
+ *
+ * @throws Problem `not_found`, `withheld`, `released`, `blob_damaged`, `copy_unreachable`
+ */
+export async function readEventQuality(
+  store: Pick<Store, 'read' | 'blobs'>,
+  id: string,
+  reader: Reader,
+): Promise<EventQuality> {
+  const event = readEvent(store, id);
+  const retrieval = retrievalById(store.read, recordedEvent(store.read, event.id)?.retrieval ?? 0);
+  if (retrieval && retrieval.sha256 !== null) requireReadable(store.read, retrieval.sha256, reader);
+  const findings = retrieval
+    ? await findingsOf({ ...retrieval, beginning: await beginningOf(store, retrieval.sha256) })
+    : [];
+  return { recorded: event.page_label, found: labelOf(findings), threshold: LABEL_SCORE, findings };
+}
+
+async function beginningOf({ blobs }: Pick<Store, 'blobs'>, sha256: string | null): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  if (sha256 === null) return Buffer.alloc(0);
+  try {
+    for await (const chunk of blobs.read(sha256)) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes >= PAGE_BEGINNING_BYTES) break;
+    }
+  } catch (error) {
+    if (!isMissing(error) && !isUnreadable(error)) throw error;
+    throw new Problem('blob_damaged', 'The stored bytes of this version cannot be read.');
+  }
+  return Buffer.concat(chunks).subarray(0, PAGE_BEGINNING_BYTES);
+}
+
+/** Events examined at a time, matching or not. The node handles other requests in between. */
+const STRETCH = 1_000;
+
+const COLUMNS: Readonly<Record<string, (event: Event) => CsvCell>> = {
+  id: ({ id }) => id,
+  source: ({ source }) => source.id,
+  url: ({ source }) => source.url,
+  name: ({ source }) => source.name,
+  agency: ({ source }) => source.agency,
+  tags: ({ source }) => source.tags.join('; '),
+  event_type: ({ event_type }) => event_type,
+  observer: ({ observer }) => observer,
+  observed_at: ({ observed_at }) => observed_at,
+  original_observed_at: (event) => event.original_observed_at,
+  sha256: ({ sha256 }) => sha256,
+  previous_sha256: (event) => event.previous_sha256,
+  reverts_to: (event) => event.reverts_to,
+  page_label: ({ page_label }) => page_label?.label ?? null,
+  page: ({ page }) => page,
+  is_noise: ({ is_noise }) => is_noise,
+  summary: ({ summary }) => summary ?? null,
+  ledger_entry: (event) => event.ledger_entry,
+};
+
+/**
+ * Yields every event that matches the filters, newest first, as CSV with a header. Reads one snapshot on its own
+ * connection, which closes when the iteration ends. Memory use is constant, because pieces are made on demand.
+ */
+export async function* eventsCsv(
+  { folder, read }: Pick<Store, 'folder' | 'read'>,
+  query: Omit<EventsQuery, 'limit' | 'offset'>,
+  reader: Reader,
+): AsyncGenerator<string> {
+  const database = await openSnapshot(databaseFile(folder), { isMapped: false });
+  try {
+    const filter = eventFilterOf(database, query);
+    yield csvLines([Object.keys(COLUMNS)]);
+    let place: TimelinePosition | null | undefined;
+    while (place !== null) {
+      const stretch = scanTimeline(database, filter, place, STRETCH);
+      // What is withheld meanwhile is left out, too, so the snapshot is not asked.
+      const events = withReadableSummaries(read, eventsByIds(database, stretch.ids), reader);
+      const rows = events.map((event) => Object.values(COLUMNS).map((cellOf) => cellOf(event)));
+      if (rows.length > 0) yield csvLines(rows);
+      place = stretch.end;
+    }
+  } finally {
+    database.close();
+  }
 }

@@ -1,8 +1,7 @@
-import { contentEncodingOf } from '../../../shared/collection/contentEncoding.ts';
-import type { ObjectMetadata } from '../../../shared/collection/retrieval.ts';
+import { contentEncodingOf, type ObjectMetadata } from '../../../shared/collection/retrieval.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { isDigest } from '../../../shared/values/digest.ts';
-import { confirmDamage, type DamageContext } from '../../fixity/confirmDamage.ts';
+import { confirmDamage, type DamageContext } from '../../fixity/audit.ts';
 import { rehashForReader } from '../../hashing/hashFiles.ts';
 import {
   contentTypeOfObject,
@@ -11,6 +10,7 @@ import {
 } from '../../store/sqlite/collection/retrievals.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import type { Store } from '../../store/store.ts';
+import { marksOf } from '../../withholding/withholding.ts';
 
 /** An archived object, and the content type it is served with. */
 export interface ArchivedObject {
@@ -28,16 +28,20 @@ export function readObject({ read, blobs }: Pick<Store, 'read' | 'blobs'>, sha25
 }
 
 /**
- * Returns every retrieval that brought an object, newest first, and whether its stored bytes currently match its digest.
+ * Returns every retrieval that brought an object, newest first, whether its stored bytes currently match its digest, and
+ * who may read them.
  *
  * @throws Problem `invalid_digest`, `not_found`.
  */
 export async function readObjectMetadata(store: DamageContext, sha256: string): Promise<ObjectMetadata> {
   const bytes = requireObject(store.read, sha256);
-  const intact = (await rehashForReader(store.blobs, [{ sha256, bytes }])).get(sha256) === sha256;
-  if (!intact) await confirmDamage(store, [sha256]);
+  const { released } = marksOf(store.read, sha256);
+  const intact =
+    !released && (await rehashForReader(store.blobs, [{ sha256, bytes }])).get(sha256) === sha256;
+  if (!intact && !released) await confirmDamage(store, [sha256]);
   const facts = objectFacts(store.read, sha256);
-  return { ...facts, bytes, retrievals: facts.retrievals.map((each) => ({ ...each, intact })) };
+  const retrievals = facts.retrievals.map((each) => ({ ...each, intact }));
+  return { ...facts, bytes, retrievals, ...marksOf(store.read, sha256) };
 }
 
 /** Returns what is known of an object without reading its bytes: every retrieval that brought it, newest first. */

@@ -2,8 +2,7 @@ import type { Stats, Status, StatusReason } from '../../../shared/collection/col
 import type { Settings } from '../../../shared/node/settings.ts';
 import { instantOf } from '../../../shared/values/clock.ts';
 import { readFixity } from '../../fixity/damages.ts';
-import { hasOverdueSource } from '../../store/sqlite/collection/dueTimes.ts';
-import { lastCompletedRound } from '../../store/sqlite/collection/rounds.ts';
+import { hasOverdueSource, lastCompletedRound } from '../../store/sqlite/collection/dueTimes.ts';
 import {
   countSourcesIn,
   countWatchedSources,
@@ -12,6 +11,7 @@ import {
 } from '../../store/sqlite/collection/sources.ts';
 import { lastEventId } from '../../store/sqlite/collection/timeline/events.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
+import { onSnapshot } from '../../store/sqlite/engine/queries.ts';
 import { counter } from '../../store/sqlite/node/blobs.ts';
 import { reachedStorageLimit } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
@@ -25,42 +25,40 @@ export async function readStatus(
   settings: Settings,
 ): Promise<Status> {
   const storage = reachedStorageLimit(store, settings, leastRefusedBytes(store.read) ?? 0);
-  return store.read
-    .transaction(() => {
-      const last = lastCompletedRound(store.read) ?? null;
-      const age = last === null ? null : Math.max(0, store.clock.now() - Date.parse(last));
-      const failing = failingSources(store.read).map((source) => ({
-        source: {
-          id: source.id,
-          url: source.url,
-          name: source.name,
-          agency: source.agency,
-          tags: source.tags,
-        },
-        error: source.last_error,
-        status: source.last_status,
-        since: source.failing_since ?? source.added_at,
-        consecutive: source.consecutive,
-      }));
-      const ok = age !== null && age <= MAX_AGE_MS;
-      const watched = countWatchedSources(store.read);
-      return {
-        ok,
-        reason: ok ? null : reasonFor(store.read, watched, store.clock.now(), settings),
-        last_completed_collection_at: last,
-        age_seconds: age === null ? null : Math.floor(age / 1000),
-        sources: {
-          total: counter(store.read, 'sources'),
-          available: countSourcesIn(store.read, 'available'),
-          failing: failing.length,
-        },
-        failing,
-        storage,
-        clock_behind_seconds: Math.floor(store.clockBehindMs() / 1000),
-        fixity: readFixity(store.read),
-      };
-    })
-    .deferred();
+  return onSnapshot(store.read, () => {
+    const last = lastCompletedRound(store.read) ?? null;
+    const age = last === null ? null : Math.max(0, store.clock.now() - Date.parse(last));
+    const failing = failingSources(store.read).map((source) => ({
+      source: {
+        id: source.id,
+        url: source.url,
+        name: source.name,
+        agency: source.agency,
+        tags: source.tags,
+      },
+      error: source.last_error,
+      status: source.last_status,
+      since: source.failing_since ?? source.added_at,
+      consecutive: source.consecutive,
+    }));
+    const ok = age !== null && age <= MAX_AGE_MS;
+    const watched = countWatchedSources(store.read);
+    return {
+      ok,
+      reason: ok ? null : reasonFor(store.read, watched, store.clock.now(), settings),
+      last_completed_collection_at: last,
+      age_seconds: age === null ? null : Math.floor(age / 1000),
+      sources: {
+        total: counter(store.read, 'sources'),
+        available: countSourcesIn(store.read, 'available'),
+        failing: failing.length,
+      },
+      failing,
+      storage,
+      clock_behind_seconds: Math.floor(store.clockBehindMs() / 1000),
+      fixity: readFixity(store.read),
+    };
+  });
 }
 
 /** Returns why no round was completed within `MAX_AGE_MS`. */
@@ -82,13 +80,11 @@ function reasonFor(
 
 /** Returns the counts. They are maintained with every change, so reading them is cheap. */
 export function readStats({ read }: Pick<Store, 'read'>): Stats {
-  return read
-    .transaction(() => ({
-      sources: counter(read, 'sources'),
-      observations: counter(read, 'observations'),
-      archived_objects: counter(read, 'archived_objects'),
-      events: lastEventId(read),
-      derived_documents: counter(read, 'derived_documents'),
-    }))
-    .deferred();
+  return onSnapshot(read, () => ({
+    sources: counter(read, 'sources'),
+    observations: counter(read, 'observations'),
+    archived_objects: counter(read, 'archived_objects'),
+    events: lastEventId(read),
+    derived_documents: counter(read, 'derived_documents'),
+  }));
 }

@@ -2,25 +2,31 @@ import { createPrivateKey } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { nodeKeyOf } from '../../ledger/checkpoint.ts';
 import { keyFile, keyNameOf, NodeKeyError, readNodeKey } from '../../ledger/nodeKey.ts';
-import { runWorker } from '../../runtime/runWorker.ts';
-import { workerUrl } from '../../runtime/workerUrl.ts';
 import { KEY } from '../copyPaths.ts';
-import { readBytes } from '../readBytes.ts';
-import { CopyError, type CopyTarget } from '../targets/target.ts';
-import type { AgeTask } from './ageKey.worker.ts';
+import { CopyError, type CopyTarget, readBytes } from '../targets/target.ts';
+import { runAge } from './age.ts';
+import { identityIn, withheldKey } from './withheldKey.ts';
 
 const MAX_BYTES = 65_536;
 
+/** The keys that a copy holds: that of the archive as PEM, and the identity that decrypts withheld objects. */
+export interface KeptKeys {
+  key: string;
+  /** undefined if an earlier version put the key there. */
+  identity: string | undefined;
+}
+
 /**
- * Writes the key of an archive into its copy, encrypted with a passphrase (age, C2SP), and reads it back.
+ * Writes the key of an archive, and the owner's key for withheld objects, into a copy, encrypted with a passphrase (age,
+ * C2SP), and reads the file back. Returns the recipient of the latter.
  *
  * @throws CopyError, also if the key is not in the data folder
  */
 export async function putKey(
   target: CopyTarget,
   archive: { folder: string; verifierKey: string },
-  passphrase: string,
-): Promise<void> {
+  { passphrase, put }: { passphrase: string; put: (bytes: Buffer) => Promise<void> },
+): Promise<string> {
   try {
     await readNodeKey(archive.folder, archive.verifierKey);
   } catch (cause) {
@@ -28,23 +34,27 @@ export async function putKey(
     throw cause;
   }
   const pem = await readFile(keyFile(archive.folder), 'utf8');
-  const bytes = Buffer.from(await inThread<Uint8Array>({ encrypt: pem, passphrase }));
-  await target.put(KEY, { bytes }, { type: 'application/octet-stream' });
-  await target.settle();
+  const { identity, recipient } = await withheldKey(archive.folder);
+  const text = `${pem.trimEnd()}\n${identity}\n`;
+  const bytes = Buffer.from(await runAge<Uint8Array>({ encrypt: text, passphrase }));
+  await put(bytes);
   if (!(await readBytes(target, KEY, MAX_BYTES))?.equals(bytes))
     throw new CopyError(`The key could not be read back from ${target.name}. Try again.`);
+  return recipient;
 }
 
 /**
- * Reads the key of an archive from its copy. Returns the private key as PEM.
+ * Reads the keys of an archive from its copy.
  *
  * @throws CopyError if there is none, the passphrase is wrong, or it is another key
  */
-export async function readKey(target: CopyTarget, passphrase: string): Promise<string> {
+export async function readKey(target: CopyTarget, passphrase: string): Promise<KeptKeys> {
   const bytes = await readBytes(target, KEY, MAX_BYTES);
   if (!bytes) throw new CopyError(`The copy in ${target.name} does not hold the key. Restore without --key.`);
   try {
-    return await inThread<string>({ decrypt: bytes, passphrase });
+    const text = await runAge<string>({ decrypt: bytes, passphrase });
+    const identity = identityIn(text);
+    return { key: identity === undefined ? text : text.replace(`${identity}\n`, ''), identity };
   } catch (cause) {
     throw new CopyError(`The passphrase is not that of the key in ${target.name}, or the key was altered.`, {
       cause,
@@ -62,8 +72,4 @@ export function requireKeyOf(pem: string, verifierKey: string, target: CopyTarge
   throw new CopyError(
     `The key in ${target.name} is not the one that signed the copy: the archive got a new key later. Restore without --key.`,
   );
-}
-
-function inThread<Result>(task: AgeTask): Promise<Result> {
-  return runWorker<Result>(workerUrl('ageKey', import.meta.url), task);
 }

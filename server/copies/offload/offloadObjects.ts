@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import pLimit from 'p-limit';
 import type { OffloadResult } from '../../../shared/node/offload.ts';
 import { Problem } from '../../../shared/problems.ts';
+import { yieldToEventLoop } from '../../runtime/background.ts';
 import type { JobRun } from '../../runtime/jobs.ts';
 import { setObjectUnchecked } from '../../store/sqlite/node/copies.ts';
 import {
@@ -16,7 +17,7 @@ import {
 import type { Store } from '../../store/store.ts';
 import { objectPath } from '../copyPaths.ts';
 import type { CopyTarget } from '../targets/target.ts';
-import { hashPieces, type PieceDigests } from './pieces.ts';
+import { hashPieces, type PieceDigests } from './copyReader.ts';
 
 export interface OffloadRun extends JobRun {
   rule: OffloadRule;
@@ -31,7 +32,7 @@ const PAGE = 1_000;
 const BATCH = 64;
 
 /**
- * Lets objects leave this disk. Each is read back from a copy and hashed. Then it is recorded as offloaded, and only once
+ * Offloads objects. Each is read back from a copy and hashed. Then it is recorded as offloaded, and only once
  * that is on stable storage its file is deleted. After a crash between the two, the file is deleted by the next run, after
  * the copy was read back again.
  *
@@ -52,7 +53,7 @@ export async function offloadObjects(store: Store, run: OffloadRun): Promise<Off
       run.progress(result.objects, null);
     }
     after = last;
-    await new Promise((resolve) => setImmediate(resolve));
+    await yieldToEventLoop();
   }
 }
 
@@ -113,11 +114,11 @@ const READS_AT_ONCE = 8;
 
 /** Deletes the files of objects that are recorded as offloaded. */
 async function deleteFiles(store: Store, digests: readonly string[]): Promise<void> {
-  const { away } = store.blobs;
+  const { offloaded } = store.blobs;
   for (const sha256 of digests)
-    await away.exclusively(sha256, async () => {
+    await offloaded.exclusively(sha256, async () => {
       // An upload may have brought it back meanwhile.
-      if (away.bytesOf(sha256) !== undefined) await rm(store.blobs.fileOf(sha256), { force: true });
+      if (offloaded.bytesOf(sha256) !== undefined) await rm(store.blobs.fileOf(sha256), { force: true });
     });
   if (digests.length > 0) await store.write((database) => setRemoved(database, digests));
 }
@@ -136,7 +137,7 @@ async function removeLeftFiles(store: Store, { signal }: OffloadRun): Promise<vo
 /** @throws Problem `copy_unreachable`; the file then stays */
 async function isElsewhere({ blobs }: Store, sha256: string): Promise<boolean> {
   try {
-    return (await hashPieces(blobs.away.stream(sha256))).sha256 === sha256;
+    return (await hashPieces(blobs.offloaded.stream(sha256))).sha256 === sha256;
   } catch (error) {
     if (error instanceof Problem && error.code === 'blob_damaged') return false;
     throw error;
@@ -144,11 +145,11 @@ async function isElsewhere({ blobs }: Store, sha256: string): Promise<boolean> {
 }
 
 async function stay(store: Store, sha256: string): Promise<void> {
-  const { away } = store.blobs;
-  await away.exclusively(sha256, async () => {
-    const isAway = await away.isAway(sha256);
+  const { offloaded } = store.blobs;
+  await offloaded.exclusively(sha256, async () => {
+    const isOffloaded = await offloaded.isOffloaded(sha256);
     await store.write((database) =>
-      isAway ? setRemoved(database, [sha256]) : forgetOffloaded(database, sha256),
+      isOffloaded ? setRemoved(database, [sha256]) : forgetOffloaded(database, sha256),
     );
   });
 }

@@ -8,23 +8,28 @@ import type {
 import type { Settings } from '../../../shared/node/settings.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { instantOf } from '../../../shared/values/clock.ts';
+import { restoreObject } from '../../fixity/repair.ts';
+import { yieldToEventLoop } from '../../runtime/background.ts';
 import type { JobRun, Jobs, RunningJob } from '../../runtime/jobs.ts';
 import type { Log } from '../../runtime/log.ts';
 import { shuttingDown } from '../../runtime/shuttingDown.ts';
+import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { blobBytes, counter } from '../../store/sqlite/node/blobs.ts';
 import { allCopies, copyById, objectCheckedAt } from '../../store/sqlite/node/copies.ts';
-import { copiesHolding, objectsOnlyIn } from '../../store/sqlite/node/offloadedObjects.ts';
+import {
+  copiesHolding,
+  localBytesByDay,
+  objectsOnlyIn,
+  offloadedAfter,
+} from '../../store/sqlite/node/offloadedObjects.ts';
 import { reachedStorageLimit } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
-import { readCredentials } from '../keys/credentials.ts';
-import { openTarget } from '../targets/openTarget.ts';
+import { openCopyById } from '../openCopy.ts';
 import { CopyError, type CopyTarget } from '../targets/target.ts';
-import { bringBack } from './bringBack.ts';
-import { newestDayToLeave } from './newestDayToLeave.ts';
+import { CopyReader } from './copyReader.ts';
 import { offloadObjects } from './offloadObjects.ts';
-import { ReadThrough } from './readThrough.ts';
 
-export interface OffloadingConfig {
+interface OffloadingConfig {
   store: Store;
   jobs: Jobs;
   log: Log;
@@ -33,10 +38,10 @@ export interface OffloadingConfig {
 
 const DAY_MS = 86_400_000;
 
-/** Lets objects that a checked copy holds leave this disk, reads them from there, and brings them back. */
+/** Offloads objects that a checked copy holds, reads them from there, and restores them. */
 export class Offloading {
   readonly #config: OffloadingConfig;
-  readonly #readThrough: ReadThrough;
+  readonly #copyReader: CopyReader;
   /** The last work; the next one waits for it. */
   #last: Promise<unknown> = Promise.resolve();
   #waiting: RunningJob<OffloadResult> | undefined;
@@ -44,11 +49,11 @@ export class Offloading {
 
   constructor(config: OffloadingConfig) {
     this.#config = config;
-    this.#readThrough = new ReadThrough(config.store);
-    config.store.blobs.away.connect(this.#readThrough);
+    this.#copyReader = new CopyReader(config.store);
+    config.store.blobs.offloaded.connect(this.#copyReader);
   }
 
-  /** Whether the owner lets objects leave this disk. */
+  /** Whether the owner lets objects be offloaded. */
   get isEnabled(): boolean {
     const { offload_after_days, keep_local_gb, audit_every_days } = this.#config.settings();
     return (offload_after_days !== null || keep_local_gb !== null) && audit_every_days > 0;
@@ -57,10 +62,10 @@ export class Offloading {
   state(): OffloadState {
     const { read, blobs, heldBytes } = this.#config.store;
     return {
-      away_objects: counter(read, 'offloaded_objects'),
-      away_bytes: counter(read, 'offloaded_bytes'),
+      offloaded_objects: counter(read, 'offloaded_objects'),
+      offloaded_bytes: counter(read, 'offloaded_bytes'),
       local_bytes: heldBytes(),
-      cached_bytes: blobs.away.cachedBytes,
+      cached_bytes: blobs.offloaded.cachedBytes,
       only_in: allCopies(read).map(({ id, target }) => ({
         copy: id,
         target,
@@ -112,10 +117,7 @@ export class Offloading {
   soon(): void {
     if (!this.isEnabled || this.#isClosed) return;
     this.start().finished.catch((error: unknown) =>
-      this.#config.log.warn(
-        { error },
-        'Objects could not leave this disk. They stay until the next attempt.',
-      ),
+      this.#config.log.warn({ error }, 'Objects could not be offloaded. They stay until the next attempt.'),
     );
   }
 
@@ -142,14 +144,14 @@ export class Offloading {
     const keepBytes = (keep_local_gb ?? 0) * GIGABYTE;
     let storedUntil = instantOf(now - (offload_after_days ?? 0) * DAY_MS);
     if (keep_local_gb !== null) {
-      const day = await newestDayToLeave(store.read, keepBytes);
+      const day = await lastDayToOffload(store.read, keepBytes);
       const endOfDay = `${day ?? '0000-01-01'}T23:59:59.999Z`;
       if (endOfDay < storedUntil) storedUntil = endOfDay;
     }
     const rule = { storedUntil, checkedSince: instantOf(now - audit_every_days * DAY_MS) };
     const targets = new Map<string, Promise<CopyTarget>>();
     const open = (copy: string) => {
-      const opened = targets.get(copy) ?? this.#open(copy);
+      const opened = targets.get(copy) ?? openCopyById(store, copy);
       targets.set(copy, opened);
       return opened;
     };
@@ -163,17 +165,74 @@ export class Offloading {
     }
   }
 
-  async #open(copy: string): Promise<CopyTarget> {
-    const { read, folder } = this.#config.store;
-    const row = copyById(read, copy);
-    if (!row) throw new CopyError('The copy was removed.');
-    const credentials = await readCredentials(folder);
-    return openTarget({ ...row, ...credentials[copy] });
-  }
-
   /** Ends reading from copies. `Jobs.close` ends running work before. */
   close(): void {
     this.#isClosed = true;
-    this.#readThrough.close();
+    this.#copyReader.close();
+  }
+}
+
+const PAGE = 1_000;
+
+/**
+ * Returns the newest day (`2026-11-22`) of which objects have to leave so that the newest ones of `keepBytes` stay;
+ * undefined if none has to. Reads all rows, a page at a time.
+ */
+async function lastDayToOffload(database: ReadDatabase, keepBytes: number): Promise<string | undefined> {
+  const bytesByDay = new Map<string, number>();
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const page = localBytesByDay(database, after, PAGE);
+    for (const { day, bytes } of page.days) bytesByDay.set(day, (bytesByDay.get(day) ?? 0) + bytes);
+    after = page.last;
+    await yieldToEventLoop();
+  }
+  let kept = 0;
+  for (const [day, bytes] of [...bytesByDay].sort(([left], [right]) => (left < right ? 1 : -1))) {
+    kept += bytes;
+    if (kept > keepBytes) return day;
+  }
+  return undefined;
+}
+
+const RETURNED_AT_ONCE = 100;
+
+/**
+ * Restores all offloaded objects. Each is on stable storage before it is recorded as being here.
+ *
+ * @throws Problem `copy_unreachable`, `disk_nearly_full`; the signal's reason. What came back until then stays.
+ */
+async function bringBack(
+  store: Store,
+  { signal, progress }: JobRun,
+  requireSpace: (bytes: number) => Promise<void>,
+): Promise<BringBackResult> {
+  const result: BringBackResult = { objects: 0, bytes: 0, missing: 0 };
+  const total = counter(store.read, 'offloaded_objects');
+  for (let after = ''; ; ) {
+    const page = offloadedAfter(store.read, after, RETURNED_AT_ONCE);
+    const last = page.at(-1);
+    if (last === undefined) return result;
+    for (const sha256 of page) {
+      signal.throwIfAborted();
+      const bytes = store.blobs.offloaded.bytesOf(sha256);
+      if (bytes === undefined) continue;
+      await requireSpace(bytes);
+      if (await bringOne(store, sha256)) {
+        result.objects += 1;
+        result.bytes += bytes;
+      } else result.missing += 1;
+      progress(result.objects + result.missing, total);
+    }
+    after = last;
+  }
+}
+
+/** Returns false if every copy of the object is damaged. */
+async function bringOne(store: Store, sha256: string): Promise<boolean> {
+  try {
+    return await restoreObject(store, sha256, store.blobs.offloaded.stream(sha256));
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'blob_damaged') return false;
+    throw error;
   }
 }

@@ -1,12 +1,13 @@
-import { protocolWords, serverWords } from '../../../shared/collection/connectionWords.ts';
-import { type Event, SELF } from '../../../shared/collection/event.ts';
+import { protocolWords, serverWords } from '../../../shared/collection/connection.ts';
+import type { Event } from '../../../shared/collection/event.ts';
+import { EVENT_TEXT } from '../../../shared/collection/eventText.ts';
+import { isHandedIn } from '../../../shared/collection/handedInWords.ts';
 import { type Html, html } from '../../html.ts';
 import { eventById } from '../../store/sqlite/collection/timeline/events.ts';
-import { eventBefore, retrievalOfEvent } from '../../store/sqlite/node/pages/events.ts';
-import { changesSection } from './diff/changesSection.ts';
+import { eventBefore, retrievalOfEvent } from '../../store/sqlite/node/copyPages.ts';
+import { changesSection } from './changesSection.ts';
 import {
   eventBadge,
-  eventWord,
   facts,
   fileName,
   monthName,
@@ -16,10 +17,10 @@ import {
   sourceName,
   timeText,
 } from './fragments.ts';
-import { crumb, framed } from './frame.ts';
+import { crumb, framed, type Page, type PageContext, textPage } from './frame.ts';
 import { eventData } from './jsonLd.ts';
-import { type Page, type PageContext, textPage } from './pageContext.ts';
 import { monthPath, pagePath, VERIFY } from './pagePaths.ts';
+import { observerName, pictureSection } from './pageSection.ts';
 
 const ROOT = '../';
 
@@ -28,7 +29,7 @@ export async function eventPage(context: PageContext, id: number): Promise<Page 
   const event = eventById(context.database, id);
   if (!event) return undefined;
   const { name, agency } = sourceName(context, event.source);
-  const title = `${eventWord(event.event_type)}: ${name}`;
+  const title = `${EVENT_TEXT[event.event_type].name}: ${name}`;
   const path = pagePath('events', id);
   const month = event.observed_at.slice(0, 7);
   const before = eventBefore(context.database, event);
@@ -36,10 +37,11 @@ export async function eventPage(context: PageContext, id: number): Promise<Page 
 <h1 class="wrap">${name}</h1>
 <p>${eventBadge(event.event_type)} ${timeText(event.observed_at)}</p>
 ${event.page_label && html`<p class="note">This looks like ${LABELS[event.page_label.label]}: ${event.page_label.reason}</p>`}
+${pictureSection(context, event.page)}
 ${await changesSection(context, event)}
 ${objects(context, event)}
 ${eventFacts(context, event, agency)}
-${before !== undefined && html`<p><a href="${before}.html">The event of this source before</a></p>`}`;
+${before !== undefined && html`<p><a href="${before}.html">Previous event of this source</a></p>`}`;
   const description = `${title}, observed ${event.observed_at}.`;
   return textPage(
     path,
@@ -49,8 +51,8 @@ ${before !== undefined && html`<p><a href="${before}.html">The event of this sou
 
 const LABELS = {
   error_page: 'an error page',
-  bot_wall: 'a page that only turns robots away',
-  rate_limit: 'the answer of a host that was asked too often',
+  bot_wall: 'a page that only blocks robots',
+  rate_limit: 'a rate limit response',
   script_shell: 'a page that shows nothing without its scripts',
 } as const;
 
@@ -62,7 +64,7 @@ function objects(context: PageContext, { source, sha256, previous_sha256 }: Even
   return html`<section><h2>Stored bytes</h2>${facts([
     row(previous_sha256 === null ? 'Object' : 'After', sha256),
     row('Before', previous_sha256),
-  ])}<p class="muted">The links download the bytes as they came, named by their SHA-256 digest. A browser does not show them as a page, so nothing in them can run.</p></section>`;
+  ])}<p class="muted">The links download the bytes exactly as they were received, named by their SHA-256 digest. A browser does not show them as a page, so nothing in them can run.</p></section>`;
 }
 
 function eventFacts({ database }: PageContext, event: Event, agency: string): Html {
@@ -72,18 +74,21 @@ function eventFacts({ database }: PageContext, event: Event, agency: string): Ht
   return html`<section><h2>Record</h2>${facts([
     ['Source', html`<a href="${ROOT}${pagePath('sources', source.id)}">${source.url}</a>`],
     ['Agency', agency],
-    ['Address then', retrieval && retrieval.final_url !== source.url && outwardLink(retrieval.final_url)],
+    ['Final URL', retrieval && retrieval.final_url !== source.url && outwardLink(retrieval.final_url)],
     ['Observed', timeText(event.observed_at)],
-    ['Observer', observer === SELF ? 'this archive' : observer],
-    ['Captured by them', original_observed_at && timeText(original_observed_at)],
+    ['Observer', observerName(observer)],
+    [
+      isHandedIn(observer) ? 'Seen by the observer' : 'Captured by the observer',
+      original_observed_at && timeText(original_observed_at),
+    ],
     ['Answer', retrieval?.status && `HTTP ${retrieval.status}`],
     ['Answered by', retrieval?.connection && serverWords(retrieval.connection)],
     ['Protocol', retrieval?.connection && protocolWords(retrieval.connection)],
     ['Failure', retrieval?.error?.replaceAll('_', ' ')],
-    ['Type, as sent', retrieval?.content_type],
+    ['Content type', retrieval?.content_type],
     ['Size', retrieval?.bytes !== null && retrieval?.bytes !== undefined && sizeText(retrieval.bytes)],
     [
-      'Back to',
+      'Returned to',
       reverts_to !== null && html`<a href="${reverts_to}.html">the version of event ${reverts_to}</a>`,
     ],
     [

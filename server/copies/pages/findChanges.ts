@@ -1,12 +1,21 @@
 import type { LedgerEntry } from '../../../shared/ledger/ledger.ts';
-import { commentById } from '../../store/sqlite/archive/comments.ts';
-import { sourceById } from '../../store/sqlite/collection/sources.ts';
+import { commentById } from '../../archive/comments.ts';
+import { yieldToEventLoop } from '../../runtime/background.ts';
+import { handInById } from '../../store/sqlite/collection/handIns.ts';
+import { pageById } from '../../store/sqlite/collection/pages.ts';
+import { sourceById, sourceKeyOf } from '../../store/sqlite/collection/sources.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
+import {
+  changedByPack,
+  eventsNaming,
+  lastEventOfLedger,
+  newEvents,
+  packsNaming,
+  sourceOfLedger,
+} from '../../store/sqlite/node/copyPages.ts';
 import { entriesFrom } from '../../store/sqlite/node/ledger.ts';
-import { eventsNaming, lastEventOfLedger, newEvents } from '../../store/sqlite/node/pages/events.ts';
-import { changedByPack, packsNaming } from '../../store/sqlite/node/pages/items.ts';
-import { sourceOfLedger } from '../../store/sqlite/node/pages/sources.ts';
-import { turn } from './turn.ts';
+import { coveredBy, withholdingOfEntry } from '../../store/sqlite/node/withheld.ts';
+import { sourcesOfPagesWith } from '../../store/sqlite/node/withheldInCopies.ts';
 
 /** Two sizes of the ledger: what the pages of a copy show, and what they are to show. */
 export interface Growth {
@@ -33,14 +42,22 @@ export interface Changes {
   events: { after: number; last: number };
   /** Whether another key signs the checkpoints. */
   hasOtherKey: boolean;
-  /** Older events whose object was damaged or restored. */
+  /** Older events whose object was damaged, restored, withheld, shown again or released. */
   otherEvents: Set<number>;
 }
 
 const BATCH = 1_000;
 
-/** Reads which pages the ledger entries after `from` up to `to` change. */
-export async function findChanges(database: ReadDatabase, growth: Growth): Promise<Changes> {
+/**
+ * Reads which pages the ledger entries after `from` up to `to` change.
+ *
+ * @param hidden objects of which pages may show something that they no longer may, whatever the entries say
+ */
+export async function findChanges(
+  database: ReadDatabase,
+  growth: Growth,
+  hidden: AsyncIterable<readonly string[]>,
+): Promise<Changes> {
   const events = {
     after: lastEventOfLedger(database, growth.from),
     last: lastEventOfLedger(database, growth.to),
@@ -61,15 +78,17 @@ export async function findChanges(database: ReadDatabase, growth: Growth): Promi
   for (let next = growth.from + 1; next <= growth.to; next += BATCH) {
     for (const entry of entriesFrom(database, next, Math.min(BATCH, growth.to - next + 1)))
       CHANGED_BY[entry.type]?.(database, entry, changes, growth);
-    await turn();
+    await yieldToEventLoop();
   }
+  for await (const digests of hidden)
+    for (const sha256 of digests) markDigest(database, sha256, changes, growth);
   for (let after = events.after; after < events.last; after += BATCH) {
     for (const { source_key, observed_at } of newEvents(database, { ...events, after, limit: BATCH })) {
       changes.sources.add(source_key);
       keepFirst(changes.months, observed_at.slice(0, 7), observed_at);
       keepFirst(changes.sourceEvents, source_key, observed_at);
     }
-    await turn();
+    await yieldToEventLoop();
   }
   return changes;
 }
@@ -99,12 +118,23 @@ const CHANGED_BY: Partial<Record<LedgerEntry['type'], Mark>> = {
     studies.add(subject);
     statuses.add(subject);
   },
+  'page.captured': (database, { subject }, { sources }) => {
+    const key = sourceKeyOf(database, pageById(database, subject)?.source ?? '');
+    if (key !== undefined) sources.add(key);
+  },
+  'page.handed_in': (database, { subject }, { sources }) => {
+    const key = sourceKeyOf(database, handInById(database, subject)?.source ?? '');
+    if (key !== undefined) sources.add(key);
+  },
   'source.added': markSource,
   'source.changed': markSource,
   'key.renewed': markKey,
   'ledger.rolled_back': markKey,
   'object.damaged': markObject,
   'object.restored': markObject,
+  'object.released': markObject,
+  'object.withheld': markWithheld,
+  'object.shown': markWithheld,
 };
 
 function markSource(
@@ -131,9 +161,26 @@ function markKey(_database: ReadDatabase, _entry: LedgerEntry, changes: Changes)
 function markObject(
   database: ReadDatabase,
   { subject }: LedgerEntry,
-  { packs, otherEvents, events }: Changes,
+  changes: Changes,
+  growth: Growth,
+): void {
+  markDigest(database, subject, changes, growth);
+}
+
+/** Pages show what is not withheld. */
+function markWithheld(database: ReadDatabase, { seq }: LedgerEntry, changes: Changes, growth: Growth): void {
+  const withholding = withholdingOfEntry(database, { entry: seq });
+  if (!withholding) return;
+  for (const sha256 of coveredBy(database, withholding)) markDigest(database, sha256, changes, growth);
+}
+
+function markDigest(
+  database: ReadDatabase,
+  sha256: string,
+  { packs, sources, otherEvents, events }: Changes,
   { to }: Growth,
 ): void {
-  for (const id of packsNaming(database, subject, to)) packs.add(id);
-  for (const id of eventsNaming(database, subject, events.last)) if (id <= events.after) otherEvents.add(id);
+  for (const id of packsNaming(database, sha256, to)) packs.add(id);
+  for (const id of eventsNaming(database, sha256, events.last)) if (id <= events.after) otherEvents.add(id);
+  for (const key of sourcesOfPagesWith(database, sha256)) sources.add(key);
 }

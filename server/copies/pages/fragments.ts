@@ -1,10 +1,11 @@
 import type { Comment } from '../../../shared/archive/comment.ts';
 import type { Event, EventType } from '../../../shared/collection/event.ts';
+import { EVENT_TEXT } from '../../../shared/collection/eventText.ts';
+import { handedInWords } from '../../../shared/collection/handedInWords.ts';
 import { Html, html, type Piece } from '../../html.ts';
 import { sourceKeyOf } from '../../store/sqlite/collection/sources.ts';
-import type { ListedPack } from '../../store/sqlite/node/pages/items.ts';
-import { sourceOfLedger } from '../../store/sqlite/node/pages/sources.ts';
-import type { PageContext } from './pageContext.ts';
+import { type ListedPack, sourceOfLedger } from '../../store/sqlite/node/copyPages.ts';
+import type { PageContext } from './frame.ts';
 import { pagePath } from './pagePaths.ts';
 
 /** The parts that several pages share. */
@@ -16,12 +17,18 @@ const DAY = new Intl.DateTimeFormat('en-GB', {
   year: 'numeric',
   timeZone: 'UTC',
 });
+const LONG_DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
 const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' });
 const NUMBER = new Intl.NumberFormat('en-GB');
 
 /** `22 Nov 2026, 19:50 UTC`, with the exact instant for machines. */
 export function timeText(at: string): Html {
   return html`<time datetime="${at}">${DAY.format(new Date(at))}, ${at.slice(11, 16)} UTC</time>`;
+}
+
+/** `22 November 2026`. */
+export function dayText(at: string): string {
+  return LONG_DAY.format(new Date(at));
 }
 
 /** `2026-11` as `November 2026`. */
@@ -43,22 +50,17 @@ export function sizeText(bytes: number): Html {
   return html`<span class="nowrap" title="${counted(bytes, 'byte')}">${text}</span>`;
 }
 
-const EVENTS: Record<EventType, { word: string; sign: string }> = {
-  first_seen: { word: 'First seen', sign: '+' },
-  changed: { word: 'Changed', sign: '≠' },
-  unavailable: { word: 'Unavailable', sign: '△' },
-  disappeared: { word: 'Disappeared', sign: '✕' },
-  recovered: { word: 'Recovered', sign: '↺' },
+const SIGNS: Record<EventType, string> = {
+  first_seen: '+',
+  changed: '≠',
+  unavailable: '△',
+  disappeared: '✕',
+  recovered: '↺',
 };
-
-export function eventWord(type: EventType): string {
-  return EVENTS[type].word;
-}
 
 /** The type of an event: a sign, a word and a colour. */
 export function eventBadge(type: EventType): Html {
-  const { word, sign } = EVENTS[type];
-  return html`<span class="badge ${type.replace('_', '-')}"><span aria-hidden="true">${sign}</span> ${word}</span>`;
+  return html`<span class="badge ${type.replace('_', '-')}"><span aria-hidden="true">${SIGNS[type]}</span> ${EVENT_TEXT[type].name}</span>`;
 }
 
 export function badge(word: string): Html {
@@ -96,9 +98,11 @@ export function digestText(digest: string): Html {
  * @param name the file name that is proposed
  */
 export function objectLink(
-  { holds }: PageContext,
+  { holds, whyHidden }: PageContext,
   { root, sha256, name, text }: { root: string; sha256: string; name: string; text?: Piece },
 ): Html {
+  const hidden = whyHidden(sha256);
+  if (hidden !== undefined) return html`${text ?? digestText(sha256)} <span class="muted">${hidden}</span>`;
   if (!holds(sha256))
     return html`${text ?? digestText(sha256)} <span class="muted">(this copy does not hold the object)</span>`;
   return html`<a class="object" href="${root}archive/${sha256}" download="${fileName(name)}">${text ?? digestText(sha256)}</a>`;
@@ -143,7 +147,7 @@ export function eventTable(
       withSource
         ? html`<a class="wrap" href="${root}${pagePath('sources', event.source.id)}">${sourceName(context, event.source).name}</a>`
         : event.sha256 && html`<code>${event.sha256.slice(0, 8)}</code>`
-    }${event.observer !== 'self' && html` <span class="muted">by ${event.observer}</span>`}</td></tr>`,
+    }${event.observer !== 'self' && html` <span class="muted">${handedInWords(event.observer) ?? `by ${event.observer}`}</span>`}</td></tr>`,
   )}
 </tbody></table></div>`;
 }
@@ -171,7 +175,7 @@ export function commentSection({ items, total }: { items: readonly Comment[]; to
   return (
     total > 0 &&
     html`<section><h2>${counted(total, 'comment')}</h2>
-${total > items.length && html`<p class="muted">The first ${items.length} are shown. The records of the copy have all.</p>`}
+${total > items.length && html`<p class="muted">The first ${items.length} are shown. The records of the copy contain all of them.</p>`}
 <ul class="items">${items.map(
       ({ id, author, at, body, ledger_entry }) =>
         html`<li id="${id}"><p><strong>${author}</strong> <span class="muted">${timeText(at)} · ledger entry ${ledger_entry}</span></p>${plainText(body)}</li>`,

@@ -1,6 +1,45 @@
+import type { Comparison } from '../../../shared/collection/diff.ts';
 import { Html, html, type Piece } from '../../html.ts';
-import type { PageContext } from './pageContext.ts';
+import type { ComparableEvent } from '../../store/sqlite/collection/timeline/eventNoise.ts';
+import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { FEED, INDEX, listPath, rootFrom, SEARCH, TIMELINE, VERIFY } from './pagePaths.ts';
+
+/** Compares the two versions of an event; undefined if they cannot be compared. */
+export type CompareVersions = (event: ComparableEvent) => Promise<Comparison | undefined>;
+
+/** What all pages of a copy depend on. */
+export interface PageContext {
+  database: ReadDatabase;
+  /** The name of the node. */
+  node: string;
+  /** The verifier key of the node (C2SP signed-note). */
+  key: string;
+  /** The signed checkpoint that the pages belong to. */
+  note: string;
+  /** The size of the ledger that the pages show. Nothing that a later entry recorded is shown. */
+  size: number;
+  /** The address under which readers find the copy, with a slash at its end; null if the owner named none. */
+  publicUrl: string | null;
+  /** Whether the copy holds an object that readers may read. */
+  holds: (sha256: string) => boolean;
+  /** Why readers may not read an object, in words; undefined if they may. */
+  whyHidden: (sha256: string) => string | undefined;
+  compare: CompareVersions;
+}
+
+/** A file that readers see. */
+export interface Page {
+  path: string;
+  bytes: Buffer;
+  type: string;
+}
+
+const HTML = 'text/html; charset=utf-8';
+export const JSON_TYPE = 'application/json';
+
+export function textPage(path: string, text: string, type = HTML): Page {
+  return { path, bytes: Buffer.from(text), type };
+}
 
 /** A page before it gets its frame. */
 export interface PageContent {
@@ -52,7 +91,7 @@ ${description !== undefined && html`<meta name="description" content="${shortene
   canonical !== undefined && html`<link rel="canonical" href="${canonical}">\n`
 }<link rel="stylesheet" href="${root}assets/pages.css">
 <link rel="icon" href="${root}assets/icon.svg" type="image/svg+xml">
-<link rel="alternate" href="${root}${FEED}" type="application/atom+xml" title="Changes of watched sources">
+<link rel="alternate" href="${root}${FEED}" type="application/atom+xml" title="Changes to watched sources">
 ${data !== undefined && jsonLd(data)}${scripts.map(
   (script) => html`<script src="${root}assets/${script}" defer></script>\n`,
 )}</head>

@@ -1,11 +1,10 @@
 import type { PackFile } from '../../../shared/archive/pack.ts';
 import type { Event } from '../../../shared/collection/event.ts';
 import type { CitedWork } from '../../archive/citations/citedWork.ts';
-import { schemaOrgDocument } from '../../archive/citations/schemaOrg.ts';
+import { schemaOrgDocument } from '../../archive/citations/jsonFormats.ts';
 import type { StudyRow } from '../../store/sqlite/archive/studies.ts';
-import type { ListedPack } from '../../store/sqlite/node/pages/items.ts';
-import type { RecordedSourceRow } from '../../store/sqlite/node/pages/sources.ts';
-import type { PageContext } from './pageContext.ts';
+import type { ListedPack, RecordedSourceRow } from '../../store/sqlite/node/copyPages.ts';
+import type { PageContext } from './frame.ts';
 import { INDEX, pagePath } from './pagePaths.ts';
 
 /*
@@ -26,14 +25,19 @@ export function packData(context: PageContext, work: CitedWork, files: readonly 
 }
 
 /** The node's own paths, as `schemaOrgDocument` writes them for an empty origin, and the files of the copy. */
-const PATHS: readonly [RegExp, (context: PageContext, id: string) => string][] = [
+const PATHS: readonly [RegExp, (context: PageContext, id: string) => string | undefined][] = [
   [/^\/packs\/(pk_[0-9a-f]{20})$/, (context, id) => addressOf(context, pagePath('packs', id))],
   [/^\/studies\/(st_[0-9a-f]{20})$/, (context, id) => addressOf(context, pagePath('studies', id))],
-  [/^\/api\/blobs\/([0-9a-f]{64})$/, (context, sha256) => addressOf(context, `archive/${sha256}`)],
+  [/^\/api\/blobs\/([0-9a-f]{64})$/, objectAddress],
   [/^\/()$/, (context) => addressOf(context, INDEX)],
 ];
 /** The members that hold addresses. Texts that look like a path stay as they are. */
 const ADDRESS_MEMBERS = new Set(['@id', 'url', 'contentUrl']);
+
+/** The address of an object; undefined if readers may not read it. */
+function objectAddress(context: PageContext, sha256: string): string | undefined {
+  return context.whyHidden(sha256) === undefined ? addressOf(context, `archive/${sha256}`) : undefined;
+}
 
 function withCopyAddresses(context: PageContext, value: unknown, member = ''): unknown {
   if (Array.isArray(value)) return value.map((each) => withCopyAddresses(context, each, member));
@@ -105,7 +109,7 @@ export function eventData(context: PageContext, event: Event, title: string): ob
     ...(sha256 !== null && {
       associatedMedia: {
         '@type': 'MediaObject',
-        contentUrl: addressOf(context, `archive/${sha256}`),
+        contentUrl: objectAddress(context, sha256),
         sha256,
       },
     }),

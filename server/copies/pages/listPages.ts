@@ -2,14 +2,14 @@ import { type Html, html } from '../../html.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import {
   countPacksOfLedger,
+  countSourcesOfLedger,
   countStudiesOfLedger,
   packsOfLedger,
+  sourcesOfLedger,
   studiesOfLedger,
-} from '../../store/sqlite/node/pages/items.ts';
-import { countSourcesOfLedger, sourcesOfLedger } from '../../store/sqlite/node/pages/sources.ts';
+} from '../../store/sqlite/node/copyPages.ts';
 import { badge, counted, packList, pager, timeText } from './fragments.ts';
-import { crumb, framed } from './frame.ts';
-import { type Page, type PageContext, textPage } from './pageContext.ts';
+import { crumb, framed, type Page, type PageContext, textPage } from './frame.ts';
 import { type Kind, listPath, NEWEST, PART, pagePath } from './pagePaths.ts';
 
 interface Place {
@@ -82,7 +82,7 @@ export const LISTS: Record<Kind, List> = {
   },
   sources: {
     title: 'Sources',
-    lead: 'The addresses that this archive watches, or that it has captures of.',
+    lead: 'The addresses that this archive watches or has captures of.',
     one: 'source',
     more: 'sources',
     count: countSourcesOfLedger,

@@ -1,9 +1,10 @@
 import type { Event } from '../../../shared/collection/event.ts';
-import { element, escapeXml, type Xml } from '../../archive/harvesting/xml.ts';
-import { eventsOf, lastEventOfLedger } from '../../store/sqlite/node/pages/events.ts';
-import { eventWord, sourceName } from './fragments.ts';
+import { EVENT_TEXT } from '../../../shared/collection/eventText.ts';
+import { element, escapeXml, type Xml } from '../../archive/harvesting/formats.ts';
+import { eventsOf, lastEventOfLedger } from '../../store/sqlite/node/copyPages.ts';
+import { sourceName } from './fragments.ts';
+import { JSON_TYPE, type Page, type PageContext, textPage } from './frame.ts';
 import { LISTS } from './listPages.ts';
-import { JSON_TYPE, type Page, type PageContext, textPage } from './pageContext.ts';
 import {
   FEED,
   INDEX,
@@ -41,7 +42,7 @@ export function feedPage(context: PageContext): Page {
   const address = (path: string) => `${publicUrl ?? ''}${path}`;
   const feed = element('feed', { xmlns: ATOM_NAMESPACE }, [
     element('id', {}, [publicUrl === null ? tagUri(node, FEED) : address(FEED)]),
-    element('title', {}, [`Changes of watched sources: ${node}`]),
+    element('title', {}, [`Changes to watched sources: ${node}`]),
     element('updated', {}, [events[0]?.observed_at ?? '1970-01-01T00:00:00.000Z']),
     element('author', {}, [element('name', {}, [node])]),
     element('link', { rel: 'self', href: address(FEED), type: 'application/atom+xml' }),
@@ -58,7 +59,7 @@ function feedEntry(context: PageContext, event: Event): Xml {
   return element('entry', {}, [
     // With an address, the page's own; else one that does not depend on where the copy is.
     element('id', {}, [publicUrl === null ? tagUri(node, `event/${event.id}`) : publicUrl + path]),
-    element('title', {}, [`${eventWord(event.event_type)}: ${name}`]),
+    element('title', {}, [`${EVENT_TEXT[event.event_type].name}: ${name}`]),
     element('updated', {}, [event.observed_at]),
     element('published', {}, [event.observed_at]),
     element('link', { rel: 'alternate', href: `${publicUrl ?? ''}${path}`, type: 'text/html' }),

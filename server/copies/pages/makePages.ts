@@ -1,10 +1,23 @@
 import { readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
-import { countEventsOf, eventIdsOfSource, lastEventOfLedger } from '../../store/sqlite/node/pages/events.ts';
-import { countPacksOfStudy, placeOfStudy } from '../../store/sqlite/node/pages/items.ts';
+import type { ReleasedReason } from '../../../shared/node/withheld.ts';
+import { RELEASED_REASON_TEXT } from '../../../shared/node/withheldText.ts';
+import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
+import { type CopyRow, isCopied } from '../../store/sqlite/node/copies.ts';
+import {
+  countEventsOf,
+  countPacksOfStudy,
+  eventIdsOfSource,
+  lastEventOfLedger,
+  placeOfStudy,
+} from '../../store/sqlite/node/copyPages.ts';
+import { unreadable, VISITOR } from '../../withholding/withholding.ts';
+import type { CopyServices } from '../claim.ts';
+import type { CopyFiles } from '../files/copyFiles.ts';
 import { eventPage } from './eventPage.ts';
 import { type Changes, findChanges } from './findChanges.ts';
-import { indexPage } from './indexPage.ts';
+import { dayText } from './fragments.ts';
+import type { Page, PageContext } from './frame.ts';
+import { packPage, sourcePage, sourcePart, studyPage, studyPart } from './itemPages.ts';
 import { LISTS, listPage, listPart } from './listPages.ts';
 import {
   feedPage,
@@ -14,22 +27,32 @@ import {
   sitemapPart,
   timelineSitemap,
 } from './machinePages.ts';
-import { packPage } from './packPage.ts';
-import type { Page, PageContext } from './pageContext.ts';
-import { changedParts, KINDS, type Kind, NEWEST, PART, SEARCH_PART, SITEMAP_PART } from './pagePaths.ts';
-import { sourcePage, sourcePart } from './sourcePage.ts';
-import { studyPage, studyPart } from './studyPage.ts';
+import { indexPage, searchPage, verifyPage } from './ownPages.ts';
+import {
+  changedParts,
+  KINDS,
+  type Kind,
+  NEWEST,
+  PAGES_VERSION,
+  PART,
+  SEARCH_PART,
+  SITEMAP_PART,
+} from './pagePaths.ts';
 import { monthPage, monthPart, monthsOf, timelinePage } from './timelinePages.ts';
-import { searchPage, verifyPage } from './toolPages.ts';
 
 /**
  * Makes the pages that differ between two sizes of the ledger, as of the larger one: items first, then the lists that
  * link to them, then the first page. Memory is bounded by the number of items, not of events.
  *
  * @param from the size that the pages in the copy show; 0 makes all pages
+ * @param hidden objects whose pages are made in any case
  */
-export async function* makePages(context: PageContext, from: number): AsyncGenerator<Page> {
-  const changes = await findChanges(context.database, { from, to: context.size });
+export async function* makePages(
+  context: PageContext,
+  from: number,
+  hidden: AsyncIterable<readonly string[]> = none(),
+): AsyncGenerator<Page> {
+  const changes = await findChanges(context.database, { from, to: context.size }, hidden);
   if (from === 0) {
     yield* assets();
     yield searchPage(context);
@@ -43,6 +66,8 @@ export async function* makePages(context: PageContext, from: number): AsyncGener
   for (const make of OVERVIEWS) yield* ifChanged(context, from, make);
   yield indexPage(context);
 }
+
+async function* none(): AsyncGenerator<readonly string[]> {}
 
 type MakePage = (context: PageContext) => Page | Promise<Page>;
 
@@ -63,23 +88,28 @@ async function* ifChanged(context: PageContext, from: number, make: MakePage): A
   if (!before?.bytes.equals(now.bytes)) yield now;
 }
 
-/** The style sheets that are joined to `assets/pages.css`. */
-const STYLES = ['base.css', 'content.css'];
 const ASSETS = [
+  ['pages.css', 'text/css; charset=utf-8'],
   ['search.js', 'text/javascript; charset=utf-8'],
-  ['sha256.js', 'text/javascript; charset=utf-8'],
-  ['values.js', 'text/javascript; charset=utf-8'],
   ['verify.js', 'text/javascript; charset=utf-8'],
   ['icon.svg', 'image/svg+xml'],
 ] as const;
 
-/** The style and the scripts of the pages. After the build, they are beside the code. */
+/** The style and the scripts of the pages. */
 async function* assets(): AsyncGenerator<Page> {
-  const beginning = import.meta.url.endsWith('.ts') ? './browser/' : './copy-pages.';
-  const read = (name: string) => readFile(fileURLToPath(new URL(beginning + name, import.meta.url)));
-  const style = Buffer.concat(await Promise.all(STYLES.map(read)));
-  yield { path: 'assets/pages.css', bytes: style, type: 'text/css; charset=utf-8' };
-  for (const [name, type] of ASSETS) yield { path: `assets/${name}`, bytes: await read(name), type };
+  const read = await assetReader();
+  for (const [name, type] of ASSETS)
+    yield { path: `assets/${name}`, bytes: Buffer.from(await read(name)), type };
+}
+
+/** After the build, the files are beside the code. Where the sources run, they are built when they are needed. */
+async function assetReader(): Promise<(name: string) => Promise<string>> {
+  if (!import.meta.url.endsWith('.ts'))
+    return (name) => readFile(new URL(`./copy-pages.${name}`, import.meta.url), 'utf8');
+  // Not a literal: the build of the server must not contain what builds.
+  const builder = new URL('./buildAssets.ts', import.meta.url).href;
+  const { readAsset } = (await import(builder)) as typeof import('./buildAssets.ts');
+  return readAsset;
 }
 
 const BATCH = 500;
@@ -193,4 +223,84 @@ async function* eventSitemaps(context: PageContext, { events }: Changes): AsyncG
     first: events.after,
   };
   for (const part of changedParts(SITEMAP_PART, change)) yield sitemapPart(context, 'events', part);
+}
+
+/** What the pages are about: the size of the ledger and its signed checkpoint. */
+export interface PagesRun {
+  size: number;
+  note: string;
+  signal: AbortSignal;
+  /** Objects of which the pages may show something that they no longer may. */
+  hidden: AsyncIterable<readonly string[]>;
+  /** Called with each page that is sent. */
+  onPage: (path: string) => void;
+}
+
+/** Returns whether a copy has pages that do not show the ledger of this size, or pages that the owner no longer wants. */
+export function pagesAreBehind(copy: CopyRow, size: number): boolean {
+  return copy.pages === 1
+    ? copy.pages_size < size || copy.pages_version !== PAGES_VERSION
+    : copy.pages_size > 0;
+}
+
+/**
+ * Sends the pages that changed since the last sync. They are made from the state of the ledger at `size`, whose objects
+ * and records the copy holds already; what was recorded since is not shown. If this is interrupted, the next sync sends
+ * the same pages again.
+ *
+ * If the owner no longer wants pages, they are removed after the next checkpoint.
+ *
+ * @returns the number of pages sent
+ * @throws CopyError; the signal's reason
+ */
+export async function sendPages(
+  services: CopyServices,
+  copy: CopyRow,
+  files: CopyFiles,
+  run: PagesRun,
+): Promise<number> {
+  if (copy.pages === 0) {
+    if (copy.pages_size > 0) await files.removePagesLater();
+    return 0;
+  }
+  const from = copy.pages_version === PAGES_VERSION ? copy.pages_size : 0;
+  // Pages that this release does not make are removed.
+  if (from === 0) await files.removePagesLater();
+  let sent = 0;
+  for await (const { path, bytes, type } of makePages(pageContext(services, copy, run), from, run.hidden)) {
+    run.signal.throwIfAborted();
+    await files.send({ path, payload: { bytes }, type });
+    run.onPage(path);
+    sent += 1;
+  }
+  await files.sendBatch();
+  return sent;
+}
+
+/** Describes what the pages of a copy are made from. */
+export function pageContext(
+  { store, checkpoints, compare }: CopyServices,
+  { id, public_url }: CopyRow,
+  { size, note }: Pick<PagesRun, 'size' | 'note'>,
+): PageContext {
+  return {
+    database: store.read,
+    node: checkpoints.key.name,
+    key: checkpoints.key.verifierKey,
+    note,
+    size,
+    publicUrl: public_url === null ? null : public_url.replace(/\/*$/, '/'),
+    compare,
+    holds: (sha256) => isCopied(store.read, id, sha256) && !unreadable(store.read, sha256, VISITOR),
+    whyHidden: (sha256) => whyHidden(store.read, sha256),
+  };
+}
+
+/** Returns why readers of the pages may not read an object, as a sentence; undefined if they may. */
+function whyHidden(database: ReadDatabase, sha256: string): string | undefined {
+  const problem = unreadable(database, sha256, VISITOR);
+  if (!problem) return undefined;
+  const { since, reason } = problem.extra.members as { since: string; reason: ReleasedReason };
+  const what = problem.code === 'released' ? 'Given up on' : 'Withheld since';
+  return `${what} ${dayText(since)}: ${RELEASED_REASON_TEXT[reason]}.`;
 }

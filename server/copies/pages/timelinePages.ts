@@ -1,15 +1,14 @@
 import { html } from '../../html.ts';
+import { yieldToEventLoop } from '../../runtime/background.ts';
 import {
   countEventsOf,
   eventExtent,
   eventsOf,
   lastEventOfLedger,
-} from '../../store/sqlite/node/pages/events.ts';
+} from '../../store/sqlite/node/copyPages.ts';
 import { counted, eventTable, monthName, pager } from './fragments.ts';
-import { crumb, framed } from './frame.ts';
-import { type Page, type PageContext, textPage } from './pageContext.ts';
+import { crumb, framed, type Page, type PageContext, textPage } from './frame.ts';
 import { monthPath, NEWEST, PART, TIMELINE } from './pagePaths.ts';
-import { turn } from './turn.ts';
 
 /** The days of a month that have events, oldest first, each with its number of events. */
 async function countDays(context: PageContext, month: string): Promise<{ day: string; events: number }[]> {
@@ -21,7 +20,7 @@ async function countDays(context: PageContext, month: string): Promise<{ day: st
     const events = countEventsOf(database, { since: day, before: `${day}~`, last });
     if (events > 0) days.push({ day, events });
     // Counting a day of a large archive takes milliseconds.
-    await turn();
+    await yieldToEventLoop();
   }
   return days;
 }

@@ -1,9 +1,9 @@
 import { createHash, hash } from 'node:crypto';
-import { closeSync, constants, fstatSync, mkdirSync, openSync, readSync, rmSync } from 'node:fs';
+import { closeSync, constants, fstatSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { errorCode } from '../../../shared/values/errorCode.ts';
-import { isMissing } from '../../store/blobs/fileErrors.ts';
-import { writeAllSync } from '../../store/blobs/writeAllSync.ts';
+import { fill } from '../../hashing/hashFileSync.ts';
+import { isMissing, writeAllSync } from '../../store/files.ts';
 
 /** A file to read and hash and, with `to`, to copy. */
 export interface FileTask {
@@ -108,15 +108,4 @@ function copyBytes(source: number, target: number | undefined, maxBytes: number)
     if (digest === undefined) return { sha256: hash('sha256', part, 'hex'), bytes };
     if (read < block.length || bytes > maxBytes) return { sha256: digest.digest('hex'), bytes };
   }
-}
-
-/** Reads until the buffer is full or the file ends, and returns the number of bytes. */
-function fill(descriptor: number, into: Buffer): number {
-  let length = 0;
-  while (length < into.length) {
-    const read = readSync(descriptor, into, length, into.length - length, null);
-    if (read === 0) break;
-    length += read;
-  }
-  return length;
 }

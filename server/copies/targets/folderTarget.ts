@@ -1,12 +1,34 @@
-import { constants, createReadStream } from 'node:fs';
-import { access, mkdir, opendir, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import { type BigIntStats, constants, createReadStream, createWriteStream } from 'node:fs';
+import { access, mkdir, opendir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Worker } from 'node:worker_threads';
 import { errorCode } from '../../../shared/values/errorCode.ts';
-import { isMissing, isNoSpace } from '../../store/blobs/fileErrors.ts';
-import { type FileResult, NO_FILE } from './copyFile.ts';
-import { type FolderIdentity, FolderWriter, failureOf } from './folderWriter.ts';
-import { CopyError, type CopyTarget, DamagedSourceError, type TargetFile } from './target.ts';
+import { inBackground } from '../../runtime/background.ts';
+import { workerUrl } from '../../runtime/workerUrl.ts';
+import {
+  isMissing,
+  isNoSpace,
+  isUnreadable,
+  orIfMissing,
+  syncFile,
+  syncFileSystem,
+  syncFolder,
+} from '../../store/files.ts';
+import { type FileResult, type FileTask, NO_FILE } from './copyFile.ts';
+import type { FileAnswer, FileRequest } from './copyFile.worker.ts';
+import {
+  CopyError,
+  type CopyTarget,
+  DamagedSourceError,
+  type Payload,
+  readVerified,
+  type StoredPayload,
+  type TargetFile,
+} from './target.ts';
 
 /**
  * Opens a folder as the target of a copy: another disk, a memory stick, a network drive. For a new copy it is created if
@@ -29,7 +51,7 @@ export async function openFolderTarget(folder: string, { isNew }: { isNew: boole
     // Enough for each thread to have the next file waiting.
     concurrency: 8,
     put: (path, payload, { signal }) => explained(() => writer.put(path, payload, signal)),
-    settle: () => explained(() => writer.settle()),
+    flush: () => explained(() => writer.flush()),
     digestOf: (path, signal, onBytes) =>
       explained(async () => {
         const task = { from: join(folder, path), maxBytes: Number.POSITIVE_INFINITY };
@@ -54,8 +76,17 @@ export async function openFolderTarget(folder: string, { isNew }: { isNew: boole
     read: (path, _signal, range) => explained(() => openIfPresent(folder, path, range)),
     list: (below) => listFiles(folder, below),
     remove: (path) => explained(() => rm(join(folder, path), { force: true })),
+    purge: (paths) => explained(() => purge(folder, paths)),
+    forgetVersions: async () => true,
     close: () => writer.threads.close(),
   };
+}
+
+async function purge(folder: string, paths: readonly string[]): Promise<true> {
+  for (const path of paths) await rm(join(folder, path), { force: true });
+  for (const parent of new Set(paths.map((path) => dirname(join(folder, path)))))
+    await orIfMissing(syncFolder(parent), undefined);
+  return true;
 }
 
 /** The codes of the errors for a file that does not exist, including a link or a file in place of a folder of its path. */
@@ -143,4 +174,203 @@ function explain(error: unknown, folder: string): unknown {
   if (code === 'EIO')
     return new CopyError(`The disk of ${folder} reports an error. Replace the disk.`, cause);
   return error;
+}
+
+/** The name of a file until it is complete. Leftovers of a killed process are removed before the first file is written. */
+const PARTIAL = '.partial-';
+
+/** Above this number of files, one sync of the whole file system is faster than one of each file. */
+const SYNC_FILES_UP_TO = 16;
+
+/** What remains the same while a path leads to the same folder of the same disk. */
+export type FolderIdentity = Pick<BigIntStats, 'dev' | 'ino'>;
+
+interface Written {
+  partial: string;
+  path: string;
+}
+
+/**
+ * Writes the files of a folder in batches: each under a name of its own first, then all are synced together, renamed in
+ * the order in which they were put, and their folders synced. A name therefore never refers to bytes that a power failure
+ * can remove, even where a file is replaced.
+ */
+export class FolderWriter {
+  readonly threads = new FileThreads();
+  readonly #folder: string;
+  readonly #made: Set<string>;
+  /** Differs between programs that write to the folder. */
+  readonly #prefix = `${PARTIAL}${randomBytes(8).toString('hex')}-`;
+  readonly #identity: FolderIdentity;
+  #isTidied: Promise<void> | undefined;
+  #puts = 0;
+  #written: Written[] = [];
+
+  constructor(folder: string, identity: FolderIdentity) {
+    this.#folder = folder;
+    this.#identity = identity;
+    this.#made = new Set([folder]);
+  }
+
+  /** @throws DamagedSourceError; the errors of the folder's disk */
+  async put(path: string, payload: Payload, signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    this.#isTidied ??= removeLeftovers(this.#folder);
+    await this.#isTidied;
+    this.#puts += 1;
+    const written = { partial: join(this.#folder, `${this.#prefix}${this.#puts}`), path };
+    try {
+      if ('bytes' in payload) await writeFile(written.partial, payload.bytes);
+      else if ('file' in payload) await this.#copy(payload, written.partial, signal);
+      else
+        await pipeline(
+          Readable.from(readVerified(payload), { objectMode: false }),
+          createWriteStream(written.partial),
+        );
+    } catch (error) {
+      await rm(written.partial, { force: true });
+      throw error;
+    }
+    this.#written.push(written);
+  }
+
+  async #copy(
+    { file, size, sha256 }: StoredPayload & { file: string },
+    partial: string,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    const task = { from: file, to: { file: partial, mode: 0o666, createsParents: false }, maxBytes: size };
+    const result = await this.threads.run(task, signal);
+    if (!('failed' in result)) {
+      if (result.sha256 !== sha256) throw new DamagedSourceError(sha256);
+      return;
+    }
+    const cause = failureOf(result);
+    const isLost = result.code === NO_FILE || isMissing(cause) || isUnreadable(cause);
+    if (result.failed === 'read' && isLost) throw new DamagedSourceError(sha256, { cause });
+    throw cause;
+  }
+
+  /**
+   * Brings everything that was put to stable storage.
+   *
+   * @throws CopyError if the path leads to another folder meanwhile: a disk that was disconnected. The errors of the disk
+   */
+  async flush(): Promise<void> {
+    const written = this.#written;
+    this.#written = [];
+    await this.#requireSameFolder();
+    await this.#sync(written.map(({ partial }) => partial));
+    for (const { partial, path } of written) {
+      await this.#createParent(path);
+      await rename(partial, join(this.#folder, path));
+    }
+    for (const folder of foldersOf(written)) await syncFolder(join(this.#folder, folder));
+    await this.#requireSameFolder();
+  }
+
+  async #requireSameFolder(): Promise<void> {
+    const { dev, ino } = await stat(this.#folder, { bigint: true });
+    if (dev === this.#identity.dev && ino === this.#identity.ino) return;
+    throw new CopyError(`The disk of ${this.#folder} was disconnected. Connect it again.`);
+  }
+
+  async #sync(files: readonly string[]): Promise<void> {
+    if (files.length > SYNC_FILES_UP_TO && (await syncFileSystem(this.#folder))) return;
+    for (const file of files) await syncFile(file);
+  }
+
+  async #createParent(path: string): Promise<void> {
+    const parent = dirname(join(this.#folder, path));
+    if (this.#made.has(parent)) return;
+    await mkdir(parent, { recursive: true });
+    this.#made.add(parent);
+  }
+}
+
+async function removeLeftovers(folder: string): Promise<void> {
+  for await (const { name } of await opendir(folder))
+    if (name.startsWith(PARTIAL)) await rm(join(folder, name), { force: true });
+}
+
+/** The folders that hold files, and those that hold these folders, which may be new. */
+function foldersOf(written: readonly Written[]): Set<string> {
+  const folders = new Set<string>();
+  for (const { path } of written)
+    for (let folder = dirname(path); !folders.has(folder); folder = dirname(folder)) folders.add(folder);
+  return folders;
+}
+
+/** Returns the error of a file system call in a thread. */
+export function failureOf({ code, message }: Extract<FileResult, { failed: string }>): Error {
+  return Object.assign(new Error(message), { code });
+}
+
+/** More threads do not copy faster: the disk is then the limit. */
+const MAX_THREADS = 4;
+
+interface FileThread {
+  worker: Worker;
+  pending: Map<number, { resolve: (result: FileResult) => void; reject: (error: Error) => void }>;
+}
+
+/**
+ * Copies and hashes files in threads, so that neither holds up the event loop. A thread is started when all others are
+ * busy, and all end with `close`.
+ */
+export class FileThreads {
+  readonly #threads: FileThread[] = [];
+  #last = 0;
+
+  /** @throws the signal's reason; the file that was being written may then be left */
+  async run(task: FileTask, signal?: AbortSignal): Promise<FileResult> {
+    signal?.throwIfAborted();
+    const thread = this.#idlest();
+    this.#last += 1;
+    const id = this.#last;
+    const aborted = new AbortController();
+    try {
+      return await new Promise<FileResult>((resolve, reject) => {
+        thread.pending.set(id, { resolve, reject });
+        signal?.addEventListener('abort', () => reject(signal.reason as Error), {
+          signal: aborted.signal,
+        });
+        thread.worker.ref();
+        thread.worker.postMessage({ id, ...task } satisfies FileRequest);
+      });
+    } finally {
+      aborted.abort();
+      thread.pending.delete(id);
+      // An idle thread does not keep the process alive.
+      if (thread.pending.size === 0) thread.worker.unref();
+    }
+  }
+
+  #idlest(): FileThread {
+    let least = this.#threads[0];
+    for (const thread of this.#threads)
+      if (least === undefined || thread.pending.size < least.pending.size) least = thread;
+    const isFull = this.#threads.length >= Math.min(MAX_THREADS, availableParallelism());
+    return least && (isFull || least.pending.size === 0) ? least : this.#start();
+  }
+
+  #start(): FileThread {
+    const worker = new Worker(workerUrl('copyFile', import.meta.url));
+    const thread: FileThread = { worker, pending: new Map() };
+    const lose = (error: Error) => {
+      const index = this.#threads.indexOf(thread);
+      if (index >= 0) this.#threads.splice(index, 1);
+      for (const { reject } of thread.pending.values()) reject(error);
+    };
+    worker.on('message', ({ id, result }: FileAnswer) => thread.pending.get(id)?.resolve(result));
+    worker.on('error', lose);
+    worker.on('exit', () => lose(new Error('The thread that copies files ended.')));
+    this.#threads.push(thread);
+    return thread;
+  }
+
+  /** Ends the threads. What they were doing fails. */
+  close(): void {
+    for (const { worker } of this.#threads.splice(0)) inBackground(() => worker.terminate());
+  }
 }

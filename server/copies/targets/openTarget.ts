@@ -28,7 +28,7 @@ export async function openTarget(
     throw new CopyError('A copy is in a folder (file:///path) or in a bucket (s3://bucket/prefix).');
   // The client of the object store takes a while to load, and most nodes never need it.
   const { openS3Target } = await import('./s3Target.ts');
-  const path = decodeURIComponent(url.pathname).replace(/^\/+|\/+$/g, '');
+  const path = decoded(url).replace(/^\/+|\/+$/g, '');
   const { endpoint, region, access_key, secret_key } = address;
   const hasKey = access_key && secret_key;
   return openS3Target({
@@ -53,5 +53,13 @@ function folderOf(url: URL): string {
     return fileURLToPath(url);
   } catch (cause) {
     throw new CopyError(`${url.href} does not name a folder of this machine.`, { cause });
+  }
+}
+
+function decoded(url: URL): string {
+  try {
+    return decodeURIComponent(url.pathname);
+  } catch (cause) {
+    throw new CopyError(`${url.href} is not a valid address: write % as %25.`, { cause });
   }
 }

@@ -1,17 +1,32 @@
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import {
+  AbortMultipartUploadCommand,
   DeleteObjectCommand,
+  GetBucketVersioningCommand,
   GetObjectCommand,
+  HeadObjectCommand,
   ListObjectsV2Command,
+  ListObjectVersionsCommand,
+  type ListObjectVersionsCommandOutput,
   NoSuchKey,
   PutObjectCommand,
   S3Client,
+  S3ServiceException,
+  UploadPartCommand,
 } from '@aws-sdk/client-s3';
-import { digestOfStream, writeVerified } from './fetchedStream.ts';
-import { readWhole } from './readVerified.ts';
-import { ATTEMPTS, codeOf, explain, statusOf } from './s3Errors.ts';
-import { MIN_PART_BYTES, uploadInParts } from './s3Multipart.ts';
-import type { CopyTarget, TargetFile } from './target.ts';
+import { Upload } from '@aws-sdk/lib-storage';
+import { errorCode } from '../../../shared/values/errorCode.ts';
+import {
+  CopyError,
+  type CopyTarget,
+  DamagedSourceError,
+  digestOfStream,
+  readVerified,
+  readWhole,
+  type StoredPayload,
+  type TargetFile,
+  writeVerified,
+} from './target.ts';
 
 /** Where a bucket is, and who may write to it. */
 export interface BucketAddress {
@@ -54,7 +69,7 @@ export function openS3Target(address: BucketAddress): CopyTarget {
         else await putWhole(client, object, await readWhole(payload), signal, payload.sha256);
       }),
     // An object store answers when the object is durable.
-    settle: () => Promise.resolve(),
+    flush: () => Promise.resolve(),
     read,
     digestOf: async (path, signal, onBytes) => {
       const stream = await read(path, signal);
@@ -82,8 +97,59 @@ export function openS3Target(address: BucketAddress): CopyTarget {
       explained(
         async () => void (await client.send(new DeleteObjectCommand({ Bucket, Key: prefix + path }))),
       ),
+    purge: (paths) => explained(() => purge(client, { Bucket, prefix }, paths)),
+    forgetVersions: (paths) => explained(() => forgetVersions(client, { Bucket, prefix }, paths)),
     close: () => client.destroy(),
   };
+}
+
+interface Place {
+  Bucket: string;
+  prefix: string;
+}
+
+async function purge(client: S3Client, place: Place, paths: readonly string[]): Promise<boolean> {
+  const { Bucket, prefix } = place;
+  for (const path of paths) await client.send(new DeleteObjectCommand({ Bucket, Key: prefix + path }));
+  return forgetVersions(client, place, paths);
+}
+
+/** Removes every version of the objects but the newest one, and what marks the newest one as deleted. */
+async function forgetVersions(
+  client: S3Client,
+  { Bucket, prefix }: Place,
+  paths: readonly string[],
+): Promise<boolean> {
+  if (paths.length === 0) return true;
+  try {
+    const { Status } = await client.send(new GetBucketVersioningCommand({ Bucket }));
+    if (Status === undefined) return true;
+    for (const path of paths) await removeVersions(client, Bucket, prefix + path);
+    return true;
+  } catch (error) {
+    // The access key may not do this, or the store does not know versions and does not say so.
+    if (REFUSED.has(statusOf(error))) return false;
+    throw error;
+  }
+}
+
+const REFUSED: ReadonlySet<number | undefined> = new Set([400, 401, 403, 404, 405, 501]);
+
+async function removeVersions(client: S3Client, Bucket: string, Key: string): Promise<void> {
+  let next: { KeyMarker?: string | undefined; VersionIdMarker?: string | undefined } | undefined = {};
+  while (next) {
+    const found: ListObjectVersionsCommandOutput = await client.send(
+      new ListObjectVersionsCommand({ Bucket, Prefix: Key, ...next }),
+    );
+    const older = (found.Versions ?? []).filter((version) => version.IsLatest !== true);
+    // A marker goes last: without it, an older version would be the newest one.
+    for (const version of [...older, ...(found.DeleteMarkers ?? [])])
+      if (version.Key === Key)
+        await client.send(new DeleteObjectCommand({ Bucket, Key, VersionId: version.VersionId }));
+    next = found.IsTruncated
+      ? { KeyMarker: found.NextKeyMarker, VersionIdMarker: found.NextVersionIdMarker }
+      : undefined;
+  }
 }
 
 function openClient({ endpoint, region = 'us-east-1', credentials }: BucketAddress): S3Client {
@@ -147,4 +213,125 @@ async function putWhole(
       { step: 'build' },
     );
   await client.send(command, { abortSignal });
+}
+
+/** An object up to this size is sent with one request. */
+export const MIN_PART_BYTES = 8 * 1_048_576;
+/** S3 takes at most 10,000 parts. */
+const MAX_PARTS = 10_000;
+/** The parts in flight at once. Memory is bounded by this number of parts. */
+const PARALLEL_PARTS = 3;
+
+interface UploadedObject {
+  Bucket: string;
+  Key: string;
+  ContentType: string;
+}
+
+/**
+ * Uploads a file in parts while it is hashed. The upload is completed only if the bytes have their digest and the store
+ * took every part, and aborted otherwise, so that no reader ever sees other bytes. Afterwards the store is asked for the
+ * size of what it holds.
+ *
+ * @throws DamagedSourceError; CopyError if the store holds another size; errors of the client
+ */
+export async function uploadInParts(
+  client: S3Client,
+  object: UploadedObject,
+  payload: StoredPayload,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const upload = new Upload({
+    client: abortable(client, signal),
+    // The length lets the uploader count the parts before it completes the object.
+    params: { ...object, Body: bodyOf(payload, signal), ContentLength: payload.size },
+    queueSize: PARALLEL_PARTS,
+    partSize: Math.max(MIN_PART_BYTES, Math.ceil(payload.size / MAX_PARTS)),
+  });
+  await upload.done();
+  const { Bucket, Key } = object;
+  const { ContentLength } = await client.send(new HeadObjectCommand({ Bucket, Key }), {
+    abortSignal: signal,
+  });
+  if (ContentLength !== payload.size)
+    throw new CopyError(
+      `The store holds ${ContentLength ?? 'an unknown number of'} bytes of an object of ${payload.size} bytes (${Key}). Sync again.`,
+    );
+}
+
+function bodyOf(payload: StoredPayload, signal: AbortSignal | undefined): Readable {
+  async function* chunks() {
+    for await (const chunk of readVerified(payload)) {
+      signal?.throwIfAborted();
+      yield chunk;
+    }
+  }
+  return Readable.from(chunks(), { objectMode: false });
+}
+
+/**
+ * The client as the uploader uses it: the parts end with the signal. The uploader's own way to abort rejects before the
+ * parts in flight have ended, and leaves them in the store.
+ */
+function abortable(client: S3Client, abortSignal: AbortSignal | undefined): S3Client {
+  const send: S3Client['send'] = (command: Parameters<S3Client['send']>[0]) => {
+    if (command instanceof UploadPartCommand) return client.send(command, { abortSignal });
+    // If this fails, the store keeps parts that no reader sees; the first error is the one to report.
+    if (command instanceof AbortMultipartUploadCommand) return client.send(command).catch(() => undefined);
+    return client.send(command);
+  };
+  return Object.create(client, { send: { value: send } }) as S3Client;
+}
+
+/** How often a request is tried. */
+export const ATTEMPTS = 5;
+
+/** Returns the HTTP status of an error of the store. */
+export function statusOf(error: unknown): number | undefined {
+  return error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
+}
+
+/** Returns the S3 code of an error of the store. */
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof S3ServiceException ? error.name : undefined;
+}
+
+/** The name that the store, the system or the SDK gives an error. */
+function nameOf(error: unknown): string | undefined {
+  return codeOf(error) ?? errorCode(error) ?? (error instanceof Error ? error.name : undefined);
+}
+
+/** Returns an error that says what to do. Errors that say it already, and unknown ones, are returned unchanged. */
+export function explain(
+  error: unknown,
+  { name, bucket, endpoint }: { name: string; bucket: string; endpoint: string | undefined },
+): unknown {
+  if (error instanceof CopyError || error instanceof DamagedSourceError) return error;
+  const cause = { cause: error };
+  const code = nameOf(error);
+  const status = statusOf(error);
+  if (code === 'AbortError') return error;
+  if (code === 'NoSuchBucket') return new CopyError(`There is no bucket ${bucket}. Create it first.`, cause);
+  if (code === 'CredentialsProviderError')
+    return new CopyError(`No credentials for ${name} were found. Give an access key and its secret.`, cause);
+  if (status === 401 || status === 403)
+    return new CopyError(
+      `The store refuses access to ${name}. Check the access key, its secret and its permissions.`,
+      cause,
+    );
+  if (status === 507 || code === 'QuotaExceeded' || code === 'EntityTooLarge')
+    return new CopyError(`The store has no space for ${name}. Raise its quota.`, cause);
+  if (status === 429 || status === 503 || code === 'SlowDown')
+    return new CopyError(
+      `The store is busy and refused ${ATTEMPTS} attempts to reach ${name}. Try again later.`,
+      cause,
+    );
+  if (status !== undefined)
+    return new CopyError(`The store answered ${status} (${code ?? 'no code'}) for ${name}.`, cause);
+  if (code !== undefined && /^(E[A-Z]+|TimeoutError|.*Timeout)$/.test(code))
+    return new CopyError(
+      `The store at ${endpoint ?? 'AWS'} does not answer. Check its address and the network.`,
+      cause,
+    );
+  return error;
 }

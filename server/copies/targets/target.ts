@@ -1,4 +1,12 @@
-import type { Readable } from 'node:stream';
+import { createHash, hash } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { Problem } from '../../../shared/problems.ts';
+import { isMissing, isUnreadable } from '../../store/files.ts';
 
 /** A stored object that must have this digest: a file, or what reads it. */
 export type StoredPayload = ({ file: string } | { read: () => AsyncIterable<Uint8Array> }) & {
@@ -10,7 +18,7 @@ export type StoredPayload = ({ file: string } | { read: () => AsyncIterable<Uint
 export type Payload = { bytes: Buffer } | StoredPayload;
 
 /** A file of this machine to which an object is copied, and what the object must be. */
-export interface FetchedFile {
+interface FetchedFile {
   /** Missing parent folders are created. */
   file: string;
   sha256: string;
@@ -33,7 +41,7 @@ export interface CopyTarget {
   /** How many files should be put or read at once. */
   readonly concurrency: number;
   /**
-   * Writes or replaces a file. No reader sees a part of it; some targets show it only after `settle`.
+   * Writes or replaces a file. No reader sees a part of it; some targets show it only after `flush`.
    *
    * @throws DamagedSourceError if a file on this disk does not have its digest; nothing was written then. CopyError
    */
@@ -43,7 +51,7 @@ export interface CopyTarget {
     options: { type: string; signal?: AbortSignal | undefined },
   ): Promise<void>;
   /** Resolves when everything that was put is on stable storage under its path, in the order in which it was put. */
-  settle(): Promise<void>;
+  flush(): Promise<void>;
   /**
    * Reads a file, or its bytes `start` to `end`, both inclusive; undefined if there is none. The caller reads the stream
    * to its end or destroys it.
@@ -68,6 +76,13 @@ export interface CopyTarget {
   list(folder: string, signal?: AbortSignal): AsyncIterable<TargetFile>;
   /** Removes a file, which may not exist. */
   remove(path: string): Promise<void>;
+  /**
+   * Removes files for good: when this resolves, a power failure does not bring them back, and no older version of them is
+   * left that the place keeps. Returns whether all of that is known.
+   */
+  purge(paths: readonly string[]): Promise<boolean>;
+  /** Removes the older versions of files that are there. Returns whether none is known to be left. */
+  forgetVersions(paths: readonly string[]): Promise<boolean>;
   close(): void;
 }
 
@@ -91,4 +106,128 @@ export class DamagedSourceError extends Error {
     this.name = 'DamagedSourceError';
     this.sha256 = sha256;
   }
+}
+
+const CHUNK = 1_048_576;
+
+/** Returns what an error of reading a stored object means for its copy. */
+function asSourceError(cause: unknown, sha256: string): unknown {
+  const isDamaged = cause instanceof Problem && cause.code === 'blob_damaged';
+  if (isDamaged || isMissing(cause) || isUnreadable(cause)) return new DamagedSourceError(sha256, { cause });
+  return cause instanceof Problem ? new CopyError(cause.message, { cause }) : cause;
+}
+
+/**
+ * Yields the bytes of a stored object and hashes them. The consumer must not publish what it wrote before the generator
+ * has returned.
+ *
+ * @throws DamagedSourceError if it is missing, unreadable or has another digest; CopyError if it
+ * is offloaded and no copy of it can be reached
+ */
+export async function* readVerified(payload: StoredPayload): AsyncGenerator<Uint8Array> {
+  const { sha256 } = payload;
+  const hash = createHash('sha256');
+  try {
+    const chunks =
+      'read' in payload ? payload.read() : createReadStream(payload.file, { highWaterMark: CHUNK });
+    for await (const chunk of chunks as AsyncIterable<Uint8Array>) {
+      hash.update(chunk);
+      yield chunk;
+    }
+  } catch (cause) {
+    throw asSourceError(cause, sha256);
+  }
+  if (hash.digest('hex') !== sha256) throw new DamagedSourceError(sha256);
+}
+
+/**
+ * Reads a stored object into memory, which is several times as fast as a stream.
+ *
+ * @throws like `readVerified`
+ */
+export async function readWhole(payload: StoredPayload): Promise<Buffer> {
+  const { sha256 } = payload;
+  try {
+    const bytes = await ('read' in payload ? buffer(payload.read()) : readFile(payload.file));
+    if (hash('sha256', bytes, 'hex') === sha256) return bytes;
+  } catch (cause) {
+    throw asSourceError(cause, sha256);
+  }
+  throw new DamagedSourceError(sha256);
+}
+
+/** Up to this size, an object is held in memory. */
+const HELD_BYTES = 4_194_304;
+
+/** Hashes a stream. `onBytes` is called with the numbers of bytes read. */
+export async function digestOfStream(
+  stream: AsyncIterable<Buffer>,
+  onBytes: (bytes: number) => void = () => {},
+): Promise<{ sha256: string; bytes: number }> {
+  const digest = createHash('sha256');
+  let bytes = 0;
+  for await (const chunk of stream) {
+    digest.update(chunk);
+    bytes += chunk.length;
+    onBytes(chunk.length);
+  }
+  return { sha256: digest.digest('hex'), bytes };
+}
+
+/** Writes a stream to a file and hashes it. Returns false, and leaves no file, if it has another digest. */
+export async function writeVerified(
+  stream: Readable,
+  { file, sha256, bytes }: FetchedFile,
+): Promise<boolean> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  if (bytes <= HELD_BYTES) {
+    const content = await buffer(upTo(bytes, stream));
+    if (hash('sha256', content, 'hex') !== sha256) return false;
+    await writeFile(file, content, { mode: 0o600 });
+    return true;
+  }
+  const digest = createHash('sha256');
+  async function* hashed() {
+    for await (const chunk of upTo(bytes, stream)) {
+      digest.update(chunk);
+      yield chunk;
+    }
+  }
+  await pipeline(Readable.from(hashed(), { objectMode: false }), createWriteStream(file, { mode: 0o600 }));
+  if (digest.digest('hex') === sha256) return true;
+  await rm(file);
+  return false;
+}
+
+/** Ends a stream soon after the number of bytes that it should have, so that a wrong one fills neither memory nor disk. */
+async function* upTo(bytes: number, stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let read = 0;
+  for await (const chunk of stream) {
+    yield chunk;
+    read += chunk.length;
+    if (read > bytes) return;
+  }
+}
+
+/**
+ * Reads a small file of a copy into memory; undefined if there is none.
+ *
+ * @throws InvalidCopyError if it is larger than `maxBytes`
+ */
+export async function readBytes(
+  target: CopyTarget,
+  path: string,
+  maxBytes: number,
+): Promise<Buffer | undefined> {
+  const stream = await target.read(path);
+  if (!stream) return undefined;
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes > maxBytes)
+      throw new InvalidCopyError(`${path} in ${target.name} is larger than any that a node writes.`);
+  }
+  return Buffer.concat(chunks);
 }

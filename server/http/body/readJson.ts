@@ -1,8 +1,7 @@
 import type { Request } from 'express';
 import type { z } from 'zod';
 import { Problem } from '../../../shared/problems.ts';
-import { parseJsonBytes } from '../../../shared/values/checkBody.ts';
-
+import { JsonCounter, parseJsonBytes } from '../../../shared/values/checkBody.ts';
 import { bodyChunks } from './requestBody.ts';
 
 export { checkBody, parseJsonBytes } from '../../../shared/values/checkBody.ts';
@@ -42,6 +41,22 @@ export async function readBytes(body: AsyncIterable<Uint8Array>, maxBytes: numbe
   return Buffer.concat(chunks, bytes);
 }
 
+/** Reads a whole body of JSON. @throws Problem `invalid_json` as soon as it is too complex, like `readBytes` otherwise */
+export function readJsonText(
+  body: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+  maxValues: number,
+): Promise<Buffer> {
+  const counter = new JsonCounter(maxValues);
+  const counted = async function* () {
+    for await (const chunk of body) {
+      counter.count(chunk);
+      yield chunk;
+    }
+  };
+  return readBytes(counted(), maxBytes);
+}
+
 /** @throws Problem `unsupported_media_type` if the body is declared in another charset. */
 export function requireUtf8({ headers }: Request): void {
   const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(headers['content-type'] ?? '')?.[1];
@@ -50,15 +65,26 @@ export function requireUtf8({ headers }: Request): void {
   }
 }
 
-/** Reads a body as strict JSON. An omitted optional body is `{}`. */
-export async function readJson(request: Request, maxBytes: number, optional = false): Promise<unknown> {
+/** The limits of a JSON body. */
+export interface JsonLimits {
+  maxBytes: number;
+  maxValues: number;
+  /** Whether the body may be omitted. It is `{}` then. */
+  optional?: boolean;
+}
+
+/** Reads a body as strict JSON. */
+export async function readJson(
+  request: Request,
+  { maxBytes, maxValues, optional = false }: JsonLimits,
+): Promise<unknown> {
   if (optional && !hasBody(request)) return {};
   requireMediaType(request, ['application/json']);
   requireUtf8(request);
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) {
     throw new Problem('body_too_large', `The body can have at most ${maxBytes} bytes.`);
   }
-  return parseJsonBytes(await readBytes(bodyChunks(request), maxBytes));
+  return parseJsonBytes(await readJsonText(bodyChunks(request), maxBytes, maxValues));
 }
 
 /**

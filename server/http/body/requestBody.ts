@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import type { Request, Response } from 'express';
+import { MAX_PACK_BYTES } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
+import { after } from '../../runtime/background.ts';
 
 /**
  * Returns the chunks of a request's body. Stopping early does not destroy the request, as a stream's own iterator would:
@@ -22,7 +25,7 @@ export function meterBody(request: Metered, meter: (bytes: number) => void): voi
 }
 
 /** Reports bytes of the body that were not read with `bodyChunks`. */
-export function reportToMeter(request: Metered, bytes: number): void {
+function reportToMeter(request: Metered, bytes: number): void {
   request[METER]?.(bytes);
 }
 
@@ -84,4 +87,40 @@ function unreadable(header: string): Problem {
 function digestMismatch(header: string, expected: string, actual: string): Problem {
   const message = `The SHA-256 of the body is sha-256=:${actual}:, but ${header} is sha-256=:${expected}:. Send it again.`;
   return new Problem('digest_mismatch', message, { errors: [{ path: '', message }] });
+}
+
+/** How much a refused client may still send before it is disconnected: the size of two of the largest packs. */
+const MAX_DRAINED_BYTES = 2 * MAX_PACK_BYTES;
+const MAX_DRAINED_MS = 20_000;
+/** Node itself reads unread bodies up to this length, and keeps the connection open. */
+const SMALL_BYTES = 65_536;
+
+/** Returns whether the client is still sending a body that nobody will read. */
+export function isStillSending(request: Request): boolean {
+  const { 'content-length': length, 'transfer-encoding': transferEncoding } = request.headers;
+  if (request.complete) return false;
+  return transferEncoding !== undefined || Number(length ?? 0) > SMALL_BYTES;
+}
+
+/**
+ * Responds to a client that is still sending. Closing the connection at once would reset it, and the client would lose
+ * the response. So the response is sent, incoming bytes are discarded for a while, and then the connection is closed.
+ */
+export function respondEarly(request: Request, response: Response, body: string): void {
+  response.set({ Connection: 'close', 'Content-Length': String(Buffer.byteLength(body)) });
+  response.write(body);
+  let drained = 0;
+  const end = () => {
+    clearTimeout(timer);
+    request.off('data', drain);
+    response.end();
+  };
+  const drain = (chunk: Buffer) => {
+    drained += chunk.length;
+    reportToMeter(request, chunk.length);
+    if (drained > MAX_DRAINED_BYTES) end();
+  };
+  const timer = after(MAX_DRAINED_MS, end);
+  request.on('data', drain).once('end', end).once('close', end);
+  request.resume();
 }

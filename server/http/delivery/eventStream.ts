@@ -1,4 +1,8 @@
 import type { Response } from 'express';
+import { Problem } from '../../../shared/problems.ts';
+import { every } from '../../runtime/background.ts';
+import type { Log } from '../../runtime/log.ts';
+import type { Store } from '../../store/store.ts';
 
 /** One message of a stream of server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
 export interface StreamMessage {
@@ -12,17 +16,28 @@ const HEARTBEAT_MS = 15_000;
 /** A reader that is further behind is disconnected. It reconnects with Last-Event-ID and misses nothing. */
 const MAX_BUFFERED_BYTES = 1_048_576;
 
+/** The maximum number of open streams. Each window of the interface has two. */
+const MAX_STREAMS = 500;
+
 /** The event that the app emits when the node is closed, so that streams end. */
 export const CLOSING = 'closing';
 
 /**
  * Opens a stream of server-sent events on a response. `subscribe` receives the send function and returns unsubscribe,
  * which is called when the reader disconnects. HEAD gets only the headers.
+ *
+ * @throws Problem `busy` if too many streams are open
  */
 export function openEventStream(
   response: Response,
   subscribe: (send: (message: StreamMessage) => void) => () => void,
 ): void {
+  if (response.app.listenerCount(CLOSING) >= MAX_STREAMS) {
+    throw new Problem(
+      'busy',
+      `At most ${MAX_STREAMS} event streams can be open. Close one, or try again later.`,
+    );
+  }
   response
     .status(200)
     .set({ 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' });
@@ -35,7 +50,7 @@ export function openEventStream(
     if (response.writableLength > MAX_BUFFERED_BYTES) return void response.destroy();
     response.write(textOf(message));
   };
-  const heartbeat = setInterval(() => response.write(': still here\n\n'), HEARTBEAT_MS);
+  const heartbeat = every(HEARTBEAT_MS, () => response.write(': still here\n\n'));
   const unsubscribe = subscribe(send);
   const end = () => {
     clearInterval(heartbeat);
@@ -58,35 +73,66 @@ function textOf({ event, id, data }: StreamMessage): string {
   return `${lines.filter(Boolean).join('\n')}\n\n`;
 }
 
-/** An append-only table of numbered rows. */
+/** Where the rows of a feed come from: an append-only table of numbered rows. */
 export interface RowSource<Row extends { id: number }> {
-  /** The number of the last row that the reader already has. */
-  after: number;
   /** Returns up to `limit` rows after a number, in order. */
   read: (after: number, limit: number) => Row[];
-  onCommit: (listener: () => void) => () => void;
+  onCommit: Store['onCommit'];
+  log: Log;
 }
 
 const BATCH_ROWS = 100;
 
-/**
- * Streams rows as they are committed, each once and in order. After every commit it reads the rows after the last one
- * sent. It waits for slow readers, so it never buffers more than a few rows.
- */
-export function openRowStream<Row extends { id: number }>(response: Response, rows: RowSource<Row>): void {
-  openEventStream(response, () => {
-    let last = rows.after;
-    const sendNewRows = () => {
-      while (!response.writableNeedDrain && !response.writableEnded && !response.destroyed) {
-        const batch = rows.read(last, BATCH_ROWS);
-        for (const row of batch) response.write(textOf({ id: row.id, data: row }));
-        last = batch.at(-1)?.id ?? last;
-        if (batch.length < BATCH_ROWS) return;
-      }
-    };
-    const unsubscribe = rows.onCommit(sendNewRows);
-    response.on('drain', sendNewRows);
-    sendNewRows();
-    return unsubscribe;
-  });
+/** Streams the rows of a table as they are committed. */
+export class RowFeed<Row extends { id: number }> {
+  readonly #source: RowSource<Row>;
+  /** The last batch. Most readers have the same rows, so that one query after a commit serves them all. */
+  #batch: { after: number; messages: { id: number; text: string }[] } | undefined;
+
+  constructor(source: RowSource<Row>) {
+    this.#source = source;
+    source.onCommit(() => {
+      this.#batch = undefined;
+    });
+  }
+
+  /**
+   * Sends the rows after a number, each once and in order, and those that are committed later. It waits for slow readers,
+   * so it never buffers more than a few rows. If the rows cannot be read, the reader is disconnected and tries again.
+   *
+   * @throws Problem `busy` if too many streams are open
+   */
+  open(response: Response, after: number): void {
+    openEventStream(response, () => {
+      let last = after;
+      const sendNewRows = () => {
+        try {
+          while (!response.writableNeedDrain && !response.writableEnded && !response.destroyed) {
+            const messages = this.#messagesAfter(last);
+            for (const { text } of messages) response.write(text);
+            last = messages.at(-1)?.id ?? last;
+            if (messages.length < BATCH_ROWS) return;
+          }
+        } catch (error) {
+          this.#source.log.error({ error }, 'The rows of an event stream could not be read.');
+          response.destroy();
+        }
+      };
+      const unsubscribe = this.#source.onCommit(sendNewRows);
+      response.on('drain', sendNewRows);
+      sendNewRows();
+      return unsubscribe;
+    });
+  }
+
+  #messagesAfter(after: number): { id: number; text: string }[] {
+    if (this.#batch?.after !== after) {
+      const rows = this.#source.read(after, BATCH_ROWS);
+      this.#batch = {
+        after,
+        messages: rows.map((row) => ({ id: row.id, text: textOf({ id: row.id, data: row }) })),
+      };
+    }
+    return this.#batch.messages;
+  }
 }

@@ -1,32 +1,20 @@
 import { Problem } from '../../../shared/problems.ts';
 import { ROUTES } from '../../../shared/routes.ts';
 import { isDigest } from '../../../shared/values/digest.ts';
-import { readCitedItem } from '../../archive/citations/readCitedWork.ts';
-import { MAX_PARTS, schemaOrgDocument } from '../../archive/citations/schemaOrg.ts';
-import { readSignposts } from '../../archive/citations/signposts.ts';
-import { readSource } from '../../collection/sources/readSources.ts';
+import { readCitedItem } from '../../archive/citations/citedWork.ts';
+import { MAX_PARTS, schemaOrgDocument } from '../../archive/citations/jsonFormats.ts';
+import { type LinkContext, readSignposts, type TypedLink } from '../../archive/citations/signposts.ts';
+import { requirePage } from '../../collection/pages/readPages.ts';
+import { readSource } from '../../collection/sources/sources.ts';
 import { readEvent } from '../../collection/timeline/events.ts';
 import { requireObject } from '../../collection/timeline/objects.ts';
 import { commitScopedCache } from '../../store/commitScopedCache.ts';
 import type { Store } from '../../store/store.ts';
-import { headHtml } from './pageHead.ts';
-import { linkHeader } from './typedLinks.ts';
-
-/** What the node adds to the document of the interface for one page. */
-export interface PageDescription {
-  /** 404 if the page is about a pack, study, source or event that does not exist. */
-  status: 200 | 404;
-  /** Elements for the head, as HTML. */
-  head: string;
-  /** The value of the `Link` header. */
-  links?: string;
-}
-
-export type DescribePage = (path: string, origin: string) => PageDescription;
+import { type DescribePage, headHtml, type PageDescription } from './renderer.ts';
 
 /** The number of pages that are cached, at a few kilobytes each; a pack of many files takes about 50. */
 const MAX_CACHED = 100;
-const ITEM_PAGE = /^\/(packs|studies|sources|timeline|view)\/([^/]+)$/;
+const ITEM_PAGE = /^\/(packs|studies|sources|timeline|view|pages)\/([^/]+)$/;
 const FEED = ROUTES.readEventFeed.path;
 
 /** Returns a function that describes the pages of the interface to programs. It caches until the next commit. */
@@ -55,6 +43,7 @@ function describePage(store: Store, page: Page): PageDescription {
     }
     if (kind === 'timeline') readEvent(store, id);
     if (kind === 'view') requireArchivedObject(store, id);
+    if (kind === 'pages') requirePage(store, id);
     return { status: 200, head: headHtml({ canonical, feed: FEED }) };
   } catch (error) {
     if (error instanceof Problem && error.code === 'not_found') return { status: 404, head: '' };
@@ -87,4 +76,53 @@ function itemPage(store: Store, { nodeName, path, origin }: Page, id: string): P
     },
   });
   return { status: 200, head, links: linkHeader(readSignposts(store, id, origin)) };
+}
+
+/** Proxies refuse responses with long headers; nginx reads 4 KiB or 8 KiB of them. */
+const MAX_HEADER = 3_000;
+
+/**
+ * Returns the value of a `Link` header (RFC 8288), of at most `MAX_HEADER` characters. A relation type that does not fit
+ * is omitted with all its links. Pass the most important types first.
+ */
+export function linkHeader(links: readonly TypedLink[]): string {
+  const written: string[] = [];
+  let length = 0;
+  for (const group of Map.groupBy(links, ({ rel }) => rel).values()) {
+    const texts = group.map((link) => linkText(link));
+    const added = texts.join(', ').length + 2;
+    if (length + added > MAX_HEADER) continue;
+    written.push(...texts);
+    length += added;
+  }
+  return written.join(', ');
+}
+
+/** Returns a linkset as `application/linkset` (RFC 9264, section 4.1). */
+export function linksetText(contexts: readonly LinkContext[]): string {
+  const texts = contexts.flatMap(({ anchor, links }) => links.map((link) => linkText(link, anchor)));
+  return `${texts.join(',\n')}\n`;
+}
+
+/** Returns a linkset as `application/linkset+json` (RFC 9264, section 4.2). */
+export function linksetJson(contexts: readonly LinkContext[]): object {
+  const linkset = contexts.map(({ anchor, links }) => {
+    const byRel = Map.groupBy(links, ({ rel }) => rel);
+    const targets = [...byRel].map(([rel, group]) => [rel, group.map(({ rel: _rel, ...target }) => target)]);
+    return { anchor, ...(Object.fromEntries(targets) as object) };
+  });
+  return { linkset };
+}
+
+/** Characters that would end a link and begin another. */
+const UNSAFE_IN_LINK = /[<>"\s\\^`{|}]/g;
+
+function linkText({ href, rel, type }: TypedLink, anchor?: string): string {
+  const encoded = (url: string) => url.replace(UNSAFE_IN_LINK, encodeURIComponent);
+  const parameters = { rel, type, anchor: anchor === undefined ? undefined : encoded(anchor) };
+  const written = Object.entries(parameters).filter(([, value]) => value !== undefined);
+  return [
+    `<${encoded(href)}>`,
+    ...written.map(([name, value]) => `${name}="${String(value).replace(/["\\]/g, '\\$&')}"`),
+  ].join('; ');
 }

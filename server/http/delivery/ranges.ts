@@ -1,5 +1,64 @@
 import type { IncomingMessage } from 'node:http';
 import parseRange from 'range-parser';
+import { Problem } from '../../../shared/problems.ts';
+
+/** The validators of a representation. */
+export interface Validators {
+  /** A strong entity tag, with its quotes. */
+  etag: string;
+  /** In milliseconds, rounded to whole seconds. */
+  lastModified: number | undefined;
+}
+
+/**
+ * Checks If-Match and If-Unmodified-Since (RFC 9110, section 13.1).
+ *
+ * @throws Problem `precondition_failed`
+ */
+export function requirePreconditions(request: IncomingMessage, { etag, lastModified }: Validators): void {
+  const { 'if-match': ifMatch, 'if-unmodified-since': ifUnmodifiedSince } = request.headers;
+  const since = dateOf(ifUnmodifiedSince);
+  const holds =
+    ifMatch !== undefined
+      ? ifMatch.trim() === '*' || entityTags(ifMatch).includes(etag)
+      : since === undefined || lastModified === undefined || lastModified <= since;
+  if (!holds)
+    throw new Problem(
+      'precondition_failed',
+      'The current version does not match If-Match or If-Unmodified-Since.',
+    );
+}
+
+/** Returns whether the client's cached copy is current: If-None-Match, or If-Modified-Since if there is no tag. */
+export function isFresh(request: IncomingMessage, { etag, lastModified }: Validators): boolean {
+  const { 'if-none-match': ifNoneMatch, 'if-modified-since': ifModifiedSince } = request.headers;
+  if (ifNoneMatch !== undefined) {
+    return (
+      ifNoneMatch.trim() === '*' || entityTags(ifNoneMatch).some((tag) => tag === etag || tag === `W/${etag}`)
+    );
+  }
+  const since = dateOf(ifModifiedSince);
+  return since !== undefined && lastModified !== undefined && lastModified <= since;
+}
+
+/** Returns whether a Range may be honored: there is no If-Range, or it matches exactly. */
+export function ifRangeMatches(request: IncomingMessage, { etag, lastModified }: Validators): boolean {
+  const ifRange = request.headers['if-range'];
+  if (ifRange === undefined) return true;
+  if (typeof ifRange !== 'string') return false;
+  const text = ifRange.trim();
+  if (text.startsWith('"') || text.startsWith('W/')) return text === etag;
+  return lastModified !== undefined && dateOf(text) === lastModified;
+}
+
+function entityTags(header: string): string[] {
+  return header.match(/(?:W\/)?"[^"]*"/g) ?? [];
+}
+
+function dateOf(header: string | undefined): number | undefined {
+  const date = Date.parse(header ?? '');
+  return Number.isNaN(date) ? undefined : date;
+}
 
 /*
  * The `send` package serves files by their path and answers a request for several ranges with the whole file. We
@@ -47,4 +106,63 @@ function merged(ranges: readonly ByteRange[]): ByteRange[] {
     else joined.push({ ...range });
   }
   return joined;
+}
+
+/** A part of a response: a text before it, and the bytes of the file from `start` to `end`, both inclusive. */
+export interface Part extends ByteRange {
+  before: string;
+}
+
+export function sizeOf({ start, end }: ByteRange): number {
+  return end - start + 1;
+}
+
+/** The body of a response with all bytes or some ranges, and the headers that describe it. */
+export interface RangeBody {
+  status: 200 | 206;
+  parts: Part[];
+  after: string;
+  headers: Record<string, string>;
+}
+
+/** What is sent. */
+interface Representation {
+  bytes: number;
+  type: string;
+  /** The digest of all bytes, in hex. The bytes cannot contain it, so it is a safe boundary. */
+  sha256: string;
+}
+
+/** Returns the body for these ranges, or for all bytes if there are none. */
+export function rangeBody(
+  { bytes, type, sha256 }: Representation,
+  ranges: ByteRange[] | undefined,
+): RangeBody {
+  const [first, ...others] = ranges ?? [];
+  if (first === undefined) {
+    const whole = { before: '', start: 0, end: bytes - 1 };
+    return { status: 200, parts: [whole], after: '', headers: { 'Content-Type': type } };
+  }
+  if (others.length === 0) {
+    const headers = { 'Content-Type': type, 'Content-Range': contentRange(first, bytes) };
+    return { status: 206, parts: [{ before: '', ...first }], after: '', headers };
+  }
+  const boundary = sha256;
+  const parts = [first, ...others].map((range, index) => ({
+    ...range,
+    before: `${index ? '\r\n' : ''}--${boundary}\r\nContent-Type: ${type}\r\nContent-Range: ${contentRange(range, bytes)}\r\n\r\n`,
+  }));
+  const headers = { 'Content-Type': `multipart/byteranges; boundary=${boundary}` };
+  return { status: 206, parts, after: `\r\n--${boundary}--\r\n`, headers };
+}
+
+function contentRange({ start, end }: ByteRange, bytes: number): string {
+  return `bytes ${start}-${end}/${bytes}`;
+}
+
+/** Returns the problem for ranges of which none is within the bytes. */
+export function unsatisfiable(bytes: number): Problem {
+  return new Problem('range_not_satisfiable', `The object has ${bytes} bytes. Request a range within them.`, {
+    headers: { 'Content-Range': `bytes */${bytes}` },
+  });
 }

@@ -1,14 +1,26 @@
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, constants } from 'node:zlib';
 import express, { type Request, type RequestHandler, type Response, Router } from 'express';
 import { isDataPath, PAGE_PATHS } from '../../../shared/node/pages.ts';
 import { Problem } from '../../../shared/problems.ts';
+import { escapeHtml } from '../../html.ts';
 import type { Guards } from '../security/guards.ts';
 import type { PublicAddress } from '../security/publicAddress.ts';
-import { builtFiles, type ReadBuiltFile } from './builtFiles.ts';
-import { isFresh } from './conditions.ts';
-import type { DescribePage } from './itemPages.ts';
-import { withHead } from './pageHead.ts';
+import { isFresh } from './ranges.ts';
+
+/** What the node adds to the document of the interface for one page. */
+export interface PageDescription {
+  /** 404 if the page is about a pack, study, source or event that does not exist. */
+  status: 200 | 404;
+  /** Elements for the head, as HTML. */
+  head: string;
+  /** The value of the `Link` header. */
+  links?: string;
+}
+
+export type DescribePage = (path: string, origin: string) => PageDescription;
 
 /** The built web interface, and what the node adds to its pages. */
 export interface Interface {
@@ -73,5 +85,128 @@ export function interfaceMissing(then: string): Problem {
   return new Problem(
     'interface_missing',
     `The web interface was not built. Run “npm run build” in the checkout. ${then}`,
+  );
+}
+
+/** The names of built scripts and stylesheets, which contain a hash of the content. */
+const TEXT_FILE = /^\/[\w.-]+\.(?:m?js|css)$/;
+/** Half as large as without compression in a few milliseconds; higher qualities take seconds for the first visitor. */
+const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
+
+/** Reads a built file by its path below the folder; undefined if there is none. It may be built later. */
+type ReadBuiltFile = (path: string) => Promise<Buffer | undefined>;
+
+const compress = promisify(brotliCompress);
+
+/**
+ * Serves the built files of the interface, compressed for clients that accept `br`. Each file is compressed once and kept
+ * in memory, about a megabyte for all of them: a page consists of several, and every visitor loads the same.
+ */
+function builtFiles(folder: string, readFile: ReadBuiltFile): RequestHandler {
+  const compressed = new Map<string, Buffer>();
+  const router = Router({ caseSensitive: true, strict: true });
+  router.get(TEXT_FILE, async (request, response, next) => {
+    const { path } = request;
+    const isPlain = request.headers.range !== undefined || request.headers['if-none-match'] !== undefined;
+    if (isPlain || request.acceptsEncodings('br') !== 'br') return next();
+    const kept = compressed.get(path);
+    const body = kept ?? (await compressFile(path, readFile));
+    if (!body) return next();
+    if (!kept) compressed.set(path, body);
+    response.vary('Accept-Encoding').type(extname(path));
+    response.set({ 'Cache-Control': 'public, max-age=31536000, immutable', 'Content-Encoding': 'br' });
+    response.send(body);
+  });
+  router.use(express.static(folder, { immutable: true, maxAge: '1y', index: false, redirect: false }));
+  return router;
+}
+
+async function compressFile(path: string, readFile: ReadBuiltFile): Promise<Buffer | undefined> {
+  const content = await readFile(path);
+  return content && compress(content, BROTLI);
+}
+
+/** The metadata in the head of a page. */
+interface PageHead {
+  /** The absolute URL of the page. */
+  canonical: string;
+  /** The path of the Atom feed with the changes that the page shows. */
+  feed: string;
+  /** The pack or study that the page shows. */
+  item?: {
+    /** The title of the window. */
+    title: string;
+    name: string;
+    description: string;
+    node: string;
+    /** A schema.org document. */
+    jsonLd: object;
+  };
+}
+
+/** Search engines show about this many characters. */
+const MAX_DESCRIPTION = 300;
+
+/**
+ * Returns the elements of a head as HTML. Those about one item have `data-item`, so that the interface can remove them
+ * when it shows another page.
+ */
+export function headHtml({ canonical, feed, item }: PageHead): string {
+  const elements = [
+    element('link', { rel: 'canonical', href: canonical, 'data-item': '' }),
+    element('link', {
+      rel: 'alternate',
+      type: 'application/atom+xml',
+      title: 'Changes to watched sources',
+      href: feed,
+    }),
+  ];
+  if (!item) return elements.join('\n    ');
+  const description = cut(item.description || item.name, MAX_DESCRIPTION);
+  const property = (name: string, content: string) =>
+    element('meta', { property: name, content, 'data-item': '' });
+  return [
+    `<title>${escapeHtml(item.title)}</title>`,
+    element('meta', { name: 'description', content: description, 'data-item': '' }),
+    property('og:type', 'article'),
+    property('og:title', item.name),
+    property('og:description', description),
+    property('og:url', canonical),
+    property('og:site_name', item.node),
+    ...elements,
+    `<script type="application/ld+json" data-item="">${scriptJson(item.jsonLd)}</script>`,
+  ].join('\n    ');
+}
+
+/**
+ * Inserts a head into the document of the interface. A title in it replaces the document's own title and description.
+ */
+function withHead(document: string, head: string): string {
+  const own = /\s*<title>[^<]*<\/title>|\s*<meta name="description"[^>]*>/g;
+  const kept = head.includes('<title>') ? document.replace(own, '') : document;
+  const end = kept.search(/<\/head>/i);
+  if (end >= 0) return `${kept.slice(0, end)}  ${head}\n  ${kept.slice(end)}`;
+  // A document without tags for its head: what comes after the doctype is its head.
+  const start = /^\s*<!doctype[^>]*>/i.exec(kept)?.[0].length ?? 0;
+  return `${kept.slice(0, start)}${head}${kept.slice(start)}`;
+}
+
+function element(name: string, attributes: Readonly<Record<string, string>>): string {
+  const written = Object.entries(attributes).map(([key, value]) => ` ${key}="${escapeHtml(value)}"`);
+  return `<${name}${written.join('')} />`;
+}
+
+/** A cut never leaves half of a surrogate pair. */
+function cut(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '')}…`;
+}
+
+const UNSAFE = /[<>&\u2028\u2029]/g;
+
+/** Returns JSON that cannot end the script element that contains it, or open a comment in it. */
+function scriptJson(value: object): string {
+  return JSON.stringify(value).replace(
+    UNSAFE,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }

@@ -2,14 +2,20 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Request, Response } from 'express';
 import { Problem } from '../../../shared/problems.ts';
-import type { PackFiles } from '../../archive/packs/file/packFiles.ts';
-import type { PackZip } from '../../archive/packs/file/writePackFile.ts';
-import { ChangedFileError } from '../../archive/packs/zip/storedZip.ts';
-import { ifRangeMatches, isFresh, requirePreconditions, type Validators } from './conditions.ts';
-import { isPrematureClose } from './prematureClose.ts';
-import { type RangeBody, rangeBody, unsatisfiable } from './rangeBody.ts';
-import { rangesOf } from './ranges.ts';
-import { sizeOf } from './sendParts.ts';
+import type { PackFiles, PackZip } from '../../archive/packs/file/writePackFile.ts';
+import { ChangedFileError } from '../../zip/writeZip.ts';
+import { isPrematureClose } from './exports.ts';
+import {
+  ifRangeMatches,
+  isFresh,
+  type RangeBody,
+  rangeBody,
+  rangesOf,
+  requirePreconditions,
+  sizeOf,
+  unsatisfiable,
+  type Validators,
+} from './ranges.ts';
 
 /** Increased by each release that writes different bytes for the same record (decision 7). */
 const FORMAT_VERSION = 2;
@@ -26,12 +32,20 @@ const TYPE = 'application/zip';
 export async function sendPackFile(
   request: Request,
   response: Response,
-  { id, digest }: { id: string; digest: string },
+  {
+    pack: { id, digest },
+    headers: further,
+  }: { pack: { id: string; digest: string }; headers: Readonly<Record<string, string>> },
   packFiles: PackFiles,
 ): Promise<void> {
   const validators: Validators = { etag: `"pack-${FORMAT_VERSION}-${digest}"`, lastModified: undefined };
   requirePreconditions(request, validators);
-  const caching = { ETag: validators.etag, 'Cache-Control': 'no-cache', 'Accept-Ranges': 'bytes' };
+  const caching = {
+    ETag: validators.etag,
+    'Cache-Control': 'no-cache',
+    'Accept-Ranges': 'bytes',
+    ...further,
+  };
   if (isFresh(request, validators)) return void response.status(304).set(caching).end();
   const output = packFiles.of(id, digest);
   const ranges = ifRangeMatches(request, validators) ? rangesOf(request, output.bytes) : undefined;

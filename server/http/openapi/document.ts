@@ -1,9 +1,6 @@
-import type { RouteSpec } from '../../../shared/routes/route.ts';
-import { ROUTE_TAGS } from '../../../shared/routes/tags.ts';
-import { operationOf, schemasOf } from './operation.ts';
-import { PROBLEM_SCHEMA } from './responses.ts';
-import { describeSchemas } from './schemas.ts';
-import type { Method, OpenApiDocument, PathItem } from './types.ts';
+import { ROUTE_TAGS, type RouteSpec } from '../../../shared/routes/route.ts';
+import { operationOf, PROBLEM_SCHEMA, schemasOf } from './operation.ts';
+import { describeSchemas, type Method, type OpenApiDocument, type PathItem } from './schemas.ts';
 
 /*
  * Zod converts the schemas; this folder only arranges them. `zod-openapi` and `@asteasolutions/zod-to-openapi` do that too,

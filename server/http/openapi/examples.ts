@@ -144,6 +144,9 @@ const source = {
   last_sha256: SHA256,
   last_event_type: 'first_seen',
   page_label: null,
+  capture: 'object',
+  page_error: null,
+  last_page: null,
   captures_only: false,
 };
 
@@ -158,6 +161,7 @@ const event = {
   previous_sha256: null,
   reverts_to: null,
   page_label: null,
+  page: null,
   is_noise: null,
   ledger_entry: 13,
 };
@@ -172,6 +176,10 @@ const copy = {
   every_minutes: null,
   has_credentials: true,
   has_key: false,
+  has_withheld_key: false,
+  withheld_encrypted: 0,
+  withheld_in_the_clear: 0,
+  withheld_cleaned: 0,
   paused: null,
   added_at: AT,
   size: 12,

@@ -1,15 +1,22 @@
 import { z } from 'zod';
 import { itemIdSchema } from '../../../shared/archive/comment.ts';
-import { nodePathSchema } from '../../../shared/archive/treeNode.ts';
+import { nodePathSchema } from '../../../shared/archive/study.ts';
 import { tilePathSchema } from '../../../shared/ledger/ledger.ts';
 import { jobIdSchema } from '../../../shared/node/job.ts';
-import type { Access, BodySpec, RouteSpec } from '../../../shared/routes/route.ts';
+import { PROBLEMS, type ProblemCode } from '../../../shared/problems.ts';
+import type { Access, BodySpec, ResponseSpec, RouteSpec } from '../../../shared/routes/route.ts';
 import { digestSchema, packIdSchema, sourceIdSchema, studyIdSchema } from '../../../shared/values/digest.ts';
 import { httpUrlSchema } from '../../../shared/values/text.ts';
 import { EXAMPLES, type Example } from './examples.ts';
-import { describeResponses } from './responses.ts';
-import type { DescribedSchemas, SchemaUse } from './schemas.ts';
-import type { ApiResponse, MediaType, Operation, Parameter } from './types.ts';
+import type {
+  ApiResponse,
+  DescribedSchemas,
+  JsonSchema,
+  MediaType,
+  Operation,
+  Parameter,
+  SchemaUse,
+} from './schemas.ts';
 
 /** Returns every schema that a route uses, and whether it describes input or output. */
 export function* schemasOf(spec: RouteSpec): Generator<SchemaUse> {
@@ -188,4 +195,157 @@ function partsSchema(
   ]);
   const required = Object.entries(parts).flatMap(([name, part]) => (part === 'files' ? [] : [name]));
   return { type: 'object', properties: Object.fromEntries(properties), required };
+}
+
+/** The JSON Schema of a problem document (RFC 9457); further members are allowed. */
+export const PROBLEM_SCHEMA: JsonSchema = {
+  type: 'object',
+  description:
+    'The reason why a request was refused or failed (RFC 9457). `code` is stable; `detail` says what to do.',
+  required: ['type', 'title', 'status', 'detail', 'code'],
+  properties: {
+    type: { type: 'string', format: 'uri', description: '`urn:strongroom:problem:` followed by the code' },
+    title: { type: 'string' },
+    status: { type: 'integer', minimum: 400, maximum: 599 },
+    detail: { type: 'string' },
+    code: { enum: Object.keys(PROBLEMS).sort() },
+    errors: {
+      type: 'array',
+      description: 'The fields of the body that are invalid, if the body was refused.',
+      items: {
+        type: 'object',
+        required: ['path', 'message'],
+        additionalProperties: false,
+        properties: {
+          path: { type: 'string', description: 'A JSON Pointer (RFC 6901) into the request body' },
+          message: { type: 'string' },
+        },
+      },
+    },
+  },
+};
+
+/** Returns the responses of a route by status: its successful responses and its problems. */
+function describeResponses(spec: RouteSpec, schemas: DescribedSchemas): Record<string, ApiResponse> {
+  const responses: Record<string, ApiResponse> = {};
+  for (const [status, answer] of Object.entries(spec.responses)) {
+    const content = contentOf(answer, schemas);
+    const headers = headersOf(Number(status), spec, content);
+    responses[status] = {
+      description: answer.description,
+      ...(Object.keys(headers).length > 0 ? { headers } : {}),
+      ...(content ? { content } : {}),
+    };
+  }
+  for (const [status, codes] of problemsByStatus(spec)) {
+    const answer = responses[status];
+    const { description, headers, content } = problemResponse(codes);
+    responses[status] = {
+      description: answer ? `${answer.description}; or: ${description}` : description,
+      ...(headers || answer?.headers ? { headers: { ...answer?.headers, ...headers } } : {}),
+      content: { ...answer?.content, ...content },
+    };
+  }
+  return responses;
+}
+
+function contentOf({ schema, mediaTypes = [] }: ResponseSpec, schemas: DescribedSchemas) {
+  const content: Record<string, MediaType> = {};
+  if (schema) content['application/json'] = { schema: schemas.of(schema, 'output') };
+  for (const mediaType of mediaTypes) {
+    content[mediaType] = mediaType.startsWith('text/') ? { schema: { type: 'string' } } : {};
+  }
+  return Object.keys(content).length > 0 ? content : undefined;
+}
+
+function problemResponse(codes: readonly ProblemCode[]): ApiResponse {
+  const hasRetryAfter = codes.includes('rate_limited') || codes.includes('busy');
+  return {
+    description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}`).join('; '),
+    ...(hasRetryAfter
+      ? { headers: { 'Retry-After': header('The number of seconds to wait before the next attempt') } }
+      : {}),
+    content: {
+      'application/problem+json': {
+        schema: { $ref: '#/components/schemas/Problem', properties: { code: { enum: [...codes] } } },
+      },
+    },
+  };
+}
+
+function headersOf(status: number, spec: RouteSpec, content: Record<string, MediaType> | undefined) {
+  const headers: NonNullable<ApiResponse['headers']> = {};
+  if (status === 201) headers.Location = header('The URL of the created resource, if it has one');
+  if (206 in spec.responses && status < 400) {
+    headers.ETag = header('The SHA-256 of all bytes in hex, quoted');
+    headers['Repr-Digest'] = header('The SHA-256 of all bytes (RFC 9530)');
+    headers['Accept-Ranges'] = header('`bytes`');
+  }
+  if (status === 206)
+    headers['Content-Range'] = header(
+      'The position of the range and the total size, if one range was requested',
+    );
+  if (content && 'text/csv' in content)
+    headers['Content-Disposition'] = header('A file name, if the response is CSV');
+  return headers;
+}
+
+function header(description: string) {
+  return { description, schema: { type: 'string' } };
+}
+
+const EVERYWHERE: readonly ProblemCode[] = [
+  'invalid_request',
+  'unknown_parameter',
+  'not_shared',
+  'unknown_host',
+  'tls_required',
+  'head_too_large',
+  'internal_error',
+  'database_damaged',
+];
+const CHANGING: readonly ProblemCode[] = [
+  'foreign_origin',
+  'storage_failed',
+  'archive_read_only',
+  'disk_nearly_full',
+  'shutting_down',
+];
+const CONTRIBUTING: readonly ProblemCode[] = ['invitation_required', 'rate_limited', 'data_cap_reached'];
+const WITH_A_BODY: readonly ProblemCode[] = [
+  'incomplete_body',
+  'body_timeout',
+  'body_too_large',
+  'unsupported_media_type',
+];
+const WITH_JSON: readonly ProblemCode[] = ['invalid_json', 'invalid_field', 'unknown_field', 'not_canonical'];
+const WITH_RANGES: readonly ProblemCode[] = ['range_not_satisfiable', 'precondition_failed', 'blob_damaged'];
+
+/** Returns the codes of all problems that a route can respond with: its own, and those common to routes of its kind. */
+function possibleProblems(spec: RouteSpec): ProblemCode[] {
+  const { body, query, access, method, path, responses } = spec;
+  const parameters = Object.keys(query?.shape ?? {});
+  const codes = new Set<ProblemCode>([...spec.problems, ...EVERYWHERE]);
+  const add = (when: boolean, more: readonly ProblemCode[]) => {
+    if (when) for (const code of more) codes.add(code);
+  };
+  add(access !== 'open', ['owner_required']);
+  add(path.includes('{'), ['invalid_path']);
+  add(parameters.includes('limit'), ['invalid_limit']);
+  add(parameters.includes('offset'), ['invalid_offset']);
+  add(parameters.length > 0, ['invalid_parameter']);
+  add(method !== 'GET', CHANGING);
+  add(access === 'contribute', CONTRIBUTING);
+  add(body !== undefined, WITH_A_BODY);
+  add(body?.kind === 'json' || body?.json !== undefined, WITH_JSON);
+  add(206 in responses, WITH_RANGES);
+  return [...codes];
+}
+
+/** Returns the same codes grouped by HTTP status, in ascending order. */
+function problemsByStatus(spec: RouteSpec): Map<number, ProblemCode[]> {
+  const sorted = possibleProblems(spec).sort(
+    (left, right) => PROBLEMS[left].status - PROBLEMS[right].status || (left < right ? -1 : 1),
+  );
+  return Map.groupBy(sorted, (code) => PROBLEMS[code].status);
 }

@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http';
-import { INVITATION_TOKEN_PREFIX } from '../../../shared/node/invitation.ts';
+import { INVITATION_TOKEN_PREFIX } from '../../../shared/node/owner.ts';
 import type { Sharing } from '../../../shared/node/settings.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Access } from '../../../shared/routes/route.ts';
-import type { Invitations } from '../../owner/invitations.ts';
 import type { OwnerKeys } from '../../owner/ownerKeys.ts';
 import type { OwnerSessions } from '../../owner/sessions.ts';
+import type { Invitations } from '../../owner/sharing.ts';
 import type { PublicAddress } from './publicAddress.ts';
-import { isOverPlainNetwork, type TlsAddress } from './tls/plainNetwork.ts';
+import { isOverPlainNetwork, type TlsAddress } from './tlsSwitch.ts';
 
 /** The client of a request: the owner, identified by token or session, or a visitor. */
 export interface Visitor {

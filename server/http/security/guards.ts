@@ -1,12 +1,21 @@
 import type { IncomingMessage } from 'node:http';
+import { Problem } from '../../../shared/problems.ts';
 import type { Access } from '../../../shared/routes/route.ts';
 import type { SettingsStore } from '../../store/settings.ts';
 import { authorize, identify, mayRead, notShared, type Secrets, type Visitor } from './access.ts';
-import { hostGuard } from './hostGuard.ts';
-import { SECURITY_HEADERS } from './securityHeaders.ts';
-import { isOverPlainNetwork, refuseSecrets } from './tls/plainNetwork.ts';
+import {
+  foreignTarget,
+  hadAbsoluteTarget,
+  isLoopback,
+  isOwnHostname,
+  parseHost,
+  requireSingleHost,
+  unmappedAddress,
+} from './machineAddresses.ts';
+import type { PublicAddress } from './publicAddress.ts';
+import { isOverPlainNetwork, refuseSecrets } from './tlsSwitch.ts';
 
-/** The checks before every response. They do not depend on Express, so the blob fast path uses them too. */
+/** The checks before every response. */
 export interface Guards {
   /** Returns the headers of every response to this request, including refusals. */
   headersFor(request: IncomingMessage, path: string): Readonly<Record<string, string>>;
@@ -29,7 +38,7 @@ export interface Guards {
   mayFillPage(request: IncomingMessage): boolean;
 }
 
-export interface GuardsConfig {
+interface GuardsConfig {
   listenHost: string;
   settings: SettingsStore;
   secrets: Secrets;
@@ -86,14 +95,14 @@ function requireLocalClient(request: IncomingMessage, path: string, secrets: Sec
 }
 
 /**
- * While the node is not shared, pages of other sites may not read from it. They may only link to the web interface,
+ * While the node is not shared, pages from other sites may not read from it. They may only link to the web interface,
  * whose HTML contains no data. While the node is shared, all pages may read from it without credentials.
  */
 function refuseOtherSites(request: IncomingMessage, path: string): void {
   const { method, headers } = request;
   if (!isFromOtherSite(request)) return;
   const opensInterface = !isData(path) && method === 'GET' && headers['sec-fetch-mode'] === 'navigate';
-  if (!opensInterface) throw notShared('This node is private: pages of other sites may not read from it.');
+  if (!opensInterface) throw notShared('This node is private: pages from other sites may not read from it.');
 }
 
 function isFromOtherSite({ headers }: IncomingMessage): boolean {
@@ -106,3 +115,86 @@ function isData(path: string): boolean {
     path,
   );
 }
+
+const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+interface HostGuardConfig {
+  listenHost: string;
+  isShared: () => boolean;
+  publicAddress: PublicAddress;
+}
+
+/**
+ * Returns a function that refuses requests with a foreign host name (DNS rebinding) and writes from pages of other
+ * origins. The port is not compared, because the owner may forward ports.
+ *
+ * @throws Problem `invalid_request`, `unknown_host`, `foreign_origin`, from the returned function.
+ */
+function hostGuard(config: HostGuardConfig): (request: IncomingMessage) => void {
+  const { listenHost, isShared, publicAddress } = config;
+  return (request) => {
+    requireSingleHost(request);
+    const { method = '', headers, socket } = request;
+    const { name } = parseHost(headers.host);
+    const isOwn =
+      (name !== '' && name === publicAddress.name) ||
+      isOwnName(name, socket, { listenHost, isShared: isShared() });
+    if (!isOwn && hadAbsoluteTarget(request)) throw foreignTarget();
+    if (!isOwn) {
+      throw new Problem(
+        'unknown_host',
+        'The Host header does not name this node. Use one of the node’s own addresses.',
+      );
+    }
+    const { origin } = headers;
+    if (!SAFE_METHODS.has(method) && origin !== undefined && !publicAddress.isOwnOrigin(origin, request)) {
+      throw new Problem('foreign_origin', 'Pages from other origins may not change anything here.');
+    }
+  };
+}
+
+/** The machine's names and addresses are only valid if the node is reachable from the network. */
+function isOwnName(
+  name: string,
+  { localAddress }: Pick<IncomingMessage['socket'], 'localAddress'>,
+  { listenHost, isShared }: { listenHost: string; isShared: boolean },
+): boolean {
+  if (name === '') return false;
+  if (name === 'localhost' || isLoopback(name) || name === listenHost) return true;
+  if (isLoopback(listenHost) && !isShared) return false;
+  // Listing the machine's addresses is expensive. Most requests name the address that they were sent to.
+  return name === unmappedAddress(localAddress) || isOwnHostname(name);
+}
+
+/**
+ * The policy of the interface's own pages. `upgrade-insecure-requests` is absent because visitors on the LAN use http;
+ * inline styles are what the component library writes.
+ */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'self'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data: blob:",
+  "worker-src 'self' blob:",
+  "object-src 'none'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join(';');
+
+/**
+ * The headers of every response. `Strict-Transport-Security` is absent because a node is reached by http unless a proxy
+ * ends TLS before it.
+ */
+const SECURITY_HEADERS: Readonly<Record<string, string>> = {
+  'Content-Security-Policy': CONTENT_SECURITY_POLICY,
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+  'X-DNS-Prefetch-Control': 'off',
+  'X-Download-Options': 'noopen',
+  'X-Frame-Options': 'DENY',
+  'X-Permitted-Cross-Domain-Policies': 'none',
+  // The filters of old browsers could be turned against a page (OWASP); a policy is what protects it.
+  'X-XSS-Protection': '0',
+};

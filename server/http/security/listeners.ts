@@ -1,22 +1,16 @@
+import { once } from 'node:events';
 import type { RequestListener, Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import pLimit from 'p-limit';
+import { Problem } from '../../../shared/problems.ts';
 import type { Clock } from '../../../shared/values/clock.ts';
 import { errorCode } from '../../../shared/values/errorCode.ts';
 import { READER_LIMITS } from '../../config.ts';
-import type { TlsIdentity } from '../../owner/tls/certificate.ts';
+import type { TlsIdentity } from '../../owner/certificate.ts';
+import { after, every } from '../../runtime/background.ts';
 import type { Log } from '../../runtime/log.ts';
+import { createServer, createTlsServer } from '../../runtime/nodeHttp.ts';
 import { isLoopback, type MachineAddress, machineAddresses, urlOf } from './machineAddresses.ts';
-import {
-  type AddressServers,
-  closeServer,
-  newServer,
-  portOf,
-  portTaken,
-  serversOf,
-  startListening,
-  stopAll,
-  stopListening,
-} from './nodeServers.ts';
 import { OpenSockets } from './openSockets.ts';
 
 const CLOSE_SWEEP_MS = 50;
@@ -30,11 +24,11 @@ const UNSHARE_GRACE_MS = 500;
 const ADDRESS_CHECK_MS = 15_000;
 
 /** An address at which the node can be reached from the network. */
-export interface NetworkAddress extends MachineAddress {
+interface NetworkAddress extends MachineAddress {
   url: string;
 }
 
-export interface ListenersConfig {
+interface ListenersConfig {
   host: string;
   port: number;
   clock: Clock;
@@ -79,7 +73,7 @@ export class Listeners {
     const { host, port, stallTimeoutMs = READER_LIMITS.stallTimeoutMs } = this.#config;
     this.#main = { http: await this.#listen(host, port, undefined) };
     const interval = stallTimeoutMs / STALLED_CHECKS;
-    this.#stalledTimer = setInterval(() => this.#sockets.closeStalled(STALLED_CHECKS), interval).unref();
+    this.#stalledTimer = every(interval, () => this.#sockets.closeStalled(STALLED_CHECKS)).unref();
     this.#port = portOf(this.#main.http);
     return this.#ownUrl(this.#port, 'http');
   }
@@ -182,7 +176,7 @@ export class Listeners {
       for (const opened of this.#network.values()) stopAll(opened);
       this.#network.clear();
       this.#sockets.markLeaving();
-      setTimeout(() => this.#sockets.closeLeaving(), UNSHARE_GRACE_MS).unref();
+      after(UNSHARE_GRACE_MS, () => this.#sockets.closeLeaving()).unref();
     });
   }
 
@@ -194,10 +188,10 @@ export class Listeners {
     this.#sockets.closeLeaving();
     const servers = [...this.#network.values(), ...(this.#main ? [this.#main] : [])].flatMap(serversOf);
     // Not immediately, so that requests that were just sent still get a response.
-    const sweep = setInterval(() => {
+    const sweep = every(CLOSE_SWEEP_MS, () => {
       this.#sockets.closeIdle();
       this.#sockets.closeStalled(CLOSE_STALLED_MS / CLOSE_SWEEP_MS);
-    }, CLOSE_SWEEP_MS);
+    });
     await Promise.all(servers.map(closeServer));
     clearInterval(sweep);
   }
@@ -244,7 +238,7 @@ export class Listeners {
     const server = newServer(identity);
     server.maxConnections = this.#config.connections ?? READER_LIMITS.connections;
     this.#sockets.follow(server, this.#listener, { isTls: identity !== undefined });
-    return startListening(server, host, port);
+    return startListening(server, host, port, this.#config.log);
   }
 
   #addresses(): MachineAddress[] {
@@ -284,4 +278,75 @@ export class Listeners {
 /** Returns whether a wildcard host includes this address. */
 function isAnyOf(host: string, address: string): boolean {
   return host === '0.0.0.0' && !address.includes(':');
+}
+
+/** The time that running requests have to finish when the node is closed. */
+const CLOSE_GRACE_MS = 10_000;
+const HANDSHAKE_TIMEOUT_MS = 30_000;
+
+/** Returns a server for HTTP, or for HTTPS if there is a certificate. It does not listen yet. */
+export function newServer(identity: TlsIdentity | undefined): Server {
+  // The guards refuse requests without Host, with a problem document.
+  const options = { requestTimeout: 1_800_000, headersTimeout: 30_000, requireHostHeader: false };
+  if (!identity) return createServer(options);
+  return createTlsServer({
+    ...options,
+    key: identity.key,
+    cert: identity.certificate,
+    minVersion: 'TLSv1.2',
+    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+  });
+}
+
+/** Listens, and logs the errors of a server that listens: one connection could not be accepted. The others go on. */
+export async function startListening(server: Server, host: string, port: number, log: Log): Promise<Server> {
+  server.listen(port, host);
+  await once(server, 'listening');
+  server.on('error', (error) => log.error({ error, host, port }, 'A connection could not be accepted.'));
+  return server;
+}
+
+/** The servers at one address. */
+interface AddressServers {
+  http: Server;
+  https?: Server;
+}
+
+function serversOf({ http, https }: AddressServers): Server[] {
+  return https ? [http, https] : [http];
+}
+
+function stopAll(opened: AddressServers): void {
+  for (const server of serversOf(opened)) stopListening(server);
+}
+
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port;
+}
+
+/** Returns the problem for a port that cannot be opened, or the error itself if it has another cause. */
+function portTaken(error: unknown, port: number, address: string): unknown {
+  const code = errorCode(error);
+  if (code !== 'EADDRINUSE' && code !== 'EACCES') return error;
+  return new Problem(
+    'port_taken',
+    `Another program uses port ${port} on ${address}, so the network cannot reach this node. Stop that program, or start the node on another port.`,
+    { cause: error },
+  );
+}
+
+/** Stops accepting connections and releases the port. Open connections are kept. */
+function stopListening(server: Server): void {
+  server.close();
+  server.closeIdleConnections();
+}
+
+async function closeServer(server: Server): Promise<void> {
+  const closed = new Promise<void>((resolve) => {
+    server.close(() => resolve());
+  });
+  server.closeIdleConnections();
+  const timer = after(CLOSE_GRACE_MS, () => server.closeAllConnections());
+  await closed;
+  clearTimeout(timer);
 }

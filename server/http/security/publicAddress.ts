@@ -1,12 +1,11 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
 import { isOrigin, ORIGIN_RULE } from '../../../shared/node/settings.ts';
 import type { SettingsStore } from '../../store/settings.ts';
-import { isForwarded, lastForwardedFor } from './forwarded.ts';
-import { parseHost } from './hostHeader.ts';
-import { isEncrypted, isLoopback, unmappedAddress } from './machineAddresses.ts';
+import { isEncrypted, isLoopback, parseHost, unmappedAddress } from './machineAddresses.ts';
 
 /** The origin of a request. */
-export interface Peer {
+interface Peer {
   /** The IP address of the client. */
   address: string;
   /** Whether the client runs on this machine and no proxy is involved. */
@@ -99,4 +98,38 @@ function readUrl(url: string): Known {
   const { origin, hostname, port, protocol } = new URL(url);
   const name = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
   return { url, origin, name, port: port || (protocol === 'https:' ? '443' : '80') };
+}
+
+/** Returns whether a proxy forwarded the request. */
+function isForwarded(headers: IncomingHttpHeaders): boolean {
+  return headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined;
+}
+
+/**
+ * Returns the client address reported by the last proxy, in `X-Forwarded-For` or `Forwarded` (RFC 7239). Earlier entries
+ * are ignored, because the client can forge them. Returns undefined if the entry is not an address, or if both headers
+ * are present and differ: then the client sent one of them.
+ */
+function lastForwardedFor(headers: IncomingHttpHeaders): string | undefined {
+  const { 'x-forwarded-for': list, forwarded } = headers;
+  const reported: (string | undefined)[] = [];
+  if (list !== undefined) reported.push(addressOf(lastOf(String(list))));
+  if (forwarded !== undefined) {
+    const pair = lastOf(forwarded)
+      .split(';')
+      .find((each) => /^\s*for\s*=/i.test(each));
+    reported.push(addressOf(pair?.slice(pair.indexOf('=') + 1)));
+  }
+  return reported.every((each) => each === reported[0]) ? reported[0] : undefined;
+}
+
+function lastOf(list: string): string {
+  return list.slice(list.lastIndexOf(',') + 1);
+}
+
+/** Parses an address with or without quotes, brackets and a port. */
+function addressOf(text = ''): string | undefined {
+  const plain = text.trim().replace(/^"(.*)"$/, '$1');
+  const address = /^\[([^\]]+)\](?::\d+)?$/.exec(plain)?.[1] ?? plain.replace(/^([\d.]+):\d+$/, '$1');
+  return isIP(address) === 0 ? undefined : address.toLowerCase();
 }

@@ -1,9 +1,12 @@
 import { type Request, type RequestHandler, type Response, Router } from 'express';
 import { Problem } from '../../../shared/problems.ts';
-import { browserName } from '../../owner/browserName.ts';
-import { SESSION_MS } from '../../owner/sessions.ts';
+import { browserName, SESSION_MS } from '../../owner/sessions.ts';
+import type { Invitations } from '../../owner/sharing.ts';
+import { readBytes, requireMediaType } from '../body/readJson.ts';
+import { bodyChunks } from '../body/requestBody.ts';
 import { acceptsHtml, interfaceMissing } from '../delivery/renderer.ts';
-import { cookieOf, type Secrets } from './access.ts';
+import { cookieOf, invitationCookie, invitationNotValid, type Secrets } from './access.ts';
+import type { PublicAddress } from './publicAddress.ts';
 
 /**
  * Handles the owner's one-time sign-in link. It uses up the code, sets a session cookie that scripts cannot read, and
@@ -50,4 +53,36 @@ function setCookie(
     secure: publicAddress.isSecure(request),
     maxAge: SESSION_MS,
   });
+}
+
+/** The form contains one token. */
+const MAX_FORM_BYTES = 4096;
+/** The lifetime of the cookie. Revoking the invitation ends it earlier. */
+const MAX_AGE_MS = 365 * 24 * 3_600_000;
+
+/**
+ * Stores the invitation token that a visitor entered in a form. It is kept in a cookie that scripts in the page cannot
+ * read. Other clients send it as a Bearer token.
+ */
+export function acceptInvitation(
+  invitations: Invitations,
+  cookieName: string,
+  publicAddress: PublicAddress,
+): RequestHandler {
+  const router = Router({ caseSensitive: true, strict: true });
+  router.post('/invitation', async (request, response) => {
+    requireMediaType(request, ['application/x-www-form-urlencoded']);
+    const form = new URLSearchParams((await readBytes(bodyChunks(request), MAX_FORM_BYTES)).toString());
+    const token = form.get('token')?.trim() ?? '';
+    if (invitations.idOf(token) === undefined) throw invitationNotValid();
+    response.cookie(invitationCookie(cookieName), token, {
+      httpOnly: true,
+      sameSite: 'strict',
+      secure: publicAddress.isSecure(request),
+      path: '/',
+      maxAge: MAX_AGE_MS,
+    });
+    response.set('Cache-Control', 'no-store').status(204).end();
+  });
+  return router;
 }

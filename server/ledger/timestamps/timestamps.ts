@@ -5,25 +5,30 @@ import type {
   Timestamp,
 } from '../../../shared/ledger/timestamp.ts';
 import { Problem } from '../../../shared/problems.ts';
+import { readTimestampReply } from '../../../shared/proof/timestampToken.ts';
 import { instantOf } from '../../../shared/values/clock.ts';
 import type { Slice } from '../../../shared/values/list.ts';
-import { lastEntry } from '../../store/sqlite/node/ledger.ts';
+import { RepeatedWork } from '../../runtime/background.ts';
+import { onSnapshot } from '../../store/sqlite/engine/queries.ts';
 import {
   insertTimestamp,
+  lastEntry,
   newestOfAuthority,
   type StoredTimestamp,
   timestampById,
   timestampsPage,
-} from '../../store/sqlite/node/timestamps.ts';
+} from '../../store/sqlite/node/ledger.ts';
 import type { Store } from '../../store/store.ts';
 import { readHead } from '../appendEntry.ts';
-import { RepeatedWork, type SendingServices } from '../repeatedWork.ts';
+import type { SendingServices } from '../outgoing.ts';
 import { AuthorityError } from './authorityError.ts';
 
 /** How often the node looks whether a timestamp is due, and how soon it asks again after a failure. */
-export const LOOK_EVERY_MS = 61_000;
+export const POLL_INTERVAL_MS = 61_000;
 const RETRY_AFTER_MS = 900_000;
 const MS_PER_HOUR = 3_600_000;
+/** How long a reader waits for the timestamp of a text. */
+const TEXT_TIMEOUT_MS = 10_000;
 
 /**
  * Has the checkpoints of the ledger timestamped by the authorities in the settings: on schedule while the ledger grows,
@@ -37,12 +42,16 @@ export class Timestamps {
 
   constructor(services: SendingServices) {
     this.#services = services;
-    this.#work = new RepeatedWork(services);
+    this.#work = new RepeatedWork(services.store.clock);
   }
 
   /** Asks the authorities when they are due, from now on. */
   startSchedule(): void {
-    this.#work.start(() => this.#stampDue(), LOOK_EVERY_MS, 'The ledger could not be timestamped.');
+    this.#work.start(
+      () => this.#stampDue(),
+      POLL_INTERVAL_MS,
+      (error) => this.#services.warn({ error }, 'The ledger could not be timestamped.'),
+    );
   }
 
   /** Ends what is running. */
@@ -66,6 +75,30 @@ export class Timestamps {
     throw new Problem('authority_failed', reasons.join(' '), { members: { failed: result.failed } });
   }
 
+  /**
+   * Asks the first authority for a timestamp of any text. Returns undefined if there is no authority, or it gives none
+   * soon: what is stamped is then sent without.
+   *
+   * @returns the authority's reply, and the certificates in it as PEM
+   */
+  async stampText(text: string): Promise<{ reply: Buffer; certificates: string } | undefined> {
+    const { store, post, settings } = this.#services;
+    const [authority] = settings.current.timestamp_authorities;
+    if (authority === undefined) return undefined;
+    const { askAuthority } = await import('./askAuthority.ts');
+    const signal = AbortSignal.any([this.#work.signal, AbortSignal.timeout(TEXT_TIMEOUT_MS)]);
+    try {
+      const asked = { authority, text, nonce: store.randomHex(16), signal };
+      const { reply } = await this.#work.track(askAuthority(post, asked));
+      const certificates = readTimestampReply(reply).certificates.map(({ encoding }) => pemOf(encoding));
+      return { reply, certificates: certificates.join('') };
+    } catch (error) {
+      if (!signal.aborted && !(error instanceof AuthorityError)) throw error;
+      this.#services.warn({ authority, error }, 'An authority gave no timestamp.');
+      return undefined;
+    }
+  }
+
   /** Returns the state of each authority in the settings. */
   authorities(): AuthorityState[] {
     const { store, settings } = this.#services;
@@ -87,7 +120,7 @@ export class Timestamps {
     if (due.length === 0) return;
     const { failed } = await this.#stamp(due);
     for (const { authority, error } of failed)
-      this.#services.warn({ authority, error }, 'An authority gave no timestamp.');
+      this.#services.warn({ authority, error }, 'An authority returned no timestamp.');
   }
 
   #dueAuthorities(): string[] {
@@ -106,7 +139,7 @@ export class Timestamps {
 
   async #stamp(authorities: readonly string[]): Promise<Stamping> {
     const { store, checkpoints } = this.#services;
-    const { seq: size, root } = store.read.transaction(() => readHead(store.read)).deferred();
+    const { seq: size, root } = onSnapshot(store.read, () => readHead(store.read));
     // The checkpoint is on stable storage before anybody else can hold a timestamp of it.
     const note = await checkpoints.sign({ size, root: Buffer.from(root, 'hex') });
     const text = note.slice(0, note.indexOf('\n\n') + 1);
@@ -150,12 +183,20 @@ export class Timestamps {
   }
 }
 
+function pemOf(certificate: Uint8Array): string {
+  const lines =
+    Buffer.from(certificate)
+      .toString('base64')
+      .match(/.{1,64}/g) ?? [];
+  return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`;
+}
+
 /** Returns a page of timestamps, those over most entries first. */
 export function listTimestamps(
   { read }: Pick<Store, 'read'>,
   page: { limit: number; offset: number },
 ): Slice<Timestamp> {
-  return read.transaction(() => timestampsPage(read, page)).deferred();
+  return timestampsPage(read, page);
 }
 
 /** Returns a timestamp with the authority's reply and the text it is of. @throws Problem `not_found` */

@@ -1,9 +1,9 @@
 import type { LedgerProblem } from '../../../shared/ledger/ledger.ts';
 import { UnknownAlgorithmError } from '../../../shared/proof/algorithms.ts';
 import { TimestampError, verifyTimestamp } from '../../../shared/proof/verifyTimestamp.ts';
+import { countOf } from '../../../shared/values/text.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
-import { lastEntry } from '../../store/sqlite/node/ledger.ts';
-import { iterateTimestamps, type StoredTimestamp } from '../../store/sqlite/node/timestamps.ts';
+import { iterateTimestamps, lastEntry, type StoredTimestamp } from '../../store/sqlite/node/ledger.ts';
 import { nodeCrypto } from '../nodeCrypto.ts';
 import { rootAt } from '../tree.ts';
 
@@ -23,14 +23,14 @@ export function* verifyTimestamps(database: ReadDatabase): Generator<LedgerProbl
 /** Returns why a timestamp does not hold, as a sentence; undefined if it holds. */
 function describeFault(timestamp: StoredTimestamp, root: Buffer | undefined): string | undefined {
   const { text, reply, size, at, serial } = timestamp;
-  if (!root) return `It covers ${size} entries, and the ledger has fewer.`;
+  if (!root) return `It covers ${countOf(size, 'entry', 'entries')}, and the ledger has fewer.`;
   const [, statedSize, statedRoot] = text.split('\n');
   if (
     statedSize !== String(size) ||
     statedRoot !== root.toString('base64') ||
     timestamp.root !== root.toString('hex')
   )
-    return 'It is of other entries than those in the ledger.';
+    return 'It covers entries other than those in the ledger.';
   try {
     const verified = verifyTimestamp(reply, Buffer.from(text), nodeCrypto);
     return verified.at === Date.parse(at) && verified.serial === serial

@@ -1,4 +1,6 @@
 import { createHash, createPublicKey, hkdfSync, type KeyObject, sign, verify } from 'node:crypto';
+import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
+import { cosignaturesOf } from '../../store/sqlite/node/ledger.ts';
 import { privateKeyOfSeed } from '../checkpoint.ts';
 
 /** A key that cosigns checkpoints: C2SP tlog-cosignature, Ed25519 (`cosignature/v1`). */
@@ -9,7 +11,7 @@ export interface Cosigner {
 }
 
 /** The public part of a cosigner. */
-export interface CosignerKey {
+interface CosignerKey {
   name: string;
   /** The key id: four bytes. */
   id: Buffer;
@@ -103,7 +105,13 @@ export function findCosignature(
 /** The last second that a date can say. */
 const MAX_SECONDS = 8_640_000_000_000n;
 
-/** Returns the body of a signed note: the text that its signatures are over. */
-export function noteBody(note: string): string {
-  return note.slice(0, note.lastIndexOf('\n\n') + 1);
+/** Appends to a checkpoint the lines of the witnesses that cosigned it. `root` is in hex. */
+export function withCosignatures(read: ReadDatabase, note: string, size: number, root: string): string {
+  const origin = note.slice(0, note.indexOf('\n'));
+  return (
+    note +
+    cosignaturesOf(read, { origin, size, root })
+      .map(({ line }) => line)
+      .join('')
+  );
 }

@@ -1,10 +1,16 @@
 import type { Witness, WitnessState, WitnessStates } from '../../../shared/ledger/witness.ts';
+import { noteBody } from '../../../shared/proof/signedNote.ts';
 import { instantOf } from '../../../shared/values/clock.ts';
-import { lastEntry } from '../../store/sqlite/node/ledger.ts';
-import { insertCosignature, newestCosignature } from '../../store/sqlite/node/witness.ts';
-import { OutgoingError } from '../outgoing.ts';
-import { RepeatedWork, type SendingServices } from '../repeatedWork.ts';
-import { submitCheckpoint, WitnessError } from './submitCheckpoint.ts';
+import { RepeatedWork } from '../../runtime/background.ts';
+import { onSnapshot } from '../../store/sqlite/engine/queries.ts';
+import { insertCosignature, lastEntry, newestCosignature } from '../../store/sqlite/node/ledger.ts';
+import type { Store } from '../../store/store.ts';
+import { readHead } from '../appendEntry.ts';
+import type { Checkpoints } from '../checkpoints.ts';
+import { type OutgoingAnswer, OutgoingError, type Post, type SendingServices } from '../outgoing.ts';
+import { consistencyPath } from '../prove.ts';
+import { rangeRoot } from '../tree.ts';
+import { type Cosignature, findCosignature, parseCosignerKey } from './cosignature.ts';
 
 /** A checkpoint is sent to the witnesses at most once in this time, a little over a minute. */
 export const SUBMIT_EVERY_MS = 60_500;
@@ -17,7 +23,7 @@ export class Witnesses {
 
   constructor(services: SendingServices) {
     this.#services = services;
-    this.#work = new RepeatedWork(services);
+    this.#work = new RepeatedWork(services.store.clock);
   }
 
   /** Sends checkpoints from now on, whenever the ledger grew. */
@@ -25,7 +31,7 @@ export class Witnesses {
     this.#work.start(
       () => this.#submitDue(),
       SUBMIT_EVERY_MS,
-      'The checkpoint could not be sent to the witnesses.',
+      (error) => this.#services.warn({ error }, 'The checkpoint could not be sent to the witnesses.'),
     );
   }
 
@@ -87,4 +93,72 @@ export class Witnesses {
       warn({ witness: witness.url, error: error.message }, 'A witness did not cosign the checkpoint.');
     }
   }
+}
+
+/** A witness did not cosign a checkpoint. The message is a sentence that says why. */
+class WitnessError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'WitnessError';
+  }
+}
+
+interface Submitted extends Cosignature {
+  size: number;
+  /** In hex. */
+  root: string;
+}
+
+const MAX_ANSWER_BYTES = 65_536;
+
+/**
+ * Sends the current checkpoint to a witness, with a proof that it continues what the witness cosigned before (C2SP
+ * tlog-witness). A witness that knows another size is asked once more from that size.
+ *
+ * @throws WitnessError; OutgoingError; the errors of `Checkpoints.sign`
+ */
+async function submitCheckpoint(
+  { store, checkpoints, post }: { store: Store; checkpoints: Checkpoints; post: Post },
+  { url, key }: Witness,
+  signal: AbortSignal,
+): Promise<Submitted> {
+  const cosigner = parseCosignerKey(key);
+  if (!cosigner) throw new WitnessError('Its key is not a key for cosignatures.');
+  const { seq: size, root } = onSnapshot(store.read, () => readHead(store.read));
+  const note = await checkpoints.sign({ size, root: Buffer.from(root, 'hex') });
+  const send = (old: number) => {
+    const hashes = consistencyPath(old, size, (from, to) => rangeRoot(store.read, from, to));
+    const proof = hashes.map((hash) => `${hash.toString('base64')}\n`).join('');
+    return post({
+      url: `${url.replace(/\/$/, '')}/add-checkpoint`,
+      contentType: 'text/plain; charset=utf-8',
+      accept: '*/*',
+      body: Buffer.from(`old ${old}\n${proof}\n${note}`),
+      maxBytes: MAX_ANSWER_BYTES,
+      signal,
+    });
+  };
+  const known = Math.min(newestCosignature(store.read, key)?.size ?? 0, size);
+  const first = await send(known);
+  const stated = sizeIn(first);
+  if (stated !== undefined && stated > size)
+    throw new WitnessError(`It has seen ${stated} entries of this ledger, which has ${size}.`);
+  const answer = stated === undefined || stated === known ? first : await send(stated);
+  if (answer.status !== 200) throw new WitnessError(describeRefusal(answer));
+  const found = findCosignature(answer.body.toString('utf8'), noteBody(note), cosigner);
+  if (!found) throw new WitnessError('Its answer holds no valid cosignature by its key.');
+  return { ...found, size, root };
+}
+
+function sizeIn({ status, contentType, body }: OutgoingAnswer): number | undefined {
+  if (status !== 409 || contentType !== 'text/x.tlog.size') return undefined;
+  const text = body.toString('utf8');
+  return /^(0|[1-9]\d{0,14})\n$/.test(text) ? Number(text) : undefined;
+}
+
+function describeRefusal({ status }: OutgoingAnswer): string {
+  if (status === 404) return 'It does not know this ledger. Its owner must add this node’s key there.';
+  if (status === 409 || status === 422)
+    return 'It reports that this ledger does not continue the one that it cosigned before.';
+  return `It answered with status ${status}.`;
 }

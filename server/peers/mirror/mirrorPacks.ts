@@ -1,19 +1,22 @@
 import pLimit from 'p-limit';
 import { z } from 'zod';
-import { type Pack, type PackRecord, recordOf } from '../../../shared/archive/pack.ts';
+import { type Pack, type PackFile, type PackRecord, recordOf } from '../../../shared/archive/pack.ts';
 import type { PackProvenance, PackSelection } from '../../../shared/node/peer.ts';
 import { digestSchema, packIdSchema } from '../../../shared/values/digest.ts';
 import { addPack } from '../../archive/packs/addPack.ts';
-import { type CheckedRecord, checkRecord } from '../../archive/packs/record.ts';
+import { type CheckedRecord, checkRecord } from '../../archive/packs/packRows.ts';
+import { isDamaged } from '../../fixity/damages.ts';
+import { type StagedBlob, TooManyBytesError } from '../../store/blobs/blobStore.ts';
 import { packById } from '../../store/sqlite/archive/packs.ts';
+import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import { insertProvenance } from '../../store/sqlite/node/peers.ts';
-import { listOf } from '../listOf.ts';
-import { MAX_CONNECTIONS, TooLargeError } from '../peerClient.ts';
-import { fetchPackFiles } from './fetchPackFiles.ts';
-import type { Mirroring, Progress } from './mirroring.ts';
-import { RefusedRecordError } from './mirrorTally.ts';
+import { isAbsent } from '../../store/sqlite/node/peerWithholdings.ts';
+import { isReleased } from '../../store/sqlite/node/withheld.ts';
+import { listOf, MAX_CONNECTIONS, TooLargeError } from '../peerClient.ts';
+import { type NotGiven, noteAbsent, notGiven } from './absent.ts';
+import { RefusedRecordError, refusalOf } from './mirrorTally.ts';
 import { References } from './references.ts';
-import { refusalOf } from './refusalOf.ts';
+import type { Mirroring, Progress } from './remoteLog.ts';
 
 /** The largest page of packs that is read; records have up to 4 MiB. A larger page is asked for in parts. */
 const MAX_PAGE_BYTES = 32 * 1_048_576;
@@ -58,7 +61,7 @@ export class PackMirror {
       );
       for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
       held += outcomes.filter((outcome) => outcome.status === 'fulfilled' && outcome.value).length;
-      if (tally.isEnough) break;
+      if (tally.shouldStop) break;
     }
     return tally.refusals === refusedBefore ? { ...before, size: log.size, held } : before;
   }
@@ -108,7 +111,7 @@ export class PackMirror {
   async #takeListed(pack: ListedPack): Promise<boolean> {
     const { tally, signal, progress } = this.#mirroring;
     signal.throwIfAborted();
-    if (tally.isEnough) return false;
+    if (tally.shouldStop) return false;
     try {
       if (this.#isHeld(pack)) tally.alreadyHeld += 1;
       else await this.#takeOnce(pack.id, () => Promise.resolve(pack));
@@ -179,18 +182,107 @@ export class PackMirror {
         checked,
         staged: files.staged,
         isPartial: true,
+        absent: files.unavailable,
         reserveSpace: async (bytes) => {
           await this.#mirroring.reserveSpace(bytes);
           reserved = bytes;
         },
-        onRecorded: (database, seq) => insertProvenance(database, seq, provenance),
+        onRecorded: (database, seq) => {
+          insertProvenance(database, seq, provenance);
+          for (const [sha256, why] of files.absent)
+            noteAbsent(database, { sha256, peer: this.#mirroring.peer.name, why }, store.instant());
+        },
       });
       tally.objects += files.objects;
       tally.bytes += files.bytes;
+      if (created) tally.notGiven += files.absent.size;
       if (created) tally.packs += 1;
       else tally.alreadyHeld += 1;
     } finally {
       this.#mirroring.releaseSpace(reserved);
     }
   }
+}
+
+/** Files of one pack at once. */
+const FILES_AT_ONCE = 4;
+
+interface FetchedFiles {
+  /** The files that the archive did not have, by path. */
+  staged: Map<string, StagedBlob>;
+  /** The objects that the peer withholds or released, by digest. */
+  absent: Map<string, NotGiven>;
+  /** These, and those that are known to be withheld or released from before. */
+  unavailable: Set<string>;
+  objects: number;
+  bytes: number;
+}
+
+/**
+ * Fetches the files of a pack that the archive does not hold intact. Each byte is hashed while it arrives. If one has
+ * another digest or size, all of them are discarded.
+ *
+ * @throws RefusedRecordError `wrong_bytes`; PeerError
+ */
+async function fetchPackFiles(
+  mirroring: Pick<Mirroring, 'store' | 'client' | 'signal'>,
+  files: readonly PackFile[],
+): Promise<FetchedFiles> {
+  const { read } = mirroring.store;
+  const missing = files.filter(
+    ({ sha256, bytes }) =>
+      !isReleased(read, sha256) &&
+      !isAbsent(read, sha256) &&
+      (blobBytes(read, sha256) !== bytes || isDamaged(read, sha256)),
+  );
+  const byDigest = Map.groupBy(missing, ({ sha256 }) => sha256);
+  const atOnce = pLimit(FILES_AT_ONCE);
+  const staged = new Map<string, StagedBlob>();
+  const absent = new Map<string, NotGiven>();
+  const fetches = [...byDigest].map(([sha256, [file, ...others]]) =>
+    atOnce(async () => {
+      if (!file) return;
+      const blob = await fetchObject(mirroring, sha256, file.bytes).catch((error: unknown) => {
+        const why = notGiven(error, mirroring.store.instant());
+        if (!why) throw error;
+        absent.set(sha256, why);
+      });
+      if (!blob) return;
+      for (const { path } of [file, ...others]) staged.set(path, blob);
+    }),
+  );
+  const outcomes = await Promise.allSettled(fetches);
+  const failed = outcomes.find(({ status }) => status === 'rejected');
+  const blobs = new Set(staged.values());
+  if (failed?.status === 'rejected') {
+    await Promise.all([...blobs].map((blob) => blob.discard()));
+    throw failed.reason;
+  }
+  const known = files.filter((file) => isAbsent(read, file.sha256)).map((file) => file.sha256);
+  return {
+    staged,
+    absent,
+    unavailable: new Set([...absent.keys(), ...known]),
+    objects: blobs.size,
+    bytes: [...blobs].reduce((sum, { bytes }) => sum + bytes, 0),
+  };
+}
+
+/** Fetches one object into staging. @throws RefusedRecordError `wrong_bytes`; PeerError */
+async function fetchObject(
+  { store, client, signal }: Pick<Mirroring, 'store' | 'client' | 'signal'>,
+  sha256: string,
+  bytes: number,
+): Promise<StagedBlob> {
+  signal.throwIfAborted();
+  let staged: StagedBlob;
+  try {
+    staged = await store.blobs.staging.stage(client.stream(`/api/blobs/${sha256}`), bytes);
+  } catch (error) {
+    if (error instanceof TooManyBytesError) throw new RefusedRecordError('wrong_bytes', error);
+    throw error;
+  }
+  if (staged.sha256 === sha256 && staged.bytes === bytes) return staged;
+  await staged.discard();
+  throw new RefusedRecordError('wrong_bytes');
 }

@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import { z } from 'zod';
 import { certificatesOf } from '../../../shared/collection/connection.ts';
 import { SELF } from '../../../shared/collection/event.ts';
@@ -7,22 +8,31 @@ import {
   type RetrievalProof,
   retrievalProofSchema,
 } from '../../../shared/collection/retrieval.ts';
+import { newSourceSchema } from '../../../shared/collection/source.ts';
 import { MEGABYTE } from '../../../shared/limits.ts';
-import { type Capture, parseCaptureUrl, RefusedCaptureError } from '../../collection/captures/capture.ts';
-import { recordCapture } from '../../collection/captures/recordCapture.ts';
-import { batchDigest, batchSubject } from '../../collection/record/coverRetrievals.ts';
-import { withHeldCertificates } from '../../collection/record/heldCertificates.ts';
-import { retrievalLeaf } from '../../collection/record/retrievalLeaf.ts';
-import { sourceIdOf } from '../../collection/sources/sources.ts';
-import { rootFromInclusion } from '../../ledger/proofs.ts';
+import {
+  type Capture,
+  parseCaptureUrl,
+  RefusedCaptureError,
+  recordCapture,
+} from '../../collection/captures/capture.ts';
+import { RetrievalFailure } from '../../collection/fetch/connect.ts';
+import { batchDigest, batchSubject, retrievalLeaf } from '../../collection/record/coverRetrievals.ts';
+import { type ReceivedObject, withHeldCertificates } from '../../collection/record/objectReceiver.ts';
+import { changeSource, sourceIdOf } from '../../collection/sources/sources.ts';
+import { rootFromInclusion } from '../../ledger/prove.ts';
+import { TooManyBytesError } from '../../store/blobs/blobStore.ts';
 import { hasCaptureAt } from '../../store/sqlite/collection/captures.ts';
-import { listOf } from '../listOf.ts';
-import { PeerError, TooLargeError } from '../peerClient.ts';
-import { fetchObjects } from './fetchObjects.ts';
-import type { Mirroring, Progress } from './mirroring.ts';
-import { RefusedRecordError } from './mirrorTally.ts';
-import { nameSources } from './nameSources.ts';
-import { refusalOf } from './refusalOf.ts';
+import { sourceById } from '../../store/sqlite/collection/sources.ts';
+import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
+import type { Reservation } from '../../store/sqlite/engine/writer.ts';
+import { blobBytes } from '../../store/sqlite/node/blobs.ts';
+import { isAbsent } from '../../store/sqlite/node/peerWithholdings.ts';
+import { isReleased } from '../../store/sqlite/node/withheld.ts';
+import { listOf, MAX_CONNECTIONS, PeerError, TooLargeError } from '../peerClient.ts';
+import { type NotGiven, noteAbsent, notGiven } from './absent.ts';
+import { RefusedRecordError, refusalOf } from './mirrorTally.ts';
+import type { Mirroring, Progress } from './remoteLog.ts';
 
 const MAX_PAGE_BYTES = 32 * 1_048_576;
 /** A proof has one hash for each level of the tree. */
@@ -54,26 +64,27 @@ export async function mirrorSources(
   let { held, position } = before;
   let examined = 0;
   for (const source of selection === true ? [undefined] : selection) {
-    for await (const items of coveredPages(mirroring, source, before.position + 1)) {
+    const selected = { observer: SELF, ...(source !== undefined && { source }) };
+    for await (const items of coveredPages(mirroring, selected, before.position + 1)) {
       held += await takePage(mirroring, items);
       position = Math.max(position, items.at(-1)?.retrieval.id ?? 0);
       mirroring.progress((examined += items.length));
-      if (tally.isEnough) return before;
+      if (tally.shouldStop) return before;
     }
   }
   return tally.refusals === refusedBefore ? { size: log.size, held, position } : before;
 }
 
 /** Yields the listed retrievals from an id on that the verified checkpoint covers, in the order of their ids. */
-async function* coveredPages(
+export async function* coveredPages(
   mirroring: Mirroring,
-  source: string | undefined,
+  selected: Readonly<Record<string, string>>,
   from: number,
 ): AsyncGenerator<RetrievalProof[]> {
   let empty = 0;
   for (let next: number | null = from; next !== null && empty < MAX_EMPTY_PAGES; ) {
     mirroring.signal.throwIfAborted();
-    const page = await readPage(mirroring, source, next);
+    const page = await readPage(mirroring, selected, next);
     const covered: RetrievalProof[] = [];
     for (const item of page.items) {
       const previous: number = covered.at(-1)?.retrieval.id ?? next - 1;
@@ -90,10 +101,10 @@ async function* coveredPages(
   }
 }
 
-async function readPage(mirroring: Mirroring, source: string | undefined, from: number) {
+/** Reads a page of retrievals with their proofs. */
+async function readPage(mirroring: Mirroring, selected: Readonly<Record<string, string>>, from: number) {
   for (const limit of PAGE_SIZES) {
-    const parameters = new URLSearchParams({ from: String(from), limit: String(limit), observer: SELF });
-    if (source !== undefined) parameters.set('source', source);
+    const parameters = new URLSearchParams({ from: String(from), limit: String(limit), ...selected });
     try {
       return await mirroring.client.json(
         `/api/retrievals?${parameters.toString()}`,
@@ -135,7 +146,11 @@ async function takePage(mirroring: Mirroring, items: readonly RetrievalProof[]):
       .filter(({ sha256 }) => objects.isHeld(sha256))
       .map((capture) => withHeldCertificates(capture, objects.isHeld));
     const recorded = await store.write(
-      (database) => kept.map((capture) => recordCapture(database, store.instant(), peer.name, capture)),
+      (database) => {
+        const all = kept.map((capture) => recordCapture(database, store.instant(), peer.name, capture));
+        objects.noteAbsent(database);
+        return all;
+      },
       { reservation: objects.reservation },
     );
     tally.events += recorded.filter(({ event }) => event !== null).length;
@@ -150,7 +165,7 @@ async function takePage(mirroring: Mirroring, items: readonly RetrievalProof[]):
 }
 
 /** @throws RefusedRecordError if the peer's ledger does not cover the retrieval */
-async function prove({ log }: Mirroring, item: RetrievalProof): Promise<void> {
+export async function prove({ log }: Mirroring, item: RetrievalProof): Promise<void> {
   const { retrieval, first, last, root, hashes, ledger_entry } = item;
   const leaf = retrievalLeaf(retrieval);
   const path = hashes.map((hash) => Buffer.from(hash, 'base64'));
@@ -190,11 +205,129 @@ function captureOf(retrieval: RecordedRetrieval, sha256: string, bytes: number, 
   };
 }
 
-function normalUrl(url: string): string {
+export function normalUrl(url: string): string {
   try {
     return parseCaptureUrl(url);
   } catch (error) {
     if (error instanceof RefusedCaptureError) throw new RefusedRecordError('wrong_record', error);
+    throw error;
+  }
+}
+
+const MAX_SOURCE_BYTES = 1_048_576;
+const { name, agency } = newSourceSchema.shape;
+const namedSource = z.object({ name, agency });
+
+/**
+ * Gives sources that this node knows by mirrored captures only the name and the agency that they have at the peer. No
+ * entry of the peer's ledger proves them: they are labels, which the owner can change.
+ *
+ * @throws PeerError
+ */
+async function nameSources({ store, client, signal }: Mirroring, ids: Iterable<string>): Promise<void> {
+  for (const id of new Set(ids)) {
+    const source = sourceById(store.read, id);
+    const isNamed = source === undefined || source.name !== '' || source.last_checked_at !== null;
+    if (isNamed || !source.paused || source.removed) continue;
+    signal.throwIfAborted();
+    const labels = await client.json(`/api/sources/${id}`, namedSource, MAX_SOURCE_BYTES);
+    if (labels.name !== '') await changeSource(store, id, labels);
+  }
+}
+
+/** Objects that are on stable storage, until their rows are written. */
+interface FetchedObjects {
+  /** Whether an object is here, or is noted as absent because the peer does not give it: its record is taken. */
+  isHeld: (sha256: string) => boolean;
+  /** Notes what the peer does not give, in the transaction that writes its records. */
+  noteAbsent: (database: WriteDatabase) => void;
+  /** The space that they take until rows count them. */
+  reservation: Reservation;
+  /** Must be called at the end. */
+  discard: () => Promise<void>;
+}
+
+/**
+ * Fetches the objects that the archive does not hold, several at once, and makes them durable. Each byte is hashed while
+ * it arrives. An object that is refused is counted, and is not held.
+ *
+ * @throws PeerError if the peer is gone
+ */
+export async function fetchObjects(
+  mirroring: Mirroring,
+  wanted: readonly { sha256: string; bytes: number }[],
+): Promise<FetchedObjects> {
+  const { receiver, tally, store, peer } = mirroring;
+  const absent = new Map<string, NotGiven>();
+  const atOnce = pLimit(MAX_CONNECTIONS);
+  const held = new Set<string>();
+  const received: ReceivedObject[] = [];
+  const reservations: Reservation[] = [];
+  let failure: { cause: unknown } | undefined;
+  const discard = async () => void (await Promise.all(received.map((each) => each.discard())));
+  const fetchOne = async (sha256: string, bytes: number, count: number) => {
+    try {
+      // After a failure the peer is gone, or nothing can be stored. It is asked for nothing more.
+      if (failure !== undefined || tally.shouldStop) return;
+      const isElsewhere = isAbsent(store.read, sha256) || isReleased(store.read, sha256);
+      if (!isElsewhere && !(await receiver.isStored(sha256))) {
+        const object = await receive(mirroring, sha256, bytes);
+        received.push(object);
+        if (object.sha256 !== sha256 || object.bytes !== bytes) throw new RefusedRecordError('wrong_bytes');
+        const { isStored, reservation } = await object.keep();
+        if (!isStored) throw new RefusedRecordError('no_room');
+        if (reservation) reservations.push(reservation);
+        tally.objects += 1;
+        tally.bytes += bytes;
+      }
+      held.add(sha256);
+    } catch (error) {
+      const why = notGiven(error, store.instant());
+      if (why) {
+        absent.set(sha256, why);
+        held.add(sha256);
+        tally.notGiven += 1;
+        return;
+      }
+      try {
+        const reason = refusalOf(error);
+        for (let times = 0; times < count; times += 1) tally.refuse(reason);
+      } catch (cause) {
+        failure ??= { cause };
+      }
+    }
+  };
+  const fetches = [...Map.groupBy(wanted, ({ sha256 }) => sha256)].map(([sha256, captures]) =>
+    atOnce(() => fetchOne(sha256, captures[0]?.bytes ?? 0, captures.length)),
+  );
+  await Promise.all(fetches);
+  if (failure !== undefined) {
+    await discard();
+    throw failure.cause;
+  }
+  return {
+    isHeld: (sha256) => held.has(sha256),
+    noteAbsent: (database) => {
+      for (const [sha256, why] of absent)
+        if (blobBytes(database, sha256) !== undefined)
+          noteAbsent(database, { sha256, peer: peer.name, why }, store.instant());
+    },
+    reservation: { release: () => reservations.forEach((each) => each.release()) },
+    discard,
+  };
+}
+
+async function receive(
+  { receiver, client, signal }: Mirroring,
+  sha256: string,
+  bytes: number,
+): Promise<ReceivedObject> {
+  signal.throwIfAborted();
+  try {
+    return await receiver.receive(client.stream(`/archive/${sha256}`), bytes);
+  } catch (error) {
+    if (error instanceof TooManyBytesError) throw new RefusedRecordError('wrong_bytes', error);
+    if (error instanceof RetrievalFailure) throw new RefusedRecordError('no_room', error);
     throw error;
   }
 }

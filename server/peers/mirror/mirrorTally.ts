@@ -1,4 +1,6 @@
 import type { MirrorRefusal, MirrorResult } from '../../../shared/node/peer.ts';
+import { Problem } from '../../../shared/problems.ts';
+import { PeerError } from '../peerClient.ts';
 
 /** A record of a peer that is not taken. Refusals are counted by their reason. */
 export class RefusedRecordError extends Error {
@@ -18,6 +20,7 @@ const MAX_STALLS = 3;
 const HONEST: ReadonlySet<MirrorRefusal> = new Set([
   'no_room',
   'id_taken',
+  'released',
   'missing_object',
   'missing_reference',
 ]);
@@ -31,6 +34,11 @@ export class MirrorTally {
   objects = 0;
   bytes = 0;
   alreadyHeld = 0;
+  /** Objects that the peer withholds or released: their records were taken without the bytes. */
+  notGiven = 0;
+  withheld = 0;
+  shown = 0;
+  released = 0;
 
   refuse(reason: MirrorRefusal): void {
     this.#refused.set(reason, (this.#refused.get(reason) ?? 0) + 1);
@@ -41,7 +49,7 @@ export class MirrorTally {
   }
 
   /** Whether the mirror stops: the peer lied or stalled too often, or there is no space left. */
-  get isEnough(): boolean {
+  get shouldStop(): boolean {
     const lies = [...this.#refused].reduce(
       (sum, [reason, count]) => sum + (HONEST.has(reason) ? 0 : count),
       0,
@@ -60,7 +68,30 @@ export class MirrorTally {
       objects: this.objects,
       bytes: this.bytes,
       already_held: this.alreadyHeld,
+      ...(this.notGiven > 0 && { not_given: this.notGiven }),
+      ...(this.withheld > 0 && { withheld: this.withheld }),
+      ...(this.shown > 0 && { shown: this.shown }),
+      ...(this.released > 0 && { released: this.released }),
       refused: [...this.#refused].map(([reason, count]) => ({ reason, count })),
     };
   }
+}
+
+/**
+ * Returns why a record is refused, if the error is the fault of the record or of one response.
+ *
+ * @throws any other error: the peer is gone, this archive cannot write, the mirror was cancelled
+ */
+export function refusalOf(error: unknown): MirrorRefusal {
+  if (error instanceof RefusedRecordError) return error.reason;
+  if (error instanceof PeerError) {
+    if (error.kind === 'unreachable') throw error;
+    return error.kind === 'stalled' ? 'timeout' : 'missing_object';
+  }
+  if (!(error instanceof Problem)) throw error;
+  if (error.status === 507) return 'no_room';
+  if (error.status === 413) return 'too_large';
+  if (error.code === 'id_taken' || error.code === 'released') return error.code;
+  if (error.status === 422) return 'wrong_record';
+  throw error;
 }

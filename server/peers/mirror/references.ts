@@ -1,18 +1,21 @@
 import { z } from 'zod';
-import { newStudySchema, studySchema } from '../../../shared/archive/study.ts';
-import { type ArchiveNode, newNodeSchema, nodeSchema } from '../../../shared/archive/treeNode.ts';
+import {
+  type ArchiveNode,
+  newNodeSchema,
+  newStudySchema,
+  nodeSchema,
+  studySchema,
+} from '../../../shared/archive/study.ts';
 import type { LedgerEntry } from '../../../shared/ledger/ledger.ts';
 import { Problem } from '../../../shared/problems.ts';
-import { pathPrefixes } from '../../archive/packs/indexPack.ts';
+import { pathPrefixes } from '../../archive/packs/packRows.ts';
 import { nodeDigest, statusDigest, studyDigest } from '../../archive/recordedSubjects.ts';
-import { createStudy, readStudy, setStudyStatus } from '../../archive/studies/studies.ts';
-import { createTreeNode } from '../../archive/tree/treeNodes.ts';
-import { studyById } from '../../store/sqlite/archive/studies.ts';
-import { treeNodeAt } from '../../store/sqlite/archive/treeNodes.ts';
-import { listOf } from '../listOf.ts';
-import { PeerError } from '../peerClient.ts';
-import type { Mirroring } from './mirroring.ts';
+import { createStudy, readStudy, setStudyStatus } from '../../archive/studies.ts';
+import { createTreeNode } from '../../archive/treeNodes.ts';
+import { studyById, treeNodeAt } from '../../store/sqlite/archive/studies.ts';
+import { listOf, PeerError } from '../peerClient.ts';
 import { RefusedRecordError } from './mirrorTally.ts';
+import type { Mirroring } from './remoteLog.ts';
 
 const MAX_TREE_BYTES = 64 * 1_048_576;
 const MAX_STUDY_BYTES = 4 * 1_048_576;

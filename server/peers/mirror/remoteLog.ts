@@ -1,13 +1,14 @@
 import { type InclusionProof, type LedgerEntry, ledgerEntrySchema } from '../../../shared/ledger/ledger.ts';
+import type { PackProvenance } from '../../../shared/node/peer.ts';
+import { splitEntries, TILE_WIDTH, tilePath } from '../../../shared/proof/tiles.ts';
+import type { ObjectReceiver } from '../../collection/record/objectReceiver.ts';
 import { entryText, hashOf } from '../../ledger/entry.ts';
-import { leafHash, parentHash } from '../../ledger/merkle.ts';
-import { inclusionPath, rootFromInclusion } from '../../ledger/proofs.ts';
-import { tilePath } from '../../ledger/tiles/tileAddress.ts';
-import { TILE_WIDTH } from '../../ledger/tree.ts';
+import { inclusionPath, rootFromInclusion } from '../../ledger/prove.ts';
+import { leafHash, parentHash } from '../../ledger/tree.ts';
+import type { Store } from '../../store/store.ts';
 import type { PeerCheckpoint } from '../peerCheckpoint.ts';
 import { type PeerClient, TooLargeError } from '../peerClient.ts';
-import { RefusedRecordError } from './mirrorTally.ts';
-import { TILE_LEVELS, TileTree } from './tileTree.ts';
+import { type MirrorTally, RefusedRecordError } from './mirrorTally.ts';
 
 const HASH_BYTES = 32;
 /** A leaf has at most 65,535 bytes, after its length in two bytes. */
@@ -16,7 +17,7 @@ const MAX_ENTRIES_BYTES = TILE_WIDTH * 65_537;
 const MAX_TILES = 256;
 
 /** An entry of a peer's ledger, with the proof that its checkpoint covers it. */
-export interface ProvenEntry {
+interface ProvenEntry {
   entry: LedgerEntry;
   proof: InclusionProof;
 }
@@ -113,7 +114,7 @@ export class RemoteLog {
     return cached(this.#entries, number, async () => {
       const width = Math.min(TILE_WIDTH, this.size - number * TILE_WIDTH);
       const bytes = await this.#get(tilePath({ level: 'entries', index: number, width }), MAX_ENTRIES_BYTES);
-      const texts = splitEntries(bytes);
+      const texts = splitEntries(bytes).map((leaf) => Buffer.from(leaf).toString());
       if (texts.length !== width) throw new RefusedRecordError('wrong_proof');
       return { texts, tree: new TileTree(texts.map(leafHash)) };
     });
@@ -170,18 +171,6 @@ function subtree(tiles: ReadonlyMap<string, TileTree>, level: number, index: num
   return hash;
 }
 
-/** Splits a tile of entries: each leaf is after its length in two bytes, highest first. */
-function splitEntries(bytes: Buffer): string[] {
-  const texts: string[] = [];
-  for (let at = 0; at + 2 <= bytes.length; ) {
-    const end = at + 2 + bytes.readUInt16BE(at);
-    if (end > bytes.length) break;
-    texts.push(bytes.toString('utf8', at + 2, end));
-    at = end;
-  }
-  return texts;
-}
-
 /** Parses a leaf. Its text must be the canonical form of an entry, so that nothing else was proven. */
 function parseEntry(text: string, seq: number): LedgerEntry {
   let value: unknown;
@@ -194,4 +183,55 @@ function parseEntry(text: string, seq: number): LedgerEntry {
   if (entry?.seq !== seq || entryText(entry) !== text || entry.hash !== hashOf(entry))
     throw new RefusedRecordError('wrong_record');
   return entry;
+}
+
+/** The number of levels of the tree in a tile of 256 hashes. */
+const TILE_LEVELS = 8;
+
+/** The hashes of one tile and of the complete subtrees above them, so that a proof looks its hashes up. */
+class TileTree {
+  readonly #levels: Buffer[][];
+
+  constructor(hashes: Buffer[]) {
+    this.#levels = [hashes];
+    for (let level = 1; level <= TILE_LEVELS; level += 1) {
+      const below = this.#levels[level - 1] ?? [];
+      const above: Buffer[] = [];
+      for (let left = 0; left + 1 < below.length; left += 2)
+        above.push(parentHash(below[left] as Buffer, below[left + 1] as Buffer));
+      this.#levels.push(above);
+    }
+  }
+
+  /** The root of the complete subtree of 2^level hashes at `index`; undefined if the tile does not have all of them. */
+  at(level: number, index: number): Buffer | undefined {
+    return this.#levels[level]?.[index];
+  }
+}
+
+/** How far a selection was mirrored: the size of the peer's ledger, and the records that are held. */
+export interface Progress {
+  size: number;
+  held: number;
+  /** The last retrieval of the peer that was examined; 0 for packs. */
+  position: number;
+}
+
+/** Shared by the parts of one mirror. */
+export interface Mirroring {
+  store: Store;
+  client: PeerClient;
+  log: RemoteLog;
+  tally: MirrorTally;
+  receiver: ObjectReceiver;
+  maxObjectMb: number;
+  peer: { name: string };
+  signal: AbortSignal;
+  /** Called with the number of records examined so far. */
+  progress: (done: number) => void;
+  /** The peer and the time, for the provenance of a pack. */
+  provenance: () => Pick<PackProvenance, 'peer' | 'mirrored_at'>;
+  /** @throws RefusedRecordError `no_room` */
+  reserveSpace: (bytes: number) => Promise<void>;
+  releaseSpace: (bytes: number) => void;
 }

@@ -2,17 +2,26 @@ import type { MirrorRequest, MirrorResult, PackSelection } from '../../../shared
 import type { Settings } from '../../../shared/node/settings.ts';
 import { canonicalText } from '../../../shared/values/canonicalJson.ts';
 import { ObjectReceiver } from '../../collection/record/objectReceiver.ts';
-import { mirrorsOf, type PeerMirrorRow, peerById, putMirror } from '../../store/sqlite/node/peers.ts';
+import { every } from '../../runtime/background.ts';
+import type { Log } from '../../runtime/log.ts';
+import {
+  allPeers,
+  mirrorsOf,
+  type PeerMirrorRow,
+  peerById,
+  putMirror,
+} from '../../store/sqlite/node/peers.ts';
 import type { Store } from '../../store/store.ts';
 import type { PeerCheckpoint } from '../peerCheckpoint.ts';
 import type { PeerClient } from '../peerClient.ts';
-import type { Mirroring, Progress } from './mirroring.ts';
+import { followWithheld } from './followWithheld.ts';
 import { PackMirror } from './mirrorPacks.ts';
+import { mirrorPages } from './mirrorPages.ts';
 import { mirrorSources } from './mirrorSources.ts';
 import { MirrorTally, RefusedRecordError } from './mirrorTally.ts';
-import { RemoteLog } from './remoteLog.ts';
+import { type Mirroring, type Progress, RemoteLog } from './remoteLog.ts';
 
-export interface MirrorRun {
+interface MirrorRun {
   store: Store;
   settings: () => Settings;
   peer: { id: string; name: string };
@@ -40,6 +49,8 @@ export async function runMirror(run: MirrorRun, request: MirrorRequest): Promise
     const after = await takeKind(mirroring, kind, selection, { size, held, position });
     await saveMirror(run, kind, selection, { ...after, mirrored_at: run.store.instant() });
   }
+  // After what was taken, so that nothing that the peer withholds is left out.
+  if (!tally.shouldStop) await followWithheld(mirroring, run.peer.id);
   return tally.result();
 }
 
@@ -77,8 +88,22 @@ function selectionsOf({ packs, sources }: MirrorRequest): [Kind, unknown][] {
 }
 
 function takeKind(mirroring: Mirroring, kind: Kind, selection: unknown, before: Progress): Promise<Progress> {
-  if (kind === 'sources') return mirrorSources(mirroring, selection as true | string[], before);
+  if (kind === 'sources') return takeSources(mirroring, selection as true | string[], before);
   return new PackMirror(mirroring).run(selection as Exclude<PackSelection, false>, before);
+}
+
+/** Takes what the peer retrieved, then its page captures: they name retrievals. */
+async function takeSources(
+  mirroring: Mirroring,
+  selection: true | string[],
+  before: Progress,
+): Promise<Progress> {
+  const { tally, log } = mirroring;
+  const refusedBefore = tally.refusals;
+  const after = await mirrorSources(mirroring, selection, before);
+  if (before.size === log.size || tally.shouldStop) return after;
+  const held = await mirrorPages(mirroring, selection, before);
+  return tally.refusals === refusedBefore ? { ...after, held: after.held + held } : before;
 }
 
 function readMirror(
@@ -124,4 +149,47 @@ function mirroringOf(run: MirrorRun, tally: MirrorTally): Mirroring {
     },
     releaseSpace: (bytes) => receiver.releaseSpace(bytes),
   };
+}
+
+/** How often due mirrors are looked for, and the interval of a mirror that has none of its own. */
+const POLL_INTERVAL_MS = 60_000;
+const DEFAULT_EVERY_MINUTES = 60;
+const MS_PER_MINUTE = 60_000;
+/** A mirror that failed is tried again after this time, or after its own interval if that is shorter. */
+const RETRY_MS = 5 * MS_PER_MINUTE;
+
+interface FollowedMirrors {
+  store: Store;
+  log: Log;
+  /** Default: every minute. */
+  pollIntervalMs: number | undefined;
+  /** Whether some work with a peer is running. */
+  isBusy: (peer: string) => boolean;
+  /** Starts a mirror that is due. */
+  mirror: (peer: { id: string; name: string }, request: MirrorRequest) => void;
+}
+
+/** Repeats followed mirrors when they are due. Returns a function that stops this. */
+export function followMirrors({ store, log, pollIntervalMs, isBusy, mirror }: FollowedMirrors): () => void {
+  const attemptedAt = new Map<string, number>();
+  const mirrorDue = () => {
+    const now = store.clock.now();
+    for (const { id, name, state } of allPeers(store.read)) {
+      // A running mirror records its own time when it ends.
+      if (state === 'rewritten' || state === 'key_changed' || isBusy(id)) continue;
+      for (const { kind, selection, follow, every_minutes, mirrored_at } of mirrorsOf(store.read, id)) {
+        const key = `${id} ${kind} ${selection}`;
+        const every = (every_minutes ?? DEFAULT_EVERY_MINUTES) * MS_PER_MINUTE;
+        const isDue = now - (Date.parse(mirrored_at ?? '') || 0) >= every;
+        const justTried = now - (attemptedAt.get(key) ?? 0) < Math.min(every, RETRY_MS);
+        if (follow === 0 || !isDue || justTried) continue;
+        attemptedAt.set(key, now);
+        mirror({ id, name }, { [kind]: JSON.parse(selection) as unknown } as MirrorRequest);
+      }
+    }
+  };
+  const timer = every(pollIntervalMs ?? POLL_INTERVAL_MS, mirrorDue, (error) =>
+    log.error({ error }, 'The mirrors that are due could not be read.'),
+  ).unref();
+  return () => clearInterval(timer);
 }

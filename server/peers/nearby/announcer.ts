@@ -1,8 +1,11 @@
+import type { Answer, Packet, Question, SrvData, StringAnswer, TxtData } from 'dns-packet';
+import { type NearbyNode, nearbyNodeSchema } from '../../../shared/node/peer.ts';
+import { keyNameOf } from '../../ledger/nodeKey.ts';
+import { RepeatedWork } from '../../runtime/background.ts';
 import type { Log } from '../../runtime/log.ts';
 import { randomFraction } from '../../store/randomFraction.ts';
 import type { Store } from '../../store/store.ts';
 import { MulticastSocket, type Received } from './multicast.ts';
-import { type Announced, recordsOf, response, responseTo } from './serviceRecords.ts';
 
 /** Records are sent to one network at most once in this time (RFC 6762, section 6). */
 const SEND_EVERY_MS = 1_000;
@@ -23,47 +26,45 @@ export interface AnnouncerConfig {
 /** Announces the node on the networks of this machine, and answers queries for nodes (RFC 6762, RFC 6763). */
 export class Announcer {
   readonly #config: AnnouncerConfig;
-  readonly #ending = new AbortController();
+  readonly #work: RepeatedWork;
   readonly #sockets = new Map<string, MulticastSocket>();
   /** When the records were last sent to a network. */
   readonly #sentAt = new Map<string, number>();
-  readonly #running: Promise<void>;
   #last: Announced | undefined;
 
   constructor(config: AnnouncerConfig) {
     this.#config = config;
-    this.#running = this.#run().catch((error: unknown) =>
-      config.log.warn({ error }, 'The node is no longer announced.'),
+    this.#work = new RepeatedWork(config.store.clock);
+    this.#work.start(
+      () => this.#announceChanges(),
+      ADDRESS_CHECK_MS,
+      (error) => config.log.warn({ error }, 'The node could not be announced. It will be tried again.'),
     );
   }
 
   /** Withdraws the records, and ends. */
   async end(): Promise<void> {
-    this.#ending.abort();
-    await this.#running;
+    await this.#work.close();
     const announced = this.#last;
     for (const socket of this.#sockets.values())
       if (announced) socket.send(response(recordsOf(announced, socket.address, 0)));
     await Promise.all([...this.#sockets.values()].map((socket) => socket.close()));
   }
 
-  async #run(): Promise<void> {
+  async #announceChanges(): Promise<void> {
     const { self, store } = this.#config;
     const { clock } = store;
-    const { signal } = this.#ending;
-    while (!signal.aborted) {
-      const now = self();
-      const added = await this.#follow(now?.addresses ?? []);
-      const isChanged = JSON.stringify(now?.announced) !== JSON.stringify(this.#last);
-      this.#last = now?.announced;
-      const receivers = isChanged ? [...this.#sockets.values()] : added;
-      for (const socket of receivers) this.#announce(socket);
-      // Twice, a second apart (RFC 6762, section 8.3).
-      await clock.sleep(SEND_EVERY_MS, signal);
-      if (signal.aborted) return;
-      for (const socket of receivers) this.#announce(socket);
-      await clock.sleep(ADDRESS_CHECK_MS, signal);
-    }
+    const { signal } = this.#work;
+    const now = self();
+    const added = await this.#follow(now?.addresses ?? []);
+    const isChanged = JSON.stringify(now?.announced) !== JSON.stringify(this.#last);
+    this.#last = now?.announced;
+    const receivers = isChanged ? [...this.#sockets.values()] : added;
+    for (const socket of receivers) this.#announce(socket);
+    // Twice, a second apart (RFC 6762, section 8.3).
+    await clock.sleep(SEND_EVERY_MS, signal);
+    if (signal.aborted) return;
+    for (const socket of receivers) this.#announce(socket);
   }
 
   /** Opens a socket for each new address, closes those of addresses that are gone, and returns the new ones. */
@@ -81,7 +82,7 @@ export class Announcer {
       try {
         const socket = await MulticastSocket.open(
           { address, port },
-          { receive: (received) => void this.#answer(address, received), failed },
+          { receive: (received) => this.#answer(address, received), failed },
         );
         this.#sockets.set(address, socket);
         added.push(socket);
@@ -103,7 +104,7 @@ export class Announcer {
   async #answer(address: string, { packet, sender, senderPort }: Received): Promise<void> {
     const { port, self, store } = this.#config;
     const { clock } = store;
-    const { signal } = this.#ending;
+    const { signal } = this.#work;
     if (packet.type !== 'query') return;
     // A simple resolver is answered alone, so its questions must not silence the answers to everyone.
     const isSimple = senderPort !== port;
@@ -124,4 +125,123 @@ export class Announcer {
     await clock.sleep(MIN_DELAY_MS + randomFraction(store) * MORE_DELAY_MS, signal);
     if (!signal.aborted) this.#sockets.get(address)?.send(answer);
   }
+}
+
+/** The DNS-SD service of nodes (RFC 6763). */
+export const SERVICE = '_strongroom._tcp.local';
+/** With this name a browser of services lists their types (RFC 6763, section 9). */
+const ALL_SERVICES = '_services._dns-sd._udp.local';
+/** Records live for two minutes (RFC 6762, section 10). 0 withdraws them. */
+const TTL_SECONDS = 120;
+
+/** What a node announces. It has no secret, and nothing about the machine. */
+export interface Announced {
+  key: string;
+  port: number;
+  /** The SHA-256 of the certificate; undefined if the node does not serve HTTPS. */
+  tlsFingerprint: string | undefined;
+}
+
+/** A node that was found, without what only this archive knows about it. */
+export type FoundNode = Omit<NearbyNode, 'peer'>;
+
+/** The name of a node in DNS: the first label of its own name. */
+function labelOf(key: string): string {
+  const [first = ''] = keyNameOf(key).split('.', 1);
+  return first.replace(/[^a-z0-9-]/gi, '-').slice(0, 63);
+}
+
+/**
+ * Returns the records of a node at one of its addresses. A browser reads them from one packet; others ask for each.
+ *
+ * @param ttl 0 if the node is no longer shared
+ */
+export function recordsOf(
+  { key, port, tlsFingerprint }: Announced,
+  address: string,
+  ttl = TTL_SECONDS,
+): [pointer: StringAnswer, ...others: Answer[]] {
+  const instance = `${labelOf(key)}.${SERVICE}`;
+  const target = `${labelOf(key)}.local`;
+  const text = ['txtvers=1', `key=${key}`, ...(tlsFingerprint ? [`tls=${tlsFingerprint}`] : [])];
+  return [
+    { type: 'PTR', name: SERVICE, ttl, data: instance },
+    { type: 'SRV', name: instance, ttl, flush: true, data: { port, target, priority: 0, weight: 0 } },
+    { type: 'TXT', name: instance, ttl, flush: true, data: text },
+    { type: 'A', name: target, ttl, flush: true, data: address },
+  ];
+}
+
+/** Returns the response to a query, or undefined if it asks for nothing that the node has, or knows the answer. */
+export function responseTo(query: Packet, announced: Announced, address: string): Packet | undefined {
+  const records = recordsOf(announced, address);
+  const [pointer] = records;
+  const type = { type: 'PTR', name: ALL_SERVICES, ttl: TTL_SECONDS, data: SERVICE } as const;
+  const answers = [type, ...records].filter((record) =>
+    query.questions?.some((asked) => isFor(asked, record)),
+  );
+  const isKnown = query.answers?.some(
+    (known) =>
+      known.type === 'PTR' && isSameName(known.data, pointer.data) && (known.ttl ?? 0) >= TTL_SECONDS / 2,
+  );
+  const left = isKnown ? answers.filter((answer) => answer !== pointer) : answers;
+  if (left.length === 0) return undefined;
+  const additionals = left.includes(pointer) ? records.filter((record) => !left.includes(record)) : [];
+  return response(left, additionals);
+}
+
+/** A response, which says that its sender has the authority for the records. */
+export function response(answers: Answer[], additionals: Answer[] = []): Packet {
+  return { type: 'response', id: 0, flags: 0x0400, answers, additionals };
+}
+
+function isFor({ name, type }: Question, record: Answer): boolean {
+  return isSameName(name, record.name) && (type === record.type || (type as string) === 'ANY');
+}
+
+function isSameName(left: string, right: string): boolean {
+  return left.toLowerCase() === right.toLowerCase();
+}
+
+/**
+ * Reads the nodes that a packet announces. A node announces itself only: its address is the one that sent the packet, and
+ * it must be among the records. Everything else in the packet is ignored.
+ */
+export function nodesIn({ answers = [], additionals = [] }: Packet, sender: string): FoundNode[] {
+  const records = [...answers, ...additionals];
+  const pointers = records.filter((record) => record.type === 'PTR' && isSameName(record.name, SERVICE));
+  return pointers.flatMap((pointer) => {
+    if (pointer.type !== 'PTR' || !pointer.ttl) return [];
+    const service = dataOf<SrvData>(records, 'SRV', pointer.data);
+    const text = dataOf<TxtData>(records, 'TXT', pointer.data);
+    if (!service || !text) return [];
+    const isOwn = records.some(
+      (record) => record.type === 'A' && isSameName(record.name, service.target) && record.data === sender,
+    );
+    const found = isOwn ? readNode(sender, service.port, textValues(text)) : undefined;
+    return found ? [found] : [];
+  });
+}
+
+function dataOf<Data>(records: readonly Answer[], type: 'SRV' | 'TXT', name: string): Data | undefined {
+  const found = records.find((record) => record.type === type && isSameName(record.name, name));
+  return found && 'data' in found ? (found.data as Data) : undefined;
+}
+
+/** Reads the `name=value` strings of a TXT record. The first of a name counts (RFC 6763, section 6.4). */
+function textValues(data: TxtData): Map<string, string> {
+  const values = new Map<string, string>();
+  for (const part of Array.isArray(data) ? data : [data]) {
+    const [, name = '', value = ''] = /^([^=]+)=(.*)$/s.exec(part.toString()) ?? [];
+    if (!values.has(name)) values.set(name, value);
+  }
+  return values;
+}
+
+function readNode(address: string, port: number, values: Map<string, string>): FoundNode | undefined {
+  const key = values.get('key') ?? '';
+  const tls_fingerprint = values.get('tls') ?? null;
+  const url = `${tls_fingerprint === null ? 'http' : 'https'}://${address}:${port}`;
+  const found = { name: keyNameOf(key), url, key, tls_fingerprint };
+  return nearbyNodeSchema.omit({ peer: true }).safeParse(found).data;
 }

@@ -1,8 +1,8 @@
-import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../../../shared/values/clock.ts';
+import { yieldToEventLoop } from '../../runtime/background.ts';
 import type { Log } from '../../runtime/log.ts';
+import { type FoundNode, nodesIn, SERVICE } from './announcer.ts';
 import { MulticastSocket, type Received } from './multicast.ts';
-import { type FoundNode, nodesIn, SERVICE } from './serviceRecords.ts';
 
 /** A node answers within 120 ms, but not twice within a second. So the second question reaches those that were silent. */
 const ASK_AGAIN_MS = 1_000;
@@ -57,7 +57,7 @@ export async function discoverNodes({
     if (!signal.aborted) ask();
     await clock.sleep(WAIT_MS, signal);
     // If the process was held up, the timer is over before what arrived meanwhile was read.
-    await setImmediate();
+    await yieldToEventLoop();
   } finally {
     await Promise.all(sockets.map((socket) => socket.close()));
   }

@@ -1,7 +1,9 @@
-import { createSocket, type Socket } from 'node:dgram';
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { once } from 'node:events';
+import { BlockList } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { decode, encode, type Packet } from 'dns-packet';
-import { networkOf } from './networkOf.ts';
+import { guarded, inNextTurn } from '../../runtime/background.ts';
 
 /** The group of multicast DNS (RFC 6762, section 3). */
 const GROUP = '224.0.0.251';
@@ -12,7 +14,7 @@ const MAX_RECORDS = 256;
 const HEADER_BYTES = 12;
 
 /** The network and the port of a multicast DNS socket. */
-export interface MulticastPlace {
+interface MulticastPlace {
   /** An IPv4 address of this machine, on the network in question. */
   address: string;
   /** 5353, except in tests. */
@@ -49,7 +51,7 @@ export class MulticastSocket {
    */
   static async open(
     place: MulticastPlace,
-    handlers: { receive: (received: Received) => void; failed: (error: unknown) => void },
+    handlers: { receive: (received: Received) => unknown; failed: (error: unknown) => void },
   ): Promise<MulticastSocket> {
     const socket = createSocket({ type: 'udp4', reuseAddr: true });
     try {
@@ -65,10 +67,11 @@ export class MulticastSocket {
     socket.on('error', handlers.failed);
     // The system gives a socket the packets of other networks too, and those that are sent to the port from anywhere.
     const network = networkOf(place.address);
-    socket.on('message', (bytes, { address: sender, port: senderPort }) => {
+    const receive = (bytes: Buffer, { address: sender, port: senderPort }: RemoteInfo) => {
       const packet = network.check(sender) ? decoded(bytes) : undefined;
-      if (packet) handlers.receive({ packet, sender, senderPort });
-    });
+      return packet && handlers.receive({ packet, sender, senderPort });
+    };
+    socket.on('message', guarded(receive, handlers.failed));
     return new MulticastSocket(socket, place);
   }
 
@@ -83,7 +86,7 @@ export class MulticastSocket {
   async close(): Promise<void> {
     this.#socket.removeAllListeners('message');
     // A failure to send is reported to `failed`, and must not keep the socket open.
-    await new Promise<void>((resolve) => setImmediate(() => this.#socket.close(resolve)));
+    await new Promise<void>((resolve) => inNextTurn(() => this.#socket.close(resolve)));
   }
 }
 
@@ -97,4 +100,13 @@ function decoded(bytes: Buffer): Packet | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Returns the network of one of the machine's IPv4 addresses; an empty one if the machine does not have the address. */
+function networkOf(address: string): BlockList {
+  const network = new BlockList();
+  const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  const prefix = own.find((each) => each.address === address)?.cidr?.split('/')[1];
+  if (prefix !== undefined) network.addSubnet(address, Number(prefix));
+  return network;
 }

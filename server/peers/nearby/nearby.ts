@@ -2,8 +2,7 @@ import type { NearbyNode } from '../../../shared/node/peer.ts';
 import type { Log } from '../../runtime/log.ts';
 import { allPeers } from '../../store/sqlite/node/peers.ts';
 import type { Store } from '../../store/store.ts';
-import type { Announcer } from './announcer.ts';
-import type { Announced, FoundNode } from './serviceRecords.ts';
+import type { Announced, Announcer, FoundNode } from './announcer.ts';
 
 export interface NearbyConfig {
   store: Store;
@@ -26,7 +25,7 @@ export class Nearby {
   readonly #config: NearbyConfig;
   readonly #closing = new AbortController();
   #announcer: Promise<Announcer> | undefined;
-  #looking: Promise<FoundNode[]> | undefined;
+  #discovering: Promise<FoundNode[]> | undefined;
 
   constructor(config: NearbyConfig) {
     this.#config = config;
@@ -55,12 +54,12 @@ export class Nearby {
   }
 
   /** Asks the network for nodes, which takes one and a half seconds. Returns those that answered, without this one. */
-  async look(): Promise<NearbyNode[]> {
+  async discover(): Promise<NearbyNode[]> {
     const { store, ownKey } = this.#config;
-    this.#looking ??= this.#discoverNodes().finally(() => {
-      this.#looking = undefined;
+    this.#discovering ??= this.#discoverNodes().finally(() => {
+      this.#discovering = undefined;
     });
-    const found = await this.#looking;
+    const found = await this.#discovering;
     const peers = new Map(allPeers(store.read).map(({ key, id }) => [key, id]));
     return found
       .filter(({ key }) => key !== ownKey)
@@ -77,6 +76,6 @@ export class Nearby {
   async close(): Promise<void> {
     this.#closing.abort();
     await this.withdraw();
-    await this.#looking;
+    await this.#discovering;
   }
 }

@@ -1,20 +1,24 @@
 import { readdir, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import { AwayBlobs, type Bounds } from './away/awayBlobs.ts';
-import { BlobWriter } from './blobWriter.ts';
-import { createFolder } from './durableFile.ts';
-import { isMissing, isNoSpace } from './fileErrors.ts';
-import { LostAndFound, type LostFile } from './lostAndFound.ts';
-import { parseMarkers } from './markers.ts';
-import { blobPath, temporaryFolder } from './paths.ts';
-import { PendingBlobs, type Rows } from './pendingBlobs.ts';
-import { recoverJournal } from './recoverJournal.ts';
-import { rewriteBlobs } from './rewriteBlobs.ts';
+import { dirname, join } from 'node:path';
+import { Problem } from '../../../shared/problems.ts';
+import {
+  blobPath,
+  createFolder,
+  draftsFolder,
+  isNoSpace,
+  orIfMissing,
+  syncFolder,
+  temporaryFolder,
+} from '../files.ts';
+import { BlobWrites, parseMarkers, type Rows } from './blobWrites.ts';
+import { recoverJournal } from './journal.ts';
+import { LostAndFound, type LostFile, removeSetAside } from './lostAndFound.ts';
+import { type Bounds, OffloadedBlobs } from './offloaded/offloadedBlobs.ts';
 import { Staging } from './staging.ts';
 
-export type { Bounds, Elsewhere } from './away/awayBlobs.ts';
-export { isMissing, isUnreadable } from './fileErrors.ts';
-export { type StagedBlob, type StagedFile, TooManyBytesError, type WriteVia } from './staging.ts';
+export { isMissing, isUnreadable } from '../files.ts';
+export type { Bounds, RemoteBlobs } from './offloaded/offloadedBlobs.ts';
+export { type StagedBlob, type StagedFile, TooManyBytesError } from './staging.ts';
 
 /** The committed rows, and a way to be notified of commits. */
 export interface CommittedRows extends Rows {
@@ -26,33 +30,35 @@ export interface Recovery {
   mayDelete: boolean;
   /** Whether the disk has enough space; called once `tmp/` is empty. */
   hasSpace: () => boolean;
+  /** Whether a blob was given up. Its leftovers are deleted in any case. */
+  isReleased?: (sha256: string) => boolean;
 }
 
 /**
  * The folder of blobs, each named by its SHA-256. All bytes enter through `Staging`. A row without its blob cannot
  * occur, because `keep` is durable before the row is written. A blob without a row is legal. It is deleted if it is known
- * to be the leftover of an unacknowledged write (`PendingBlobs`, `recover`); any other is never deleted
+ * to be the leftover of an unacknowledged write (`BlobWrites`, `recover`); any other is never deleted
  * (`LostAndFound`).
  */
 export class BlobStore {
   readonly staging: Staging;
-  /** The blobs that may have left this disk. */
-  readonly away: AwayBlobs;
+  /** The blobs that may be offloaded. */
+  readonly offloaded: OffloadedBlobs;
   readonly #folder: string;
-  readonly #writer: BlobWriter;
   readonly #lost: LostAndFound;
-  readonly #pending: PendingBlobs;
+  readonly #writes: BlobWrites;
+  #rows: CommittedRows | undefined;
+  readonly #onRemoved: ((sha256: string) => void)[] = [];
   #isRestoreDue = false;
   #restoring: Promise<void> | undefined;
   #isClosed = false;
 
   constructor(folder: string) {
     this.#folder = folder;
-    this.#writer = new BlobWriter(folder);
     this.#lost = new LostAndFound(folder);
-    this.away = new AwayBlobs(folder);
-    this.#pending = new PendingBlobs(folder, this.#lost);
-    this.staging = new Staging(folder, this.#writer, this.#pending);
+    this.offloaded = new OffloadedBlobs(folder);
+    this.#writes = new BlobWrites(folder, this.#lost);
+    this.staging = new Staging(folder, this.#writes);
   }
 
   /** The path of a blob's file, which may not exist. */
@@ -61,28 +67,30 @@ export class BlobStore {
   }
 
   /**
-   * Reads a blob, or its bytes `start` to `end`, both inclusive. One that has left this disk is read from a copy.
+   * Reads a blob, or its bytes `start` to `end`, both inclusive. One that is offloaded is read from a copy.
    *
-   * @throws the errors of the file, if it is missing or cannot be read; Problem `copy_unreachable`
+   * @throws the errors of the file, if it is missing or cannot be read; Problem `copy_unreachable`, `released`
    */
-  read(sha256: string, bounds: Partial<Bounds> = {}): AsyncGenerator<Buffer> {
-    return this.away.read(sha256, bounds);
+  async *read(sha256: string, bounds: Partial<Bounds> = {}): AsyncGenerator<Buffer> {
+    if (this.isReleased(sha256))
+      throw new Problem('released', 'These bytes were given up. The record and the digest remain.');
+    yield* this.offloaded.read(sha256, bounds);
+  }
+
+  /** Returns whether the bytes of a blob were given up. */
+  isReleased(sha256: string): boolean {
+    return this.#rows?.isReleased(sha256) === true;
   }
 
   /** Returns the size of a blob's file, or undefined if there is none. */
   async bytesOf(sha256: string): Promise<number | undefined> {
-    try {
-      return (await stat(this.fileOf(sha256))).size;
-    } catch (error) {
-      if (isMissing(error)) return undefined;
-      throw error;
-    }
+    return (await orIfMissing(stat(this.fileOf(sha256)), undefined))?.size;
   }
 
   /** Waits for pending writes and for blobs that are being moved back from lost-and-found. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#writer.close();
+    await this.#writes.close();
     await this.#restoring;
   }
 
@@ -91,13 +99,16 @@ export class BlobStore {
    * journaled blobs that a row references, and empties `tmp/`. Blobs in the journal or with a marker that no row
    * references are leftovers of unacknowledged writes. If the disk is full, everything stays for the next start.
    */
-  async recover(isReferenced: (sha256: string) => boolean, { mayDelete, hasSpace }: Recovery): Promise<void> {
+  async recover(
+    isReferenced: (sha256: string) => boolean,
+    { mayDelete, hasSpace, isReleased = () => false }: Recovery,
+  ): Promise<void> {
     await createFolder(join(this.#folder, 'blobs'));
     const marks = parseMarkers(await this.#emptyTemporary());
     await this.#lost.open();
     if (!hasSpace()) return;
     try {
-      await this.#removeLeftovers(marks, isReferenced, mayDelete);
+      await this.#removeLeftovers(marks, isReferenced, { mayDelete, isReleased });
     } catch (error) {
       if (!isNoSpace(error)) throw error;
       // Blobs that could not be written are still in the journal.
@@ -125,20 +136,23 @@ export class BlobStore {
   async #removeLeftovers(
     marks: ReturnType<typeof parseMarkers>,
     isReferenced: (sha256: string) => boolean,
-    mayDelete: boolean,
+    { mayDelete, isReleased }: Required<Pick<Recovery, 'mayDelete' | 'isReleased'>>,
   ): Promise<void> {
     const removed = new Set<string>();
     const remove = async (sha256: string) => {
       if (removed.has(sha256)) return;
       removed.add(sha256);
-      if (mayDelete && !marks.get(sha256)?.includes('found')) await rm(this.fileOf(sha256), { force: true });
+      const isLeftover = mayDelete && !marks.get(sha256)?.includes('found');
+      if (isLeftover || isReleased(sha256)) await rm(this.fileOf(sha256), { force: true });
       else await this.#lost.put(sha256);
     };
-    await recoverJournal(this.#folder, isReferenced, async (blobs, folders) => {
-      const leftovers = blobs.filter(({ sha256 }) => !removed.has(sha256));
-      // Their files may be missing or incomplete; lost-and-found gets complete ones.
-      if (!mayDelete) await rewriteBlobs(this.#folder, leftovers, folders);
-      for (const { sha256 } of leftovers) await remove(sha256);
+    await recoverJournal(this.#folder, {
+      isReferenced,
+      // The file of a leftover may be missing or incomplete; lost-and-found gets a complete one.
+      isWanted: (sha256) =>
+        isReferenced(sha256) || (!mayDelete && !removed.has(sha256) && !isReleased(sha256)),
+      write: ({ sha256, bytes }) => this.#writes.rewrite(sha256, bytes),
+      leave: remove,
     });
     for (const sha256 of marks.keys()) if (!isReferenced(sha256)) await remove(sha256);
   }
@@ -148,7 +162,8 @@ export class BlobStore {
    * them, and blobs in `lost-and-found/` are moved back as soon as a row references them.
    */
   follow(rows: CommittedRows): void {
-    this.#pending.follow(rows);
+    this.#rows = rows;
+    this.#writes.follow(rows);
     rows.onCommit(() => {
       if (!this.#lost.isEmpty && !this.#isClosed) this.#restoreLost(rows);
     });
@@ -165,7 +180,30 @@ export class BlobStore {
    * @param found the digest of its bytes, or `unreadable`.
    */
   async moveToLostAndFound(sha256: string, found: string): Promise<boolean> {
-    return this.#pending.isUnclaimed(sha256) && this.#lost.put(sha256, found);
+    return this.#writes.isUnclaimed(sha256) && this.#lost.put(sha256, found);
+  }
+
+  /**
+   * Removes the bytes of a blob that was given up from this disk: its file, what the cache and `lost-and-found/` have
+   * of it, damaged bytes that were set aside, and the same bytes in drafts. The release must be committed: a write of
+   * the blob that is in progress removes what it wrote at its end.
+   */
+  async remove(sha256: string): Promise<void> {
+    await this.offloaded.exclusively(sha256, async () => {
+      await this.#writes.remove(sha256);
+      await orIfMissing(syncFolder(dirname(this.fileOf(sha256))), undefined);
+      this.offloaded.forget(sha256);
+      await this.#lost.remove(sha256);
+      await removeSetAside(this.#folder, sha256);
+      for (const draft of await orIfMissing(readdir(draftsFolder(this.#folder)), []))
+        await rm(join(draftsFolder(this.#folder), draft, sha256), { force: true });
+    });
+    for (const listener of this.#onRemoved) listener(sha256);
+  }
+
+  /** Calls a listener after the bytes of a blob were removed, so that it forgets what it made of them. */
+  onRemoved(listener: (sha256: string) => void): void {
+    this.#onRemoved.push(listener);
   }
 
   /** Moves referenced blobs back from lost-and-found; runs again if there was a commit meanwhile. */

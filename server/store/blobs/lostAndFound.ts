@@ -1,13 +1,20 @@
-import { existsSync, mkdirSync, renameSync, statSync } from 'node:fs';
-import { readdir, rename, stat } from 'node:fs/promises';
+import { constants, existsSync, mkdirSync, renameSync, statSync } from 'node:fs';
+import { copyFile, link, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDigest } from '../../../shared/values/digestPattern.ts';
-import { digestOf } from './digestOf.ts';
-import { createFolder, syncFile, syncFolder } from './durableFile.ts';
-import { isMissing, isUnreadable } from './fileErrors.ts';
-import { blobPath, lostAndFoundFolder } from './paths.ts';
-import { setAside } from './setAside.ts';
+import { errorCode } from '../../../shared/values/errorCode.ts';
+import { yieldToEventLoop } from '../../runtime/background.ts';
+import {
+  blobPath,
+  createFolder,
+  digestOf,
+  isMissing,
+  isUnreadable,
+  lostAndFoundFolder,
+  orIfMissing,
+  syncFile,
+  syncFolder,
+} from '../files.ts';
 
 /** A file of `lost-and-found/`. */
 export interface LostFile {
@@ -25,7 +32,7 @@ const LOOKUPS_PER_TURN = 200;
 /**
  * The folder `lost-and-found/`: blobs that no row references and that are not known to be leftovers of an interrupted
  * write. They appear after an older copy of the database was put back. A blob is moved back as soon as a row references
- * it. Nothing is ever deleted from this folder.
+ * it. Nothing is deleted from this folder but bytes that were given up.
  */
 export class LostAndFound {
   readonly #dataFolder: string;
@@ -77,7 +84,7 @@ export class LostAndFound {
   /** Moves back every blob that a row references and whose bytes match its digest. */
   async restore(isReferenced: (sha256: string) => boolean): Promise<void> {
     for (const [index, name] of [...this.#files.keys()].entries()) {
-      if (index % LOOKUPS_PER_TURN === LOOKUPS_PER_TURN - 1) await nextTurn();
+      if (index % LOOKUPS_PER_TURN === LOOKUPS_PER_TURN - 1) await yieldToEventLoop();
       if (!this.#mismatched.has(name) && isReferenced(digestIn(name))) await this.#moveBack(name);
     }
   }
@@ -101,6 +108,17 @@ export class LostAndFound {
     this.#files.delete(name);
   }
 
+  /** Deletes every file of a blob that was given up, and every file that has its bytes. */
+  async remove(sha256: string): Promise<void> {
+    const names = [...this.#files.keys()].filter((name) => name.includes(sha256));
+    if (names.length === 0) return;
+    for (const name of names) {
+      await rm(join(this.#folder, name), { force: true });
+      this.#files.delete(name);
+    }
+    await syncFolder(this.#folder);
+  }
+
   /** Appends a number if the name is taken: files here are never overwritten. */
   #freeName(wanted: string): string {
     let name = wanted;
@@ -112,23 +130,14 @@ export class LostAndFound {
 /** Lists the files of `lost-and-found/` that are named by a digest, sorted by name. */
 export async function lostFiles(dataFolder: string): Promise<LostFile[]> {
   const folder = lostAndFoundFolder(dataFolder);
-  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
-    if (isMissing(error)) return [];
-    throw error;
-  });
+  const entries = await orIfMissing(readdir(folder, { withFileTypes: true }), []);
   const files: LostFile[] = [];
   for (const entry of entries) {
     const { name } = entry;
     const isBlob = isDigest(digestIn(name)) && (name.length === DIGEST_LENGTH || name[DIGEST_LENGTH] === '.');
     if (!entry.isFile() || !isBlob) continue;
-    const bytes = await stat(join(folder, name)).then(
-      ({ size }) => size,
-      (error: unknown) => {
-        if (isMissing(error)) return undefined;
-        throw error;
-      },
-    );
-    if (bytes !== undefined) files.push({ sha256: digestIn(name), bytes, name });
+    const stats = await orIfMissing(stat(join(folder, name)), undefined);
+    if (stats) files.push({ sha256: digestIn(name), bytes: stats.size, name });
   }
   return sortedByName(files);
 }
@@ -139,4 +148,46 @@ function sortedByName(files: LostFile[]): LostFile[] {
 
 function digestIn(name: string): string {
   return name.slice(0, DIGEST_LENGTH);
+}
+
+/** Errors of file systems without hard links. */
+const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
+
+/**
+ * Links a damaged blob's file into `damaged/`, named `<digest of the blob>.<digest of the bytes>`, so that the correct
+ * bytes can replace it without losing the damaged ones. Only what was set aside of bytes that were given up is removed.
+ */
+export async function setAside(dataFolder: string, sha256: string): Promise<void> {
+  const file = blobPath(dataFolder, sha256);
+  const found = await digestOf(file).catch(() => 'unreadable');
+  if (found === undefined || found === sha256) return;
+  const folder = damagedFolder(dataFolder);
+  await createFolder(folder);
+  await linkOrCopy(file, join(folder, `${sha256}.${found}`));
+  await syncFolder(folder);
+}
+
+function damagedFolder(dataFolder: string): string {
+  return join(dataFolder, 'damaged');
+}
+
+/** Removes what was set aside of a blob, and what has its bytes. */
+export async function removeSetAside(dataFolder: string, sha256: string): Promise<void> {
+  const folder = damagedFolder(dataFolder);
+  const names = (await orIfMissing(readdir(folder), [])).filter((name) => name.includes(sha256));
+  if (names.length === 0) return;
+  for (const name of names) await rm(join(folder, name), { force: true });
+  await syncFolder(folder);
+}
+
+async function linkOrCopy(from: string, to: string): Promise<void> {
+  try {
+    await link(from, to);
+  } catch (error) {
+    const code = errorCode(error) ?? '';
+    // The same damaged bytes were linked before, or the file was removed meanwhile.
+    if (code === 'EEXIST' || isMissing(error)) return;
+    if (!NO_LINKS.has(code)) throw error;
+    await copyFile(from, to, constants.COPYFILE_FICLONE);
+  }
 }

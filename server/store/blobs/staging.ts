@@ -1,17 +1,8 @@
 import { createHash, type Hash, hash } from 'node:crypto';
-import { open, rm, unlink } from 'node:fs/promises';
+import { type FileHandle, open, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { BlobWriter } from './blobWriter.ts';
-import { blobPath, temporaryFolder } from './paths.ts';
-import type { PendingBlobs } from './pendingBlobs.ts';
-import { FIRST_BUFFER_BYTES, WriteBehind } from './writeBehind.ts';
-
-/**
- * How a small blob is made durable. `file`: its own file is synced. `journal`: it is appended to the journal, and its
- * own file is synced later. `either`: the journal, unless that is long already. A larger blob always has its own file
- * synced.
- */
-export type WriteVia = 'file' | 'journal' | 'either';
+import { temporaryFolder } from '../files.ts';
+import type { BlobWrites, TemporaryFile } from './blobWrites.ts';
 
 /** Bytes that were received completely and hashed, until they are kept or discarded. */
 export interface StagedBlob {
@@ -21,7 +12,7 @@ export interface StagedBlob {
    * Makes the bytes durable under their digest. The caller then references the blob in a row, in a transaction. After an
    * error the bytes are gone and have to be staged again.
    */
-  keep(by?: WriteVia): Promise<void>;
+  keep(): Promise<void>;
   /**
    * Releases the bytes, and deletes their file if they were kept but no row references them. Must always be called once
    * the rows are committed or refused.
@@ -46,32 +37,29 @@ export class TooManyBytesError extends Error {
   }
 }
 
+/** A stream of at most this many bytes stays in memory. Most files are small. */
+const SMALL_BYTES = 65_536;
+/** The size of a write to a file: it costs little more than writing a single chunk from the network. */
+const BUFFER_BYTES = 524_288;
 /** The limit for all blobs staged in memory; beyond it, small blobs go to `tmp/` too. */
-const MAX_HELD_BYTES = 128 * FIRST_BUFFER_BYTES;
+const MAX_HELD_BYTES = 128 * SMALL_BYTES;
 /** The memory that a staged blob takes in addition to its bytes. */
 const HELD_OVERHEAD_BYTES = 1_024;
 
 /**
  * Holds blobs until it is known whether they are kept. A small blob is held in memory: refusing it takes no disk access,
- * and keeping it takes one file, written and synced in a batch with others. A larger blob is written to `tmp/` while it
+ * and keeping it takes one file. A larger blob is written to `tmp/` while it
  * is received, and synced at its end.
  */
 export class Staging {
   readonly #folder: string;
-  readonly #writer: BlobWriter;
-  readonly #pending: PendingBlobs;
+  readonly #writes: BlobWrites;
   #heldBytes = 0;
   #temporaryFiles = 0;
 
-  constructor(folder: string, writer: BlobWriter, pending: PendingBlobs) {
+  constructor(folder: string, writes: BlobWrites) {
     this.#folder = folder;
-    this.#writer = writer;
-    this.#pending = pending;
-  }
-
-  /** Announces a blob that will be kept soon, so that its folder can be created ahead. */
-  expect(sha256: string): void {
-    this.#writer.expect(blobPath(this.#folder, sha256));
+    this.#writes = writes;
   }
 
   /**
@@ -88,9 +76,9 @@ export class Staging {
 
   /** Like `stage`, for bytes that are in memory already. The caller must not use the buffer afterwards. */
   stageBytes(bytes: Buffer): Promise<StagedBlob> {
-    if (bytes.length > FIRST_BUFFER_BYTES || this.#heldBytes >= MAX_HELD_BYTES)
+    if (bytes.length > SMALL_BYTES || this.#heldBytes >= MAX_HELD_BYTES)
       return this.stage([bytes], bytes.length);
-    return Promise.resolve(this.#inMemory(toTransferable(bytes), hash('sha256', bytes, 'hex')));
+    return Promise.resolve(this.#inMemory(bytes, hash('sha256', bytes, 'hex')));
   }
 
   /** Like `stage`, but always in a file. */
@@ -104,12 +92,7 @@ export class Staging {
     finish: (received: Received) => Staged | Promise<Staged>,
   ): Promise<Staged> {
     const file = this.#temporaryFile();
-    const received = {
-      file,
-      bytes: 0,
-      hash: createHash('sha256'),
-      written: new WriteBehind(() => open(file, 'wx', 0o600)),
-    };
+    const received = { file, bytes: 0, hash: createHash('sha256'), written: new Spool(file) };
     try {
       for await (const chunk of chunks) {
         received.bytes += chunk.length;
@@ -119,66 +102,57 @@ export class Staging {
       }
       return await finish(received);
     } catch (error) {
-      await received.written.close();
-      if (received.written.isOpen) await unlink(file);
+      await received.written.discard();
       throw error;
     }
   }
 
   async #inFile({ file, bytes, hash, written }: Received): Promise<StagedFile> {
     await written.sync();
-    await written.close();
     const sha256 = hash.digest('hex');
     const release = () => rm(file, { force: true });
     return { file, ...this.#staged({ sha256, bytes }, () => ({ file }), release) };
   }
 
-  #inMemory(bytes: Uint8Array<ArrayBuffer>, sha256: string): StagedBlob {
+  #inMemory(bytes: Uint8Array, sha256: string): StagedBlob {
     const cost = bytes.length + HELD_OVERHEAD_BYTES;
     this.#heldBytes += cost;
-    let held: Uint8Array<ArrayBuffer> | undefined = bytes;
+    let held: Uint8Array | undefined = bytes;
     const release = () => {
       if (held) this.#heldBytes -= cost;
       held = undefined;
     };
-    const payload = (by: WriteVia) => {
+    const source = () => {
       if (!held) throw new Error('These bytes were released already.');
-      const inMemory = { file: this.#temporaryFile(), bytes: held };
-      return by === 'file' ? inMemory : { ...inMemory, by, sha256 };
+      return { file: this.#temporaryFile(), bytes: held };
     };
-    return this.#staged({ sha256, bytes: bytes.length }, payload, release);
+    return this.#staged({ sha256, bytes: bytes.length }, source, release);
   }
 
-  /** @param payload returns what is sent to the thread. `release` is called after the write, or if there is none. */
+  /** @param release is called after the write, or if there is none. */
   #staged(
     { sha256, bytes }: { sha256: string; bytes: number },
-    payload: (by: WriteVia) => Payload,
+    source: () => TemporaryFile,
     release: () => void | Promise<void>,
   ): StagedBlob {
-    const target = blobPath(this.#folder, sha256);
-    const keep = (by: WriteVia) =>
-      this.#pending.keep(sha256, async (isShared, onMarked) => {
-        const write = { ...payload(by), target, isShared };
-        try {
-          await this.#writer.write(write, onMarked);
-        } catch (error) {
-          await rm(write.file, { force: true });
-          throw error;
-        } finally {
-          await release();
-        }
-      });
+    const keep = async () => {
+      try {
+        await this.#writes.keep(sha256, source());
+      } finally {
+        await release();
+      }
+    };
     let kept: Promise<void> | undefined;
     let ended: Promise<void> | undefined;
     const end = async (isLeft: boolean) => {
       if (!kept) return release();
       await Promise.allSettled([kept]);
-      await this.#pending.end(sha256, isLeft);
+      await this.#writes.end(sha256, isLeft);
     };
     return {
       sha256,
       bytes,
-      keep: (by = 'file') => (kept ??= keep(by)),
+      keep: () => (kept ??= keep()),
       discard: () => (ended ??= end(false)),
       leave: () => (ended ??= end(true)),
     };
@@ -191,22 +165,77 @@ export class Staging {
   }
 }
 
-/** Returns the bytes in an ArrayBuffer of exactly their size, which can be transferred to a thread. */
-function toTransferable(bytes: Buffer): Uint8Array<ArrayBuffer> {
-  const { buffer, byteLength } = bytes;
-  const fits = buffer instanceof ArrayBuffer && buffer.byteLength === byteLength;
-  return fits ? new Uint8Array(buffer) : new Uint8Array(bytes);
-}
-
-/** The part of a blob write that depends on where the blob is staged. */
-type Payload =
-  | { file: string; bytes?: Uint8Array }
-  | { file: string; bytes: Uint8Array; by: 'journal' | 'either'; sha256: string };
-
 /** A stream while it is received. */
 interface Received {
   file: string;
   bytes: number;
   hash: Hash;
-  written: WriteBehind;
+  written: Spool;
+}
+
+/**
+ * Collects a stream in memory, and in a file once it is longer than that. Chunks are copied, so the caller may reuse their
+ * memory. Nothing is on stable storage before `sync` resolves.
+ */
+class Spool {
+  readonly #file: string;
+  #handle: FileHandle | undefined;
+  #buffer = Buffer.alloc(0);
+  #filled = 0;
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  async append(chunk: Uint8Array): Promise<void> {
+    for (let rest = chunk; rest.length > 0; ) {
+      if (this.#filled === this.#buffer.length) await this.#makeRoom(rest.length);
+      const part = rest.subarray(0, this.#buffer.length - this.#filled);
+      this.#buffer.set(part, this.#filled);
+      this.#filled += part.length;
+      rest = rest.subarray(part.length);
+    }
+  }
+
+  /** Returns all bytes, or undefined if some are in the file. Nothing may be appended afterwards. */
+  heldBytes(): Uint8Array | undefined {
+    return this.#handle ? undefined : this.#buffer.subarray(0, this.#filled);
+  }
+
+  /** Resolves when all bytes are in the file, on stable storage. */
+  async sync(): Promise<void> {
+    await this.#flush();
+    await this.#handle?.datasync();
+    await this.#close();
+  }
+
+  /** Deletes the file if there is one. */
+  async discard(): Promise<void> {
+    const isInFile = this.#handle !== undefined;
+    await this.#close();
+    if (isInFile) await unlink(this.#file);
+  }
+
+  async #close(): Promise<void> {
+    await this.#handle?.close();
+  }
+
+  /** Grows the buffer while the stream is small: to the chunk, and at least to twice its size. Then writes it. */
+  async #makeRoom(bytes: number): Promise<void> {
+    if (this.#filled < SMALL_BYTES) {
+      const size = Math.min(SMALL_BYTES, Math.max(2 * this.#filled, this.#filled + bytes));
+      const grown = Buffer.allocUnsafeSlow(size);
+      grown.set(this.#buffer);
+      this.#buffer = grown;
+      return;
+    }
+    await this.#flush();
+    if (this.#buffer.length < BUFFER_BYTES) this.#buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+  }
+
+  async #flush(): Promise<void> {
+    this.#handle ??= await open(this.#file, 'wx', 0o600);
+    await this.#handle.writeFile(this.#buffer.subarray(0, this.#filled));
+    this.#filled = 0;
+  }
 }

@@ -1,14 +1,13 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { isMissing } from '../blobs/fileErrors.ts';
-import { databaseFile } from '../blobs/paths.ts';
+import { databaseFile, isMissing } from '../files.ts';
 
 /** Another node has the data folder open. */
 export class FolderInUseError extends Error {
   constructor(folder: string) {
     super(
-      `Another Strongroom has the data folder ${folder} open. Close it, or give another folder with --data.`,
+      `Another Strongroom has the data folder ${folder} open. Close it, or name another folder with --data.`,
     );
     this.name = 'FolderInUseError';
   }
@@ -18,7 +17,7 @@ export class FolderInUseError extends Error {
 class UnwritableFolderError extends Error {
   constructor(file: string, cause: unknown) {
     super(
-      `Nothing can be written to ${file}. Give this account the right to write there, or give another folder with --data.`,
+      `Nothing can be written to ${file}. Give this account permission to write there, or name another folder with --data.`,
       { cause },
     );
     this.name = 'UnwritableFolderError';

@@ -1,8 +1,11 @@
 import { hash } from 'node:crypto';
 import { closeSync, fdatasync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeFileDurably } from '../blobs/durableFile.ts';
-import { isMissing } from '../blobs/fileErrors.ts';
+import { NO_HASH } from '../../../shared/ledger/ledger.ts';
+import { after } from '../../runtime/background.ts';
+import { isMissing, writeFileDurably } from '../files.ts';
+import type { ReadDatabase } from '../sqlite/engine/open.ts';
+import { lastEntry } from '../sqlite/node/ledger.ts';
 
 /** The last entry of the ledger: its number (0 where there is none) and its hash. */
 export interface RecordedHead {
@@ -14,7 +17,7 @@ export interface RecordedHead {
 export class HeadFileError extends Error {
   constructor(file: string) {
     super(
-      `The file ${file}, which records the last ledger entry, is damaged, so it is unknown whether the database is complete. Put it back from a backup, or continue with this database under a new key: “strongroom serve --accept-rollback”.`,
+      `The file ${file}, which records the last ledger entry, is damaged, so it is unknown whether the database is complete. Restore it from a backup, or continue with this database under a new key: “strongroom serve --accept-rollback”.`,
     );
     this.name = 'HeadFileError';
   }
@@ -45,7 +48,7 @@ export function readHeadFile(folder: string): RecordedHead | undefined {
 }
 
 /** Writes a head to a new head file, durably; replaces the file if there is one. */
-export async function createHeadFile(folder: string, head: RecordedHead): Promise<void> {
+async function createHeadFile(folder: string, head: RecordedHead): Promise<void> {
   const text = Array.from({ length: SLOTS }, () => lineOf(head).padEnd(SLOT_BYTES - 1)).join('\n');
   await writeFileDurably(headFile(folder), `${text}\n`, 0o600);
 }
@@ -89,7 +92,7 @@ export class HeadFile {
     }
     this.#slot = slot;
     this.#last = head;
-    this.#timer ??= setTimeout(() => this.#sync(), SYNC_EVERY_MS).unref();
+    this.#timer ??= after(SYNC_EVERY_MS, () => this.#sync(), this.#warn).unref();
   }
 
   #sync(): void {
@@ -146,3 +149,32 @@ function newestOf(slots: readonly (RecordedHead | undefined)[]): RecordedHead | 
   for (const slot of slots) if (slot && slot.seq >= (newest?.seq ?? 0)) newest = slot;
   return newest;
 }
+
+/** Returns the head of the ledger in the database. */
+export function headOf(database: ReadDatabase): RecordedHead {
+  const last = lastEntry(database);
+  return { seq: last?.seq ?? 0, hash: last?.hash ?? NO_HASH };
+}
+
+/** Opens the head file and writes the current head to it; creates it for a new archive, or if it does not exist. */
+export async function openHead(
+  folder: string,
+  database: ReadDatabase,
+  { isNew, warn }: { isNew: boolean; warn: Warn },
+): Promise<HeadFile | undefined> {
+  const report = (error: unknown) => warn({ error }, 'The head of the ledger could not be saved.');
+  const head = headOf(database);
+  try {
+    if (isNew || readHeadFile(folder) === undefined) await createHeadFile(folder, head);
+  } catch (error) {
+    // On a full disk the archive can still be read.
+    report(error);
+    return undefined;
+  }
+  const file = new HeadFile(folder, report);
+  file.record(head);
+  return file;
+}
+
+/** Logs a message with its details. */
+export type Warn = (details: object, message: string) => void;

@@ -1,4 +1,5 @@
-import { databaseFile } from '../blobs/paths.ts';
+import { databaseFile } from '../files.ts';
+import { Checkpointer } from '../sqlite/engine/checkpointer.ts';
 import { migrate } from '../sqlite/engine/migrate.ts';
 import {
   openForReading,
@@ -6,12 +7,15 @@ import {
   type ReadDatabase,
   type WriteDatabase,
 } from '../sqlite/engine/open.ts';
+import { DurableCommit, type WriteAheadLog } from '../sqlite/engine/writeAheadLog.ts';
+import { Writer } from '../sqlite/engine/writer.ts';
 import { type FolderLock, requireUnopened } from './folderLock.ts';
+import { type HeadFile, headOf, type Warn } from './headFile.ts';
 import { type FolderInspection, inspectFolder, type OpeningCheck } from './inspectFolder.ts';
-import type { OpenedResources } from './openedResources.ts';
+import type { Reserve } from './reserve.ts';
 
 /** The database of a data folder, and what its inspection found before it was opened. */
-export interface OpenedDatabase {
+interface OpenedDatabase {
   database: WriteDatabase;
   read: ReadDatabase;
   inspection: FolderInspection;
@@ -35,4 +39,44 @@ export async function openDatabase(
   if (change) database.transaction(change).immediate(database);
   const read = opened.add(openForReading(databaseFile(folder)), (connection) => connection.close());
   return { database, read, inspection };
+}
+
+interface Connections {
+  folder: string;
+  database: WriteDatabase;
+  read: ReadDatabase;
+  log: WriteAheadLog;
+}
+
+/** Opens the writer, and the checkpoints that follow its commits. */
+export function openWriter(
+  { folder, database, read, log }: Connections,
+  { reserve, head, warn }: { reserve: Reserve; head: HeadFile | undefined; warn: Warn },
+) {
+  const checkpointer = new Checkpointer(databaseFile(folder), (error) =>
+    warn({ error }, 'The write-ahead log could not be checkpointed.'),
+  );
+  const writer = new Writer(database, new DurableCommit(database, read, log), {
+    whenReady: () => checkpointer.whenReady(),
+    refusal: reserve.refusal,
+    onDurable: () => head?.record(headOf(database)),
+    warn: (error, message) => warn({ error }, message),
+  });
+  writer.onCommit(checkpointer.committed);
+  return { writer, checkpointer };
+}
+
+/** What was opened so far. It is closed in reverse order, also if a later step of the opening fails. */
+export class OpenedResources {
+  readonly #closers: (() => void)[] = [];
+
+  /** Adds something that was opened and returns it. */
+  add<Resource>(resource: Resource, close: (resource: Resource) => void): Resource {
+    this.#closers.push(() => close(resource));
+    return resource;
+  }
+
+  closeAll(): void {
+    for (const close of this.#closers.splice(0).reverse()) close();
+  }
 }

@@ -53,7 +53,7 @@ export class Reserve {
     if (this.hold()) return undefined;
     return new Problem(
       'disk_nearly_full',
-      'The disk is full, so the archive can only be read. Free some space; writing then resumes by itself.',
+      'The disk is full, so the archive can only be read. Free some space; writing then resumes automatically.',
     );
   };
 

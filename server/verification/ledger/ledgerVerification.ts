@@ -4,7 +4,7 @@ import type { LedgerFindings } from '../../ledger/verifyLedger.ts';
 import { runWorker } from '../../runtime/runWorker.ts';
 import { WorkCoalescer } from '../../runtime/workCoalescer.ts';
 import { workerUrl } from '../../runtime/workerUrl.ts';
-import { databaseFile } from '../../store/blobs/paths.ts';
+import { databaseFile } from '../../store/files.ts';
 import { requireSynced } from '../../store/sqlite/engine/writeAheadLog.ts';
 import type { Store } from '../../store/store.ts';
 

@@ -3,9 +3,9 @@ import { NO_HASH } from '../../../shared/ledger/ledger.ts';
 import { verifyTimestamps } from '../../ledger/timestamps/verifyTimestamps.ts';
 import { type LedgerFindings, verifyLedger } from '../../ledger/verifyLedger.ts';
 import { answerParent } from '../../runtime/answerParent.ts';
-import { isDatabaseDamage } from '../../store/databaseDamage.ts';
 import { requireCurrentSchema } from '../../store/sqlite/engine/migrate.ts';
 import { openSnapshot } from '../../store/sqlite/engine/writeAheadLog.ts';
+import { isDatabaseDamage } from '../../store/storageErrors.ts';
 import { RECORDED_SUBJECTS } from './recordedSubjects.ts';
 
 /** The number of checked entries, reported if the verification ends early. */

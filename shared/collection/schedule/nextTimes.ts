@@ -73,7 +73,7 @@ export function nextCronTime(schedule: Schedule & { every: string }, from: numbe
  * @param everyMinutes the node's default interval
  * @throws CronError
  */
-export function nextDue(schedule: Schedule, everyMinutes: number, from: number): number | undefined {
+function nextDue(schedule: Schedule, everyMinutes: number, from: number): number | undefined {
   const { every, every_minutes, active_hours } = schedule;
   if (every !== null) return nextCronTime({ ...schedule, every }, from);
   const at = from + (every_minutes ?? everyMinutes) * 60_000;

@@ -7,17 +7,24 @@ import {
   packUploadRecordSchema,
   verificationSchema,
 } from '../../archive/pack.ts';
-import { studySchema } from '../../archive/study.ts';
+import {
+  comparePackFilesQuery,
+  comparePacksQuery,
+  packComparisonSchema,
+} from '../../archive/packComparison.ts';
 import {
   newNodeSchema,
   nodeCountsSchema,
   nodePathSchema,
   nodeSchema,
+  studySchema,
   treeSchema,
-} from '../../archive/treeNode.ts';
+} from '../../archive/study.ts';
+import { fileDiffSchema } from '../../collection/diff.ts';
 import { MAX_NODE_LISTING } from '../../limits.ts';
 import { pageOf } from '../../values/list.ts';
-import { jsonBody, route } from '../route.ts';
+import { DIFF_PROBLEMS } from '../collection/derived.ts';
+import { jsonBody, route, UNREADABLE } from '../route.ts';
 
 /** The page of a tree node: its ancestors, its children, and the newest studies and packs of its subtree. */
 const nodePageSchema = nodeSchema
@@ -109,6 +116,7 @@ export const archiveRoutes = {
       'unknown_study',
       'unknown_pack',
       'unknown_blob',
+      'released',
       'digest_mismatch',
       'files_mismatch',
       'pack_too_large',
@@ -144,7 +152,7 @@ export const archiveRoutes = {
     tag: 'Packs',
     summary: 'Download a pack as one file',
     description:
-      'A BagIt bag (RFC 8493) of the record and its files, in a ZIP. Every node sends the same bytes.',
+      'A BagIt bag (RFC 8493) of the record and its files, in a ZIP. Every node sends the same bytes. If a file is withheld, visitors get no pack file.',
     responses: {
       200: { description: 'The pack file', mediaTypes: ['application/zip'] },
       206: {
@@ -155,6 +163,7 @@ export const archiveRoutes = {
     },
     problems: [
       'not_found',
+      ...UNREADABLE,
       'precondition_failed',
       'range_not_satisfiable',
       'blob_damaged',
@@ -185,5 +194,77 @@ export const archiveRoutes = {
     body: jsonBody(newFlagSchema),
     responses: { 201: { description: 'The pack, with its flags', schema: packSchema } },
     problems: ['not_found'],
+  }),
+};
+
+/** Differences between two packs, such as two versions of one. */
+export const packComparisonRoutes = {
+  comparePacks: route({
+    method: 'GET',
+    path: '/api/packs/{id}/compare',
+    access: 'read',
+    tag: 'Packs',
+    summary: 'Compare two packs',
+    description:
+      'Compares the records field by field, and the files by path and digest. `id` is the older pack and `with` the ' +
+      'newer one; they need not be versions of each other.',
+    query: comparePacksQuery,
+    responses: { 200: { description: 'The differences from `id` to `with`', schema: packComparisonSchema } },
+    problems: ['not_found'],
+  }),
+  comparePackFiles: route({
+    method: 'GET',
+    path: '/api/packs/{id}/compare/file',
+    access: 'read',
+    tag: 'Packs',
+    summary: 'Compare a file of two packs',
+    description:
+      'Compares the contents of the files that two packs have at one path, in the form that suits their media types. ' +
+      'The diff is derived data and is not stored.',
+    query: comparePackFilesQuery,
+    headers: { 'If-None-Match': 'The entity tag of a cached copy.' },
+    responses: {
+      200: { description: 'The diff; its form depends on the kind of the files', schema: fileDiffSchema },
+      304: { description: 'Not modified' },
+    },
+    problems: DIFF_PROBLEMS,
+  }),
+};
+
+const RESPONSES = {
+  200: { description: 'One HTML file that checks itself, without network', mediaTypes: ['text/html'] },
+} as const;
+const DESCRIPTION =
+  'The file holds the record, its ledger entry, proofs, the checkpoints with all signatures, the timestamps, and the bytes (up to 10 MB in all; beyond that, and where they are withheld, by digest). Opened in a browser it recomputes all of it and says of each claim whether it holds, fails, or is only claimed.';
+const PROBLEMS = [
+  'not_found',
+  'interface_missing',
+  'archive_read_only',
+  'database_damaged',
+  'disk_nearly_full',
+  'storage_failed',
+] as const;
+
+/** Evidence files: what a record says and what proves it, in one file. */
+export const evidenceRoutes = {
+  readEventEvidence: route({
+    method: 'GET',
+    path: '/api/events/{id}/evidence',
+    access: 'read',
+    tag: 'Timeline',
+    summary: 'Download the evidence file of an event',
+    description: DESCRIPTION,
+    responses: RESPONSES,
+    problems: PROBLEMS,
+  }),
+  readPackEvidence: route({
+    method: 'GET',
+    path: '/api/packs/{id}/evidence',
+    access: 'read',
+    tag: 'Packs',
+    summary: 'Download the evidence file of a pack',
+    description: DESCRIPTION,
+    responses: RESPONSES,
+    problems: PROBLEMS,
   }),
 };

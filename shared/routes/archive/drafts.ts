@@ -1,13 +1,13 @@
 import {
   draftChangeSchema,
   draftFileQuery,
-  draftFileSchema,
   draftFilesChangeSchema,
   draftSchema,
   draftSummarySchema,
   draftsQuery,
   newDraftSchema,
   publishDraftQuery,
+  savedDraftFileSchema,
 } from '../../archive/draft.ts';
 import { packSchema } from '../../archive/pack.ts';
 import { MAX_RECORD_BYTES } from '../../limits.ts';
@@ -85,12 +85,13 @@ export const draftRoutes = {
     query: draftFileQuery,
     headers: { 'Repr-Digest': 'The SHA-256 of the file (RFC 9530). If it differs, nothing is stored.' },
     body: { kind: 'stream' as const, mediaTypes: ['application/octet-stream'] },
-    responses: { 200: { description: 'The file', schema: draftFileSchema } },
+    responses: { 200: { description: 'The file', schema: savedDraftFileSchema } },
     problems: [
       'not_found',
       'draft_published',
       'drafts_full',
       'pack_too_large',
+      'released',
       'unsupported_media_type',
       'digest_mismatch',
       'invalid_digest_header',
@@ -108,7 +109,7 @@ export const draftRoutes = {
       'All changes are applied together or not at all. A rename never replaces another file. `add` reuses files that the archive has, without sending them.',
     body: { ...jsonBody(draftFilesChangeSchema), maxBytes: MAX_RECORD_BYTES },
     responses: { 200: { description: 'The draft', schema: draftSchema } },
-    problems: ['not_found', 'draft_changed', 'draft_published', 'unknown_blob', 'pack_too_large'],
+    problems: ['not_found', 'draft_changed', 'draft_published', 'unknown_blob', 'released', 'pack_too_large'],
   }),
   publishDraft: route({
     method: 'POST',
@@ -118,7 +119,7 @@ export const draftRoutes = {
     tag: 'Manage',
     summary: 'Publish a draft as a pack',
     description:
-      'The record and the files are checked as in an upload. The draft ends in the same transaction that records the pack. A repeated request returns the same pack. With `revision`, the record is published only if nobody changed it since that revision was read.',
+      'The record and the files are checked as in an upload. The draft ends in the same transaction that records the pack. A repeated request returns the same pack. With `revision`, the draft is published only if nobody changed its record or its files since that revision was read.',
     query: publishDraftQuery,
     body: NO_BODY,
     responses: {
@@ -133,6 +134,7 @@ export const draftRoutes = {
       'digest_mismatch',
       'files_mismatch',
       'unknown_blob',
+      'released',
       'unknown_node',
       'unknown_study',
       'unknown_pack',

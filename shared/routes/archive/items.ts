@@ -5,11 +5,12 @@ import {
   DESCRIPTOR_FORMATS,
   LINKSET_FORMATS,
   linksetQuery,
+  lookupQuery,
+  lookupSchema,
 } from '../../archive/citation.ts';
 import { commentSchema, commentsQuery, newCommentSchema } from '../../archive/comment.ts';
-import { lookupQuery, lookupSchema } from '../../archive/lookup.ts';
 import { pageOf } from '../../values/list.ts';
-import { jsonBody, route } from '../route.ts';
+import { jsonBody, route, UNREADABLE } from '../route.ts';
 
 /** What packs and studies have in common: comments and citations; and the blobs of packs. */
 export const itemRoutes = {
@@ -86,6 +87,6 @@ export const itemRoutes = {
       206: { description: 'The requested range or ranges', mediaTypes: ['application/octet-stream'] },
       304: { description: 'Not modified' },
     },
-    problems: ['invalid_digest', 'not_found', 'range_not_satisfiable', 'copy_unreachable'],
+    problems: ['invalid_digest', 'not_found', ...UNREADABLE, 'range_not_satisfiable', 'copy_unreachable'],
   }),
 };

@@ -5,15 +5,18 @@ import {
   eventDensitySchema,
   eventDetailsSchema,
   eventObserversSchema,
+  eventQualitySchema,
   eventSchema,
   eventsQuery,
+  ownEventsQuery,
+  seenChangeSchema,
+  seenSchema,
   summariesParameter,
 } from '../../collection/event.ts';
-import { eventQualitySchema } from '../../collection/quality.ts';
 import { objectMetadataSchema, retrievalSchema } from '../../collection/retrieval.ts';
 import { sourceSchema, sourcesQuery } from '../../collection/source.ts';
 import { pageOf } from '../../values/list.ts';
-import { route } from '../route.ts';
+import { jsonBody, route, UNREADABLE } from '../route.ts';
 
 /** Interface B: the archive of observed web sources. Visitors can only read it. */
 export const collectionRoutes = {
@@ -112,7 +115,7 @@ export const collectionRoutes = {
     responses: {
       200: { description: 'Server-sent events, one per event', mediaTypes: ['text/event-stream'] },
     },
-    problems: [],
+    problems: ['busy'],
   }),
   readEventDensity: route({
     method: 'GET',
@@ -150,7 +153,7 @@ export const collectionRoutes = {
     path: '/api/events/{id}/retrieval',
     access: 'read',
     tag: 'Timeline',
-    summary: 'Read the retrieval that caused an event: how it was had',
+    summary: 'Read the retrieval that caused an event: how it was fetched',
     responses: { 200: { description: 'The retrieval', schema: retrievalSchema } },
     problems: ['not_found'],
   }),
@@ -161,11 +164,11 @@ export const collectionRoutes = {
     tag: 'Timeline',
     summary: 'Read what suggests that the version of an event is not the expected page',
     description:
-      'Rules look for signs of bot walls, rate limits, error pages and pages made by scripts, each with a score and a reason. It is computed from the archived bytes on request: the event keeps the label that it was recorded with.',
+      'Rules look for signs of bot walls, rate limits, error pages and pages built by scripts, each with a score and a reason. It is computed from the archived bytes on request: the event keeps the label that it was recorded with.',
     responses: {
-      200: { description: 'The recorded label, and the findings', schema: eventQualitySchema },
+      200: { description: 'The recorded label, and the signs found', schema: eventQualitySchema },
     },
-    problems: ['not_found', 'blob_damaged', 'copy_unreachable'],
+    problems: ['not_found', ...UNREADABLE, 'blob_damaged', 'copy_unreachable'],
   }),
   readObject: route({
     method: 'GET',
@@ -178,7 +181,7 @@ export const collectionRoutes = {
       206: { description: 'The requested range or ranges', mediaTypes: ['*/*'] },
       304: { description: 'Not modified' },
     },
-    problems: ['invalid_digest', 'not_found', 'range_not_satisfiable', 'copy_unreachable'],
+    problems: ['invalid_digest', 'not_found', ...UNREADABLE, 'range_not_satisfiable', 'copy_unreachable'],
   }),
   readObjectMetadata: route({
     method: 'GET',
@@ -190,5 +193,41 @@ export const collectionRoutes = {
       200: { description: 'The object’s size, observers and retrievals', schema: objectMetadataSchema },
     },
     problems: ['invalid_digest', 'not_found', 'copy_unreachable'],
+  }),
+};
+
+/** Which events the owner has seen. */
+export const seenRoutes = {
+  readSeen: route({
+    method: 'GET',
+    path: '/manage/seen',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Read which events you have seen',
+    responses: { 200: { description: 'The marks, and how many events are unseen', schema: seenSchema } },
+    problems: [],
+  }),
+  changeSeen: route({
+    method: 'PATCH',
+    path: '/manage/seen',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Mark events as seen or unseen',
+    description:
+      'Applies `until` first, then `seen`, then `unseen`. The marks are private: they are in no dump and no ledger entry.',
+    body: jsonBody(seenChangeSchema),
+    responses: { 200: { description: 'The marks after the change', schema: seenSchema } },
+    problems: [],
+  }),
+  listOwnEvents: route({
+    method: 'GET',
+    path: '/manage/events',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'List events, also by whether you have seen them',
+    description: 'The same as `/api/events`, with the further filter `seen`.',
+    query: ownEventsQuery,
+    responses: { 200: { description: 'A page of events, newest first', schema: pageOf(eventSchema) } },
+    problems: [],
   }),
 };

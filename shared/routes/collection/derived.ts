@@ -1,6 +1,9 @@
 import { foundTextSchema, objectTextSchema, searchQuery } from '../../collection/derived.ts';
+import { diffSchema, newNoisePreviewSchema, noisePreviewSchema } from '../../collection/diff.ts';
+import { objectViewSchema, pageResourcesSchema, viewQuery } from '../../collection/view.ts';
+import { jobSchema } from '../../node/job.ts';
 import { pageOf } from '../../values/list.ts';
-import { route } from '../route.ts';
+import { jsonBody, NO_BODY, route, UNREADABLE } from '../route.ts';
 
 /** Texts derived from archived objects, for reading and searching. */
 export const derivedRoutes = {
@@ -15,7 +18,7 @@ export const derivedRoutes = {
       'of packs. Versions of one source are one result: the current version if it matches, else the newest that does. ' +
       'With `source`, each version is a result. `in` limits the search to `sources` or `packs`. A new version or pack ' +
       'can be found shortly after it was stored. Results are not ranked: sources come first, the most recently added ' +
-      'one first, then files, newest first.',
+      'one first, then files, newest first. Texts that are withheld are found by the owner only.',
     query: searchQuery,
     responses: {
       200: { description: 'A page of matching sources and files', schema: pageOf(foundTextSchema) },
@@ -34,6 +37,120 @@ export const derivedRoutes = {
     responses: {
       200: { description: 'The text, its links, and the tool that made it', schema: objectTextSchema },
     },
-    problems: ['invalid_digest', 'not_found', 'not_derivable', 'derivation_busy', 'copy_unreachable'],
+    problems: [
+      'invalid_digest',
+      'not_found',
+      ...UNREADABLE,
+      'not_derivable',
+      'derivation_busy',
+      'copy_unreachable',
+    ],
+  }),
+};
+
+/** The problems of a request for a diff. */
+export const DIFF_PROBLEMS = [
+  'not_found',
+  'nothing_to_compare',
+  ...UNREADABLE,
+  'precondition_failed',
+  'blob_damaged',
+  'copy_unreachable',
+  'not_derivable',
+  'derivation_busy',
+  'shutting_down',
+  'storage_failed',
+] as const;
+
+/** Differences between two versions of a source, and the noise rules that mark irrelevant changes. */
+export const diffRoutes = {
+  readDiff: route({
+    method: 'GET',
+    path: '/api/events/{id}/diff',
+    access: 'read',
+    tag: 'Timeline',
+    summary: 'Read the difference between the two versions of an event',
+    description:
+      'The diff is computed at the first request and stored until the tool or the noise rules of the source change. It ' +
+      'is derived data: the two objects are the evidence. There is no endpoint that lists diffs.',
+    headers: { 'If-None-Match': 'The entity tag of a cached copy.' },
+    responses: {
+      200: { description: 'The diff; its form depends on the kind of the objects', schema: diffSchema },
+      304: { description: 'Not modified' },
+    },
+    problems: DIFF_PROBLEMS,
+  }),
+  runNoiseRules: route({
+    method: 'POST',
+    path: '/manage/sources/{id}/noise',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Apply the noise rules of a source to all of its past changes, as a job',
+    body: NO_BODY,
+    responses: { 202: { description: 'The job', schema: jobSchema } },
+    problems: ['not_found'],
+  }),
+  previewNoiseRules: route({
+    method: 'POST',
+    path: '/manage/sources/{id}/noise/preview',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Preview noise rules without storing them',
+    description:
+      'Applies the rules to the newest changes of the source, as many as fit into the time limit. With `event` they are ' +
+      'applied to that change only, and the response includes its diff.',
+    body: jsonBody(newNoisePreviewSchema),
+    responses: { 200: { description: 'The effect of the rules on each change', schema: noisePreviewSchema } },
+    problems: ['not_found', 'blob_damaged', 'copy_unreachable', 'not_derivable', 'derivation_busy'],
+  }),
+};
+
+/** Archived objects as the interface shows them. */
+export const viewRoutes = {
+  readObjectView: route({
+    method: 'GET',
+    path: '/archive/{sha256}/view',
+    access: 'read',
+    tag: 'Objects',
+    summary: 'Read what is needed to show an object: its kind, address, times and neighbouring versions',
+    query: viewQuery,
+    responses: { 200: { description: 'One retrieval of the object', schema: objectViewSchema } },
+    problems: ['invalid_digest', 'not_found', ...UNREADABLE, 'copy_unreachable'],
+  }),
+  readArchivedPage: route({
+    method: 'GET',
+    path: '/archive/{sha256}/page',
+    access: 'read',
+    tag: 'Objects',
+    summary: 'Show an archived page without scripts and without requests',
+    description:
+      'Scripts, forms, frames and event handlers are left out. Stylesheets, images and fonts are put into the page from the archive’s nearest captures. Links lead to `/view/{sha256}`, or nowhere if their address is not held. The page is derived: the object itself is the evidence.',
+    query: viewQuery,
+    responses: { 200: { description: 'The page', mediaTypes: ['text/html'] } },
+    problems: [
+      'invalid_digest',
+      'not_found',
+      ...UNREADABLE,
+      'not_derivable',
+      'derivation_busy',
+      'copy_unreachable',
+    ],
+  }),
+  readPageResources: route({
+    method: 'GET',
+    path: '/archive/{sha256}/page/resources',
+    access: 'read',
+    tag: 'Objects',
+    summary: 'List the captures that are put into an archived page, and what is missing',
+    query: viewQuery,
+    responses: { 200: { description: 'The page’s resources', schema: pageResourcesSchema } },
+    problems: [
+      'invalid_digest',
+      'not_found',
+      ...UNREADABLE,
+      'not_derivable',
+      'derivation_busy',
+      'copy_unreachable',
+    ],
   }),
 };

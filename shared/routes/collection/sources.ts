@@ -1,20 +1,28 @@
 import { z } from 'zod';
 import { collectionResultSchema, newCollectionSchema } from '../../collection/collection.ts';
 import {
+  approvedLinksSchema,
+  chosenLinksSchema,
+  foundLinkSchema,
+  foundLinksQuery,
+} from '../../collection/follow.ts';
+import {
   provenRetrievalsQuery,
   provenRetrievalsSchema,
   retrievalProofSchema,
   retrievalSchema,
 } from '../../collection/retrieval.ts';
 import {
+  CAPTURE_MODES,
+  LIST_MEDIA_TYPES,
   newSourceSchema,
   sourceChangeSchema,
+  sourceImportSchema,
   sourcePreviewSchema,
   sourcesQuery,
   watchedSourceSchema,
   watchedUrlSchema,
 } from '../../collection/source.ts';
-import { LIST_MEDIA_TYPES, sourceImportSchema } from '../../collection/sourceList.ts';
 import { jobSchema } from '../../node/job.ts';
 import { booleanParameter, listQuery, pageOf } from '../../values/list.ts';
 import { jsonBody, route } from '../route.ts';
@@ -64,6 +72,9 @@ export const sourceRoutes = {
     summary: 'Add the sources of a list',
     description:
       'Accepts text with one URL per line (`#` begins a comment), CSV with a column `url` and optional columns for other fields, or OPML, whose outline titles become tags. At most 10,000 entries. The result lists the outcome of each entry.',
+    query: z.strictObject({
+      capture: z.enum(CAPTURE_MODES).optional().meta({ description: 'For entries that do not state it.' }),
+    }),
     body: { kind: 'stream', mediaTypes: Object.keys(LIST_MEDIA_TYPES) },
     responses: { 200: { description: 'The outcome of each entry', schema: sourceImportSchema } },
     problems: ['invalid_list'],
@@ -95,7 +106,7 @@ export const sourceRoutes = {
     access: 'read',
     tag: 'Ledger',
     summary: 'List retrievals from an id on, each with the proof that a ledger entry covers it',
-    description: 'For another node that mirrors them. `next` is the value of `from` to go on with.',
+    description: 'For another node that mirrors them. `next` is the value of `from` to continue with.',
     query: provenRetrievalsQuery,
     responses: { 200: { description: 'Retrievals and proofs', schema: provenRetrievalsSchema } },
     problems: [],
@@ -141,5 +152,52 @@ export const sourceRoutes = {
       202: { description: 'The job that runs the collection', schema: jobSchema },
     },
     problems: ['unknown_source'],
+  }),
+};
+
+/** The addresses that followed sources link to. */
+export const followRoutes = {
+  listFound: route({
+    method: 'GET',
+    path: '/manage/found',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'List the addresses that followed sources link to or list',
+    query: foundLinksQuery,
+    responses: {
+      200: {
+        description: 'A page of addresses, by source, waiting ones first, then newest first',
+        schema: pageOf(foundLinkSchema),
+      },
+    },
+    problems: [],
+  }),
+  approveFound: route({
+    method: 'POST',
+    path: '/manage/found/approve',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Watch addresses that wait for approval',
+    description:
+      'Each becomes a source with the agency, the tags and the schedule of the source in which it was found. What does not wait is left out.',
+    body: jsonBody(chosenLinksSchema),
+    responses: { 200: { description: 'What was added', schema: approvedLinksSchema } },
+    problems: [],
+  }),
+  refuseFound: route({
+    method: 'POST',
+    path: '/manage/found/refuse',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Refuse addresses that wait for approval',
+    description: 'They are not offered again.',
+    body: jsonBody(chosenLinksSchema),
+    responses: {
+      200: {
+        description: 'How many were refused',
+        schema: z.strictObject({ refused: z.int() }).meta({ id: 'RefusedLinks' }),
+      },
+    },
+    problems: [],
   }),
 };

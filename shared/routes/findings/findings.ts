@@ -1,5 +1,13 @@
 import { z } from 'zod';
 import {
+  caseChangeSchema,
+  caseSchema,
+  caseSummarySchema,
+  casesQuery,
+  newCaseItemSchema,
+  newCaseSchema,
+} from '../../findings/case.ts';
+import {
   findingDetailsSchema,
   findingSchema,
   findingsQuery,
@@ -78,5 +86,81 @@ export const findingRoutes = {
     body: jsonBody(withdrawalSchema),
     responses: { 201: { description: 'The withdrawal', schema: findingSchema } },
     problems: ['not_found', 'finding_superseded', 'archive_read_only'],
+  }),
+};
+
+/** Cases: ordered lists of events, packs and findings. */
+export const caseRoutes = {
+  listCases: route({
+    method: 'GET',
+    path: '/api/cases',
+    access: 'read',
+    tag: 'Cases',
+    summary: 'List cases',
+    query: casesQuery,
+    responses: { 200: { description: 'A page of cases, newest first', schema: pageOf(caseSummarySchema) } },
+    problems: [],
+  }),
+  readCase: route({
+    method: 'GET',
+    path: '/api/cases/{id}',
+    access: 'read',
+    tag: 'Cases',
+    summary: 'Read a case',
+    responses: { 200: { description: 'The case', schema: caseSchema } },
+    problems: ['not_found'],
+  }),
+  readCaseBag: route({
+    method: 'GET',
+    path: '/api/cases/{id}/bag',
+    access: 'read',
+    tag: 'Cases',
+    summary: 'Download a case with its evidence as one bag',
+    description:
+      'A ZIP with one BagIt bag (RFC 8493): the evidence files, pack files, objects and findings of the case, and an index page. Objects that are missing, damaged or withheld are left out, and the index names them.',
+    responses: { 200: { description: 'The bag', mediaTypes: ['application/zip'] } },
+    problems: ['not_found', 'busy', 'interface_missing'],
+  }),
+  createCase: route({
+    method: 'POST',
+    path: '/manage/cases',
+    access: 'owner',
+    tag: 'Cases',
+    summary: 'Create a case',
+    body: jsonBody(newCaseSchema),
+    responses: { 201: { description: 'The case', schema: caseSchema } },
+    problems: ['unknown_target', 'archive_read_only'],
+  }),
+  changeCase: route({
+    method: 'PATCH',
+    path: '/manage/cases/{id}',
+    access: 'owner',
+    tag: 'Cases',
+    summary: 'Change the title, the description or the items of a case',
+    description: 'Send the `revision` that was read. If the case was changed since, nothing is changed.',
+    body: jsonBody(caseChangeSchema),
+    responses: { 200: { description: 'The case', schema: caseSchema } },
+    problems: ['not_found', 'unknown_target', 'case_changed', 'archive_read_only'],
+  }),
+  addCaseItem: route({
+    method: 'POST',
+    path: '/manage/cases/{id}/items',
+    access: 'owner',
+    tag: 'Cases',
+    summary: 'Add an item to the end of a case',
+    description: 'An item that the case has already is not added again.',
+    body: jsonBody(newCaseItemSchema),
+    responses: { 200: { description: 'The case', schema: caseSchema } },
+    problems: ['not_found', 'unknown_target', 'case_full', 'archive_read_only'],
+  }),
+  deleteCase: route({
+    method: 'DELETE',
+    path: '/manage/cases/{id}',
+    access: 'owner',
+    tag: 'Cases',
+    summary: 'Delete a case',
+    description: 'The events, packs and findings of the case are not affected.',
+    responses: { 204: { description: 'The case was deleted' } },
+    problems: ['not_found', 'archive_read_only'],
   }),
 };

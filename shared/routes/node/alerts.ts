@@ -1,6 +1,12 @@
 import { z } from 'zod';
-import { alertChangeSchema, alertSchema, newAlertSchema } from '../../alerts/alert.ts';
-import { alertTestSchema, deliveriesQuery, deliverySchema } from '../../alerts/delivery.ts';
+import {
+  alertChangeSchema,
+  alertSchema,
+  alertTestSchema,
+  deliveriesQuery,
+  deliverySchema,
+  newAlertSchema,
+} from '../../alerts/alert.ts';
 import { listQuery, pageOf } from '../../values/list.ts';
 import { jsonBody, NO_BODY, route } from '../route.ts';
 
@@ -23,7 +29,7 @@ export const alertRoutes = {
     tag: 'Manage',
     summary: 'Add a rule that sends alerts',
     description:
-      'It is about what happens from now on. If the node makes the secret of a webhook, this response is the only one that shows it.',
+      'It applies to what happens from now on. If the node makes the secret of a webhook, this response is the only one that shows it.',
     body: jsonBody(newAlertSchema),
     responses: { 201: { description: 'The rule', schema: alertSchema } },
     problems: ['private_address', 'unknown_source'],
@@ -64,7 +70,7 @@ export const alertRoutes = {
     access: 'owner',
     tag: 'Manage',
     summary: 'Send a test to every target of a rule',
-    description: 'One attempt each; the response says what became of it.',
+    description: 'There is one attempt for each. The response reports the outcome.',
     body: NO_BODY,
     responses: { 200: { description: 'The deliveries', schema: alertTestSchema } },
     problems: ['not_found'],

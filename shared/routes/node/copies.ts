@@ -46,7 +46,7 @@ export const copyRoutes = {
     tag: 'Manage',
     summary: 'Change the settings of a copy',
     description:
-      'Another endpoint, region or access key is kept only if the copy is found with it. If the pages for readers change, the next sync writes them anew, or removes them.',
+      'Another endpoint, region or access key is kept only if the copy is found with it. If the pages for readers change, the next sync regenerates them, or removes them.',
     body: jsonBody(copyChangeSchema),
     responses: { 200: { description: 'The copy', schema: copySchema } },
     problems: ['not_found', 'copy_exists', 'copy_failed'],
@@ -92,14 +92,14 @@ export const copyRoutes = {
     },
     problems: ['not_found', 'copy_failed'],
   }),
-  giveUpCopy: route({
+  markCopyLost: route({
     method: 'POST',
-    path: '/manage/copies/{id}/give-up',
+    path: '/manage/copies/{id}/mark-lost',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Give up a copy that is lost for good',
+    summary: 'Mark a copy as lost',
     description:
-      'The objects that had left this disk and that only this copy held are recorded in the ledger as damaged, and the copy is forgotten. Refused while the copy can be read.',
+      'The offloaded objects that only this copy held are recorded in the ledger as damaged, and the copy is forgotten. Refused while the copy can be read.',
     query: waitQuery,
     body: NO_BODY,
     responses: {

@@ -1,7 +1,11 @@
 import { z } from 'zod';
-import { createdInvitationSchema, invitationSchema, newInvitationSchema } from '../../node/invitation.ts';
 import { jobSchema } from '../../node/job.ts';
-import { ownerSessionSchema } from '../../node/session.ts';
+import {
+  createdInvitationSchema,
+  invitationSchema,
+  newInvitationSchema,
+  ownerSessionSchema,
+} from '../../node/owner.ts';
 import { settingsChangeSchema, settingsSchema, sharingSchema } from '../../node/settings.ts';
 import { digestSchema } from '../../values/digest.ts';
 import { listQuery, pageOf } from '../../values/list.ts';
@@ -33,8 +37,11 @@ export type Addresses = z.output<typeof addressesSchema>;
 /** How much space the archive uses, with the two limits set by the owner. */
 const storageSchema = z
   .strictObject({
-    /** Total size of all blobs. */
+    /** Total size of all blobs on this disk. */
     held_bytes: z.int(),
+    /** How many objects were given up for good, and their bytes, which are not held; absent if there are none. */
+    released_objects: z.int().optional(),
+    released_bytes: z.int().optional(),
     /** `data_cap_gb` in bytes. */
     cap_bytes: z.int(),
     /** Free space on the disk of the data folder. */
@@ -152,7 +159,7 @@ export const manageRoutes = {
     path: '/manage/invitations/{id}',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Revoke an invitation: its token stops working at once',
+    summary: 'Revoke an invitation: its token stops working immediately',
     responses: { 204: { description: 'The invitation is revoked' } },
     problems: ['not_found'],
   }),
@@ -203,7 +210,7 @@ export const manageRoutes = {
     responses: {
       200: { description: 'Server-sent events of type `job`', mediaTypes: ['text/event-stream'] },
     },
-    problems: [],
+    problems: ['busy'],
   }),
   createSignInLink: route({
     method: 'POST',
@@ -255,5 +262,38 @@ export const manageRoutes = {
     summary: 'Sign a browser out, this one or another',
     responses: { 204: { description: 'The browser is signed out' } },
     problems: ['not_found'],
+  }),
+};
+
+/** The description of the API, for programs and for people. */
+export const descriptionRoutes = {
+  readOpenapi: route({
+    method: 'GET',
+    path: '/api/openapi.json',
+    access: 'read',
+    tag: 'Description',
+    summary: 'Read the OpenAPI 3.1 document of this API',
+    responses: {
+      200: {
+        description: 'The document, generated from the schemas that validate requests',
+        schema: z.looseObject({
+          openapi: z.string(),
+          info: z.looseObject({ title: z.string(), version: z.string() }),
+          paths: z.record(z.string(), z.unknown()),
+        }),
+      },
+    },
+    problems: [],
+  }),
+  readDocs: route({
+    method: 'GET',
+    path: '/api/docs',
+    access: 'read',
+    tag: 'Description',
+    summary: 'Read the documentation of this API as a web page',
+    responses: {
+      200: { description: 'A page that loads nothing from other hosts', mediaTypes: ['text/html'] },
+    },
+    problems: [],
   }),
 };

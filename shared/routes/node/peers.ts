@@ -1,17 +1,19 @@
 import { z } from 'zod';
 import { jobSchema } from '../../node/job.ts';
 import {
+  browseQuery,
   mirrorRequestSchema,
   mirrorResultSchema,
   nearbyNodeSchema,
   newPeerSchema,
   packProvenanceSchema,
   peerChangeSchema,
+  peerEventSchema,
   peerEvidenceSchema,
+  peerPackSchema,
   peerSchema,
   repairResultSchema,
 } from '../../node/peer.ts';
-import { browseQuery, peerEventSchema, peerPackSchema } from '../../node/peerBrowsing.ts';
 import { booleanParameter, listQuery, pageOf } from '../../values/list.ts';
 import { jsonBody, NO_BODY, route } from '../route.ts';
 
@@ -36,7 +38,7 @@ export const peerRoutes = {
     tag: 'Manage',
     summary: 'Look for nodes on the local network',
     description:
-      'Asks with DNS-SD (`_strongroom._tcp`) and waits one and a half seconds for answers. What a node says of itself is verified when it is added. A node announces itself only while it is shared.',
+      'Asks with DNS-SD (`_strongroom._tcp`) and waits one and a half seconds for answers. What a node announces is verified when it is added. A node announces itself only while it is shared.',
     query: z.strictObject(listQuery),
     responses: {
       200: { description: 'A page of the nodes that answered', schema: pageOf(nearbyNodeSchema) },
@@ -50,7 +52,7 @@ export const peerRoutes = {
     tag: 'Manage',
     summary: 'Add a peer by its address',
     description:
-      'Reads the key and the checkpoint of the node. Without `key` and `tls_fingerprint` its key and its certificate are pinned as it shows them: compare them with what its owner reads aloud. This node then cosigns its checkpoints, unless `cosign` is false; with `ask_to_cosign` the peer becomes a witness of this node.',
+      'Reads the key and the checkpoint of the node. Without `key` and `tls_fingerprint` its key and its certificate are pinned as it shows them: confirm them with its owner by phone or in person. This node then cosigns its checkpoints, unless `cosign` is false; with `ask_to_cosign` the peer becomes a witness of this node.',
     body: jsonBody(newPeerSchema),
     responses: { 201: { description: 'The peer', schema: peerSchema } },
     problems: ['key_mismatch', 'certificate_mismatch', 'peer_exists', 'peer_failed'],
@@ -81,7 +83,7 @@ export const peerRoutes = {
     path: '/manage/peers/{id}',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Forget a peer; what was taken from it stays',
+    summary: 'Forget a peer; what was mirrored from it stays',
     responses: { 204: { description: 'Forgotten' } },
     problems: ['not_found'],
   }),
@@ -91,7 +93,7 @@ export const peerRoutes = {
     access: 'owner',
     tag: 'Manage',
     summary: 'Read the checkpoint of a peer and compare it with the one kept',
-    description: 'The state of the peer in the response says what was found.',
+    description: 'The state of the peer in the response is the result.',
     body: NO_BODY,
     responses: { 200: { description: 'The peer', schema: peerSchema } },
     problems: ['not_found'],
@@ -134,7 +136,7 @@ export const peerRoutes = {
     tag: 'Manage',
     summary: 'Take packs and captures from a peer',
     description:
-      'Nothing is kept that was not verified: the checkpoint, the proof of each record, the digest of each byte. What is held is not taken again, so an interrupted mirror goes on. With `wait=true` the response is sent when it has ended.',
+      'Nothing is kept that was not verified: the checkpoint, the proof of each record, the digest of each byte. What is held is not taken again, so an interrupted mirror continues where it stopped. With `wait=true` the response is sent when it has ended.',
     query: waitQuery,
     body: jsonBody(mirrorRequestSchema),
     responses: {

@@ -23,15 +23,15 @@ describe('a draft of a pack', () => {
     const { id } = await newDraft(node);
     const patched = await node.sendJson('PATCH', `/manage/drafts/${id}`, { record, form, revision: 1 });
     expect(await patched.json()).toMatchObject({ title: 'Tid', revision: 2 });
-    await putFile(node, id, 'data/a%1.csv', 'a,b\n');
+    await putFile(node, id, 'data/a1.csv', 'a,b\n');
     await node.close();
 
     const again = await openTestNode({ dataFolder: node.dataFolder });
     const draft = await readDraft(again, id);
-    expect(draft).toMatchObject({ record, form, revision: 2, pack: null, counts: { files: 1, bytes: 4 } });
+    expect(draft).toMatchObject({ record, form, revision: 3, pack: null, counts: { files: 1, bytes: 4 } });
     expect(draft.files).toEqual([
       {
-        path: 'data/a%1.csv',
+        path: 'data/a1.csv',
         sha256: sha256Of('a,b\n'),
         bytes: 4,
         media_type: 'text/csv',
@@ -55,6 +55,23 @@ describe('a draft of a pack', () => {
     expect((await change('Second', 1)).status).toBe(200);
     expect(await problemOf(change('Third', 1))).toMatchObject({ status: 409, code: 'draft_changed' });
     expect((await readDraft(node, id)).record).toEqual({ title: 'Second' });
+  });
+
+  test('refuses a path that a pack cannot have as soon as a file is added or renamed', async () => {
+    const node = await openTestNode();
+    const { id } = await newDraft(node);
+    const file = await putFile(node, id, 'a', 'contents');
+    for (const path of ['../../x', '/etc/x', 'C:\\x', 'con', '.', 'a//b', 'nul\0', '50%.csv']) {
+      expect(await problemOf(sendFile(node, id, path, 'contents'))).toMatchObject({
+        code: 'invalid_parameter',
+      });
+      const renamed = changeFiles(node, id, { rename: [{ from: 'a', to: path }] });
+      expect(await problemOf(renamed)).toMatchObject({ status: 422, errors: [{ path: '/rename/0/to' }] });
+      const { sha256, bytes, media_type } = file;
+      const added = changeFiles(node, id, { add: [{ path, sha256, bytes, media_type }] });
+      expect(await problemOf(added)).toMatchObject({ status: 422, errors: [{ path: '/add/0/path' }] });
+    }
+    expect(pathsOf(await readDraft(node, id))).toEqual(['a']);
   });
 
   test('is created once, however often the request with its id is repeated', async () => {

@@ -45,6 +45,27 @@ test('with a revision, a draft is published only if nobody changed its record si
   expect(await (await publishing('2')).json()).toMatchObject({ title: 'Unseen' });
 });
 
+test('with a revision, a draft with a file that was added, replaced, renamed or removed since is not published', async () => {
+  const node = await openTestNode();
+  const { id } = await newDraft(node, sampleRecord({ title: 'Files too' }));
+  const publishing = (revision: number) =>
+    node.fetchAsOwner(`/manage/drafts/${id}/publish?revision=${revision}`, { method: 'POST' });
+  const changes: (() => Promise<unknown>)[] = [
+    () => putFile(node, id, 'a', 'first'),
+    () => putFile(node, id, 'a', 'second'),
+    () => node.sendJson('PATCH', `/manage/drafts/${id}/files`, { rename: [{ from: 'a', to: 'b' }] }),
+    () => node.sendJson('PATCH', `/manage/drafts/${id}/files`, { remove: ['b'] }),
+  ];
+  for (const change of changes) {
+    const { revision } = await readDraft(node, id);
+    await change();
+    expect(await problemOf(publishing(revision))).toMatchObject({ status: 409, code: 'draft_changed' });
+  }
+  const seen = await putFile(node, id, 'c', 'third');
+  expect(await readDraft(node, id)).toMatchObject({ pack: null, revision: seen.revision });
+  expect(await (await publishing(seen.revision)).json()).toMatchObject({ title: 'Files too' });
+});
+
 test('a repeated publish, at once or after a restart, gives the same pack and writes nothing', async () => {
   const node = await openTestNode();
   const { id } = await newDraft(node, sampleRecord({ title: 'Once' }));

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import { afterEach, expect, test } from 'vitest';
-import { blobPath } from '../../../server/store/blobs/paths.ts';
+import { blobPath } from '../../../server/store/files.ts';
 import { SAMPLE_FILES } from '../../support/archive/packFiles.ts';
 import { problemOf, sha256Of, uploadNewPack } from '../../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../../support/node.ts';

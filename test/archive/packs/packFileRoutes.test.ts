@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { blobPath } from '../../../server/store/blobs/paths.ts';
+import { blobPath } from '../../../server/store/files.ts';
 import type { Pack } from '../../../shared/archive/pack.ts';
 import {
   BAG,

@@ -6,7 +6,7 @@ import { afterEach, expect, test } from 'vitest';
 import { bagOf } from '../../../server/archive/packs/bag/bag.ts';
 import { readPackFile } from '../../../server/archive/packs/file/readPackFile.ts';
 import { writePackFile } from '../../../server/archive/packs/file/writePackFile.ts';
-import { ChangedFileError } from '../../../server/archive/packs/zip/storedZip.ts';
+import { ChangedFileError } from '../../../server/zip/writeZip.ts';
 import { filePathFault, foldedPath } from '../../../shared/archive/filePath.ts';
 import { canonicalText } from '../../../shared/values/canonicalJson.ts';
 import { FULL_RECORD, recordFor, SAMPLE_FILES } from '../../support/archive/packFiles.ts';

@@ -1,7 +1,7 @@
 import { nodeDigest } from '../../../server/archive/recordedSubjects.ts';
 import { appendEntry } from '../../../server/ledger/appendEntry.ts';
 import { entryText, unsealedText } from '../../../server/ledger/entry.ts';
-import { insertTreeNode } from '../../../server/store/sqlite/archive/treeNodes.ts';
+import { insertTreeNode } from '../../../server/store/sqlite/archive/studies.ts';
 import { openStore } from '../../../server/store/store.ts';
 import { canonicalText } from '../../../shared/values/canonicalJson.ts';
 import { systemClock } from '../../../shared/values/clock.ts';

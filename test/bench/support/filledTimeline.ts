@@ -1,13 +1,12 @@
 import { hash } from 'node:crypto';
-import { recordEvent } from '../../../server/collection/record/recordEvent.ts';
+import { recordEvent } from '../../../server/collection/record/recordRetrieval.ts';
 import { watchSource } from '../../../server/collection/sources/sources.ts';
-import { createFolder } from '../../../server/store/blobs/durableFile.ts';
-import { databaseFile } from '../../../server/store/blobs/paths.ts';
+import { createFolder, databaseFile } from '../../../server/store/files.ts';
 import { insertCapture } from '../../../server/store/sqlite/collection/captures.ts';
 import { insertRetrieval } from '../../../server/store/sqlite/collection/retrievals.ts';
 import { updateCheckState } from '../../../server/store/sqlite/collection/sources.ts';
 import { putEventNoise, rulesDigest } from '../../../server/store/sqlite/collection/timeline/eventNoise.ts';
-import { putEventSummary } from '../../../server/store/sqlite/collection/timeline/eventSummaries.ts';
+import { putEventSummary } from '../../../server/store/sqlite/collection/timeline/events.ts';
 import { migrate } from '../../../server/store/sqlite/engine/migrate.ts';
 import { openForWriting, statement, type WriteDatabase } from '../../../server/store/sqlite/engine/open.ts';
 import { createBlobRowIfAbsent } from '../../../server/store/sqlite/node/blobs.ts';

@@ -1,4 +1,4 @@
-import { databaseFile } from '../../../server/store/blobs/paths.ts';
+import { databaseFile } from '../../../server/store/files.ts';
 import { openForWriting, statement, type WriteDatabase } from '../../../server/store/sqlite/engine/open.ts';
 
 /** Opens the archive of a data folder in one fast transaction, which a crash may destroy. */

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
 import { fetchObject } from '../../../server/collection/fetch/fetchObject.ts';
 import { RobotsCache } from '../../../server/collection/fetch/robots.ts';
+import { hashBody } from '../../../server/collection/record/objectReceiver.ts';
 import { HostRateLimiter } from '../../../server/collection/schedule/hostRateLimiter.ts';
-import { hashBody } from '../../../server/collection/sources/hashBody.ts';
 import { DEFAULT_SETTINGS } from '../../../shared/node/settings.ts';
 import { systemClock } from '../../../shared/values/clock.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';

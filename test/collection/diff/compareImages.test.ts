@@ -1,7 +1,7 @@
 import jpeg from 'jpeg-js';
 import { PNG } from 'pngjs';
 import { describe, expect, test } from 'vitest';
-import { compareImages, UndecodableImageError } from '../../../server/collection/diff/compareImages.ts';
+import { compareImages, UndecodableImageError } from '../../../server/collection/diff/compareBytes.ts';
 
 /** A white picture with black pixels at these positions. */
 function picture(width: number, height: number, ...black: [number, number][]): PNG {

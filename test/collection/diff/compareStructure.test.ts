@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { compareStructure } from '../../../server/collection/diff/compareStructure.ts';
-import { parseJson, UncomparableJsonError } from '../../../server/collection/diff/parseJson.ts';
+import {
+  compareStructure,
+  parseJson,
+  UncomparableJsonError,
+} from '../../../server/collection/diff/compareStructure.ts';
 
 function changes(from: unknown, to: unknown): string[] {
   return compareStructure(from, to).changes.map(

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { compareTables } from '../../../server/collection/diff/compareTables.ts';
-import { parseTable } from '../../../server/collection/diff/parseTable.ts';
+import { compareTables, parseTable } from '../../../server/collection/diff/compareTables.ts';
 
 function compare(from: string, to: string) {
   return compareTables(parseTable(from, 'text/csv'), parseTable(to, 'text/csv'));

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { DIFF_TOOL, versionWith } from '../../../server/collection/diff/diffTool.ts';
+import { DIFF_TOOL, versionWith } from '../../../server/collection/diff/diffs.ts';
 
 test('the version of the tool names the installed libraries', () => {
   const { dependencies, devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isPrivateAddress } from '../../../server/collection/fetch/addresses.ts';
+import { isPrivateAddress } from '../../../server/collection/fetch/connect.ts';
 
 const PRIVATE = [
   '127.0.0.1',

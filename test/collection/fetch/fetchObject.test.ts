@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Attempt, FetchServices } from '../../../server/collection/fetch/attempt.ts';
 import { fetchObject } from '../../../server/collection/fetch/fetchObject.ts';
+import type { Attempt, FetchServices } from '../../../server/collection/fetch/requester.ts';
 import { RobotsCache } from '../../../server/collection/fetch/robots.ts';
 import { HostRateLimiter } from '../../../server/collection/schedule/hostRateLimiter.ts';
 import { DEFAULT_SETTINGS } from '../../../shared/node/settings.ts';

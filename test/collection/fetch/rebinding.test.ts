@@ -2,7 +2,7 @@ import { isIPv6, type Socket } from 'node:net';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { isPrivateAddress } from '../../../server/collection/fetch/addresses.ts';
+import { isPrivateAddress } from '../../../server/collection/fetch/connect.ts';
 import { closeScriptedWebs, page, redirect, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';

@@ -3,7 +3,7 @@ import {
   isAllowedBy,
   parseRobotsTxt,
   RobotsTooComplexError,
-} from '../../../server/collection/fetch/robotsRules.ts';
+} from '../../../server/collection/fetch/robots.ts';
 import { maxBlockedCpu } from '../../support/blockedCpu.ts';
 
 /** Returns whether a robots.txt allows a crawler to fetch a path. */

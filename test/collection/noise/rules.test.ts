@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Diff } from '../../../shared/collection/diff.ts';
-import type { NoisePreview } from '../../../shared/collection/noisePreview.ts';
+import type { Diff, NoisePreview } from '../../../shared/collection/diff.ts';
 import type { WatchedSource } from '../../../shared/collection/source.ts';
 import type { LedgerVerification } from '../../../shared/ledger/ledger.ts';
 import type { Job } from '../../../shared/node/job.ts';

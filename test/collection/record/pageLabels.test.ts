@@ -4,7 +4,7 @@ import {
   describePage,
   detectPageLabel,
   type PageResponse,
-} from '../../../server/collection/record/pageLabels.ts';
+} from '../../../server/collection/record/quality/judgePage.ts';
 
 function responseOf(page: Partial<PageResponse> & { html?: string } = {}): PageResponse {
   return {

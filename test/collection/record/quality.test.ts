@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { findingsOf, labelOf } from '../../../server/collection/record/quality/judgePage.ts';
-import type { Event } from '../../../shared/collection/event.ts';
-import type { EventQuality } from '../../../shared/collection/quality.ts';
+import type { Event, EventQuality } from '../../../shared/collection/event.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../support/node.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';

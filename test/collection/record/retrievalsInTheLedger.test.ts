@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { retrievalLeaf, storedRetrievalLeaf } from '../../../server/collection/record/retrievalLeaf.ts';
+import { retrievalLeaf, storedRetrievalLeaf } from '../../../server/collection/record/coverRetrievals.ts';
 import { fingerprintOf } from '../../../server/ledger/entry.ts';
-import { rootFromInclusion } from '../../../server/ledger/proofs.ts';
+import { rootFromInclusion } from '../../../server/ledger/prove.ts';
 import { retrievalsAfter } from '../../../server/store/sqlite/collection/retrievalBatches.ts';
 import { retrievalById } from '../../../server/store/sqlite/collection/retrievals.ts';
 import { openForReading } from '../../../server/store/sqlite/engine/open.ts';
@@ -193,7 +193,7 @@ describe('verification reports a retrieval', () => {
     alter(
       dataFolder,
       `UPDATE counters SET value = 99 WHERE name = 'retrievals_to_cover'; INSERT INTO retrievals SELECT 7, source_key, round, url, final_url, redirects, observer, observed_at,
-      original_observed_at, status, error, content_type, headers, sha256, bytes, duration_ms, page_label, request, connection
+      original_observed_at, status, error, content_type, headers, sha256, bytes, duration_ms, page_label, request, connection, NULL
       FROM retrievals WHERE id = 1`,
     );
     const { code, stderr } = await runHere(['ledger', 'verify', '--data', dataFolder]);

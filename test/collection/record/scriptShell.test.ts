@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { detectPageLabel } from '../../../server/collection/record/pageLabels.ts';
-import { scriptShellReason } from '../../../server/collection/record/scriptShell.ts';
+import { detectPageLabel, scriptShellReason } from '../../../server/collection/record/quality/judgePage.ts';
 import { maxBlockedCpu } from '../../support/blockedCpu.ts';
 
 const BANNER =
@@ -10,7 +9,7 @@ const ARTICLE = `<h1>Levels</h1><p>${'The sea rose by four millimetres in the la
 const page = (body: string, head = '<title>Levels</title>') =>
   `<!doctype html><html lang="en"><head>${head}</head><body>${body}</body></html>`;
 
-describe('a page whose text is made by scripts is a shell', () => {
+describe('a page whose text is built by scripts is a shell', () => {
   test.each([
     [
       'React (Create React App)',
@@ -72,14 +71,12 @@ describe('a page whose text is made by scripts is a shell', () => {
       '<HTML><BODY><DIV ID=root></DIV><SCRIPT SRC=a.js></SCRIPT></BODY></HTML>',
     ],
   ])('%s', (_name, html) => {
-    expect(scriptShellReason(html)).toMatch(
-      /^What a person sees is made by scripts\. Only the shell is kept/,
-    );
+    expect(scriptShellReason(html)).toMatch(/^Scripts build the visible content\. Only the shell is kept/);
   });
 
   test('the reason names the empty element', () => {
     expect(scriptShellReason(page('<div id="root"></div><script src="a.js"></script>'))).toBe(
-      'What a person sees is made by scripts. Only the shell is kept: <div id="root"> is empty.',
+      'Scripts build the visible content. Only the shell is kept: <div id="root"> is empty.',
     );
   });
 });

@@ -50,7 +50,7 @@ test.each(['events', 'retrievals', 'source_revisions'])(
 
 test('the database refuses an event with an id out of sequence', () => {
   const copy = `INSERT INTO events SELECT 9, source_key, retrieval, event_type, observer, observed_at,
-    original_observed_at, sha256, previous_sha256, reverts_to, page_label, 1 FROM events WHERE id = 1`;
+    original_observed_at, sha256, previous_sha256, reverts_to, page_label, 1, NULL FROM events WHERE id = 1`;
   expect(() => alter(copy)).toThrow('an event has the number after the last');
 });
 

@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { type Outcome, type Standing, transition } from '../../../server/collection/record/transitions.ts';
+import {
+  type Outcome,
+  type Standing,
+  transition,
+} from '../../../server/collection/record/recordRetrieval.ts';
 
 const OLD = 'a'.repeat(64);
 const NEW = 'b'.repeat(64);

@@ -128,8 +128,7 @@ test('a round sends no more requests while 512 objects wait to be recorded, and 
   const MAX_PENDING = 512;
   const CONCURRENCY = 32;
   const web = await ScriptedWeb.open();
-  // Each commit seems slow, so that the test can hold its sync.
-  const disk = await ControlledDisk.serve(5);
+  const disk = await ControlledDisk.serve();
   const urls = Array.from({ length: SOURCES }, (_, number) => {
     web.script(`/${number}`, page(`page ${number}`));
     return web.url(`/${number}`);

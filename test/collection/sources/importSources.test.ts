@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { WatchedSource } from '../../../shared/collection/source.ts';
 import {
   MAX_LIST_BYTES,
   MAX_LIST_ENTRIES,
   type SourceImport,
-} from '../../../shared/collection/sourceList.ts';
+  type WatchedSource,
+} from '../../../shared/collection/source.ts';
 import { ManualClock } from '../../support/manualClock.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../../support/node.ts';
 

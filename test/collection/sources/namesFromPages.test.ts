@@ -1,6 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import type { WatchedSource } from '../../../shared/collection/source.ts';
-import type { SourceImport } from '../../../shared/collection/sourceList.ts';
+import type { SourceImport, WatchedSource } from '../../../shared/collection/source.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../support/node.ts';
 import { openCollectingNode } from '../support.ts';

@@ -247,6 +247,18 @@ describe('POST /manage/sources/preview', () => {
     expect(await node.retrievals(id)).toEqual([]);
   });
 
+  test.each([
+    ['<html><body><div id="app"></div><script src="app.js"></script></body></html>', true],
+    ['<html><body><img src="logo.png">Loading…<script>draw()</script></body></html>', true],
+    ['<html><body><div id="app"></div></body></html>', false],
+    [`<html><body><p>${'A word of it. '.repeat(9)}</p><script>count()</script></body></html>`, false],
+  ])('says of %s whether it is drawn by script: %s', async (html, drawn) => {
+    const web = await ScriptedWeb.open();
+    web.script('/page', page(html));
+    const response = await node.node.sendJson('POST', '/manage/sources/preview', { url: web.url('/page') });
+    expect(await response.json()).toMatchObject({ drawn_by_script: drawn });
+  });
+
   test('returns a failure with the error code that a check would record', async () => {
     const web = await ScriptedWeb.open();
     web.script(

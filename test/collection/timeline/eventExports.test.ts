@@ -70,6 +70,7 @@ describe('GET /api/events?format=csv', () => {
       previous_sha256: newest?.previous_sha256,
       reverts_to: '',
       page_label: '',
+      page: '',
       is_noise: '',
       summary: newest?.summary,
       ledger_entry: String(newest?.ledger_entry),

@@ -11,7 +11,7 @@ import { type CollectingNode, openCollectingNode } from '../support.ts';
 afterEach(closeTestNodes);
 
 /** More than are loaded in one turn of the event loop. */
-const EVENTS = 10_500;
+const EVENTS = 5_200;
 
 /** Returns a WARC file with captures of `count` new addresses. */
 function captures(name: string, count: number): Buffer {

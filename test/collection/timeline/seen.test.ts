@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Seen } from '../../../shared/collection/seen.ts';
+import type { Seen } from '../../../shared/collection/event.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readEventDensity } from '../../../server/collection/timeline/eventDensity.ts';
-import { listEvents } from '../../../server/collection/timeline/events.ts';
+import { listEvents, readEventDensity } from '../../../server/collection/timeline/events.ts';
 import { appendEntry } from '../../../server/ledger/appendEntry.ts';
 import { insertRetrieval } from '../../../server/store/sqlite/collection/retrievals.ts';
 import { insertSource } from '../../../server/store/sqlite/collection/sources.ts';
@@ -100,6 +99,9 @@ function addSource(database: WriteDatabase, random: Random, number: number): num
     active_hours: null,
     follow: null,
     found_in: null,
+    capture: 'object',
+    picture_events: null,
+    keep_days: null,
     paused: false,
     allow_private: null,
     added_at: instant(0),

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import { load } from 'cheerio';
 import { afterEach, expect, test } from 'vitest';
-import { blobPath } from '../../../server/store/blobs/paths.ts';
+import { blobPath } from '../../../server/store/files.ts';
 import { closeScriptedWebs } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../support/node.ts';
 import { ViewNode } from './support.ts';
@@ -97,6 +97,27 @@ test('a nasty page keeps its looks and nothing that runs, sends, loads or naviga
   expect(html).toContain('<a href="#part">part</a>');
   expect(html).toMatch(/<input disabled="">/);
   expect(node.web.requestCount).toBe(before);
+});
+
+test('a shadow tree is shown, by the same rules, and no other template', async () => {
+  const node = await ViewNode.open();
+  await node.archive('/held.png', PIXEL, { 'Content-Type': 'image/png' });
+  const tree =
+    '<style>p { background: url(/held.png) }</style><p onclick="alert(1)">in the tree <slot></slot><script>alert(1)</script><img src="/held.png"><template><img src="/held.png"></template>';
+  const digest = await node.archive(
+    '/tree',
+    `<x-card>light<template shadowrootmode="closed" onload="alert(1)">${tree}<x-in><template shadowrootmode="open"><a href="javascript:alert(1)">inner</a></template></x-in></template></x-card><svg><template shadowrootmode="open"><text>no</text></template></svg>`,
+    { 'Content-Type': 'text/html' },
+  );
+  const html = await node.page(digest);
+  expect(html.match(/<template[^>]*>/g)).toEqual([
+    '<template shadowrootmode="open">',
+    '<template shadowrootmode="open">',
+  ]);
+  expect(html).toMatch(/in the tree <slot><\/slot><img src="data:image\/png/);
+  expect(html).toContain('background: url("data:image/png');
+  expect(html).toContain('inner</a>');
+  expect(html).not.toMatch(/<script|onclick|onload|href=|>no</);
 });
 
 test('what is missing and what is used is listed, each once', async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { load } from 'cheerio';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { blobPath } from '../../../server/store/blobs/paths.ts';
+import { blobPath } from '../../../server/store/files.ts';
 import type { Copy } from '../../../shared/node/copy.ts';
 import { type CollectingNode, openCollectingNode } from '../../collection/support.ts';
 import { runCommand } from '../../support/cli.ts';

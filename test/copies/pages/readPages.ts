@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** The folders of a copy that hold no pages. */
-const OTHERS = /^(archive|records|state|tile)\//;
+const OTHERS = /^(archive|files|records|state|tile|withheld)\//;
 const OTHER_FILES = new Set(['checkpoint', 'strongroom.json']);
 
 /** Reads the files that a copy holds for readers, by their paths. */

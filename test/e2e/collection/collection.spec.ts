@@ -1,4 +1,4 @@
-import type { Page } from '@playwright/test';
+import type { Page, Route } from '@playwright/test';
 import { expect, test } from '../support/fixtures.ts';
 import { holdRequests } from '../support/holdRequests.ts';
 import type { NodeProcess } from '../support/nodeProcess.ts';
@@ -134,6 +134,23 @@ test('the timeline shows new events live, holds them back while scrolled down, a
   await page.route('**/archive/*', (route) => route.fulfill({ body: 'something else' }));
   await pane.getByRole('button', { name: 'Verify', exact: true }).nth(1).click();
   await expect(pane.getByText(/^Does not match: 14 bytes/)).toBeVisible();
+});
+
+test('the timeline is live again after the node refused its stream', async ({ page, node, web, checks }) => {
+  checks.allow(/503 \(Service Unavailable\).*\/api\/events\/stream/);
+  await page.goto('/timeline');
+  const source = await watch(page, node, { url: web.url('/news'), name: 'News', agency: 'Bureau' });
+  web.publish('/news', '<title>News</title>first');
+  await collect(page, [source]);
+  let refusals = 0;
+  const refuse = (route: Route) => {
+    refusals += 1;
+    return route.fulfill({ status: 503, body: 'starting' });
+  };
+  await page.route('**/api/events/stream', refuse, { times: 2 });
+  await page.reload();
+  await expect(page.getByText('live', { exact: true })).toBeVisible();
+  expect(refusals).toBe(2);
 });
 
 test('a test fetch does not replace an address that was typed meanwhile', async ({ page, web }) => {

@@ -106,7 +106,7 @@ test('a change that the noise rules explain is marked, and the owner can show th
   const row = page.getByRole('article', { name: `Event ${event}` });
   await expect(row.getByText('noise', { exact: true })).toBeVisible();
   const diff = page.getByRole('region', { name: 'Changes', exact: true });
-  await expect(diff.getByText(/explain the whole change/)).toBeVisible();
+  await expect(diff.getByText(/explain the entire change/)).toBeVisible();
   await diff.getByText('1 rule of this source').click();
   await expect(diff.getByText(/counts visits/)).toBeVisible();
   await expect(diff.getByRole('insertion')).toHaveCount(0);

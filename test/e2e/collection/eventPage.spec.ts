@@ -14,7 +14,7 @@ test('the page of an event says how it was retrieved, and who else saw the same'
   const retrieval = page.getByRole('region', { name: 'How it was retrieved' });
   await expect(retrieval).toContainText('127.0.0.1, port');
   await expect(retrieval).toContainText('HTTP/1.1 without encryption');
-  await expect(retrieval).toContainText('This node says so');
+  await expect(retrieval).toContainText('Only this node states this');
   const observers = page.getByRole('region', { name: 'Who else saw this' });
   await expect(observers).toContainText('Nobody else yet.');
   await checks.accessible(page);
@@ -48,7 +48,9 @@ test('the page of a study says which packs relate to works that changed since', 
   await publishPack(node, { title: 'Bread in May', study, related });
   await page.goto(`/studies/${study}`);
   const drift = page.getByRole('region', { name: 'Related works since publication' });
-  await expect(drift).toContainText('Unchanged, as far as this archive watches or holds them.');
+  await expect(drift).toContainText(
+    'None of the related works that this archive watches or holds has changed.',
+  );
   web.publish('/prices', { headers: { 'Content-Type': 'text/plain' }, body: '145 euros' });
   await page.request.post('/manage/collections?wait=true');
   await page.reload();

@@ -16,14 +16,14 @@ test('links of a page wait for approval; approved ones are watched, refused ones
   await add.getByRole('textbox', { name: 'URL' }).fill(web.url('/list'));
   await add.getByRole('textbox', { name: 'Name' }).fill('Reports');
   await add.getByRole('button', { name: 'Follow links' }).click();
-  await add.getByRole('combobox', { name: 'Watch as sources of their own' }).click();
-  await page.getByRole('option', { name: 'The links of the page' }).click();
+  await add.getByRole('combobox', { name: 'Watch as separate sources' }).click();
+  await page.getByRole('option', { name: 'Links on the page' }).click();
   await add.getByRole('combobox', { name: 'Types' }).fill('pdf');
-  await add.getByRole('textbox', { name: 'Address matches' }).fill('(?=x)');
+  await add.getByRole('textbox', { name: 'Address pattern' }).fill('(?=x)');
   await checks.accessible(page);
   await add.getByRole('button', { name: 'Watch', exact: true }).click();
   await expect(add.getByText(/regular expression of RE2’s syntax/)).toBeVisible();
-  await add.getByRole('textbox', { name: 'Address matches' }).fill('\\.pdf$');
+  await add.getByRole('textbox', { name: 'Address pattern' }).fill('\\.pdf$');
   await add.getByRole('button', { name: 'Watch', exact: true }).click();
 
   const section = page.getByRole('region', { name: 'Links of this page' });
@@ -32,17 +32,17 @@ test('links of a page wait for approval; approved ones are watched, refused ones
   await checks.accessible(page);
 
   await page.goto('/sources');
-  await expect(page.getByText('3 addresses found, waiting for you.')).toBeVisible();
+  await expect(page.getByText('3 addresses to review.')).toBeVisible();
   await page.getByRole('button', { name: 'Review' }).click();
   const review = page.getByRole('dialog', { name: 'Found addresses' });
   await review.getByRole('checkbox', { name: 'Select Report C' }).check();
-  await review.getByRole('button', { name: 'Refuse selected' }).click();
+  await review.getByRole('button', { name: 'Reject selected' }).click();
   await expect(review.getByText('Report C')).toHaveCount(0);
   await checks.accessible(page);
   await review.getByRole('button', { name: 'Approve all' }).click();
-  await expect(review.getByText('No address waits for you')).toBeVisible();
+  await expect(review.getByText('Nothing to review.')).toBeVisible();
   await page.keyboard.press('Escape');
-  await expect(page.getByText('waiting for you')).toHaveCount(0);
+  await expect(page.getByText('to review')).toHaveCount(0);
   const table = page.getByRole('table', { name: 'Watched sources' });
   await expect(table.getByText('Report A')).toBeVisible();
 
@@ -69,7 +69,7 @@ test('a schedule shows its next times before it is saved, for one source and for
   const bulk = page.getByRole('dialog', { name: 'Schedule of 1 source' });
   await bulk.getByText('At set times').click();
   await bulk.getByRole('textbox', { name: 'Times' }).fill('0 8 * * 1');
-  await bulk.getByRole('checkbox', { name: 'Only within active hours' }).check();
+  await bulk.getByRole('checkbox', { name: 'Only during active hours' }).check();
   await bulk.getByText('Mon', { exact: true }).click();
   await expect(bulk.getByText(/^Mon \d+ \w+, 08:00$/)).toHaveCount(4);
   await checks.accessible(page);

@@ -56,20 +56,20 @@ test('a node that has only imported captures is not unwell, and shows and finds 
   await page.goto('/');
   const health = page.getByRole('region', { name: 'Node health' });
   await expect(health).toContainText('No source is watched');
-  await expect(health).toContainText('1 source paused or known by captures only');
+  await expect(health).toContainText('1 source paused or imported only');
   await page.goto('/sources');
   const row = page.getByRole('row', { name: /example\.com/ });
   await expect(row).toContainText('captures only');
   await expect(row).toContainText('first seen');
   await row.getByRole('link').click();
-  await expect(page.getByText('This source is known by captures only.')).toBeVisible();
+  await expect(page.getByText('All versions of this source were imported.')).toBeVisible();
   await checks.accessible(page);
   await expect.poll(() => matchesOf(page, 'was')).toBe(1);
   await page.goto('/search?q=was');
   await expect(page.getByRole('article')).toContainText('captured by Library');
 });
 
-test('a page made by scripts is named in the test fetch, in the list and on the source', async ({
+test('a page built by scripts is named in the test fetch, in the list and on the source', async ({
   page,
   web,
   checks,
@@ -83,16 +83,18 @@ test('a page made by scripts is named in the test fetch, in the list and on the 
   await dialog.getByLabel('URL', { exact: true }).fill(web.url('/app'));
   await dialog.getByRole('button', { name: /^Test/ }).click();
   await expect(
-    dialog.getByText('What a person sees is made by scripts. Only the shell is kept'),
+    dialog.getByText('Scripts build this page. The file itself contains almost no text'),
   ).toBeVisible();
+  // The owner may keep the shell alone all the same.
+  await dialog.getByRole('radio', { name: /The file as the server sends it/ }).check();
   await dialog.getByRole('button', { name: 'Watch', exact: true }).click();
   // Leaving the page earlier could abort the request for the first check.
-  const shell = page.getByText('What a person sees is made by scripts. Only the shell is kept').first();
+  const shell = page.getByText('Scripts build the visible content. Only the shell is kept').first();
   await expect(page.getByRole('heading', { level: 1, name: 'App' })).toBeVisible();
   await expect(shell).toBeVisible();
   await page.goto('/sources');
   const row = page.getByRole('row', { name: /App/ });
-  await expect(row).toContainText('made by scripts');
+  await expect(row).toContainText('built by scripts');
   await row.getByRole('link').click();
   await expect(shell).toBeVisible();
   await checks.accessible(page);

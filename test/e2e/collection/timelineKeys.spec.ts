@@ -81,7 +81,7 @@ test('events are chosen, opened and marked with keys, noise is hidden, and rows 
   await page.getByRole('button', { name: 'Mark all as seen' }).click();
   await expect(page.getByText('Nothing unseen')).toBeVisible();
   await page.goto('/');
-  await expect(page.getByText('1 change that is only noise is left out.')).toBeVisible();
+  await expect(page.getByText('1 change that is only noise is hidden.')).toBeVisible();
   await expect(page.getByRole('region', { name: 'Recent changes' })).toContainText('120 → 145 euros');
   await checks.accessible(page);
 });

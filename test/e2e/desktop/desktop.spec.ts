@@ -1,5 +1,6 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { DesktopApi } from '../../../shared/node/desktop.ts';
+import type { DesktopApi } from '../../../shared/node/owner.ts';
 import { electronProgram } from '../support/desktopApp.ts';
 import { asked, expect, makePackFile, recordBrowser, runtime, test } from '../support/desktopTest.ts';
 import { startNode } from '../support/nodeProcess.ts';
@@ -64,6 +65,17 @@ test.describe(`The desktop app, ${runtime}`, () => {
     expect(await app.exited).toBe(0);
   });
 
+  test('keeps running although its preferences cannot be stored', async ({ app, profile }) => {
+    const page = await app.firstWindow();
+    await page.evaluate(() => window.strongroomDesktop.changePreferences({ keep_running: true }));
+    // As on a full disk: the file cannot be written.
+    await mkdir(join(profile, 'desktop.json.new'));
+    await app.closeWindow();
+    expect(await page.evaluate(async () => (await fetch('/api/health')).status)).toBe(200);
+    await app.evaluate(({ app: electronApp }) => electronApp.quit());
+    expect(await app.exited).toBe(0);
+  });
+
   test('a menu item opens its page', async ({ app }) => {
     const page = await app.firstWindow();
     await expect(page.getByRole('navigation').first()).toBeVisible();
@@ -85,33 +97,36 @@ test.describe(`The desktop app, ${runtime}`, () => {
     });
   });
 
-  test('shows notifications of the selected types only', async ({ app }) => {
-    test.skip(app.kind === 'Electron', 'Electron has no API to read notifications.');
-    const web = await openScriptedWeb();
-    web.publish('/notice', '<title>Notice</title>');
+  test('makes an alert of the types of events that an earlier version notified of', async ({
+    launch,
+    profile,
+  }) => {
+    await writeFile(join(profile, 'desktop.json'), JSON.stringify({ notify: ['changed'] }));
+    const app = await launch();
     const page = await app.firstWindow();
-    await page.evaluate(() => window.strongroomDesktop.changePreferences({ notify: ['changed'] }));
-    const check = () =>
-      page.evaluate(async () => void (await fetch('/manage/collections?wait=true', { method: 'POST' })));
-    await page.evaluate(async (url) => {
-      const body = JSON.stringify({ url, name: 'The notice' });
-      await fetch('/manage/sources', {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body,
-      });
-    }, web.url('/notice'));
-    await check();
-    web.publish('/notice', '<title>Another notice</title>');
-    await check();
-    const shown = () =>
-      app.evaluate((electron) =>
-        (electron as unknown as { Notification: { shown: { title: string }[] } }).Notification.shown.map(
-          ({ title }) => title,
-        ),
+    const rules = () =>
+      page.evaluate(
+        async () => ((await (await fetch('/manage/alerts')).json()) as { items: object[] }).items,
       );
-    await expect.poll(shown).toEqual(['The notice has changed']);
-    await web.close();
+    await expect
+      .poll(rules)
+      .toMatchObject([{ when: { event_types: ['changed'] }, to: [{ kind: 'desktop' }] }]);
+    const stored = async () => JSON.parse(await readFile(join(profile, 'desktop.json'), 'utf8')) as object;
+    await expect.poll(stored).toMatchObject({ notify: [] });
+  });
+
+  test('loads a window that crashed again, but not without end', async ({ app }) => {
+    test.skip(app.kind === 'Electron', 'A real renderer cannot be crashed four times in the same moment.');
+    await app.firstWindow();
+    const reloads = await app.evaluate(({ BrowserWindow }) => {
+      const [window] = BrowserWindow.getAllWindows();
+      let count = 0;
+      if (window) window.reload = () => void (count += 1);
+      for (let crash = 0; crash < 5; crash += 1)
+        window?.webContents.emit('render-process-gone', {}, { reason: 'crashed' });
+      return count;
+    });
+    expect(reloads).toBe(3);
   });
 
   test('shows the alerts for this desktop', async ({ app }) => {

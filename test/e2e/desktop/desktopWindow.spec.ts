@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { DesktopApi } from '../../../shared/node/desktop.ts';
+import type { DesktopApi } from '../../../shared/node/owner.ts';
 import { asked, expect, opened, recordBrowser, runtime, test } from '../support/desktopTest.ts';
 
 // The app closes its own pages, and a trace of a closed page would fail the next test.
@@ -28,7 +28,7 @@ test.describe(`The window of the desktop app, ${runtime}`, () => {
     expect(given).toMatchObject({
       platform: process.platform,
       version: expect.stringMatching(/^\d+\.\d+\.\d+/),
-      preferences: { keep_running: false, notify: [] },
+      preferences: { keep_running: false },
       require: 'undefined',
       process: 'undefined',
     });
@@ -52,9 +52,9 @@ test.describe(`The window of the desktop app, ${runtime}`, () => {
   test('stores the preferences and refuses unknown ones', async ({ app, profile }) => {
     const page = await app.firstWindow();
     const changed = await page.evaluate(() =>
-      window.strongroomDesktop.changePreferences({ keep_running: true, notify: ['disappeared'] }),
+      window.strongroomDesktop.changePreferences({ keep_running: true }),
     );
-    expect(changed).toEqual({ keep_running: true, notify: ['disappeared'] });
+    expect(changed).toEqual({ keep_running: true });
     await expect(
       page.evaluate(() => window.strongroomDesktop.changePreferences({ window: 1 } as never)),
     ).rejects.toThrow();

@@ -19,12 +19,26 @@ const { values } = parseArgs({
   options: { 'user-data-dir': { type: 'string' } },
 });
 
+/** Electron names itself and Chromium among the versions. */
+const VERSIONS = { electron: '45.4.1', chrome: '156.0.0.0' };
+Object.defineProperty(process, 'versions', { value: { ...process.versions, ...VERSIONS } });
+
 class App extends EventEmitter {
   readonly name = 'strongroom';
   readonly isPackaged = false;
+  readonly userAgentFallback =
+    `Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) strongroom/0.1.0 Chrome/${VERSIONS.chrome} Electron/${VERSIONS.electron} Safari/537.36`;
   sandboxEnabled = false;
   /** The running utility processes; `utilityProcess.ts` maintains them. */
   readonly processes = new Set<{ type: string; name: string }>();
+  /** The switches that the app gave to Chromium. */
+  readonly switches = new Map<string, string>();
+  readonly commandLine = {
+    appendSwitch: (name: string, value = ''): void => {
+      if (this.#isReady) throw new Error('Chromium reads its switches before the app is ready.');
+      this.switches.set(name, value);
+    },
+  };
   #paths = new Map([['userData', String(values['user-data-dir'])]]);
   #closeWindows: () => boolean = () => true;
 

@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { host } from './app.ts';
 
 /** Every question is answered with “Cancel”. A test replaces the functions, as it would in Electron. */
@@ -13,12 +14,21 @@ export const shell = {
 
 export const screen = {
   getDisplayMatching: () => ({ workArea: { x: 0, y: 0, width: 1920, height: 1080 } }),
+  getPrimaryDisplay: () => ({ scaleFactor: 1, colorSpace: '{}', colorDepth: 24 }),
 };
 
 type PermissionRequest = (contents: null, permission: string, callback: (granted: boolean) => void) => void;
 type PermissionCheck = (contents: null, permission: string) => boolean;
 
-class Session {
+interface ProxyConfig {
+  proxyRules: string;
+  proxyBypassRules: string;
+}
+
+export class Session extends EventEmitter {
+  /** How often the session was emptied; for the tests. */
+  cleared = 0;
+  proxy: ProxyConfig | undefined;
   #request: PermissionRequest = (_contents, _permission, callback) => callback(true);
   #check: PermissionCheck = () => true;
 
@@ -29,6 +39,16 @@ class Session {
     this.#check = handler;
   }
   setDevicePermissionHandler(_handler: () => boolean): void {}
+  setProxy = async (proxy: ProxyConfig): Promise<void> => {
+    this.proxy = proxy;
+  };
+  closeAllConnections = async (): Promise<void> => undefined;
+  clearData = async (): Promise<void> => {
+    this.cleared += 1;
+  };
+  clearStorageData = async (): Promise<void> => undefined;
+  clearAuthCache = async (): Promise<void> => undefined;
+  clearHostResolverCache = async (): Promise<void> => undefined;
 
   /** Returns whether both handlers grant a permission. */
   grants(permission: string): Promise<boolean> {
@@ -37,4 +57,14 @@ class Session {
   }
 }
 
-export const session = { defaultSession: new Session() };
+const partitions = new Map<string, Session>();
+export const session = {
+  defaultSession: new Session(),
+  /** The sessions that were made; Electron has no such list. */
+  partitions,
+  fromPartition: (name: string): Session => {
+    const known = partitions.get(name) ?? new Session();
+    partitions.set(name, known);
+    return known;
+  },
+};

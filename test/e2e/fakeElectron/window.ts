@@ -1,24 +1,36 @@
 import { EventEmitter } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { answerHost, app, CancelableEvent, host } from './app.ts';
-import { session } from './system.ts';
+import { Debugger } from './debugger.ts';
+import { type Session, session } from './system.ts';
 
 interface WindowOptions {
   width?: number;
   height?: number;
-  webPreferences: { preload: string; additionalArguments?: string[]; [option: string]: unknown };
+  webPreferences: {
+    /** Only the window of the app has a preload. */
+    preload?: string;
+    additionalArguments?: string[];
+    session?: Session;
+    [option: string]: unknown;
+  };
 }
 
 class WebContents extends EventEmitter {
   readonly downloads: string[] = [];
+  readonly debugger: Debugger;
   #options: WindowOptions;
   #openHandler: (details: { url: string }) => { action: string } = () => ({ action: 'allow' });
 
   constructor(options: WindowOptions) {
     super();
     this.#options = options;
+    this.debugger = new Debugger(options.webPreferences.session ?? session.defaultSession);
   }
 
+  setWebRTCIPHandlingPolicy(_policy: string): void {}
+  setAudioMuted(_muted: boolean): void {}
+  setImageAnimationPolicy(_policy: string): void {}
   getLastWebPreferences = (): WindowOptions['webPreferences'] => this.#options.webPreferences;
   downloadURL = (url: string): void => void this.downloads.push(url);
   send = (channel: string, ...args: unknown[]): void => void host.call('deliver', channel, args);
@@ -35,7 +47,9 @@ class WebContents extends EventEmitter {
   }
 }
 
-/** Strongroom has one window, so the host has one page. */
+/**
+ * Strongroom has one window, so the host has one page. Hidden windows, in which pages are drawn, have only a debugger.
+ */
 export class BrowserWindow extends EventEmitter {
   static readonly #all: BrowserWindow[] = [];
   static getAllWindows = (): BrowserWindow[] => [...BrowserWindow.#all];
@@ -52,6 +66,10 @@ export class BrowserWindow extends EventEmitter {
 
   async loadURL(url: string): Promise<void> {
     const { preload, additionalArguments = [] } = this.#options.webPreferences;
+    if (preload === undefined) {
+      if (url !== 'about:blank') throw new Error('A hidden window is driven by its debugger.');
+      return;
+    }
     await host.call('open', {
       url,
       preload: readFileSync(preload, 'utf8'),
@@ -65,10 +83,16 @@ export class BrowserWindow extends EventEmitter {
   close = (): void => {
     const event = new CancelableEvent();
     this.emit('close', event);
-    if (event.defaultPrevented) return;
+    if (!event.defaultPrevented) this.destroy();
+  };
+
+  destroy = (): void => {
+    if (this.isDestroyed()) return;
     BrowserWindow.#all.splice(BrowserWindow.#all.indexOf(this), 1);
-    void host.call('close');
+    if (this.#options.webPreferences.preload === undefined) void this.webContents.debugger.end();
+    else void host.call('close');
     this.emit('closed');
+    if (BrowserWindow.#all.length === 0) app.emit('window-all-closed');
   };
 
   show = (): void => void Object.assign(this.#state, { visible: true });
@@ -109,10 +133,7 @@ answerHost({
       { senderFrame: { origin: frame.origin, parent: frame.isMain ? null : {} } },
       ...args,
     ),
-  closeByUser: () => {
-    BrowserWindow.getAllWindows()[0]?.close();
-    if (BrowserWindow.getAllWindows().length === 0) app.emit('window-all-closed');
-  },
+  closeByUser: () => BrowserWindow.getAllWindows()[0]?.close(),
 });
 app.onQuitCloseWindows(() => {
   for (const window of BrowserWindow.getAllWindows()) window.close();

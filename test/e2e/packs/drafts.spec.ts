@@ -1,5 +1,5 @@
 import type { Page } from '@playwright/test';
-import { DIGESTS, draftsOf, filesOf, SAVED, titleOf } from '../support/drafts.ts';
+import { addElsewhere, DIGESTS, draftsOf, filesOf, SAVED, titleOf } from '../support/drafts.ts';
 import { dropBuffers } from '../support/dropFiles.ts';
 import { fillRecord } from '../support/fillRecord.ts';
 import { expect, test } from '../support/fixtures.ts';
@@ -184,13 +184,49 @@ test('a file that is renamed to the path of another one does not replace it', as
   // The next change is saved after the renaming.
   await titleOf(page).fill('Renamed again');
   await expect.poll(async () => (await draftsOf(node))[0]?.title).toBe('Renamed again');
-  await expect(page.getByText(SAVED)).toBeVisible();
+  await expect(page.getByText('except 1 file with a problem')).toBeVisible();
   expect(await filesOf(node)).toEqual({ 'one.txt': DIGESTS.one, 'two.txt': DIGESTS.two });
   await rename(page, 'two.txt', 'three.txt');
   await expect
     .poll(async () => Object.values(await filesOf(node)).sort())
     .toEqual(Object.values(DIGESTS).sort());
   await expect.poll(async () => Object.keys(await filesOf(node))).toEqual(['three.txt', 'two.txt']);
+});
+
+test('a file name that no pack can have is explained at the file, which is saved under another name', async ({
+  page,
+  node,
+}) => {
+  await page.goto('/assemble');
+  await titleOf(page).fill('Names');
+  await dropBuffers(page, [
+    ['one.txt', Buffer.from('one')],
+    ['50%.txt', Buffer.from('two')],
+  ]);
+  await expect(page.getByRole('alert').filter({ hasText: 'must not contain %' })).toBeVisible();
+  await expect(page.getByText('saved on this node, except 1 file with a problem.')).toBeVisible();
+  expect(await filesOf(node)).toEqual({ 'one.txt': DIGESTS.one });
+  await rename(page, '50%.txt', 'half.txt');
+  await expect.poll(() => filesOf(node)).toEqual({ 'half.txt': DIGESTS.two, 'one.txt': DIGESTS.one });
+  await expect(page.getByText(SAVED)).toBeVisible();
+});
+
+test('files that another window added stay when this one saves its own, and the person is asked', async ({
+  page,
+  node,
+}) => {
+  await page.goto('/assemble');
+  await titleOf(page).fill('Files of two');
+  await dropBuffers(page, [['mine.txt', Buffer.from('mine')]]);
+  await expect.poll(async () => Object.keys(await filesOf(node))).toEqual(['mine.txt']);
+  await expect(page.getByText(SAVED)).toBeVisible();
+  await addElsewhere(node, 'one.txt', 'one');
+  await rename(page, 'mine.txt', 'renamed.txt');
+  await expect(page.getByText('This draft was changed in another window.')).toBeVisible();
+  expect(Object.keys(await filesOf(node))).toEqual(['one.txt', 'renamed.txt']);
+  await page.getByRole('button', { name: 'Show the other version' }).click();
+  await expect(page.getByRole('button', { name: /^digest of one.txt/ })).toBeVisible();
+  await expect(page.getByText(SAVED)).toBeVisible();
 });
 
 test('a renaming whose answer was lost is not repeated', async ({ page, node, checks }) => {

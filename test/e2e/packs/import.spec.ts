@@ -79,7 +79,7 @@ test('a WARC file of another archive is imported under its name, and its source 
   await page.goto('/sources?captures');
   const dialog = page.getByRole('dialog', { name: 'Import captures' });
   await dialog.getByRole('button', { name: 'Import', exact: true }).click();
-  await expect(dialog.getByText('Choose a WARC file, or drop it here.')).toBeVisible();
+  await expect(dialog.getByText('Choose a WARC or WACZ file, or drop it here.')).toBeVisible();
   await expect(dialog.getByText('Enter who made these captures.')).toBeVisible();
   await checks.accessible(page);
   await dialog
@@ -97,9 +97,9 @@ test('a WARC file of another archive is imported under its name, and its source 
 
   await page.goto('/sources');
   await page.getByRole('table', { name: 'Watched sources' }).getByRole('link', { name: uri }).click();
-  await expect(page.getByText('This source is known by captures only.')).toBeVisible();
+  await expect(page.getByText('All versions of this source were imported.')).toBeVisible();
   await page.getByRole('button', { name: 'Watch', exact: true }).click();
-  await expect(page.getByText('This source is known by captures only.')).toBeHidden();
+  await expect(page.getByText('All versions of this source were imported.')).toBeHidden();
   await expect(page.getByText('1 source checked: 1 new or changed.')).toBeVisible();
 });
 

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Route } from '@playwright/test';
 import type { Pack } from '../../../shared/archive/pack.ts';
 import { expect, test } from '../support/fixtures.ts';
 import { publishPack } from '../support/publishPack.ts';
@@ -91,11 +92,21 @@ test('a comment and a flag are public and recorded in the ledger', async ({ page
 
   await page.getByRole('button', { name: 'Flag', exact: true }).click();
   const dialog = page.getByRole('dialog', { name: 'Flag pack' });
+  await dialog.getByRole('button', { name: 'Flag pack' }).click();
+  await expect(dialog.getByRole('radiogroup', { name: 'Reason' })).toHaveAccessibleDescription(
+    'Choose a reason.',
+  );
   await dialog.getByRole('radio', { name: /^Other/ }).check();
   await dialog.getByRole('button', { name: 'Flag pack' }).click();
   await expect(dialog.getByText('Explain the problem in the note.')).toBeVisible();
   await checks.accessible(page);
-  await dialog.getByRole('textbox', { name: 'Note' }).fill('The scale is off by ten.');
+  const note = dialog.getByRole('textbox', { name: 'Note' });
+  await note.fill('The scale is off by ten.');
+  checks.allow(/422.*\/flag/);
+  await page.route('**/flag', refuseNote);
+  await dialog.getByRole('button', { name: 'Flag pack' }).click();
+  await expect(note).toHaveAccessibleDescription(/The node refuses this note\./);
+  await page.unroute('**/flag', refuseNote);
   await dialog.getByRole('button', { name: 'Flag pack' }).click();
   await expect(page.getByRole('list', { name: 'Flags' })).toContainText('The scale is off by ten.');
   const { items } = await (await fetch(new URL('/api/ledger', node.url))).json();
@@ -138,4 +149,20 @@ async function alter(dataFolder: string, pack: Pack): Promise<void> {
   const bytes = await readFile(path);
   bytes[0] = (bytes[0] ?? 0) ^ 1;
   await writeFile(path, bytes);
+}
+
+/** Answers as a node with stricter rules than this page knows. */
+function refuseNote(route: Route): Promise<void> {
+  return route.fulfill({
+    status: 422,
+    contentType: 'application/problem+json',
+    body: JSON.stringify({
+      type: 'about:blank',
+      title: 'A field is invalid',
+      status: 422,
+      code: 'invalid_field',
+      detail: 'A field is invalid.',
+      errors: [{ path: '/note', message: 'The node refuses this note.' }],
+    }),
+  });
 }

@@ -18,7 +18,8 @@ export const test = base.extend<Fixtures>({
   profile: async ({}, use) => {
     const folder = await mkdtemp(join(tmpdir(), 'strongroom-desktop-'));
     await use(folder);
-    await rm(folder, { recursive: true, force: true });
+    // Chromium ends a moment after the app.
+    await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   },
   launch: async ({ browser, profile }, use) => {
     const started: DesktopApp[] = [];

@@ -33,6 +33,15 @@ export function titleOf(page: Page): Locator {
   return page.getByRole('textbox', { name: 'Title' });
 }
 
+/** Adds a file to the node's draft as another window would. */
+export async function addElsewhere(node: NodeProcess, path: string, content: string): Promise<void> {
+  const [draft] = await draftsOf(node);
+  const headers = { Authorization: `Bearer ${node.token}`, 'Content-Type': 'application/octet-stream' };
+  const url = new URL(`/manage/drafts/${draft?.id}/files?path=${path}`, node.url);
+  const added = await fetch(url, { method: 'PUT', headers, body: content });
+  if (!added.ok) throw new Error(`The file was not added: ${added.status}.`);
+}
+
 /** Changes the record of the node's draft as another window would. */
 export async function changeElsewhere(node: NodeProcess, title: string): Promise<void> {
   const [draft] = await draftsOf(node);

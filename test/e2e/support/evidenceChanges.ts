@@ -112,7 +112,7 @@ export function changesOf(): Change[] {
     ['seal', 'The seal was altered', (e) => e.seal && (e.seal.signature = changed(e.seal.signature, 9))],
     [
       'stamped text',
-      'It is of a checkpoint that is not in this file.',
+      'It covers a checkpoint that is not in this file.',
       (e) => ((e.timestamps[0] as Evidence['timestamps'][0]).text = middle(e.timestamps[0]?.text ?? '')),
     ],
     [
@@ -149,6 +149,6 @@ export function changesOf(): Change[] {
       'were altered.',
       (e) => ((e.files[1] as Evidence['files'][0]).sha256 = changed(e.files[1]?.sha256 ?? '', 4)),
     ],
-    ['a version taken out', 'it was taken out', (e) => e.files.pop()],
+    ['a version taken out', 'it was removed', (e) => e.files.pop()],
   ];
 }

@@ -23,19 +23,22 @@ export interface NodeProcessOptions {
   dataFolder?: string;
   /** Further options of `strongroom serve`. */
   args?: string[];
+  /** Further variables of its environment. */
+  env?: Record<string, string>;
 }
 
 /** Starts `strongroom serve` on a free port and waits for the sign-in link. Sources are not checked on schedule. */
 export async function startNode({
   dataFolder,
   args = ['--no-collect'],
+  env = {},
 }: NodeProcessOptions = {}): Promise<NodeProcess> {
   const temporary = dataFolder === undefined ? await mkdtemp(join(tmpdir(), 'strongroom-e2e-')) : undefined;
   const folder = dataFolder ?? join(temporary ?? '', 'data');
   const child = spawn(
     process.execPath,
     [join(root, 'server/cli.ts'), 'serve', '--port', '0', '--data', folder, ...args],
-    { stdio: ['ignore', 'pipe', 'pipe'] },
+    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } },
   );
   const ended = once(child, 'exit') as Promise<[number | null]>;
   let errors = '';

@@ -5,8 +5,11 @@ import { accessibilityViolations } from './accessibility.ts';
 export interface PageChecks {
   /** Allows errors that the test provokes, such as a refused request that the browser logs. */
   allow(error: RegExp): void;
-  /** Runs the accessibility rules on the page in both colour schemes. */
-  accessible(page: Page): Promise<void>;
+  /**
+   * Runs the accessibility rules on the page. In the dark scheme only the contrast of colours can differ;
+   * `accessibility.spec.ts` checks that for every page.
+   */
+  accessible(page: Page, colorScheme?: 'light' | 'dark'): Promise<void>;
   /** Also checks this page. */
   watch(page: Page): void;
   /** Fails with all errors that were not allowed. */
@@ -38,11 +41,9 @@ export function createPageChecks(): PageChecks {
   };
 }
 
-async function expectAccessible(page: Page): Promise<void> {
-  for (const colorScheme of ['light', 'dark'] as const) {
-    const violations = await accessibilityViolations(page, colorScheme);
-    // Soft, so that one run reports every page.
-    expect.soft(violations, `accessibility of ${page.url()} in ${colorScheme}`).toBe('');
-  }
+async function expectAccessible(page: Page, colorScheme: 'light' | 'dark' = 'light'): Promise<void> {
+  const violations = await accessibilityViolations(page, colorScheme);
+  // Soft, so that one run reports every page.
+  expect.soft(violations, `accessibility of ${page.url()} in ${colorScheme}`).toBe('');
   await page.emulateMedia({ colorScheme: null });
 }

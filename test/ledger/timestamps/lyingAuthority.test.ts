@@ -45,7 +45,7 @@ function alteringTime(): Answering {
 
 const LIES: [name: string, reason: string, answering: Answering][] = [
   [
-    'of other bytes',
+    'for other bytes',
     'its imprint does not match',
     async (query, by) => ({ body: await by.stamp(changed(query, IMPRINT_AT)) }),
   ],

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { LOOK_EVERY_MS } from '../../../server/ledger/timestamps/timestamps.ts';
+import { POLL_INTERVAL_MS } from '../../../server/ledger/timestamps/timestamps.ts';
 import type { Stamping, Timestamp } from '../../../shared/ledger/timestamp.ts';
 import { problemOf } from '../../support/archive/packs.ts';
 import { runCommand } from '../../support/cli.ts';
@@ -90,9 +90,9 @@ describe('an honest authority', () => {
     const clock = new ManualClock();
     const node = await openTestNode({ clock, prove: true });
     const pass = async (ms: number) => {
-      await clock.sleeperOf(LOOK_EVERY_MS);
-      await clock.jump(Math.max(ms, LOOK_EVERY_MS));
-      await clock.sleeperOf(LOOK_EVERY_MS);
+      await clock.sleeperOf(POLL_INTERVAL_MS);
+      await clock.jump(Math.max(ms, POLL_INTERVAL_MS));
+      await clock.sleeperOf(POLL_INTERVAL_MS);
     };
     await useAuthorities(node, authority.url);
     await pass(0);
@@ -135,7 +135,7 @@ describe('an honest authority', () => {
     ]);
     await useAuthorities(node, authority.url, 'http://127.0.0.1:9/');
     const stamped = await runCommand(['ledger', 'timestamp', ...data]);
-    expect(stamped.stdout).toMatch(/^Entry 1 existed before \S+Z, says http:\S+ \(0x02\)\.\n$/);
+    expect(stamped.stdout).toMatch(/^Entry 1 existed before \S+Z, according to http:\S+ \(0x02\)\.\n$/);
     expect([stamped.code, stamped.stderr]).toEqual([
       1,
       'http://127.0.0.1:9/: The server refused the connection.\n',

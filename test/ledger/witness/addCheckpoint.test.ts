@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { parseCheckpointRequest } from '../../../server/ledger/witness/checkpointRequest.ts';
-import { findCosignature, noteBody, parseCosignerKey } from '../../../server/ledger/witness/cosignature.ts';
+import { findCosignature, parseCosignerKey } from '../../../server/ledger/witness/cosignature.ts';
+import { parseCheckpointRequest } from '../../../server/ledger/witness/witnessing.ts';
 import type { WitnessRefusal } from '../../../shared/ledger/witness.ts';
+import { noteBody } from '../../../shared/proof/signedNote.ts';
 import { problemOf } from '../../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../../support/node.ts';
 import { history, ScriptedLog } from './scriptedLog.ts';

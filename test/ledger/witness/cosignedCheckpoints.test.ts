@@ -1,7 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
-import { findCosignature, noteBody, parseCosignerKey } from '../../../server/ledger/witness/cosignature.ts';
+import { findCosignature, parseCosignerKey } from '../../../server/ledger/witness/cosignature.ts';
 import { SUBMIT_EVERY_MS } from '../../../server/ledger/witness/witnesses.ts';
 import type { Witness, WitnessStates } from '../../../shared/ledger/witness.ts';
+import { noteBody } from '../../../shared/proof/signedNote.ts';
 import { ManualClock } from '../../support/manualClock.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../../support/node.ts';
@@ -112,7 +113,7 @@ test('an answer that is no cosignature of this checkpoint is not taken', async (
     [page(''), 'no valid cosignature'],
     [page('a'.repeat(70_000)), 'too large'],
     [page('7\n', { status: 409, headers: type }), 'It has seen 7 entries of this ledger, which has 1.'],
-    [page('x\n', { status: 409, headers: type }), 'not the one it cosigned before'],
+    [page('x\n', { status: 409, headers: type }), 'does not continue the one that it cosigned before'],
     [page('', { status: 500 }), 'answered with status 500'],
   ] as const) {
     web.script('/w/add-checkpoint', answer);

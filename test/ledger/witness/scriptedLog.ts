@@ -1,6 +1,6 @@
 import { nodeKeyOf, privateKeyOfSeed, signCheckpoint } from '../../../server/ledger/checkpoint.ts';
-import { GrowingTree, leafHash } from '../../../server/ledger/merkle.ts';
-import { consistencyPath } from '../../../server/ledger/proofs.ts';
+import { consistencyPath } from '../../../server/ledger/prove.ts';
+import { GrowingTree, leafHash } from '../../../server/ledger/tree.ts';
 
 /** A log whose owner may rewrite it: it signs whatever tree it is given. */
 export class ScriptedLog {

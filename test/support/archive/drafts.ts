@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import type { StoredDraft, StoredDraftFile } from '../../../shared/archive/draft.ts';
+import type { SavedDraftFile, StoredDraft } from '../../../shared/archive/draft.ts';
 import type { TestNode } from '../node.ts';
 
 /** Creates a draft as the owner. */
@@ -38,11 +38,11 @@ export async function putFile(
   id: string,
   path: string,
   content: BodyInit,
-): Promise<StoredDraftFile> {
+): Promise<SavedDraftFile> {
   const response = await sendFile(node, id, path, content);
   const body: unknown = await response.json();
   expect({ status: response.status, body }).toMatchObject({ status: 200 });
-  return body as StoredDraftFile;
+  return body as SavedDraftFile;
 }
 
 export function publish(node: TestNode, id: string): Promise<Response> {

@@ -29,20 +29,19 @@ export class ControlledDisk {
     this.#control = join(folder, 'control');
   }
 
-  /** @param clockStepMs each reading of the node's clock for durations advances it by this. Default: it is not changed. */
-  static async serve(clockStepMs = 0): Promise<ControlledDisk> {
+  static async serve(): Promise<ControlledDisk> {
     const disk = new ControlledDisk(await temporaryFolder());
     await mkdir(disk.#control);
     running.add(disk);
-    await disk.start(clockStepMs);
+    await disk.start();
     return disk;
   }
 
-  async start(clockStepMs = 0): Promise<void> {
+  async start(): Promise<void> {
     this.#node = await serveNodeWith(
       {
         nodeOptions: [`--import=${PRELOAD}`],
-        env: { STRONGROOM_TEST_DISK: this.#control, STRONGROOM_TEST_CLOCK_STEP: String(clockStepMs) },
+        env: { STRONGROOM_TEST_DISK: this.#control },
       },
       this.dataFolder,
     );

@@ -12,7 +12,7 @@ const control = process.env.STRONGROOM_TEST_DISK ?? '';
 const [ruleFile, logFile] = [join(control, 'rule.json'), join(control, 'calls')];
 const { appendFileSync, existsSync, fdatasync, fdatasyncSync, fsync, openSync, readFileSync } = fs;
 const { renameSync, statfsSync } = fs;
-const { open } = fsPromises;
+const { open, rename } = fsPromises;
 const POLL_MS = 2;
 
 const pathOf = new Map<number, string>();
@@ -91,12 +91,11 @@ Object.assign(fs, {
     return statfsSync(path);
   },
 });
-Object.assign(fsPromises, { open: openedHandle });
+Object.assign(fsPromises, {
+  open: openedHandle,
+  rename: async (from: PathLike, to: PathLike) => {
+    await ready('rename', String(to));
+    await rename(from, to);
+  },
+});
 syncBuiltinESMExports();
-
-/** Each reading of the clock advances it by this, so that every commit seems to take this long. */
-const step = Number(process.env.STRONGROOM_TEST_CLOCK_STEP ?? 0);
-if (step > 0) {
-  let now = performance.now();
-  performance.now = () => (now += step);
-}

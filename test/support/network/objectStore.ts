@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { CreateBucketCommand, S3Client, S3ServiceException } from '@aws-sdk/client-s3';
 import { systemClock } from '../../../shared/values/clock.ts';
+import { installDebianPackages } from '../debian.ts';
 
 const run = promisify(execFile);
 
@@ -30,11 +31,6 @@ export interface ObjectStore extends StoreAddress {
 }
 
 const PACKAGES = ['swift-proxy', 'swift-account', 'swift-container', 'swift-object', 'memcached'];
-/** Another test file may be installing the same. */
-const APT_WAITS_SECONDS = 600;
-/** Tries again while another process updates the lists, because apt's own option does not wait for those. */
-const UPDATE =
-  'until why=$(apt-get update -q 2>&1); do case $why in *lists/lock*) sleep 1 ;; *) exit 1 ;; esac; done';
 const BACK_ENDS = ['object', 'container', 'account'] as const;
 const BACK_ENDS_START_WITHIN_MS = 180_000;
 /** Below those of /proc/sys/net/ipv4/ip_local_port_range, which begins at 32768 if nobody changed it. */
@@ -45,12 +41,7 @@ const PORTS_APART = 16;
 /** Installs Swift from Debian's packages if that is possible here. Returns whether it is installed. */
 export function installObjectStore(): boolean {
   const isInstalled = () => existsSync('/usr/bin/swift-proxy-server') && existsSync('/usr/bin/memcached');
-  if (!isInstalled() && process.getuid?.() === 0 && existsSync('/etc/debian_version')) {
-    const options = { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }, stdio: 'ignore' } as const;
-    execFileSync('sh', ['-c', UPDATE], { ...options, timeout: APT_WAITS_SECONDS * 1000 });
-    const quietly = ['-q', '-y', '-o', `DPkg::Lock::Timeout=${APT_WAITS_SECONDS}`];
-    execFileSync('apt-get', ['install', ...quietly, '--no-install-recommends', ...PACKAGES], options);
-  }
+  if (!isInstalled()) installDebianPackages('an object store', PACKAGES);
   return isInstalled();
 }
 
@@ -63,17 +54,36 @@ export async function openObjectStore(): Promise<ObjectStore> {
     spawn('memcached', ['-u', 'nobody', '-l', '127.0.0.1', '-p', String(memcached)], { stdio: 'ignore' }),
     ...[...BACK_ENDS, 'proxy'].map((name) => startServer(folder, name)),
   ];
-  const address = { endpoint: `http://127.0.0.1:${proxy}`, region: 'us-east-1' };
-  const credentials = { accessKeyId: 'test:tester', secretAccessKey: 'testing' };
-  const client = new S3Client({ ...address, credentials, forcePathStyle: true, maxAttempts: 1 });
+  const store = objectStoreAt(
+    {
+      endpoint: `http://127.0.0.1:${proxy}`,
+      region: 'us-east-1',
+      access_key: 'test:tester',
+      secret_key: 'testing',
+    },
+    () => requireRunning(children),
+  );
+  return {
+    ...store,
+    close: async () => {
+      await store.close();
+      await Promise.all(children.map(end));
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A store that runs already, such as the one that all trials share. To close it ends only its connections. */
+export function objectStoreAt(address: StoreAddress, requireStarted = () => {}): ObjectStore {
+  const { endpoint, region, access_key, secret_key } = address;
+  const credentials = { accessKeyId: access_key, secretAccessKey: secret_key };
+  const client = new S3Client({ endpoint, region, credentials, forcePathStyle: true, maxAttempts: 1 });
   return {
     ...address,
-    access_key: credentials.accessKeyId,
-    secret_key: credentials.secretAccessKey,
-    createBucket: (bucket) => createBucketSoon(client, bucket, children),
+    createBucket: (bucket) => createBucketSoon(client, bucket, requireStarted),
     publish: async (bucket) => {
-      const headers = { 'X-Auth-User': credentials.accessKeyId, 'X-Auth-Key': credentials.secretAccessKey };
-      const signedIn = await fetch(`${address.endpoint}/auth/v1.0`, { headers });
+      const headers = { 'X-Auth-User': access_key, 'X-Auth-Key': secret_key };
+      const signedIn = await fetch(`${endpoint}/auth/v1.0`, { headers });
       const url = `${signedIn.headers.get('X-Storage-Url')}/${bucket}`;
       const token = signedIn.headers.get('X-Auth-Token') ?? '';
       const rights = { 'X-Auth-Token': token, 'X-Container-Read': '.r:*' };
@@ -81,23 +91,15 @@ export async function openObjectStore(): Promise<ObjectStore> {
       if (!changed.ok) throw new Error(`The bucket cannot be published: ${changed.status}.`);
       return `${url}/`;
     },
-    close: async () => {
-      client.destroy();
-      await Promise.all(children.map(end));
-      await rm(folder, { recursive: true, force: true });
-    },
+    close: async () => client.destroy(),
   };
 }
 
 /** Tries until the back ends have started. Vitest is not used, so that benchmarks can start a store too. */
-async function createBucketSoon(
-  client: S3Client,
-  bucket: string,
-  children: readonly ChildProcess[],
-): Promise<void> {
+async function createBucketSoon(client: S3Client, bucket: string, requireStarted: () => void): Promise<void> {
   const until = performance.now() + BACK_ENDS_START_WITHIN_MS;
   for (;;) {
-    requireRunning(children);
+    requireStarted();
     try {
       return await createBucket(client, bucket);
     } catch (error) {

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { extname, join } from 'node:path';
-import { isMissing } from '../../../server/store/blobs/fileErrors.ts';
+import { isMissing } from '../../../server/store/files.ts';
 
 /** A plain web server for a folder. It knows a few types by their names and nothing of Strongroom. */
 export interface StaticServer {

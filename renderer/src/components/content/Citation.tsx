@@ -7,8 +7,8 @@ import { urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { useIsOwner } from '../../state/session.ts';
 import { ErrorNote } from '../feedback/ErrorNote.tsx';
-import { useCopied } from '../forms/useCopied.ts';
-import { Section } from '../layout/Section.tsx';
+import { useCopied } from '../forms/buttons.tsx';
+import { Section } from '../layout/Page.tsx';
 import classes from './Citation.module.css';
 
 const FORMS: { value: CitationFormat; label: string }[] = [
@@ -50,11 +50,18 @@ export function Citation({ item }: { item: string }) {
         <NoAddress isPack={citation.data.digest !== null} />
       )}
       {text !== undefined && (
-        <div className={classes.citation}>
-          <pre className={form === 'apa' ? classes.reference : classes.code} aria-label={label}>
+        <div className="stack gap-2">
+          <pre
+            className={
+              form === 'apa'
+                ? `${classes.reference} keep-lines wrap-anywhere sunk`
+                : `${classes.code} keep-lines wrap-anywhere sunk mono small`
+            }
+            aria-label={label}
+          >
             {text}
           </pre>
-          <div className={classes.actions}>
+          <div className="line gap-2">
             <CopyText text={text} label={label} />
             <Button
               component="a"
@@ -78,12 +85,12 @@ export function Citation({ item }: { item: string }) {
 function NoAddress({ isPack }: { isPack: boolean }) {
   const isOwner = useIsOwner();
   return (
-    <p className={`${classes.note} muted small`}>
+    <p className="mb-3 muted small">
       This node has no public address, so the citation has no URL
       {isPack ? ': the fingerprint identifies the pack. ' : '. '}
       {isOwner && (
         <>
-          You can set an address under <Link to="/settings">Settings</Link>.
+          You can set one in <Link to="/settings">Settings</Link>.
         </>
       )}
     </p>

@@ -1,17 +1,17 @@
 import { Button, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { zod4Resolver } from 'mantine-form-zod-resolver';
 import { useState } from 'react';
 import { Link } from 'react-router';
 import { type Comment, newCommentSchema } from '../../../../shared/archive/comment.ts';
-import { call } from '../../api/client.ts';
-import { callKey, useCall } from '../../api/useCall.ts';
+import { fieldErrors } from '../../api/client.ts';
+import { useCall } from '../../api/useCall.ts';
+import { useSave } from '../../api/useSave.ts';
 import { formatCount } from '../../format/size.ts';
 import { useMayContribute, useNeedsInvitation } from '../../state/session.ts';
-import { TimeText } from '../data/TimeText.tsx';
+import { TimeText } from '../data/Values.tsx';
 import { ErrorNote } from '../feedback/ErrorNote.tsx';
-import { Section } from '../layout/Section.tsx';
+import { Section } from '../layout/Page.tsx';
 import classes from './Comments.module.css';
 
 const MAX_SHOWN = 500;
@@ -31,7 +31,7 @@ export function Comments({ item }: { item: string }) {
     <Section title="Comments">
       {comments.error && <ErrorNote error={comments.error} onRetry={() => void comments.refetch()} />}
       {comments.data && all.length === 0 && <p className="muted">No comments yet.</p>}
-      <ol className={classes.list}>
+      <ol className="plain stack gap-4">
         {all.filter(isTop).map((comment) => (
           <CommentThread
             key={comment.id}
@@ -69,8 +69,8 @@ interface ThreadProps {
 function CommentThread({ comment, all, onReply }: ThreadProps) {
   const replies = all.filter(({ reply_to }) => reply_to === comment.id);
   return (
-    <li className={classes.comment}>
-      <p className={classes.head}>
+    <li className="measure">
+      <p className="cluster baseline gap-3">
         <strong>{comment.author}</strong>
         <span className="muted small">
           <TimeText at={comment.at} />,{' '}
@@ -87,9 +87,9 @@ function CommentThread({ comment, all, onReply }: ThreadProps) {
           </Button>
         )}
       </p>
-      <p className={classes.body}>{comment.body}</p>
+      <p className="keep-lines wrap-anywhere">{comment.body}</p>
       {replies.length > 0 && (
-        <ol className={classes.replies}>
+        <ol className={`${classes.replies} plain mt-3 stack gap-4`}>
           {replies.map((reply) => (
             <CommentThread key={reply.id} comment={reply} all={all} onReply={onReply} />
           ))}
@@ -112,7 +112,6 @@ interface CommentFormProps {
 
 /** The form for a comment, and the mutation that sends it. A draft comment survives navigation and a reload. */
 function useCommentForm({ item, replyTo, onDone }: CommentFormProps) {
-  const queries = useQueryClient();
   const draftKey = `comment on ${replyTo?.id ?? item}`;
   const form = useForm({
     initialValues: {
@@ -123,18 +122,16 @@ function useCommentForm({ item, replyTo, onDone }: CommentFormProps) {
     onValuesChange: ({ body }) => sessionStorage.setItem(draftKey, body),
     validate: zod4Resolver(newCommentSchema),
   });
-  const send = useMutation({
-    mutationFn: (values: typeof form.values) => call('addComment', { params: { id: item }, body: values }),
-    onSuccess: async (comment, sent) => {
-      localStorage.setItem(AUTHOR_KEY, comment.author);
-      // What was typed meanwhile is the next comment.
-      if (form.getValues().body === sent.body) {
-        form.setFieldValue('body', '');
-        form.resetDirty();
-        onDone();
-      }
-      await queries.invalidateQueries({ queryKey: callKey('listComments') });
+  const send = useSave('addComment', (body: typeof form.values) => ({ params: { id: item }, body }), {
+    onSaved: ({ author }, sent) => {
+      localStorage.setItem(AUTHOR_KEY, author);
+      // What was typed while it was sent is the next comment.
+      if (form.getValues().body !== sent.body) return;
+      form.setFieldValue('body', '');
+      form.resetDirty();
+      onDone();
     },
+    onError: (error) => form.setErrors(fieldErrors(error)),
   });
   return { form, send };
 }
@@ -143,9 +140,9 @@ function CommentForm(props: CommentFormProps) {
   const { replyTo, onDone } = props;
   const { form, send } = useCommentForm(props);
   return (
-    <form className={classes.form} onSubmit={form.onSubmit((values) => send.mutate(values))}>
+    <form className="mt-4 stack gap-3 measure" onSubmit={form.onSubmit((values) => send.mutate(values))}>
       {replyTo && (
-        <p className={classes.head}>
+        <p className="cluster baseline gap-3">
           <span className="muted">In reply to {replyTo.author}</span>
           <Button variant="subtle" size="compact-xs" onClick={onDone}>
             Cancel reply

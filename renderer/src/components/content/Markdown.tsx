@@ -10,8 +10,8 @@ const RenderedMarkdown = lazy(async () => ({
 /** Shows Markdown written by an uploader or found on the web. Its source is shown until the parser is loaded. */
 export function Markdown(props: MarkdownProps) {
   return (
-    <div className={classes.prose}>
-      <Suspense fallback={<p className={classes.source}>{props.text}</p>}>
+    <div className={`${classes.prose} measure wrap-anywhere`}>
+      <Suspense fallback={<p className="keep-lines">{props.text}</p>}>
         <RenderedMarkdown {...props} />
       </Suspense>
     </div>

@@ -28,7 +28,7 @@ const components: Components = {
   h4: ({ children }) => <h5>{children}</h5>,
   h5: ({ children }) => <h6>{children}</h6>,
   table: ({ children }) => (
-    <div className={classes.scroll}>
+    <div className="scroll">
       <table>{children}</table>
     </div>
   ),

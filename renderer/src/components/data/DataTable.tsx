@@ -1,6 +1,10 @@
+import { Button } from '@mantine/core';
 import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
 import { type KeyboardEvent, type ReactNode, startTransition, useEffect, useState } from 'react';
 import { Link } from 'react-router';
+import { formatCount } from '../../format/size.ts';
+import { useUrlFilters } from '../../state/urlFilters.ts';
+import { EmptyState, ErrorNote } from '../feedback/ErrorNote.tsx';
 import classes from './DataTable.module.css';
 
 /** What a tall window shows. The other rows follow after the first paint. */
@@ -23,7 +27,7 @@ export interface Column<Row> {
   hideBelow?: 'narrow' | 'medium' | 'wide';
 }
 
-export interface DataTableProps<Row> {
+interface DataTableProps<Row> {
   /** The table's accessible name. */
   caption: string;
   columns: readonly Column<Row>[];
@@ -60,8 +64,8 @@ export function DataTable<Row>({
   }, []);
   const shown = isComplete ? rows : rows.slice(0, FIRST_ROWS);
   return (
-    <div className={classes.frame}>
-      <table className={classes.table}>
+    <div className={`${classes.frame} sheet`}>
+      <table className={`${classes.table} full compact`}>
         <caption className="visually-hidden">{caption}</caption>
         <thead>
           <tr>
@@ -117,7 +121,7 @@ function HeaderCell<Row>({
       {sortKey && onSort ? (
         <button
           type="button"
-          className={classes.sort}
+          className={`${classes.sort} bare line inline gap-1`}
           onClick={() => onSort(isSorted && descending ? sortKey : `-${sortKey}`)}
         >
           {header}
@@ -130,7 +134,7 @@ function HeaderCell<Row>({
   );
 }
 
-export interface RowLinkProps {
+interface RowLinkProps {
   /** The row's own URL. */
   to: string;
   /** Replaces navigation on a plain click. A click with a modifier key keeps the browser's behaviour. */
@@ -179,4 +183,105 @@ function moveBetweenRows(event: KeyboardEvent<HTMLElement>): void {
   if (!next) return;
   event.preventDefault();
   next.focus();
+}
+
+interface PagerProps {
+  /** The plural of what is listed: `packs`. */
+  what: string;
+  /** The singular, if it is not `what` without its last letter: `entry`. */
+  one?: string;
+  total: number;
+  limit: number;
+  offset: number;
+  onOffset: (offset: number) => void;
+}
+
+/** Shows the current range and the total, with links to the previous and next page. */
+export function Pager({ what, one = what.slice(0, -1), total, limit, offset, onOffset }: PagerProps) {
+  const last = Math.min(offset + limit, total);
+  const range =
+    total <= limit && offset === 0 ? '' : `${formatCount(offset + 1)} to ${formatCount(last)} of `;
+  return (
+    <nav className={`${classes.pager} line between gap-4 small`} aria-label={`Pagination of ${what}`}>
+      <span className="muted numeric" aria-live="polite">
+        {range}
+        {formatCount(total)} {total === 1 ? one : what}
+      </span>
+      {total > limit && (
+        <span className="line stretch gap-2">
+          <Button
+            variant="default"
+            size="xs"
+            disabled={offset === 0}
+            onClick={() => onOffset(Math.max(0, offset - limit))}
+          >
+            Previous
+          </Button>
+          <Button
+            variant="default"
+            size="xs"
+            disabled={last >= total}
+            onClick={() => onOffset(offset + limit)}
+          >
+            Next
+          </Button>
+        </span>
+      )}
+    </nav>
+  );
+}
+
+const VIEW = ['offset'] as const;
+
+/** Returns the offset in the page's URL, and a function that changes it. */
+export function useUrlOffset(): [offset: number, turn: (offset: number) => void] {
+  const { values, set } = useUrlFilters(VIEW);
+  return [Number(values.offset) || 0, (next) => set({ offset: next ? String(next) : '' })];
+}
+
+interface FilteredListProps<Item> extends Pick<PagerProps, 'what' | 'one' | 'limit'> {
+  list: { data?: { items: Item[]; total: number } | undefined; error: Error | null; refetch: () => unknown };
+  filters: { isAny: boolean; clear: () => void };
+  /** What is said if the filters exclude all items: a title, and what an item must have. */
+  noMatch: readonly [title: string, rule: string];
+  /** What is shown if there are no items at all. */
+  empty: ReactNode;
+  children: (items: Item[]) => ReactNode;
+}
+
+/** A page of a list whose filters and offset are in the URL: its items and pager, or why there are none. */
+export function FilteredList<Item>({
+  list,
+  filters,
+  noMatch: [title, rule],
+  empty,
+  children,
+  ...pager
+}: FilteredListProps<Item>) {
+  const [offset, turn] = useUrlOffset();
+  const { data: page, error, refetch } = list;
+  return (
+    <>
+      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
+      {page?.total === 0 && !filters.isAny && empty}
+      {page?.total === 0 && filters.isAny && (
+        <EmptyState
+          title={title}
+          action={
+            <Button variant="default" onClick={filters.clear}>
+              Clear filters
+            </Button>
+          }
+        >
+          {rule}
+        </EmptyState>
+      )}
+      {page && page.total > 0 && (
+        <>
+          {children(page.items)}
+          <Pager {...pager} total={page.total} offset={offset} onOffset={turn} />
+        </>
+      )}
+    </>
+  );
 }

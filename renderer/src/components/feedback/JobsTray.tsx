@@ -1,13 +1,13 @@
-import { ActionIcon } from '@mantine/core';
+import { ActionIcon, Button } from '@mantine/core';
 import { IconX } from '@tabler/icons-react';
 import { useState } from 'react';
 import { Link, useLocation } from 'react-router';
-import type { JobKind } from '../../../../shared/node/job.ts';
+import type { Job, JobKind, JobUnit } from '../../../../shared/node/job.ts';
 import { call } from '../../api/client.ts';
+import { countOf, formatBytes, formatCount, formatDuration } from '../../format/size.ts';
 import { type LocalJob, useJobs } from '../../state/jobs.ts';
-import { StateBadge } from '../data/StateBadge.tsx';
-import { describeError } from './ErrorNote.tsx';
-import { JobBar } from './JobBar.tsx';
+import { StateBadge } from '../data/Values.tsx';
+import { describeError, ErrorNote } from './ErrorNote.tsx';
 import classes from './JobsTray.module.css';
 
 const KIND_TITLES: Record<JobKind, string> = {
@@ -22,8 +22,8 @@ const KIND_TITLES: Record<JobKind, string> = {
   copy_check: 'Checking a copy',
   offload: 'Freeing space on this disk',
   bring_back: 'Bringing objects back',
-  give_up: 'Giving up a lost copy',
-  repair: 'Putting back objects from peers',
+  mark_lost: 'Marking a copy as lost',
+  repair: 'Repairing objects from peers',
 };
 
 /** The page that shows the result, for jobs that have one. */
@@ -33,7 +33,7 @@ const KIND_PLACES: Partial<Record<JobKind, string>> = {
   copy_check: '/settings#copies',
   offload: '/settings#copies',
   bring_back: '/settings#copies',
-  give_up: '/settings#copies',
+  mark_lost: '/settings#copies',
   mirror: '/sharing',
 };
 
@@ -71,7 +71,7 @@ export function JobsTray() {
   return (
     <section aria-label="Background jobs" className={classes.tray}>
       {cancelError !== undefined && <p role="alert">{describeError(cancelError).sentence}</p>}
-      <ul>
+      <ul className="plain stack gap-3">
         {shown.map((job) => (
           <li key={job.id}>
             {job.state === 'running' ? (
@@ -88,8 +88,8 @@ export function JobsTray() {
 
 function EndedJob({ job, onDismiss }: { job: LocalJob; onDismiss: () => void }) {
   return (
-    <div className={classes.ended}>
-      <span className={classes.title}>{job.title}</span>
+    <div className="cluster gap-3 small">
+      <span className="strong">{job.title}</span>
       <StateBadge kind="job" value={job.state} />
       {job.state === 'failed' && job.error && <span className="muted">{job.error}</span>}
       {job.href && <Link to={job.href}>View</Link>}
@@ -103,5 +103,88 @@ function EndedJob({ job, onDismiss }: { job: LocalJob; onDismiss: () => void }) 
         <IconX size={15} />
       </ActionIcon>
     </div>
+  );
+}
+
+/** The names of units of which there is one. */
+const SINGULAR: Partial<Record<string, string>> = {
+  entries: 'entry',
+  sources: 'source',
+  objects: 'object',
+  records: 'record',
+  events: 'event',
+  files: 'file',
+  'seconds elapsed': 'second elapsed',
+};
+
+interface JobBarProps {
+  title: string;
+  done: number;
+  total: number | null;
+  /** `bytes` is shown as kB, MB and so on. Any other unit is shown as a count. */
+  unit: string;
+  /** Units per second. */
+  rate: number;
+  onCancel?: () => void;
+}
+
+/** The progress of a job: amount done, rate, time left, and a Cancel button. */
+export function JobBar({ title, done, total, unit, rate, onCancel }: JobBarProps) {
+  const amount = (value: number) =>
+    unit === 'bytes' ? formatBytes(value) : countOf(Math.round(value), SINGULAR[unit] ?? unit, unit);
+  const parts = [total === null ? amount(done) : `${plainAmount(done, unit)} of ${amount(total)}`];
+  if (rate > 0) parts.push(`${amount(rate)}/s`);
+  if (rate > 0 && total !== null && total > done) parts.push(`${formatDuration((total - done) / rate)} left`);
+  return (
+    <div className="stack gap-1">
+      <div className="cluster gap-3 small">
+        <span className="strong">{title}</span>
+        <span className={`${classes.numbers} numeric`}>{parts.join(' · ')}</span>
+        {onCancel && (
+          <Button size="compact-xs" variant="default" onClick={onCancel} aria-label={`Cancel: ${title}`}>
+            Cancel
+          </Button>
+        )}
+      </div>
+      <progress
+        className={classes.bar}
+        aria-label={title}
+        value={total === null ? undefined : done}
+        max={total === null ? undefined : Math.max(total, 1)}
+      />
+    </div>
+  );
+}
+
+function plainAmount(value: number, unit: string): string {
+  return unit === 'bytes' ? formatBytes(value) : formatCount(value);
+}
+
+export interface NodeJobBarProps {
+  title: string;
+  /** Undefined until the node has reported the job. */
+  job: Job | undefined;
+  /** Undefined until known; the job cannot be cancelled before. */
+  jobId: string | undefined;
+  /** The unit to show until the job reports its own. */
+  unit: JobUnit;
+}
+
+/** The progress of a job that runs on the node, with a Cancel button. */
+export function NodeJobBar({ title, job, jobId, unit }: NodeJobBarProps) {
+  const [error, setError] = useState<unknown>();
+  const cancel = () => {
+    setError(undefined);
+    if (jobId) call('cancelJob', { params: { id: jobId } }).catch(setError);
+  };
+  return (
+    <>
+      <JobBar
+        title={title}
+        {...(job?.progress ?? { done: 0, total: null, unit, rate: 0 })}
+        onCancel={jobId ? cancel : undefined}
+      />
+      {error !== undefined && <ErrorNote error={error} />}
+    </>
   );
 }

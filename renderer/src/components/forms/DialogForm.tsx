@@ -1,8 +1,83 @@
-import { Stack } from '@mantine/core';
-import { type FormEventHandler, type ReactNode, useEffect } from 'react';
+import { Button, Group, Modal, type ModalProps, Stack } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useDisclosure } from '@mantine/hooks';
+import type { UseMutationResult } from '@tanstack/react-query';
+import { zod4Resolver } from 'mantine-form-zod-resolver';
+import { type FormEventHandler, type ReactNode, useCallback, useLayoutEffect, useState } from 'react';
+import type { z } from 'zod';
+import type { ResponseOf } from '../../../../shared/routes/route.ts';
+import type { RouteTable } from '../../../../shared/routes.ts';
+import { type CallOptions, fieldErrors } from '../../api/client.ts';
+import { useSave, type WriteName } from '../../api/useSave.ts';
 import { ErrorNote } from '../feedback/ErrorNote.tsx';
-import { DialogButtons } from './DialogButtons.tsx';
-import type { FormDialogControls } from './FormDialog.tsx';
+
+/** What the form in a dialog needs from it. */
+export interface FormDialogControls {
+  /** Closes the dialog after the form was submitted. */
+  onDone: () => void;
+  /** Closes the dialog, but asks first if that would lose edits. */
+  onCancel: () => void;
+  /** Informs the dialog whether the form has edits. */
+  onDirty: (isDirty: boolean) => void;
+}
+
+interface FormDialogProps extends Pick<ModalProps, 'opened' | 'title' | 'size'> {
+  onClose: () => void;
+  children: (controls: FormDialogControls) => ReactNode;
+}
+
+/** A dialog with a form. It does not lose edits without asking. */
+export function FormDialog({ opened, onClose, title, size, children }: FormDialogProps) {
+  const [isDirty, setIsDirty] = useState(false);
+  const [isAsking, asking] = useDisclosure(false);
+  const onDirty = useCallback((next: boolean) => setIsDirty(next), []);
+  const close = () => {
+    setIsDirty(false);
+    asking.close();
+    onClose();
+  };
+  const closeOrAsk = isDirty ? asking.open : close;
+  return (
+    <>
+      <Modal
+        opened={opened}
+        onClose={closeOrAsk}
+        title={title}
+        size={size}
+        closeOnClickOutside={!isDirty}
+        centered={false}
+      >
+        {children({ onDone: close, onCancel: closeOrAsk, onDirty })}
+      </Modal>
+      {/* Mounted when it is asked: a mounted dialog would take the same Escape as its answer. */}
+      {isAsking && <Question onKeep={asking.close} onDiscard={close} />}
+    </>
+  );
+}
+
+function Question({ onKeep, onDiscard }: { onKeep: () => void; onDiscard: () => void }) {
+  return (
+    <Modal opened onClose={onKeep} title="Discard changes?" size="sm">
+      <p>The changes in this dialog have not been saved.</p>
+      <Group justify="flex-end" mt="lg" gap="sm">
+        <Button variant="default" onClick={onDiscard}>
+          Discard
+        </Button>
+        <Button onClick={onKeep} data-autofocus>
+          Keep editing
+        </Button>
+      </Group>
+    </Modal>
+  );
+}
+
+/**
+ * Informs the dialog of edits, in the render that shows them. With an effect after the paint, Escape right after an edit
+ * would close the dialog without asking.
+ */
+export function useEdits(isDirty: boolean, onDirty: FormDialogControls['onDirty']): void {
+  useLayoutEffect(() => onDirty(isDirty), [isDirty, onDirty]);
+}
 
 interface DialogFormProps<Values extends object> {
   form: {
@@ -33,7 +108,7 @@ export function DialogForm<Values extends object>({
   children,
 }: DialogFormProps<Values>) {
   const isDirty = form.isDirty() || hasUnsaved;
-  useEffect(() => onDirty(isDirty), [isDirty, onDirty]);
+  useEdits(isDirty, onDirty);
   return (
     <form onSubmit={form.onSubmit((values) => save.mutate(values))} noValidate>
       <Stack gap="md">
@@ -47,5 +122,108 @@ export function DialogForm<Values extends object>({
         />
       </Stack>
     </form>
+  );
+}
+
+/** Errors by field. */
+type FormErrors = Record<string, ReactNode>;
+/** Returns the errors of the fields that have one. */
+type Rules<Values> = (values: Values) => FormErrors;
+
+interface ItemFormOptions<Values extends object, Name extends WriteName> {
+  /** The route that saves the values. */
+  route: Name;
+  initialValues: Values;
+  /** The schema of what is sent, or the errors by field. */
+  validate?: z.ZodType | Rules<Values>;
+  /** What is sent. */
+  request: (values: Values) => CallOptions<RouteTable[Name]> | Promise<CallOptions<RouteTable[Name]>>;
+  /** Runs before anything is requested again: close the dialog here. */
+  onSaved?: (response: ResponseOf<RouteTable[Name]>, values: Values) => unknown;
+  /** The node's errors by field, if the fields are named otherwise than in the request. */
+  errorsOf?: (error: unknown, values: Values) => FormErrors;
+}
+
+export interface ItemForm<Values extends object, Name extends WriteName> {
+  form: ReturnType<typeof useFields<Values>>;
+  save: UseMutationResult<ResponseOf<RouteTable[Name]>, Error, Values>;
+}
+
+/**
+ * A form that one write saves: its fields with their errors, also those that the node finds, and the write. Give both to
+ * `DialogForm`.
+ */
+export function useItemForm<Values extends object, Name extends WriteName>({
+  route,
+  initialValues,
+  validate,
+  request,
+  onSaved,
+  errorsOf = fieldErrors,
+}: ItemFormOptions<Values, Name>): ItemForm<Values, Name> {
+  const form = useFields(initialValues, typeof validate === 'function' ? validate : rulesOf(validate));
+  const save = useSave<Name, Values>(route, request, {
+    onSaved,
+    onError: (error, values) => form.setErrors(errorsOf(error, values)),
+  });
+  return { form, save };
+}
+
+function useFields<Values extends object>(initialValues: Values, validate: Rules<Values>) {
+  return useForm<Values, Values, FormErrors>({ initialValues, validate });
+}
+
+/** The rules of a schema, for a form with further ones. */
+export function rulesOf<Values extends object>(schema: z.ZodType | undefined): Rules<Values> {
+  return (values) => (schema ? zod4Resolver(schema)(Object.fromEntries(Object.entries(values))) : {});
+}
+
+interface DialogButtonsProps {
+  /** The label of the submit button: `Create study`. */
+  submit: string;
+  isPending: boolean;
+  isDisabled?: boolean;
+  onCancel: () => void;
+}
+
+/** The Cancel and submit buttons of a dialog's form. */
+export function DialogButtons({ submit, isPending, isDisabled, onCancel }: DialogButtonsProps) {
+  return (
+    <Group justify="flex-end" gap="sm">
+      <Button variant="default" onClick={onCancel}>
+        Cancel
+      </Button>
+      <Button type="submit" loading={isPending} disabled={isDisabled}>
+        {submit}
+      </Button>
+    </Group>
+  );
+}
+
+interface RemoveDialogProps {
+  title: string;
+  /** The label of the button that removes. */
+  submit: string;
+  /** What is removed, and what stays. */
+  children: ReactNode;
+  removal: { mutate: () => void; isPending: boolean; error: Error | null };
+  onClose: () => void;
+}
+
+/** Asks before something is removed. */
+export function RemoveDialog({ title, submit, children, removal, onClose }: RemoveDialogProps) {
+  return (
+    <Modal opened onClose={onClose} title={title} size="md">
+      <p>{children}</p>
+      {removal.error && <ErrorNote error={removal.error} />}
+      <Group justify="flex-end" mt="lg" gap="sm">
+        <Button variant="default" onClick={onClose}>
+          Cancel
+        </Button>
+        <Button loading={removal.isPending} onClick={() => removal.mutate()}>
+          {submit}
+        </Button>
+      </Group>
+    </Modal>
   );
 }

@@ -1,12 +1,32 @@
-import { spotlight } from '@mantine/spotlight';
-import { IconSearch } from '@tabler/icons-react';
+import {
+  IconBell,
+  IconBinaryTree2,
+  IconBook2,
+  IconBriefcase,
+  IconEyeOff,
+  IconFileSearch,
+  IconFileUpload,
+  IconFlask2,
+  IconHistory,
+  IconHome,
+  IconNotes,
+  IconPackage,
+  IconPackageImport,
+  IconSearch,
+  IconSettings,
+  IconShare,
+  IconShieldCheck,
+  IconWorldSearch,
+  type TablerIcon,
+} from '@tabler/icons-react';
 import { Link, NavLink } from 'react-router';
+import { formatCount } from '../../format/size.ts';
 import { preloadPage } from '../../pages/pages.ts';
+import { useSeenEvents } from '../../state/seenEvents.ts';
 import { useIsOwner, useMayContribute, useNeedsInvitation, useSession } from '../../state/session.ts';
-import classes from './Navigation.module.css';
-import { useNavItems } from './navItems.ts';
+import { openPalette } from './paletteKeys.ts';
+import classes from './Shell.module.css';
 import { ThemeSwitch } from './ThemeSwitch.tsx';
-import { UnseenCount } from './UnseenCount.tsx';
 
 /** The main navigation, with the node's name and the visitor's role. */
 export function Navigation({ inDrawer = false }: { inDrawer?: boolean }) {
@@ -16,30 +36,30 @@ export function Navigation({ inDrawer = false }: { inDrawer?: boolean }) {
   return (
     <nav className={classes.nav} aria-label="Main" data-in-drawer={inDrawer || undefined}>
       {!inDrawer && (
-        <Link to="/" className={classes.wordmark}>
+        <Link to="/" className={`${classes.home} quiet-link serif strong`}>
           Strongroom
         </Link>
       )}
       {session && (
-        <p className={`${classes.node} mono`} title={session.node}>
+        <p className={`${classes.node} cut muted tiny nowrap mono`} title={session.node}>
           {session.node}
         </p>
       )}
-      <button type="button" className={classes.find} onClick={spotlight.open}>
+      <button type="button" className={`${classes.find} line gap-2 muted small`} onClick={openPalette}>
         <IconSearch size={16} aria-hidden />
         Search
         <kbd>{/Mac|iP/.test(navigator.platform) ? '⌘' : 'Ctrl'} K</kbd>
       </button>
       {groups.map(({ title, items }) => (
-        <div key={items[0]?.to} className={classes.group}>
-          {title && <p className={classes.title}>{title}</p>}
-          <ul>
+        <div key={items[0]?.to} className="mt-4">
+          {title && <p className={`${classes.title} tiny strong muted`}>{title}</p>}
+          <ul className="plain">
             {items.map(({ to, label, icon: Icon }) => (
               <li key={to}>
                 <NavLink
                   to={to}
                   end={to === '/'}
-                  className={classes.link}
+                  className={`${classes.link} quiet-link line gap-3`}
                   onPointerEnter={() => preloadPage(to)}
                   onFocus={() => preloadPage(to)}
                 >
@@ -52,7 +72,7 @@ export function Navigation({ inDrawer = false }: { inDrawer?: boolean }) {
           </ul>
         </div>
       ))}
-      <div className={classes.foot}>
+      <div className={`${classes.foot} stack gap-3`}>
         {session && <VisitorNote owner={owner} />}
         <ThemeSwitch />
       </div>
@@ -63,18 +83,95 @@ export function Navigation({ inDrawer = false }: { inDrawer?: boolean }) {
 function VisitorNote({ owner }: { owner: boolean }) {
   const needsInvitation = useNeedsInvitation();
   const mayContribute = useMayContribute();
-  if (owner) return <p className={classes.who}>Signed in as owner</p>;
+  if (owner) return <p className="small muted">Signed in as owner</p>;
   if (needsInvitation) {
     return (
-      <p className={classes.who}>
+      <p className="small muted">
         You are a visitor. <Link to="/sharing">Enter an invitation</Link> to contribute.
       </p>
     );
   }
-  if (mayContribute) return <p className={classes.who}>You are a visitor and may contribute.</p>;
+  if (mayContribute) return <p className="small muted">You are a visitor and may contribute.</p>;
   return (
-    <p className={classes.who}>
+    <p className="small muted">
       You are a visitor. The owner signs in with the one-time link that the node printed when it started.
     </p>
+  );
+}
+
+/** The number of unseen events, without noise, next to the timeline in the navigation. */
+function UnseenCount() {
+  const unseen = useSeenEvents()?.marks.unseen ?? 0;
+  if (unseen === 0) return null;
+  return (
+    <span className={`${classes.count} push accent tiny strong numeric`}>
+      {formatCount(unseen)}
+      <span className="visually-hidden"> unseen</span>
+    </span>
+  );
+}
+
+/** A page in the navigation and the palette. */
+interface NavItem {
+  to: string;
+  label: string;
+  icon: TablerIcon;
+  /** Who may see it; everyone if omitted. */
+  for?: 'owner' | 'contributor';
+}
+
+interface NavGroup {
+  title: string;
+  items: NavItem[];
+}
+
+export const NAV_GROUPS: NavGroup[] = [
+  { title: '', items: [{ to: '/', label: 'Overview', icon: IconHome }] },
+  {
+    title: 'Archive',
+    items: [
+      { to: '/packs', label: 'Packs', icon: IconPackage },
+      { to: '/assemble', label: 'New pack', icon: IconPackageImport, for: 'contributor' },
+      { to: '/studies', label: 'Studies', icon: IconFlask2 },
+      { to: '/nodes', label: 'Subjects', icon: IconBinaryTree2 },
+      { to: '/findings', label: 'Findings', icon: IconNotes },
+      { to: '/cases', label: 'Cases', icon: IconBriefcase },
+    ],
+  },
+  {
+    title: 'Collection',
+    items: [
+      { to: '/sources', label: 'Sources', icon: IconWorldSearch },
+      { to: '/timeline', label: 'Timeline', icon: IconHistory },
+      { to: '/search', label: 'Text search', icon: IconFileSearch },
+      { to: '/handed-in', label: 'Hand in a file', icon: IconFileUpload, for: 'owner' },
+      { to: '/alerts', label: 'Alerts', icon: IconBell, for: 'owner' },
+    ],
+  },
+  {
+    title: 'Verification',
+    items: [
+      { to: '/verify', label: 'Verify', icon: IconShieldCheck },
+      { to: '/ledger', label: 'Ledger', icon: IconBook2 },
+    ],
+  },
+  {
+    title: '',
+    items: [
+      { to: '/withheld', label: 'Withheld', icon: IconEyeOff, for: 'owner' },
+      { to: '/sharing', label: 'Sharing', icon: IconShare, for: 'owner' },
+      { to: '/settings', label: 'Settings', icon: IconSettings, for: 'owner' },
+    ],
+  },
+];
+
+/** The pages that the current visitor may see. */
+export function useNavItems(): NavGroup[] {
+  const owner = useIsOwner();
+  const mayContribute = useMayContribute();
+  const isOffered = (place: NavItem) =>
+    place.for === undefined || (place.for === 'owner' ? owner : mayContribute);
+  return NAV_GROUPS.map(({ title, items }) => ({ title, items: items.filter(isOffered) })).filter(
+    ({ items }) => items.length > 0,
   );
 }

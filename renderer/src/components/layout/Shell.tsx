@@ -1,21 +1,19 @@
 import { Burger, Drawer } from '@mantine/core';
-import { useDisclosure, useHotkeys } from '@mantine/hooks';
-import { spotlight } from '@mantine/spotlight';
-import { lazy, Suspense, useEffect } from 'react';
-import { Link, Outlet, useLocation } from 'react-router';
-import { useNodeJobs } from '../../state/nodeJobs.ts';
-import { useSession } from '../../state/session.ts';
+import { useDisclosure } from '@mantine/hooks';
+import { lazy, Suspense, useEffect, useRef, useState } from 'react';
+import { Link, Outlet, useLocation, useNavigate } from 'react-router';
+import { readDropped } from '../../pages/assemble/files/readDropped.ts';
+import { useNodeJobs } from '../../state/jobs.ts';
+import { invitationInFragment, useInvitationLink, useSession } from '../../state/session.ts';
 import { ErrorNote } from '../feedback/ErrorNote.tsx';
 import { JobsTray } from '../feedback/JobsTray.tsx';
 import { Navigation } from './Navigation.tsx';
 import classes from './Shell.module.css';
-import { useOpenedInvitation } from './useOpenedInvitation.ts';
-import { WindowDrop } from './WindowDrop.tsx';
 
-// Loaded once the first page leaves the browser time. Its shortcut works at once: it opens as soon as it has arrived.
+// Loaded once the first page leaves the browser time. Its shortcut works before that: it opens as soon as it has loaded.
 const Palette = lazy(async () => {
   await idle();
-  return { default: (await import('./palette/Palette.tsx')).Palette };
+  return { default: (await import('./Palette.tsx')).Palette };
 });
 const MAX_IDLE_WAIT_MS = 1000;
 
@@ -35,8 +33,6 @@ export function Shell() {
   const { pathname } = useLocation();
   useNodeJobs(session?.owner ?? false);
   useOpenedInvitation();
-  // Works in text fields too.
-  useHotkeys([['mod + K', spotlight.open]], []);
   useEffect(() => {
     menu.close();
     window.scrollTo(0, 0);
@@ -58,10 +54,10 @@ export function Shell() {
           aria-expanded={menuOpen}
           color="var(--text)"
         />
-        <Link to="/" className={classes.wordmark}>
+        <Link to="/" className={`${classes.wordmark} quiet-link serif strong`}>
           Strongroom
         </Link>
-        <span className={`${classes.barNode} mono`}>{session?.node}</span>
+        <span className="cut push muted tiny nowrap mono">{session?.node}</span>
       </header>
       <Suspense fallback={null}>
         <Palette />
@@ -74,7 +70,7 @@ export function Shell() {
         <Navigation inDrawer />
       </Drawer>
       <div className={classes.column}>
-        <main id="main" tabIndex={-1} className={classes.main}>
+        <main id="main" tabIndex={-1} className={`${classes.main} fill full`}>
           {error !== undefined && (
             <div className={classes.alert}>
               <ErrorNote error={error} onRetry={() => void load()} />
@@ -88,4 +84,112 @@ export function Shell() {
       </div>
     </div>
   );
+}
+
+/**
+ * Accepts the invitation in the address, if there is one. The address is replaced first, so that the token stays neither
+ * in the address bar nor in the history.
+ */
+function useOpenedInvitation(): void {
+  const { hash } = useLocation();
+  const navigate = useNavigate();
+  const accept = useInvitationLink((link) => link.accept);
+  useEffect(() => {
+    const token = invitationInFragment(hash);
+    if (token === undefined) return;
+    void navigate('/sharing', { replace: true });
+    void accept(token);
+  }, [hash, navigate, accept]);
+}
+
+const ImportDialog = lazy(() => import('../../pages/assemble/import/ImportDialog.tsx'));
+
+/** Pages that take dropped files themselves. */
+const OWN_PAGES = ['/verify'];
+/** An open dialog is finished first. */
+const DIALOG = '[role="dialog"], .mantine-Modal-overlay, .mantine-Drawer-overlay';
+
+/** Accepts files dropped anywhere in the window: pack files are imported, others start a new pack. */
+function WindowDrop() {
+  const [isOver, setIsOver] = useState(false);
+  const [hasDropped, setHasDropped] = useState(false);
+  const drop = useTakeDrop(() => setHasDropped(true));
+  const { pathname } = useLocation();
+  const isOwn = OWN_PAGES.includes(pathname);
+  useEffect(() => {
+    if (isOwn) return;
+    let depth = 0;
+    const onDrag = (event: DragEvent, by: 1 | -1) => {
+      if (!isFiles(event)) return;
+      depth += by;
+      setIsOver(depth > 0 && !isOnDialog(event));
+    };
+    const enter = (event: DragEvent) => onDrag(event, 1);
+    const leave = (event: DragEvent) => onDrag(event, -1);
+    const over = (event: DragEvent) => {
+      if (!isFiles(event)) return;
+      // Without this, the browser would open the file.
+      event.preventDefault();
+      if (event.dataTransfer) event.dataTransfer.dropEffect = 'copy';
+    };
+    const onDrop = (event: DragEvent) => {
+      depth = 0;
+      setIsOver(false);
+      // A field that takes files has taken these.
+      if (!isFiles(event) || event.defaultPrevented) return;
+      event.preventDefault();
+      if (event.dataTransfer && !isOnDialog(event)) drop(event.dataTransfer);
+    };
+    const pairs = [
+      ['dragenter', enter],
+      ['dragleave', leave],
+      ['dragover', over],
+      ['drop', onDrop],
+    ] as const;
+    for (const [name, listen] of pairs) window.addEventListener(name, listen);
+    return () => {
+      for (const [name, listen] of pairs) window.removeEventListener(name, listen);
+    };
+  }, [isOwn, drop]);
+  return (
+    <>
+      {isOver && (
+        <div className={classes.overlay} aria-hidden>
+          <p>Drop to start a new pack, or to import pack files</p>
+        </div>
+      )}
+      {hasDropped && (
+        <Suspense>
+          <ImportDialog />
+        </Suspense>
+      )}
+    </>
+  );
+}
+
+/** Returns a function with a stable identity. It loads what reads the files only when some are dropped. */
+function useTakeDrop(onTaken: () => void): (transfer: DataTransfer) => void {
+  const navigate = useNavigate();
+  const take = (transfer: DataTransfer) => {
+    // Read at once: the entries expire with the event.
+    const dropped = readDropped(transfer);
+    onTaken();
+    void import('../../pages/assemble/import/importDropped.ts').then(({ importDropped }) =>
+      importDropped(dropped, () => void navigate('/assemble')),
+    );
+  };
+  const latest = useRef(take);
+  useEffect(() => {
+    latest.current = take;
+  });
+  const [stable] = useState(() => (transfer: DataTransfer) => latest.current(transfer));
+  return stable;
+}
+
+function isFiles(event: DragEvent): boolean {
+  return event.dataTransfer?.types.includes('Files') ?? false;
+}
+
+function isOnDialog({ target }: DragEvent): boolean {
+  return target instanceof Element && target.closest(DIALOG) !== null;
 }

@@ -1,7 +1,7 @@
 import { useMantineColorScheme } from '@mantine/core';
 import { IconDeviceDesktop, IconMoon, IconSun, type TablerIcon } from '@tabler/icons-react';
 import { useId } from 'react';
-import classes from './ThemeSwitch.module.css';
+import classes from './Shell.module.css';
 
 const THEMES: { value: 'light' | 'dark' | 'auto'; label: string; icon: TablerIcon }[] = [
   { value: 'light', label: 'Light', icon: IconSun },
@@ -17,9 +17,9 @@ export function ThemeSwitch() {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const name = useId();
   return (
-    <div role="radiogroup" aria-label="Theme" className={classes.themes}>
+    <div role="radiogroup" aria-label="Theme" className={`${classes.themes} line stretch sunk`}>
       {THEMES.map(({ value, label, icon: Icon }) => (
-        <label key={value} title={label} className={classes.theme}>
+        <label key={value} title={label} className={`${classes.theme} relative fill`}>
           <input
             type="radio"
             name={name}

@@ -1,20 +1,41 @@
-import { Button, Group, Modal } from '@mantine/core';
+import {
+  Button,
+  Checkbox,
+  Group,
+  Modal,
+  MultiSelect,
+  SegmentedControl,
+  TagsInput,
+  TextInput,
+} from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { Alert } from '../../../../shared/alerts/alert.ts';
+import { ALERT_PACES, type Alert, STATE_CONDITIONS } from '../../../../shared/alerts/alert.ts';
+import { EVENT_TYPES } from '../../../../shared/collection/event.ts';
+import { EVENT_TEXT } from '../../../../shared/collection/eventText.ts';
+import { MAX_LIST_LIMIT } from '../../../../shared/limits.ts';
 import { ApiProblem, call } from '../../api/client.ts';
-import { callKey } from '../../api/useCall.ts';
-import { CopyButton } from '../../components/forms/CopyButton.tsx';
-import { DialogForm } from '../../components/forms/DialogForm.tsx';
-import { FormDialog, type FormDialogControls } from '../../components/forms/FormDialog.tsx';
+import { useCall } from '../../api/useCall.ts';
+import { useReload } from '../../api/useSave.ts';
+import { CopyButton } from '../../components/forms/buttons.tsx';
+import { DialogForm, FormDialog, type FormDialogControls } from '../../components/forms/DialogForm.tsx';
 import { desktop } from '../../desktop.ts';
+import { QUALITY_OPTIONS } from '../timeline/EventFilterBar.tsx';
 import classes from './AlertsPage.module.css';
-import { RuleFields } from './RuleFields.tsx';
-import { bodyOf, draftOf, EMPTY_DRAFT, faultsOf, fieldAt, type RuleDraft, whenOf } from './ruleDraft.ts';
-import { ruleSentence } from './ruleSentence.ts';
+import {
+  bodyOf,
+  draftOf,
+  EMPTY_DRAFT,
+  fieldAt,
+  type RuleDraft,
+  ruleSentence,
+  STATE_WORDS,
+  validateRule,
+  whenOf,
+} from './rule.ts';
 
-export interface RuleDialogProps {
+interface RuleDialogProps {
   /** The rule to edit; undefined for a new one. */
   alert: Alert | undefined;
   /** The source that a new rule is about. */
@@ -26,11 +47,11 @@ export interface RuleDialogProps {
 /** Adds or changes a rule. Secrets that the node made are shown once, after saving. */
 export function RuleDialog({ alert, source, nameOf, onClose }: RuleDialogProps) {
   const [saved, setSaved] = useState<Alert>();
-  if (saved) return <MadeSecrets alert={saved} onClose={onClose} />;
+  if (saved) return <NewSecrets alert={saved} onClose={onClose} />;
   return (
     <FormDialog opened onClose={onClose} title={alert ? 'Edit alert' : 'New alert'} size="lg">
       {(controls) => (
-        <RuleForm {...controls} alert={alert} source={source} nameOf={nameOf} onSaved={setSaved} />
+        <RuleEditor {...controls} alert={alert} source={source} nameOf={nameOf} onSaved={setSaved} />
       )}
     </FormDialog>
   );
@@ -39,11 +60,11 @@ export function RuleDialog({ alert, source, nameOf, onClose }: RuleDialogProps) 
 type RuleFormProps = FormDialogControls &
   Pick<RuleDialogProps, 'alert' | 'source' | 'nameOf'> & { onSaved: (alert: Alert) => void };
 
-function RuleForm({ alert, source, nameOf, onSaved, onDone, ...controls }: RuleFormProps) {
-  const queries = useQueryClient();
+function RuleEditor({ alert, source, nameOf, onSaved, onDone, ...controls }: RuleFormProps) {
+  const reload = useReload();
   const form = useForm<RuleDraft>({
     initialValues: alert ? draftOf(alert) : newDraft(source, nameOf),
-    validate: faultsOf,
+    validate: validateRule,
   });
   const save = useMutation({
     mutationFn: (draft: RuleDraft) => {
@@ -52,7 +73,7 @@ function RuleForm({ alert, source, nameOf, onSaved, onDone, ...controls }: RuleF
     },
     onError: (error, draft) => form.setErrors(serverFaults(error, draft)),
     onSuccess: async (rule) => {
-      await queries.invalidateQueries({ queryKey: callKey('listAlerts') });
+      await reload('changeAlert');
       if (rule.to.some((target) => target.kind === 'webhook' && target.secret !== undefined)) onSaved(rule);
       else onDone();
     },
@@ -60,7 +81,7 @@ function RuleForm({ alert, source, nameOf, onSaved, onDone, ...controls }: RuleF
   const { to } = bodyOf(form.values);
   return (
     <DialogForm form={form} controls={controls} save={save} submit={alert ? 'Save' : 'Add alert'}>
-      <div className={classes.fields}>
+      <div className={`${classes.fields} stack gap-4`}>
         <RuleFields form={form} nameOf={nameOf} />
         <p className={classes.sentence} aria-live="polite">
           {ruleSentence({ when: whenOf(form.values), to, every: form.values.every }, nameOf)}
@@ -74,7 +95,7 @@ function newDraft(source: string | undefined, nameOf: (source: string) => string
   const draft = { ...EMPTY_DRAFT, desktop: desktop() !== undefined };
   return source === undefined
     ? draft
-    : { ...draft, sources: [source], name: `Changes of ${nameOf(source)}`.slice(0, 200) };
+    : { ...draft, sources: [source], name: `Changes to ${nameOf(source)}`.slice(0, 200) };
 }
 
 function serverFaults(error: unknown, draft: RuleDraft): Partial<Record<keyof RuleDraft, string>> {
@@ -91,19 +112,18 @@ function serverFaults(error: unknown, draft: RuleDraft): Partial<Record<keyof Ru
 }
 
 /** The secrets with which receivers check the signatures. */
-function MadeSecrets({ alert, onClose }: { alert: Alert; onClose: () => void }) {
+function NewSecrets({ alert, onClose }: { alert: Alert; onClose: () => void }) {
   const made = alert.to.flatMap((target) =>
     target.kind === 'webhook' && target.secret !== undefined ? [[target.url, target.secret] as const] : [],
   );
   return (
-    <Modal opened onClose={onClose} title="The secret of the webhook" size="md" closeOnClickOutside={false}>
-      <div className={classes.fields}>
+    <Modal opened onClose={onClose} title="Webhook secret" size="md" closeOnClickOutside={false}>
+      <div className={`${classes.fields} stack gap-4`}>
         <p>
-          Give it to the receiver, which checks the signature with it (Standard Webhooks). It is not shown
-          again.
+          The receiver verifies signatures with it (Standard Webhooks). Copy it now: it is not shown again.
         </p>
         {made.map(([url, secret]) => (
-          <div key={url} className={classes.what}>
+          <div key={url} className="stack gap-1">
             <span className="small wrap-anywhere">{url}</span>
             <span className="mono wrap-anywhere">{secret}</span>
             <CopyButton text={secret} what="the secret" />
@@ -114,5 +134,149 @@ function MadeSecrets({ alert, onClose }: { alert: Alert; onClose: () => void }) 
         </Group>
       </div>
     </Modal>
+  );
+}
+
+const PACES = { at_once: 'Immediately', hourly: 'Hourly digest', daily: 'Daily digest' } as const;
+
+/** “a check of a source fails” as a label. */
+function capital(words: string): string {
+  return words.slice(0, 1).toUpperCase() + words.slice(1);
+}
+
+/** The fields of a rule: what it is about, and where to. */
+function RuleFields({ form, nameOf }: { form: RuleForm; nameOf: (source: string) => string }) {
+  return (
+    <>
+      <TextInput label="Name" data-autofocus {...form.getInputProps('name')} />
+      <What form={form} nameOf={nameOf} />
+      <Where form={form} />
+    </>
+  );
+}
+
+function What({ form, nameOf }: { form: RuleForm; nameOf: (source: string) => string }) {
+  return (
+    <fieldset>
+      <legend>What</legend>
+      <MultiSelect
+        label="A source"
+        placeholder={form.values.event_types.length === 0 ? 'No events' : ''}
+        data={EVENT_TYPES.map((value) => ({ value, label: EVENT_TEXT[value].happens }))}
+        clearable
+        clearButtonProps={{ 'aria-label': 'Clear event types' }}
+        {...form.getInputProps('event_types')}
+      />
+      <EventFilters form={form} nameOf={nameOf} />
+      <Checkbox
+        label="Exclude noise"
+        description="Changes that noise rules explain."
+        {...form.getInputProps('not_noise', { type: 'checkbox' })}
+      />
+      <Checkbox.Group label="Also when" {...form.getInputProps('states')}>
+        <div className={`${classes.pair} stack gap-4`}>
+          {STATE_CONDITIONS.map((condition) => (
+            <Checkbox key={condition} value={condition} label={capital(STATE_WORDS[condition])} />
+          ))}
+        </div>
+      </Checkbox.Group>
+    </fieldset>
+  );
+}
+
+function Where({ form }: { form: RuleForm }) {
+  const settings = useCall('readSettings');
+  const needsMail = form.values.addresses.length > 0 && settings.data?.smtp === null;
+  return (
+    <fieldset>
+      <legend>Send to</legend>
+      <Checkbox
+        label="Desktop notification"
+        description={
+          desktop()
+            ? 'Shown on this machine while the app is running.'
+            : 'Shown by the desktop app. A notification waits up to one day for the app to open.'
+        }
+        {...form.getInputProps('desktop', { type: 'checkbox' })}
+      />
+      <TagsInput
+        label="E-mail addresses"
+        description={
+          needsMail ? 'No mail server yet. Set one up on the Alerts page.' : 'Press Enter after each address.'
+        }
+        acceptValueOnBlur
+        {...form.getInputProps('addresses')}
+      />
+      <TagsInput
+        label="Webhooks"
+        description="https://… Requests are signed (Standard Webhooks)."
+        acceptValueOnBlur
+        splitChars={[]}
+        {...form.getInputProps('urls')}
+      />
+      {form.values.urls.length > 0 && (
+        <Checkbox
+          label="Allow webhooks on this machine and on private networks"
+          {...form.getInputProps('allow_private', { type: 'checkbox' })}
+        />
+      )}
+      <SegmentedControl
+        aria-label="How soon"
+        data={ALERT_PACES.map((value) => ({ value, label: PACES[value] }))}
+        {...form.getInputProps('every')}
+      />
+    </fieldset>
+  );
+}
+
+/** The form of a rule, as far as its fields use it. */
+type RuleForm = Pick<ReturnType<typeof useForm<RuleDraft>>, 'getInputProps' | 'values'>;
+
+/** To which events of which sources a rule is limited. */
+function EventFilters({ form, nameOf }: { form: RuleForm; nameOf: (source: string) => string }) {
+  const { data } = useCall('listSources', { query: { limit: MAX_LIST_LIMIT } });
+  const sources = data?.items ?? [];
+  const known = new Set(sources.map(({ id }) => id));
+  const listed = [...sources.map(({ id }) => id), ...form.values.sources.filter((id) => !known.has(id))];
+  const used = (values: string[]) => [...new Set(values)].filter(Boolean).sort();
+  return (
+    <div className={`${classes.pair} stack gap-4`}>
+      <MultiSelect
+        label="Only these sources"
+        placeholder={form.values.sources.length === 0 ? 'Any' : undefined}
+        data={listed.map((value) => ({ value, label: nameOf(value) }))}
+        searchable
+        {...form.getInputProps('sources')}
+      />
+      <TagsInput
+        label="Only with a tag"
+        placeholder={form.values.tags.length === 0 ? 'Any' : ''}
+        data={used(sources.flatMap(({ tags }) => tags))}
+        acceptValueOnBlur
+        {...form.getInputProps('tags')}
+      />
+      <TagsInput
+        label="Only from an agency"
+        placeholder={form.values.agencies.length === 0 ? 'Any' : ''}
+        data={used(sources.map(({ agency }) => agency))}
+        acceptValueOnBlur
+        {...form.getInputProps('agencies')}
+      />
+      <TagsInput
+        label="Only with words"
+        placeholder={form.values.words.length === 0 ? 'Any' : ''}
+        description="In the text added or removed. Press Enter after each word or phrase."
+        acceptValueOnBlur
+        splitChars={[]}
+        {...form.getInputProps('words')}
+      />
+      <MultiSelect
+        label="Only with a quality label"
+        placeholder={form.values.labels.length === 0 ? 'Any' : ''}
+        description="To exclude bot checks, choose all other options."
+        data={QUALITY_OPTIONS.filter(({ value }) => value !== 'any' || form.values.labels.includes('any'))}
+        {...form.getInputProps('labels')}
+      />
+    </div>
   );
 }

@@ -1,8 +1,6 @@
-import { create } from 'zustand';
-import { createJSONStorage, persist } from 'zustand/middleware';
-import type { Pack } from '../../../../shared/archive/pack.ts';
+import type { StoredDraft } from '../../../../shared/archive/draft.ts';
+import type { Pack, PackRecord } from '../../../../shared/archive/pack.ts';
 import type { License, Outcome, Verdict } from '../../../../shared/archive/vocabulary.ts';
-import { rememberedAuthors } from './rememberedAuthors.ts';
 
 export interface DraftAuthor {
   key: string;
@@ -83,71 +81,8 @@ export function emptyDraft(): Draft {
 /** The draft of the node in which this one is saved. */
 export interface SavedDraft {
   id: string;
-  /** The revision of the node's draft that this one was read as, or saved as. */
+  /** The revision of the node's draft that this window has seen: it read it, or saved it. */
   revision: number;
-}
-
-interface DraftState {
-  draft: Draft;
-  /** Undefined for visitors, and until the owner's draft is saved for the first time. */
-  saved: SavedDraft | undefined;
-  /** The id of the node's draft while it is created, so that a repeated request creates no second one. */
-  newId: string | undefined;
-  /** Whether there are changes that the node does not have. */
-  isChanged: boolean;
-  /** Set while the browser cannot save the draft because its storage is full or disabled. */
-  isUnsaved: boolean;
-  change: (changes: Partial<Draft>) => void;
-  replace: (draft: Draft) => void;
-  /** Shows another draft. */
-  open: (draft: Draft, saved: SavedDraft | undefined) => void;
-  /** Records that the node has a state of the draft. */
-  markSaved: (draft: Draft, saved: SavedDraft) => void;
-}
-
-/** The draft, kept in this browser on every change. The owner's is saved on the node a moment later. */
-export const useDraft = create<DraftState>()(
-  persist(
-    (set) => ({
-      draft: emptyDraft(),
-      saved: undefined,
-      newId: undefined,
-      isChanged: false,
-      isUnsaved: false,
-      change: (changes) => set((state) => ({ draft: { ...state.draft, ...changes }, isChanged: true })),
-      replace: (draft) => set({ draft, isChanged: true }),
-      open: (draft, saved) => set({ draft, saved, newId: undefined, isChanged: false }),
-      markSaved: (draft, saved) =>
-        set((state) => ({ saved, newId: undefined, isChanged: state.draft !== draft })),
-    }),
-    {
-      name: 'strongroom-draft',
-      version: 1,
-      partialize: ({ draft, saved, newId, isChanged }) => ({ draft, saved, newId, isChanged }),
-      merge: (kept, current) => {
-        const { draft, saved, newId, isChanged = false } = (kept ?? {}) as Partial<DraftState>;
-        return { ...current, draft: completeDraft(draft), saved, newId, isChanged };
-      },
-      storage: createJSONStorage(() => ({
-        getItem: (name) => localStorage.getItem(name),
-        removeItem: (name) => localStorage.removeItem(name),
-        setItem: (name, value) => {
-          const isUnsaved = !tryToKeep(name, value);
-          if (useDraft.getState().isUnsaved !== isUnsaved) useDraft.setState({ isUnsaved });
-        },
-      })),
-    },
-  ),
-);
-
-/** A full or disabled storage must not stop the typing; the page reports that the draft is not saved. */
-function tryToKeep(name: string, value: string): boolean {
-  try {
-    localStorage.setItem(name, value);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** A draft of this or an earlier release, with every field. */
@@ -157,11 +92,130 @@ export function completeDraft(kept: Partial<Draft> | undefined): Draft {
 
 /** Whether starting over would lose anything. */
 export function isTouched(draft: Draft): boolean {
-  const empty = emptyDraft();
-  return (Object.keys(empty) as (keyof Draft)[]).some((field) => plain(draft[field]) !== plain(empty[field]));
+  return !isSameDraft(draft, emptyDraft());
+}
+
+/** Whether two drafts have the same values. */
+export function isSameDraft(one: Draft, other: Draft): boolean {
+  return (Object.keys(emptyDraft()) as (keyof Draft)[]).every(
+    (field) => plain(one[field]) === plain(other[field]),
+  );
 }
 
 /** A field as text, without the keys of list rows. */
 function plain(value: unknown): string {
   return JSON.stringify(value, (name, inner: unknown) => (name === 'key' ? undefined : inner));
+}
+
+/** The form of a draft of the node: as it was typed or, for a draft made by a program, from its record. */
+export function draftOfStored({ form, record }: StoredDraft): Draft {
+  if (form !== null) {
+    const { writer: _, ...draft } = form;
+    return completeDraft(draft as Partial<Draft>);
+  }
+  return draftOfRecord({ ...EMPTY_RECORD, ...(record as Partial<Pack>) });
+}
+
+const EMPTY_RECORD = {
+  title: '',
+  summary: '',
+  authors: [],
+  method: null,
+  results: {},
+  keywords: [],
+  node: null,
+  study: null,
+  replicates: null,
+  supersedes: null,
+  related: [],
+};
+
+/** A draft of a new version of a pack, with the full record of the previous one. */
+export function newVersionOf(pack: Pack): Draft {
+  return { ...draftOfRecord(pack), supersedes: pack.id };
+}
+
+type DraftedRecord = Omit<PackRecord, 'pack_format' | 'terms_version' | 'license' | 'outcome' | 'files'> &
+  Partial<Pick<PackRecord, 'license' | 'outcome'>>;
+
+/** A draft with everything of a record but its files. */
+function draftOfRecord(pack: DraftedRecord): Draft {
+  return {
+    ...emptyDraft(),
+    title: pack.title,
+    summary: pack.summary,
+    authors: pack.authors.map(draftAuthorOf),
+    license: pack.license ?? null,
+    outcome: pack.outcome ?? null,
+    hasMethod: pack.method !== null,
+    method: {
+      text: pack.method?.text ?? '',
+      link: pack.method?.link ?? '',
+      complete: pack.method?.complete ?? null,
+    },
+    results: Object.entries(pack.results).map(collectionResultOf),
+    keywords: pack.keywords,
+    node: pack.node,
+    study: pack.study,
+    replicates: pack.replicates,
+    supersedes: pack.supersedes,
+    related: pack.related.map((related) => ({ key: rowKey(), ...related })),
+  };
+}
+
+/** A draft of a replication. Only what both packs have in common is copied: it is other people's work. */
+export function replicationOf(pack: Pack): Draft {
+  return {
+    ...emptyDraft(),
+    title: `Replication of: ${pack.title}`.slice(0, 300),
+    hasMethod: pack.method !== null,
+    method: {
+      text: pack.method?.text ?? '',
+      link: pack.method?.link ?? '',
+      // Whether it is complete is for the uploader to say, and not for the original's authors.
+      complete: null,
+    },
+    results: Object.entries(pack.results).map(([name, value]) => ({
+      ...collectionResultOf([name, value]),
+      value: '',
+    })),
+    keywords: pack.keywords,
+    node: pack.node,
+    study: pack.study,
+    replicates: { pack: pack.id, verdict: null, note: '' },
+  };
+}
+
+function collectionResultOf([name, value]: [string, Pack['results'][string]]): DraftResult {
+  const type =
+    value === null
+      ? 'null'
+      : typeof value === 'boolean'
+        ? 'boolean'
+        : typeof value === 'number'
+          ? 'number'
+          : 'text';
+  return { key: rowKey(), name, type, value: value === null ? '' : String(value) };
+}
+
+const AUTHORS_KEY = 'strongroom-authors';
+
+type Author = Pick<Pack['authors'][number], 'name' | 'orcid' | 'affiliation'>;
+
+/** Remembers the authors of a published pack for the next one. Without storage, they are typed again. */
+export function rememberAuthors(authors: readonly Author[]): void {
+  try {
+    localStorage.setItem(AUTHORS_KEY, JSON.stringify(authors));
+  } catch {
+    // A full or disabled storage must not stop publishing.
+  }
+}
+
+/** The authors of the last pack published in this browser. */
+function rememberedAuthors(): Author[] {
+  try {
+    return JSON.parse(globalThis.localStorage?.getItem(AUTHORS_KEY) ?? '[]') as Author[];
+  } catch {
+    return [];
+  }
 }

@@ -3,7 +3,7 @@ import { type PackRecord, packRecordSchema, type ResultValue } from '../../../..
 import { MAX_PACK_BYTES, PACK_FORMAT, TERMS_VERSION } from '../../../../shared/limits.ts';
 import { type FieldError, Problem } from '../../../../shared/problems.ts';
 import { parseStrictJson } from '../../../../shared/values/canonicalJson.ts';
-import { jsonPointer } from '../../../../shared/values/jsonPointer.ts';
+import { jsonPointer } from '../../../../shared/values/issueMessage.ts';
 import { countOf } from '../../format/size.ts';
 import type { Draft, DraftResult } from './draft.ts';
 import type { DraftFile } from './files/draftFile.ts';

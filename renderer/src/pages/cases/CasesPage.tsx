@@ -3,17 +3,21 @@ import { useDisclosure } from '@mantine/hooks';
 import { IconPlus } from '@tabler/icons-react';
 import type { CaseSummary } from '../../../../shared/findings/case.ts';
 import { useCall } from '../../api/useCall.ts';
-import { NewCaseDialog } from '../../components/content/findings/NewCaseDialog.tsx';
-import { type Column, DataTable, RowLink } from '../../components/data/DataTable.tsx';
-import { FilteredList, useUrlOffset } from '../../components/data/FilteredList.tsx';
-import { TimeText } from '../../components/data/TimeText.tsx';
-import { EmptyState } from '../../components/feedback/EmptyState.tsx';
+import { NewCaseDialog } from '../../components/content/AddToCase.tsx';
+import {
+  type Column,
+  DataTable,
+  FilteredList,
+  RowLink,
+  useUrlOffset,
+} from '../../components/data/DataTable.tsx';
+import { TimeText } from '../../components/data/Values.tsx';
+import { EmptyState } from '../../components/feedback/ErrorNote.tsx';
 import { SearchField } from '../../components/forms/SearchField.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { formatCount } from '../../format/size.ts';
 import { useIsOwner } from '../../state/session.ts';
 import { useUrlFilters } from '../../state/urlFilters.ts';
-import classes from './Cases.module.css';
 
 const PAGE_SIZE = 100;
 const FILTERS = ['q'] as const;
@@ -26,7 +30,7 @@ const COLUMNS: Column<CaseSummary>[] = [
     cell: ({ id, title, description }) => (
       <>
         <RowLink to={`/cases/${id}`}>{title}</RowLink>
-        {description && <div className={`${classes.clipped} muted small`}>{description}</div>}
+        {description && <div className="clamp clamp-1 measure muted small">{description}</div>}
       </>
     ),
   },
@@ -61,7 +65,7 @@ export default function CasesPage() {
       actions={create}
     >
       <NewCaseDialog opened={isCreating} onClose={creating.close} />
-      <search className={classes.filters}>
+      <search className="mb-3">
         <SearchField
           label="Search cases"
           placeholder="Title or description"

@@ -3,16 +3,13 @@ import { IconDownload } from '@tabler/icons-react';
 import { FINDING_STATES } from '../../../../shared/findings/finding.ts';
 import { urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
-import { FindingCard } from '../../components/content/findings/FindingCard.tsx';
-import listClasses from '../../components/content/findings/Findings.module.css';
-import { FilteredList, useUrlOffset } from '../../components/data/FilteredList.tsx';
-import { EmptyState } from '../../components/feedback/EmptyState.tsx';
-import { exportFile } from '../../components/feedback/exportFile.ts';
-import { clearButtonProps } from '../../components/forms/clearButtonProps.ts';
+import { FindingCard } from '../../components/content/Findings.tsx';
+import { FilteredList, useUrlOffset } from '../../components/data/DataTable.tsx';
+import { EmptyState } from '../../components/feedback/ErrorNote.tsx';
+import { clearButtonProps, exportFile } from '../../components/forms/buttons.tsx';
 import { SearchField } from '../../components/forms/SearchField.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { useUrlFilters } from '../../state/urlFilters.ts';
-import classes from './FindingsPage.module.css';
 
 const PAGE_SIZE = 50;
 const FILTERS = ['q', 'tag', 'state', 'event', 'object', 'pack'] as const;
@@ -51,7 +48,7 @@ export default function FindingsPage() {
         }
       >
         {(items) => (
-          <div className={listClasses.list}>
+          <div className="stack gap-3">
             {items.map((finding) => (
               <FindingCard key={finding.id} finding={finding} withTarget />
             ))}
@@ -88,8 +85,8 @@ function Filters({ filters }: { filters: ReturnType<typeof useUrlFilters<(typeof
   const tags = data?.tags.map(({ tag }) => tag) ?? [];
   const shown = values.tag && !tags.includes(values.tag) ? [values.tag, ...tags] : tags;
   return (
-    <search className={classes.filters}>
-      <div className={classes.search}>
+    <search className="mb-3 cluster stretch gap-2">
+      <div className="grow">
         <SearchField
           label="Search findings"
           placeholder="Text, quotation, tag or what it is about"

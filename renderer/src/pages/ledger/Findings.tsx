@@ -1,23 +1,21 @@
 import { IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
-import type { LedgerVerification } from '../../../../shared/ledger/ledger.ts';
+import type { LedgerProblem, LedgerVerification } from '../../../../shared/ledger/ledger.ts';
 import { DataTable } from '../../components/data/DataTable.tsx';
-import { DigestChip } from '../../components/data/DigestChip.tsx';
-import { TimeText } from '../../components/data/TimeText.tsx';
+import { DigestChip, TimeText } from '../../components/data/Values.tsx';
 import { countOf, formatDuration } from '../../format/size.ts';
+import type { Recomputed } from './chain.ts';
 import classes from './Findings.module.css';
-import { PROBLEM_TEXTS } from './problemTexts.ts';
-import type { Recomputed } from './recomputeChain.ts';
 
 /** The result of a check: an icon, a colour and a sentence, with details below. */
 export function Finding({ ok, title, children }: { ok: boolean; title: ReactNode; children?: ReactNode }) {
   const Icon = ok ? IconCircleCheck : IconAlertTriangle;
   return (
-    <div className={classes.finding} data-ok={ok}>
+    <div className={`${classes.finding} card card-bad stack gap-3`} data-ok={ok}>
       <Icon size={20} aria-hidden className={classes.icon} />
-      <div className={classes.words}>
-        <p className={classes.title}>{title}</p>
+      <div className="stack gap-2">
+        <p className="strong">{title}</p>
         {children}
       </div>
     </div>
@@ -122,3 +120,15 @@ function Value({ value, what }: { value: string | null; what: string }) {
   if (value === null) return <span className="muted">nothing</span>;
   return value.length === 64 ? <DigestChip digest={value} label={what} /> : value;
 }
+
+/** The message for each kind of fault. */
+const PROBLEM_TEXTS: Record<LedgerProblem['problem'], string> = {
+  missing_entry: 'An entry is missing',
+  wrong_prev: 'The entry does not link to the previous entry',
+  wrong_hash: 'The content does not match the hash',
+  wrong_digest: 'The stored record does not match the entry',
+  missing_subject: 'The recorded content is no longer stored',
+  wrong_timestamp: 'A timestamp is not valid',
+  wrong_root: 'The root does not match the entries',
+  database_damaged: 'The database is damaged and cannot be read',
+};

@@ -2,14 +2,13 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import type { KeyChange } from '../../../../shared/ledger/keyChange.ts';
 import { MAX_LIST_LIMIT } from '../../../../shared/limits.ts';
-import { readText } from '../../api/readText.ts';
+import { readText } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
-import { TimeText } from '../../components/data/TimeText.tsx';
+import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { Section } from '../../components/layout/Section.tsx';
+import { CopyButton } from '../../components/forms/buttons.tsx';
+import { Section } from '../../components/layout/Page.tsx';
 import { formatCount } from '../../format/size.ts';
-import classes from './KeyHistory.module.css';
-import { KeyText } from './KeyText.tsx';
 
 /** The verifier key of the node's checkpoints, and how it changed. */
 export function KeyHistory() {
@@ -21,17 +20,17 @@ export function KeyHistory() {
   return (
     <Section title="Key">
       <p className="muted">
-        Every checkpoint is signed with this node’s key. Compare the verifier key with the copy of somebody
-        you trust.
+        Every checkpoint is signed with this node’s key. Compare the verifier key with a copy from someone you
+        trust.
       </p>
       {key.error && <ErrorNote error={key.error} onRetry={() => void key.refetch()} />}
       {key.data && <KeyText text={key.data} what="the verifier key" />}
       {changes.error && <ErrorNote error={changes.error} onRetry={() => void changes.refetch()} />}
       {changes.data?.total === 0 && <p className="muted small">The key has never changed.</p>}
       {changes.data && changes.data.total > 0 && (
-        <ol className={classes.changes} aria-label="Key changes">
+        <ol className="plain mt-4 stack gap-4" aria-label="Key changes">
           {changes.data.items.map((change) => (
-            <li key={change.ledger_entry}>
+            <li key={change.ledger_entry} className="card">
               <Change change={change} />
             </li>
           ))}
@@ -50,7 +49,7 @@ function Change({ change }: { change: KeyChange }) {
         <Link to={`/ledger#${change.ledger_entry}`}>entry {formatCount(change.ledger_entry)}</Link>.{' '}
         {describeChange(change)}
       </p>
-      <dl className={classes.keys}>
+      <dl className="mt-2 pairs">
         <dt>Old key</dt>
         <dd>
           {change.old_key === null ? (
@@ -75,5 +74,15 @@ function describeChange(change: KeyChange): string {
       : 'The old key signed the new one.';
   const { from, to } = change;
   const before = from.seq === null ? 'an unknown number of entries' : `entry ${formatCount(from.seq)}`;
-  return `The owner continued at entry ${formatCount(to.seq ?? 0)}. The ledger had gone as far as ${before}, and the entries between were lost.`;
+  return `The ledger had reached ${before}. The owner continued from entry ${formatCount(to.seq ?? 0)}, and the entries in between were lost.`;
+}
+
+/** A verifier key, to compare and to copy. `what` names it to screen readers. */
+export function KeyText({ text, what }: { text: string; what: string }) {
+  return (
+    <p className="mt-1 mb-1 line gap-2 compact">
+      <span className="mono wrap-anywhere">{text}</span>
+      <CopyButton text={text} what={what} />
+    </p>
+  );
 }

@@ -1,17 +1,20 @@
+import { Button } from '@mantine/core';
+import { IconDeviceFloppy, IconFileSearch } from '@tabler/icons-react';
+import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation, useSearchParams } from 'react-router';
-import { EmptyState } from '../../components/feedback/EmptyState.tsx';
-import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { Page } from '../../components/layout/Page.tsx';
-import { Section } from '../../components/layout/Section.tsx';
+import type { LedgerHead } from '../../../../shared/ledger/ledger.ts';
+import { DigestChip, Facts } from '../../components/data/Values.tsx';
+import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { Page, Section } from '../../components/layout/Page.tsx';
+import { formatCount } from '../../format/size.ts';
 import { useIsOwner } from '../../state/session.ts';
 import { CheckpointCheck } from './checkpoint/CheckpointCheck.tsx';
-import { Entries } from './entries/Entries.tsx';
-import { HeadPanel } from './HeadPanel.tsx';
+import { saveCheckpoint } from './checkpoint/saveCheckpoint.ts';
+import { Entries, PAGE_ENTRIES, useLedgerPage } from './entries/Entries.tsx';
 import { KeyHistory } from './KeyHistory.tsx';
 import { Timestamps } from './proof/Timestamps.tsx';
 import { Witnesses } from './proof/Witnesses.tsx';
-import { PAGE_ENTRIES, useLedgerPage } from './useLedgerPage.ts';
 import { VerifyPanel } from './VerifyPanel.tsx';
 
 /** The ledger: head, verification and entries, newest first. */
@@ -69,4 +72,56 @@ function wholeNumberIn(text: string): number | undefined {
 /** The page with the entry in the middle. */
 function topFor(seq: number | undefined): number | undefined {
   return seq === undefined ? undefined : seq + Math.floor(PAGE_ENTRIES / 2);
+}
+
+interface HeadPanelProps {
+  head: LedgerHead;
+  isChecking: boolean;
+  onCheck: () => void;
+}
+
+/** The head of the ledger in three values, and the checkpoint to save. */
+function HeadPanel({ head, isChecking, onCheck }: HeadPanelProps) {
+  const save = useMutation({ mutationFn: saveCheckpoint });
+  return (
+    <section className="card mb-4 cluster gap-5 between" aria-label="Ledger head">
+      <div className="grow">
+        <Facts
+          layout="line"
+          facts={{
+            Entries: <span className="serif large numeric">{formatCount(head.seq)}</span>,
+            'Hash of the last entry': <DigestChip digest={head.hash} label="hash of the last entry" />,
+            'Root of all entries': (
+              <DigestChip digest={head.root} label="root of the tree over all entries" />
+            ),
+          }}
+        />
+      </div>
+      <div className="measure-short stack gap-2">
+        <div className="cluster gap-2 stretch">
+          <Button
+            variant="default"
+            leftSection={<IconDeviceFloppy size={16} aria-hidden />}
+            loading={save.isPending}
+            onClick={() => save.mutate()}
+          >
+            Save checkpoint
+          </Button>
+          <Button
+            variant="default"
+            leftSection={<IconFileSearch size={16} aria-hidden />}
+            aria-expanded={isChecking}
+            onClick={onCheck}
+          >
+            Check a saved checkpoint
+          </Button>
+        </div>
+        <p className="small muted">
+          A checkpoint is the size and the root of the ledger, signed by this node. Keep the file in another
+          place. You can use it later to check whether the ledger was rewritten.
+        </p>
+        {save.error && <ErrorNote error={save.error} />}
+      </div>
+    </section>
+  );
 }

@@ -1,7 +1,11 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
+import { create } from 'zustand';
 import { type LedgerEntry, type LedgerHead, NO_HASH } from '../../../../shared/ledger/ledger.ts';
+import { MAX_LIST_LIMIT } from '../../../../shared/limits.ts';
 import { canonicalText } from '../../../../shared/values/canonicalJson.ts';
+import { call } from '../../api/client.ts';
+import { runLocalJob } from '../../state/jobs.ts';
 
 /** The hash of an entry: the SHA-256 of the canonical JSON of its other fields. */
 export function hashOfEntry({ hash: _own, ...unsealed }: LedgerEntry): string {
@@ -9,7 +13,7 @@ export function hashOfEntry({ hash: _own, ...unsealed }: LedgerEntry): string {
 }
 
 /** A fault that this browser found in an entry. */
-export interface ChainFault {
+interface ChainFault {
   seq: number;
   fault: string;
   expected: string;
@@ -105,3 +109,92 @@ export function hashOfParts(kind: 0 | 1, ...parts: Uint8Array[]): Uint8Array {
   for (const part of parts) hash.update(part);
   return hash.digest();
 }
+
+/** The result of recomputing the ledger in this browser. */
+export interface Recomputed {
+  size: number;
+  hash: string;
+  root: string;
+  faults: ChainFault[];
+  milliseconds: number;
+}
+
+/**
+ * Downloads the entries up to the announced head page by page and recomputes them; the next page loads while
+ * one is hashed. Throws what the request throws, or an AbortError when the signal is aborted.
+ */
+async function recomputeChain(
+  announced: LedgerHead,
+  { signal, onProgress }: { signal: AbortSignal; onProgress: (done: number) => void },
+): Promise<Recomputed> {
+  const size = announced.seq;
+  const started = performance.now();
+  const check = new ChainCheck();
+  let next = entriesFrom(1, size, signal);
+  while (check.size < size) {
+    const entries = await next;
+    const last = entries.at(-1)?.seq ?? 0;
+    // Stops if a page brings nothing new, to avoid an endless loop.
+    if (last <= check.size) break;
+    if (last < size) next = entriesFrom(last + 1, size, signal);
+    for (const entry of entries) check.add(entry);
+    onProgress(check.size);
+  }
+  check.end(announced);
+  return {
+    size: check.size,
+    hash: check.hash,
+    root: check.root(),
+    faults: check.faults,
+    milliseconds: performance.now() - started,
+  };
+}
+
+async function entriesFrom(from: number, size: number, signal: AbortSignal): Promise<LedgerEntry[]> {
+  const limit = Math.min(MAX_LIST_LIMIT, size - from + 1);
+  const { items } = await call('readLedger', { query: { from, limit }, signal });
+  return items;
+}
+
+type Recomputation =
+  | { state: 'running'; done: number; total: number; rate: number; cancel: () => void }
+  | { state: 'done'; result: Recomputed; at: string }
+  | { state: 'failed'; error: unknown };
+
+interface RecomputationState {
+  current: Recomputation | undefined;
+  /** Never rejects: the outcome is in `current`. */
+  start: (announced: LedgerHead) => Promise<void>;
+}
+
+/** The recomputation in this browser. It continues when the page is left. */
+export const useRecomputation = create<RecomputationState>()((set) => ({
+  current: undefined,
+  start: async (announced) => {
+    const size = announced.seq;
+    const abort = new AbortController();
+    const started = performance.now();
+    const show = (current: Recomputation | undefined) => set({ current });
+    const showProgress = (done: number) => {
+      const seconds = Math.max(0.001, (performance.now() - started) / 1000);
+      show({ state: 'running', done, total: size, rate: done / seconds, cancel: () => abort.abort() });
+    };
+    showProgress(0);
+    try {
+      const result = await runLocalJob(
+        { title: 'Recomputing the ledger in this browser', unit: 'entries', href: '/ledger', abort },
+        ({ signal, onProgress }) =>
+          recomputeChain(announced, {
+            signal,
+            onProgress: (done) => {
+              onProgress(done, size);
+              showProgress(done);
+            },
+          }),
+      );
+      show({ state: 'done', result, at: new Date().toISOString() });
+    } catch (error) {
+      show(abort.signal.aborted ? undefined : { state: 'failed', error });
+    }
+  },
+}));

@@ -1,7 +1,7 @@
 import { create } from 'zustand';
 import { type LedgerVerification, ledgerVerificationSchema } from '../../../../shared/ledger/ledger.ts';
 import { call } from '../../api/client.ts';
-import { runLocalJob } from '../../state/runLocalJob.ts';
+import { runLocalJob } from '../../state/jobs.ts';
 
 export type NodeVerification =
   /** For the owner: a job with progress. */

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import { Link, useLocation } from 'react-router';
-import { EmptyState } from '../../components/feedback/EmptyState.tsx';
+import { EmptyState } from '../../components/feedback/ErrorNote.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 
 /** Shown for an unknown path. */
@@ -17,7 +17,7 @@ export default function NotFoundPage() {
         }
       >
         <code className="wrap-anywhere">{pathname}</code> does not exist on this node. Check the address for
-        typing errors.
+        typos.
       </EmptyState>
     </Page>
   );

@@ -1,24 +1,23 @@
+import { IconAlertTriangle, IconCircleCheck, IconCircleDashed, IconShieldX } from '@tabler/icons-react';
+import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import type { Status } from '../../../../shared/collection/collection.ts';
 import type { LedgerVerification } from '../../../../shared/ledger/ledger.ts';
 import type { Storage } from '../../../../shared/routes/node/manage.ts';
 import { useCall } from '../../api/useCall.ts';
-import { DigestChip } from '../../components/data/DigestChip.tsx';
-import { Meter } from '../../components/data/Meter.tsx';
-import { TimeText } from '../../components/data/TimeText.tsx';
+import { useFixity } from '../../components/content/Fixity.tsx';
+import { DigestChip, Meter, TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { countOf, formatBytes, formatCount } from '../../format/size.ts';
 import { useIsOwner } from '../../state/session.ts';
-import { FixityPanel } from './FixityPanel.tsx';
-import { type HealthStatus, Panel } from './HealthPanel.tsx';
-import classes from './NodeHealth.module.css';
+import classes from './Overview.module.css';
 
 const REFRESH_MS = 15_000;
 
 interface CollectionProps {
   /** Undefined until it is known. */
   watched: number | undefined;
-  /** The number of all sources, with those that are paused or known by captures only. */
+  /** The number of all sources, with those that are paused or imported only. */
   known: number;
 }
 
@@ -48,7 +47,7 @@ function CollectionPanel({ status, watched, known }: CollectionProps & { status:
       <Panel title="Collection" health="idle" summary="No source is watched">
         {known > 0 && (
           <p>
-            <Link to="/sources">{countOf(known, 'source')}</Link> paused or known by captures only
+            <Link to="/sources">{countOf(known, 'source')}</Link> paused or imported only
           </p>
         )}
         <p>
@@ -67,7 +66,7 @@ function CollectionPanel({ status, watched, known }: CollectionProps & { status:
           {formatCount(sources.available)} of {countOf(sources.total, 'source')}
         </Link>{' '}
         available
-        {unwatched > 0 && `, ${formatCount(unwatched)} paused or known by captures only`}
+        {unwatched > 0 && `, ${formatCount(unwatched)} paused or imported only`}
       </p>
       <p>
         {last ? (
@@ -163,5 +162,73 @@ function RoomPanel({ storage }: { storage: Storage }) {
       </p>
       <p>{formatBytes(free_bytes)} free on the disk</p>
     </Panel>
+  );
+}
+
+/** The known condition of the stored bytes. */
+function FixityPanel() {
+  const isOwner = useIsOwner();
+  const { fixity, error, refetch } = useFixity();
+  const storage = useCall('readStorage', {}, { enabled: isOwner });
+  if (error) return <ErrorNote error={error} onRetry={refetch} />;
+  if (!fixity) return <Panel title="Stored bytes" health="idle" summary="Loading…" />;
+  if (storage.data?.held_bytes === 0 && fixity.damaged_objects === 0) {
+    return <Panel title="Stored bytes" health="idle" summary="Nothing stored yet" />;
+  }
+  const { last_completed_audit_at: last, checked, damaged_objects } = fixity;
+  const health: HealthStatus = damaged_objects > 0 ? 'bad' : last ? 'well' : 'idle';
+  const summary =
+    damaged_objects > 0
+      ? `${countOf(damaged_objects, 'object')} damaged`
+      : last !== null
+        ? 'No known damage'
+        : 'Not yet re-checked';
+  return (
+    <Panel title="Stored bytes" health={health} summary={summary}>
+      {last && (
+        <p>
+          {countOf(checked, 'object')} re-hashed <TimeText at={last} />
+        </p>
+      )}
+      {last === null && <p>No integrity check completed yet</p>}
+      {isOwner && (
+        <p>
+          <Link to="/settings#stored-bytes">
+            {damaged_objects > 0 ? 'How to repair' : 'Start integrity check'}
+          </Link>
+        </p>
+      )}
+    </Panel>
+  );
+}
+
+type HealthStatus = 'well' | 'warning' | 'bad' | 'idle';
+
+interface PanelProps {
+  title: string;
+  health: HealthStatus;
+  /** The status in a few words. */
+  summary: ReactNode;
+  children?: ReactNode;
+}
+
+const ICONS = {
+  well: IconCircleCheck,
+  warning: IconAlertTriangle,
+  bad: IconShieldX,
+  idle: IconCircleDashed,
+};
+
+/** One aspect of the node's health: an icon, a short status and details. */
+function Panel({ title, health, summary, children }: PanelProps) {
+  const Icon = ICONS[health];
+  return (
+    <div className={classes.panel}>
+      <h2>{title}</h2>
+      <p className="large mt-2 mb-2 strong line gap-2" data-health={health}>
+        <Icon size={18} aria-hidden /> <span>{summary}</span>
+      </p>
+      <div className="stack gap-1 compact muted numeric">{children}</div>
+    </div>
   );
 }

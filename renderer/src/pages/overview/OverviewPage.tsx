@@ -1,16 +1,17 @@
+import { Alert, Button } from '@mantine/core';
+import { IconAlertOctagon, IconCircle, IconCircleCheck, IconCopy } from '@tabler/icons-react';
+import { useEffect, useState } from 'react';
+import { Link } from 'react-router';
+import { MAX_LIST_LIMIT } from '../../../../shared/limits.ts';
+import type { Peer } from '../../../../shared/node/peer.ts';
 import { useCall } from '../../api/useCall.ts';
-import { Page } from '../../components/layout/Page.tsx';
+import { DamagedObjects, useFixity } from '../../components/content/Fixity.tsx';
+import { Page, Section } from '../../components/layout/Page.tsx';
+import { formatCount } from '../../format/size.ts';
 import { useIsOwner } from '../../state/session.ts';
-import { CopyHint } from './CopyHint.tsx';
-import { Counts } from './Counts.tsx';
-import { DamageSection } from './DamageSection.tsx';
-import { FailingSection } from './FailingSection.tsx';
-import { GettingStarted } from './GettingStarted.tsx';
-import { useLastVisit } from './lastVisit.ts';
 import { NodeHealth } from './NodeHealth.tsx';
-import classes from './OverviewPage.module.css';
-import { PeerAlerts } from './PeerAlerts.tsx';
-import { RecentEvents, RecentPacks } from './RecentActivity.tsx';
+import classes from './Overview.module.css';
+import { FailingSection, RecentEvents, RecentPacks } from './RecentActivity.tsx';
 
 /** The node's health, its contents and its recent changes. */
 export default function OverviewPage() {
@@ -31,7 +32,7 @@ export default function OverviewPage() {
       {!isNew && (
         <>
           <Counts />
-          <div className={classes.columns}>
+          <div className={`${classes.columns} stack gap-6`}>
             <div>
               <DamageSection />
               {!!watched.data?.total && <FailingSection />}
@@ -45,4 +46,178 @@ export default function OverviewPage() {
       )}
     </Page>
   );
+}
+
+/** Alerts about peers that rewrote their ledger or show another certificate. Nothing if there are none. */
+export function PeerAlerts() {
+  const answer = useCall('listPeers', { query: { limit: MAX_LIST_LIMIT } });
+  return answer.data?.items.flatMap((peer) => {
+    const title = titleOf(peer);
+    return title ? <PeerAlert key={peer.id} peer={peer} title={title} /> : [];
+  });
+}
+
+function titleOf({ name, state }: Peer): string | undefined {
+  if (state === 'rewritten') return `${name} rewrote its ledger`;
+  if (state === 'certificate_changed') return `${name} presents a different certificate`;
+  return undefined;
+}
+
+function PeerAlert({ peer, title }: { peer: Peer; title: string }) {
+  return (
+    <Alert color="red" icon={<IconAlertOctagon aria-hidden />} title={title} role="alert" className="mb-5">
+      {peer.last_error} <Link to={`/sharing/peers/${peer.id}`}>Open the peer</Link>
+    </Alert>
+  );
+}
+
+export interface FirstStepsProps {
+  hasPack: boolean;
+  hasSource: boolean;
+}
+
+/** The first steps on a new node. Each disappears when it is done. */
+export function GettingStarted({ hasPack, hasSource }: FirstStepsProps) {
+  if (hasPack && hasSource) return null;
+  return (
+    <section className={`${classes.steps} mb-6`} aria-labelledby="first-steps">
+      <h2 id="first-steps">Getting started</h2>
+      <ol>
+        <Step
+          isDone={hasPack}
+          title="Publish your first pack"
+          description="Add the files of a result, its authors and its outcome. The pack gets a fingerprint that anyone can verify."
+          to="/assemble"
+          action="New pack"
+        />
+        <Step
+          isDone={hasSource}
+          title="Watch your first source"
+          description="Enter the URL of a page or a file. The node fetches it on a schedule and keeps every version byte for byte."
+          to="/sources?add=1"
+          action="Watch a source"
+        />
+      </ol>
+    </section>
+  );
+}
+
+interface StepProps {
+  isDone: boolean;
+  title: string;
+  description: string;
+  to: string;
+  action: string;
+}
+
+function Step({ isDone, title, description, to, action }: StepProps) {
+  const Icon = isDone ? IconCircleCheck : IconCircle;
+  return (
+    <li data-done={isDone || undefined}>
+      <Icon size={22} stroke={1.6} aria-hidden />
+      <div>
+        <h3>
+          {title}
+          {isDone && <span className={classes.done}> done</span>}
+        </h3>
+        <p className="muted">{description}</p>
+      </div>
+      {!isDone && (
+        <Button component={Link} to={to}>
+          {action}
+        </Button>
+      )}
+    </li>
+  );
+}
+
+/** Reminds the owner to keep a second copy while there is none. */
+export function CopyHint() {
+  const copies = useCall('listCopies', { query: { limit: 1 } });
+  if (copies.data?.total !== 0) return null;
+  return (
+    <section className={`${classes.steps} mb-6`} aria-label="Second copy">
+      <ol>
+        <li>
+          <IconCopy size={22} stroke={1.6} aria-hidden />
+          <div>
+            <h2 className={classes.hint}>Add a second copy</h2>
+            <p className="muted">Keep a second copy on another disk or in a bucket.</p>
+          </div>
+          <Button component={Link} to="/settings#copies" variant="default">
+            Add a copy
+          </Button>
+        </li>
+      </ol>
+    </section>
+  );
+}
+
+/** The size of the archive, by kind. */
+export function Counts() {
+  const packs = useCall('listPacks', { query: { limit: 1 } });
+  const studies = useCall('listStudies', { query: { limit: 1 } });
+  const stats = useCall('readStats');
+  const counts: [one: string, many: string, count: number | undefined, to?: string][] = [
+    ['pack', 'packs', packs.data?.total, '/packs'],
+    ['study', 'studies', studies.data?.total, '/studies'],
+    ['source', 'sources', stats.data?.sources, '/sources'],
+    ['observation', 'observations', stats.data?.observations],
+    ['archived object', 'archived objects', stats.data?.archived_objects],
+    ['event', 'events', stats.data?.events, '/timeline'],
+  ];
+  return (
+    <section aria-label="Archive contents">
+      <ul className={`${classes.counts} plain mt-5 mb-6`}>
+        {counts.map(([one, many, count, to]) => (
+          <li key={one}>
+            <Counted to={to}>
+              <strong className="numeric">{count === undefined ? '…' : formatCount(count)}</strong>{' '}
+              <span>{count === 1 ? one : many}</span>
+            </Counted>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Counted({ to, children }: { to: string | undefined; children: React.ReactNode }) {
+  return to ? <Link to={to}>{children}</Link> : <span>{children}</span>;
+}
+
+const SHOWN = 5;
+
+/** The objects that are damaged now. Renders nothing if there are none. */
+export function DamageSection() {
+  const isOwner = useIsOwner();
+  const { fixity } = useFixity();
+  if (!fixity || fixity.damaged_objects === 0) return null;
+  return (
+    <Section title="Damaged" actions={isOwner && <Link to="/settings#stored-bytes">How to repair</Link>}>
+      <DamagedObjects fixity={fixity} limit={SHOWN} />
+    </Section>
+  );
+}
+
+/** When a window of this browser last left. */
+const LEFT_AT = 'strongroom-left-at';
+/** The value of `LEFT_AT` when this window opened. Later changes by this window are not a new visit. */
+const CAME_AFTER = 'strongroom-came-after';
+
+/** The end of the previous visit with this browser; undefined on the first visit. */
+export function useLastVisit(): string | undefined {
+  const [last] = useState(
+    () => sessionStorage.getItem(CAME_AFTER) ?? localStorage.getItem(LEFT_AT) ?? undefined,
+  );
+  useEffect(() => {
+    if (last !== undefined) sessionStorage.setItem(CAME_AFTER, last);
+    const leave = () => localStorage.setItem(LEFT_AT, new Date().toISOString());
+    window.addEventListener('pagehide', leave);
+    return () => {
+      window.removeEventListener('pagehide', leave);
+      leave();
+    };
+  }, [last]);
+  return last;
 }

@@ -1,12 +1,13 @@
-import { Button, Modal, Radio, Stack, Textarea } from '@mantine/core';
-import { useForm } from '@mantine/form';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { zod4Resolver } from 'mantine-form-zod-resolver';
+import { Radio, Stack, Textarea } from '@mantine/core';
 import { newFlagSchema } from '../../../../shared/archive/pack.ts';
 import { FLAG_REASONS, type FlagReason } from '../../../../shared/archive/vocabulary.ts';
-import { call } from '../../api/client.ts';
-import { callKey } from '../../api/useCall.ts';
-import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import {
+  DialogForm,
+  FormDialog,
+  type FormDialogControls,
+  rulesOf,
+  useItemForm,
+} from '../../components/forms/DialogForm.tsx';
 
 /** The reasons as a person reads them. */
 export const FLAG_REASON_LABELS: Record<FlagReason, string> = {
@@ -27,69 +28,41 @@ export interface FlagDialogProps {
 /** Reports a problem with a pack publicly. The pack itself is not changed. */
 export function FlagDialog({ packId, opened, onClose }: FlagDialogProps) {
   return (
-    <Modal opened={opened} onClose={onClose} title="Flag pack" keepMounted>
-      <FlagForm packId={packId} onClose={onClose} />
-    </Modal>
+    <FormDialog opened={opened} onClose={onClose} title="Flag pack">
+      {(controls) => <FlagForm packId={packId} {...controls} />}
+    </FormDialog>
   );
 }
 
-function FlagForm({ packId, onClose }: Omit<FlagDialogProps, 'opened'>) {
-  const queries = useQueryClient();
-  const form = useForm<{ reason: FlagReason | ''; note: string }>({
+function FlagForm({ packId, onDone, ...controls }: { packId: string } & FormDialogControls) {
+  const { form, save } = useItemForm({
+    route: 'flagPack',
     initialValues: { reason: '', note: '' },
-    validate: (values) =>
-      values.reason === ''
-        ? { reason: 'Explain what is wrong.' }
-        : zod4Resolver(newFlagSchema)({ ...values, reason: values.reason }),
-  });
-  const flag = useMutation({
-    mutationFn: (values: { reason: FlagReason; note: string }) =>
-      call('flagPack', { params: { id: packId }, body: values }),
-    onSuccess: async () => {
-      onClose();
-      form.reset();
-      await Promise.all([
-        queries.invalidateQueries({ queryKey: callKey('readPack') }),
-        queries.invalidateQueries({ queryKey: callKey('listPacks') }),
-      ]);
-    },
+    validate: (flag) => (flag.reason === '' ? { reason: 'Choose a reason.' } : rulesOf(newFlagSchema)(flag)),
+    request: (values) => ({ params: { id: packId }, body: newFlagSchema.parse(values) }),
+    onSaved: onDone,
   });
   return (
-    <form
-      onSubmit={form.onSubmit(({ reason, note }) => {
-        if (reason !== '') flag.mutate({ reason, note });
-      })}
-    >
-      <Stack gap="md">
-        <p className="muted small">
-          Flags are public. They are shown on the pack and recorded in the ledger permanently. The pack itself
-          does not change.
-        </p>
-        <Radio.Group label="Reason" {...form.getInputProps('reason')}>
-          <Stack gap="xs" mt="xs">
-            {FLAG_REASONS.map((reason) => (
-              <Radio key={reason} value={reason} label={FLAG_REASON_LABELS[reason]} />
-            ))}
-          </Stack>
-        </Radio.Group>
-        <Textarea
-          label="Note"
-          description={form.values.reason === 'other' ? 'Required for this reason.' : 'Optional.'}
-          autosize
-          minRows={2}
-          maxRows={10}
-          {...form.getInputProps('note')}
-        />
-        {flag.error && <ErrorNote error={flag.error} />}
-        <div style={{ display: 'flex', justifyContent: 'flex-end', gap: '0.5rem' }}>
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button type="submit" loading={flag.isPending}>
-            Flag pack
-          </Button>
-        </div>
-      </Stack>
-    </form>
+    <DialogForm form={form} controls={controls} save={save} submit="Flag pack">
+      <p className="muted small">
+        Flags are public. They are shown on the pack and recorded in the ledger permanently. The pack itself
+        does not change.
+      </p>
+      <Radio.Group label="Reason" {...form.getInputProps('reason')}>
+        <Stack gap="xs" mt="xs">
+          {FLAG_REASONS.map((each) => (
+            <Radio key={each} value={each} label={FLAG_REASON_LABELS[each]} />
+          ))}
+        </Stack>
+      </Radio.Group>
+      <Textarea
+        label="Note"
+        description={form.values.reason === 'other' ? 'Required for this reason.' : 'Optional.'}
+        autosize
+        minRows={2}
+        maxRows={10}
+        {...form.getInputProps('note')}
+      />
+    </DialogForm>
   );
 }

@@ -1,18 +1,31 @@
+import { ActionIcon, Drawer, Tooltip } from '@mantine/core';
+import { IconDownload } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { Link } from 'react-router';
-import type { Pack } from '../../../../shared/archive/pack.ts';
+import type { DriftItem } from '../../../../shared/archive/drift.ts';
+import {
+  type Pack,
+  type PackFile,
+  parseRelatedIdentifier,
+  type ResultValue,
+} from '../../../../shared/archive/pack.ts';
 import type { License } from '../../../../shared/archive/vocabulary.ts';
 import type { PackProvenance } from '../../../../shared/node/peer.ts';
 import { call, urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
-import { DigestChip } from '../../components/data/DigestChip.tsx';
-import { Facts } from '../../components/data/Facts.tsx';
-import { TimeText } from '../../components/data/TimeText.tsx';
-import { CopyButton } from '../../components/forms/CopyButton.tsx';
-import { exactBytes, formatCount } from '../../format/size.ts';
-import classes from './PackFacts.module.css';
-import { PackLink } from './PackLink.tsx';
-import { RelatedWorks } from './RelatedWorks.tsx';
+import { FilePreview } from '../../components/content/FilePreview.tsx';
+import { IfReadable, Withheld, WithheldMarkOf } from '../../components/content/Withheld.tsx';
+import { DigestChip, Facts, StoredPlace, StoredPlaceMark, TimeText } from '../../components/data/Values.tsx';
+import { VirtualList } from '../../components/data/VirtualList.tsx';
+import { CopyButton } from '../../components/forms/buttons.tsx';
+import { Section } from '../../components/layout/Page.tsx';
+import { relationLabel } from '../../format/names.ts';
+import { countOf, exactBytes, formatBytes, formatCount } from '../../format/size.ts';
+import { useIsOwner } from '../../state/session.ts';
+import { useHidden } from '../../state/withheld.ts';
+import { DriftLine, PackLink } from './PackHeader.tsx';
+import classes from './pack.module.css';
 
 const LICENSE_PAGES: Record<License, string> = {
   'CC-BY-4.0': 'https://creativecommons.org/licenses/by/4.0/',
@@ -32,7 +45,7 @@ export function PackFacts({ pack }: { pack: Pack }) {
       facts={{
         Fingerprint: <DigestChip digest={pack.digest} label="fingerprint" />,
         ID: (
-          <span className={classes.inline}>
+          <span className="line inline gap-1">
             <span className="mono small">{pack.id}</span>
             <CopyButton text={pack.id} what="id" />
           </span>
@@ -99,12 +112,180 @@ function StudyLink({ id }: { id: string }) {
 
 function Keywords({ keywords }: { keywords: readonly string[] }) {
   return (
-    <span className={classes.keywords}>
+    <span className="cluster gap-3 stretch">
       {keywords.map((keyword) => (
         <Link key={keyword} to={`/packs?keyword=${encodeURIComponent(keyword)}`}>
           {keyword}
         </Link>
       ))}
     </span>
+  );
+}
+
+/** The related works of a pack, and whether those that this archive knows have changed since. */
+function RelatedWorks({ pack }: { pack: Pack }) {
+  const drift = useCall('readPackDrift', { params: { id: pack.id } });
+  return (
+    <ul className="plain stack gap-1">
+      {pack.related.map(({ relation, identifier }) => (
+        <li key={relation + identifier}>
+          <span className="muted">{relationLabel(relation)}</span>{' '}
+          <RelatedIdentifier identifier={identifier} />
+          {drift.data?.items
+            .filter((item) => item.relation === relation && item.identifier === identifier)
+            .map((item) => (
+              <DriftLine key={keyOf(item)} item={item} />
+            ))}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function keyOf(item: DriftItem): string {
+  return item.kind === 'source' ? item.source.id : `${item.pack}/${item.path}`;
+}
+
+function RelatedIdentifier({ identifier }: { identifier: string }) {
+  const parsed = parseRelatedIdentifier(identifier);
+  if (parsed.kind === 'digest') return <DigestChip digest={parsed.digest} label="digest of related work" />;
+  const address = parsed.kind === 'doi' ? `https://doi.org/${encodeURI(parsed.doi)}` : identifier;
+  if (!/^https?:/i.test(address)) return <span>{identifier}</span>;
+  return (
+    <a href={address} target="_blank" rel="noopener noreferrer nofollow">
+      {identifier}
+    </a>
+  );
+}
+
+/** Results as names and values. Numbers are shown with all their digits. */
+export function PackResults({ results }: { results: Readonly<Record<string, ResultValue>> }) {
+  return (
+    <table className={`${classes.results} full compact`}>
+      <caption className="visually-hidden">Results</caption>
+      <tbody>
+        {Object.entries(results).map(([name, value]) => (
+          <tr key={name}>
+            <th scope="row">{name}</th>
+            <td data-type={typeof value}>
+              {value === null ? <em className="muted">null</em> : String(value)}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** Returns the files of a pack whose bytes the person cannot read. */
+export function hiddenFiles({ evidence: { withheld, released } }: Pick<Pack, 'evidence'>, isOwner: boolean) {
+  return [...(released ?? []), ...(isOwner ? [] : (withheld ?? []))];
+}
+
+/** The files of a pack, with digest, preview and download. */
+export function PackFiles({ pack }: { pack: Pack }) {
+  const {
+    files,
+    evidence: { bytes },
+  } = pack;
+  const isOwner = useIsOwner();
+  const hidden = hiddenFiles(pack, isOwner).length;
+  const [shown, setShown] = useState<PackFile>();
+  return (
+    <Section
+      title="Files"
+      actions={
+        <span className="muted small numeric">
+          {countOf(files.length, 'file')}, {formatBytes(bytes)}
+        </span>
+      }
+    >
+      {files.length === 0 ? (
+        <p className="muted">This pack has no files, only a record.</p>
+      ) : (
+        <VirtualList
+          label="Files"
+          items={files}
+          keyOf={(file) => file.path}
+          render={(file) => <FileRow file={file} onShow={() => setShown(file)} />}
+        />
+      )}
+      {hidden > 0 && (
+        <p className="small muted mt-2">
+          {countOf(hidden, 'file')} cannot be read, so the pack cannot be downloaded as one file. The record
+          lists the digest of each file.
+        </p>
+      )}
+      <Drawer
+        opened={shown !== undefined}
+        onClose={() => setShown(undefined)}
+        position="right"
+        size="min(56rem, 92vw)"
+        title={<span className="mono wrap-anywhere">{shown?.path}</span>}
+      >
+        {shown && <FileDetails file={shown} />}
+      </Drawer>
+    </Section>
+  );
+}
+
+function FileRow({ file, onShow }: { file: PackFile; onShow: () => void }) {
+  return (
+    <div className={`${classes.row} stack gap-3`}>
+      <span className={`${classes.packFilesName} cluster gap-3`}>
+        <button type="button" className="bare accent wrap-anywhere" onClick={onShow}>
+          {file.path}
+        </button>
+        <StoredPlaceMark sha256={file.sha256} />
+        <WithheldMarkOf target={{ sha256: file.sha256 }} />
+      </span>
+      <span className={`${classes.type} truncate muted small`}>{file.media_type}</span>
+      <Tooltip label={`${formatCount(file.bytes)} bytes`}>
+        <span className={`${classes.size} text-end small nowrap numeric`}>{formatBytes(file.bytes)}</span>
+      </Tooltip>
+      <DigestChip digest={file.sha256} label={`digest of ${file.path}`} />
+      <DownloadLink file={file} />
+    </div>
+  );
+}
+
+function DownloadLink({ file }: { file: PackFile }) {
+  // The place of the link stays empty, so that the columns of a list stay in line.
+  if (useHidden({ sha256: file.sha256 }) !== null) return <span className={classes.noDownload} />;
+  return (
+    <ActionIcon
+      component="a"
+      href={urlOf('readBlob', { params: { sha256: file.sha256 } })}
+      download={file.path.split('/').at(-1)}
+      variant="subtle"
+      color="gray"
+      aria-label={`Download ${file.path}`}
+    >
+      <IconDownload size={17} />
+    </ActionIcon>
+  );
+}
+
+function FileDetails({ file }: { file: PackFile }) {
+  return (
+    <div className="stack gap-4">
+      <p className="cluster gap-3">
+        <span className="muted">
+          {file.media_type}, {formatBytes(file.bytes)}
+        </span>
+        <DigestChip digest={file.sha256} label={`digest of ${file.path}`} />
+        <DownloadLink file={file} />
+      </p>
+      <StoredPlace sha256={file.sha256} />
+      <Withheld target={{ sha256: file.sha256 }} what="this file" />
+      <IfReadable of={[{ sha256: file.sha256 }]}>
+        <FilePreview
+          address={urlOf('readBlob', { params: { sha256: file.sha256 } })}
+          path={file.path}
+          mediaType={file.media_type}
+          bytes={file.bytes}
+        />
+      </IfReadable>
+    </div>
   );
 }

@@ -1,6 +1,9 @@
+import { Link } from 'react-router';
+import type { DriftItem } from '../../../../shared/archive/drift.ts';
 import type { Pack } from '../../../../shared/archive/pack.ts';
-import { StateBadge } from '../../components/data/StateBadge.tsx';
-import classes from './PackHeader.module.css';
+import { useCall } from '../../api/useCall.ts';
+import { StateBadge, TimeText } from '../../components/data/Values.tsx';
+import classes from './pack.module.css';
 
 /** The ORCID iD is shown as a link without ORCID's icon. */
 function orcidAddress(orcid: string): string {
@@ -9,10 +12,10 @@ function orcidAddress(orcid: string): string {
 
 export function PackAuthors({ authors }: { authors: Pack['authors'] }) {
   return (
-    <ul className={classes.authors}>
+    <ul className="plain cluster gap-5 stretch">
       {authors.map((author) => (
-        <li key={`${author.name} ${author.orcid}`}>
-          <span className={classes.name}>{author.name}</span>
+        <li key={`${author.name} ${author.orcid}`} className="cluster gap-2 baseline">
+          <span className="medium">{author.name}</span>
           {author.orcid && (
             <a
               className="small mono"
@@ -33,7 +36,7 @@ export function PackAuthors({ authors }: { authors: Pack['authors'] }) {
 
 export function PackBadges({ pack }: { pack: Pack }) {
   return (
-    <div className={classes.badges}>
+    <div className="cluster gap-2 stretch">
       <VersionMark evidence={pack.evidence} />
       <StateBadge kind="outcome" value={pack.outcome} look="boxed" />
       <StateBadge kind="tag" value={pack.tag} look="boxed" />
@@ -49,5 +52,48 @@ export function PackBadges({ pack }: { pack: Pack }) {
 export function VersionMark({ evidence }: Pick<Pack, 'evidence'>) {
   const { version, superseded_by } = evidence;
   if (version === 1 && superseded_by === null) return null;
-  return <span className={classes.version}>Version {version}</span>;
+  return <span className="small strong nowrap">Version {version}</span>;
+}
+
+/** What became of a related work in one place. */
+export function DriftLine({ item }: { item: DriftItem }) {
+  return (
+    <p className={classes.drift} data-state={item.state}>
+      <DriftSentence item={item} /> <DriftPlace item={item} />
+    </p>
+  );
+}
+
+function DriftSentence({ item }: { item: DriftItem }) {
+  if (item.at === null) return 'Unchanged since this pack was received:';
+  const at = <TimeText at={item.at} />;
+  if (item.state === 'vanished') return <>Vanished {at}:</>;
+  if (item.state === 'returned') return <>Changed, but back to its earlier state since {at}:</>;
+  if (item.kind === 'source' && item.only_noise) return <>Changed {at}, only in ignored parts:</>;
+  return <>Changed {at}:</>;
+}
+
+function DriftPlace({ item }: { item: DriftItem }) {
+  if (item.kind === 'file') {
+    return (
+      <>
+        <span className="mono">{item.path}</span> in{' '}
+        <Link
+          to={
+            item.newest === item.pack ? `/packs/${item.pack}` : `/packs/${item.pack}/compare/${item.newest}`
+          }
+        >
+          {item.newest === item.pack ? 'a pack' : 'a newer version of its pack'}
+        </Link>
+      </>
+    );
+  }
+  const { id, name, url } = item.source;
+  return <Link to={item.event === null ? `/sources/${id}` : `/timeline/${item.event}`}>{name || url}</Link>;
+}
+
+/** A link to a pack. Shows the id until the title is loaded. */
+export function PackLink({ id }: { id: string }) {
+  const pack = useCall('readPack', { params: { id } });
+  return <Link to={`/packs/${id}`}>{pack.data?.title ?? <span className="mono">{id}</span>}</Link>;
 }

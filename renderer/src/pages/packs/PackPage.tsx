@@ -5,27 +5,23 @@ import { Link, useParams } from 'react-router';
 import type { Pack } from '../../../../shared/archive/pack.ts';
 import { urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
+import { AddToCase } from '../../components/content/AddToCase.tsx';
 import { Citation } from '../../components/content/Citation.tsx';
 import { Comments } from '../../components/content/Comments.tsx';
-import { AddToCase } from '../../components/content/findings/AddToCase.tsx';
-import { FindingsSection } from '../../components/content/findings/FindingsSection.tsx';
+import { FindingsSection } from '../../components/content/Findings.tsx';
 import { Markdown } from '../../components/content/Markdown.tsx';
-import { TimeText } from '../../components/data/TimeText.tsx';
-import { ItemPage } from '../../components/layout/ItemPage.tsx';
-import { Page } from '../../components/layout/Page.tsx';
-import { Section } from '../../components/layout/Section.tsx';
+import { Withheld } from '../../components/content/Withheld.tsx';
+import { TimeText } from '../../components/data/Values.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { ItemPage, Page, Section } from '../../components/layout/Page.tsx';
+import { countOf, formatBytes } from '../../format/size.ts';
 import { useIsOwner, useMayContribute } from '../../state/session.ts';
 import { FLAG_REASON_LABELS, FlagDialog } from './FlagDialog.tsx';
-import { PackFacts } from './PackFacts.tsx';
-import { PackFiles } from './PackFiles.tsx';
-import { PackAuthors, PackBadges } from './PackHeader.tsx';
-import { PackLink } from './PackLink.tsx';
-import classes from './PackPage.module.css';
-import { PackResults } from './PackResults.tsx';
-import { ComparedResults } from './replications/ComparedResults.tsx';
-import { PackReplications } from './replications/PackReplications.tsx';
-import { ReplicationVerdict } from './replications/ReplicationVerdict.tsx';
-import { PackVerify } from './verify/PackVerify.tsx';
+import { hiddenFiles, PackFacts, PackFiles, PackResults } from './PackFacts.tsx';
+import { PackAuthors, PackBadges, PackLink } from './PackHeader.tsx';
+import { ComparedResults, PackReplications, ReplicationVerdict } from './PackReplications.tsx';
+import { PackVerify } from './PackVerify.tsx';
+import classes from './pack.module.css';
 
 /** The files in which a quoted passage is looked for. */
 const MAX_QUOTED_FILES = 5;
@@ -55,17 +51,18 @@ function WholePack({ pack }: { pack: Pack }) {
   return (
     <Page title={pack.title} actions={<PackActions pack={pack} />}>
       {pack.evidence.superseded_by && (
-        <p className={classes.notice}>
+        <p className={`${classes.notice} hint cluster gap-2`}>
           <IconArrowRight size={17} aria-hidden /> A newer version of this pack exists:{' '}
           <PackLink id={pack.evidence.superseded_by} />
           <Link to={`/packs/${pack.id}/compare/${pack.evidence.superseded_by}`}>Compare</Link>
         </p>
       )}
       <div className={classes.columns}>
-        <div className={classes.main}>
-          <div className={classes.head}>
+        <div className="shrink">
+          <div className="mb-5 stack gap-3">
             <PackAuthors authors={pack.authors} />
             <PackBadges pack={pack} />
+            {pack.files.length > 0 && <Withheld target={{ pack: pack.id }} what="the files of this pack" />}
           </div>
           {pack.flags.length > 0 && <Flags flags={pack.flags} />}
           <ReplicationVerdict pack={pack} />
@@ -84,7 +81,7 @@ function WholePack({ pack }: { pack: Pack }) {
             </Section>
           )}
           <Method method={pack.method} />
-          <PackFiles files={pack.files} bytes={pack.evidence.bytes} />
+          <PackFiles pack={pack} />
           <PackReplications pack={pack} />
           <PackVerify pack={pack} />
           <Citation item={pack.id} />
@@ -110,15 +107,17 @@ function PackActions({ pack }: { pack: Pack }) {
   const [flagging, dialog] = useDisclosure(false);
   const download = (
     <>
-      <Button
-        component="a"
-        href={urlOf('readPackFile', { params: { id: pack.id } })}
-        download
-        variant="default"
-        leftSection={<IconDownload size={17} aria-hidden />}
-      >
-        Download pack
-      </Button>
+      {hiddenFiles(pack, isOwner).length === 0 && (
+        <Button
+          component="a"
+          href={urlOf('readPackFile', { params: { id: pack.id } })}
+          download
+          variant="default"
+          leftSection={<IconDownload size={17} aria-hidden />}
+        >
+          Download pack
+        </Button>
+      )}
       <Button
         component="a"
         href={urlOf('readPackEvidence', { params: { id: pack.id } })}
@@ -153,9 +152,9 @@ function PackActions({ pack }: { pack: Pack }) {
 
 function Flags({ flags }: { flags: Pack['flags'] }) {
   return (
-    <ul className={classes.flags} aria-label="Flags">
+    <ul className={`${classes.flags} plain mb-5`} aria-label="Flags">
       {flags.map((flag) => (
-        <li key={flag.at + flag.reason}>
+        <li key={flag.at + flag.reason} className="cluster gap-3">
           <IconFlag size={16} aria-hidden /> <strong>{FLAG_REASON_LABELS[flag.reason]}</strong>
           {flag.note && <span className="wrap-anywhere">{flag.note}</span>}
           <span className="muted small">
@@ -173,7 +172,7 @@ function Method({ method }: { method: Pack['method'] }) {
       {method === null ? (
         <p className="muted">No method.</p>
       ) : (
-        <div className={classes.method}>
+        <div className="stack gap-3 measure">
           <p className="muted">
             {method.complete
               ? 'The uploader states that the method is complete.'
@@ -188,11 +187,46 @@ function Method({ method }: { method: Pack['method'] }) {
           )}
           {method.text && (
             <Spoiler maxHeight={360} showLabel="Show full method" hideLabel="Show less">
-              <p className={classes.methodText}>{method.text}</p>
+              <p className="keep-lines wrap-anywhere">{method.text}</p>
             </Spoiler>
           )}
         </div>
       )}
     </Section>
+  );
+}
+
+const MAX_RESULTS = 12;
+
+/** A short view of a pack next to the list. */
+export function PackPreview({ id }: { id: string }) {
+  const pack = useCall('readPack', { params: { id } }, { keepPrevious: true });
+  if (pack.error) return <ErrorNote error={pack.error} onRetry={() => void pack.refetch()} />;
+  if (!pack.data) return <p className="muted">Loading…</p>;
+  const { title, authors, summary, results, files, evidence } = pack.data;
+  const shown = Object.entries(results).slice(0, MAX_RESULTS);
+  const more = Object.keys(results).length - shown.length;
+  return (
+    <div className={`${classes.pane} stack gap-4 items-start`}>
+      <h2>
+        <Link to={`/packs/${id}`}>{title}</Link>
+      </h2>
+      <PackAuthors authors={authors.slice(0, 6)} />
+      <PackBadges pack={pack.data} />
+      {summary && (
+        <Spoiler maxHeight={200} showLabel="Show full summary" hideLabel="Show less">
+          <Markdown text={summary} />
+        </Spoiler>
+      )}
+      {shown.length > 0 && <PackResults results={Object.fromEntries(shown)} />}
+      {more > 0 && <p className="muted small">{countOf(more, 'more result')}</p>}
+      <p>
+        {countOf(files.length, 'file')}, {formatBytes(evidence.bytes)}
+      </p>
+      <Button component={Link} to={`/packs/${id}`} variant="default">
+        Open pack
+      </Button>
+      <PackFacts pack={pack.data} />
+    </div>
   );
 }

@@ -1,14 +1,18 @@
 import { Button, SegmentedControl } from '@mantine/core';
 import { Link, useSearchParams } from 'react-router';
+import type { FoundText, Snippet } from '../../../../shared/collection/derived.ts';
+import { handedInWords } from '../../../../shared/collection/handedInWords.ts';
 import { useCall } from '../../api/useCall.ts';
-import { Pager } from '../../components/data/Pager.tsx';
-import { EmptyState } from '../../components/feedback/EmptyState.tsx';
-import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { ObjectDigest } from '../../components/content/Retrieval.tsx';
+import { Pager } from '../../components/data/DataTable.tsx';
+import { DigestChip, TimeText } from '../../components/data/Values.tsx';
+import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { SearchField } from '../../components/forms/SearchField.tsx';
 import { Page } from '../../components/layout/Page.tsx';
+import { captureTime, viewPath } from '../../format/names.ts';
+import { countOf } from '../../format/size.ts';
 import { type Filters, useUrlFilters } from '../../state/urlFilters.ts';
 import classes from './SearchPage.module.css';
-import { SearchResult } from './SearchResult.tsx';
 
 const PAGE_ROWS = 20;
 const FILTERS = ['q', 'in', 'source'] as const;
@@ -60,8 +64,8 @@ export default function SearchPage() {
         </EmptyState>
       )}
       {found && found.total > 0 && (
-        <div data-stale={isPlaceholderData || undefined} className={classes.found}>
-          <ol className={classes.list} aria-label="Matching texts">
+        <div data-stale={isPlaceholderData || undefined}>
+          <ol className={`${classes.list} plain ruled`} aria-label="Matching texts">
             {found.items.map((item) => (
               <li key={`${item.source?.id ?? item.pack?.id} ${item.sha256}`}>
                 <SearchResult item={item} q={q} />
@@ -87,7 +91,7 @@ interface SearchBarProps {
 /** The words, and where to search. */
 function SearchBar({ values, onChange }: SearchBarProps) {
   return (
-    <search className={classes.search}>
+    <search className="mb-4 measure-short stack items-start gap-3">
       <SearchField
         label="Search text"
         placeholder="Words or a “phrase in quotes”"
@@ -113,8 +117,8 @@ function SearchBar({ values, onChange }: SearchBarProps) {
 function BeforeSearch() {
   return (
     <p className="muted">
-      Searches pages, PDFs, tables, feeds and JSON, replaced versions and imported captures too. A text must
-      contain all words. Words in quotes must appear together.
+      Searches pages, PDFs, tables, feeds and JSON, including replaced versions and imported captures. A text
+      must contain all words. Words in quotes must appear together.
     </p>
   );
 }
@@ -125,4 +129,102 @@ function timelineFor(q: string): string {
 
 function offsetIn(text: string | null): number {
   return text && /^\d{1,9}$/.test(text) ? Number(text) : 0;
+}
+
+/** One source or file that matches, with a snippet. */
+export function SearchResult({ item, q }: { item: FoundText; q: string }) {
+  const { source, pack, title, snippet } = item;
+  const name = source ? source.name || source.url : (pack?.path ?? '');
+  return (
+    <article className={`${classes.result} stack gap-1`} aria-label={name}>
+      <h2>
+        <Link to={source ? `/sources/${source.id}` : `/packs/${pack?.id}`}>{name}</Link>
+      </h2>
+      <p className="cluster gap-4 small muted">
+        {title && title !== name && <span>{title}</span>}
+        {source?.agency && <span>{source.agency}</span>}
+        {source?.name && <span className="wrap-anywhere">{source.url}</span>}
+        {pack && (
+          <span>
+            in the pack <Link to={`/packs/${pack.id}`}>{pack.title}</Link>
+          </span>
+        )}
+      </p>
+      <p className={`${classes.snippet} wrap-anywhere`}>
+        <SnippetText snippet={snippet} />
+      </p>
+      {source ? <VersionLine item={item} source={source.id} q={q} /> : <FileLine item={item} />}
+    </article>
+  );
+}
+
+/** Which version matches, when and by whom it was observed, and in how many others the words are too. */
+function VersionLine({ item, source, q }: { item: FoundText; source: string; q: string }) {
+  const { sha256, is_current, observed_at, observer, original_observed_at, other_versions } = item;
+  return (
+    <p className="cluster gap-4 small muted">
+      <strong>{is_current ? 'Current version' : 'Replaced version'}</strong>
+      <ObjectDigest sha256={sha256} label="digest of this version" />
+      <span>
+        retrieved <TimeText at={observed_at} />
+      </span>
+      {original_observed_at && (
+        <span>
+          {handedInWords(observer ?? '') ?? `captured by ${observer}`} <TimeText at={original_observed_at} />
+        </span>
+      )}
+      {other_versions > 0 && (
+        <Link to={`/search?${new URLSearchParams({ q, source }).toString()}`}>
+          also in {countOf(other_versions, is_current ? 'earlier version' : 'other version')}
+        </Link>
+      )}
+      <Link to={viewPath({ sha256, source, at: captureTime({ observed_at, original_observed_at }) })}>
+        View
+      </Link>
+      <Link to={`/timeline?source=${source}&q=${sha256}`}>Show on timeline</Link>
+    </p>
+  );
+}
+
+function FileLine({ item: { sha256, observed_at, pack } }: { item: FoundText }) {
+  return (
+    <p className="cluster gap-4 small muted">
+      <strong>File of a pack</strong>
+      <DigestChip digest={sha256} label="digest of the file" />
+      <span>
+        received <TimeText at={observed_at} />
+      </span>
+      {pack && pack.others > 0 && <span>also at {countOf(pack.others, 'other place')} in packs</span>}
+    </p>
+  );
+}
+
+/** A snippet as plain text, with the search words highlighted. */
+export function SnippetText({ snippet }: { snippet: Snippet }) {
+  return snippetParts(snippet).map(({ text, start, isMarked }) =>
+    isMarked ? <mark key={start}>{text}</mark> : <span key={start}>{text}</span>,
+  );
+}
+
+export interface SnippetPart {
+  /** Offset in the snippet in UTF-16 code units. */
+  start: number;
+  text: string;
+  isMarked: boolean;
+}
+
+/** Splits a snippet at its highlights, in order. Overlapping highlights lose no text. */
+export function snippetParts({ text, marks }: Snippet): SnippetPart[] {
+  const parts: SnippetPart[] = [];
+  let at = 0;
+  const push = (end: number, isMarked: boolean) => {
+    if (end > at) parts.push({ start: at, text: text.slice(at, end), isMarked });
+    at = Math.max(at, end);
+  };
+  for (const { start, end } of marks.toSorted((left, right) => left.start - right.start)) {
+    push(start, false);
+    push(end, true);
+  }
+  push(text.length, false);
+  return parts;
 }

@@ -1,18 +1,33 @@
-import { Button } from '@mantine/core';
+import { Button, Checkbox, Group, SegmentedControl, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
-import { IconPlus } from '@tabler/icons-react';
-import { useQueryClient } from '@tanstack/react-query';
-import { useEffect, useRef } from 'react';
+import { IconAlertTriangle, IconCircleCheck, IconCircleDashed, IconPlus } from '@tabler/icons-react';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useRef, useState } from 'react';
 import { useLocation } from 'react-router';
-import type { JobKind } from '../../../../shared/node/job.ts';
+import {
+  type Copy,
+  type CopyCheck,
+  type CopySync,
+  copyCheckSchema,
+  copySyncSchema,
+  DEFAULT_EVERY_MINUTES,
+  type NewCopy,
+} from '../../../../shared/node/copy.ts';
+import type { Job, JobKind } from '../../../../shared/node/job.ts';
+import { call, fieldErrors } from '../../api/client.ts';
 import { callKey, useCall } from '../../api/useCall.ts';
-import { EmptyState } from '../../components/feedback/EmptyState.tsx';
-import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { useJobs } from '../../state/jobs.ts';
-import { AddCopy } from './AddCopy.tsx';
-import { AwayObjects } from './AwayObjects.tsx';
-import { CopyItem } from './CopyItem.tsx';
+import { TimeText } from '../../components/data/Values.tsx';
+import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { ItemButton, RemoveItemButton } from '../../components/forms/buttons.tsx';
+import { DialogForm, FormDialog, type FormDialogControls } from '../../components/forms/DialogForm.tsx';
+import { folderTarget, placeOf } from '../../format/names.ts';
+import { countOf } from '../../format/size.ts';
+import { useFollowedJob, useJobs } from '../../state/jobs.ts';
+import { BucketAccess, checkSecret, SyncInterval } from './CopyFields.tsx';
+import { CopyKey, EditCopy, RemoveCopy } from './EditCopy.tsx';
 import classes from './SettingsPage.module.css';
+import { OffloadedObjects } from './StoredBytes.tsx';
 
 const SHOWN = 100;
 /** The URL fragment of this section. */
@@ -42,26 +57,26 @@ export function Copies() {
       <div>
         <h2 id="copies-now">Copies</h2>
         <p className="muted small">
-          A copy holds the whole archive a second time. It is kept up to date in the background, and an
-          archive can be restored from it.
+          A copy is a second, complete archive in another place. It is updated in the background, and you can
+          restore the archive from it.
         </p>
       </div>
-      <div className={classes.fields}>
+      <div className={`${classes.fields} stack gap-4`}>
         {answer.error && <ErrorNote error={answer.error} onRetry={() => void answer.refetch()} />}
         {answer.data?.items.length === 0 && (
-          <EmptyState title="One disk is not an archive" action={add}>
+          <EmptyState title="Add a second copy" action={add}>
             Keep a second copy in a folder on another disk, or in a bucket of an object store.
           </EmptyState>
         )}
         {answer.data && answer.data.items.length > 0 && (
           <>
-            <ul className={classes.copies}>
+            <ul className="plain stack gap-4">
               {answer.data.items.map((copy) => (
                 <CopyItem key={copy.id} copy={copy} />
               ))}
             </ul>
             <div>{add}</div>
-            <AwayObjects />
+            <OffloadedObjects />
           </>
         )}
       </div>
@@ -70,7 +85,7 @@ export function Copies() {
   );
 }
 
-const RELOAD_AFTER: ReadonlySet<JobKind> = new Set(['copy_sync', 'copy_check', 'give_up']);
+const RELOAD_AFTER: ReadonlySet<JobKind> = new Set(['copy_sync', 'copy_check', 'mark_lost']);
 
 /** Loads the copies again when such a job ends, also one that runs on schedule. */
 function useReloadAfterJobs(): void {
@@ -82,4 +97,331 @@ function useReloadAfterJobs(): void {
   useEffect(() => {
     if (ended > 0) void queries.invalidateQueries({ queryKey: callKey('listCopies') });
   }, [ended, queries]);
+}
+
+/** The number of objects that a check of a sample reads back. */
+const SAMPLE = 100;
+
+const PAUSED: Record<NonNullable<Copy['paused']>, string> = {
+  no_network: 'Paused: this machine has no network connection.',
+  metered: 'Paused on a metered connection. “Sync now” still works.',
+};
+
+type Work = 'sync' | 'check' | 'sample';
+
+/** A copy: where it is, whether it is up to date, and its buttons. The job tray shows the progress of its jobs. */
+function CopyItem({ copy }: { copy: Copy }) {
+  const place = placeOf(copy.target);
+  const [isRemoving, removing] = useDisclosure();
+  const [isKeyOpen, keyDialog] = useDisclosure();
+  const [isEditing, editing] = useDisclosure();
+  const { work, isBusy, checked, synced } = useCopyWork(copy);
+  const cleaned = synced && cleanedSentence(synced);
+  const button = (kind: Work, label: string) => (
+    <ItemButton
+      label={label}
+      of={place}
+      loading={isBusy && work.variables === kind}
+      disabled={isBusy}
+      onClick={() => work.mutate(kind)}
+    />
+  );
+  return (
+    <li className="card stack gap-2">
+      <div>
+        <h3 className="wrap-anywhere">{place}</h3>
+        {copy.endpoint && <p className="muted small">at {copy.endpoint}</p>}
+      </div>
+      <State copy={copy} />
+      {copy.paused && <p className="small">{PAUSED[copy.paused]}</p>}
+      <p className="muted small">
+        Last sync: {copy.synced_at ? <TimeText at={copy.synced_at} /> : 'never'} · last check:{' '}
+        {copy.checked_at ? <TimeText at={copy.checked_at} /> : 'never'} · every{' '}
+        {countOf(copy.every_minutes ?? DEFAULT_EVERY_MINUTES, 'minute')} · key:{' '}
+        {copy.has_key ? 'stored in the copy, encrypted' : 'not stored in the copy'}
+      </p>
+      <WithheldThere copy={copy} />
+      <PagesChoice copy={copy} place={place} />
+      <Group gap="xs">
+        {button('sync', 'Sync now')}
+        {button('check', 'Check all')}
+        {button('sample', 'Check a sample')}
+        <ItemButton label="Key" of={place} onClick={keyDialog.open} />
+        <ItemButton label="Edit" of={place} onClick={editing.open} />
+        <RemoveItemButton of={place} onClick={removing.open} />
+      </Group>
+      {work.error && <ErrorNote error={work.error} />}
+      {checked && (
+        <p className="small">
+          <output>{sentenceOf(checked)}</output>
+        </p>
+      )}
+      {cleaned && (
+        <p className="small">
+          <output>{cleaned}</output>
+        </p>
+      )}
+      {isKeyOpen && <CopyKey copy={copy} place={place} onClose={keyDialog.close} />}
+      <EditCopy copy={copy} opened={isEditing} onClose={editing.close} />
+      {isRemoving && <RemoveCopy copy={copy} place={place} onClose={removing.close} />}
+    </li>
+  );
+}
+
+/** Syncs or checks a copy, and follows the job. */
+function useCopyWork({ id }: Copy) {
+  const params = { id };
+  const work = useMutation({
+    mutationFn: async (kind: Work) => {
+      const job =
+        kind === 'sync'
+          ? await call('syncCopy', { params })
+          : await call('checkCopy', { params, body: kind === 'sample' ? { sample: SAMPLE } : {} });
+      return { kind, job: job as Job };
+    },
+  });
+  const job = useFollowedJob(work.data?.job.id);
+  return {
+    work,
+    isBusy: work.isPending || job?.state === 'running',
+    /** What the last check found. */
+    checked: job?.kind === 'copy_check' ? copyCheckSchema.safeParse(job.result).data : undefined,
+    /** What the last sync did. */
+    synced: job?.kind === 'copy_sync' ? copySyncSchema.safeParse(job.result).data : undefined,
+  };
+}
+
+function State({ copy: { behind, last_error, synced_at } }: { copy: Copy }) {
+  const health = last_error !== null ? 'bad' : behind === 0 && synced_at ? 'well' : 'idle';
+  const Icon = { bad: IconAlertTriangle, well: IconCircleCheck, idle: IconCircleDashed }[health];
+  const isBehind = behind > 0 || !synced_at;
+  return (
+    <p className="line gap-2 baseline wrap-anywhere" data-health={health}>
+      <Icon size={17} aria-hidden />
+      <span>
+        {last_error ?? (isBehind ? `${countOf(behind, 'entry', 'entries')} behind` : 'Up to date')}
+        {last_error !== null && behind > 0 && ` ${countOf(behind, 'entry', 'entries')} behind.`}
+      </span>
+    </p>
+  );
+}
+
+/** What a copy holds of what visitors may not see. */
+function WithheldThere({ copy }: { copy: Copy }) {
+  const { pages, withheld_encrypted, withheld_in_the_clear, has_withheld_key } = copy;
+  if (withheld_encrypted === 0 && withheld_in_the_clear === 0) return null;
+  return (
+    <p className={`small ${pages && withheld_in_the_clear > 0 ? 'warn' : 'muted'}`}>
+      {pages &&
+        withheld_in_the_clear > 0 &&
+        `${countOf(withheld_in_the_clear, 'withheld object is', 'withheld objects are')} still readable there, until the next sync. `}
+      {!pages &&
+        withheld_in_the_clear > 0 &&
+        `${countOf(withheld_in_the_clear, 'withheld object', 'withheld objects')} there as they are: do not publish this copy. `}
+      {withheld_encrypted > 0 &&
+        `${countOf(withheld_encrypted, 'withheld object is', 'withheld objects are')} encrypted there. `}
+      {withheld_encrypted > 0 &&
+        !has_withheld_key &&
+        'Without this machine they cannot be restored: keep your key there too (Key).'}
+    </p>
+  );
+}
+
+/** What a sync removed, if it did; undefined otherwise. */
+function cleanedSentence({
+  withheld_cleaned,
+  released_removed,
+  older_versions,
+}: CopySync): string | undefined {
+  const sentences = [
+    withheld_cleaned > 0 &&
+      `${countOf(withheld_cleaned, 'withheld object is', 'withheld objects are')} no longer readable there.`,
+    released_removed > 0 &&
+      `${countOf(released_removed, 'released object was', 'released objects were')} removed.`,
+    older_versions &&
+      'The bucket may still have older versions of what was removed: delete them with the tools of the store.',
+  ].filter(Boolean);
+  return sentences.length > 0 ? sentences.join(' ') : undefined;
+}
+
+function sentenceOf({ ok, checked, damaged, missing, extra, restored, wrong }: CopyCheck): string {
+  const sentences = [`${countOf(checked, 'file was', 'files were')} read back.`];
+  if (ok) sentences.push('All are intact.');
+  if (damaged > 0)
+    sentences.push(`${countOf(damaged, 'damaged file was', 'damaged files were')} sent again.`);
+  if (missing > 0)
+    sentences.push(`${countOf(missing, 'missing file was', 'missing files were')} sent again.`);
+  if (extra > 0)
+    sentences.push(
+      `${countOf(extra, 'file does', 'files do')} not belong to the copy. Remove any that you did not put there.`,
+    );
+  if (wrong.length > 0) sentences.push(`${wrong.map(({ path }) => path).join(', ')}.`);
+  if (restored > 0)
+    sentences.push(`${countOf(restored, 'object was', 'objects were')} repaired in this archive.`);
+  return sentences.join(' ');
+}
+
+/** What the choice of pages means. */
+const PAGES_SENTENCE =
+  'Anyone with access to the copy can read the archive as plain web pages, without a node.';
+
+/** Adds a copy in a folder or a bucket, and starts its first sync. */
+function AddCopy({ opened, onClose }: { opened: boolean; onClose: () => void }) {
+  return (
+    <FormDialog opened={opened} onClose={onClose} title="Add a copy" size="lg">
+      {(controls) => <AddCopyForm {...controls} />}
+    </FormDialog>
+  );
+}
+
+const EMPTY = {
+  kind: 'folder' as 'folder' | 'bucket',
+  folder: '',
+  bucket: '',
+  endpoint: '',
+  region: '',
+  access_key: '',
+  secret_key: '',
+  every_minutes: '' as number | '',
+  pages: false,
+  public_url: '',
+};
+type Values = typeof EMPTY;
+type Form = Pick<ReturnType<typeof useForm<Values>>, 'getInputProps' | 'values'>;
+
+function AddCopyForm({ onDone, ...controls }: FormDialogControls) {
+  const queries = useQueryClient();
+  const form = useForm<Values>({
+    initialValues: EMPTY,
+    validate: {
+      folder: (path, { kind }) =>
+        kind === 'folder' && !folderTarget(path) ? 'Enter the full path, such as /mnt/backup/archive.' : null,
+      bucket: (bucket, { kind }) =>
+        kind === 'bucket' && !bucket.trim() ? 'Enter the name of the bucket.' : null,
+      secret_key: (secret, { kind, access_key }) =>
+        kind === 'bucket' ? checkSecret(secret, access_key) : null,
+    },
+  });
+  // The copy is added by then. If its sync fails, the copy says why, and its button tries again.
+  const firstSync = useMutation({
+    mutationFn: (id: string) => call('syncCopy', { params: { id } }),
+    onSettled: () => queries.invalidateQueries({ queryKey: callKey('listCopies') }),
+  });
+  const add = useMutation({
+    mutationFn: (values: Values) => call('addCopy', { body: bodyOf(values) }),
+    onError: (error, { kind }) => {
+      const { target, ...others } = fieldErrors(error);
+      form.setErrors({ ...others, ...(target && { [kind]: target }) });
+    },
+    onSuccess: ({ id }) => {
+      onDone();
+      firstSync.mutate(id);
+    },
+    onSettled: () => queries.invalidateQueries({ queryKey: callKey('listCopies') }),
+  });
+  return (
+    <DialogForm form={form} controls={controls} save={add} submit="Add copy">
+      <Place form={form} />
+      <SyncInterval {...form.getInputProps('every_minutes')} />
+      <Checkbox
+        label="Pages for readers"
+        description={PAGES_SENTENCE}
+        {...form.getInputProps('pages', { type: 'checkbox' })}
+      />
+      {form.values.pages && (
+        <TextInput
+          label="Address of the pages"
+          description="The public URL of the copy, for links that must be absolute. Leave it empty if there is none yet."
+          placeholder="https://archive.example.org/"
+          {...form.getInputProps('public_url')}
+        />
+      )}
+    </DialogForm>
+  );
+}
+
+/** Where the copy is: a folder, or a bucket and how it is reached. */
+function Place({ form }: { form: Form }) {
+  return (
+    <>
+      <SegmentedControl
+        aria-label="Kind of place"
+        data={[
+          { value: 'folder', label: 'Folder' },
+          { value: 'bucket', label: 'Bucket' },
+        ]}
+        {...form.getInputProps('kind')}
+      />
+      {form.values.kind === 'folder' ? (
+        <TextInput
+          label="Folder"
+          description="The full path of an empty folder, or of one that does not exist yet, on another disk or a network drive."
+          data-autofocus
+          {...form.getInputProps('folder')}
+        />
+      ) : (
+        <>
+          <TextInput
+            label="Bucket"
+            description="The name of a bucket, or bucket/prefix. The bucket must exist."
+            {...form.getInputProps('bucket')}
+          />
+          <BucketAccess
+            form={form}
+            aboutEndpoint="The address of the object store. Leave it empty for AWS."
+            aboutKey="Stored in the data folder and never shown again. Leave both empty to use the credentials in the environment."
+          />
+        </>
+      )}
+    </>
+  );
+}
+
+function bodyOf({ kind, folder, bucket, every_minutes, pages, public_url, ...options }: Values): NewCopy {
+  const chosen = {
+    pages,
+    ...(pages && public_url !== '' && { public_url }),
+    ...(every_minutes !== '' && { every_minutes }),
+  };
+  if (kind === 'folder') return { target: folderTarget(folder) ?? '', ...chosen };
+  const given = Object.entries(options).filter(([, value]) => value !== '');
+  return {
+    target: `s3://${bucket.trim().replace(/^s3:\/\//, '')}`,
+    ...Object.fromEntries(given),
+    ...chosen,
+  };
+}
+
+/** Whether the copy has pages for readers. A change starts a sync. */
+function PagesChoice({ copy, place }: { copy: Copy; place: string }) {
+  const queries = useQueryClient();
+  /** What was just chosen, until the list of copies says the same. */
+  const [chosen, setChosen] = useState<boolean>();
+  const change = useMutation({
+    mutationFn: async (pages: boolean) => {
+      const params = { id: copy.id };
+      await call('changeCopy', { params, body: { pages } });
+      await call('syncCopy', { params });
+    },
+    onSettled: async () => {
+      await queries.invalidateQueries({ queryKey: callKey('listCopies') });
+      setChosen(undefined);
+    },
+  });
+  return (
+    <>
+      <Checkbox
+        label="Pages for readers"
+        aria-label={`Pages for readers: ${place}`}
+        description={copy.public_url ?? PAGES_SENTENCE}
+        checked={chosen ?? copy.pages}
+        disabled={change.isPending}
+        onChange={({ currentTarget: { checked } }) => {
+          setChosen(checked);
+          change.mutate(checked);
+        }}
+      />
+      {change.error && <ErrorNote error={change.error} />}
+    </>
+  );
 }

@@ -5,7 +5,7 @@ export function SyncInterval(props: NumberInputProps) {
   return (
     <NumberInput
       label="Sync every"
-      description="Minutes between two syncs while the copy is behind. Empty: 5."
+      description="Minutes between two syncs while the copy is behind. Default: 5."
       min={1}
       max={43_200}
       allowDecimal={false}

@@ -1,12 +1,18 @@
-import { TextInput } from '@mantine/core';
+import { Button, Group, Modal, PasswordInput, Stack, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import type { Copy, CopyChange } from '../../../../shared/node/copy.ts';
-import { call } from '../../api/client.ts';
-import { fieldErrors } from '../../api/fieldErrors.ts';
+import { useState } from 'react';
+import { type Copy, type CopyChange, copyKeySchema } from '../../../../shared/node/copy.ts';
+import type { Job } from '../../../../shared/node/job.ts';
+import { ApiProblem, call, fieldErrors } from '../../api/client.ts';
 import { callKey } from '../../api/useCall.ts';
-import { DialogForm } from '../../components/forms/DialogForm.tsx';
-import { FormDialog, type FormDialogControls } from '../../components/forms/FormDialog.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import {
+  DialogForm,
+  FormDialog,
+  type FormDialogControls,
+  RemoveDialog,
+} from '../../components/forms/DialogForm.tsx';
 import { BucketAccess, checkSecret, SyncInterval } from './CopyFields.tsx';
 
 /** Changes the settings of a copy. Its place stays. */
@@ -59,7 +65,7 @@ function EditCopyForm({ copy, onDone, ...controls }: FormDialogControls & { copy
           aboutKey={
             copy.has_credentials
               ? 'A key is stored. Leave both empty to keep it.'
-              : 'No key is stored; the environment is used. Leave both empty to keep it that way.'
+              : 'No key is stored, so the credentials in the environment are used. Leave both empty to continue using them.'
           }
         />
       )}
@@ -92,4 +98,139 @@ function changeOf(
     ...(isBucket && { endpoint: orNull(endpoint), region: orNull(region) }),
     ...(access_key !== '' && { access_key, secret_key }),
   };
+}
+
+interface CopyKeyProps {
+  copy: Copy;
+  place: string;
+  onClose: () => void;
+}
+
+/** Keeps the key of the archive in a copy, encrypted with a passphrase, or removes it from there. */
+export function CopyKey({ copy, place, onClose }: CopyKeyProps) {
+  const [passphrase, setPassphrase] = useState('');
+  const [again, setAgain] = useState('');
+  const { keep, remove } = useKeyInCopy(copy, onClose);
+  const isValid = copyKeySchema.safeParse({ passphrase }).success;
+  return (
+    <Modal opened onClose={onClose} title="The key in this copy" size="md">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (isValid && again === passphrase) keep.mutate(passphrase);
+        }}
+      >
+        <Stack gap="md">
+          <p>
+            With the key, an archive restored from {place} can continue as the same archive. The key is
+            encrypted with a passphrase, which is not stored. Without the passphrase, the key in the copy is
+            useless. Anyone who can read the copy can try passphrases, so choose a long one.
+          </p>
+          <PasswordInput
+            label="Passphrase"
+            description="At least 12 characters."
+            autoComplete="new-password"
+            data-autofocus
+            value={passphrase}
+            onChange={(event) => setPassphrase(event.currentTarget.value)}
+          />
+          <PasswordInput
+            label="Repeat the passphrase"
+            autoComplete="new-password"
+            value={again}
+            error={again !== '' && again !== passphrase && 'The two passphrases differ.'}
+            onChange={(event) => setAgain(event.currentTarget.value)}
+          />
+          {(keep.error ?? remove.error) && <ErrorNote error={keep.error ?? remove.error} />}
+          <Group justify="flex-end" gap="sm">
+            {copy.has_key && (
+              <Button variant="subtle" color="red" loading={remove.isPending} onClick={() => remove.mutate()}>
+                Remove the key from the copy
+              </Button>
+            )}
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={keep.isPending} disabled={!isValid || again !== passphrase}>
+              Keep the key there
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+function useKeyInCopy({ id }: Copy, onDone: () => void) {
+  const queries = useQueryClient();
+  const params = { id };
+  const onSuccess = async () => {
+    onDone();
+    await queries.invalidateQueries({ queryKey: callKey('listCopies') });
+  };
+  const keep = useMutation({
+    mutationFn: (passphrase: string) => call('keepKeyInCopy', { params, body: { passphrase } }),
+    onSuccess,
+  });
+  const remove = useMutation({ mutationFn: () => call('removeKeyFromCopy', { params }), onSuccess });
+  return { keep, remove };
+}
+
+interface RemoveCopyProps {
+  copy: Copy;
+  place: string;
+  onClose: () => void;
+}
+
+/** Asks before a copy is removed. If only it holds objects, offers to mark it as lost. */
+export function RemoveCopy({ copy, place, onClose }: RemoveCopyProps) {
+  const queries = useQueryClient();
+  const [isNeeded, setIsNeeded] = useState(false);
+  const remove = useMutation({
+    mutationFn: () => call('removeCopy', { params: { id: copy.id } }),
+    onError: (error) => setIsNeeded(error instanceof ApiProblem && error.document.code === 'copy_needed'),
+    onSuccess: async () => {
+      onClose();
+      await queries.invalidateQueries({ queryKey: callKey('listCopies') });
+    },
+  });
+  if (isNeeded) return <MarkCopyLost copy={copy} place={place} onClose={onClose} />;
+  return (
+    <RemoveDialog title="Remove this copy?" submit="Remove copy" removal={remove} onClose={onClose}>
+      {place} will no longer be updated. Its contents stay there. Delete them yourself if you no longer need
+      them.
+    </RemoveDialog>
+  );
+}
+
+/** The job tray shows the progress, and the reason if it fails. */
+function MarkCopyLost({ copy, place, onClose }: RemoveCopyProps) {
+  const markLost = useMutation({
+    mutationFn: async () => (await call('markCopyLost', { params: { id: copy.id } })) as Job,
+    onSuccess: onClose,
+  });
+  return (
+    <Modal opened onClose={onClose} title="Only this copy holds some objects" size="md">
+      <Stack gap="sm">
+        <p>
+          {place} is the only place that holds some offloaded objects. If it can be read, close this dialog
+          and choose “Restore all to this disk” first.
+        </p>
+        <p>
+          If the copy is permanently lost, mark it as lost. The ledger then records these objects as damaged,
+          and the copy is removed from this list. The records of the objects stay. If the same bytes are
+          stored again, they repair the objects.
+        </p>
+      </Stack>
+      {markLost.error && <ErrorNote error={markLost.error} />}
+      <Group justify="flex-end" mt="lg" gap="sm">
+        <Button variant="default" onClick={onClose}>
+          Cancel
+        </Button>
+        <Button loading={markLost.isPending} onClick={() => markLost.mutate()}>
+          Mark as lost
+        </Button>
+      </Group>
+    </Modal>
+  );
 }

@@ -1,19 +1,27 @@
-import { Button, NumberInput, TextInput } from '@mantine/core';
+import { Button, Group, Modal, NumberInput, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import { useBlocker } from 'react-router';
 import { DEFAULT_SETTINGS, type Settings } from '../../../../shared/node/settings.ts';
-import { call } from '../../api/client.ts';
-import { fieldErrors } from '../../api/fieldErrors.ts';
-import { callKey } from '../../api/useCall.ts';
+import { fieldErrors } from '../../api/client.ts';
+import { useSave } from '../../api/useSave.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { LeaveGuard } from '../../components/forms/LeaveGuard.tsx';
+import { desktop } from '../../desktop.ts';
 import classes from './SettingsPage.module.css';
-import { SETTING_GROUPS, type SettingField, type SettingGroup } from './settingFields.ts';
-import { defaultText, formSchema, settingsOf, type Typed, typedOf } from './settingText.ts';
+import {
+  defaultText,
+  formSchema,
+  SETTING_GROUPS,
+  type SettingField,
+  type SettingGroup,
+  settingsOf,
+  type Typed,
+  typedOf,
+} from './settingFields.ts';
 
 /** The first error of each setting by its name. An error in one of the delays is shown at the list. */
-function faultsOf(typed: Typed): Record<string, string> {
+function validateSettings(typed: Typed): Record<string, string> {
   const { error } = formSchema.safeParse(settingsOf(typed));
   return Object.fromEntries(
     (error?.issues ?? [])
@@ -26,8 +34,8 @@ function faultsOf(typed: Typed): Record<string, string> {
 }
 
 /** The first invalid field may be out of sight. */
-function goToFirst(faults: Record<string, unknown>): void {
-  const first = SETTING_GROUPS.flatMap(({ fields }) => fields).find(({ name }) => name in faults);
+function goToFirst(errors: Record<string, unknown>): void {
+  const first = SETTING_GROUPS.flatMap(({ fields }) => fields).find(({ name }) => name in errors);
   document.getElementById(first?.name ?? '')?.focus();
 }
 
@@ -38,34 +46,35 @@ function headingId({ title }: SettingGroup): string {
 
 /** The form for the settings, and the mutation that saves them. Only changed values are sent. */
 function useSettingsForm(settings: Settings) {
-  const queries = useQueryClient();
   const form = useForm<Typed>({
     initialValues: typedOf(settings),
-    validate: faultsOf,
+    validate: validateSettings,
     validateInputOnBlur: true,
   });
-  const save = useMutation({
-    mutationFn: (typed: Typed) => {
+  const save = useSave(
+    'changeSettings',
+    (typed: Typed) => {
       const next = formSchema.parse(settingsOf(typed));
       // Compared with what the form began with: a setting that another window changed meanwhile stays.
       const before: Record<string, unknown> = formSchema.parse(settingsOf(form.getInitialValues()));
       const changed = Object.entries(next).filter(
         ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name]),
       );
-      return call('changeSettings', { body: Object.fromEntries(changed) });
+      return { body: Object.fromEntries(changed) };
     },
-    onError: (error) => form.setErrors(fieldErrors(error)),
-    onSuccess: (next, sent) => {
-      const typedSince = Object.entries(form.getValues()).filter(
-        ([name, text]) => text !== sent[name as keyof Typed],
-      );
-      queries.setQueryData(callKey('readSettings', {}), next);
-      form.setInitialValues(typedOf(next));
-      form.reset();
-      form.setValues(Object.fromEntries(typedSince));
-      notifications.show({ message: 'Settings saved.' });
+    {
+      onError: (error) => form.setErrors(fieldErrors(error)),
+      onSaved: (next, sent) => {
+        const typedSince = Object.entries(form.getValues()).filter(
+          ([name, text]) => text !== sent[name as keyof Typed],
+        );
+        form.setInitialValues(typedOf(next));
+        form.reset();
+        form.setValues(Object.fromEntries(typedSince));
+        notifications.show({ message: 'Settings saved.' });
+      },
     },
-  });
+  );
   const saveBeforeLeaving = () =>
     new Promise<boolean>((resolve) => {
       const { hasErrors, errors } = form.validate();
@@ -91,7 +100,7 @@ export function SettingsForm({ settings }: { settings: Settings }) {
       ))}
       {save.error && <ErrorNote error={save.error} />}
       {form.isDirty() && (
-        <div className={classes.save}>
+        <div className={`${classes.save} line gap-3 to-end`}>
           <span>Unsaved changes</span>
           <Button variant="default" onClick={() => form.reset()}>
             Undo
@@ -117,7 +126,7 @@ function SettingsSection({ group, inputOf }: SettingsSectionProps) {
         <h2 id={headingId(group)}>{group.title}</h2>
         <p className="muted small">{group.meaning}</p>
       </div>
-      <div className={classes.fields}>
+      <div className={`${classes.fields} stack gap-4`}>
         {group.fields.map((field) => (
           <SettingRow key={field.name} field={field} input={inputOf(field.name)} />
         ))}
@@ -142,15 +151,19 @@ function SettingRow({ field, input }: SettingRowProps) {
     className: classes.control,
   };
   const withUnit = {
-    rightSection: <span className={`${classes.unit} muted small`}>{unit}</span>,
+    rightSection: <span className={`${classes.unit} full text-end muted small`}>{unit}</span>,
     rightSectionWidth: 76,
     rightSectionPointerEvents: 'none' as const,
   };
   return (
-    <div className={isWide ? `${classes.row} ${classes.wide}` : classes.row}>
+    <div
+      className={
+        isWide ? `${classes.row} grid gap-5 start ${classes.wide}` : `${classes.row} grid gap-5 start`
+      }
+    >
       <label htmlFor={name}>
         {label}
-        <span className={`${classes.meaning} muted small`} id={`${name}-meaning`}>
+        <span className="block regular muted small" id={`${name}-meaning`}>
           {meaning} {hint}.
         </span>
       </label>
@@ -161,4 +174,52 @@ function SettingRow({ field, input }: SettingRowProps) {
       )}
     </div>
   );
+}
+
+interface LeaveGuardProps {
+  /** Whether the form has edits that leaving would lose. */
+  isDirty: boolean;
+  isSaving: boolean;
+  /** Saves the edits. Resolves with false if they were refused; the form then says why. */
+  onSave: () => Promise<boolean>;
+}
+
+/** Asks before a page with unsaved edits is left, in the interface or by closing the tab. */
+function LeaveGuard({ isDirty, isSaving, onSave }: LeaveGuardProps) {
+  const blocker = useBlocker(
+    ({ currentLocation, nextLocation }) => isDirty && currentLocation.pathname !== nextLocation.pathname,
+  );
+  useAskBeforeUnload(isDirty);
+  const isAsking = blocker.state === 'blocked';
+  const save = async () => {
+    const isSaved = await onSave();
+    if (isSaved) blocker.proceed?.();
+    else blocker.reset?.();
+  };
+  return (
+    <Modal opened={isAsking} onClose={() => blocker.reset?.()} title="Unsaved changes">
+      <p>Save the changes on this page before you leave it?</p>
+      <Group justify="flex-end" mt="lg" gap="sm">
+        <Button variant="subtle" onClick={() => blocker.reset?.()}>
+          Keep editing
+        </Button>
+        <Button variant="default" onClick={() => blocker.proceed?.()}>
+          Discard
+        </Button>
+        <Button onClick={() => void save()} loading={isSaving} data-autofocus>
+          Save
+        </Button>
+      </Group>
+    </Modal>
+  );
+}
+
+/** Not in the desktop window: Electron would refuse to close it without a word. */
+function useAskBeforeUnload(isDirty: boolean): void {
+  useEffect(() => {
+    if (!isDirty || desktop()) return;
+    const ask = (event: BeforeUnloadEvent) => event.preventDefault();
+    window.addEventListener('beforeunload', ask);
+    return () => window.removeEventListener('beforeunload', ask);
+  }, [isDirty]);
 }

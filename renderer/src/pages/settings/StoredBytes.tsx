@@ -1,16 +1,25 @@
+import { Button, Group } from '@mantine/core';
 import { IconCircleCheck, IconCircleDashed, IconShieldX } from '@tabler/icons-react';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import { useLocation } from 'react-router';
 import type { Audit } from '../../../../shared/ledger/fixity.ts';
-import { useCall } from '../../api/useCall.ts';
-import { AuditButton } from '../../components/content/fixity/AuditButton.tsx';
-import { DamagedObjects, RepairHelp } from '../../components/content/fixity/DamagedObjects.tsx';
-import { type FixityStatus, useFixity } from '../../components/content/fixity/useFixity.ts';
+import type { Job } from '../../../../shared/node/job.ts';
+import { call } from '../../api/client.ts';
+import { callKey, useCall } from '../../api/useCall.ts';
+import {
+  AuditButton,
+  DamagedObjects,
+  type FixityStatus,
+  RepairHelp,
+  useFixity,
+} from '../../components/content/Fixity.tsx';
 import { type Column, DataTable } from '../../components/data/DataTable.tsx';
-import { StateBadge } from '../../components/data/StateBadge.tsx';
-import { TimeText } from '../../components/data/TimeText.tsx';
+import { StateBadge, TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { placeOf } from '../../format/names.ts';
 import { countOf, formatBytes, formatCount } from '../../format/size.ts';
+import { useFollowedJob, useJobs } from '../../state/jobs.ts';
 import classes from './SettingsPage.module.css';
 
 const SHOWN_AUDITS = 10;
@@ -37,7 +46,7 @@ export function StoredBytes() {
           on disk.
         </p>
       </div>
-      <div className={classes.fields}>
+      <div className={`${classes.fields} stack gap-4`}>
         {error !== null && error !== undefined && <ErrorNote error={error} onRetry={refetch} />}
         {fixity && <Health fixity={fixity} />}
         {fixity && fixity.damaged_objects > 0 && (
@@ -62,7 +71,7 @@ function Health({
   const Icon = { bad: IconShieldX, well: IconCircleCheck, idle: IconCircleDashed }[health];
   return (
     <div>
-      <p className={classes.health} data-health={health}>
+      <p className="large line gap-2 strong" data-health={health}>
         <Icon size={18} aria-hidden />
         {health === 'bad' && `${countOf(damaged_objects, 'object is', 'objects are')} damaged`}
         {health === 'well' && 'No known damage'}
@@ -121,8 +130,7 @@ const COLUMNS: readonly Column<Audit>[] = [
     id: 'damaged',
     header: 'New damage',
     align: 'end',
-    cell: ({ damaged }) =>
-      damaged > 0 ? <strong className={classes.bad}>{formatCount(damaged)}</strong> : '0',
+    cell: ({ damaged }) => (damaged > 0 ? <strong className="bad">{formatCount(damaged)}</strong> : '0'),
   },
 ];
 
@@ -146,4 +154,60 @@ function History() {
       rowKey={({ id }) => id}
     />
   );
+}
+
+/** What is stored on this disk and what only in copies, and the button that restores it. Shown once something was offloaded. */
+export function OffloadedObjects() {
+  const state = useCall('readOffload');
+  useReloadAfterJobs();
+  const back = useMutation({ mutationFn: async () => (await call('bringBack', {})) as Job });
+  const job = useFollowedJob(back.data?.id);
+  if (state.error) return <ErrorNote error={state.error} onRetry={() => void state.refetch()} />;
+  if (!state.data || state.data.offloaded_objects === 0) return null;
+  const { offloaded_objects, offloaded_bytes, local_bytes, only_in } = state.data;
+  return (
+    <div>
+      <h3>Where objects are stored</h3>
+      <p>
+        {formatBytes(local_bytes)} are on this disk. {countOf(offloaded_objects, 'object')},{' '}
+        {formatBytes(offloaded_bytes)}, are offloaded and read from a copy.
+      </p>
+      <ul>
+        {only_in
+          .filter(({ objects }) => objects > 0)
+          .map(({ copy, target, objects }) => (
+            <li key={copy}>
+              {countOf(objects, 'object is', 'objects are')} only in {placeOf(target)}. Without that copy,
+              they cannot be read, verified or exported.
+            </li>
+          ))}
+      </ul>
+      <Group gap="xs">
+        <Button
+          variant="default"
+          size="compact-sm"
+          loading={back.isPending || job?.state === 'running'}
+          onClick={() => back.mutate()}
+        >
+          Restore all to this disk
+        </Button>
+      </Group>
+      {back.error && <ErrorNote error={back.error} />}
+      {job?.error && <p className="small">{job.error}</p>}
+    </div>
+  );
+}
+
+function useReloadAfterJobs(): void {
+  const queries = useQueryClient();
+  const ended = useJobs(
+    ({ node }) =>
+      Object.values(node).filter(
+        ({ kind, state }) =>
+          (kind === 'offload' || kind === 'bring_back' || kind === 'mark_lost') && state !== 'running',
+      ).length,
+  );
+  useEffect(() => {
+    if (ended > 0) void queries.invalidateQueries({ queryKey: callKey('readOffload') });
+  }, [ended, queries]);
 }

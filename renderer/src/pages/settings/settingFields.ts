@@ -1,4 +1,4 @@
-import type { Typed } from './settingText.ts';
+import { DEFAULT_SETTINGS, type Settings, settingsSchema } from '../../../../shared/node/settings.ts';
 
 export interface SettingField {
   name: keyof Typed;
@@ -28,7 +28,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
       {
         name: 'data_cap_gb',
         label: 'Maximum archive size',
-        meaning: 'All stored bytes together.',
+        meaning: 'The total size of all stored bytes.',
         unit: 'GB',
       },
       {
@@ -58,7 +58,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
       {
         name: 'request_timeout_seconds',
         label: 'Request timeout',
-        meaning: 'A slower attempt fails as a timeout.',
+        meaning: 'A slower attempt fails with a timeout.',
         unit: 'seconds',
       },
       {
@@ -108,6 +108,39 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
     ],
   },
   {
+    title: 'Pages',
+    meaning:
+      'How pages are drawn when they are captured as a person sees them. If a page reaches a limit, its capture is cut off there and marked as cut off.',
+    fields: [
+      { name: 'page_width', label: 'Window width', meaning: '', unit: 'pixels' },
+      { name: 'page_height', label: 'Window height', meaning: '', unit: 'pixels' },
+      {
+        name: 'page_timeout_seconds',
+        label: 'Time per page',
+        meaning: 'Time to load the page and to scroll to its end and back.',
+        unit: 'seconds',
+      },
+      {
+        name: 'page_max_requests',
+        label: 'Requests per page',
+        meaning: 'Later requests are refused.',
+        unit: 'requests',
+      },
+      {
+        name: 'page_max_mb',
+        label: 'Maximum page size',
+        meaning: 'The total size of everything that the page loads.',
+        unit: 'MB',
+      },
+      {
+        name: 'page_concurrency',
+        label: 'Pages at once',
+        meaning: 'Each needs up to a few hundred megabytes of memory.',
+        unit: 'pages',
+      },
+    ],
+  },
+  {
     title: 'Visitor limits',
     meaning:
       'How much visitors may add while the node is open for contributions. These limits never apply to you, but your writes count towards the totals.',
@@ -128,7 +161,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
         name: 'public_url',
         label: 'URL',
         meaning:
-          'Scheme, host and port, such as https://archive.example. Used for links; its cookies require TLS. The proxy must forward the Host header. The option “serve --public-url” overrides this.',
+          'Scheme, host and port, such as https://archive.example. Used for links. Cookies at this address require TLS. The proxy must forward the Host header. The option “serve --public-url” overrides this.',
         unit: '',
         isWide: true,
       },
@@ -151,13 +184,12 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
   {
     title: 'Timestamps',
     meaning:
-      'An independent authority signs that the ledger existed at a time (RFC 3161). It receives a hash and nothing else. One timestamp covers every entry before it.',
+      'An independent authority signs that the ledger existed at a given time (RFC 3161). It receives only a hash. One timestamp covers every earlier entry.',
     fields: [
       {
         name: 'timestamp_authorities',
         label: 'Authorities',
-        meaning:
-          'Their URLs, with spaces between them. Two that do not depend on each other are better than one.',
+        meaning: 'URLs, separated by spaces. Use two independent authorities if you can.',
         unit: '',
         isWide: true,
       },
@@ -172,13 +204,13 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
   {
     title: 'Witnesses',
     meaning:
-      'A witness cosigns each checkpoint of this node, but only if it continues the one before. Two readers who trust one witness cannot be shown two histories.',
+      'A witness cosigns each checkpoint of this node, but only if it continues the previous one. Readers who trust the same witness cannot be shown different histories.',
     fields: [
       {
         name: 'witnesses',
         label: 'Witnesses',
         meaning:
-          'The URL and the key of each, with spaces between them. Of another Strongroom node: its address with /witness, and what it shows at /witness/key.',
+          'The URL and the key of each, separated by spaces. For another Strongroom node, use its address with /witness, and the key at /witness/key.',
         unit: '',
         isWide: true,
       },
@@ -187,13 +219,13 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
   {
     title: 'Stored bytes',
     meaning:
-      'Disks can lose data silently. All stored bytes are re-hashed regularly to find damage while it can be repaired.',
+      'Disks can lose data silently. All stored bytes are re-hashed regularly to find damage while it can still be repaired.',
     fields: [
       {
         name: 'audit_every_days',
-        label: 'Re-check everything within',
+        label: 'Full integrity check every',
         meaning:
-          'Each byte is re-hashed once in this period, in small steps every ten minutes, at 20 MB/s at most. 0 turns these checks off.',
+          'Every byte is re-hashed once in this period: in small steps every ten minutes, at most 20 MB/s. 0 turns these checks off.',
         unit: 'days',
       },
     ],
@@ -201,22 +233,73 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
   {
     title: 'Space on this disk',
     meaning:
-      'Objects that a copy holds may leave this disk. They are then read from the copy: without it, or without the network, they cannot be read. An object leaves only after the copy was read back. Its last copy cannot be removed before it is back.',
+      'Objects that a copy holds can be offloaded: deleted from this disk and read from the copy. Without the copy or the network they cannot be read. An object is offloaded only after the copy has been read back. Its last copy cannot be removed until the object is back on this disk.',
     fields: [
       {
         name: 'offload_after_days',
-        label: 'Objects may leave after',
-        meaning: 'Days since an object was stored. Empty: no object leaves by its age.',
+        label: 'Offload objects after',
+        meaning: 'Days since an object was stored. Leave empty to keep objects of any age.',
         unit: 'days',
         isOptional: true,
       },
       {
         name: 'keep_local_gb',
         label: 'Keep on this disk',
-        meaning: 'The newest objects of this size stay here. Empty: no limit.',
+        meaning: 'The newest objects up to this size stay on this disk. Leave empty for no limit.',
         unit: 'GB',
         isOptional: true,
       },
     ],
   },
 ];
+
+/** The settings of the form. The others are set on the pages Sharing and Alerts. */
+export const formSchema = settingsSchema.omit({ tls: true, repair_from_peers: true, smtp: true });
+
+/** The form values as text. Numbers may be empty while typing, and lists are written with commas. */
+export type Typed = Record<keyof typeof formSchema.shape, number | string>;
+
+export function typedOf({
+  tls: _encryption,
+  repair_from_peers: _peers,
+  smtp: _mail,
+  ...settings
+}: Settings): Typed {
+  const { retry_delays_seconds, timestamp_authorities, witnesses, offload_after_days, keep_local_gb } =
+    settings;
+  return {
+    ...settings,
+    retry_delays_seconds: retry_delays_seconds.join(', '),
+    timestamp_authorities: timestamp_authorities.join(' '),
+    witnesses: witnesses.map(({ url, key }) => `${url} ${key}`).join(' '),
+    offload_after_days: offload_after_days ?? '',
+    keep_local_gb: keep_local_gb ?? '',
+  };
+}
+
+export function settingsOf(typed: Typed): Record<keyof Typed, unknown> {
+  const orNone = (value: number | string) => (value === '' ? null : value);
+  return {
+    ...typed,
+    retry_delays_seconds: wordsOf(typed.retry_delays_seconds, /[\s,;]+/).map(Number),
+    timestamp_authorities: wordsOf(typed.timestamp_authorities, /\s+/),
+    witnesses: witnessesOf(wordsOf(typed.witnesses, /\s+/)),
+    offload_after_days: orNone(typed.offload_after_days),
+    keep_local_gb: orNone(typed.keep_local_gb),
+  };
+}
+
+function wordsOf(text: number | string, separator: RegExp): string[] {
+  return String(text).split(separator).filter(Boolean);
+}
+
+/** Each witness is its URL and its key. */
+function witnessesOf(words: readonly string[]): { url: string; key: string }[] {
+  return words.flatMap((url, index) => (index % 2 === 0 ? [{ url, key: words[index + 1] ?? '' }] : []));
+}
+
+/** The default of a setting in words. */
+export function defaultText(name: keyof Settings): string {
+  const defaults: Partial<Record<keyof Settings, number | string>> = typedOf(DEFAULT_SETTINGS);
+  return String(defaults[name] ?? '') || 'none';
+}

@@ -1,27 +1,35 @@
-import { Button, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { zod4Resolver } from 'mantine-form-zod-resolver';
-import { type CreatedInvitation, newInvitationSchema } from '../../../../shared/node/invitation.ts';
-import type { Sharing } from '../../../../shared/node/settings.ts';
-import { call } from '../../api/client.ts';
-import { callKey, useCall } from '../../api/useCall.ts';
+import { Button, Group, NativeSelect, TextInput } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { renderSVG } from 'uqr';
+import {
+  type CreatedInvitation,
+  type Invitation,
+  newInvitationSchema,
+} from '../../../../shared/node/owner.ts';
+import type { Sharing, SharingMode } from '../../../../shared/node/settings.ts';
+import { enterInvitation } from '../../api/client.ts';
+import { useCall } from '../../api/useCall.ts';
+import { useSave } from '../../api/useSave.ts';
+import { type Column, DataTable } from '../../components/data/DataTable.tsx';
+import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { Section } from '../../components/layout/Section.tsx';
-import { InvitationList } from './InvitationList.tsx';
-import { InvitationToken } from './InvitationToken.tsx';
+import { CopyButton } from '../../components/forms/buttons.tsx';
+import { useItemForm } from '../../components/forms/DialogForm.tsx';
+import { Section } from '../../components/layout/Page.tsx';
+import { invitationInText, invitationLink, useInvitationLink, useSession } from '../../state/session.ts';
 import classes from './SharingPage.module.css';
 
 /** Creates, lists and revokes invitations. */
 export function Invitations({ sharing }: { sharing: Sharing }) {
-  const queries = useQueryClient();
   const answer = useCall('listInvitations', { query: { limit: 500 } });
-  const form = useForm({ initialValues: { name: '' }, validate: zod4Resolver(newInvitationSchema) });
-  const create = useMutation({
-    mutationFn: (values: { name: string }) => call('createInvitation', { body: values }),
-    onSuccess: async () => {
+  const { form, save: create } = useItemForm({
+    route: 'createInvitation',
+    initialValues: { name: '' },
+    validate: newInvitationSchema,
+    request: (values) => ({ body: values }),
+    onSaved: () => {
       form.reset();
-      await queries.invalidateQueries({ queryKey: callKey('listInvitations') });
     },
   });
   const created: CreatedInvitation | undefined = create.data;
@@ -34,8 +42,12 @@ export function Invitations({ sharing }: { sharing: Sharing }) {
           in advance.
         </p>
       )}
-      <form className={classes.invite} onSubmit={form.onSubmit((values) => create.mutate(values))}>
+      <form
+        className="measure-short mt-3 mb-4 cluster gap-3 end"
+        onSubmit={form.onSubmit((values) => create.mutate(values))}
+      >
         <TextInput
+          className="grow"
           label="Name"
           placeholder="Only you can see this name"
           autoComplete="off"
@@ -51,6 +63,195 @@ export function Invitations({ sharing }: { sharing: Sharing }) {
       )}
       {answer.error && <ErrorNote error={answer.error} onRetry={() => void answer.refetch()} />}
       {answer.data && answer.data.items.length > 0 && <InvitationList invitations={answer.data.items} />}
+    </Section>
+  );
+}
+
+interface InvitationTokenProps {
+  invitation: CreatedInvitation;
+  mode: SharingMode;
+  onDone: () => void;
+}
+
+/** A new invitation as a link, a QR code and a token. It cannot be shown again. */
+function InvitationToken({ invitation, mode, onDone }: InvitationTokenProps) {
+  const panel = useRef<HTMLElement>(null);
+  // Moves the focus here, because the invitation is shown only once.
+  useEffect(() => panel.current?.focus(), []);
+  const { origins, origin, choose } = useOrigin(mode);
+  const link = invitationLink(origin, invitation.token);
+  return (
+    <section
+      ref={panel}
+      tabIndex={-1}
+      aria-label="New invitation"
+      className={`${classes.token} mb-4 stack gap-3 items-start measure sheet`}
+    >
+      <p>
+        <strong>{invitation.name ? `Invitation for ${invitation.name}` : 'Invitation'}</strong>: send the link
+        to the person, or let them scan the code. It is shown only once. The node stores only its digest.
+      </p>
+      <div className="cluster gap-6 start">
+        <dl className="stack gap-3 grow">
+          {origins.length > 1 && (
+            <div>
+              <dt id="invitation-address">Address</dt>
+              <dd>
+                <NativeSelect
+                  aria-labelledby="invitation-address"
+                  data={origins}
+                  value={origin}
+                  onChange={(event) => choose(event.currentTarget.value)}
+                />
+              </dd>
+            </div>
+          )}
+          <div>
+            <dt>Link</dt>
+            <dd>
+              <Group gap="xs" wrap="nowrap">
+                <span className="mono wrap-anywhere">{link}</span>
+                <CopyButton text={link} what="the link" />
+              </Group>
+            </dd>
+          </div>
+          <div>
+            <dt>Token, for programs</dt>
+            <dd>
+              <Group gap="xs" wrap="nowrap">
+                <code className="wrap-anywhere">{invitation.token}</code>
+                <CopyButton text={invitation.token} what="the token" />
+              </Group>
+            </dd>
+          </div>
+        </dl>
+        <figure className={classes.scan}>
+          <QrCode
+            text={link}
+            label="QR code of the invitation link"
+            className={`${classes.code} block full`}
+          />
+          <figcaption className="muted small">Opens the link on a phone.</figcaption>
+        </figure>
+      </div>
+      {mode !== 'contribute' && (
+        <p className="muted">
+          Contributions are off at the moment. The invitation takes effect when you turn them on.
+        </p>
+      )}
+      <Button variant="default" size="xs" onClick={onDone}>
+        Done
+      </Button>
+    </section>
+  );
+}
+
+/** The address in the link. The public address comes first. Without a network there is only that of this page. */
+function useOrigin(mode: SharingMode) {
+  const answer = useCall('readAddresses', {}, { enabled: mode !== 'off' });
+  const [chosen, choose] = useState<string>();
+  const found = answer.data?.addresses.map(({ url }) => new URL(url).origin) ?? [];
+  const origins = found.length > 0 ? found : [window.location.origin];
+  const origin = origins.find((one) => one === chosen) ?? origins[0] ?? window.location.origin;
+  return { origins, origin, choose };
+}
+
+/** Active invitations, newest first, with their use. */
+function InvitationList({ invitations }: { invitations: readonly Invitation[] }) {
+  const revoke = useSave('revokeInvitation', (id: string) => ({ params: { id } }));
+  const columns: Column<Invitation>[] = [
+    { id: 'name', header: 'For', cell: ({ name }) => name || <span className="muted">unnamed</span> },
+    {
+      id: 'created',
+      header: 'Created',
+      width: '9rem',
+      hideBelow: 'narrow',
+      cell: ({ created_at }) => <TimeText at={created_at} />,
+    },
+    {
+      id: 'used',
+      header: 'Last used',
+      width: '9rem',
+      hideBelow: 'narrow',
+      cell: ({ last_used_at }) =>
+        last_used_at ? <TimeText at={last_used_at} /> : <span className="muted">never</span>,
+    },
+    { id: 'writes', header: 'Writes', width: '5rem', align: 'end', cell: ({ writes }) => writes },
+    {
+      id: 'revoke',
+      header: 'Revoke',
+      isHeaderHidden: true,
+      width: '7rem',
+      align: 'end',
+      cell: ({ id, name }) => (
+        <Button
+          variant="subtle"
+          color="red"
+          size="compact-sm"
+          aria-label={`Revoke invitation: ${name || 'unnamed'}`}
+          loading={revoke.isPending && revoke.variables === id}
+          onClick={() => revoke.mutate(id)}
+        >
+          Revoke
+        </Button>
+      ),
+    },
+  ];
+  return (
+    <>
+      {revoke.error && <ErrorNote error={revoke.error} />}
+      <DataTable caption="Invitations" columns={columns} rows={invitations} rowKey={({ id }) => id} />
+    </>
+  );
+}
+
+interface QrCodeProps {
+  text: string;
+  /** The target, for screen readers. */
+  label: string;
+  className?: string;
+}
+
+/** A QR code, dark on light in both themes because many cameras read nothing else. */
+export function QrCode({ text, label, className }: QrCodeProps) {
+  const svg = renderSVG(text, { ecc: 'M', border: 3 });
+  return <img src={`data:image/svg+xml,${encodeURIComponent(svg)}`} alt={label} className={className} />;
+}
+
+/** The form for an invitation. The node then sets an HttpOnly cookie. */
+export function EnterInvitation() {
+  const loadSession = useSession((state) => state.load);
+  const link = useInvitationLink();
+  const enter = useMutation({ mutationFn: enterInvitation, onSuccess: loadSession });
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    // Read from the form once, so that the token is never part of the page's state.
+    const typed = new FormData(event.currentTarget).get('token');
+    link.clear();
+    enter.mutate(invitationInText(typeof typed === 'string' ? typed : ''));
+  };
+  const error = enter.error ?? (link.state === 'failed' ? link.error : undefined);
+  return (
+    <Section title="Your invitation">
+      <p className="muted">
+        The owner accepts contributions from invited visitors. Open your invitation link, scan its QR code, or
+        enter its token here. Reading does not require an invitation.
+      </p>
+      <form className="measure-short mt-3 mb-4 cluster gap-3 end" onSubmit={submit}>
+        <TextInput
+          className="grow"
+          label="Invitation token"
+          name="token"
+          required
+          autoComplete="off"
+          spellCheck={false}
+          classNames={{ input: 'mono' }}
+        />
+        <Button type="submit" loading={enter.isPending}>
+          Submit
+        </Button>
+      </form>
+      {error !== undefined && <ErrorNote error={error} />}
     </Section>
   );
 }

@@ -1,5 +1,6 @@
-import { Button, Group } from '@mantine/core';
+import { Button, Group, Modal, Stack, TagsInput } from '@mantine/core';
 import {
+  IconBrowser,
   IconClock,
   IconPlayerPause,
   IconPlayerPlay,
@@ -8,23 +9,35 @@ import {
   IconTrash,
   type TablerIcon,
 } from '@tabler/icons-react';
-import { useState } from 'react';
+import { useMutation } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import type { CaptureMode, SourceChange } from '../../../../shared/collection/source.ts';
+import { call } from '../../api/client.ts';
+import { useReload } from '../../api/useSave.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { DialogButtons } from '../../components/forms/DialogForm.tsx';
+import { ChoiceCards } from '../../components/forms/pickers.tsx';
 import { countOf } from '../../format/size.ts';
-import { useCollectionRun } from './collectionRun.ts';
-import { BulkRemove } from './list/BulkRemove.tsx';
-import { BulkSchedule } from './list/BulkSchedule.tsx';
-import { BulkTags } from './list/BulkTags.tsx';
-import { type ChangeOf, useBulkChange } from './list/bulkChange.ts';
-import classes from './SelectionBar.module.css';
-import type { VisibleSource } from './useSources.ts';
+import { useCollectionRun } from './runs.ts';
+import { ScheduleFields } from './ScheduleFields.tsx';
+import { StopWatching } from './SourceActions.tsx';
+import { CAPTURE_CHOICES } from './SourceFields.tsx';
+import {
+  changeOf,
+  type DraftErrors,
+  EMPTY_DRAFT,
+  EMPTY_SCHEDULE,
+  errorsOf,
+  scheduleOf,
+} from './sourceForm.ts';
+import { useAgenciesAndTags, type VisibleSource } from './useSources.ts';
 
-export interface SelectionBarProps {
+interface SelectionBarProps {
   sources: readonly VisibleSource[];
   onClear: () => void;
 }
 
-type Dialog = 'tags' | 'schedule' | 'remove';
+type Dialog = 'tags' | 'schedule' | 'capture' | 'remove';
 
 /** Actions for the selected sources. */
 export function SelectionBar({ sources, onClear }: SelectionBarProps) {
@@ -35,19 +48,14 @@ export function SelectionBar({ sources, onClear }: SelectionBarProps) {
   const close = () => setDialog(undefined);
   const set = (changeOf: ChangeOf) => change.mutate(changeOf, { onSuccess: close });
   return (
-    <section className={classes.bar} aria-label="Selected sources">
+    <section className="hint mb-3 stack gap-2 compact" aria-label="Selected sources">
       <Group gap="xs">
         <span className="numeric">{what} selected</span>
         <Action
           icon={IconRefresh}
           label="Check now"
           isMain
-          onClick={() =>
-            void check(
-              what,
-              sources.map(({ id }) => id),
-            )
-          }
+          onClick={() => void check({ what, ids: sources.map(({ id }) => id) })}
         />
         <Action
           icon={IconPlayerPause}
@@ -63,6 +71,7 @@ export function SelectionBar({ sources, onClear }: SelectionBarProps) {
         />
         <Action icon={IconTag} label="Tags" onClick={() => setDialog('tags')} />
         <Action icon={IconClock} label="Schedule" onClick={() => setDialog('schedule')} />
+        <Action icon={IconBrowser} label="What is kept" onClick={() => setDialog('capture')} />
         <Action icon={IconTrash} label="Stop watching" onClick={() => setDialog('remove')} />
         <Button size="xs" variant="subtle" onClick={onClear}>
           Clear selection
@@ -71,7 +80,8 @@ export function SelectionBar({ sources, onClear }: SelectionBarProps) {
       {change.isError && !dialog && <ErrorNote error={change.error} />}
       {dialog === 'tags' && <BulkTags sources={sources} change={change} onSet={set} onClose={close} />}
       {dialog === 'schedule' && <BulkSchedule what={what} change={change} onSet={set} onClose={close} />}
-      {dialog === 'remove' && <BulkRemove sources={sources} onRemoved={onClear} onClose={close} />}
+      {dialog === 'capture' && <BulkCapture sources={sources} change={change} onSet={set} onClose={close} />}
+      {dialog === 'remove' && <StopWatching sources={sources} onStopped={onClear} onClose={close} />}
     </section>
   );
 }
@@ -96,4 +106,146 @@ function Action({ icon: Icon, label, isMain = false, isBusy = false, onClick }: 
       {label}
     </Button>
   );
+}
+
+interface BulkTagsProps {
+  sources: readonly VisibleSource[];
+  change: BulkChange;
+  onSet: (changeOf: ChangeOf) => void;
+  onClose: () => void;
+}
+
+/** Adds tags to the selected sources and removes tags from them. */
+function BulkTags({ sources, change, onSet, onClose }: BulkTagsProps) {
+  const { tags } = useAgenciesAndTags();
+  const [added, setAdded] = useState<string[]>([]);
+  const [removed, setRemoved] = useState<string[]>([]);
+  const present = [...new Set(sources.flatMap((source) => source.tags))].sort();
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onSet((source) => ({
+      tags: [...new Set([...source.tags.filter((tag) => !removed.includes(tag)), ...added])],
+    }));
+  };
+  return (
+    <Modal opened onClose={onClose} title={`Tags of ${countOf(sources.length, 'source')}`}>
+      <form onSubmit={submit} noValidate>
+        <Stack gap="md">
+          <TagsInput
+            label="Add tags"
+            description="Press Enter after each tag."
+            data={tags}
+            value={added}
+            onChange={setAdded}
+            acceptValueOnBlur
+            data-autofocus
+          />
+          {present.length > 0 && (
+            <TagsInput
+              label="Remove tags"
+              description={`Present: ${present.join(', ')}.`}
+              data={present}
+              value={removed}
+              onChange={(chosen) => setRemoved(chosen.filter((tag) => present.includes(tag)))}
+              acceptValueOnBlur
+            />
+          )}
+          {change.isError && <ErrorNote error={change.error} />}
+          <DialogButtons
+            submit="Save"
+            isPending={change.isPending}
+            isDisabled={added.length + removed.length === 0}
+            onCancel={onClose}
+          />
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+interface BulkScheduleProps {
+  /** `3 sources` */
+  what: string;
+  change: BulkChange;
+  onSet: (changeOf: ChangeOf) => void;
+  onClose: () => void;
+}
+
+/** Sets when the selected sources are checked. */
+function BulkSchedule({ what, change, onSet, onClose }: BulkScheduleProps) {
+  const [draft, setDraft] = useState(EMPTY_SCHEDULE);
+  const [errors, setErrors] = useState<DraftErrors>({});
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const parsed = changeOf({ ...EMPTY_DRAFT, ...draft });
+    setErrors('errors' in parsed ? parsed.errors : {});
+    if ('value' in parsed) onSet(() => scheduleOf(draft));
+  };
+  const shown = change.isError ? { ...errorsOf(change.error), ...errors } : errors;
+  return (
+    <Modal opened onClose={onClose} title={`Schedule of ${what}`}>
+      <form onSubmit={submit} noValidate>
+        <Stack gap="md">
+          <ScheduleFields
+            draft={draft}
+            errors={shown}
+            onChange={(next) => setDraft((before) => ({ ...before, ...next }))}
+          />
+          {change.isError && Object.keys(shown).length === 0 && <ErrorNote error={change.error} />}
+          <DialogButtons submit="Save" isPending={change.isPending} onCancel={onClose} />
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+/** Sets what is kept of the selected sources. */
+function BulkCapture({ sources, change, onSet, onClose }: BulkTagsProps) {
+  const [first] = sources;
+  const isOne = sources.every(({ capture }) => capture === first?.capture);
+  const [chosen, setChosen] = useState<CaptureMode | null>(isOne ? (first?.capture ?? null) : null);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    // Pictures are reported of pages only.
+    if (chosen !== null)
+      onSet(() => ({ capture: chosen, ...(chosen === 'object' && { picture_events: null }) }));
+  };
+  return (
+    <Modal opened onClose={onClose} title={`What is kept for ${countOf(sources.length, 'source')}`} size="lg">
+      <form onSubmit={submit} noValidate>
+        <Stack gap="md">
+          <ChoiceCards
+            label="What is kept"
+            choices={CAPTURE_CHOICES}
+            value={chosen}
+            onChange={(next) => setChosen(next)}
+          />
+          {change.isError && <ErrorNote error={change.error} />}
+          <DialogButtons
+            submit="Save"
+            isPending={change.isPending}
+            isDisabled={chosen === null}
+            onCancel={onClose}
+          />
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+/** Computes the change of one of the selected sources. */
+type ChangeOf = (source: VisibleSource) => SourceChange;
+
+type BulkChange = ReturnType<typeof useBulkChange>;
+
+/** Changes the sources one after the other. If one fails, those after it are not changed. */
+function useBulkChange(sources: readonly VisibleSource[]) {
+  const reload = useReload();
+  return useMutation({
+    mutationFn: async (changeOf: ChangeOf) => {
+      for (const source of sources)
+        await call('changeSource', { params: { id: source.id }, body: changeOf(source) });
+    },
+    onSettled: () => reload('changeSource'),
+  });
 }

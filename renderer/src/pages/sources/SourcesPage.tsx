@@ -1,29 +1,34 @@
-import { Button, Checkbox } from '@mantine/core';
-import { IconFileImport, IconListDetails, IconPlus, IconRefresh } from '@tabler/icons-react';
+import { Button, Checkbox, Select } from '@mantine/core';
+import { IconCamera, IconFileImport, IconListDetails, IconPlus, IconRefresh } from '@tabler/icons-react';
 import { useNavigate } from 'react-router';
 import { SOURCE_STATES } from '../../../../shared/collection/source.ts';
-import { DataTable } from '../../components/data/DataTable.tsx';
-import { Pager } from '../../components/data/Pager.tsx';
-import { EmptyState } from '../../components/feedback/EmptyState.tsx';
-import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { DataTable, Pager } from '../../components/data/DataTable.tsx';
+import { STATES } from '../../components/data/states.ts';
+import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { clearButtonProps } from '../../components/forms/buttons.tsx';
+import { SearchField } from '../../components/forms/SearchField.tsx';
+import { useFirstUse } from '../../components/forms/useFirstUse.ts';
 import { Page } from '../../components/layout/Page.tsx';
 import { useIsOwner } from '../../state/session.ts';
-import { useUrlFilters } from '../../state/urlFilters.ts';
-import { CheckOutcome } from './CheckOutcome.tsx';
-import { CaptureOutcome } from './captures/CaptureOutcome.tsx';
-import { ImportCaptures } from './captures/ImportCaptures.tsx';
-import { useCollectionRun } from './collectionRun.ts';
-import { AddSource } from './form/AddSource.tsx';
-import { FoundNotice } from './found/FoundNotice.tsx';
-import { ReviewFound } from './found/ReviewFound.tsx';
-import { AddList } from './list/AddList.tsx';
-import { useSelection } from './list/useSelection.ts';
+import { type UrlFilters, useUrlFilters } from '../../state/urlFilters.ts';
+import { AddList } from './AddList.tsx';
+import { AddSource } from './AddSource.tsx';
+import { CapturePageNow } from './CapturePageNow.tsx';
+import { ReviewFound } from './FoundList.tsx';
+import { ImportCaptures } from './ImportCaptures.tsx';
+import { CaptureOutcome, CheckOutcome, FoundNotice } from './Notices.tsx';
+import { useCollectionRun } from './runs.ts';
 import { SelectionBar } from './SelectionBar.tsx';
-import { SOURCE_FILTERS, SourceFilterBar } from './SourceFilterBar.tsx';
-import classes from './SourcesPage.module.css';
+import classes from './Sources.module.css';
 import { ownerColumns, VISITOR_COLUMNS } from './sourceColumns.tsx';
-import { useSources, type VisibleSource } from './useSources.ts';
-import { type Dialog, useSourcesUrl } from './useSourcesUrl.ts';
+import {
+  type Dialog,
+  useAgenciesAndTags,
+  useSelection,
+  useSources,
+  useSourcesUrl,
+  type VisibleSource,
+} from './useSources.ts';
 
 const PAGE_ROWS = 100;
 const RESET_BY_FILTERS = ['offset'];
@@ -57,7 +62,7 @@ export default function SourcesPage() {
         <NoSources isOwner={isOwner} isFiltered={filters.isAny} onOpen={open} onClear={filters.clear} />
       )}
       {items && !isEmpty && (
-        <div className={classes.list} data-stale={isStale || undefined}>
+        <div data-stale={isStale || undefined}>
           <SourcesTable sources={items} isOwner={isOwner} sort={sort} onSort={setSort} />
           <Pager what="sources" total={total} limit={PAGE_ROWS} offset={offset} onOffset={setOffset} />
         </div>
@@ -65,6 +70,7 @@ export default function SourcesPage() {
       <AddSource opened={dialog === 'add'} onClose={() => open()} />
       <AddList opened={dialog === 'list'} onClose={() => open()} />
       <ReviewFound opened={dialog === 'found'} onClose={() => open()} />
+      <CapturePageNow opened={dialog === 'page'} onClose={() => open()} />
       <ImportCaptures opened={dialog === 'captures'} onClose={() => open()} />
     </Page>
   );
@@ -79,11 +85,18 @@ function Actions({ canCheck, onOpen }: { canCheck: boolean; onOpen: (name: Dialo
           variant="default"
           leftSection={<IconRefresh size={16} aria-hidden />}
           loading={isStarting}
-          onClick={() => void start('all sources')}
+          onClick={() => void start({ what: 'all sources' })}
         >
           Check all now
         </Button>
       )}
+      <Button
+        variant="default"
+        leftSection={<IconCamera size={16} aria-hidden />}
+        onClick={() => onOpen('page')}
+      >
+        Capture a page
+      </Button>
       <Button
         variant="default"
         leftSection={<IconFileImport size={16} aria-hidden />}
@@ -182,3 +195,78 @@ function NoSources({ isOwner, isFiltered, onOpen, onClear }: NoSourcesProps) {
 
 /** Columns whose first click sorts from the beginning; times begin with the latest. */
 const ASCENDING_FIRST: ReadonlySet<string> = new Set(['state', 'name', 'agency', 'next']);
+
+export const SOURCE_FILTERS = ['q', 'state', 'agency', 'tag'] as const;
+export type SourceFilterName = (typeof SOURCE_FILTERS)[number];
+
+const STATE_OPTIONS = SOURCE_STATES.map((value) => ({ value, label: STATES.source[value].label }));
+
+/** The filters of the source list, kept in the URL. */
+export function SourceFilterBar({ filters }: { filters: UrlFilters<SourceFilterName> }) {
+  const { values, set, clear, isAny } = filters;
+  const { isUsed, props } = useFirstUse();
+  const { agencies, tags, isLoaded } = useAgenciesAndTags(isUsed);
+  return (
+    <search className="mb-4 cluster gap-2" {...props}>
+      <div className={classes.search}>
+        <SearchField
+          label="Search sources"
+          placeholder="URL, name, agency or tag"
+          value={values.q ?? ''}
+          onChange={(q) => set({ q })}
+        />
+      </div>
+      <Choice label="State" data={STATE_OPTIONS} value={values.state} onChange={(state) => set({ state })} />
+      <Choice
+        label="Agency"
+        data={withOwn(agencies, values.agency)}
+        isLoaded={isLoaded}
+        value={values.agency}
+        onChange={(agency) => set({ agency })}
+      />
+      <Choice
+        label="Tag"
+        data={withOwn(tags, values.tag)}
+        isLoaded={isLoaded}
+        value={values.tag}
+        onChange={(tag) => set({ tag })}
+      />
+      {isAny && (
+        <Button variant="subtle" onClick={clear}>
+          Clear all
+        </Button>
+      )}
+    </search>
+  );
+}
+
+/** Values from the URL are offered even if no loaded source has them. */
+function withOwn(values: string[], own: string | undefined): string[] {
+  return own && !values.includes(own) ? [own, ...values] : values;
+}
+
+interface ChoiceProps {
+  label: string;
+  data: string[] | { value: string; label: string }[];
+  /** False until the values are requested, which happens when the filters are first used. */
+  isLoaded?: boolean;
+  value: string | undefined;
+  onChange: (value: string) => void;
+}
+
+function Choice({ label, data, isLoaded = true, value, onChange }: ChoiceProps) {
+  return (
+    <Select
+      aria-label={label}
+      placeholder={`Any ${label.toLowerCase()}`}
+      data={data}
+      value={value ?? null}
+      onChange={(chosen) => onChange(chosen ?? '')}
+      searchable={!isLoaded || data.length > 8}
+      clearable
+      clearButtonProps={clearButtonProps(`Any ${label.toLowerCase()}`)}
+      disabled={isLoaded && data.length === 0}
+      className={classes.choice}
+    />
+  );
+}

@@ -1,16 +1,18 @@
 import { Checkbox } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
-import { failureWords } from '../../../../shared/collection/failureWords.ts';
-import { PageLabelNote } from '../../components/content/retrieval/PageLabelNote.tsx';
+import {
+  failureWords,
+  PAGE_ERROR_SENTENCES,
+  PAGE_ERROR_WORDS,
+} from '../../../../shared/collection/failureWords.ts';
+import { PageLabelNote } from '../../components/content/Retrieval.tsx';
 import { type Column, RowLink } from '../../components/data/DataTable.tsx';
-import { StateBadge } from '../../components/data/StateBadge.tsx';
-import { TimeText } from '../../components/data/TimeText.tsx';
-import { intervalText } from '../../format/interval.ts';
-import { CheckStrip } from './CheckStrip.tsx';
-import type { Selection } from './list/useSelection.ts';
-import classes from './sourceColumns.module.css';
-import type { VisibleSource } from './useSources.ts';
+import { StateBadge, TimeText } from '../../components/data/Values.tsx';
+import { LazyTooltip } from '../../components/feedback/LazyTooltip.tsx';
+import { countOf, intervalText } from '../../format/size.ts';
+import classes from './Sources.module.css';
+import type { Selection, VisibleSource } from './useSources.ts';
 
 const state: Column<VisibleSource> = {
   id: 'state',
@@ -44,8 +46,8 @@ const name: Column<VisibleSource> = {
   cell: (source) => (
     <div className={classes.source}>
       <RowLink to={`/sources/${source.id}`}>{source.name || source.url}</RowLink>
-      <span className={classes.under}>
-        {source.name && <span className={classes.url}>{source.url}</span>}
+      <span className="cluster baseline gap-2 tiny muted">
+        {source.name && <span className={`${classes.url} small muted`}>{source.url}</span>}
         {source.tags.slice(0, SHOWN_TAGS).map((tag) => (
           <span key={tag} className={classes.tag}>
             {tag}
@@ -57,7 +59,14 @@ const name: Column<VisibleSource> = {
         <States source={source} />
       </div>
       <Failure source={source} />
-      {source.page_label && (
+      {source.page_error && (
+        <span className={classes.failure} title={PAGE_ERROR_SENTENCES[source.page_error]}>
+          <IconAlertTriangle size={14} stroke={1.9} aria-hidden />
+          {PAGE_ERROR_WORDS[source.page_error]}
+        </span>
+      )}
+      {/* What scripts draw is in the capture of the page. */}
+      {source.page_label && !(source.last_page && source.page_label.label === 'script_shell') && (
         <span className="small">
           <PageLabelNote label={source.page_label} />
         </span>
@@ -135,7 +144,7 @@ function Failure({
 }) {
   if (!last_error) return null;
   return (
-    <span className={classes.failure}>
+    <span className="line gap-1 baseline small warn">
       <IconAlertTriangle size={14} stroke={1.9} aria-hidden />
       {failureWords(last_error, last_status)}
       {consecutive_failures > 1 && `, ${consecutive_failures} times in a row`}
@@ -167,4 +176,31 @@ export function ownerColumns(selection: Selection, selectAll: ReactNode): readon
     ),
   };
   return [select, state, name, agency, checked, next, change];
+}
+
+/** The last checks as bars, oldest on the left. Full bars succeeded, short bars failed. */
+export function CheckStrip({ checks }: { checks: readonly (string | null)[] }) {
+  if (checks.length === 0) return null;
+  const bars = checks.map((error, index) => ({ error, key: index }));
+  return (
+    <LazyTooltip label={summaryOf(checks)} maxWidth={300}>
+      {(trigger) => (
+        <span {...trigger} className={classes.strip}>
+          {bars.map(({ error, key }) => (
+            <span key={key} className={classes.check} data-failed={error !== null || undefined} aria-hidden />
+          ))}
+          <span className="visually-hidden">{summaryOf(checks)}</span>
+        </span>
+      )}
+    </LazyTooltip>
+  );
+}
+
+function summaryOf(checks: readonly (string | null)[]): string {
+  const failures = checks.filter((error) => error !== null);
+  const last = failures.at(-1);
+  const which = checks.length === 1 ? 'The last check' : `Of the last ${countOf(checks.length, 'check')}`;
+  if (last === undefined) return checks.length === 1 ? `${which} succeeded` : `${which}, all succeeded`;
+  if (checks.length === 1) return `${which} failed: ${failureWords(last, null)}`;
+  return `${which}, ${failures.length} failed; the last failure: ${failureWords(last, null)}`;
 }

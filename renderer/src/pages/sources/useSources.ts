@@ -1,4 +1,7 @@
-import type { Source, WatchedSource } from '../../../../shared/collection/source.ts';
+import { useRef, useState } from 'react';
+import { useSearchParams } from 'react-router';
+import { SOURCE_ORDERS, type Source, type WatchedSource } from '../../../../shared/collection/source.ts';
+import { MAX_LIST_LIMIT } from '../../../../shared/limits.ts';
 import { useCall } from '../../api/useCall.ts';
 import { useSession } from '../../state/session.ts';
 
@@ -36,4 +39,114 @@ export function useSource(id: string) {
   const { error, refetch } = session?.owner ? asOwner : asVisitor;
   const source: VisibleSource | undefined = session?.owner ? asOwner.data : asVisitor.data;
   return { source, watched: asOwner.data, error, refetch };
+}
+
+/** Dialogs that the URL can open. */
+const DIALOGS = ['add', 'list', 'captures', 'found', 'page'] as const;
+export type Dialog = (typeof DIALOGS)[number];
+/** Failing sources come first unless another order is chosen. */
+const FAILING_FIRST = 'state';
+
+/** The order, the offset and the open dialog, all stored in the URL of the page. Visitors have no dialogs. */
+export function useSourcesUrl(isOwner: boolean) {
+  const [search, setSearch] = useSearchParams();
+  const dialog = isOwner ? DIALOGS.find((name) => search.has(name)) : undefined;
+  const open = (name?: Dialog) =>
+    setSearch(
+      (before) => {
+        const after = new URLSearchParams(before);
+        for (const other of DIALOGS) after.delete(other);
+        if (name) after.set(name, '');
+        return after;
+      },
+      { replace: true },
+    );
+  const setOffset = (next: number) =>
+    setSearch((before) => {
+      const after = new URLSearchParams(before);
+      after.set('offset', String(next));
+      return after;
+    });
+  const setSort = (next: string) =>
+    setSearch((before) => {
+      const after = new URLSearchParams(before);
+      after.set('sort', next);
+      after.delete('offset');
+      return after;
+    });
+  return {
+    dialog,
+    open,
+    offset: offsetIn(search.get('offset')),
+    setOffset,
+    sort: sortIn(search.get('sort')),
+    setSort,
+  };
+}
+
+function sortIn(text: string | null): string {
+  const isKnown = SOURCE_ORDERS.some((order) => order === text?.replace(/^-/, ''));
+  return text !== null && isKnown ? text : FAILING_FIRST;
+}
+
+function offsetIn(text: string | null): number {
+  return text && /^\d{1,9}$/.test(text) ? Number(text) : 0;
+}
+
+export interface Selection {
+  /** The selected ids in the order of the list. Rows that left the page are not selected. */
+  ids: readonly string[];
+  has: (id: string) => boolean;
+  /** Selects or deselects a row; with `isRange`, all rows from the last one that was clicked. */
+  toggle: (id: string, isSelected: boolean, isRange: boolean) => void;
+  setAll: (isSelected: boolean) => void;
+  clear: () => void;
+}
+
+/** The selected rows of a list. */
+export function useSelection(shown: readonly string[]): Selection {
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const anchor = useRef<string | undefined>(undefined);
+  return {
+    ids: shown.filter((id) => selected.has(id)),
+    has: (id) => selected.has(id),
+    toggle: (id, isSelected, isRange) => {
+      const [from, to] = [shown.indexOf(anchor.current ?? id), shown.indexOf(id)];
+      const range = isRange && from >= 0 ? shown.slice(Math.min(from, to), Math.max(from, to) + 1) : [id];
+      const next = new Set(selected);
+      for (const each of range) {
+        if (isSelected) next.add(each);
+        else next.delete(each);
+      }
+      anchor.current = id;
+      setSelected(next);
+    },
+    setAll: (isSelected) => setSelected(new Set(isSelected ? shown : [])),
+    clear: () => setSelected(new Set()),
+  };
+}
+
+interface AgenciesAndTags {
+  agencies: string[];
+  tags: string[];
+  isLoaded: boolean;
+}
+
+/**
+ * The agencies and tags in use, as suggestions. Only the first page of sources is considered.
+ *
+ * @param enabled whether to request them; a long list of sources is read for them
+ */
+export function useAgenciesAndTags(enabled = true): AgenciesAndTags {
+  const { data } = useCall('listSources', { query: { limit: MAX_LIST_LIMIT } }, { enabled });
+  const sources = data?.items ?? [];
+  return {
+    isLoaded: data !== undefined,
+    agencies: sorted(sources.map(({ agency }) => agency)),
+    tags: sorted(sources.flatMap(({ tags }) => tags)),
+  };
+}
+
+function sorted(values: string[]): string[] {
+  return [...new Set(values)].filter(Boolean).sort((left, right) => left.localeCompare(right));
 }

@@ -1,10 +1,9 @@
 import { Select } from '@mantine/core';
 import { lazy, Suspense, useState } from 'react';
 import type { StudyTable } from '../../../../shared/archive/study.ts';
-import { clearButtonProps } from '../../components/forms/clearButtonProps.ts';
+import { clearButtonProps } from '../../components/forms/buttons.tsx';
 import { intervalColumns, intervalOf, intervalText } from './intervals.ts';
 import type { ChartedPack } from './StudyChart.tsx';
-import classes from './StudyTable.module.css';
 
 /** Loaded on demand: the chart library is larger than the rest of the page. */
 const StudyChart = lazy(() => import('./StudyChart.tsx'));
@@ -44,7 +43,7 @@ export function ResultChart({ table, pack, title, firstResult }: ResultChartProp
   });
   const name = columns[index]?.name ?? '';
   return (
-    <div className={classes.chart}>
+    <div className="mb-4 stack gap-4">
       <Select
         label="Chart"
         placeholder="Numeric result"

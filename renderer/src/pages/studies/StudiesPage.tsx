@@ -1,22 +1,31 @@
-import { Button, Select } from '@mantine/core';
+import { Button, Radio, Select, Stack, Textarea, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconPlus } from '@tabler/icons-react';
-import { type Study, studyStatusSchema } from '../../../../shared/archive/study.ts';
+import { useNavigate } from 'react-router';
+import { newStudySchema, type Study, studyStatusSchema } from '../../../../shared/archive/study.ts';
 import { useCall } from '../../api/useCall.ts';
-import { type Column, DataTable, RowLink } from '../../components/data/DataTable.tsx';
-import { FilteredList, useUrlOffset } from '../../components/data/FilteredList.tsx';
-import { StateBadge } from '../../components/data/StateBadge.tsx';
-import { TimeText } from '../../components/data/TimeText.tsx';
-import { EmptyState } from '../../components/feedback/EmptyState.tsx';
-import { clearButtonProps } from '../../components/forms/clearButtonProps.ts';
-import { SubjectPicker } from '../../components/forms/pickers/SubjectPicker.tsx';
+import {
+  type Column,
+  DataTable,
+  FilteredList,
+  RowLink,
+  useUrlOffset,
+} from '../../components/data/DataTable.tsx';
+import { StateBadge, TimeText } from '../../components/data/Values.tsx';
+import { EmptyState } from '../../components/feedback/ErrorNote.tsx';
+import { clearButtonProps } from '../../components/forms/buttons.tsx';
+import {
+  DialogForm,
+  FormDialog,
+  type FormDialogControls,
+  useItemForm,
+} from '../../components/forms/DialogForm.tsx';
+import { SubjectPicker } from '../../components/forms/pickers.tsx';
 import { SearchField } from '../../components/forms/SearchField.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { formatCount } from '../../format/size.ts';
 import { useMayContribute } from '../../state/session.ts';
 import { type UrlFilters, useUrlFilters } from '../../state/urlFilters.ts';
-import { NewStudyDialog } from './NewStudyDialog.tsx';
-import classes from './StudiesPage.module.css';
 
 const PAGE_SIZE = 100;
 const FILTERS = ['q', 'status', 'node'] as const;
@@ -29,7 +38,7 @@ const COLUMNS: Column<Study>[] = [
     cell: (study) => (
       <>
         <RowLink to={`/studies/${study.id}`}>{study.title}</RowLink>
-        {study.question && <div className={`${classes.question} muted small`}>{study.question}</div>}
+        {study.question && <div className="clamp clamp-1 measure muted small">{study.question}</div>}
         <div data-show="narrow">
           <StateBadge kind="study" value={study.status} />
         </div>
@@ -69,8 +78,8 @@ const COLUMNS: Column<Study>[] = [
 
 function StudyFilters({ filters }: { filters: UrlFilters<(typeof FILTERS)[number]> }) {
   return (
-    <search className={classes.filters}>
-      <div className={classes.search}>
+    <search className="mb-3 cluster gap-2 stretch">
+      <div className="grow">
         <SearchField
           label="Search studies"
           placeholder="Title, question or description"
@@ -137,4 +146,73 @@ export default function StudiesPage() {
       </FilteredList>
     </Page>
   );
+}
+
+interface NewStudyDialogProps {
+  opened: boolean;
+  onClose: () => void;
+  /** The path of the study's subject, if the page knows it. */
+  node?: string;
+}
+
+/** Creates a study and opens its page. */
+export function NewStudyDialog({ opened, onClose, node }: NewStudyDialogProps) {
+  return (
+    <FormDialog opened={opened} onClose={onClose} title="New study" size="lg">
+      {(controls) => <NewStudyForm node={node} {...controls} />}
+    </FormDialog>
+  );
+}
+
+function NewStudyForm({ node, onDone, ...controls }: Pick<NewStudyDialogProps, 'node'> & FormDialogControls) {
+  const navigate = useNavigate();
+  const { form, save } = useItemForm({
+    route: 'createStudy',
+    initialValues: emptyStudy(node),
+    validate: newStudySchema,
+    request: (values) => ({ body: values }),
+    onSaved: ({ id }) => {
+      onDone();
+      return navigate(`/studies/${id}`);
+    },
+  });
+  return (
+    <DialogForm form={form} controls={controls} save={save} submit="Create study">
+      <TextInput label="Title" data-autofocus {...form.getInputProps('title')} />
+      <Textarea
+        label="Question"
+        description="The one question that the packs of this study help to answer."
+        autosize
+        minRows={2}
+        maxRows={6}
+        {...form.getInputProps('question')}
+      />
+      <Textarea
+        label="Description"
+        description="Protocol, registration, participants and anything else about the study. Markdown is supported."
+        autosize
+        minRows={3}
+        maxRows={14}
+        {...form.getInputProps('description')}
+      />
+      <SubjectPicker
+        label="Subject"
+        description="What the study is filed under. Optional."
+        value={form.values.node}
+        onChange={(path) => form.setFieldValue('node', path)}
+        error={form.errors.node}
+      />
+      <Radio.Group label="Status" {...form.getInputProps('status')}>
+        <Stack gap="xs" mt="xs">
+          <Radio value="planned" label="planned: not started" />
+          <Radio value="running" label="running: in progress" />
+        </Stack>
+      </Radio.Group>
+    </DialogForm>
+  );
+}
+
+function emptyStudy(node: string | undefined) {
+  const status: 'planned' | 'running' = 'planned';
+  return { title: '', question: '', description: '', node: node ?? null, status };
 }

@@ -6,12 +6,12 @@ import type { Outcome, Tag } from '../../../../shared/archive/vocabulary.ts';
 import { urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { type Column, DataTable, RowLink } from '../../components/data/DataTable.tsx';
-import { StateBadge } from '../../components/data/StateBadge.tsx';
+import { StateBadge } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { Section } from '../../components/layout/Section.tsx';
+import { Section } from '../../components/layout/Page.tsx';
 import { formatCount } from '../../format/size.ts';
 import { ResultChart } from './ResultChart.tsx';
-import classes from './StudyTable.module.css';
+import classes from './StudyPage.module.css';
 
 type Row = Table['rows'][number];
 type Cell = Row[number];
@@ -43,7 +43,7 @@ export function StudyTable({ study }: { study: Study }) {
       actions={
         table.data &&
         table.data.rows.length > 0 && (
-          <div className={classes.actions}>
+          <div className="line gap-2 stretch">
             <ColumnMenu table={table.data} hidden={hidden} onChange={setHidden} />
             <Button
               component="a"
@@ -150,7 +150,7 @@ function ColumnMenu({ table, hidden, onChange }: ColumnMenuProps) {
         </Button>
       </Popover.Target>
       <Popover.Dropdown aria-label="Visible columns">
-        <div className={classes.columns}>
+        <div className={`${classes.columns} stack gap-2 scroll`}>
           {table.columns.map((column, index) => (
             <Checkbox
               // A result may have the name of a fixed column, so the index is part of the key.

@@ -5,18 +5,15 @@ import { Link, useParams } from 'react-router';
 import type { NodePage as NodeAnswer } from '../../../../shared/routes/archive/archive.ts';
 import { useCall } from '../../api/useCall.ts';
 import { Markdown } from '../../components/content/Markdown.tsx';
-import { StateBadge } from '../../components/data/StateBadge.tsx';
-import { TimeText } from '../../components/data/TimeText.tsx';
+import { StateBadge, TimeText } from '../../components/data/Values.tsx';
 import { VirtualList } from '../../components/data/VirtualList.tsx';
-import { ItemPage } from '../../components/layout/ItemPage.tsx';
-import { Page } from '../../components/layout/Page.tsx';
-import { Section } from '../../components/layout/Section.tsx';
-import { authorsLine } from '../../format/authors.ts';
+import { ItemPage, Page, Section } from '../../components/layout/Page.tsx';
+import { authorsLine } from '../../format/names.ts';
 import { countOf, formatCount } from '../../format/size.ts';
 import { useMayContribute } from '../../state/session.ts';
-import { NewStudyDialog } from '../studies/NewStudyDialog.tsx';
-import { NewSubjectDialog } from './NewSubjectDialog.tsx';
-import classes from './SubjectPage.module.css';
+import { NewStudyDialog } from '../studies/StudiesPage.tsx';
+import classes from './Subjects.module.css';
+import { NewSubjectDialog } from './SubjectsPage.tsx';
 
 /** A subject: its position in the tree, its children, and its newest studies and packs. */
 export default function SubjectPage() {
@@ -42,7 +39,10 @@ export default function SubjectPage() {
 function WholeNode({ node }: { node: NodeAnswer }) {
   return (
     <>
-      <nav aria-label="Path to this subject" className={classes.crumbs}>
+      <nav
+        aria-label="Path to this subject"
+        className={`${classes.crumbs} mb-2 cluster stretch gap-2 compact`}
+      >
         <Link to="/nodes">Subjects</Link>
         {node.ancestors.map((ancestor) => (
           <Link key={ancestor.path} to={`/nodes/${ancestor.path}`}>
@@ -51,7 +51,7 @@ function WholeNode({ node }: { node: NodeAnswer }) {
         ))}
       </nav>
       <Page title={node.title} actions={<SubjectActions path={node.path} />}>
-        <p className={`${classes.about} muted small`}>
+        <p className={`${classes.about} cluster stretch gap-4 muted small`}>
           <span className="mono">{node.path}</span>
           <span>
             {countOf(node.counts.studies, 'study', 'studies')} and {countOf(node.counts.packs, 'pack')} in
@@ -60,7 +60,7 @@ function WholeNode({ node }: { node: NodeAnswer }) {
           <Link to={`/ledger?from=${node.ledger_entry}`}>entry {formatCount(node.ledger_entry)}</Link>
         </p>
         {node.description && (
-          <div className={classes.description}>
+          <div className="mb-6">
             <Markdown text={node.description} />
           </div>
         )}
@@ -100,7 +100,7 @@ function Children({ node }: { node: NodeAnswer }) {
         items={node.children}
         keyOf={(child) => child.path}
         render={(child) => (
-          <div className={classes.row}>
+          <div className={`${classes.row} cluster baseline between gap-4`}>
             <Link to={`/nodes/${child.path}`}>{child.title}</Link>
             <span className="muted small numeric">
               {countOf(child.counts.studies, 'study', 'studies')}, {countOf(child.counts.packs, 'pack')}
@@ -128,7 +128,7 @@ function Studies({ node }: { node: NodeAnswer }) {
           items={node.studies}
           keyOf={(study) => study.id}
           render={(study) => (
-            <div className={classes.row}>
+            <div className={`${classes.row} cluster baseline between gap-4`}>
               <Link to={`/studies/${study.id}`}>{study.title}</Link>
               <StateBadge kind="study" value={study.status} />
             </div>
@@ -155,12 +155,12 @@ function Packs({ node }: { node: NodeAnswer }) {
           items={node.packs}
           keyOf={(pack) => pack.id}
           render={(pack) => (
-            <div className={classes.row}>
+            <div className={`${classes.row} cluster baseline between gap-4`}>
               <span>
                 <Link to={`/packs/${pack.id}`}>{pack.title}</Link>{' '}
                 <span className="muted small">{authorsLine(pack.authors)}</span>
               </span>
-              <span className={classes.state}>
+              <span className="line baseline gap-4">
                 <StateBadge kind="outcome" value={pack.outcome} />
                 <span className="muted small">
                   <TimeText at={pack.evidence.received_at} />

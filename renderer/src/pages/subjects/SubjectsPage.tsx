@@ -1,16 +1,20 @@
-import { Button } from '@mantine/core';
+import { Button, Textarea, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconPlus } from '@tabler/icons-react';
-import { Link } from 'react-router';
-import type { TreeNode } from '../../../../shared/archive/treeNode.ts';
+import { Link, useNavigate } from 'react-router';
+import { newNodeSchema, type TreeNode } from '../../../../shared/archive/study.ts';
 import { useCall } from '../../api/useCall.ts';
-import { EmptyState } from '../../components/feedback/EmptyState.tsx';
-import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import {
+  DialogForm,
+  FormDialog,
+  type FormDialogControls,
+  useItemForm,
+} from '../../components/forms/DialogForm.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { countOf } from '../../format/size.ts';
 import { useMayContribute } from '../../state/session.ts';
-import { NewSubjectDialog } from './NewSubjectDialog.tsx';
-import classes from './SubjectsPage.module.css';
+import classes from './Subjects.module.css';
 
 /** The tree of subjects. */
 export default function SubjectsPage() {
@@ -37,7 +41,7 @@ export default function SubjectsPage() {
         </EmptyState>
       )}
       {tree.data && tree.data.nodes.length > 0 && (
-        <div className={classes.tree}>
+        <div className={`${classes.tree} sheet`}>
           <Branch nodes={tree.data.nodes} />
         </div>
       )}
@@ -47,15 +51,15 @@ export default function SubjectsPage() {
 
 function Branch({ nodes }: { nodes: readonly TreeNode[] }) {
   return (
-    <ul>
+    <ul className="plain">
       {nodes.map((node) => (
         <li key={node.path}>
-          <div className={classes.node}>
-            <Link to={`/nodes/${node.path}`} className={classes.title}>
+          <div className={`${classes.node} cluster baseline gap-3`}>
+            <Link to={`/nodes/${node.path}`} className={`${classes.title} quiet-link medium`}>
               {node.title}
             </Link>
             <span className="mono small muted wrap-anywhere">{node.path}</span>
-            <span className={`${classes.counts} muted small numeric`}>
+            <span className="push muted small numeric">
               {countOf(node.counts.studies, 'study', 'studies')}, {countOf(node.counts.packs, 'pack')}
             </span>
           </div>
@@ -64,4 +68,84 @@ function Branch({ nodes }: { nodes: readonly TreeNode[] }) {
       ))}
     </ul>
   );
+}
+
+interface NewNodeDialogProps {
+  opened: boolean;
+  onClose: () => void;
+  /** The path of the parent subject; undefined for a top-level subject. */
+  parent?: string;
+}
+
+/** Creates a subject and opens its page. */
+export function NewSubjectDialog({ opened, onClose, parent }: NewNodeDialogProps) {
+  return (
+    <FormDialog
+      opened={opened}
+      onClose={onClose}
+      title={parent ? `New subject below ${parent}` : 'New subject'}
+    >
+      {(controls) => <NewNodeForm parent={parent} {...controls} />}
+    </FormDialog>
+  );
+}
+
+function NewNodeForm({
+  parent,
+  onDone,
+  ...controls
+}: Pick<NewNodeDialogProps, 'parent'> & FormDialogControls) {
+  const navigate = useNavigate();
+  const { form, save } = useItemForm({
+    route: 'createNode',
+    initialValues: { path: parent ? `${parent}/` : '', title: '', description: '' },
+    validate: newNodeSchema,
+    request: (values) => ({ body: values }),
+    onSaved: ({ path }) => {
+      onDone();
+      return navigate(`/nodes/${path}`);
+    },
+  });
+  /** The last part of the path follows the title until the path is edited. */
+  const setTitle = (title: string) => {
+    const prefix = parent ? `${parent}/` : '';
+    if (!form.isDirty('path') || form.values.path === prefix + pathStepOf(form.values.title)) {
+      form.setFieldValue('path', prefix + pathStepOf(title));
+    }
+    form.setFieldValue('title', title);
+  };
+  return (
+    <DialogForm form={form} controls={controls} save={save} submit="Create subject">
+      <TextInput
+        label="Title"
+        data-autofocus
+        {...form.getInputProps('title')}
+        onChange={(event) => setTitle(event.currentTarget.value)}
+      />
+      <TextInput
+        label="Path"
+        description="Lowercase letters, digits and hyphens. Use a slash for each level. It cannot be changed later."
+        className="mono"
+        {...form.getInputProps('path')}
+      />
+      <Textarea
+        label="Description"
+        autosize
+        minRows={2}
+        maxRows={10}
+        {...form.getInputProps('description')}
+      />
+    </DialogForm>
+  );
+}
+
+/** Converts a title to a path segment: `Forêt & feu` to `foret-feu`. */
+function pathStepOf(title: string): string {
+  return title
+    .normalize('NFD')
+    .replaceAll(/\p{M}/gu, '')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '')
+    .slice(0, 64);
 }

@@ -2,18 +2,17 @@ import { Autocomplete, Button, Checkbox, CloseButton, Select, TextInput } from '
 import { useMediaQuery } from '@mantine/hooks';
 import { IconAdjustmentsHorizontal } from '@tabler/icons-react';
 import { useState } from 'react';
-import { EVENT_TYPES, SELF } from '../../../../shared/collection/event.ts';
+import { EVENT_TYPES, LABEL_FILTERS, type LabelFilter, SELF } from '../../../../shared/collection/event.ts';
 import { useCall } from '../../api/useCall.ts';
-import { STATES } from '../../components/data/states/states.ts';
-import { clearButtonProps } from '../../components/forms/clearButtonProps.ts';
+import { STATES } from '../../components/data/states.ts';
+import { clearButtonProps } from '../../components/forms/buttons.tsx';
 import { SearchField } from '../../components/forms/SearchField.tsx';
 import { useFirstUse } from '../../components/forms/useFirstUse.ts';
+import type { Zone } from '../../state/displaySettings.ts';
 import { useIsOwner } from '../../state/session.ts';
-import type { UrlFilters } from '../../state/urlFilters.ts';
-import { useAgenciesAndTags } from '../sources/form/useAgenciesAndTags.ts';
-import classes from './EventFilterBar.module.css';
-import type { EventFilterName } from './eventFilters.ts';
-import { QUALITY_OPTIONS } from './qualityOptions.ts';
+import type { Filters, UrlFilters } from '../../state/urlFilters.ts';
+import { useAgenciesAndTags } from '../sources/useSources.ts';
+import classes from './Timeline.module.css';
 
 const TYPE_OPTIONS = EVENT_TYPES.map((value) => ({ value, label: STATES.event[value].label }));
 
@@ -26,8 +25,8 @@ export function EventFilterBar({ filters }: { filters: UrlFilters<EventFilterNam
   const { q: _q, ...others } = values;
   const count = Object.values(others).filter(Boolean).length;
   return (
-    <search className={classes.bar} {...props}>
-      <div className={classes.search}>
+    <search className="cluster gap-2" {...props}>
+      <div className={`${classes.search} line gap-2 stretch grow`}>
         <SearchField
           label="Search events"
           placeholder="URL, name, tag, digest"
@@ -161,7 +160,7 @@ function DayFilter({ label, value = '', onChange }: FieldProps) {
     <TextInput
       type="date"
       aria-label={label === 'From' ? 'From date' : 'To date'}
-      leftSection={<span className={classes.word}>{label}</span>}
+      leftSection={<span className="small muted">{label}</span>}
       leftSectionWidth={label === 'From' ? 48 : 32}
       value={value}
       onChange={(event) => onChange(event.currentTarget.value)}
@@ -178,9 +177,74 @@ function SourceFilter({ id, onClear }: { id: string; onClear: () => void }) {
   const source = events.data?.items[0]?.source;
   const name = source ? source.name || source.url : id;
   return (
-    <span className={classes.chip}>
+    <span className={`${classes.chip} line inline gap-1 small wrap-anywhere`}>
       Source: {name}
       <CloseButton size="xs" aria-label={`Remove filter: ${name}`} onClick={onClear} />
     </span>
   );
 }
+
+export const EVENT_FILTERS = [
+  'q',
+  'event_type',
+  'agency',
+  'tag',
+  'source',
+  'observer',
+  'since',
+  'until',
+  'noise',
+  'label',
+  'seen',
+] as const;
+type EventFilterName = (typeof EVENT_FILTERS)[number];
+export type EventFilters = Filters<EventFilterName>;
+
+/**
+ * The filters as query parameters. Invalid values from the URL are omitted, because the node would refuse
+ * them. Dates are in the person's time zone.
+ */
+export function queryOf(filters: EventFilters, zone: Zone): Record<string, string | undefined> {
+  const { event_type, source, since, until, noise, label, seen, ...words } = filters;
+  return {
+    ...words,
+    event_type: EVENT_TYPES.some((type) => type === event_type) ? event_type : undefined,
+    source: source && /^so_[0-9a-f]{20}$/.test(source) ? source : undefined,
+    since: since && dayStart(since, 0, zone),
+    until: until && lastInstantOf(until, zone),
+    noise: flagOf(noise),
+    label: LABEL_FILTERS.some((name) => name === label) ? label : undefined,
+    seen: flagOf(seen),
+  };
+}
+
+function flagOf(value: string | undefined): string | undefined {
+  return value === 'true' || value === 'false' ? value : undefined;
+}
+
+function lastInstantOf(day: string, zone: Zone): string | undefined {
+  const next = dayStart(day, 1, zone);
+  return next && new Date(Date.parse(next) - 1).toISOString();
+}
+
+/**
+ * The start of a date (`2026-11-20`), or of a day after it, in the time zone. Undefined if the text is not a
+ * date.
+ */
+export function dayStart(day: string, daysLater: number, zone: Zone): string | undefined {
+  const [, year, month, date] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(day) ?? [];
+  if (!year || !month || !date) return undefined;
+  const parts = [Number(year), Number(month) - 1, Number(date) + daysLater] as const;
+  const instant = zone === 'utc' ? new Date(Date.UTC(...parts)) : new Date(...parts);
+  return Number.isNaN(instant.getTime()) ? undefined : instant.toISOString();
+}
+
+/** The filter by label, in a user's words. */
+export const QUALITY_OPTIONS = [
+  { value: 'none', label: 'No warning' },
+  { value: 'any', label: 'Any warning' },
+  { value: 'bot_wall', label: 'Bot checks' },
+  { value: 'rate_limit', label: 'Rate limits' },
+  { value: 'error_page', label: 'Error pages' },
+  { value: 'script_shell', label: 'Built by scripts' },
+] satisfies { value: LabelFilter; label: string }[];

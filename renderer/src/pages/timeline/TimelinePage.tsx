@@ -1,22 +1,33 @@
-import { ActionIcon, Button } from '@mantine/core';
+import { ActionIcon, Button, Popover } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
-import { IconArrowLeft, IconX } from '@tabler/icons-react';
+import {
+  IconArrowLeft,
+  IconChevronDown,
+  IconClockHour4,
+  IconDownload,
+  IconFileZip,
+  IconPackageExport,
+  IconRss,
+  IconTable,
+  IconX,
+  type TablerIcon,
+} from '@tabler/icons-react';
 import { useCallback, useMemo, useRef } from 'react';
 import { Link, useLocation, useNavigate, useParams } from 'react-router';
+import { urlOf } from '../../api/client.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { exportFile } from '../../components/forms/buttons.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { useDisplaySettings } from '../../state/displaySettings.ts';
 import { useIsOwner } from '../../state/session.ts';
 import { useUrlFilters } from '../../state/urlFilters.ts';
-import { DensityStrip } from './density/DensityStrip.tsx';
-import { EventFilterBar } from './EventFilterBar.tsx';
-import { ExportMenu } from './ExportMenu.tsx';
-import { EventDetails } from './event/EventDetails.tsx';
-import { EVENT_FILTERS, type EventFilters, queryOf } from './eventFilters.ts';
-import { ShortcutHelp } from './keys/ShortcutHelp.tsx';
-import { EventList } from './list/EventList.tsx';
-import type { EventListHandle } from './list/useSelection.ts';
-import classes from './TimelinePage.module.css';
+import { DensityStrip } from './DensityStrip.tsx';
+import { EventDetails } from './EventDetails.tsx';
+import { EVENT_FILTERS, EventFilterBar, type EventFilters, queryOf } from './EventFilterBar.tsx';
+import { EventList } from './EventList.tsx';
+import { ShortcutHelp } from './shortcuts.tsx';
+import classes from './Timeline.module.css';
+import type { EventListHandle } from './useEventRows.ts';
 
 /** Below this width an event replaces the list. */
 const TWO_PANES = '(min-width: 75em)';
@@ -54,7 +65,10 @@ export default function TimelinePage() {
           isFiltered={hasOtherFilters(filters.values)}
           onSelect={filters.set}
         />
-        <div className={classes.panes} data-open={openId !== undefined || undefined}>
+        <div
+          className={`${classes.panes} mt-4 stack gap-4 fill`}
+          data-open={openId !== undefined || undefined}
+        >
           <EventList
             ref={list}
             key={JSON.stringify(query)}
@@ -108,13 +122,13 @@ function EventPane({ id, search, addressOfEvent, onStep }: EventPaneProps) {
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- Escape closes the pane from anywhere in it
     <aside
-      className={classes.pane}
+      className={`${classes.pane} shrink scroll sheet`}
       aria-label={`Event ${id}`}
       onKeyDown={(event) => {
         if (event.key === 'Escape') close();
       }}
     >
-      <header className={classes.paneHead}>
+      <header className="mb-3 line between">
         <h2>Event {id}</h2>
         <ActionIcon variant="subtle" color="gray" aria-label="Close event" onClick={close}>
           <IconX size={18} />
@@ -153,4 +167,108 @@ function NoSuchEvent({ id }: { id: string }) {
       <ErrorNote error={new Error(`“${id}” is not an event number. Choose an event on the timeline.`)} />
     </Page>
   );
+}
+
+interface ExportMenuProps {
+  /** The filters as query parameters. */
+  query: Record<string, string | undefined>;
+  /** The URL of the source, for its TimeMap. Set if the list is filtered by source. */
+  sourceUrl?: string;
+}
+
+/** The export formats of the timeline: feed, table, web archive and TimeMap. */
+export function ExportMenu({ query, sourceUrl }: ExportMenuProps) {
+  return (
+    <Popover position="bottom-end" width={310} trapFocus returnFocus shadow="md">
+      <Popover.Target>
+        <Button
+          variant="default"
+          leftSection={<IconDownload size={16} aria-hidden />}
+          rightSection={<IconChevronDown size={14} aria-hidden />}
+        >
+          Export
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown aria-label="Export" p={4}>
+        <ul className="plain">
+          {formsOf(query, sourceUrl).map(({ name, about, address, icon: Icon, isPage }) => (
+            <li key={name}>
+              <a
+                href={address}
+                className={`${classes.form} grid gap-3 quiet-link compact`}
+                {...(isPage
+                  ? { target: '_blank', rel: 'noopener noreferrer' }
+                  : { download: '', onClick: (click) => void exportFile(click) })}
+              >
+                <Icon size={16} aria-hidden className={classes.icon} />
+                <span>{name}</span>
+                <span className={`${classes.about} muted tiny`}>{about}</span>
+              </a>
+            </li>
+          ))}
+        </ul>
+      </Popover.Dropdown>
+    </Popover>
+  );
+}
+
+interface Form {
+  name: string;
+  about: string;
+  address: string;
+  icon: TablerIcon;
+  /** Whether a browser displays it. Other formats are downloaded. */
+  isPage: boolean;
+}
+
+const WARC_FILTERS: ReadonlySet<string> = new Set(['source', 'since', 'until']);
+
+function formsOf(
+  { seen: _private, ...query }: ExportMenuProps['query'],
+  sourceUrl: string | undefined,
+): Form[] {
+  const { source, since, until } = query;
+  const isNarrower = Object.entries(query).some(([name, value]) => value && !WARC_FILTERS.has(name));
+  const forms: Form[] = [
+    {
+      name: 'Atom feed',
+      about: 'Follow these events in a feed reader',
+      address: urlOf('readEventFeed', { query }),
+      icon: IconRss,
+      isPage: true,
+    },
+    {
+      name: 'CSV',
+      about: 'These events as a table',
+      address: urlOf('listEvents', { query: { ...query, format: 'csv' } }),
+      icon: IconTable,
+      isPage: false,
+    },
+    {
+      name: 'WARC',
+      about: isNarrower
+        ? 'Retrievals with their contents; only the source and date filters apply'
+        : 'Retrievals with their contents, for other archives',
+      address: urlOf('exportWarc', { query: { source, since, until, gzip: true } }),
+      icon: IconFileZip,
+      isPage: false,
+    },
+    {
+      name: 'WACZ',
+      about: 'The same with an index, pages and proofs, signed; ReplayWeb.page opens it',
+      address: urlOf('exportWacz', { query: { source, since, until } }),
+      icon: IconPackageExport,
+      isPage: false,
+    },
+  ];
+  if (sourceUrl !== undefined) {
+    forms.push({
+      name: 'TimeMap',
+      about: 'All observations, for Memento clients',
+      address: urlOf('readTimeMap', { params: { url: sourceUrl } }),
+      icon: IconClockHour4,
+      isPage: true,
+    });
+  }
+  return forms;
 }

@@ -1,21 +1,42 @@
 import { Button } from '@mantine/core';
-import { IconTrash } from '@tabler/icons-react';
-import { useEffect } from 'react';
-import { EmptyState } from '../../components/feedback/EmptyState.tsx';
-import { JobBar } from '../../components/feedback/JobBar.tsx';
-import { Page } from '../../components/layout/Page.tsx';
-import { Section } from '../../components/layout/Section.tsx';
-import { countOf, formatCount } from '../../format/size.ts';
+import {
+  IconAlertTriangle,
+  IconCircleCheck,
+  IconCircleDashed,
+  IconClock,
+  IconFiles,
+  IconFileUnknown,
+  IconFolder,
+  IconShieldX,
+  IconTrash,
+  type TablerIcon,
+} from '@tabler/icons-react';
+import { useEffect, useMemo, useRef, useState } from 'react';
+import { Link } from 'react-router';
+import { DigestChip } from '../../components/data/Values.tsx';
+import { VirtualList } from '../../components/data/VirtualList.tsx';
+import { EmptyState } from '../../components/feedback/ErrorNote.tsx';
+import { JobBar } from '../../components/feedback/JobsTray.tsx';
+import { saveFile } from '../../components/forms/buttons.tsx';
+import { Page, Section } from '../../components/layout/Page.tsx';
+import { countOf, formatBytes, formatCount } from '../../format/size.ts';
 import { useSession } from '../../state/session.ts';
-import { CheckpointRow } from './CheckpointRow.tsx';
-import { FileButton } from './FileButton.tsx';
-import type { DroppedList } from './fileResults.ts';
-import type { ReportSubject } from './report.ts';
-import { SaveReport } from './SaveReport.tsx';
-import { useDroppedFiles } from './useDroppedFiles.ts';
-import { VerifiedFiles } from './VerifiedFiles.tsx';
+import { type PathFile, readChosen, readDropped } from '../assemble/files/readDropped.ts';
+import { type CheckpointNote, type CheckpointResult, checkpointWords, verdictOf } from './checkpointNote.ts';
+import {
+  countVerdicts,
+  type DroppedList,
+  type FileResult,
+  REPORT_TYPES,
+  type ReportFormat,
+  type ReportSubject,
+  reportText,
+  VERDICT_ORDER,
+  VERDICT_WORDS,
+  type Verdict,
+} from './fileResults.ts';
+import { useVerification } from './run.ts';
 import classes from './VerifyPage.module.css';
-import { useVerification } from './verification.ts';
 
 /** Verifies files without uploading them: hashed here, then found in dropped lists and in the archive. */
 export default function VerifyPage() {
@@ -105,5 +126,222 @@ function Checkpoints({ subject }: { subject: Omit<ReportSubject, 'at'> }) {
         ))}
       </ul>
     </Section>
+  );
+}
+
+/** A button that opens the browser's dialog for files or for a folder. */
+function FileButton({
+  label,
+  isFolder = false,
+  onFiles,
+}: {
+  label: string;
+  isFolder?: boolean;
+  onFiles: (files: PathFile[]) => void;
+}) {
+  const input = useRef<HTMLInputElement>(null);
+  const Icon = isFolder ? IconFolder : IconFiles;
+  useEffect(() => {
+    if (isFolder) input.current?.setAttribute('webkitdirectory', '');
+  }, [isFolder]);
+  return (
+    <>
+      <Button
+        variant={isFolder ? 'default' : 'filled'}
+        leftSection={<Icon size={16} aria-hidden />}
+        onClick={() => input.current?.click()}
+      >
+        {label}
+      </Button>
+      <input
+        ref={input}
+        type="file"
+        multiple
+        hidden
+        aria-label={label}
+        onChange={(event) => {
+          onFiles(readChosen(event.currentTarget.files));
+          event.currentTarget.value = '';
+        }}
+      />
+    </>
+  );
+}
+
+/**
+ * Accepts files and folders dropped anywhere on the page. Returns whether some are being dragged over it, and whether
+ * the browser still reads dropped folders.
+ */
+function useDroppedFiles(onFiles: (files: PathFile[]) => void): {
+  isOver: boolean;
+  isReading: boolean;
+} {
+  const [isOver, setIsOver] = useState(false);
+  const [reading, setReading] = useState(0);
+  const latest = useRef(onFiles);
+  useEffect(() => {
+    latest.current = onFiles;
+  });
+  useEffect(() => {
+    const over = (event: DragEvent) => {
+      if (!event.dataTransfer?.types.includes('Files')) return;
+      event.preventDefault();
+      setIsOver(true);
+    };
+    const leave = (event: DragEvent) => {
+      if (event.relatedTarget === null) setIsOver(false);
+    };
+    const drop = (event: DragEvent) => {
+      setIsOver(false);
+      if (!event.dataTransfer?.types.includes('Files')) return;
+      event.preventDefault();
+      setReading((count) => count + 1);
+      void readDropped(event.dataTransfer)
+        .then((files) => latest.current(files))
+        .finally(() => setReading((count) => count - 1));
+    };
+    window.addEventListener('dragover', over);
+    window.addEventListener('dragleave', leave);
+    window.addEventListener('drop', drop);
+    return () => {
+      window.removeEventListener('dragover', over);
+      window.removeEventListener('dragleave', leave);
+      window.removeEventListener('drop', drop);
+    };
+  }, []);
+  return { isOver, isReading: reading > 0 };
+}
+
+interface VerifiedFilesProps {
+  subject: Omit<ReportSubject, 'at'>;
+  /** Changes with the results, whose array stays the same while files are hashed. */
+  version: number;
+}
+
+/** The dropped files with their verdicts, and a filter. */
+function VerifiedFiles({ subject, version }: VerifiedFilesProps) {
+  const { results } = subject;
+  const [only, setOnly] = useState<Verdict>();
+  // oxlint-disable-next-line react/exhaustive-deps -- see `version`
+  const shown = useMemo(() => inOrder(results, only), [results, version, only]);
+  // oxlint-disable-next-line react/exhaustive-deps -- see `version`
+  const counts = useMemo(() => countVerdicts(results), [results, version]);
+  const filter = (verdict: Verdict | undefined, label: string) => (
+    <Button
+      key={label}
+      size="compact-sm"
+      variant={only === verdict ? 'filled' : 'default'}
+      aria-pressed={only === verdict}
+      onClick={() => setOnly(only === verdict ? undefined : verdict)}
+    >
+      {label}
+    </Button>
+  );
+  return (
+    <Section title="Files" actions={<SaveReport {...subject} />}>
+      <fieldset className={`${classes.filters} mb-3 cluster gap-2 stretch`}>
+        <legend className={classes.legend}>Show</legend>
+        {filter(undefined, `All ${formatCount(results.length)}`)}
+        {VERDICT_ORDER.filter((verdict) => counts[verdict] > 0).map((verdict) =>
+          filter(verdict, `${VERDICT_WORDS[verdict]} ${formatCount(counts[verdict])}`),
+        )}
+      </fieldset>
+      <VirtualList
+        label="Verified files"
+        items={shown}
+        keyOf={({ path, verdict }) => `${path} ${verdict === 'missing'}`}
+        render={(result) => <FileResultRow result={result} />}
+      />
+    </Section>
+  );
+}
+
+/** What needs attention comes first. */
+function inOrder(results: readonly FileResult[], only: Verdict | undefined): FileResult[] {
+  if (only) return results.filter(({ verdict }) => verdict === only);
+  const byVerdict = new Map<Verdict, FileResult[]>(VERDICT_ORDER.map((verdict) => [verdict, []]));
+  for (const result of results) byVerdict.get(result.verdict)?.push(result);
+  return [...byVerdict.values()].flat();
+}
+
+const ICONS: Record<Verdict, TablerIcon> = {
+  waiting: IconCircleDashed,
+  intact: IconCircleCheck,
+  changed: IconShieldX,
+  in_archive: IconCircleCheck,
+  unknown: IconFileUnknown,
+  pending: IconClock,
+  missing: IconFileUnknown,
+  unreadable: IconAlertTriangle,
+};
+
+/** One file: the verdict, its path, its digest and where the archive has it. */
+function FileResultRow({ result }: { result: FileResult }) {
+  const { path, bytes, sha256, expected, list, verdict, found, error } = result;
+  const Icon = ICONS[verdict];
+  return (
+    <div className={`${classes.row} grid gap-4`}>
+      <span className={`${classes.verdict} line gap-2 strong`} data-verdict={verdict}>
+        <Icon size={16} stroke={1.8} aria-hidden /> {VERDICT_WORDS[verdict]}
+      </span>
+      <span className="stack gap-1">
+        <span className="wrap-anywhere">{path}</span>
+        <span className="cluster gap-4 muted small">
+          {bytes !== null && <span>{formatBytes(bytes)}</span>}
+          {sha256 && <DigestChip digest={sha256} label="digest of the file" />}
+          {verdict === 'changed' && expected && (
+            <span>
+              expected <DigestChip digest={expected} label="expected digest" />
+            </span>
+          )}
+          {list && <span>according to {list}</span>}
+          {found?.pack && <Link to={`/packs/${found.pack.id}`}>pack file {found.pack.path}</Link>}
+          {found?.source && <Link to={`/sources/${found.source.id}`}>{found.source.url}</Link>}
+          {error && <span>{error}</span>}
+        </span>
+      </span>
+    </div>
+  );
+}
+
+/** A dropped checkpoint or proof, and whether this node signed it and its ledger begins with it. */
+function CheckpointRow({ note, result }: { note: CheckpointNote; result: CheckpointResult }) {
+  const { path, saved, proof } = note;
+  return (
+    <div>
+      <p className={`${classes.verdict} line gap-2 strong`} data-verdict={verdictOf(result)}>
+        {checkpointWords(note, result)}
+      </p>
+      <p className="cluster gap-4 muted small">
+        <span className="wrap-anywhere">{path}</span>
+        <span>
+          {proof ? `proof of entry ${formatCount(proof.index + 1)}` : 'checkpoint'} of {saved.origin} with{' '}
+          {countOf(saved.seq, 'entry', 'entries')}
+        </span>
+      </p>
+    </div>
+  );
+}
+
+/** Buttons that save a report of the verification in each format. */
+function SaveReport(subject: Omit<ReportSubject, 'at'>) {
+  return (
+    <span className="cluster inline gap-2">
+      <span className="muted small">Save report</span>
+      {(['txt', 'csv', 'json'] as const).map((format) => (
+        <Button key={format} size="compact-sm" variant="default" onClick={() => saveReport(subject, format)}>
+          {format === 'txt' ? 'Text' : format.toUpperCase()}
+        </Button>
+      ))}
+    </span>
+  );
+}
+
+function saveReport(subject: Omit<ReportSubject, 'at'>, format: ReportFormat): void {
+  const at = new Date().toISOString();
+  saveFile(
+    `verification-${at.slice(0, 10)}.${format}`,
+    reportText(format, { ...subject, at }),
+    REPORT_TYPES[format],
   );
 }

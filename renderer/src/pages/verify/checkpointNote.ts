@@ -1,11 +1,14 @@
 import type { LedgerEntry } from '../../../../shared/ledger/ledger.ts';
+import { fromBase64 } from '../../../../shared/proof/bytes.ts';
 import { call } from '../../api/client.ts';
-import { checkCheckpoint } from '../ledger/checkpoint/checkCheckpoint.ts';
-import { parseCheckpoint, type SavedCheckpoint } from '../ledger/checkpoint/checkpointFile.ts';
-import type { CheckpointComparison } from '../ledger/checkpoint/compareCheckpoint.ts';
-import { provesInclusion } from '../ledger/checkpoint/inclusion.ts';
-import { bytesOfBase64 } from '../ledger/checkpoint/signedNote.ts';
-import type { Verdict } from './fileResults.ts';
+import { countOf, formatCount } from '../../format/size.ts';
+import {
+  type CheckpointComparison,
+  checkCheckpoint,
+  parseCheckpoint,
+  provesInclusion,
+  type SavedCheckpoint,
+} from '../ledger/checkpoint/compareCheckpoint.ts';
 
 /** A dropped checkpoint, alone or at the end of a `.tlog-proof` file. */
 export interface CheckpointNote {
@@ -16,7 +19,7 @@ export interface CheckpointNote {
 }
 
 /** The audit path of a proof file (https://c2sp.org/tlog-proof). `index` counts from 0. */
-export interface InclusionProof {
+interface InclusionProof {
   index: number;
   hashes: Uint8Array[];
 }
@@ -26,7 +29,7 @@ export type CheckpointResult =
   | { state: 'checked'; comparison: CheckpointComparison; proven: ProvenEntry | undefined };
 
 /** The entry that a proof file is about, and whether the proof leads from it to the checkpoint. */
-export interface ProvenEntry {
+interface ProvenEntry {
   entry: LedgerEntry | undefined;
   holds: boolean;
 }
@@ -43,8 +46,7 @@ export function parseCheckpointNote(path: string, text: string): CheckpointNote 
   if (!('saved' in parsed)) return undefined;
   if (!found) return { path, saved: parsed.saved, proof: undefined };
   const [, index = '', lines = ''] = found;
-  const hashes = lines.split('\n').slice(0, -1).map(bytesOfBase64);
-  if (!hashes.every((hash) => hash !== undefined)) return undefined;
+  const hashes = lines.split('\n').slice(0, -1).map(fromBase64);
   return { path, saved: parsed.saved, proof: { index: Number(index), hashes } };
 }
 
@@ -64,10 +66,40 @@ export async function checkNote(note: CheckpointNote, node: string): Promise<Che
 }
 
 /** Returns the verdict on a checkpoint or proof. */
-export function verdictOf(result: CheckpointResult): Verdict {
+export function verdictOf(result: CheckpointResult): 'pending' | 'unknown' | 'changed' | 'intact' {
   if (result.state === 'pending') return 'pending';
   const { comparison, proven } = result;
   if (comparison.signer.is === 'unknown') return 'unknown';
   const isAltered = comparison.signer.is === 'altered' || comparison.differences.length > 0;
   return isAltered || proven?.holds === false ? 'changed' : 'intact';
+}
+
+/** A dropped checkpoint or proof, and what was found out about it. */
+export interface CheckedNote {
+  note: CheckpointNote;
+  result: CheckpointResult;
+}
+
+/** Says in sentences what was found out about a checkpoint or proof. */
+export function checkpointWords({ saved, proof }: CheckpointNote, result: CheckpointResult): string {
+  if (result.state === 'pending') return 'Look-up pending';
+  const { comparison, proven } = result;
+  const { signer, differences, since, otherNode } = comparison;
+  if (signer.is === 'altered')
+    return 'The checkpoint was altered: its signature does not match. The file says nothing about the ledger.';
+  if (signer.is === 'unknown')
+    return otherNode
+      ? `The checkpoint is from another node, ${saved.origin}. Verify it there.`
+      : 'None of this node’s current or former keys signed the checkpoint.';
+  if (differences.length > 0)
+    return 'The ledger does not begin with this checkpoint: it was rewritten after the checkpoint was signed.';
+  const signature =
+    signer.is === 'unsigned' ? 'The file has no signature.' : 'The signature of this node is valid.';
+  const ledger = `The ledger begins with this checkpoint; ${countOf(since, 'entry', 'entries')} were added since.`;
+  if (!proof) return `${ledger} ${signature}`;
+  const number = formatCount(proof.index + 1);
+  if (!proven?.holds)
+    return `The proof is not valid: it does not lead from entry ${number} to the checkpoint. The file was changed.`;
+  const about = proven.entry ? ` (${proven.entry.type} ${proven.entry.subject})` : '';
+  return `Entry ${number}${about} is in the signed ledger. ${ledger} ${signature}`;
 }

@@ -1,24 +1,22 @@
+import { create } from 'zustand';
 import { isChecksumList, parseChecksums } from '../../../../shared/values/checksums.ts';
 import { readSession } from '../../state/session.ts';
 import type { PathFile } from '../assemble/files/readDropped.ts';
-import { batchesOf } from './batches.ts';
 import {
+  type CheckedNote,
   type CheckpointNote,
   type CheckpointResult,
   checkNote,
   parseCheckpointNote,
 } from './checkpointNote.ts';
-import { DigestLookups, pause } from './digestLookups.ts';
-import { type FileResult, judge, ListIndex } from './fileResults.ts';
-import { verifyPackFile } from './packFileContents.ts';
-import type { Verification } from './verificationState.ts';
-import { WorkerPool } from './workerPool.ts';
-import { MAX_PACK_FILE_BYTES } from './zipEntries.ts';
+import { type DroppedList, type FileResult, judge, ListIndex } from './fileResults.ts';
+import { MAX_PACK_FILE_BYTES, verifyPackFile } from './packFileContents.ts';
+import { DigestLookups, pause, WorkerPool } from './workerPool.ts';
 
 /** A list or checkpoint is read as text. */
 const MAX_LIST_BYTES = 67_108_864;
 const MAX_NOTE_BYTES = 65_536;
-/** How often the page is drawn anew. */
+/** How often the page is drawn again. */
 const DRAW_EVERY_MS = 250;
 const FILES_DRAWN_PER_MS = 100;
 interface Queued extends PathFile {
@@ -28,7 +26,7 @@ interface Queued extends PathFile {
 type Set = (change: Partial<Verification>) => void;
 
 /** One verification: its files, its workers and its look-ups. */
-export class Run {
+class Run {
   readonly #set: Set;
   readonly #get: () => Verification;
   readonly #lookups: DigestLookups;
@@ -284,4 +282,67 @@ function emptyResult(path: string, bytes: number | null): FileResult {
     found: null,
     error: null,
   };
+}
+
+/** What is dropped on the page stays there while other pages are visited. Nothing is sent but digests. */
+export const useVerification = create<Verification>()((set, get) => {
+  let run = new Run(set, get);
+  return {
+    results: [],
+    version: 0,
+    lists: [],
+    checkpoints: [],
+    progress: undefined,
+    isOffline: false,
+    prepare: () => run.prepare(),
+    add: (files) => run.add(files),
+    clear: () => {
+      run.close();
+      run = new Run(set, get);
+      run.prepare();
+      set({ results: [], version: 0, lists: [], checkpoints: [], progress: undefined, isOffline: false });
+    },
+  };
+});
+
+interface Progress {
+  files: number;
+  bytes: number;
+  totalBytes: number;
+  rate: number;
+}
+
+interface Verification {
+  /** The same array while files are hashed; `version` changes when something in it did. */
+  results: FileResult[];
+  version: number;
+  lists: DroppedList[];
+  checkpoints: CheckedNote[];
+  progress: Progress | undefined;
+  /** Whether the node could not be asked; look-ups are tried again. */
+  isOffline: boolean;
+  /** Loads the workers, so that nothing has to be loaded when files are dropped. */
+  prepare: () => void;
+  add: (files: readonly PathFile[]) => Promise<void>;
+  clear: () => void;
+}
+
+/** Small files are given to a worker together: a message for each would take longer than hashing it. */
+const BATCH_FILES = 32;
+const BATCH_BYTES = 4_194_304;
+
+/** Groups files into batches that end at either limit. A larger file is a batch of its own. */
+function* batchesOf<Item extends { file: File }>(files: readonly Item[]): Generator<Item[]> {
+  let batch: Item[] = [];
+  let bytes = 0;
+  for (const one of files) {
+    if (batch.length >= BATCH_FILES || (batch.length > 0 && bytes + one.file.size > BATCH_BYTES)) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(one);
+    bytes += one.file.size;
+  }
+  if (batch.length > 0) yield batch;
 }

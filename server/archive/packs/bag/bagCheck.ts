@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Problem } from '../../../../shared/problems.ts';
-import { DECLARATION_FILE, INFO_FILE } from './bag.ts';
-import { type BagRules, type Declaration, parseDeclaration } from './declaration.ts';
-import { FETCH_FILE, fetchFault } from './fetchFile.ts';
+import { countOf } from '../../../../shared/values/text.ts';
 import {
   ALGORITHMS,
   compareManifest,
@@ -11,9 +9,20 @@ import {
   manifestKind,
   parseManifest,
 } from './manifest.ts';
-import { type BagFile, requireAtMost, tagFileLines } from './tagFileLines.ts';
+import {
+  type BagFile,
+  type BagRules,
+  DECLARATION_FILE,
+  type Declaration,
+  FETCH_FILE,
+  fetchFault,
+  INFO_FILE,
+  parseDeclaration,
+  requireAtMost,
+  tagFileLines,
+} from './tagFiles.ts';
 
-export type { BagFile } from './tagFileLines.ts';
+export type { BagFile } from './tagFiles.ts';
 
 /** Digests in hex by algorithm. */
 export type Digests = ReadonlyMap<string, string>;
@@ -144,7 +153,7 @@ export function checkOxum({ oxum }: BagTags, payload: Iterable<{ bytes: number }
   if (oxum.bytes === bytes && oxum.files === sizes.length) return;
   throw new Problem(
     'manifest_mismatch',
-    `bag-info.txt says ${oxum.bytes} bytes in ${oxum.files} files, but there are ${bytes} bytes in ${sizes.length} files.`,
+    `bag-info.txt says ${oxum.bytes} bytes in ${countOf(oxum.files, 'file')}, but there are ${bytes} bytes in ${countOf(sizes.length, 'file')}.`,
   );
 }
 

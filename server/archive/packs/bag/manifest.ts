@@ -47,16 +47,50 @@ export function manifestKind(name: string): { of: 'payload' | 'tags'; algorithm:
   return algorithm === undefined ? undefined : { of: match?.[1] ? 'tags' : 'payload', algorithm };
 }
 
+/** A line of a manifest. */
+export interface ManifestLine {
+  path: string;
+  digest: string;
+  /** The path as it is written. */
+  written: string;
+  /** What precedes the path, such as the asterisk of `md5sum`. */
+  prefix: string;
+}
+
+const STRICT: ManifestRules = { decodesPercent: true, isLenient: false };
+
 /**
- * Parses a manifest. Each line has a digest, white space and a path, before which `md5sum` may have written an asterisk.
+ * Yields the lines of a manifest as it is read. Each has a digest, white space and a path, before which `md5sum` may have
+ * written an asterisk.
  *
- * @throws Problem `manifest_mismatch` for an invalid line or a duplicate path.
+ * @throws Problem `manifest_mismatch` for an invalid line.
  */
+export async function* manifestLines(
+  name: string,
+  algorithm: string,
+  lines: AsyncIterable<readonly string[]>,
+  rules = STRICT,
+): AsyncGenerator<ManifestLine> {
+  let number = 0;
+  for await (const some of lines) {
+    for (const line of some) {
+      number += 1;
+      const [, digest, prefix = '', written] = (rules.isLenient ? LENIENT_LINE : LINE).exec(line) ?? [];
+      if (digest?.length !== ALGORITHMS[algorithm] || digest === undefined || written === undefined) {
+        throw new Problem('manifest_mismatch', `Line ${number} of ${name} is not a digest and a path.`);
+      }
+      const path = decodePath(written, rules.decodesPercent);
+      yield { path, digest: digest.toLowerCase(), written, prefix };
+    }
+  }
+}
+
+/** Reads a manifest. @throws Problem `manifest_mismatch` for an invalid line or a duplicate path. */
 export async function parseManifest(
   name: string,
   algorithm: string,
   lines: AsyncIterable<readonly string[]>,
-  rules: ManifestRules = { decodesPercent: true, isLenient: false },
+  rules = STRICT,
 ): Promise<Manifest> {
   const manifest: Manifest = {
     name,
@@ -65,19 +99,10 @@ export async function parseManifest(
     written: new Map(),
     warnings: new Map(),
   };
-  let number = 0;
-  for await (const some of lines) {
-    for (const line of some) {
-      number += 1;
-      const [, digest, prefix, path] = (rules.isLenient ? LENIENT_LINE : LINE).exec(line) ?? [];
-      if (digest?.length !== ALGORITHMS[algorithm] || digest === undefined || path === undefined) {
-        throw new Problem('manifest_mismatch', `Line ${number} of ${name} is not a digest and a path.`);
-      }
-      const decoded = decodePath(path, rules.decodesPercent);
-      if (prefix) manifest.warnings.set(decoded, `listed with ${prefix} before its path`);
-      if (path.includes('%')) manifest.written.set(decoded, path);
-      addDigest(manifest, decoded, digest.toLowerCase(), rules);
-    }
+  for await (const { path, digest, written, prefix } of manifestLines(name, algorithm, lines, rules)) {
+    if (prefix) manifest.warnings.set(path, `listed with ${prefix} before its path`);
+    if (written.includes('%')) manifest.written.set(path, written);
+    addDigest(manifest, path, digest, rules);
   }
   return manifest;
 }

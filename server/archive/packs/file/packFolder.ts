@@ -1,21 +1,19 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { rename, rm, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { readdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, relative, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { compareByUtf8 } from '../../../../shared/archive/filePath.ts';
 import { packUploadRecordSchema } from '../../../../shared/archive/pack.ts';
 import { MAX_PACK_BYTES, MAX_PACK_FILES } from '../../../../shared/limits.ts';
 import { Problem } from '../../../../shared/problems.ts';
 import { checkBody } from '../../../../shared/values/checkBody.ts';
-import { checkRecord, packTooLarge } from '../record.ts';
-import { requireMatchingFiles } from '../sameFiles.ts';
-import { listFolder } from './listFolder.ts';
-import { type ReceivedFile, readPackFile } from './readPackFile.ts';
-import { packFileTooLarge } from './stagePackFile.ts';
-import { omitsFiles, withFiles } from './withFiles.ts';
-import { writePackFile } from './writePackFile.ts';
+import { requireMatchingFiles } from '../addPack.ts';
+import { checkRecord, packTooLarge } from '../packRows.ts';
+import { packFileTooLarge, type ReceivedFile, readPackFile } from './readPackFile.ts';
+import { filesOf, omitsFiles, writePackFile } from './writePackFile.ts';
 
-export interface PackFolderInput {
+interface PackFolderInput {
   /** The folder whose files are packed. */
   folder: string;
   /** Paths in the folder that are excluded. */
@@ -45,7 +43,7 @@ export async function packFolder({ folder, except, record, fileOf }: PackFolderI
   checkBody(packUploadRecordSchema, record);
   const paths = (await listFolder(folder)).filter((path) => !except.has(path));
   const files = await readFolder(folder, paths);
-  const sent = omitsFiles(record) ? withFiles(record, paths, files) : record;
+  const sent = omitsFiles(record) ? { ...record, files: filesOf(paths, files) } : record;
   const checked = checkRecord(sent);
   requireMatchingFiles(checked, files);
   const output = writePackFile(checked.record, {
@@ -97,3 +95,27 @@ const HASHER = {
   },
   discard: async () => {},
 };
+
+/**
+ * Returns the paths of all files in a folder, separated by `/` and sorted as in a record.
+ *
+ * @throws Problem `symlink_entry` for a symbolic link, because its target may be outside the folder; `unsafe_path` for
+ * anything that is neither a file nor a folder.
+ */
+export async function listFolder(folder: string): Promise<string[]> {
+  const paths: string[] = [];
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    const path = relative(folder, join(entry.parentPath, entry.name)).replaceAll(sep, '/');
+    if (entry.isDirectory()) continue;
+    if (entry.isSymbolicLink()) {
+      throw new Problem('symlink_entry', `${path} is a symbolic link. Replace it with the file itself.`, {
+        members: { path },
+      });
+    }
+    if (!entry.isFile()) {
+      throw new Problem('unsafe_path', `${path} is neither a file nor a folder.`, { members: { path } });
+    }
+    paths.push(path);
+  }
+  return paths.sort(compareByUtf8);
+}

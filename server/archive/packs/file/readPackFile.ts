@@ -1,9 +1,16 @@
 import pLimit from 'p-limit';
-import { packUploadRecordSchema } from '../../../../shared/archive/pack.ts';
+import { filePathFault, pathConflicts } from '../../../../shared/archive/filePath.ts';
 import { MAX_PACK_BYTES, MAX_PACK_FILES, MAX_RECORD_BYTES, MEBIBYTE } from '../../../../shared/limits.ts';
 import { Problem } from '../../../../shared/problems.ts';
-import { checkBody, parseJsonBytes } from '../../../../shared/values/checkBody.ts';
-import { PAYLOAD_FOLDER, RECORD_FILE } from '../bag/bag.ts';
+import {
+  type BlobStore,
+  type StagedBlob,
+  type StagedFile,
+  TooManyBytesError,
+} from '../../../store/blobs/blobStore.ts';
+import { refuse } from '../../../zip/centralDirectory.ts';
+import { openZip, type ZipMember } from '../../../zip/openZip.ts';
+import { FileFaults } from '../addPack.ts';
 import {
   type BagTags,
   checkOxum,
@@ -15,13 +22,11 @@ import {
   readBagTags,
   readTagFile,
 } from '../bag/bagCheck.ts';
-import type { ManifestFinding } from '../bag/manifest.ts';
-import { FileFaults } from '../fileFaults.ts';
-import { type CheckedRecord, checkRecord } from '../record.ts';
-import { openZip, type ZipMember } from '../zip/openZip.ts';
-import { refuse } from '../zip/readBytesAt.ts';
-import { type PackLayout, packLayout } from './packLayout.ts';
-import { omitsFiles, withFiles } from './withFiles.ts';
+import { ALGORITHMS, type ManifestFinding, manifestKind } from '../bag/manifest.ts';
+import { CRATE_FILE, DECLARATION_FILE, INFO_FILE, PAYLOAD_FOLDER, RECORD_FILE } from '../bag/tagFiles.ts';
+import { checkInThread } from '../checkInThread.ts';
+import type { CheckedRecord } from '../packRows.ts';
+import { filesOf } from './writePackFile.ts';
 
 /** Digest and size of a file that was read. */
 export interface ReceivedFile {
@@ -30,7 +35,7 @@ export interface ReceivedFile {
 }
 
 /** Receives the files of a pack while they are read. */
-export interface PackFileReceiver<Received extends ReceivedFile> {
+interface PackFileReceiver<Received extends ReceivedFile> {
   /** Receives the bytes of one file. The stream throws if their number is not `bytes`. */
   receive(chunks: AsyncIterable<Uint8Array>, bytes: number): Promise<Received>;
   /** Undoes `receive` if the pack is refused. */
@@ -38,7 +43,7 @@ export interface PackFileReceiver<Received extends ReceivedFile> {
 }
 
 /** A pack file that every manifest matches. Its files have the names in the record; `requireMatchingFiles` compares the rest. */
-export interface ReadPack<Received> {
+interface ReadPack<Received> {
   /** The record in the file. If it omits `files`, they are taken from the payload. */
   checked: CheckedRecord;
   /** By the path in the record. */
@@ -68,10 +73,9 @@ export async function readPackFile<Received extends ReceivedFile>(
     const layout = packLayout(zip.members);
     checkPayloadSize(layout);
     const tags = layout.isBag ? await readBag(layout) : undefined;
-    const parsed = await readRecord(layout);
-    const complete = omitsFiles(parsed) ? undefined : checkRecord(parsed);
+    const record = await readRecord(layout);
+    const complete = await checkPackJson(record);
     if (complete) requireSameNames(complete, layout);
-    else checkBody(packUploadRecordSchema, parsed);
     const digests = new Map<string, Digests>();
     await forEach(layout.payload, async ([path, member]) => {
       const hasher = createDigester(algorithmsOf(tags));
@@ -79,7 +83,7 @@ export async function readPackFile<Received extends ReceivedFile>(
       digests.set(PAYLOAD_FOLDER + path, hasher.digests());
     });
     if (tags) refuseMismatch(comparePayload(tags, digests));
-    const checked = complete ?? checkRecord(withFiles(parsed as object, [...layout.payload.keys()], files));
+    const checked = complete ?? (await checkInThread(record, filesOf([...layout.payload.keys()], files)));
     return { checked, files };
   } catch (error) {
     await Promise.all([...files.values()].map((received) => receiver.discard(received)));
@@ -118,16 +122,19 @@ async function readBag({ tagFiles, payload }: PackLayout): Promise<BagTags> {
   return tags;
 }
 
-/** Reads the record in the file, as strictly as one sent as JSON. */
-async function readRecord({ tagFiles }: PackLayout): Promise<unknown> {
+async function readRecord({ tagFiles }: PackLayout): Promise<Uint8Array> {
   const member = tagFiles.get(RECORD_FILE);
   if (!member) return refuse('invalid_pack_file', 'The pack file does not contain pack.json.');
   if (member.bytes > MAX_RECORD_BYTES) {
     refuse('body_too_large', `pack.json can have at most ${MAX_RECORD_BYTES} bytes.`);
   }
-  const bytes = await readTagFile(RECORD_FILE, member, MAX_RECORD_BYTES);
+  return readTagFile(RECORD_FILE, member, MAX_RECORD_BYTES);
+}
+
+/** Checks the record in the file, as strictly as one sent as JSON. */
+async function checkPackJson(record: Uint8Array): Promise<CheckedRecord | undefined> {
   try {
-    return parseJsonBytes(bytes);
+    return await checkInThread(record);
   } catch (error) {
     if (!(error instanceof Problem) || error.code !== 'invalid_json') throw error;
     throw new Problem('invalid_pack_file', 'pack.json is not valid JSON in UTF-8.', { cause: error });
@@ -189,4 +196,144 @@ async function* hashed(member: ZipMember, update: (chunk: Uint8Array) => void) {
     update(chunk);
     yield chunk;
   }
+}
+
+/** The files of a pack file, sorted into tag files and payload. Folders are ignored. */
+interface PackLayout {
+  /** Whether it is a bag. Otherwise it is a plain ZIP of `pack.json` and `data/`. */
+  isBag: boolean;
+  /** The folder that contains the pack, with a trailing slash, or an empty string. */
+  root: string;
+  /** By name, such as `pack.json`. */
+  tagFiles: Map<string, ZipMember>;
+  /** By the path below `data/`, as in the record. */
+  payload: Map<string, ZipMember>;
+}
+
+/**
+ * Sorts the members of a ZIP into the parts of a pack file. The pack may be at the top level or in one folder with any
+ * name, because people rename folders and the record identifies the pack.
+ *
+ * @throws Problem `duplicate_entry`, `unknown_entry`, `unsafe_path`, or `invalid_pack_file` without a record.
+ */
+export function packLayout(members: readonly ZipMember[]): PackLayout {
+  refuseDuplicates(members);
+  const files = members.filter(({ folder }) => !folder);
+  const root = rootOf(files);
+  const layout: PackLayout = { isBag: false, root, tagFiles: new Map(), payload: new Map() };
+  for (const member of files) {
+    if (!member.name.startsWith(root)) {
+      refuse('unknown_entry', `${JSON.stringify(member.name)} is outside the folder of the pack.`);
+    }
+    const name = member.name.slice(root.length);
+    if (name.startsWith(PAYLOAD_FOLDER)) {
+      const path = name.slice(PAYLOAD_FOLDER.length);
+      const fault = filePathFault(path);
+      if (fault) refuse('unsafe_path', `${JSON.stringify(name)}: ${fault}`, { path: name });
+      layout.payload.set(path, member);
+    } else {
+      layout.tagFiles.set(name, member);
+    }
+  }
+  layout.isBag = layout.tagFiles.has(DECLARATION_FILE);
+  for (const name of layout.tagFiles.keys()) refuseUnknown(name, layout.isBag);
+  if (!layout.tagFiles.has(RECORD_FILE))
+    refuse('invalid_pack_file', 'The pack file does not contain pack.json.');
+  return layout;
+}
+
+/** Returns the common prefix of the pack's files: empty, or one folder. */
+function rootOf(files: readonly ZipMember[]): string {
+  for (const { name } of files) {
+    const [, root, file] = /^([^/]+\/)?([^/]+)$/.exec(name) ?? [];
+    if (file === RECORD_FILE || file === DECLARATION_FILE) {
+      const isAtTop = files.some((other) => other.name === RECORD_FILE || other.name === DECLARATION_FILE);
+      return isAtTop ? '' : (root ?? '');
+    }
+  }
+  return refuse(
+    'invalid_pack_file',
+    'The ZIP does not contain pack.json at its top level or in its single folder.',
+  );
+}
+
+/** @throws Problem `unknown_entry` for a file that is neither payload nor defined by the format. */
+function refuseUnknown(name: string, isBag: boolean): void {
+  if (name === 'fetch.txt') {
+    refuse(
+      'unknown_entry',
+      'fetch.txt refers to files elsewhere, but a pack file must contain all its files.',
+    );
+  }
+  if (name === RECORD_FILE || name === CRATE_FILE) return;
+  const manifest = manifestKind(name);
+  if (manifest && !Object.hasOwn(ALGORITHMS, manifest.algorithm)) {
+    refuse(
+      'unknown_entry',
+      `${JSON.stringify(name)}: this checksum algorithm is not supported. Remove the manifest.`,
+    );
+  }
+  const isBagFile = manifest !== undefined || name === DECLARATION_FILE || name === INFO_FILE;
+  if (isBagFile && isBag) return;
+  if (isBagFile) refuse('invalid_pack_file', `There is ${name} but no bagit.txt, so the bag is incomplete.`);
+  refuse('unknown_entry', `${JSON.stringify(name)} is not a file of a pack. Put data files into data/.`);
+}
+
+/**
+ * Refuses entries that would overwrite each other: entries with the same name, also if it differs only in case or Unicode
+ * normalization, and a file and a folder with the same name.
+ */
+function refuseDuplicates(members: readonly ZipMember[]): void {
+  const names = members.map(({ name, folder }) => (folder ? name.slice(0, -1) : name));
+  for (const { index, other, kind } of pathConflicts(names)) {
+    const [one, two] = [index, other].map((place) => JSON.stringify(members[place]?.name));
+    if (kind === 'same') refuse('duplicate_entry', `${two} and ${one} are the same name.`);
+    if (!members[index]?.folder) refuse('duplicate_entry', `${one} is both a file and a folder.`);
+  }
+}
+
+/** A staged upload, ready for `addPack`, which compares the files with the record. */
+interface StagedPackFile {
+  /** The record in the pack file. */
+  checked: CheckedRecord;
+  /** The files, by the path in the record. */
+  staged: Map<string, StagedBlob>;
+}
+
+/**
+ * Stages a pack file from a stream. A ZIP must be read from its end, so the whole ZIP is staged first, then its files. The
+ * ZIP itself is not stored.
+ *
+ * @throws Problem `pack_too_large` as soon as the limit is exceeded; problems of `readPackFile`. Nothing is left then.
+ */
+export async function stagePackFile(
+  blobs: BlobStore,
+  body: AsyncIterable<Uint8Array>,
+): Promise<StagedPackFile> {
+  const zip = await stageZip(blobs, body);
+  try {
+    const { checked, files } = await readPackFile<StagedBlob>(zip.file, {
+      receive: (chunks, bytes) => blobs.staging.stage(chunks, bytes),
+      discard: (staged) => staged.discard(),
+    });
+    return { checked, staged: files };
+  } finally {
+    await zip.discard();
+  }
+}
+
+async function stageZip(blobs: BlobStore, body: AsyncIterable<Uint8Array>): Promise<StagedFile> {
+  try {
+    return await blobs.staging.stageFile(body, MAX_PACK_BYTES);
+  } catch (error) {
+    if (!(error instanceof TooManyBytesError)) throw error;
+    throw packFileTooLarge();
+  }
+}
+
+export function packFileTooLarge(): Problem {
+  return new Problem(
+    'pack_too_large',
+    `A pack file can have at most ${MAX_PACK_BYTES} bytes. Split it into two packs.`,
+  );
 }

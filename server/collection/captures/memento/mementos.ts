@@ -1,13 +1,14 @@
-import { contentEncodingOf } from '../../../../shared/collection/contentEncoding.ts';
-import { mementoTimestamp } from '../../../../shared/collection/memento.ts';
+import { mementoTimestamp } from '../../../../shared/collection/captures.ts';
+import { contentEncodingOf } from '../../../../shared/collection/retrieval.ts';
 import { Problem } from '../../../../shared/problems.ts';
 import { isHttpUrl } from '../../../../shared/values/text.ts';
+import { startOfBlob } from '../../../store/blobs/offloaded/offloadedBlobs.ts';
 import {
   type MementoRow,
   mementoBetween,
   momentBefore,
   momentsAfter,
-} from '../../../store/sqlite/collection/mementos.ts';
+} from '../../../store/sqlite/collection/captures.ts';
 import { firstHeadersOfObject } from '../../../store/sqlite/collection/retrievals.ts';
 import { sourceById } from '../../../store/sqlite/collection/sources.ts';
 import { blobBytes } from '../../../store/sqlite/node/blobs.ts';
@@ -22,7 +23,7 @@ const END = '\uffff';
 const PAGE = 500;
 
 /** A source that has been observed, with the first and last moment shown. */
-export interface ObservedSource {
+interface ObservedSource {
   key: number;
   url: string;
   first: string;
@@ -30,7 +31,7 @@ export interface ObservedSource {
 }
 
 /** A memento and its neighbours, if any. */
-export interface Memento {
+interface Memento {
   observed: ObservedSource;
   moment: string;
   object: ArchivedObject;
@@ -67,10 +68,7 @@ function addressOf(given: string): string | undefined {
 }
 
 /** Yields the moments of a source's observations in order, a page at a time, up to `last`. */
-export function* momentsOf(
-  { read }: Pick<Store, 'read'>,
-  { key, last }: ObservedSource,
-): Generator<string[]> {
+function* momentsOf({ read }: Pick<Store, 'read'>, { key, last }: ObservedSource): Generator<string[]> {
   for (let after = BEGINNING; after < last; ) {
     const page = momentsAfter(read, key, after, PAGE).filter((moment) => moment <= last);
     yield page;
@@ -152,4 +150,122 @@ export function mementoAddresses(origin: string, url: string) {
     timemapJson: `${origin}/timemap/json/${url}`,
     memento: (moment: string) => `${origin}/memento/${mementoTimestamp(moment)}/${url}`,
   };
+}
+
+const KNOWN_CODINGS: ReadonlySet<string> = new Set(['gzip', 'x-gzip', 'deflate', 'br', 'zstd']);
+/** Bodies are encoded once, rarely twice; more is an attack on the client. */
+const MAX_CODINGS = 3;
+/** How much of a body is inspected. */
+const INSPECTED_BYTES = 512;
+
+/**
+ * Returns the `Content-Encoding` to send with a memento, so that the client decodes its bytes. Some servers and archives
+ * state a coding for a body that is not encoded; a client would fail to decode it, so none is sent then. None is sent
+ * either if a coding is unknown.
+ *
+ * @param recorded the codings of the recorded response, as `contentEncodingOf` returns them.
+ */
+export async function sentEncoding(
+  { blobs }: Pick<Store, 'blobs'>,
+  sha256: string,
+  recorded: string | null,
+): Promise<string | undefined> {
+  const codings = recorded?.split(', ') ?? [];
+  const last = codings.at(-1);
+  if (recorded === null || last === undefined || codings.length > MAX_CODINGS) return undefined;
+  if (!codings.every((coding) => KNOWN_CODINGS.has(coding))) return undefined;
+  const start = await startOfBlob(blobs, sha256, INSPECTED_BYTES);
+  return start && isEncodedAs(start, last) ? recorded : undefined;
+}
+
+function isEncodedAs(start: Uint8Array, coding: string): boolean {
+  if (coding.endsWith('gzip')) return beginsWith(start, 0x1f, 0x8b);
+  if (coding === 'zstd') return beginsWith(start, 0x28, 0xb5, 0x2f, 0xfd);
+  // These two have no signature.
+  return !start.every((byte) => byte >= 0x20 || (byte >= 0x09 && byte <= 0x0d));
+}
+
+function beginsWith(bytes: Uint8Array, ...signature: number[]): boolean {
+  return signature.every((byte, index) => bytes[index] === byte);
+}
+
+/** Yields a TimeMap in link format (RFC 7089, section 5; RFC 6690), piece by piece as it is sent. */
+export function* timeMapLinks(
+  store: Pick<Store, 'read'>,
+  observed: ObservedSource,
+  origin: string,
+): Generator<string> {
+  const { url, first, last } = observed;
+  const addresses = mementoAddresses(origin, url);
+  yield `${link(url, 'original')},\n${link(addresses.timegate, 'timegate')},\n`;
+  const span = `from="${httpDate(first)}"; until="${httpDate(last)}"`;
+  yield `${link(addresses.timemap, 'self')}; type="application/link-format"; ${span}`;
+  for (const page of momentsOf(store, observed)) {
+    yield page.map((moment) => `,\n${mementoLink(observed, origin, moment)}`).join('');
+  }
+  yield '\n';
+}
+
+/** Yields the same TimeMap as JSON. */
+export function* timeMapJson(
+  store: Pick<Store, 'read'>,
+  observed: ObservedSource,
+  origin: string,
+): Generator<string> {
+  const { url, first, last } = observed;
+  const { timegate, timemap, timemapJson, memento } = mementoAddresses(origin, url);
+  const entryOf = (moment: string) => ({ datetime: moment, uri: memento(moment) });
+  const head = {
+    original_uri: url,
+    timegate_uri: timegate,
+    timemap_uri: { link_format: timemap, json_format: timemapJson },
+    mementos: { first: entryOf(first), last: entryOf(last) },
+  };
+  yield `${JSON.stringify(head).slice(0, -2)},"list":[`;
+  let separator = '';
+  for (const page of momentsOf(store, observed)) {
+    yield separator + page.map((moment) => JSON.stringify(entryOf(moment))).join(',');
+    separator = ',';
+  }
+  yield ']}}';
+}
+
+/** Returns the Link header of a memento or of a redirect to one (RFC 7089, section 2.2). */
+export function linkHeader(
+  observed: ObservedSource,
+  origin: string,
+  { moment, previous, next }: Pick<Memento, 'moment' | 'previous' | 'next'>,
+): string {
+  const { url, first, last } = observed;
+  const { timegate, timemap } = mementoAddresses(origin, url);
+  const moments = [...new Set([first, previous, moment, next, last])].filter((each) => each !== undefined);
+  const relOf = (each: string) => (each === previous ? 'prev' : each === next ? 'next' : undefined);
+  return [
+    link(url, 'original'),
+    link(timegate, 'timegate'),
+    `${link(timemap, 'timemap')}; type="application/link-format"`,
+    ...moments.map((each) => mementoLink(observed, origin, each, relOf(each))),
+  ].join(', ');
+}
+
+/** Formats an instant as an HTTP date, in whole seconds. */
+export function httpDate(moment: string): string {
+  return new Date(moment).toUTCString();
+}
+
+function mementoLink(
+  { url, first, last }: ObservedSource,
+  origin: string,
+  moment: string,
+  neighbour?: 'prev' | 'next',
+): string {
+  const relations = [moment === first && 'first', moment === last && 'last', neighbour, 'memento'].filter(
+    Boolean,
+  );
+  const target = mementoAddresses(origin, url).memento(moment);
+  return `${link(target, relations.join(' '))}; datetime="${httpDate(moment)}"`;
+}
+
+function link(target: string, relation: string): string {
+  return `<${target}>; rel="${relation}"`;
 }

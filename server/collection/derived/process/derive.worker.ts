@@ -1,8 +1,58 @@
 import { flushCompileCache } from 'node:module';
 import { connectToParent } from '../../../runtime/parent.ts';
-import { NotDerivableError, type NotDerivableReason } from '../notDerivable.ts';
-import { runTask } from './runTask.ts';
-import type { DeriveTask, TaskResults } from './tasks.ts';
+import { compareAsBytes, compareWithPages, judgeObjects } from '../../diff/compare.ts';
+import { summarize } from '../../diff/summarize.ts';
+import { makePage } from '../../view/page/makePage.ts';
+import { makeText, searchedText } from '../extract/extractText.ts';
+import {
+  compressContent,
+  type DeriveTask,
+  type DiffResult,
+  type DiffTask,
+  NotDerivableError,
+  type NotDerivableReason,
+  type TaskResults,
+} from './tasks.ts';
+
+/**
+ * Runs one task in the derive process.
+ *
+ * @throws NotDerivableError if nothing can be derived.
+ */
+async function runTask(task: DeriveTask): Promise<TaskResults[DeriveTask['task']]> {
+  switch (task.task) {
+    case 'text':
+      return makeText(task);
+    case 'searched':
+      return searchedText(task);
+    case 'diff':
+      return makeDiff(task);
+    case 'noise':
+      return judgeObjects(task, task.rules);
+    case 'page':
+      return makePage(task);
+    case 'pictures':
+      return (await import('../../pages/comparePictures.ts')).comparePictures(task.from, task.to);
+    case 'thumbnail':
+      return (await import('../../pages/thumbnail.ts')).makeThumbnail(task.object);
+    case 'links':
+      // Loaded with the first source that is followed.
+      return (await import('../../follow/makeLinks.ts')).makeLinks(task);
+  }
+}
+
+async function makeDiff(task: DiffTask): Promise<DiffResult> {
+  const { rules, onlyBytes } = task;
+  const { comparison, pages } =
+    onlyBytes === null
+      ? await compareWithPages(task, rules)
+      : { comparison: await compareAsBytes(task, rules, onlyBytes), pages: null };
+  return {
+    noise: comparison.noise,
+    summary: summarize(comparison, pages),
+    content: compressContent(comparison),
+  };
+}
 
 /** Sent to the process, one at a time. */
 export interface DeriveRequest {

@@ -1,12 +1,23 @@
+import { contentEncodingOf } from '../../../../shared/collection/retrieval.ts';
 import { Problem } from '../../../../shared/problems.ts';
+import { confirmDamage, type DamageContext } from '../../../fixity/audit.ts';
 import type { StartChild } from '../../../runtime/child.ts';
 import type { Log } from '../../../runtime/log.ts';
 import { shuttingDown } from '../../../runtime/shuttingDown.ts';
 import type { BlobStore } from '../../../store/blobs/blobStore.ts';
-import { NotDerivableError } from '../notDerivable.ts';
-import { borrowObjects } from './borrowObjects.ts';
+import { packFileOf } from '../../../store/sqlite/collection/documentSearch.ts';
+import { firstHeadersOfObject } from '../../../store/sqlite/collection/retrievals.ts';
+import type { Store } from '../../../store/store.ts';
 import { DeriveQueue, type Priority, type QueuedTask, sourceOf } from './deriveQueue.ts';
-import type { DeriveTask, ResultOf } from './tasks.ts';
+import {
+  type DeriveTask,
+  isPermanent,
+  NotDerivableError,
+  type ObjectToRead,
+  type ResultOf,
+} from './tasks.ts';
+
+type ObjectsToBorrow = Pick<BlobStore, 'offloaded' | 'isReleased'>;
 
 export interface DeriveOptions {
   /** Time limit, counted from the start of the task. */
@@ -30,11 +41,11 @@ export class Deriver {
   readonly #quick: DeriveQueue;
   readonly #slow: DeriveQueue;
   readonly #slowSources = new Set<number>();
-  readonly #blobs: Pick<BlobStore, 'away'> | undefined;
+  readonly #blobs: ObjectsToBorrow | undefined;
   #isClosed = false;
 
-  /** @param blobs fetches objects that have left this disk */
-  constructor(log: Log, startChild?: StartChild, blobs?: Pick<BlobStore, 'away'>, quickMs = QUICK_MS) {
+  /** @param blobs fetches offloaded objects, and says which were given up */
+  constructor(log: Log, startChild?: StartChild, blobs?: ObjectsToBorrow, quickMs = QUICK_MS) {
     this.#blobs = blobs;
     this.#slow = new DeriveQueue(log, {
       maxMs: Number.POSITIVE_INFINITY,
@@ -52,7 +63,7 @@ export class Deriver {
   }
 
   /**
-   * Runs one task. Objects that have left this disk are fetched first.
+   * Runs one task. Offloaded objects are fetched first.
    *
    * @throws NotDerivableError if nothing can be derived from the object; Problem `derivation_busy`, `shutting_down`,
    * `copy_unreachable`.
@@ -99,7 +110,7 @@ export class Deriver {
   }
 }
 
-/** In the background, an object that cannot be had now is one that is missing now: later tasks do not wait for it. */
+/** In the background, an object that cannot be fetched now is one that is missing now: later tasks do not wait for it. */
 function asNotDerivable(error: unknown, { priority }: DeriveOptions): unknown {
   if (!(error instanceof Problem)) return error;
   if (error.code === 'blob_damaged') return new NotDerivableError('object_damaged', error.message, error);
@@ -110,4 +121,95 @@ function busy(): Problem {
   return new Problem('derivation_busy', 'Too many documents are being processed; try again in a minute.', {
     headers: { 'Retry-After': '60' },
   });
+}
+
+/**
+ * Returns a task whose objects are all on this disk until they are released: those that have left it are fetched from a
+ * copy. A capture that was given up is left out of its page.
+ *
+ * @throws NotDerivableError `released`; Problem `copy_unreachable`, `blob_damaged`
+ */
+async function borrowObjects<Task extends DeriveTask>(
+  blobs: ObjectsToBorrow,
+  task: Task,
+): Promise<{ task: Task; release: () => void }> {
+  const releases: (() => void)[] = [];
+  const release = () => {
+    for (const each of releases) each();
+  };
+  const borrow = async (object: ObjectToRead): Promise<ObjectToRead> => {
+    if (blobs.isReleased(object.sha256))
+      throw new NotDerivableError('released', 'The object’s bytes were given up.');
+    if (blobs.offloaded.bytesOf(object.sha256) === undefined) return object;
+    const borrowed = await blobs.offloaded.borrow(object.sha256);
+    releases.push(borrowed.release);
+    return { ...object, file: borrowed.file };
+  };
+  try {
+    return { task: (await withObjects(withoutReleased(task, blobs), borrow)) as Task, release };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+function withoutReleased(task: DeriveTask, blobs: ObjectsToBorrow): DeriveTask {
+  if (task.task !== 'page') return task;
+  const captures = task.captures.map(
+    ([address, capture]) =>
+      [address, capture && blobs.isReleased(capture.object.sha256) ? null : capture] as const,
+  );
+  return { ...task, captures };
+}
+
+async function withObjects(
+  task: DeriveTask,
+  borrow: (object: ObjectToRead) => Promise<ObjectToRead>,
+): Promise<DeriveTask> {
+  if (task.task === 'searched') return task;
+  if (task.task === 'text' || task.task === 'links' || task.task === 'thumbnail')
+    return { ...task, object: await borrow(task.object) };
+  if (task.task !== 'page') return { ...task, from: await borrow(task.from), to: await borrow(task.to) };
+  const captures: (typeof task.captures)[number][] = [];
+  for (const [address, capture] of task.captures)
+    captures.push([address, capture && { ...capture, object: await borrow(capture.object) }]);
+  return { ...task, object: await borrow(task.object), captures };
+}
+
+/** Returns what the derive process needs to read an object: the file of its bytes and the headers it arrived with. */
+export function objectToRead({ read, blobs }: Pick<Store, 'read' | 'blobs'>, sha256: string): ObjectToRead {
+  const retrieved = firstHeadersOfObject(read, sha256);
+  if (!retrieved) return packFileToRead({ read, blobs }, sha256);
+  const { content_type, headers, source_key } = retrieved;
+  return {
+    sha256,
+    file: blobs.fileOf(sha256),
+    contentType: content_type,
+    contentEncoding: contentEncodingOf(headers),
+    source: source_key,
+  };
+}
+
+/** A slow file is attributed to its pack, whose number must not be that of a source. */
+function packFileToRead({ read, blobs }: Pick<Store, 'read' | 'blobs'>, sha256: string): ObjectToRead {
+  const file = packFileOf(read, sha256);
+  return {
+    sha256,
+    file: blobs.fileOf(sha256),
+    contentType: file?.media_type ?? null,
+    contentEncoding: null,
+    ...(file && { source: -file.pack }),
+  };
+}
+
+/**
+ * Records damage if the derivation failed because the objects' stored bytes are damaged or missing. Bytes that were given
+ * up are neither.
+ */
+export async function noticeDamagedObjects(
+  store: DamageContext,
+  { reason }: NotDerivableError,
+  digests: readonly string[],
+): Promise<void> {
+  if (!isPermanent(reason)) await confirmDamage(store, digests);
 }

@@ -1,9 +1,10 @@
+import { promisify } from 'node:util';
+import { deflateSync, inflate, inflateSync } from 'node:zlib';
 import type { ObjectText } from '../../../../shared/collection/derived.ts';
 import type { Follow } from '../../../../shared/collection/follow.ts';
 import type { NoiseFindings, NoiseRule } from '../../../../shared/collection/noise.ts';
+import type { Region } from '../../../../shared/collection/page.ts';
 import type { MissingResource } from '../../../../shared/collection/view.ts';
-import type { MediaKind } from '../body/mediaKind.ts';
-import type { Tool } from '../extract/textTools.ts';
 
 /** An archived object as sent to the derive process: the file of its bytes and the headers it arrived with. */
 export interface ObjectToRead {
@@ -25,6 +26,13 @@ export interface TextTask {
   object: ObjectToRead;
 }
 
+/** Read the beginning of a stored text, for the index. */
+export interface SearchedTask {
+  task: 'searched';
+  /** The stored document: `compressContent` of a `TextContent`. */
+  content: Uint8Array;
+}
+
 /** Compare two versions without the parts that the noise rules ignore. */
 export interface DiffTask {
   task: 'diff';
@@ -36,7 +44,7 @@ export interface DiffTask {
 }
 
 /** Decide whether the rules explain every change between two versions. */
-export interface NoiseTask {
+interface NoiseTask {
   task: 'noise';
   from: ObjectToRead;
   to: ObjectToRead;
@@ -79,17 +87,43 @@ export interface LinksTask {
   known: readonly string[];
 }
 
+/** Compare two pictures of a page. */
+interface PicturesTask {
+  task: 'pictures';
+  from: ObjectToRead;
+  to: ObjectToRead;
+}
+
+/** Make a small image of the upper part of a page's picture. */
+interface ThumbnailTask {
+  task: 'thumbnail';
+  object: ObjectToRead;
+}
+
+/** How two pictures of a page differ. */
+export interface PictureComparison {
+  /** The share of pixels that changed, moved rows aside. */
+  share: number;
+  /** What changed, in the pixels of the newer picture, from top to bottom. */
+  regions: Region[];
+}
+
 /** The tasks of the derive process. */
-export type DeriveTask = TextTask | DiffTask | NoiseTask | PageTask | LinksTask;
+export type DeriveTask =
+  | TextTask
+  | SearchedTask
+  | DiffTask
+  | NoiseTask
+  | PageTask
+  | LinksTask
+  | PicturesTask
+  | ThumbnailTask;
 
 /** The text of an object as it is stored and sent. */
 export type TextContent = Pick<ObjectText, 'kind' | 'title' | 'text' | 'links' | 'pages' | 'truncated'>;
 
 export interface TextResult extends Tool {
-  mediaKind: MediaKind;
   title: string | null;
-  /** The beginning of the text, which is indexed for full-text search. */
-  searched: string;
   /** The stored document: `compressContent` of a `TextContent`. */
   content: Uint8Array;
 }
@@ -133,10 +167,112 @@ export interface LinksResult {
 /** The result of each task. */
 export interface TaskResults {
   text: TextResult;
+  /** The beginning of the text, which is indexed for full-text search. */
+  searched: string;
   diff: DiffResult;
   noise: NoiseFindings;
   page: PageResult;
   links: LinksResult;
+  pictures: PictureComparison;
+  thumbnail: { png: Uint8Array };
 }
 
 export type ResultOf<Task extends DeriveTask> = TaskResults[Task['task']];
+
+/** The tool that made a derived document. The version is that of this program's rules, then `+` and the library. */
+interface Tool {
+  tool: string;
+  toolVersion: string;
+}
+
+function tool(name: string, rules: string, library?: string): Tool {
+  return { tool: `strongroom-${name}`, toolVersion: library ? `${rules}+${library}` : rules };
+}
+
+/**
+ * The tool that extracts the text of each kind of object. A change to the output must raise the first number: documents
+ * of other versions are then derived again. A test compares the libraries' versions with `package.json`.
+ */
+export const TEXT_TOOLS = {
+  html: tool('html-text', '1', 'html-to-text.10.0.1'),
+  pdf: tool('pdf-text', '1', 'pdfjs-dist.6.5.438'),
+  json: tool('json-text', '1', 'jsonc-parser.3.3.1'),
+  csv: tool('csv-text', '1', 'csv-parse.7.0.3'),
+  xml: tool('xml-text', '1', 'cheerio.1.2.0'),
+  text: tool('plain-text', '1'),
+} as const satisfies Record<string, Tool>;
+
+/** Recorded for objects without text. Combines all versions, because a new version of any tool may find a text. */
+export const NO_TEXT_TOOL: Tool = tool(
+  'text',
+  '1',
+  Object.values(TEXT_TOOLS)
+    .map(({ toolVersion }) => toolVersion.replace('+', '.'))
+    .join('.'),
+);
+
+const CURRENT = [...Object.values(TEXT_TOOLS), NO_TEXT_TOOL];
+/** The current tools, each as `tool version`. */
+export const CURRENT_TEXT_TOOLS: readonly string[] = CURRENT.map(
+  ({ tool, toolVersion }) => `${tool} ${toolVersion}`,
+);
+
+/** Why nothing could be derived from an object. */
+const NOT_DERIVABLE_REASONS = [
+  'unsupported',
+  'too_large',
+  'damaged',
+  'encrypted',
+  'time_out',
+  'out_of_memory',
+  'tool_failed',
+  'object_missing',
+  'released',
+  'object_damaged',
+] as const;
+
+export type NotDerivableReason = (typeof NOT_DERIVABLE_REASONS)[number];
+
+/**
+ * Reasons that concern this node's disk, most of which may go away. Nothing is stored for them. The others hold until the
+ * tool's version changes.
+ */
+const TRANSIENT: ReadonlySet<string> = new Set<NotDerivableReason>([
+  'object_missing',
+  'object_damaged',
+  'released',
+]);
+
+/** Returns whether an outcome is stored, so that the derivation is not tried again. */
+export function isPermanent(outcome: string): boolean {
+  return !TRANSIENT.has(outcome);
+}
+
+/** Nothing could be derived; the message is a sentence for the reader. */
+export class NotDerivableError extends Error {
+  readonly reason: NotDerivableReason;
+
+  constructor(reason: NotDerivableReason, sentence: string, cause?: unknown) {
+    super(sentence, cause === undefined ? undefined : { cause });
+    this.name = 'NotDerivableError';
+    this.reason = reason;
+  }
+}
+
+/** Larger than the content of any derived document. */
+const MAX_CONTENT_BYTES = 33_554_432;
+
+/** Returns a document's content as it is stored: compressed JSON. Slow; runs in the derive process. */
+export function compressContent(content: unknown): Uint8Array {
+  return deflateSync(JSON.stringify(content));
+}
+
+/** Parses content written by `compressContent`. */
+export function decompressContent<Content>(compressed: Uint8Array): Content {
+  return JSON.parse(inflateSync(compressed, { maxOutputLength: MAX_CONTENT_BYTES }).toString()) as Content;
+}
+
+/** Returns the JSON text of content written by `compressContent`. Decompresses in the thread pool, as it may be long. */
+export async function decompressJson(compressed: Uint8Array): Promise<string> {
+  return (await promisify(inflate)(compressed, { maxOutputLength: MAX_CONTENT_BYTES })).toString();
+}

@@ -1,11 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import type { ListFormat } from '../../../../shared/collection/sourceList.ts';
-import { SourceListError } from './listedEntry.ts';
-import { readSourceList } from './readSourceList.ts';
+import { readSourceList, type SourceList, SourceListError } from './readSourceList.ts';
 
-const { form, bytes } = workerData as { form: ListFormat; bytes: Uint8Array };
 try {
-  parentPort?.postMessage({ result: { list: readSourceList(form, bytes) } });
+  parentPort?.postMessage({ result: { list: readSourceList(workerData as SourceList) } });
 } catch (error) {
   if (error instanceof SourceListError) parentPort?.postMessage({ result: { refused: error.message } });
   else parentPort?.postMessage({ failure: error instanceof Error ? error.message : String(error) });

@@ -1,20 +1,9 @@
 import { type DefaultTreeAdapterTypes, defaultTreeAdapter, html as spec, type Token } from 'parse5';
-import { CONTROLS, DROPPED_ELEMENTS, FRAMES, RENAMED_ELEMENTS } from './elementRules.ts';
-import {
-  baseOf,
-  isKept,
-  markMissing,
-  setAttribute,
-  shortened,
-  titleOf,
-  withoutTags,
-} from './pageElements.ts';
 import type { Resources } from './resources.ts';
 import { rewriteCss } from './rewriteCss.ts';
-import { srcsetAddresses } from './srcset.ts';
 
-type Document = DefaultTreeAdapterTypes.Document;
-type Element = DefaultTreeAdapterTypes.Element;
+type ParsedDocument = DefaultTreeAdapterTypes.Document;
+type ParsedElement = DefaultTreeAdapterTypes.Element;
 type ChildNode = DefaultTreeAdapterTypes.ChildNode;
 
 /** Images that a script would load when they are scrolled into view. */
@@ -29,19 +18,19 @@ export class PageWriter {
   /** Stylesheets that are being put in, against those that import themselves. */
   readonly #importing: string[] = [];
   /** Images in a picture with a source that is held. */
-  readonly #inHeldPicture = new WeakSet<Element>();
+  readonly #inHeldPicture = new WeakSet<ParsedElement>();
   /** What each `source` element gets. */
-  readonly #sources = new WeakMap<Element, { name: string; value: string }>();
+  readonly #sources = new WeakMap<ParsedElement, { name: string; value: string }>();
   title: string | null = null;
 
-  constructor(document: Document, url: string, resources: Resources) {
+  constructor(document: ParsedDocument, url: string, resources: Resources) {
     this.#resources = resources;
     this.#url = url;
     this.#base = URL.parse(baseOf(document) ?? '', url)?.href ?? url;
   }
 
   /** Rewrites an element that stays, with what it contains. */
-  rewrite(element: Element): void {
+  rewrite(element: ParsedElement): void {
     this.#attributes(element);
     const children: ChildNode[] = [];
     for (const child of element.childNodes) {
@@ -58,6 +47,7 @@ export class PageWriter {
     if (node.nodeName === '#text') return [node];
     if (!('tagName' in node)) return [];
     const name = node.tagName;
+    if (name === 'template') return this.#shadowTree(node);
     if (DROPPED_ELEMENTS.has(name)) return [];
     if (name === 'noscript') return node.childNodes.flatMap((child) => this.#kept(child));
     if (FRAMES.has(name)) return this.#frame(node);
@@ -78,7 +68,7 @@ export class PageWriter {
   }
 
   /** Leaves out what could load or run something, and rewrites what shows something. */
-  #attributes(element: Element): void {
+  #attributes(element: ParsedElement): void {
     const before = element.attrs;
     const value = (name: string) => before.find((attribute) => attribute.name.toLowerCase() === name)?.value;
     const kept = before.filter(({ name, prefix }) => isKept(name, prefix));
@@ -111,7 +101,7 @@ export class PageWriter {
     };
   }
 
-  #image(element: Element, value: (name: string) => string | undefined): void {
+  #image(element: ParsedElement, value: (name: string) => string | undefined): void {
     const src = value('src')?.trim() ?? '';
     const addresses = [
       ...[src, ...LAZY_ADDRESSES.map(value)].map((address) => this.#address(address)),
@@ -130,7 +120,7 @@ export class PageWriter {
   }
 
   /** Gives each source of a picture one image that is held, and leaves out the others. */
-  #picture(picture: Element): void {
+  #picture(picture: ParsedElement): void {
     let hasHeld = false;
     picture.childNodes = picture.childNodes.filter((child) => {
       if (!('tagName' in child) || child.tagName !== 'source') return true;
@@ -148,7 +138,7 @@ export class PageWriter {
       if (hasHeld && 'tagName' in child && child.tagName === 'img') this.#inHeldPicture.add(child);
   }
 
-  #player(element: Element, value: (name: string) => string | undefined): void {
+  #player(element: ParsedElement, value: (name: string) => string | undefined): void {
     setAttribute(element, 'controls', '');
     const poster = this.#address(value('poster'));
     const shown = poster === undefined ? undefined : this.#resources.asset(poster);
@@ -160,7 +150,7 @@ export class PageWriter {
   }
 
   /** Returns whether a source of a recording is held. */
-  #recording(source: Element): boolean {
+  #recording(source: ParsedElement): boolean {
     const address = this.#address(source.attrs.find(({ name }) => name === 'src')?.value);
     const shown = address === undefined ? undefined : this.#resources.asset(address);
     if (shown === undefined) return false;
@@ -168,7 +158,7 @@ export class PageWriter {
     return true;
   }
 
-  #svgImage(element: Element, href: string | undefined): void {
+  #svgImage(element: ParsedElement, href: string | undefined): void {
     const address = this.#address(href);
     const shown = address === undefined ? undefined : this.#resources.asset(address);
     if (shown !== undefined) setAttribute(element, 'href', shown);
@@ -176,7 +166,7 @@ export class PageWriter {
       setAttribute(element, 'href', href);
   }
 
-  #background(element: Element, address: string): void {
+  #background(element: ParsedElement, address: string): void {
     const shown = this.#resources.asset(address);
     if (shown === undefined) return;
     const style = element.attrs.find(({ name }) => name === 'style')?.value;
@@ -184,7 +174,7 @@ export class PageWriter {
   }
 
   /** A link to a held address leads to its view; any other shows its address. */
-  #anchor(element: Element, href: string | undefined): void {
+  #anchor(element: ParsedElement, href: string | undefined): void {
     if (href === undefined) return;
     const fragment = this.#fragment(href);
     if (fragment !== undefined) return setAttribute(element, 'href', fragment);
@@ -211,7 +201,7 @@ export class PageWriter {
   }
 
   /** Frames are left out. A link names their address. */
-  #frame(frame: Element): ChildNode[] {
+  #frame(frame: ParsedElement): ChildNode[] {
     const src = frame.attrs.find(({ name }) => name === 'src')?.value;
     const address = this.#address(src);
     if (address === undefined) return [];
@@ -223,7 +213,22 @@ export class PageWriter {
     return [link];
   }
 
-  #style(element: Element): ChildNode[] {
+  /**
+   * A browser makes the shadow tree of an element of a template that says so. Any other template shows nothing. Chromium
+   * writes `shadowmode` into the pages that it saves.
+   */
+  #shadowTree(template: ParsedElement): ChildNode[] {
+    const isTree = template.attrs.some(({ name }) => name === 'shadowrootmode' || name === 'shadowmode');
+    if (!isTree || template.namespaceURI !== spec.NS.HTML) return [];
+    template.attrs = [{ name: 'shadowrootmode', value: 'open' }];
+    const content = defaultTreeAdapter.getTemplateContent(template as DefaultTreeAdapterTypes.Template);
+    const children = content.childNodes.flatMap((child) => this.#kept(child));
+    for (const child of children) child.parentNode = content;
+    content.childNodes = children;
+    return [template];
+  }
+
+  #style(element: ParsedElement): ChildNode[] {
     const type = element.attrs.find(({ name }) => name === 'type')?.value.trim() ?? '';
     if (type !== '' && type.toLowerCase() !== 'text/css') return [];
     const css = element.childNodes.map((child) => ('value' in child ? child.value : '')).join('');
@@ -234,7 +239,7 @@ export class PageWriter {
   }
 
   /** A stylesheet is put into the page; other linked documents are not shown. */
-  #link({ attrs }: Element): ChildNode[] {
+  #link({ attrs }: ParsedElement): ChildNode[] {
     const value = (name: string) => attrs.find((attribute) => attribute.name === name)?.value;
     const rel = (value('rel') ?? '').toLowerCase().split(/\s+/);
     const address = this.#address(value('href'));
@@ -275,11 +280,11 @@ export class PageWriter {
     };
   }
 
-  /** Resolves an address, without its fragment. Only http and https can be held. */
+  /** Resolves an address, without its fragment. Only http and https can be held, and the parts of a saved page by `cid`. */
   #address(reference: string | undefined, base = this.#base): string | undefined {
     if (reference === undefined || reference.trim() === '') return undefined;
     const url = URL.parse(reference.trim(), base);
-    if (url === null || !/^https?:$/.test(url.protocol)) return undefined;
+    if (url === null || !/^(https?|cid):$/.test(url.protocol)) return undefined;
     url.hash = '';
     return url.href;
   }
@@ -288,4 +293,199 @@ export class PageWriter {
 /** Returns the path of the page of the interface that shows a capture. */
 function viewPath(sha256: string, source: string, at: string): string {
   return `/view/${sha256}?${new URLSearchParams({ source, at }).toString()}`;
+}
+
+/** Elements that are left out with their content: they run, load or embed something, or belong to a script. */
+const DROPPED_ELEMENTS: ReadonlySet<string> = new Set([
+  'applet',
+  'base',
+  'embed',
+  'fencedframe',
+  'meta',
+  'noembed',
+  'noframes',
+  'object',
+  'param',
+  'portal',
+  'script',
+  'track',
+  // Animations of SVG can set an address.
+  'animate',
+  'animateColor',
+  'animateMotion',
+  'animateTransform',
+  'discard',
+  'handler',
+  'listener',
+  'set',
+]);
+
+/** Elements that become others, which have no behaviour. The content of raw text elements would not be escaped. */
+const RENAMED_ELEMENTS: Readonly<Record<string, string>> = {
+  form: 'div',
+  frameset: 'div',
+  listing: 'pre',
+  plaintext: 'pre',
+  xmp: 'pre',
+};
+
+const FRAMES: ReadonlySet<string> = new Set(['iframe', 'frame']);
+
+/** Inert without a form; disabled so that they look so. */
+const CONTROLS: ReadonlySet<string> = new Set(['button', 'input', 'select', 'textarea']);
+
+/** Attributes that are left out: they load, send, run or navigate, or concern only scripts. Handlers (`on…`) go too. */
+const DROPPED_ATTRIBUTES: ReadonlySet<string> = new Set([
+  'action',
+  'archive',
+  'attributionsrc',
+  'autofocus',
+  'autoplay',
+  'background',
+  'cite',
+  'classid',
+  'code',
+  'codebase',
+  'command',
+  'commandfor',
+  'contenteditable',
+  'crossorigin',
+  'data',
+  'download',
+  'dynsrc',
+  'enctype',
+  'fetchpriority',
+  'form',
+  'formaction',
+  'formenctype',
+  'formmethod',
+  'formtarget',
+  'href',
+  'http-equiv',
+  'imagesizes',
+  'imagesrcset',
+  'integrity',
+  'is',
+  'itemid',
+  'loading',
+  'longdesc',
+  'lowsrc',
+  'manifest',
+  'nonce',
+  'ping',
+  'popovertarget',
+  'popovertargetaction',
+  'poster',
+  'profile',
+  'referrerpolicy',
+  'sizes',
+  'src',
+  'srcdoc',
+  'srcset',
+  'style',
+  'target',
+]);
+
+type Document = DefaultTreeAdapterTypes.Document;
+type Element = DefaultTreeAdapterTypes.Element;
+
+const MAX_TITLE_CHARACTERS = 300;
+
+/** Returns the address in the first `base` element of a document. */
+function baseOf(document: Document): string | undefined {
+  // The first one in the document counts; it belongs into the head.
+  const root = document.childNodes.find(({ nodeName }) => nodeName === 'html');
+  const head = childrenOf(root).find(({ nodeName }) => nodeName === 'head');
+  for (const parent of [head, root]) {
+    for (const node of childrenOf(parent)) {
+      if (!('tagName' in node) || node.tagName !== 'base') continue;
+      const href = node.attrs.find(({ name }) => name === 'href')?.value;
+      if (href !== undefined) return href.trim();
+    }
+  }
+  return undefined;
+}
+
+function childrenOf(node: ChildNode | undefined): ChildNode[] {
+  return node !== undefined && 'childNodes' in node ? node.childNodes : [];
+}
+
+/** Returns whether an attribute is neither a script nor loads anything. */
+function isKept(name: string, prefix: string | undefined): boolean {
+  // HTML does not split the prefix from the name.
+  const lower = name.toLowerCase().replace(/^xlink:/, '');
+  return !lower.startsWith('on') && !DROPPED_ATTRIBUTES.has(lower) && prefix !== 'xml';
+}
+
+/**
+ * Returns the value of an attribute with nothing in it that looks like a tag. Otherwise a browser that takes the element for
+ * text, because it reads the written page differently, would find elements in it that were not inspected.
+ */
+function withoutTags(value: string): string {
+  return value.replace(/<(?=[a-z/!?])/gi, /^data:/i.test(value) ? '%3C' : '< ');
+}
+
+/** Sets an attribute of an element. */
+function setAttribute(element: Element, name: string, value: string): void {
+  const kept = element.attrs.filter((attribute) => attribute.name !== name);
+  element.attrs = [...kept, { name, value }];
+}
+
+/** Marks an element whose resource is not in the archive. */
+function markMissing(element: Element, address: string): void {
+  setAttribute(element, 'data-strongroom-missing', '');
+  setAttribute(element, 'title', `Not in the archive: ${shortened(address)}`);
+}
+
+/** Returns the text of a `title` element, null if it is empty. */
+function titleOf(element: Element): string | null {
+  const text = element.childNodes.map((child) => ('value' in child ? child.value : '')).join('');
+  return text.replace(/\s+/g, ' ').trim().slice(0, MAX_TITLE_CHARACTERS).toWellFormed() || null;
+}
+
+/** Shortens an address to what can be shown. */
+function shortened(address: string): string {
+  return address.length <= 500 ? address : `${address.slice(0, 500)}…`;
+}
+
+/** A candidate of a `srcset` attribute. */
+interface Candidate {
+  address: string;
+  /** The width in pixels, or a thousand times the density. */
+  size: number;
+}
+
+/** A wide screen. Larger images are not preferred. */
+const ENOUGH = 2_000;
+
+/**
+ * Returns the addresses of a `srcset` attribute (HTML Standard, section 4.8.4.2.2), the best one first: the largest that
+ * is not larger than a screen, then the smaller ones, then the larger ones.
+ */
+function srcsetAddresses(srcset: string): string[] {
+  const candidates = parseSrcset(srcset);
+  const rank = ({ size }: Candidate) => (size <= ENOUGH ? ENOUGH - size : size);
+  return candidates.sort((left, right) => rank(left) - rank(right)).map(({ address }) => address);
+}
+
+function parseSrcset(srcset: string): Candidate[] {
+  const candidates: Candidate[] = [];
+  // An address contains commas but no blank; one that ends with a comma has no descriptor.
+  const word = /[^\s,]\S*/g;
+  for (let match = word.exec(srcset); match; match = word.exec(srcset)) {
+    let end = match[0].length;
+    while (match[0][end - 1] === ',') end -= 1;
+    const address = match[0].slice(0, end);
+    let descriptor = '';
+    if (address === match[0]) {
+      const comma = srcset.indexOf(',', word.lastIndex);
+      const start = word.lastIndex;
+      word.lastIndex = comma === -1 ? srcset.length : comma;
+      descriptor = srcset.slice(start, word.lastIndex);
+    }
+    const [, number = '1', unit = 'x'] = /^\s*([\d.]+)([wx])/.exec(descriptor) ?? [];
+    const size = Number.parseFloat(number) * (unit === 'w' ? 1 : 1_000);
+    candidates.push({ address, size: Number.isFinite(size) ? size : 0 });
+  }
+  return candidates;
 }

@@ -1,8 +1,11 @@
 import type { MissingReason } from '../../../../shared/collection/view.ts';
-import { decodeText } from '../../derived/body/decodeBody.ts';
-import { readBody } from '../../derived/body/readBody.ts';
-import { NotDerivableError } from '../../derived/notDerivable.ts';
-import type { HeldCapture, MadePage, PageTask } from '../../derived/process/tasks.ts';
+import { decodeText, readBody } from '../../derived/body.ts';
+import {
+  type HeldCapture,
+  type MadePage,
+  NotDerivableError,
+  type PageTask,
+} from '../../derived/process/tasks.ts';
 import {
   MAX_ADDED_CHARACTERS,
   MAX_ADDRESS_CHARACTERS,
@@ -13,10 +16,9 @@ import {
   MAX_STYLESHEET_BYTES,
   MAX_STYLESHEETS,
 } from '../limits.ts';
-import { dataUrl } from './dataUrl.ts';
 
 /** A stylesheet that is held. */
-export interface Stylesheet {
+interface Stylesheet {
   text: string;
   /** Its address without a fragment. */
   address: string;
@@ -161,4 +163,15 @@ function readAsset({ object }: HeldCapture): string {
 
 function isShort(address: string): boolean {
   return address.length <= MAX_ADDRESS_CHARACTERS;
+}
+
+/** Types that a browser decodes and does not run. */
+const PASSIVE =
+  /^(image\/[a-z0-9.+-]+|font\/[a-z0-9.+-]+|audio\/[a-z0-9.+-]+|video\/[a-z0-9.+-]+|application\/(x-)?font-[a-z0-9.+-]+|application\/vnd\.ms-fontobject)$/;
+
+/** Returns bytes as a `data:` URL. A type that could run something is replaced; a browser detects images by their bytes. */
+function dataUrl(bytes: Uint8Array, contentType: string | null): string {
+  const type = (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  const base64 = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+  return `data:${PASSIVE.test(type) ? type : 'application/octet-stream'};base64,${base64}`;
 }

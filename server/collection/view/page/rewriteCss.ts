@@ -1,7 +1,7 @@
 import { type CSSToken, TokenType, tokenize } from '@csstools/css-tokenizer';
 
 /** What a rewritten stylesheet refers to. */
-export interface CssReferences {
+interface CssReferences {
   /** Returns the `data:` URL to use instead of the address of an image or font, or undefined if there is none. */
   asset(address: string): string | undefined;
   /** Returns the rewritten text of an imported stylesheet, or undefined if there is none. */

@@ -12,7 +12,7 @@ import { cite, citeAs, describeTables } from '../../../archive/citations/citatio
 import { readLinkset } from '../../../archive/citations/signposts.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Handlers } from '../../app.ts';
-import { linksetJson, linksetText } from '../../delivery/typedLinks.ts';
+import { linksetJson, linksetText } from '../../delivery/itemPages.ts';
 import { ok } from '../../reply.ts';
 import { isLoopback } from '../../security/machineAddresses.ts';
 import type { PublicAddress } from '../../security/publicAddress.ts';
@@ -34,13 +34,13 @@ export function citationsHandlers(
     return { origin, publisher: nodeName, printedOrigin };
   };
   return {
-    readCitation: async ({ params, query, request }) => {
+    readCitation: async ({ params, query, request, visitor: reader }) => {
       const id = params.id ?? '';
       const from = citedFrom(request);
       const form = query.format === undefined ? acceptedForm(request) : formatOf(query.format);
       if (form === 'all') return { ...ok(cite(store, id, from)), headers: { Vary: 'Accept' } };
       const text = isDescriptor(form)
-        ? await describeTables(store, id, from, form)
+        ? await describeTables(store, id, from, { format: form, reader })
         : citeAs(store, id, from, form);
       const { ending, mediaType } = FILES[form];
       return {

@@ -1,8 +1,8 @@
 import { MAX_PACK_BYTES } from '../../../../shared/limits.ts';
-import { pathOf } from '../../../../shared/routes/pathOf.ts';
+import { pathOf } from '../../../../shared/routes/route.ts';
 import { ROUTES } from '../../../../shared/routes.ts';
 import type { Drafts } from '../../../archive/drafts/drafts.ts';
-import { packTooLarge } from '../../../archive/packs/record.ts';
+import { packTooLarge } from '../../../archive/packs/packRows.ts';
 import type { Handlers } from '../../app.ts';
 import { requireMediaType } from '../../body/readJson.ts';
 import { checkedBodyChunks } from '../../body/requestBody.ts';

@@ -2,14 +2,13 @@ import type { Request } from 'express';
 import { MEBIBYTE } from '../../../../shared/limits.ts';
 import { Problem } from '../../../../shared/problems.ts';
 import { harvest } from '../../../archive/harvesting/harvest.ts';
-import { robotsTxt } from '../../../archive/harvesting/robotsTxt.ts';
-import { readSitemap, sitemapIndex } from '../../../archive/harvesting/sitemap.ts';
+import { readSitemap, robotsTxt, sitemapIndex } from '../../../archive/harvesting/sitemap.ts';
 import type { SettingsStore } from '../../../store/settings.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Handlers } from '../../app.ts';
 import { readBytes, requireMediaType } from '../../body/readJson.ts';
 import { bodyChunks } from '../../body/requestBody.ts';
-import { streamReply } from '../../delivery/streamReply.ts';
+import { streamReply } from '../../delivery/exports.ts';
 import { plainText, type WrittenReply } from '../../reply.ts';
 import type { PublicAddress } from '../../security/publicAddress.ts';
 

@@ -1,14 +1,23 @@
 import { Problem } from '../../../../shared/problems.ts';
-import { pathOf } from '../../../../shared/routes/pathOf.ts';
+import { pathOf } from '../../../../shared/routes/route.ts';
 import { ROUTES } from '../../../../shared/routes.ts';
 import { readSignposts } from '../../../archive/citations/signposts.ts';
-import { createStudy, listStudies, readStudy, setStudyStatus } from '../../../archive/studies/studies.ts';
-import { readStudyTable, studyTableCsv } from '../../../archive/studies/studyTable.ts';
-import type { Store } from '../../../store/store.ts';
+import { addComment, listComments } from '../../../archive/comments.ts';
+import {
+  createStudy,
+  listStudies,
+  readStudy,
+  readStudyTable,
+  setStudyStatus,
+  studyTableCsv,
+} from '../../../archive/studies.ts';
+import { createTreeNode, readTree, readTreeNode } from '../../../archive/treeNodes.ts';
+import { packDrift, studyDrift } from '../../../drift/drift.ts';
+import type { ReadStore, Store } from '../../../store/store.ts';
 import type { Handlers } from '../../app.ts';
-import { attachmentHeaders, CSV_TYPE } from '../../delivery/streamReply.ts';
-import { linkHeader } from '../../delivery/typedLinks.ts';
-import { created, ok, page, type Reply } from '../../reply.ts';
+import { attachmentHeaders, CSV_TYPE } from '../../delivery/exports.ts';
+import { linkHeader } from '../../delivery/itemPages.ts';
+import { created, ok, okText, page, type Reply, withList } from '../../reply.ts';
 import type { PublicAddress } from '../../security/publicAddress.ts';
 
 type StudyRoutes = 'listStudies' | 'createStudy' | 'readStudy' | 'setStudyStatus' | 'readStudyTable';
@@ -39,5 +48,38 @@ function csv(text: string, filename: string): Reply {
   return {
     write: (response) =>
       void response.set({ 'Cache-Control': 'no-store', ...attachmentHeaders(CSV_TYPE, filename) }).send(text),
+  };
+}
+
+export function nodesHandlers(store: ReadStore): Pick<Handlers, 'readTree' | 'createNode' | 'readNode'> {
+  return {
+    readTree: () => ok({ nodes: readTree(store) }),
+    createNode: async ({ body, admitted }) => {
+      const node = await createTreeNode(admitted.store, body);
+      return created(node, pathOf(ROUTES.readNode.path, { path: node.path }));
+    },
+    readNode: ({ params }) => {
+      const { page, packs } = readTreeNode(store, params.path ?? '');
+      return okText(withList(page, 'packs', packs));
+    },
+  };
+}
+
+/** The handlers for what became of the works that packs relate to. */
+export function driftHandlers(store: Store): Pick<Handlers, 'readPackDrift' | 'readStudyDrift'> {
+  return {
+    readPackDrift: ({ params: { id = '' } }) => ok(packDrift(store, id)),
+    readStudyDrift: async ({ params: { id = '' } }) => ok(await studyDrift(store, id)),
+  };
+}
+
+export function commentsHandlers(store: ReadStore): Pick<Handlers, 'listComments' | 'addComment'> {
+  return {
+    listComments: ({ params, query, request }) =>
+      page(request, query, listComments(store, params.id ?? '', query)),
+    addComment: async ({ params, body, admitted }) => {
+      const comment = await addComment(admitted.store, params.id ?? '', body);
+      return created(comment, pathOf(ROUTES.listComments.path, { id: comment.item }));
+    },
   };
 }

@@ -1,23 +1,50 @@
 import { mementoImportSchema } from '../../../../shared/collection/captures.ts';
-import { MAX_CAPTURE_FILE_BYTES, MAX_JSON_BYTES } from '../../../../shared/limits.ts';
+import { MAX_CAPTURE_FILE_BYTES, MAX_JSON_BYTES, MAX_JSON_VALUES } from '../../../../shared/limits.ts';
 import { Problem } from '../../../../shared/problems.ts';
-import { WARC_MEDIA_TYPES } from '../../../../shared/routes/collection/captures.ts';
+import { WACZ_MEDIA_TYPES, WARC_MEDIA_TYPES } from '../../../../shared/routes/collection/captures.ts';
 import type { Captures } from '../../../collection/captures/captures.ts';
+import {
+  findObservedSource,
+  httpDate,
+  linkHeader,
+  mementoAddresses,
+  nearestMoment,
+  neighboursOf,
+  readMemento,
+  sentEncoding,
+  timeMapJson,
+  timeMapLinks,
+} from '../../../collection/captures/memento/mementos.ts';
+import { exportWacz, type PackageServices } from '../../../collection/captures/wacz/exportWacz.ts';
+import { exportWarc } from '../../../collection/captures/warc/exportWarc.ts';
+import type { Store } from '../../../store/store.ts';
+import { requireReadable } from '../../../withholding/withholding.ts';
 import type { Handlers } from '../../app.ts';
 import { checkBody, readJson, requireMediaType } from '../../body/readJson.ts';
 import { checkedBodyChunks } from '../../body/requestBody.ts';
-import { accepted, ok } from '../../reply.ts';
+import { storedBlobReply } from '../../delivery/blobs.ts';
+import { attachmentHeaders, type Exports, streamReply } from '../../delivery/exports.ts';
+import { accepted, type Call, ok } from '../../reply.ts';
+import type { PublicAddress } from '../../security/publicAddress.ts';
+import { SEALED, sealed } from './events.ts';
 
 /** Handlers for captures made by third parties. */
 export function captureHandlers(captures: Captures): Pick<Handlers, 'importCaptures'> {
   return {
     importCaptures: async ({ query: { observer, wait }, request }) => {
-      const mediaType = requireMediaType(request, [...WARC_MEDIA_TYPES, 'application/json']);
+      const mediaType = requireMediaType(request, [
+        ...WARC_MEDIA_TYPES,
+        ...WACZ_MEDIA_TYPES,
+        'application/json',
+      ]);
       const { job, finished } =
         mediaType === 'application/json'
           ? captures.startTimeMap(
               observer,
-              checkBody(mementoImportSchema, await readJson(request, MAX_JSON_BYTES)),
+              checkBody(
+                mementoImportSchema,
+                await readJson(request, { maxBytes: MAX_JSON_BYTES, maxValues: MAX_JSON_VALUES }),
+              ),
             )
           : await captures.startFile(
               observer,
@@ -30,4 +57,100 @@ export function captureHandlers(captures: Captures): Pick<Handlers, 'importCaptu
 
 function fileTooLarge(): Problem {
   return new Problem('body_too_large', `A capture file can have at most ${MAX_CAPTURE_FILE_BYTES} bytes.`);
+}
+
+const LINK_FORMAT = { 'Content-Type': 'application/link-format; charset=utf-8' };
+const JSON_FORMAT = { 'Content-Type': 'application/json; charset=utf-8' };
+
+type MementoRoutes = 'readTimeMap' | 'readTimeMapLinks' | 'readTimeMapJson' | 'readTimeGate' | 'readMemento';
+
+/** Handlers for the Memento protocol (RFC 7089). */
+export function mementoHandlers(store: Store, publicAddress: PublicAddress): Pick<Handlers, MementoRoutes> {
+  const originOf = publicAddress.originOf.bind(publicAddress);
+  const linksOf = ({ params, request }: Pick<Call, 'params' | 'request'>) => {
+    const observed = findObservedSource(store, params.url ?? '');
+    return streamReply(LINK_FORMAT, () => timeMapLinks(store, observed, originOf(request)));
+  };
+  return {
+    readTimeMap: linksOf,
+    readTimeMapLinks: linksOf,
+    readTimeMapJson: ({ params, request }) => {
+      const observed = findObservedSource(store, params.url ?? '');
+      return streamReply(JSON_FORMAT, () => timeMapJson(store, observed, originOf(request)));
+    },
+    readTimeGate: ({ params, request }) => {
+      const observed = findObservedSource(store, params.url ?? '');
+      const wanted = request.get('Accept-Datetime');
+      const moment = nearestMoment(store, observed, wanted === undefined ? undefined : parseHttpDate(wanted));
+      const origin = originOf(request);
+      return {
+        write: (response) =>
+          void response
+            .status(302)
+            .set({
+              'Cache-Control': 'no-store',
+              Vary: 'accept-datetime',
+              Location: mementoAddresses(origin, observed.url).memento(moment),
+              Link: linkHeader(observed, origin, neighboursOf(store, observed, moment)),
+            })
+            .end(),
+      };
+    },
+    readMemento: async ({ params, request, visitor }) => {
+      const { observed, object, contentEncoding, ...place } = readMemento(
+        store,
+        params.time ?? '',
+        params.url ?? '',
+      );
+      // Before the bytes are looked at for their encoding.
+      requireReadable(store.read, object.sha256, visitor);
+      const { blob, options } = sealed(object, request);
+      const encoding = await sentEncoding(store, object.sha256, contentEncoding);
+      const headers = {
+        ...options.headers,
+        ...(encoding !== undefined && {
+          'Content-Encoding': encoding,
+          Vary: `${SEALED.Vary}, Accept-Encoding`,
+        }),
+        'Memento-Datetime': httpDate(place.moment),
+        Link: linkHeader(observed, originOf(request), place),
+        // The bytes never change, but the links to neighbours do.
+        'Cache-Control': 'no-cache',
+      };
+      return storedBlobReply(store, request, { blob, options: { ...options, headers } }, visitor);
+    },
+  };
+}
+
+const HTTP_DATE = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/;
+
+/** Parses Accept-Datetime, which is an HTTP date (RFC 7089, section 2.1.1.1). */
+function parseHttpDate(date: string): number {
+  const text = date.trim();
+  const instant = HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN;
+  // Date.parse accepts 30 February and returns a day in March, so the result is compared with the input.
+  if (Number.isNaN(instant) || new Date(instant).toUTCString().slice(5) !== text.slice(5)) {
+    throw new Problem(
+      'invalid_datetime',
+      'Accept-Datetime must be a date such as Fri, 20 Nov 2026 10:14:21 GMT. Omit it to get the newest memento.',
+    );
+  }
+  return instant;
+}
+
+/** Handlers for the export of WARC files and WACZ packages. */
+export function warcHandlers(
+  services: PackageServices,
+  exports: Exports,
+): Pick<Handlers, 'exportWarc' | 'exportWacz'> {
+  return {
+    exportWarc: ({ query, visitor }) => {
+      const { filename, bytes } = exportWarc(services.store, services.exporter, query, visitor);
+      return exports.streamReply(attachmentHeaders('application/warc', filename), bytes);
+    },
+    exportWacz: ({ query, visitor }) => {
+      const { filename, bytes } = exportWacz(services, query, visitor);
+      return exports.streamReply(attachmentHeaders('application/wacz', filename), bytes);
+    },
+  };
 }

@@ -1,26 +1,39 @@
+import type { IncomingMessage } from 'node:http';
 import type { Event, EventsQuery } from '../../../../shared/collection/event.ts';
 import { Problem } from '../../../../shared/problems.ts';
+import type { Texts } from '../../../collection/derived/derived.ts';
+import { readObjectText, searchObjectTexts } from '../../../collection/derived/search.ts';
+import type { Diffs } from '../../../collection/diff/diffs.ts';
 import type { Summaries } from '../../../collection/diff/summaries.ts';
-import { eventsCsv } from '../../../collection/timeline/eventCsv.ts';
-import { readEventDensity } from '../../../collection/timeline/eventDensity.ts';
+import type { Noise } from '../../../collection/noise/noise.ts';
 import type { EventFeed } from '../../../collection/timeline/eventFeed.ts';
 import {
+  changeSeen,
+  eventsCsv,
   listEvents,
+  readEventDensity,
   readEventDetails,
   readEventObservers,
+  readEventQuality,
   readEventRetrieval,
   readEventsAfter,
   readLastEventId,
+  readSeen,
+  withReadableSummaries,
 } from '../../../collection/timeline/events.ts';
-import { readEventQuality } from '../../../collection/timeline/quality.ts';
-import { changeSeen, readSeen } from '../../../collection/timeline/seen.ts';
+import { type ArchivedObject, readObject, readObjectMetadata } from '../../../collection/timeline/objects.ts';
+import type { PageCache } from '../../../collection/view/pageCache.ts';
+import { pageResources, readArchivedPage, readObjectView } from '../../../collection/view/readView.ts';
+import type { Log } from '../../../runtime/log.ts';
 import type { Store } from '../../../store/store.ts';
+import type { Reader } from '../../../withholding/withholding.ts';
 import type { Handlers } from '../../app.ts';
-import { isFresh } from '../../delivery/conditions.ts';
-import { openRowStream } from '../../delivery/eventStream.ts';
-import type { Exports } from '../../delivery/exports.ts';
-import { attachmentHeaders, CSV_TYPE } from '../../delivery/streamReply.ts';
-import { ok, page, type Reply } from '../../reply.ts';
+import { type BlobResponse, storedBlobReply, withheldHeaders } from '../../delivery/blobs.ts';
+import { RowFeed } from '../../delivery/eventStream.ts';
+import { attachmentHeaders, CSV_TYPE, type Exports } from '../../delivery/exports.ts';
+import { isFresh } from '../../delivery/ranges.ts';
+import { sendJsonWithEtag } from '../../delivery/text.ts';
+import { accepted, ok, okText, page, type Reply } from '../../reply.ts';
 import type { PublicAddress } from '../../security/publicAddress.ts';
 
 type EventRoutes =
@@ -44,23 +57,38 @@ export function eventHandlers(
     exports,
     publicAddress,
     summaries,
-  }: { exports: Exports; publicAddress: PublicAddress; summaries: Pick<Summaries, 'want'> },
+    log,
+  }: { exports: Exports; publicAddress: PublicAddress; summaries: Pick<Summaries, 'want'>; log: Log },
 ): Pick<Handlers, EventRoutes> {
-  const list = async (query: EventsQuery, { seen, withSummaries }: ListOptions) => {
+  const list = async (query: EventsQuery, { seen, withSummaries, reader }: ListOptions) => {
     const slice = await listEvents(store, query, seen);
     if (!withSummaries) return { ...slice, items: slice.items.map(withoutSummary) };
     summaries.want(slice.items);
-    return slice;
+    return { ...slice, items: withReadableSummaries(store.read, slice.items, reader) };
   };
+  const rowFeed = new RowFeed({
+    read: (after, limit) => readEventsAfter(store, after, limit).map(withoutSummary),
+    onCommit: store.onCommit,
+    log,
+  });
   return {
-    listEvents: async ({ query: { format, summaries: withSummaries, ...query }, request }) => {
-      if (format === undefined) return page(request, query, await list(query, { withSummaries }));
+    listEvents: async ({
+      query: { format, summaries: withSummaries, ...query },
+      request,
+      visitor: reader,
+    }) => {
+      if (format === undefined) return page(request, query, await list(query, { withSummaries, reader }));
       if (format === 'csv')
-        return exports.streamReply(attachmentHeaders(CSV_TYPE, 'events.csv'), () => eventsCsv(store, query));
+        return exports.streamReply(attachmentHeaders(CSV_TYPE, 'events.csv'), () =>
+          eventsCsv(store, query, reader),
+        );
       throw new Problem('invalid_format', 'Set format to csv, or omit it to get JSON.');
     },
-    listOwnEvents: async ({ query: { seen, summaries: withSummaries, ...query }, request }) =>
-      page(request, query, await list(query, { seen, withSummaries })),
+    listOwnEvents: async ({
+      query: { seen, summaries: withSummaries, ...query },
+      request,
+      visitor: reader,
+    }) => page(request, query, await list(query, { seen, withSummaries, reader })),
     readSeen: async () => ok(await readSeen(store)),
     changeSeen: async ({ body }) => ok(await changeSeen(store, body)),
     readEventFeed: async ({ query, request }) => {
@@ -70,7 +98,8 @@ export function eventHandlers(
       return feed(await readEventFeed(store, query, { origin, self: request.originalUrl, nodeName }));
     },
     readEventDensity: async ({ query }) => ok(await readEventDensity(store, query)),
-    readEventQuality: async ({ params }) => ok(await readEventQuality(store, params.id ?? '')),
+    readEventQuality: async ({ params, visitor }) =>
+      ok(await readEventQuality(store, params.id ?? '', visitor)),
     readEventObservers: ({ params }) => ok(readEventObservers(store, params.id ?? '')),
     readEventRetrieval: ({ params }) => ok(readEventRetrieval(store, params.id ?? '')),
     readEvent: ({ params }) => ok(withoutSummary(readEventDetails(store, params.id ?? ''))),
@@ -78,12 +107,7 @@ export function eventHandlers(
       const last = readLastEventId(store);
       const resumed = Number(/^\d{1,15}$/.exec(request.get('Last-Event-ID') ?? '')?.[0] ?? last);
       return {
-        write: (response) =>
-          openRowStream(response, {
-            after: Math.min(resumed, last),
-            read: (after, limit) => readEventsAfter(store, after, limit).map(withoutSummary),
-            onCommit: store.onCommit,
-          }),
+        write: (response) => rowFeed.open(response, Math.min(resumed, last)),
       };
     },
   };
@@ -92,6 +116,7 @@ export function eventHandlers(
 interface ListOptions {
   seen?: boolean | undefined;
   withSummaries?: boolean | undefined;
+  reader: Reader;
 }
 
 /** A summary is derived some time after its event, so a row has one only if it is asked for. */
@@ -108,6 +133,115 @@ function feed({ xml, etag, updatedAt }: EventFeed): Reply {
       if (lastModified !== undefined) response.set('Last-Modified', new Date(lastModified).toUTCString());
       if (isFresh(response.req, { etag, lastModified })) return void response.status(304).end();
       response.set('Content-Type', 'application/atom+xml; charset=utf-8').send(xml);
+    },
+  };
+}
+
+/** Handlers for diffs and noise rules. */
+export function diffHandlers(
+  store: Store,
+  diffs: Diffs,
+  noise: Noise,
+): Pick<Handlers, 'readDiff' | 'runNoiseRules' | 'previewNoiseRules'> {
+  return {
+    readDiff: async ({ params, request, visitor }) => {
+      const diff = await diffs.diffOf(params.id ?? '', visitor);
+      const digests = [diff.from.sha256, diff.to.sha256];
+      return sendJsonWithEtag(request, diff, withheldHeaders(store.read, digests, visitor));
+    },
+    runNoiseRules: ({ params }) => accepted(noise.startRun(params.id ?? '').job),
+    previewNoiseRules: async ({ params, body }) => ok(await noise.preview(params.id ?? '', body)),
+  };
+}
+
+/** Handlers for texts derived from archived objects. Responses are JSON, so no archived script can run. */
+export function derivedHandlers(
+  store: Store,
+  texts: Texts,
+): Pick<Handlers, 'searchTexts' | 'readObjectText'> {
+  return {
+    searchTexts: async ({ query, request, visitor }) =>
+      page(request, query, await searchObjectTexts(store, query, visitor)),
+    readObjectText: async ({ params, visitor }) =>
+      okText(await readObjectText(store, texts, params.sha256 ?? '', visitor)),
+  };
+}
+
+/**
+ * The policy of an archived page. Everything that it shows is in it, so it may load nothing. The sandbox gives it an
+ * origin of its own; a click on one of its links, which lead to the interface only, may open it in the whole window.
+ */
+const PAGE_POLICY = [
+  "default-src 'none'",
+  "style-src 'unsafe-inline'",
+  'img-src data:',
+  'font-src data:',
+  'media-src data:',
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'self'",
+  'sandbox allow-top-navigation-by-user-activation',
+].join('; ');
+
+const PAGE_HEADERS = {
+  'Content-Type': 'text/html; charset=utf-8',
+  'Content-Security-Policy': PAGE_POLICY,
+  'X-Frame-Options': 'SAMEORIGIN',
+  // Captures may be added. Images do not get smaller by compression.
+  'Cache-Control': 'no-store, no-transform',
+};
+
+/** Handlers that show archived objects. */
+export function viewHandlers(
+  store: Store,
+  pages: PageCache,
+): Pick<Handlers, 'readObjectView' | 'readArchivedPage' | 'readPageResources'> {
+  return {
+    readObjectView: async ({ params: { sha256 = '' }, query, visitor }) =>
+      ok(await readObjectView(store, sha256, query, visitor)),
+    readArchivedPage: async ({ params: { sha256 = '' }, query, visitor }) => {
+      const { html } = await readArchivedPage(store, pages, { sha256, query }, visitor);
+      return { write: (response) => void response.set(PAGE_HEADERS).send(Buffer.from(html)) };
+    },
+    readPageResources: async ({ params: { sha256 = '' }, query, visitor }) =>
+      ok(pageResources(sha256, await readArchivedPage(store, pages, { sha256, query }, visitor))),
+  };
+}
+
+/**
+ * The policy prevents an archived page from running scripts or loading anything when a browser shows it. A cache asks
+ * before it sends a copy, which costs no bytes: what strangers published may have to be withheld from visitors.
+ */
+export const SEALED = {
+  'Content-Security-Policy': "sandbox; default-src 'none'",
+  Vary: 'Sec-Fetch-Dest',
+  'Cache-Control': 'public, no-cache',
+};
+/** The policy only works for documents. If a page loads an object as a script, its type is hidden, so browsers refuse it. */
+const PASSIVE_USES: ReadonlySet<unknown> = new Set(['document', 'empty', 'image', 'audio', 'video', 'track']);
+
+/** Handlers for archived objects. */
+export function objectHandlers(store: Store): Pick<Handlers, 'readObject' | 'readObjectMetadata'> {
+  return {
+    readObject: ({ params: { sha256 = '' }, request, visitor }) =>
+      storedBlobReply(store, request, sealed(readObject(store, sha256), request), visitor),
+    readObjectMetadata: async ({ params }) => ok(await readObjectMetadata(store, params.sha256 ?? '')),
+  };
+}
+
+/** Returns how an archived object is sent in response to a request. */
+export function sealed(
+  { contentType, ...blob }: ArchivedObject,
+  { headers }: Pick<IncomingMessage, 'headers'>,
+): BlobResponse {
+  const use = headers['sec-fetch-dest'];
+  const isPassive = use === undefined || PASSIVE_USES.has(use);
+  return {
+    blob,
+    options: {
+      contentType: isPassive ? contentType : 'application/octet-stream',
+      disposition: 'attachment',
+      headers: SEALED,
     },
   };
 }

@@ -1,19 +1,23 @@
-import { LIST_MEDIA_TYPES, MAX_LIST_BYTES } from '../../../../shared/collection/sourceList.ts';
+import { LIST_MEDIA_TYPES, MAX_LIST_BYTES } from '../../../../shared/collection/source.ts';
 import type { Collection } from '../../../collection/collection.ts';
+import { listFound, refuseFound } from '../../../collection/follow/follower.ts';
 import { proveRetrieval, proveRetrievals } from '../../../collection/record/proveRetrieval.ts';
 import {
+  changeSource,
   listRetrievals,
   listSources,
   listWatchedSources,
   readSource,
   readWatchedSource,
-} from '../../../collection/sources/readSources.ts';
-import { changeSource, removeSource } from '../../../collection/sources/sources.ts';
+  removeSource,
+} from '../../../collection/sources/sources.ts';
+import { readStats, readStatus } from '../../../collection/timeline/status.ts';
+import type { SettingsStore } from '../../../store/settings.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Handlers } from '../../app.ts';
 import { readBytes, requireMediaType } from '../../body/readJson.ts';
 import { bodyChunks } from '../../body/requestBody.ts';
-import { accepted, created, noContent, ok, page } from '../../reply.ts';
+import { created, jobReply, noContent, ok, page } from '../../reply.ts';
 
 type SourceRoutes =
   | 'listSources'
@@ -41,11 +45,11 @@ export function sourceHandlers(store: Store, collection: Collection): Pick<Handl
       return created(source, `/manage/sources/${source.id}`);
     },
     previewSource: async ({ body }) => ok(await collection.preview(body.url)),
-    importSources: async ({ request }) => {
+    importSources: async ({ request, query: { capture } }) => {
       const mediaType = requireMediaType(request, Object.keys(LIST_MEDIA_TYPES));
       const bytes = await readBytes(bodyChunks(request), MAX_LIST_BYTES);
       const form = LIST_MEDIA_TYPES[mediaType as keyof typeof LIST_MEDIA_TYPES];
-      return ok(await collection.importSources(form, bytes));
+      return ok(await collection.importSources(form, bytes, capture));
     },
     readWatchedSource: ({ params }) => ok(readWatchedSource(store, params.id ?? '')),
     listRetrievals: ({ params, query, request }) =>
@@ -61,9 +65,32 @@ export function sourceHandlers(store: Store, collection: Collection): Pick<Handl
       await removeSource(store, params.id ?? '');
       return noContent;
     },
-    collect: async ({ query, body }) => {
-      const { job, finished } = collection.startRound(body?.sources);
-      return query.wait ? ok(await finished) : accepted(job);
+    collect: ({ query, body }) => jobReply(query, collection.startRound(body?.sources)),
+  };
+}
+
+/** Handlers for the addresses that followed sources link to. */
+export function followHandlers(
+  store: Store,
+  collection: Collection,
+): Pick<Handlers, 'listFound' | 'approveFound' | 'refuseFound'> {
+  return {
+    listFound: ({ query, request }) => page(request, query, listFound(store, query)),
+    approveFound: async ({ body }) => ok(await collection.approveFound(body)),
+    refuseFound: async ({ body }) => ok(await refuseFound(store, body)),
+  };
+}
+
+/** Handlers for the state of the collection. */
+export function collectionHandlers(
+  store: Store,
+  settings: SettingsStore,
+): Pick<Handlers, 'readStatus' | 'readStats'> {
+  return {
+    readStatus: async () => {
+      const status = await readStatus(store, settings.current);
+      return { status: status.ok ? 200 : 503, json: status };
     },
+    readStats: () => ok(readStats(store)),
   };
 }

@@ -1,13 +1,26 @@
 import { Problem } from '../../../../shared/problems.ts';
-import { pathOf } from '../../../../shared/routes/pathOf.ts';
+import { pathOf } from '../../../../shared/routes/route.ts';
 import { ROUTES } from '../../../../shared/routes.ts';
-import { addFinding, withdrawFinding } from '../../../findings/addFinding.ts';
-import { listFindings, listFindingTags, readFinding } from '../../../findings/readFindings.ts';
+import {
+  addCaseItem,
+  changeCase,
+  createCase,
+  deleteCase,
+  listCases,
+  readCase,
+} from '../../../cases/cases.ts';
+import type { EvidenceServices } from '../../../evidence/eventEvidence.ts';
+import {
+  addFinding,
+  listFindings,
+  listFindingTags,
+  readFinding,
+  withdrawFinding,
+} from '../../../findings/findings.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Handlers } from '../../app.ts';
-import type { Exports } from '../../delivery/exports.ts';
-import { attachmentHeaders, CSV_TYPE } from '../../delivery/streamReply.ts';
-import { created, ok, page } from '../../reply.ts';
+import { attachmentHeaders, CSV_TYPE, type Exports } from '../../delivery/exports.ts';
+import { created, noContent, ok, page } from '../../reply.ts';
 import type { PublicAddress } from '../../security/publicAddress.ts';
 
 const JSON_LD_TYPE = 'application/ld+json; profile="http://www.w3.org/ns/anno.jsonld"';
@@ -22,22 +35,23 @@ export function findingHandlers(
 ): Pick<Handlers, FindingRoutes> {
   const address = (id: string) => pathOf(ROUTES.readFinding.path, { id });
   return {
-    listFindings: async ({ query: { format, ...query }, request }) => {
-      if (format === undefined) return page(request, query, listFindings(store, query));
-      const { findingsCsv, findingsJsonLd } = await import('../../../findings/exportFindings.ts');
+    listFindings: async ({ query: { format, ...query }, request, visitor }) => {
+      if (format === undefined) return page(request, query, listFindings(store, query, visitor));
+      const reading = { store, reader: visitor };
+      const { findingsCsv, findingsJsonLd } = await import('../../../findings/annotations.ts');
       if (format === 'csv')
         return exports.streamReply(attachmentHeaders(CSV_TYPE, 'findings.csv'), () =>
-          findingsCsv(store, query),
+          findingsCsv(reading, query),
         );
       if (format !== 'jsonld')
         throw new Problem('invalid_format', 'Set format to csv or jsonld, or omit it to get JSON.');
       const addresses = { origin: publicAddress.originOf(request), nodeName };
       return exports.streamReply(attachmentHeaders(JSON_LD_TYPE, 'findings.jsonld'), () =>
-        findingsJsonLd(store, query, addresses),
+        findingsJsonLd(reading, query, addresses),
       );
     },
     listFindingTags: () => ok(listFindingTags(store)),
-    readFinding: ({ params: { id = '' } }) => ok(readFinding(store, id)),
+    readFinding: ({ params: { id = '' }, visitor }) => ok(readFinding(store, id, visitor)),
     addFinding: async ({ body }) => {
       const finding = await addFinding(store, body);
       return created(finding, address(finding.id));
@@ -45,6 +59,56 @@ export function findingHandlers(
     withdrawFinding: async ({ params: { id = '' }, body }) => {
       const withdrawal = await withdrawFinding(store, id, body.reason);
       return created(withdrawal, address(withdrawal.id));
+    },
+  };
+}
+
+type CaseRoutes =
+  | 'listCases'
+  | 'readCase'
+  | 'readCaseBag'
+  | 'createCase'
+  | 'changeCase'
+  | 'addCaseItem'
+  | 'deleteCase';
+
+interface BagDelivery {
+  nodeName: string;
+  rendererFolder: string;
+  exports: Exports;
+  publicAddress: PublicAddress;
+}
+
+/** Handlers for cases. */
+export function caseHandlers(
+  services: EvidenceServices,
+  { nodeName, rendererFolder, exports, publicAddress }: BagDelivery,
+): Pick<Handlers, CaseRoutes> {
+  const { store } = services;
+  return {
+    listCases: ({ query, request }) => page(request, query, listCases(store, query)),
+    readCase: ({ params: { id = '' } }) => ok(readCase(store, id)),
+    readCaseBag: async ({ params: { id = '' }, request, visitor: reader }) => {
+      readCase(store, id);
+      const [{ caseBag }, { readEvidenceParts }] = await Promise.all([
+        import('../../../cases/caseBag.ts'),
+        import('../../../evidence/evidenceHtml.ts'),
+      ]);
+      const evidenceParts = await readEvidenceParts(rendererFolder);
+      const addresses = { origin: publicAddress.originOf(request), nodeName };
+      return exports.streamReply(attachmentHeaders('application/zip', `strongroom-case-${id}.zip`), () =>
+        caseBag({ ...services, evidenceParts, addresses, reader }, id),
+      );
+    },
+    createCase: async ({ body }) => {
+      const added = await createCase(store, body);
+      return created(added, pathOf(ROUTES.readCase.path, { id: added.id }));
+    },
+    changeCase: async ({ params: { id = '' }, body }) => ok(await changeCase(store, id, body)),
+    addCaseItem: async ({ params: { id = '' }, body }) => ok(await addCaseItem(store, id, body)),
+    deleteCase: async ({ params: { id = '' } }) => {
+      await deleteCase(store, id);
+      return noContent;
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { Copies } from '../../../copies/copies.ts';
 import type { Offloading } from '../../../copies/offload/offloading.ts';
 import type { Handlers } from '../../app.ts';
-import { accepted, created, noContent, ok, page } from '../../reply.ts';
+import { created, jobReply, noContent, ok, pageOfAll } from '../../reply.ts';
 
 type CopyRoutes =
   | 'listCopies'
@@ -10,7 +10,7 @@ type CopyRoutes =
   | 'removeCopy'
   | 'syncCopy'
   | 'checkCopy'
-  | 'giveUpCopy'
+  | 'markCopyLost'
   | 'keepKeyInCopy'
   | 'removeKeyFromCopy'
   | 'readOffload'
@@ -18,7 +18,7 @@ type CopyRoutes =
   | 'bringBack'
   | 'readObjectPlaces';
 
-/** Handlers for the copies of the archive, and for the objects that have left this disk. */
+/** Handlers for the copies of the archive, and for the offloaded objects. */
 export function copyHandlers(copies: Copies, offloading: Offloading): Pick<Handlers, CopyRoutes> {
   return {
     keepKeyInCopy: async ({ params, body }) => ok(await copies.keepKey(params.id ?? '', body.passphrase)),
@@ -27,20 +27,10 @@ export function copyHandlers(copies: Copies, offloading: Offloading): Pick<Handl
       return noContent;
     },
     readOffload: () => ok(offloading.state()),
-    offload: async ({ query }) => {
-      const { job, finished } = offloading.start();
-      return query.wait ? ok(await finished) : accepted(job);
-    },
-    bringBack: async ({ query }) => {
-      const { job, finished } = offloading.bringBack();
-      return query.wait ? ok(await finished) : accepted(job);
-    },
+    offload: ({ query }) => jobReply(query, offloading.start()),
+    bringBack: ({ query }) => jobReply(query, offloading.bringBack()),
     readObjectPlaces: async ({ params }) => ok(await offloading.placesOf(params.sha256 ?? '')),
-    listCopies: async ({ query, request }) => {
-      const all = await copies.list();
-      const { offset, limit } = query;
-      return page(request, query, { items: all.slice(offset, offset + limit), total: all.length });
-    },
+    listCopies: async ({ query, request }) => pageOfAll(request, query, await copies.list()),
     addCopy: async ({ body }) => {
       const copy = await copies.add(body);
       return created(copy, `/manage/copies/${copy.id}`);
@@ -50,17 +40,8 @@ export function copyHandlers(copies: Copies, offloading: Offloading): Pick<Handl
       await copies.remove(params.id ?? '');
       return noContent;
     },
-    syncCopy: async ({ params, query }) => {
-      const { job, finished } = copies.sync(params.id ?? '');
-      return query.wait ? ok(await finished) : accepted(job);
-    },
-    giveUpCopy: async ({ params, query }) => {
-      const { job, finished } = copies.giveUp(params.id ?? '');
-      return query.wait ? ok(await finished) : accepted(job);
-    },
-    checkCopy: async ({ params, query, body }) => {
-      const { job, finished } = copies.check(params.id ?? '', body?.sample);
-      return query.wait ? ok(await finished) : accepted(job);
-    },
+    syncCopy: ({ params, query }) => jobReply(query, copies.sync(params.id ?? '')),
+    markCopyLost: ({ params, query }) => jobReply(query, copies.markLost(params.id ?? '')),
+    checkCopy: ({ params, query, body }) => jobReply(query, copies.check(params.id ?? '', body?.sample)),
   };
 }

@@ -1,4 +1,5 @@
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
+import { change, inserts, selectAll, selectOne, upsert } from '../engine/queries.ts';
 
 /** A draft of a pack. `record` and `form` are JSON. */
 export interface DraftRow {
@@ -27,20 +28,13 @@ const LISTED = `SELECT id, title, revision, created_at, changed_at, pack, count(
   ifnull(sum(bytes), 0) AS bytes FROM drafts LEFT JOIN draft_files ON draft = id`;
 
 /** Returns a page of the drafts that are not published, last changed first. */
-export function draftPage(database: ReadDatabase, limit: number, offset: number): DraftListRow[] {
-  return statement<DraftListRow>(
-    database,
-    `${LISTED} WHERE pack IS NULL GROUP BY id ORDER BY changed_at DESC, id LIMIT ? OFFSET ?`,
-  ).all(limit, offset);
-}
+export const draftPage = selectAll<DraftListRow, [limit: number, offset: number]>(
+  `${LISTED} WHERE pack IS NULL GROUP BY id ORDER BY changed_at DESC, id LIMIT ? OFFSET ?`,
+);
 
-export function draftListRow(database: ReadDatabase, id: string): DraftListRow | undefined {
-  return statement<DraftListRow>(database, `${LISTED} WHERE id = ? GROUP BY id`).get(id);
-}
+export const draftListRow = selectOne<DraftListRow, [id: string]>(`${LISTED} WHERE id = ? GROUP BY id`);
 
-export function draftById(database: ReadDatabase, id: string): DraftRow | undefined {
-  return statement<DraftRow>(database, 'SELECT * FROM drafts WHERE id = ?').get(id);
-}
+export const draftById = selectOne<DraftRow, [id: string]>('SELECT * FROM drafts WHERE id = ?');
 
 /** Returns the number of drafts that are not published, and the size of the files of all drafts. */
 export function draftTotals(database: ReadDatabase): { drafts: number; bytes: number } {
@@ -51,33 +45,24 @@ export function draftTotals(database: ReadDatabase): { drafts: number; bytes: nu
   ).get() as { drafts: number; bytes: number };
 }
 
-export function insertDraft(database: WriteDatabase, draft: Omit<DraftRow, 'pack'>): void {
-  statement(
-    database,
-    `INSERT INTO drafts (id, title, record, form, revision, created_at, changed_at)
-     VALUES (@id, @title, @record, @form, @revision, @created_at, @changed_at)`,
-  ).run(draft);
-}
+export const insertDraft = inserts<Omit<DraftRow, 'pack'>>(
+  'drafts',
+  'id, title, record, form, revision, created_at, changed_at',
+);
 
 /** Replaces the record and counts its revision. */
-export function updateDraft(
-  database: WriteDatabase,
-  draft: Pick<DraftRow, 'id' | 'title' | 'record' | 'form' | 'changed_at'>,
-): void {
-  statement(
-    database,
-    `UPDATE drafts SET title = @title, record = @record, form = @form, changed_at = @changed_at,
-     revision = revision + 1 WHERE id = @id`,
-  ).run(draft);
-}
+export const updateDraft = change<
+  [draft: Pick<DraftRow, 'id' | 'title' | 'record' | 'form' | 'changed_at'>]
+>(`
+  UPDATE drafts SET title = @title, record = @record, form = @form, changed_at = @changed_at,
+  revision = revision + 1 WHERE id = @id`);
 
+/** Counts a change of the files as a revision. */
 export function touchDraft(database: WriteDatabase, id: string, at: string): void {
-  statement(database, 'UPDATE drafts SET changed_at = ? WHERE id = ?').run(at, id);
+  statement(database, 'UPDATE drafts SET changed_at = ?, revision = revision + 1 WHERE id = ?').run(at, id);
 }
 
-export function deleteDraft(database: WriteDatabase, id: string): void {
-  statement(database, 'DELETE FROM drafts WHERE id = ?').run(id);
-}
+export const deleteDraft = change<[id: string]>('DELETE FROM drafts WHERE id = ?');
 
 /** Ends a draft as a pack. Of all published drafts, the last `kept` are known afterwards. */
 export function endDraft(
@@ -97,22 +82,16 @@ export function endDraft(
 }
 
 /** Returns the files of a draft by path. */
-export function draftFiles(database: ReadDatabase, draft: string): DraftFileRow[] {
-  return statement<DraftFileRow>(
-    database,
-    'SELECT path, sha256, bytes, media_type FROM draft_files WHERE draft = ? ORDER BY path',
-  ).all(draft);
-}
+export const draftFiles = selectAll<DraftFileRow, [draft: string]>(
+  'SELECT path, sha256, bytes, media_type FROM draft_files WHERE draft = ? ORDER BY path',
+);
 
 /** Adds a file to a draft, in place of the one at its path. */
 export function putDraftFile(database: WriteDatabase, draft: string, file: DraftFileRow): void {
-  statement(
-    database,
-    `INSERT INTO draft_files (draft, path, sha256, bytes, media_type) VALUES (?, ?, ?, ?, ?)
-     ON CONFLICT DO UPDATE SET sha256 = excluded.sha256, bytes = excluded.bytes, media_type = excluded.media_type`,
-  ).run(draft, file.path, file.sha256, file.bytes, file.media_type);
+  const shape = { key: 'draft, path', columns: 'sha256, bytes, media_type' };
+  upsert(database, 'draft_files', shape, { draft, ...file });
 }
 
-export function deleteDraftFile(database: WriteDatabase, draft: string, path: string): void {
-  statement(database, 'DELETE FROM draft_files WHERE draft = ? AND path = ?').run(draft, path);
-}
+export const deleteDraftFile = change<[draft: string, path: string]>(
+  'DELETE FROM draft_files WHERE draft = ? AND path = ?',
+);

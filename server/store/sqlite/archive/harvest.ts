@@ -1,4 +1,5 @@
 import { type ReadDatabase, statement } from '../engine/open.ts';
+import { count, selectOne, selectValue } from '../engine/queries.ts';
 import { entryAt, lastEntry } from '../node/ledger.ts';
 
 export interface AddedPack {
@@ -90,30 +91,25 @@ const ADDED_IN_MANY = `${ADDED} AND (
 
 /** The last entry that changed what is said of a pack: its own, or that of a pack that supersedes or replicates it. */
 export function lastChangeOf(database: ReadDatabase, id: string): number | undefined {
-  const row = statement<{ entry: number | null }>(
-    database,
-    `SELECT max(entry) AS entry FROM (
-       SELECT ledger_entry AS entry FROM packs WHERE id = $id
-       UNION ALL SELECT max(ledger_entry) FROM packs WHERE supersedes = $id
-       UNION ALL SELECT max(ledger_entry) FROM packs WHERE replicates = $id)`,
-  ).get({ id });
-  return row?.entry ?? undefined;
+  return lastChange(database, { id });
 }
 
+const lastChange = selectValue<number, [{ id: string }]>(`
+  SELECT max(entry) FROM (
+    SELECT ledger_entry AS entry FROM packs WHERE id = $id
+    UNION ALL SELECT max(ledger_entry) FROM packs WHERE supersedes = $id
+    UNION ALL SELECT max(ledger_entry) FROM packs WHERE replicates = $id)`);
+
 /** The fields of a pack's record from which its sets follow, and the record's size in bytes. */
-export interface SetFields {
+interface SetFields {
   license: string;
   node: string | null;
   bytes: number;
 }
 
-export function setFieldsOf(database: ReadDatabase, id: string): SetFields | undefined {
-  return statement<SetFields>(
-    database,
-    `SELECT r.record ->> '$.license' AS license, r.record ->> '$.node' AS node, p.record_bytes AS bytes
-     FROM packs p JOIN pack_records r USING (ledger_entry) WHERE p.id = ?`,
-  ).get(id);
-}
+export const setFieldsOf = selectOne<SetFields, [id: string]>(`
+  SELECT r.record ->> '$.license' AS license, r.record ->> '$.node' AS node, p.record_bytes AS bytes
+  FROM packs p JOIN pack_records r USING (ledger_entry) WHERE p.id = ?`);
 
 /** The first entry that is not before this instant; one after the last where all are. Instants in the ledger never go back. */
 export function firstEntryFrom(database: ReadDatabase, instant: string): number {
@@ -125,4 +121,50 @@ export function firstEntryFrom(database: ReadDatabase, instant: string): number 
     else low = middle + 1;
   }
   return low;
+}
+
+/** A pack or a study, and when the ledger last recorded a change of its page. */
+interface SitemapItem {
+  entry: number;
+  id: string;
+  at: string;
+}
+
+const TABLES = { packs: 'packs', studies: 'studies' } as const;
+export type SitemapKind = keyof typeof TABLES;
+
+export function countItems(database: ReadDatabase, kind: SitemapKind): number {
+  return count(database, TABLES[kind]);
+}
+
+/** Returns the ledger entry of the item at this place in the order of the ledger, counted from 0. */
+export function entryAtPlace(database: ReadDatabase, kind: SitemapKind, place: number): number | undefined {
+  return statement<{ entry: number }>(
+    database,
+    `SELECT ledger_entry AS entry FROM ${TABLES[kind]} ORDER BY ledger_entry LIMIT 1 OFFSET ?`,
+  ).get(place)?.entry;
+}
+
+/** The last entry that changed the page: of the pack, of one that supersedes or replicates it, or of the study's status. */
+const LAST_CHANGES: Record<SitemapKind, string> = {
+  packs: `max(i.ledger_entry,
+    coalesce((SELECT max(ledger_entry) FROM packs WHERE supersedes = i.id), 0),
+    coalesce((SELECT max(ledger_entry) FROM packs WHERE replicates = i.id), 0))`,
+  studies: `max(i.ledger_entry,
+    coalesce((SELECT max(ledger_entry) FROM study_statuses WHERE study = i.id), 0),
+    coalesce((SELECT max(ledger_entry) FROM packs WHERE study = i.id), 0))`,
+};
+
+/** Returns the items from this entry on, in the order of the ledger. */
+export function sitemapItems(
+  database: ReadDatabase,
+  kind: SitemapKind,
+  { from, limit }: { from: number; limit: number },
+): SitemapItem[] {
+  return statement<SitemapItem>(
+    database,
+    `SELECT i.ledger_entry AS entry, i.id, l.at FROM ${TABLES[kind]} i
+     JOIN ledger l ON l.seq = ${LAST_CHANGES[kind]}
+     WHERE i.ledger_entry >= ? ORDER BY i.ledger_entry LIMIT ?`,
+  ).all(from, limit);
 }

@@ -1,4 +1,5 @@
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
+import { change, count, insert } from '../engine/queries.ts';
 
 /** The filters of a list of packs. Each matches an exact value. */
 export type PackFilterName =
@@ -34,12 +35,9 @@ export function addPackFilter(database: WriteDatabase, pack: number, { filter, v
   add.run(pack, filter, value);
 }
 
-export function removePackFilter(database: WriteDatabase, pack: number, { filter, value }: PackFilter): void {
-  statement(
-    database,
-    `DELETE FROM pack_filters WHERE pack = ? AND value = (SELECT id FROM pack_filter_values WHERE filter = ? AND value = ?)`,
-  ).run(pack, filter, value);
-}
+export const removePackFilter = change<[pack: number, values: PackFilter]>(
+  `DELETE FROM pack_filters WHERE pack = ? AND value = (SELECT id FROM pack_filter_values WHERE filter = $filter AND value = $value)`,
+);
 
 /** Returns the number of packs for each value of a filter. */
 export function packCounts(database: ReadDatabase, filter: PackFilterName): Map<string, number> {
@@ -62,11 +60,8 @@ export interface SearchedPackText {
 
 /** Adds a pack's text to the search index. */
 export function indexPackText(database: WriteDatabase, pack: number, text: SearchedPackText): void {
-  statement(
-    database,
-    `INSERT INTO packs_search (rowid, title, summary, authors, keywords, method, results, identity)
-     VALUES ($pack, $title, $summary, $authors, $keywords, $method, $results, $identity)`,
-  ).run({ pack, ...text });
+  const columns = 'rowid, title, summary, authors, keywords, method, results, identity';
+  insert(database, 'packs_search', columns, { rowid: pack, ...text });
 }
 
 export type PackOrder = 'received' | 'title' | 'replications';
@@ -162,10 +157,7 @@ function setsOf(
 
 function countOf(database: ReadDatabase, sets: readonly PackSet[]): number {
   const from = sets.length > 0 ? `(${intersection(sets)} ORDER BY 1)` : 'packs';
-  const row = statement<{ total: number }>(database, `SELECT count(*) AS total FROM ${from}`).get(
-    ...sets.map(({ value }) => value),
-  );
-  return row?.total ?? 0;
+  return count(database, from, ...sets.map(({ value }) => value));
 }
 
 /** With an ORDER BY at its end, SQLite intersects ordered sets by merging them, which stops at the limit. */

@@ -1,6 +1,15 @@
 import type { PackFile } from '../../../../shared/archive/pack.ts';
-import type { FlagReason, Outcome, Tag, Verdict } from '../../../../shared/archive/vocabulary.ts';
+import type { FlagReason, License, Outcome, Tag, Verdict } from '../../../../shared/archive/vocabulary.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
+import {
+  change,
+  insert,
+  inserts,
+  selectAll,
+  selectEach,
+  selectOne,
+  selectValues,
+} from '../engine/queries.ts';
 
 /** The row of a pack, without its record. `ledger_entry` is its key. */
 export interface PackRow {
@@ -18,7 +27,7 @@ export interface PackRow {
 }
 
 /** A new pack's row, with the columns that lists sort and count by. */
-export interface NewPackRow extends Omit<PackRow, 'received_at' | 'replications'> {
+interface NewPackRow extends Omit<PackRow, 'received_at' | 'replications'> {
   title_key: string;
   outcome: Outcome;
   study: string | null;
@@ -32,58 +41,37 @@ const RECEIVED_AT = '(SELECT at FROM ledger WHERE seq = p.ledger_entry) AS recei
 const PACK_COLUMNS = `p.ledger_entry, p.id, p.digest, p.tag, ${RECEIVED_AT}, p.bytes, p.files, p.record_bytes,
   p.replications, p.original_had_method, p.supersedes FROM packs p`;
 
-export function insertPack(database: WriteDatabase, pack: NewPackRow): void {
-  statement(
-    database,
-    `INSERT INTO packs (ledger_entry, id, digest, title_key, outcome, tag, study, replicates, verdict,
-       original_had_method, supersedes, bytes, files, record_bytes)
-     VALUES ($ledger_entry, $id, $digest, $title_key, $outcome, $tag, $study, $replicates, $verdict,
-       $original_had_method, $supersedes, $bytes, $files, $record_bytes)`,
-  ).run(pack);
-}
+const NEW_PACK_COLUMNS = `ledger_entry, id, digest, title_key, outcome, tag, study, replicates, verdict,
+  original_had_method, supersedes, bytes, files, record_bytes`;
+
+export const insertPack = inserts<NewPackRow>('packs', NEW_PACK_COLUMNS);
 
 export function insertPackRecord(database: WriteDatabase, entry: number, record: string): void {
-  statement(database, 'INSERT INTO pack_records (ledger_entry, record) VALUES (?, ?)').run(entry, record);
+  insert(database, 'pack_records', 'ledger_entry, record', { ledger_entry: entry, record });
 }
 
 export function insertPackFile(database: WriteDatabase, pack: number, file: PackFile): void {
-  statement(
-    database,
-    'INSERT INTO pack_files (pack, path, sha256, bytes, media_type) VALUES (?, ?, ?, ?, ?)',
-  ).run(pack, file.path, file.sha256, file.bytes, file.media_type);
+  insert(database, 'pack_files', 'pack, path, sha256, bytes, media_type', { pack, ...file });
 }
 
 /** Increments the number of replications of a pack. */
-export function countReplication(database: WriteDatabase, original: string): void {
-  statement(database, 'UPDATE packs SET replications = replications + 1 WHERE id = ?').run(original);
-}
+export const countReplication = change<[original: string]>(
+  'UPDATE packs SET replications = replications + 1 WHERE id = ?',
+);
 
-export function packById(database: ReadDatabase, id: string): PackRow | undefined {
-  return statement<PackRow>(database, `SELECT ${PACK_COLUMNS} WHERE p.id = ?`).get(id);
-}
+export const packById = selectOne<PackRow, [id: string]>(`SELECT ${PACK_COLUMNS} WHERE p.id = ?`);
 
-export function packByDigest(database: ReadDatabase, digest: string): PackRow | undefined {
-  return statement<PackRow>(database, `SELECT ${PACK_COLUMNS} WHERE p.digest = ?`).get(digest);
-}
+export const packByDigest = selectOne<PackRow, [digest: string]>(`SELECT ${PACK_COLUMNS} WHERE p.digest = ?`);
 
 /** Returns the packs of these ledger entries, in no particular order. */
-export function packsByEntry(database: ReadDatabase, entries: readonly number[]): PackRow[] {
-  return statement<PackRow>(
-    database,
-    `SELECT ${PACK_COLUMNS} WHERE p.ledger_entry IN (SELECT value FROM json_each(?))`,
-  ).all(JSON.stringify(entries));
-}
+export const packsByEntry = selectAll<PackRow, [entries: readonly number[]]>(
+  `SELECT ${PACK_COLUMNS} WHERE p.ledger_entry IN (SELECT value FROM json_each(?))`,
+);
 
 /** Returns the canonical texts of the records of these ledger entries, in no particular order. */
-export function recordTexts(
-  database: ReadDatabase,
-  entries: readonly number[],
-): { ledger_entry: number; record: string }[] {
-  return statement<{ ledger_entry: number; record: string }>(
-    database,
-    'SELECT ledger_entry, record FROM pack_records WHERE ledger_entry IN (SELECT value FROM json_each(?))',
-  ).all(JSON.stringify(entries));
-}
+export const recordTexts = selectAll<{ ledger_entry: number; record: string }, [entries: readonly number[]]>(
+  'SELECT ledger_entry, record FROM pack_records WHERE ledger_entry IN (SELECT value FROM json_each(?))',
+);
 
 /** A record, and the columns of the pack's row that repeat it; they are null if the pack has no row. */
 export interface StoredPack {
@@ -102,22 +90,15 @@ export interface StoredPack {
 }
 
 /** Iterates over all records with the rows of their packs, in ledger order. */
-export function iterateStoredPacks(database: ReadDatabase): IterableIterator<StoredPack> {
-  return statement<StoredPack>(
-    database,
-    `SELECT r.ledger_entry, r.record, p.id, p.digest, p.outcome, p.tag, p.study, p.replicates, p.verdict,
-       p.supersedes, p.bytes, p.files
-     FROM pack_records r LEFT JOIN packs p ON p.ledger_entry = r.ledger_entry ORDER BY r.ledger_entry`,
-  ).iterate();
-}
+export const iterateStoredPacks = selectEach<StoredPack>(`
+  SELECT r.ledger_entry, r.record, p.id, p.digest, p.outcome, p.tag, p.study, p.replicates, p.verdict,
+    p.supersedes, p.bytes, p.files
+  FROM pack_records r LEFT JOIN packs p ON p.ledger_entry = r.ledger_entry ORDER BY r.ledger_entry`);
 
 /** Returns the files of a pack from their rows, in the order of its record. */
-export function filesOfPack(database: ReadDatabase, pack: number): PackFile[] {
-  return statement<PackFile>(
-    database,
-    'SELECT path, sha256, bytes, media_type FROM pack_files WHERE pack = ? ORDER BY path',
-  ).all(pack);
-}
+export const filesOfPack = selectAll<PackFile, [pack: number]>(
+  'SELECT path, sha256, bytes, media_type FROM pack_files WHERE pack = ? ORDER BY path',
+);
 
 export interface ReplicationRow {
   original: string;
@@ -127,42 +108,28 @@ export interface ReplicationRow {
 }
 
 /** Returns the replications of these packs, oldest first. */
-export function replicationsOf(database: ReadDatabase, ids: readonly string[]): ReplicationRow[] {
-  return statement<ReplicationRow>(
-    database,
-    `SELECT p.replicates AS original, p.id AS pack, p.verdict, ${RECEIVED_AT}
-     FROM packs p WHERE p.replicates IN (SELECT value FROM json_each(?)) ORDER BY p.ledger_entry`,
-  ).all(JSON.stringify(ids));
-}
+export const replicationsOf = selectAll<ReplicationRow, [ids: readonly string[]]>(`
+  SELECT p.replicates AS original, p.id AS pack, p.verdict, ${RECEIVED_AT}
+  FROM packs p WHERE p.replicates IN (SELECT value FROM json_each(?)) ORDER BY p.ledger_entry`);
 
-/** Returns the newest pack that supersedes each of these, if any. */
-export function superseders(
-  database: ReadDatabase,
-  ids: readonly string[],
-): { superseded: string; pack: string }[] {
-  return statement<{ superseded: string; pack: string }>(
-    database,
-    // With max(), SQLite takes the other columns from the row of the maximum.
-    `SELECT supersedes AS superseded, id AS pack, max(ledger_entry) FROM packs
-     WHERE supersedes IN (SELECT value FROM json_each(?)) GROUP BY supersedes`,
-  ).all(JSON.stringify(ids));
-}
+/**
+ * Returns the newest pack that supersedes each of these, if any. With max(), SQLite takes the other columns from the row
+ * of the maximum.
+ */
+export const superseders = selectAll<{ superseded: string; pack: string }, [ids: readonly string[]]>(`
+  SELECT supersedes AS superseded, id AS pack, max(ledger_entry) FROM packs
+  WHERE supersedes IN (SELECT value FROM json_each(?)) GROUP BY supersedes`);
 
-/** Returns these packs and those they supersede, directly or indirectly: each that supersedes another, with that pack. */
-export function supersededPacks(
-  database: ReadDatabase,
-  ids: readonly string[],
-): { id: string; supersedes: string }[] {
-  return statement<{ id: string; supersedes: string }>(
-    database,
-    // UNION visits a pack once, so packs of one chain share the work.
-    `WITH RECURSIVE chain (id, supersedes) AS (
-       SELECT id, supersedes FROM packs WHERE id IN (SELECT value FROM json_each(?)) AND supersedes IS NOT NULL
-       UNION SELECT p.id, p.supersedes FROM chain c JOIN packs p ON p.id = c.supersedes
-       WHERE p.supersedes IS NOT NULL
-     ) SELECT id, supersedes FROM chain`,
-  ).all(JSON.stringify(ids));
-}
+/**
+ * Returns these packs and those they supersede, directly or indirectly: each that supersedes another, with that pack.
+ * UNION visits a pack once, so packs of one chain share the work.
+ */
+export const supersededPacks = selectAll<{ id: string; supersedes: string }, [ids: readonly string[]]>(`
+  WITH RECURSIVE chain (id, supersedes) AS (
+    SELECT id, supersedes FROM packs WHERE id IN (SELECT value FROM json_each(?)) AND supersedes IS NOT NULL
+    UNION SELECT p.id, p.supersedes FROM chain c JOIN packs p ON p.id = c.supersedes
+    WHERE p.supersedes IS NOT NULL
+  ) SELECT id, supersedes FROM chain`);
 
 export interface FlagRow {
   pack: string;
@@ -171,26 +138,107 @@ export interface FlagRow {
   at: string;
 }
 
-export function insertFlag(database: WriteDatabase, flag: FlagRow & { ledger_entry: number }): void {
-  statement(
-    database,
-    'INSERT INTO pack_flags (ledger_entry, pack, reason, note, at) VALUES ($ledger_entry, $pack, $reason, $note, $at)',
-  ).run(flag);
-}
+export const insertFlag = inserts<FlagRow & { ledger_entry: number }>(
+  'pack_flags',
+  'ledger_entry, pack, reason, note, at',
+);
 
 /** Returns the flags of these packs, oldest first. */
-export function flagsOf(database: ReadDatabase, ids: readonly string[]): FlagRow[] {
-  return statement<FlagRow>(
-    database,
-    `SELECT pack, reason, note, at FROM pack_flags WHERE pack IN (SELECT value FROM json_each(?))
-     ORDER BY ledger_entry`,
-  ).all(JSON.stringify(ids));
-}
+export const flagsOf = selectAll<FlagRow, [ids: readonly string[]]>(`
+  SELECT pack, reason, note, at FROM pack_flags WHERE pack IN (SELECT value FROM json_each(?))
+  ORDER BY ledger_entry`);
 
 /** Iterates over all flags with their ledger entries, in ledger order. */
-export function iterateFlags(database: ReadDatabase): IterableIterator<FlagRow & { ledger_entry: number }> {
-  return statement<FlagRow & { ledger_entry: number }>(
-    database,
-    'SELECT ledger_entry, pack, reason, note, at FROM pack_flags ORDER BY ledger_entry',
-  ).iterate();
+export const iterateFlags = selectEach<FlagRow & { ledger_entry: number }>(
+  'SELECT ledger_entry, pack, reason, note, at FROM pack_flags ORDER BY ledger_entry',
+);
+
+/** A file of a pack. `pack` is the ledger entry of the pack. */
+interface FileOfPack {
+  pack: number;
+  id: string;
+  path: string;
 }
+
+/** Returns the files with these bytes in other packs, oldest pack first. */
+export const filesWithDigest = selectAll<
+  FileOfPack,
+  [sha256: string, values: { exceptPack: number; limit: number }]
+>(`
+  SELECT f.pack, p.id, f.path FROM pack_files f INDEXED BY pack_files_by_sha256 JOIN packs p ON p.ledger_entry = f.pack
+  WHERE f.sha256 = ? AND f.pack <> $exceptPack ORDER BY f.pack, f.path LIMIT $limit`);
+
+/** A later version of a pack, with the digest that it has at a path; null if it has no file there. */
+interface FileVersion {
+  id: string;
+  received_at: string;
+  sha256: string | null;
+}
+
+/** Returns the versions that follow a pack, oldest first. Where two packs supersede one, the newer one is followed. */
+export const laterFileVersions = selectAll<FileVersion, [pack: string, path: string]>(`
+  WITH RECURSIVE later (id, entry) AS (
+    SELECT id, ledger_entry FROM packs WHERE ledger_entry = (SELECT max(ledger_entry) FROM packs WHERE supersedes = ?)
+    UNION ALL
+    SELECT p.id, p.ledger_entry FROM later l JOIN packs p
+      ON p.ledger_entry = (SELECT max(ledger_entry) FROM packs WHERE supersedes = l.id)
+  )
+  SELECT l.id, (SELECT at FROM ledger WHERE seq = l.entry) AS received_at,
+    (SELECT sha256 FROM pack_files WHERE pack = l.entry AND path = ?) AS sha256
+  FROM later l ORDER BY l.entry`);
+
+interface CitedPackRow {
+  id: string;
+  /** The record's authors, as JSON text. */
+  authors: string;
+  bytes: number;
+  files: number;
+}
+
+/** Iterates over the packs of a study with the data for its citation, oldest first. @param limit -1 for all packs. */
+export const iterateCitedPacks = selectEach<CitedPackRow, [study: string, limit: number]>(`
+  SELECT p.id, r.record -> '$.authors' AS authors, p.bytes, p.files
+  FROM packs p JOIN pack_records r ON r.ledger_entry = p.ledger_entry
+  WHERE p.study = ? ORDER BY p.ledger_entry LIMIT ?`);
+
+/** Returns the authors and the licence of a pack's record. */
+export function authorsAndLicense(
+  database: ReadDatabase,
+  entry: number,
+): { authors: { orcid: string | null }[]; license: License | null } {
+  const row = statement<{ authors: string; license: License }>(
+    database,
+    `SELECT record -> '$.authors' AS authors, record ->> '$.license' AS license
+     FROM pack_records WHERE ledger_entry = ?`,
+  ).get(entry);
+  return {
+    authors: row ? (JSON.parse(row.authors) as { orcid: string | null }[]) : [],
+    license: row?.license ?? null,
+  };
+}
+
+/** Returns the ids of the packs with this blob, oldest first, at most `limit`. */
+export const packsWithBlob = selectValues<string, [sha256: string, limit: number]>(`
+  SELECT id FROM packs WHERE ledger_entry IN (
+  SELECT DISTINCT pack FROM pack_files WHERE sha256 = ? ORDER BY pack LIMIT ?) ORDER BY ledger_entry`);
+
+/** A pack that names related works; `related` are their identifiers. */
+interface RelatingPack {
+  ledger_entry: number;
+  id: string;
+  supersedes: string | null;
+  related: string[];
+}
+
+/** Returns the first `limit` packs after a ledger entry, with what they relate to. */
+export const packsAfter = selectAll<
+  Omit<RelatingPack, 'related'> & { related: string },
+  [entry: number, limit: number],
+  RelatingPack
+>(
+  `SELECT p.ledger_entry, p.id, p.supersedes,
+       (SELECT json_group_array(json_extract(j.value, '$.identifier')) FROM json_each(r.record, '$.related') j) AS related
+     FROM packs p JOIN pack_records r ON r.ledger_entry = p.ledger_entry
+     WHERE p.ledger_entry > ? ORDER BY p.ledger_entry LIMIT ?`,
+  (row) => ({ ...row, related: JSON.parse(row.related) as string[] }),
+);

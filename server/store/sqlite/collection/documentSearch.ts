@@ -1,30 +1,78 @@
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
-import { KEYS_PER_SOURCE, type PendingText } from './textQueue.ts';
+import {
+  type Condition,
+  change,
+  countOf,
+  run,
+  selectAll,
+  selectOne,
+  selectValue,
+  selectValues,
+  upsert,
+  where,
+} from '../engine/queries.ts';
+import { counter } from '../node/blobs.ts';
+import { isReleased, isReleasedSql } from '../node/withheld.ts';
 
-/** Indexes a text; `document` is undefined if there is none. */
-export function indexText(
+/**
+ * Indexes a text; `document` is undefined if there is none, and of bytes that were given up meanwhile there is none. It
+ * yields between the statement that splits the text into words and the next one, with which SQLite writes them: either
+ * takes long if a long text has many different words.
+ */
+export function* indexText(
   database: WriteDatabase,
   { key, source_key, sha256 }: PendingText,
   document: { title: string; text: string } | undefined,
-): void {
+): Generator<void, void, void> {
   statement(database, 'DELETE FROM document_text WHERE rowid = ?').run(key);
-  if (document)
+  if (document && !isReleased(database, sha256))
     statement(database, 'INSERT INTO document_text (rowid, title, text) VALUES (?, ?, ?)').run(
       key,
       document.title,
       document.text,
     );
+  yield;
   statement(database, 'INSERT OR REPLACE INTO indexed_texts VALUES (?, ?, ?)').run(key, source_key, sha256);
 }
 
+/** Returns how many texts were given up whose words may still be in the file of the index. */
+export function countTextsToClean(database: ReadDatabase): number {
+  return counter(database, 'texts_to_clean');
+}
+
+/**
+ * Merges a part of the index, so that the words of deleted texts leave the file, and overwrites what becomes free. FTS5's
+ * own `secure-delete` has no effect on an index without contents. Returns whether the whole index is merged; then these
+ * texts are no longer counted.
+ *
+ * @param pages how many are merged. The first call has a negative number
+ * (https://sqlite.org/fts5.html#the_merge_command)
+ * @param texts how many were counted before the first call
+ */
+export function cleanIndex(database: WriteDatabase, pages: number, texts: number): boolean {
+  const changes = () => statement<number>(database, 'SELECT total_changes()').pluck().get() ?? 0;
+  const before = changes();
+  database.pragma('secure_delete = ON');
+  try {
+    statement(database, "INSERT INTO document_text (document_text, rank) VALUES ('merge', ?)").run(pages);
+  } finally {
+    database.pragma('secure_delete = OFF');
+  }
+  if (changes() - before >= 2) return false;
+  run(database, "UPDATE counters SET value = value - ? WHERE name = 'texts_to_clean'", texts);
+  return true;
+}
+
 /** What a search covers. */
-export interface TextScope {
+interface TextScope {
   /** The FTS5 expression; null matches every text. */
   match: string | null;
   sources: boolean;
   packs: boolean;
   /** Only this source. Its versions are then not grouped. */
   source: number | null;
+  /** Whether texts that are withheld from visitors are left out. */
+  forVisitors: boolean;
 }
 
 /** A hit: the keys of the texts that match, all versions of one source, or one file. Highest key first. */
@@ -63,19 +111,59 @@ export function searchTexts(
     source = of;
     begin(key);
   }
-  if (scope.packs) for (const key of fileKeys(database, scope.match)) begin(key);
+  if (scope.packs) for (const key of fileKeys(database, scope)) begin(key);
   return { hits, total };
 }
 
-function versionKeys(database: ReadDatabase, { match, source }: TextScope): number[] {
-  const [from, to] = source === null ? [1, Number.MAX_SAFE_INTEGER] : rangeOf(source);
-  const where = match === null ? '' : 'document_text MATCH @match AND';
-  return statement<number>(
-    database,
-    `SELECT rowid FROM document_text WHERE ${where} rowid BETWEEN @from AND @to ORDER BY rowid DESC`,
-  )
+function versionKeys(database: ReadDatabase, scope: TextScope): number[] {
+  const [from, to] = scope.source === null ? [1, Number.MAX_SAFE_INTEGER] : rangeOf(scope.source);
+  return textKeys(database, 'DESC', scope, ['rowid BETWEEN ? AND ?', from, to]);
+}
+
+const withheldTextsChanges = selectValue<number>(
+  "SELECT value FROM counters WHERE name = 'withheld_texts_changes'",
+  0,
+);
+const allWithheldTexts = selectValues<number>('SELECT key FROM withheld_texts ORDER BY key');
+
+const withheldTextsOf = new WeakMap<ReadDatabase, { changes: number; keys: Float64Array }>();
+
+/**
+ * Returns the keys of the texts that are withheld from visitors, ascending. They are read again after a change: to look up
+ * each hit of a search would take longer than the search.
+ */
+function withheldTexts(database: ReadDatabase): Float64Array {
+  const changes = withheldTextsChanges(database);
+  const known = withheldTextsOf.get(database);
+  if (known?.changes === changes) return known.keys;
+  const keys = Float64Array.from(allWithheldTexts(database));
+  withheldTextsOf.set(database, { changes, keys });
+  return keys;
+}
+
+/** Returns the keys that are not among `hidden`. Both are sorted: `keys` in this order, `hidden` ascending. */
+function without(keys: number[], hidden: Float64Array, order: 'ASC' | 'DESC'): number[] {
+  if (hidden.length === 0) return keys;
+  const step = order === 'ASC' ? 1 : -1;
+  let at = order === 'ASC' ? 0 : hidden.length - 1;
+  return keys.filter((key) => {
+    while (((hidden[at] ?? Number.NaN) - key) * step < 0) at += step;
+    return hidden[at] !== key;
+  });
+}
+
+function textKeys(
+  database: ReadDatabase,
+  order: 'ASC' | 'DESC',
+  { match, forVisitors }: TextScope,
+  keys: Condition,
+): number[] {
+  const selected = where(match !== null && ['document_text MATCH ?', match], keys);
+  const sql = `SELECT rowid FROM document_text ${selected.where} ORDER BY rowid ${order}`;
+  const found = statement<number>(database, sql)
     .pluck()
-    .all({ from, to, ...(match !== null && { match }) });
+    .all(...selected.values);
+  return forVisitors ? without(found, withheldTexts(database), order) : found;
 }
 
 function rangeOf(source: number): [number, number] {
@@ -83,18 +171,12 @@ function rangeOf(source: number): [number, number] {
 }
 
 /** Newer files have lower keys. */
-function fileKeys(database: ReadDatabase, match: string | null): number[] {
-  const where = match === null ? '' : 'document_text MATCH @match AND';
-  return statement<number>(
-    database,
-    `SELECT rowid FROM document_text WHERE ${where} rowid < 0 ORDER BY rowid`,
-  )
-    .pluck()
-    .all(match === null ? {} : { match });
+function fileKeys(database: ReadDatabase, scope: TextScope): number[] {
+  return textKeys(database, 'ASC', scope, ['rowid < 0']);
 }
 
 /** A found version of a source: when it was last observed as a new version, by whom, and whether it is current. */
-export interface FoundVersion {
+interface FoundVersion {
   id: string;
   url: string;
   name: string;
@@ -123,7 +205,9 @@ export function foundVersion(database: ReadDatabase, keys: TextHit): FoundVersio
        coalesce(e.observer, 'self') AS observer, coalesce(e.observed_at, s.last_checked_at, s.added_at) AS observed_at,
        e.original_observed_at,
        i.sha256 IS coalesce(s.last_sha256, (SELECT sha256 FROM events INDEXED BY events_by_source
-         WHERE source_key = s.key ORDER BY observed_at DESC, id DESC LIMIT 1)) AS is_current
+         WHERE source_key = s.key ORDER BY observed_at DESC, id DESC LIMIT 1))
+         OR i.sha256 IS (SELECT sha256 FROM events INDEXED BY events_by_capture WHERE source_key = s.key
+           AND observer = 'browser' AND original_observed_at IS NOT NULL ORDER BY id DESC LIMIT 1) AS is_current
      FROM json_each(?) j CROSS JOIN indexed_texts i ON i.key = j.value
      JOIN sources s ON s.key = i.source_key
      JOIN derived_documents d ON d.kind = 'text' AND d.subject = i.sha256
@@ -135,7 +219,7 @@ export function foundVersion(database: ReadDatabase, keys: TextHit): FoundVersio
 }
 
 /** A found file of a pack: the newest pack that has it. */
-export interface FoundFile {
+interface FoundFile {
   sha256: string;
   pack: string;
   pack_title: string;
@@ -150,26 +234,193 @@ export interface FoundFile {
 }
 
 /** Returns the file with a key of the index. */
-export function foundFile(database: ReadDatabase, key: number): FoundFile | undefined {
-  return statement<FoundFile>(
-    database,
-    `SELECT i.sha256, p.id AS pack, f.path,
-       (SELECT json_extract(r.record, '$.title') FROM pack_records r WHERE r.ledger_entry = f.pack) AS pack_title, l.at AS received_at, d.title, d.tool, d.tool_version, d.made_at,
-       (SELECT count(*) - 1 FROM (SELECT 1 FROM pack_files o WHERE o.sha256 = i.sha256 LIMIT 1000)) AS others
-     FROM indexed_texts i JOIN derived_documents d ON d.kind = 'text' AND d.subject = i.sha256
-     JOIN pack_files f ON f.sha256 = i.sha256 JOIN packs p ON p.ledger_entry = f.pack
-     JOIN ledger l ON l.seq = p.ledger_entry
-     WHERE i.key = ? ORDER BY f.pack DESC, f.path LIMIT 1`,
-  ).get(key);
-}
+export const foundFile = selectOne<FoundFile, [key: number]>(`
+  SELECT i.sha256, p.id AS pack, f.path,
+    (SELECT json_extract(r.record, '$.title') FROM pack_records r WHERE r.ledger_entry = f.pack) AS pack_title, l.at AS received_at, d.title, d.tool, d.tool_version, d.made_at,
+    (SELECT count(*) - 1 FROM (SELECT 1 FROM pack_files o WHERE o.sha256 = i.sha256 LIMIT 1000)) AS others
+  FROM indexed_texts i JOIN derived_documents d ON d.kind = 'text' AND d.subject = i.sha256
+  JOIN pack_files f ON f.sha256 = i.sha256 JOIN packs p ON p.ledger_entry = f.pack
+  JOIN ledger l ON l.seq = p.ledger_entry
+  WHERE i.key = ? ORDER BY f.pack DESC, f.path LIMIT 1`);
 
 /** Returns the media type of a pack's file that is no object of a source, and the key of the pack. */
-export function packFileOf(
+export const packFileOf = selectOne<{ media_type: string; pack: number }, [sha256: string]>(
+  'SELECT media_type, pack FROM pack_files WHERE sha256 = ? ORDER BY pack LIMIT 1',
+);
+
+/** The kind of a derived document: the text of an object, or the diff of an event. */
+type DerivedKind = 'text' | 'diff';
+
+/** A derived document, or the reason why there is none. */
+export interface DerivedDocumentRow {
+  kind: DerivedKind;
+  /** The digest of the object, or the number of the event. */
+  subject: string;
+  /** The digests of the objects it was derived from. */
+  objects: string[];
+  tool: string;
+  tool_version: string;
+  made_at: string;
+  /** `made`, or a code for why it could not be derived. */
+  outcome: string;
+  /** Why it could not be derived, as a sentence. */
+  detail: string | null;
+  title: string | null;
+  /** The document as written by `compressContent`; null if it could not be derived. */
+  content: Uint8Array | null;
+}
+
+type Stored = Omit<DerivedDocumentRow, 'objects'> & { objects: string };
+
+const COLUMNS = 'kind, subject, objects, tool, tool_version, made_at, outcome, detail, title, content';
+
+/** Returns the derived document of a subject, or its failure, by any version of the tool. */
+export const derivedDocument = selectOne<Stored, [kind: DerivedKind, subject: string], DerivedDocumentRow>(
+  `SELECT ${COLUMNS} FROM derived_documents WHERE kind = ? AND subject = ?`,
+  (row) => ({ ...row, objects: JSON.parse(row.objects) as string[] }),
+);
+
+/** Inserts or replaces the derived document of a subject, unless bytes that it was derived from were given up meanwhile. */
+export function putDerivedDocument(database: WriteDatabase, document: DerivedDocumentRow): void {
+  if (document.objects.some((sha256) => isReleased(database, sha256))) return;
+  const columns = 'objects, tool, tool_version, made_at, outcome, detail, title, content';
+  const row = { ...document, objects: JSON.stringify(document.objects) };
+  upsert(database, 'derived_documents', { key: 'kind, subject', columns }, row);
+}
+
+/** The keys of a source's texts are in a range of this size. */
+const KEYS_PER_SOURCE = 1_048_576;
+
+/** A text that is not in the index yet: of a version of a source, or of a pack's file, whose `source_key` is 0. */
+export interface PendingText {
+  key: number;
+  source_key: number;
+  sha256: string;
+}
+
+/** Returns texts that must be indexed: the newest packs' files, and versions of the newest sources. */
+export function pendingTexts(database: ReadDatabase, limit: number): PendingText[] {
+  const files = pendingFiles(database, Math.ceil(limit / 2));
+  return [...pendingVersions(database, limit - files.length), ...files];
+}
+
+const pendingFiles = selectAll<PendingText, [limit: number]>(
+  'SELECT * FROM wanted_texts WHERE key < 0 ORDER BY key LIMIT ?',
+);
+const pendingVersions = selectAll<PendingText, [limit: number]>(
+  'SELECT * FROM wanted_texts WHERE key > 0 ORDER BY key DESC LIMIT ?',
+);
+
+export const countPendingTexts = countOf('wanted_texts');
+
+/** Queues texts again, under the keys that they have in the index. */
+export function queueTexts(database: WriteDatabase, texts: readonly PendingText[]): void {
+  for (const text of texts)
+    statement(database, 'INSERT OR IGNORE INTO wanted_texts VALUES (@key, @source_key, @sha256)').run(text);
+}
+
+/** Removes a text from the queue. */
+export const dequeueText = change<[values: PendingText]>('DELETE FROM wanted_texts WHERE key = $key');
+
+/**
+ * Returns a page of the indexed texts after a key. `isWanted` is true if the text was deleted, or was derived by a tool
+ * that is not in `tools` (`<tool> <version>` each). Used when a node starts.
+ */
+export function outdatedTexts(
   database: ReadDatabase,
-  sha256: string,
-): { media_type: string; pack: number } | undefined {
-  return statement<{ media_type: string; pack: number }>(
+  { after, limit, tools }: { after: number; limit: number; tools: readonly string[] },
+): (PendingText & { isWanted: boolean })[] {
+  return statement<PendingText & { wanted: number }>(
     database,
-    'SELECT media_type, pack FROM pack_files WHERE sha256 = ? ORDER BY pack LIMIT 1',
-  ).get(sha256);
+    `SELECT i.key, i.source_key, i.sha256, (d.key IS NULL
+       OR d.tool || ' ' || d.tool_version NOT IN (SELECT value FROM json_each(?)))
+       AND NOT ${isReleasedSql('i.sha256')} AS wanted
+     FROM indexed_texts i LEFT JOIN derived_documents d ON d.kind = 'text' AND d.subject = i.sha256
+     WHERE i.key > ? ORDER BY i.key LIMIT ?`,
+  )
+    .all(JSON.stringify(tools), after, limit)
+    .map(({ wanted, ...text }) => ({ ...text, isWanted: wanted === 1 }));
+}
+
+/** Returns a page of the sources after a key, with the current version if it is neither indexed nor queued. */
+export const sourcesWithoutText = selectAll<
+  { source_key: number; sha256: string | null },
+  [values: { after: number; limit: number }]
+>(`
+  SELECT s.key AS source_key, iif(i.key IS NULL AND w.key IS NULL AND NOT ${isReleasedSql('s.last_sha256')},
+    s.last_sha256, NULL) AS sha256
+  FROM sources s
+  LEFT JOIN indexed_texts i ON i.source_key = s.key AND i.sha256 = s.last_sha256
+  LEFT JOIN wanted_texts w ON w.source_key = s.key AND w.sha256 = s.last_sha256
+  WHERE s.key > $after ORDER BY s.key LIMIT $limit`);
+
+/** Queues a version of a source, unless it is queued. It must not be indexed. */
+export function queueVersion(database: WriteDatabase, sourceKey: number, sha256: string): void {
+  const [from, to] = [sourceKey * KEYS_PER_SOURCE, (sourceKey + 1) * KEYS_PER_SOURCE - 1];
+  statement(
+    database,
+    `INSERT OR IGNORE INTO wanted_texts SELECT 1 + max(
+       coalesce((SELECT max(key) FROM wanted_texts WHERE key BETWEEN @from AND @to), @from),
+       coalesce((SELECT max(key) FROM indexed_texts WHERE key BETWEEN @from AND @to), @from)), @sourceKey, @sha256`,
+  ).run({ sourceKey, sha256, from, to });
+}
+
+const queueFile = change<[sha256: string]>(`
+  INSERT OR IGNORE INTO wanted_texts SELECT min(0, coalesce((SELECT min(key) FROM wanted_texts), 0),
+  coalesce((SELECT min(key) FROM indexed_texts), 0)) - 1, 0, ?`);
+
+/** How far the events and packs of an older archive are queued: positions in both, added up. */
+interface TextBacklog {
+  done: number;
+  total: number;
+}
+
+/** Returns the backlog of an older archive, or undefined if all of it is queued. */
+export function textBacklog(database: ReadDatabase): TextBacklog | undefined {
+  const row = statement<{ done: number | null; total: number | null }>(
+    database,
+    'SELECT sum(done) AS done, sum(last) AS total FROM text_backlog',
+  ).get();
+  return row?.total ? { done: row.done ?? 0, total: row.total } : undefined;
+}
+
+/**
+ * Queues the texts of a part of an older archive, and moves the position in the same transaction, so that a node that is
+ * killed goes on from there. At the end, the backlog is deleted.
+ *
+ * @param step the number of events, and of ledger entries of packs.
+ */
+export function queueBacklog(database: WriteDatabase, step: number): void {
+  const rows = statement<{ kind: 'events' | 'packs'; done: number; last: number }>(
+    database,
+    'SELECT kind, done, last FROM text_backlog',
+  ).all();
+  for (const { kind, done, last } of rows) {
+    const until = Math.min(last, done + step);
+    if (kind === 'events') queueEvents(database, done, until);
+    else queuePacks(database, done, until);
+    if (until < last) statement(database, 'UPDATE text_backlog SET done = ? WHERE kind = ?').run(until, kind);
+    else statement(database, 'DELETE FROM text_backlog WHERE kind = ?').run(kind);
+  }
+}
+
+function queueEvents(database: WriteDatabase, after: number, until: number): void {
+  const versions = statement<{ source_key: number; sha256: string }>(
+    database,
+    `SELECT DISTINCT e.source_key, e.sha256 FROM events e
+     WHERE e.id > ? AND e.id <= ? AND e.sha256 IS NOT NULL AND e.event_type IN ('first_seen', 'changed')
+       AND NOT EXISTS (SELECT 1 FROM indexed_texts i WHERE i.source_key = e.source_key AND i.sha256 = e.sha256)`,
+  ).all(after, until);
+  for (const { source_key, sha256 } of versions) queueVersion(database, source_key, sha256);
+}
+
+function queuePacks(database: WriteDatabase, after: number, until: number): void {
+  const files = statement<{ sha256: string }>(
+    database,
+    `SELECT DISTINCT f.sha256 FROM pack_files f WHERE f.pack > ? AND f.pack <= ? AND f.bytes > 0
+       AND NOT (f.media_type LIKE 'image/%' OR f.media_type LIKE 'audio/%' OR f.media_type LIKE 'video/%'
+         OR f.media_type LIKE 'font/%')
+       AND NOT EXISTS (SELECT 1 FROM indexed_texts i WHERE i.source_key = 0 AND i.sha256 = f.sha256)`,
+  ).all(after, until);
+  for (const { sha256 } of files) queueFile(database, sha256);
 }

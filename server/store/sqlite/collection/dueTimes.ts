@@ -1,5 +1,6 @@
 import type { ActiveHours, Schedule } from '../../../../shared/collection/schedule/scheduleFields.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
+import { change, countOf, hasRow, insert, run, selectEach, selectValue, update } from '../engine/queries.ts';
 import { type SourceToCheck, WATCHED } from './sources.ts';
 
 /** The SQL condition for sources whose times only an interval decides. */
@@ -14,57 +15,36 @@ const JITTER = '(0.95 + 0.05 * (key * 7919 % 1000) / 1000.0)';
  *
  * @param soon `everyMinutes` is the node's default interval; `ahead` is a fraction of the interval.
  */
-export function sourcesByDueTime(
-  database: ReadDatabase,
-  soon: { now: string; everyMinutes: number; ahead: number },
-): IterableIterator<SourceToCheck & { next_check_at: string }> {
-  return statement<SourceToCheck & { next_check_at: string }>(
-    database,
-    `SELECT key, url, next_check_at FROM sources WHERE ${WATCHED} AND next_check_at <= strftime('%Y-%m-%dT%H:%M:%fZ', @now,
-       (coalesce(every_minutes, @everyMinutes) * @ahead) || ' minutes')
-       AND (next_check_at <= @now OR (${ONLY_INTERVAL}))
-     ORDER BY next_check_at`,
-  ).iterate(soon);
-}
+export const sourcesByDueTime = selectEach<
+  SourceToCheck & { next_check_at: string },
+  [soon: { now: string; everyMinutes: number; ahead: number }]
+>(`
+  SELECT key, url, next_check_at FROM sources WHERE ${WATCHED} AND next_check_at <= strftime('%Y-%m-%dT%H:%M:%fZ', @now,
+    (coalesce(every_minutes, @everyMinutes) * @ahead) || ' minutes')
+    AND (next_check_at <= @now OR (${ONLY_INTERVAL}))
+  ORDER BY next_check_at`);
 
 /** Returns the number of active sources that are due between two instants. */
-export function countDueBetween(database: ReadDatabase, from: string, to: string): number {
-  return (
-    statement<{ count: number }>(
-      database,
-      `SELECT count(*) AS count FROM sources WHERE ${WATCHED} AND next_check_at BETWEEN ? AND ?`,
-    ).get(from, to)?.count ?? 0
-  );
-}
+export const countDueBetween = countOf<[from: string, to: string]>(
+  `sources WHERE ${WATCHED} AND next_check_at BETWEEN ? AND ?`,
+);
 
 /** Returns when the next active source is due. */
-export function earliestDue(database: ReadDatabase): string | undefined {
-  return (
-    statement<{ at: string | null }>(
-      database,
-      `SELECT min(next_check_at) AS at FROM sources WHERE ${WATCHED}`,
-    ).get()?.at ?? undefined
-  );
-}
+export const earliestDue = selectValue<string>(
+  `SELECT min(next_check_at) AS at FROM sources WHERE ${WATCHED}`,
+);
 
 /**
  * Whether an active source should have been checked since an instant: it has been watched for longer, and its interval
  * is at most a day or its check is due. A source that was never checked counts from its newest revision, because it may
  * have been paused until then, as sources known by captures are.
  */
-export function hasOverdueSource(
-  database: ReadDatabase,
-  at: { now: string; since: string; everyMinutes: number; dailyMinutes: number },
-): boolean {
-  return (
-    statement(
-      database,
-      `SELECT 1 FROM sources WHERE ${WATCHED} AND added_at < @since
-         AND ((${ONLY_INTERVAL} AND coalesce(every_minutes, @everyMinutes) <= @dailyMinutes) OR next_check_at <= @now)
-         AND (last_checked_at IS NOT NULL OR (SELECT at FROM ledger WHERE seq = revision) < @since) LIMIT 1`,
-    ).get(at) !== undefined
-  );
-}
+export const hasOverdueSource = hasRow<
+  [at: { now: string; since: string; everyMinutes: number; dailyMinutes: number }]
+>(`
+  SELECT 1 FROM sources WHERE ${WATCHED} AND added_at < @since
+  AND ((${ONLY_INTERVAL} AND coalesce(every_minutes, @everyMinutes) <= @dailyMinutes) OR next_check_at <= @now)
+  AND (last_checked_at IS NOT NULL OR (SELECT at FROM ledger WHERE seq = revision) < @since) LIMIT 1`);
 
 /** A source with a cron expression or active hours. */
 export type ScheduledSource = Schedule & SourceToCheck & { next_check_at: string };
@@ -85,19 +65,15 @@ export function scheduledSources(database: ReadDatabase, until: string | null = 
 }
 
 export function updateNextCheck(database: WriteDatabase, key: number, at: string): void {
-  statement(database, 'UPDATE sources SET next_check_at = ? WHERE key = ?').run(at, key);
+  run(database, 'UPDATE sources SET next_check_at = ? WHERE key = ?', at, key);
 }
 
 /** Reschedules the sources without their own interval: due one new interval (less jitter) after their last check. */
-export function rescheduleDefaults(database: WriteDatabase, everyMinutes: number): void {
-  statement(
-    database,
-    `UPDATE sources
-     SET next_check_at = strftime('%Y-%m-%dT%H:%M:%fZ', coalesce(last_checked_at, added_at),
-       (? * ${JITTER}) || ' minutes')
-     WHERE removed = 0 AND every_minutes IS NULL AND ${ONLY_INTERVAL}`,
-  ).run(everyMinutes);
-}
+export const rescheduleDefaults = change<[everyMinutes: number]>(`
+  UPDATE sources
+  SET next_check_at = strftime('%Y-%m-%dT%H:%M:%fZ', coalesce(last_checked_at, added_at),
+    (? * ${JITTER}) || ' minutes')
+  WHERE removed = 0 AND every_minutes IS NULL AND ${ONLY_INTERVAL}`);
 
 /**
  * Reschedules sources that are due later than their interval from `now` allows, because the clock was set back. They
@@ -105,16 +81,40 @@ export function rescheduleDefaults(database: WriteDatabase, everyMinutes: number
  *
  * @param slackMinutes how much later than its interval a source may legitimately be due.
  */
-export function clampDueTimes(
-  database: WriteDatabase,
-  { now, everyMinutes, slackMinutes }: { now: string; everyMinutes: number; slackMinutes: number },
-): void {
-  statement(
-    database,
-    `UPDATE sources
-     SET next_check_at = strftime('%Y-%m-%dT%H:%M:%fZ', @now,
-       (coalesce(every_minutes, @everyMinutes) * ${JITTER}) || ' minutes')
-     WHERE removed = 0 AND ${ONLY_INTERVAL} AND next_check_at > strftime('%Y-%m-%dT%H:%M:%fZ', @now,
-       (coalesce(every_minutes, @everyMinutes) * 1.05 + @slackMinutes) || ' minutes')`,
-  ).run({ now, everyMinutes, slackMinutes });
+export const clampDueTimes = change<[values: { now: string; everyMinutes: number; slackMinutes: number }]>(`
+  UPDATE sources
+  SET next_check_at = strftime('%Y-%m-%dT%H:%M:%fZ', @now,
+    (coalesce(every_minutes, @everyMinutes) * ${JITTER}) || ' minutes')
+  WHERE removed = 0 AND ${ONLY_INTERVAL} AND next_check_at > strftime('%Y-%m-%dT%H:%M:%fZ', @now,
+    (coalesce(every_minutes, @everyMinutes) * 1.05 + @slackMinutes) || ' minutes')`);
+
+/** The results of a round. */
+interface RoundCounts {
+  checked: number;
+  unchanged: number;
+  changed: number;
+  failed: number;
 }
+
+export function insertRound(
+  database: WriteDatabase,
+  round: { started_by: 'schedule' | 'owner'; started_at: string },
+): number {
+  return insert(database, 'rounds', 'started_by, started_at', round);
+}
+
+/** Ends a round. A cancelled round is ended but not completed. */
+export function endRound(
+  database: WriteDatabase,
+  id: number,
+  round: RoundCounts & { ended_at: string; completed: boolean; observer_offline: boolean },
+): void {
+  const columns = 'ended_at, completed, observer_offline, checked, unchanged, changed, failed';
+  const [completed, observer_offline] = [Number(round.completed), Number(round.observer_offline)];
+  update(database, 'rounds', { key: 'id', columns }, { ...round, id, completed, observer_offline });
+}
+
+/** Returns when the last round ended that was completed, checked at least one source and was not offline. */
+export const lastCompletedRound = selectValue<string>(`
+  SELECT ended_at FROM rounds WHERE completed = 1 AND observer_offline = 0 AND checked > 0
+  ORDER BY ended_at DESC LIMIT 1`);

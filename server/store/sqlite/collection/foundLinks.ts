@@ -1,5 +1,22 @@
+import type { PageLabel } from '../../../../shared/collection/event.ts';
 import type { FollowRun, FoundLink, FoundState } from '../../../../shared/collection/follow.ts';
-import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
+import type { Slice } from '../../../../shared/values/list.ts';
+import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
+import {
+  all,
+  change,
+  count,
+  countOf,
+  type Place,
+  page,
+  run,
+  selectAll,
+  selectOne,
+  selectValue,
+  upsert,
+  where,
+} from '../engine/queries.ts';
+import { parsePageLabel } from './retrievals.ts';
 
 /** An address that a followed source links to. */
 export interface FoundLinkRow {
@@ -22,85 +39,62 @@ export interface FollowRunRow extends FollowRun {
   is_index: boolean;
 }
 
-export function foundLinksOf(database: ReadDatabase, sourceKey: number): FoundLinkRow[] {
-  return statement<FoundLinkRow>(
-    database,
-    'SELECT * FROM found_links WHERE source_key = ? ORDER BY found_at, id',
-  ).all(sourceKey);
-}
+export const foundLinksOf = selectAll<FoundLinkRow, [sourceKey: number]>(
+  'SELECT * FROM found_links WHERE source_key = ? ORDER BY found_at, id',
+);
 
 /** Inserts an address, or replaces what is known of it. */
-export function putFoundLink(database: WriteDatabase, link: FoundLinkRow): void {
-  statement(
-    database,
-    `INSERT INTO found_links (source_key, id, url, title, state, found_at, unlinked_at)
-     VALUES (@source_key, @id, @url, @title, @state, @found_at, @unlinked_at)
-     ON CONFLICT DO UPDATE SET title = @title, state = @state, unlinked_at = @unlinked_at`,
-  ).run(link);
-}
+export const putFoundLink = change<[link: FoundLinkRow]>(`
+  INSERT INTO found_links (source_key, id, url, title, state, found_at, unlinked_at)
+  VALUES (@source_key, @id, @url, @title, @state, @found_at, @unlinked_at)
+  ON CONFLICT DO UPDATE SET title = @title, state = @state, unlinked_at = @unlinked_at`);
 
-export function deleteFoundLink(
-  database: WriteDatabase,
-  { source_key, id }: Pick<FoundLinkRow, 'source_key' | 'id'>,
-): void {
-  statement(database, 'DELETE FROM found_links WHERE source_key = ? AND id = ?').run(source_key, id);
-}
+export const deleteFoundLink = change<[values: Pick<FoundLinkRow, 'source_key' | 'id'>]>(
+  'DELETE FROM found_links WHERE source_key = $source_key AND id = $id',
+);
 
 /** Deletes the addresses of a source that wait, and forgets that its newest version was read. */
 export function forgetWaitingLinks(database: WriteDatabase, sourceKey: number): void {
-  statement(database, "DELETE FROM found_links WHERE source_key = ? AND state = 'waiting'").run(sourceKey);
+  run(database, "DELETE FROM found_links WHERE source_key = ? AND state = 'waiting'", sourceKey);
   forgetFollowRun(database, sourceKey);
 }
 
 /** Sets the state of an address in every source in which it was found. */
 export function setFoundState(database: WriteDatabase, id: string, state: FoundState): void {
-  statement(database, 'UPDATE found_links SET state = ? WHERE id = ?').run(state, id);
+  run(database, 'UPDATE found_links SET state = ? WHERE id = ?', state, id);
 }
 
 /** Returns where a waiting address was first found, or undefined if it does not wait. */
-export function waitingLink(database: ReadDatabase, id: string): FoundLinkRow | undefined {
-  return statement<FoundLinkRow>(
-    database,
-    "SELECT * FROM found_links WHERE id = ? AND state = 'waiting' ORDER BY found_at, source_key LIMIT 1",
-  ).get(id);
-}
+export const waitingLink = selectOne<FoundLinkRow, [id: string]>(
+  "SELECT * FROM found_links WHERE id = ? AND state = 'waiting' ORDER BY found_at, source_key LIMIT 1",
+);
 
 /** Returns the ids of waiting addresses, oldest first. */
 export function waitingIds(
   database: ReadDatabase,
   { source, limit }: { source: string | null; limit: number },
 ): string[] {
-  return statement<string>(
-    database,
-    `SELECT id FROM found_links WHERE state = 'waiting' ${source === null ? '' : 'AND source_key = (SELECT key FROM sources WHERE id = @source)'}
-     GROUP BY id ORDER BY min(found_at), id LIMIT @limit`,
-  )
-    .pluck()
-    .all({ source, limit });
+  const selected = where(
+    ["state = 'waiting'"],
+    source !== null && ['source_key = (SELECT key FROM sources WHERE id = ?)', source],
+  );
+  const sql = `SELECT id FROM found_links ${selected.where} GROUP BY id ORDER BY min(found_at), id LIMIT ?`;
+  return all<{ id: string }>(database, sql, ...selected.values, limit).map(({ id }) => id);
 }
 
 /** Returns how many addresses wait or are watched, of a source or over all. */
 export function countFollowed(database: ReadDatabase, sourceKey: number | null = null): number {
-  return (
-    statement<number>(
-      database,
-      `SELECT count(*) FROM found_links f WHERE ${sourceKey === null ? '' : 'f.source_key = @sourceKey AND'}
-         (f.state = 'waiting' OR (f.state = 'added'
-           AND EXISTS (SELECT 1 FROM sources s WHERE s.id = f.id AND s.removed = 0)))`,
-    )
-      .pluck()
-      .get({ sourceKey }) ?? 0
-  );
+  const selected = where(sourceKey !== null && ['f.source_key = ?', sourceKey], [
+    `(f.state = 'waiting' OR (f.state = 'added'
+       AND EXISTS (SELECT 1 FROM sources s WHERE s.id = f.id AND s.removed = 0)))`,
+  ]);
+  return count(database, `found_links f ${selected.where}`, ...selected.values);
 }
 
 /** Returns how many addresses of a source wait. */
-export function countWaiting(database: ReadDatabase, sourceKey: number): number {
-  return (
-    statement<number>(database, "SELECT count(*) FROM found_links WHERE source_key = ? AND state = 'waiting'")
-      .pluck()
-      .get(sourceKey) ?? 0
-  );
-}
+export const countWaiting = countOf<[sourceKey: number]>(
+  "found_links WHERE source_key = ? AND state = 'waiting'",
+);
 
 type Stored = Omit<FoundLinkRow, 'source_key'> & { source: string; source_url: string; source_name: string };
 
@@ -108,77 +102,71 @@ type Stored = Omit<FoundLinkRow, 'source_key'> & { source: string; source_url: s
 export function listFoundLinks(
   database: ReadDatabase,
   { state, source }: { state: FoundState | null; source: string | null },
-  { limit, offset }: { limit: number; offset: number },
-): { items: FoundLink[]; total: number } {
-  const where = ['s.removed = 0'];
-  if (state !== null) where.push(state === 'waiting' ? "f.state = 'waiting'" : 'f.state = @state');
-  if (source !== null) where.push('s.id = @source');
-  const from = `FROM found_links f JOIN sources s ON s.key = f.source_key WHERE ${where.join(' AND ')}`;
-  const items = statement<Stored>(
+  place: Place,
+): Slice<FoundLink> {
+  const selected = where(
+    ['s.removed = 0'],
+    state === 'waiting' && ["f.state = 'waiting'"],
+    state !== null && state !== 'waiting' && ['f.state = ?', state],
+    source !== null && ['s.id = ?', source],
+  );
+  const { items, total } = page<Stored>(
     database,
-    `SELECT f.id, f.url, f.title, f.state, f.found_at, f.unlinked_at, s.id AS source, s.url AS source_url,
-       s.name AS source_name ${from} ORDER BY f.source_key DESC, f.state <> 'waiting', f.found_at DESC, f.url
-     LIMIT @limit OFFSET @offset`,
-  )
-    .all({ state, source, limit, offset })
-    .map(({ source: id, source_url, source_name, ...link }) => ({
-      ...link,
-      found_in: { id, url: source_url, name: source_name },
-    }));
-  const total = statement<number>(database, `SELECT count(*) ${from}`).pluck().get({ state, source });
-  return { items, total: total ?? 0 };
+    {
+      columns: `f.id, f.url, f.title, f.state, f.found_at, f.unlinked_at, s.id AS source, s.url AS source_url,
+        s.name AS source_name`,
+      from: `found_links f JOIN sources s ON s.key = f.source_key ${selected.where}`,
+      order: "f.source_key DESC, f.state <> 'waiting', f.found_at DESC, f.url",
+      values: selected.values,
+    },
+    place,
+  );
+  const withSource = ({ source: id, source_url, source_name, ...link }: Stored) => ({
+    ...link,
+    found_in: { id, url: source_url, name: source_name },
+  });
+  return { items: items.map(withSource), total };
 }
 
 /** Returns since when a source is no longer linked by the source in which it was found. */
 export function unlinkedAt(database: ReadDatabase, id: string, foundIn: string): string | null {
-  return (
-    statement<string | null>(
-      database,
-      'SELECT unlinked_at FROM found_links WHERE id = ? AND source_key = (SELECT key FROM sources WHERE id = ?)',
-    )
-      .pluck()
-      .get(id, foundIn) ?? null
-  );
+  return whenUnlinked(database, id, foundIn) ?? null;
 }
 
-export function followRun(database: ReadDatabase, sourceKey: number): FollowRunRow | undefined {
-  const row = statement<Omit<FollowRunRow, 'is_index' | 'complete'> & { is_index: number; complete: number }>(
-    database,
-    'SELECT * FROM follow_runs WHERE source_key = ?',
-  ).get(sourceKey);
-  return row && { ...row, is_index: row.is_index === 1, complete: row.complete === 1 };
-}
+const whenUnlinked = selectValue<string, [id: string, foundIn: string]>(
+  'SELECT unlinked_at FROM found_links WHERE id = ? AND source_key = (SELECT key FROM sources WHERE id = ?)',
+);
+
+export const followRun = selectOne<
+  Omit<FollowRunRow, 'is_index' | 'complete'> & { is_index: number; complete: number },
+  [sourceKey: number],
+  FollowRunRow
+>('SELECT * FROM follow_runs WHERE source_key = ?', (row) => ({
+  ...row,
+  is_index: row.is_index === 1,
+  complete: row.complete === 1,
+}));
 
 export function putFollowRun(database: WriteDatabase, run: FollowRunRow): void {
-  statement(
-    database,
-    `INSERT OR REPLACE INTO follow_runs
-       (source_key, sha256, settings, is_index, at, listed, matched, complete, problem)
-     VALUES (@source_key, @sha256, @settings, @is_index, @at, @listed, @matched, @complete, @problem)`,
-  ).run({ ...run, is_index: Number(run.is_index), complete: Number(run.complete) });
+  const columns = 'sha256, settings, is_index, at, listed, matched, complete, problem';
+  const row = { ...run, is_index: Number(run.is_index), complete: Number(run.complete) };
+  upsert(database, 'follow_runs', { key: 'source_key', columns }, row);
 }
 
-export function forgetFollowRun(database: WriteDatabase, sourceKey: number): void {
-  statement(database, 'DELETE FROM follow_runs WHERE source_key = ?').run(sourceKey);
-}
+export const forgetFollowRun = change<[sourceKey: number]>('DELETE FROM follow_runs WHERE source_key = ?');
 
 /** Forgets that the sources were read in which an address was found. */
-export function forgetFollowRunsWith(database: WriteDatabase, id: string): void {
-  statement(
-    database,
-    'DELETE FROM follow_runs WHERE source_key IN (SELECT source_key FROM found_links WHERE id = ?)',
-  ).run(id);
-}
+export const forgetFollowRunsWith = change<[id: string]>(
+  'DELETE FROM follow_runs WHERE source_key IN (SELECT source_key FROM found_links WHERE id = ?)',
+);
 
 /** The newest own retrieval that gave a version of a source. */
-export function retrievalOfVersion(
-  database: ReadDatabase,
-  sourceKey: number,
-  sha256: string,
-): { final_url: string; page_label: string | null } | undefined {
-  return statement<{ final_url: string; page_label: string | null }>(
-    database,
-    `SELECT final_url, page_label FROM retrievals
-     WHERE source_key = ? AND observer = 'self' AND sha256 = ? AND error IS NULL ORDER BY id DESC LIMIT 1`,
-  ).get(sourceKey, sha256);
-}
+export const retrievalOfVersion = selectOne<
+  { final_url: string; page_label: string | null },
+  [sourceKey: number, sha256: string],
+  { final_url: string; page_label: PageLabel | null }
+>(
+  `SELECT final_url, page_label FROM retrievals
+     WHERE source_key = ? AND part_of IS NULL AND observer = 'self' AND sha256 = ? AND error IS NULL ORDER BY id DESC LIMIT 1`,
+  (row) => ({ ...row, page_label: parsePageLabel(row.page_label) }),
+);

@@ -1,4 +1,5 @@
-import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
+import { type ReadDatabase, statement } from '../engine/open.ts';
+import { change, inserts, selectEach, selectValue, selectValues } from '../engine/queries.ts';
 
 /** The retrievals that one ledger entry `retrievals.recorded` covers; `root` is in hex. */
 export interface RetrievalBatch {
@@ -29,6 +30,7 @@ export interface StoredRetrieval {
   bytes: number | null;
   duration_ms: number;
   page_label: string | null;
+  part_of: string | null;
   connection: string | null;
   /** Its own id if it has a row in `captures`, else null. */
   captured: number | null;
@@ -45,7 +47,7 @@ export function* retrievalsAfter(database: ReadDatabase, after: number): Generat
     database,
     `SELECT r.id, s.id AS source, r.round, r.url, r.final_url, r.redirects, r.observer, r.observed_at,
        r.original_observed_at, r.status, r.error, r.content_type, r.headers, r.request, r.sha256, r.bytes,
-       r.duration_ms, r.page_label, r.connection, c.retrieval AS captured, c.record_id, c.payload_digest
+       r.duration_ms, r.page_label, r.part_of, r.connection, c.retrieval AS captured, c.record_id, c.payload_digest
      FROM retrievals r LEFT JOIN sources s ON s.key = r.source_key LEFT JOIN captures c ON c.retrieval = r.id
      WHERE r.id > ? ORDER BY r.id LIMIT ${PAGE}`,
   );
@@ -56,7 +58,7 @@ export function* retrievalsAfter(database: ReadDatabase, after: number): Generat
   );
 }
 
-export interface KeptLeaf {
+interface KeptLeaf {
   retrieval: number;
   leaf: Buffer;
 }
@@ -89,25 +91,15 @@ function* inPages<Row>(
 }
 
 /** Returns the leaves of the retrievals `first` to `last`, in order. */
-export function leavesBetween(database: ReadDatabase, first: number, last: number): Buffer[] {
-  return statement<{ leaf: Buffer }>(
-    database,
-    'SELECT leaf FROM retrieval_leaves WHERE retrieval BETWEEN ? AND ? ORDER BY retrieval',
-  )
-    .all(first, last)
-    .map(({ leaf }) => leaf);
-}
+export const leavesBetween = selectValues<Buffer, [first: number, last: number]>(
+  'SELECT leaf FROM retrieval_leaves WHERE retrieval BETWEEN ? AND ? ORDER BY retrieval',
+);
 
-export function insertLeaf(database: WriteDatabase, retrieval: number, leaf: Buffer): void {
-  statement(database, 'INSERT INTO retrieval_leaves (retrieval, leaf) VALUES (?, ?)').run(retrieval, leaf);
-}
+export const insertLeaf = change<[retrieval: number, leaf: Buffer]>(
+  'INSERT INTO retrieval_leaves (retrieval, leaf) VALUES (?, ?)',
+);
 
-export function insertBatch(database: WriteDatabase, batch: RetrievalBatch): void {
-  statement(
-    database,
-    'INSERT INTO retrieval_batches (ledger_entry, first, last, root) VALUES (@ledger_entry, @first, @last, @root)',
-  ).run(batch);
-}
+export const insertBatch = inserts<RetrievalBatch>('retrieval_batches', 'ledger_entry, first, last, root');
 
 /** Returns the batch that covers a retrieval, or undefined. */
 export function batchOf(database: ReadDatabase, retrieval: number): RetrievalBatch | undefined {
@@ -123,12 +115,9 @@ export const COVERING_ENTRY = `(SELECT iif(b.last >= r.id, b.ledger_entry, NULL)
   WHERE b.first <= r.id ORDER BY b.first DESC LIMIT 1) AS ledger_entry`;
 
 /** Iterates over all batches, in ledger order. */
-export function iterateBatches(database: ReadDatabase): IterableIterator<RetrievalBatch> {
-  return statement<RetrievalBatch>(
-    database,
-    'SELECT ledger_entry, first, last, root FROM retrieval_batches ORDER BY ledger_entry',
-  ).iterate();
-}
+export const iterateBatches = selectEach<RetrievalBatch>(
+  'SELECT ledger_entry, first, last, root FROM retrieval_batches ORDER BY ledger_entry',
+);
 
 /** Returns the id of the last covered retrieval, or 0. */
 export function lastCovered(database: ReadDatabase): number {
@@ -136,36 +125,24 @@ export function lastCovered(database: ReadDatabase): number {
 }
 
 /** Returns the id of the last retrieval that the first `size` entries of the ledger cover, or 0. */
-export function lastCoveredBy(database: ReadDatabase, size: number): number {
-  return (
-    statement<{ last: number }>(
-      database,
-      'SELECT last FROM retrieval_batches WHERE ledger_entry <= ? ORDER BY ledger_entry DESC LIMIT 1',
-    ).get(size)?.last ?? 0
-  );
-}
+export const lastCoveredBy = selectValue<number, [size: number]>(
+  'SELECT last FROM retrieval_batches WHERE ledger_entry <= ? ORDER BY ledger_entry DESC LIMIT 1',
+  0,
+);
 
 /** Returns the id of the last retrieval, or 0. */
-export function lastRetrieval(database: ReadDatabase): number {
-  return (
-    statement<{ id: number }>(database, 'SELECT id FROM retrievals ORDER BY id DESC LIMIT 1').get()?.id ?? 0
-  );
-}
+export const lastRetrieval = selectValue<number>('SELECT id FROM retrievals ORDER BY id DESC LIMIT 1', 0);
 
 /**
  * Returns the id of the last retrieval that was recorded before the ledger covered retrievals and is not covered yet; 0
  * if there is none. Once anything is covered, no older retrieval is pending, so the counter is ignored.
  */
-export function lastToCover(database: ReadDatabase): number {
-  return (
-    statement<{ value: number }>(
-      database,
-      `SELECT value FROM counters WHERE name = 'retrievals_to_cover'
+export const lastToCover = selectValue<number>(
+  `SELECT value FROM counters WHERE name = 'retrievals_to_cover'
        AND NOT EXISTS (SELECT 1 FROM retrieval_batches)`,
-    ).get()?.value ?? 0
-  );
-}
+  0,
+);
 
-export function setLastToCover(database: WriteDatabase, last: number): void {
-  statement(database, "UPDATE counters SET value = ? WHERE name = 'retrievals_to_cover'").run(last);
-}
+export const setLastToCover = change<[last: number]>(
+  "UPDATE counters SET value = ? WHERE name = 'retrievals_to_cover'",
+);

@@ -1,4 +1,4 @@
-import type { Connection } from '../../../../shared/collection/connection.ts';
+import { type Connection, certificatesOf } from '../../../../shared/collection/connection.ts';
 import type { PageLabel } from '../../../../shared/collection/event.ts';
 import type {
   RecordedRetrieval,
@@ -8,7 +8,20 @@ import type {
   SentRequest,
 } from '../../../../shared/collection/retrieval.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
-import { contentTypeOfCertificate, nameCertificates } from './certificates.ts';
+import {
+  all,
+  hasRow,
+  run,
+  selectAll,
+  selectOne,
+  selectPage,
+  selectValue,
+  selectValues,
+  upsert,
+  where,
+} from '../engine/queries.ts';
+import { createBlobRowIfAbsent } from '../node/blobs.ts';
+import { isHandedInSql } from './handIns.ts';
 import { COVERING_ENTRY } from './retrievalBatches.ts';
 
 /** A new retrieval: one attempt to fetch a source. */
@@ -31,6 +44,8 @@ export interface NewRetrieval {
   bytes: number | null;
   duration_ms: number;
   page_label: PageLabel | null;
+  /** The page capture that it belongs to, if any. Then it is no check or version of its source. */
+  part_of?: string | null;
   /** Absent or null if nothing answered, or it is unknown. Its certificates must be durable. */
   connection?: Connection | null | undefined;
 }
@@ -44,16 +59,17 @@ const NEXT_ID = `(SELECT 1 + max(coalesce((SELECT max(id) FROM retrievals), 0),
  * stored text without parsing it.
  */
 export function insertRetrieval(database: WriteDatabase, retrieval: NewRetrieval): number {
-  const { redirects, request, page_label, connection } = retrieval;
+  const { redirects, request, page_label, part_of, connection } = retrieval;
   nameCertificates(database, retrieval);
+  nameRequestBody(database, retrieval);
   const { lastInsertRowid } = statement(
     database,
     `INSERT INTO retrievals (id, source_key, round, url, final_url, redirects, observer, observed_at,
        original_observed_at, status, error, content_type, headers, request, sha256, bytes, duration_ms, page_label,
-       connection)
+       part_of, connection)
      VALUES (${NEXT_ID}, @source_key, @round, @url, @final_url, @redirects, @observer, @observed_at,
        @original_observed_at, @status, @error, @content_type, @headers, @request, @sha256, @bytes, @duration_ms,
-       @page_label, @connection)`,
+       @page_label, @part_of, @connection)`,
   ).run({
     ...retrieval,
     redirects: JSON.stringify(
@@ -65,11 +81,16 @@ export function insertRetrieval(database: WriteDatabase, retrieval: NewRetrieval
       })),
     ),
     headers: JSON.stringify(retrieval.headers),
-    request: request ? JSON.stringify({ headers: request.headers, method: request.method }) : null,
+    request: request ? JSON.stringify(requestInOrder(request)) : null,
     page_label: page_label && JSON.stringify({ label: page_label.label, reason: page_label.reason }),
+    part_of: part_of ?? null,
     connection: connection ? JSON.stringify(inOrder(connection)) : null,
   });
   return Number(lastInsertRowid);
+}
+
+function requestInOrder({ body, headers, method }: SentRequest): SentRequest {
+  return { ...(body && { body: { bytes: body.bytes, sha256: body.sha256 } }), headers, method };
 }
 
 /** Returns a connection with its members in the order of canonical JSON. */
@@ -79,93 +100,107 @@ function inOrder({ address, dns, http, port, tls }: Connection): Connection {
   return { address, dns, http, port, tls: { certificates, cipher: tls.cipher, version: tls.version } };
 }
 
-type Stored = Omit<
-  Retrieval,
-  'redirects' | 'headers' | 'request' | 'page_label' | 'capture' | 'connection'
-> & {
+type Stored = Omit<Retrieval, keyof RetrievalTexts | 'capture'> &
+  RetrievalTexts & {
+    captured: number | null;
+    record_id: string | null;
+    payload_digest: string | null;
+  };
+
+const COLUMNS = `r.id, s.id AS source, r.round, r.url, r.final_url, r.redirects, r.observer, r.observed_at,
+    r.original_observed_at, r.status, r.error, r.content_type, r.headers, r.request, r.sha256, r.bytes, r.duration_ms,
+    r.page_label, r.part_of, r.connection, c.retrieval AS captured, c.record_id, c.payload_digest, ${COVERING_ENTRY}`;
+const ROWS = 'retrievals r JOIN sources s ON s.key = r.source_key LEFT JOIN captures c ON c.retrieval = r.id';
+const SELECT = `SELECT ${COLUMNS} FROM ${ROWS}`;
+
+/** The columns of a retrieval that hold JSON. */
+export interface RetrievalTexts {
   redirects: string;
   headers: string;
   request: string | null;
   page_label: string | null;
+  part_of: string | null;
   connection: string | null;
-  captured: number | null;
-  record_id: string | null;
-  payload_digest: string | null;
-};
+}
 
-const SELECT = `SELECT r.id, s.id AS source, r.round, r.url, r.final_url, r.redirects, r.observer, r.observed_at,
-    r.original_observed_at, r.status, r.error, r.content_type, r.headers, r.request, r.sha256, r.bytes, r.duration_ms,
-    r.page_label, r.connection, c.retrieval AS captured, c.record_id, c.payload_digest, ${COVERING_ENTRY}
-  FROM retrievals r JOIN sources s ON s.key = r.source_key LEFT JOIN captures c ON c.retrieval = r.id`;
-
-function fromStored({ captured, record_id, payload_digest, connection, ...row }: Stored): Retrieval {
+/** Parses the columns of a retrieval that hold JSON. */
+export function parseRetrieval<Row extends RetrievalTexts>(row: Row) {
   return {
     ...row,
-    redirects: JSON.parse(row.redirects) as Retrieval['redirects'],
-    headers: JSON.parse(row.headers) as Retrieval['headers'],
+    redirects: JSON.parse(row.redirects) as Redirect[],
+    headers: JSON.parse(row.headers) as [string, string][],
     request: row.request === null ? null : (JSON.parse(row.request) as SentRequest),
-    page_label: row.page_label === null ? null : (JSON.parse(row.page_label) as PageLabel),
+    page_label: parsePageLabel(row.page_label),
+    connection: parseConnection(row.connection),
+  };
+}
+
+export function parseConnection(connection: string | null): Connection | null {
+  return connection === null ? null : (JSON.parse(connection) as Connection);
+}
+
+function fromStored(row: Stored): Retrieval {
+  const { captured, record_id, payload_digest, part_of, connection, ...retrieval } = parseRetrieval(row);
+  return {
+    ...retrieval,
     capture: captured === null ? null : { record_id, payload_digest },
     // Left out where there is none, because the leaves of older retrievals have no such member.
-    ...(connection === null ? {} : { connection: JSON.parse(connection) as Connection }),
+    ...(part_of !== null && { part_of }),
+    ...(connection && { connection }),
   };
 }
 
 /** Returns a retrieval as the ledger covers it, or undefined. */
-export function retrievalById(database: ReadDatabase, id: number): RecordedRetrieval | undefined {
-  const row = statement<Stored>(database, `${SELECT} WHERE r.id = ?`).get(id);
-  if (!row) return undefined;
+export const retrievalById = selectOne<Stored, [id: number], RecordedRetrieval>(
+  `${SELECT} WHERE r.id = ?`,
+  asRecorded,
+);
+
+function asRecorded(row: Stored): RecordedRetrieval {
   const { ledger_entry: _entry, ...retrieval } = fromStored(row);
   return retrieval;
 }
 
-/** Returns up to `limit` retrievals from an id on, in the order of their ids; of one source or observer if one is given. */
+/**
+ * Returns up to `limit` retrievals from an id on, in the order of their ids; of one source or observer if one is given.
+ * The parts of a page are listed only by the id of their page capture.
+ */
 export function retrievalsFrom(
   database: ReadDatabase,
-  { from, limit, source, observer }: { from: number; limit: number; source?: string; observer?: string },
+  {
+    from,
+    limit,
+    source,
+    observer,
+    part_of,
+  }: {
+    from: number;
+    limit: number;
+    source?: string | undefined;
+    observer?: string | undefined;
+    part_of?: string | undefined;
+  },
 ): RecordedRetrieval[] {
-  const ofSource =
-    source === undefined ? '' : 'AND r.source_key = (SELECT key FROM sources WHERE id = @source)';
-  const ofObserver = observer === undefined ? '' : 'AND r.observer = @observer';
-  return statement<Stored>(
-    database,
-    `${SELECT} WHERE r.id >= @from ${ofSource} ${ofObserver} ORDER BY r.id LIMIT @limit`,
-  )
-    .all({
-      from,
-      limit,
-      ...(source === undefined ? {} : { source }),
-      ...(observer === undefined ? {} : { observer }),
-    })
-    .map((row) => {
-      const { ledger_entry: _entry, ...retrieval } = fromStored(row);
-      return retrieval;
-    });
+  const selected = where(
+    ['r.id >= ?', from],
+    part_of === undefined ? ['r.part_of IS NULL'] : ['r.part_of = ?', part_of],
+    source !== undefined && ['r.source_key = (SELECT key FROM sources WHERE id = ?)', source],
+    observer !== undefined && ['r.observer = ?', observer],
+  );
+  const sql = `${SELECT} ${selected.where} ORDER BY r.id LIMIT ?`;
+  return all<Stored>(database, sql, ...selected.values, limit).map(asRecorded);
 }
 
-/** Returns a page of a source's retrievals, newest first, and their total number. */
-export function retrievalsOfSource(
-  database: ReadDatabase,
-  sourceKey: number,
-  { limit, offset }: { limit: number; offset: number },
-): { items: Retrieval[]; total: number } {
-  const items = statement<Stored>(
-    database,
-    `${SELECT} WHERE r.source_key = ? ORDER BY r.id DESC LIMIT ? OFFSET ?`,
-  ).all(sourceKey, limit, offset);
-  const total = statement<{ count: number }>(
-    database,
-    'SELECT count(*) AS count FROM retrievals WHERE source_key = ?',
-  ).get(sourceKey)?.count;
-  return { items: items.map(fromStored), total: total ?? 0 };
-}
+/** Returns a page of a source's retrievals, newest first, and their total number. The parts of pages are not among them. */
+export const retrievalsOfSource = selectPage<Stored, [sourceKey: number], Retrieval>(
+  { columns: COLUMNS, from: `${ROWS} WHERE r.source_key = ? AND r.part_of IS NULL`, order: 'r.id DESC' },
+  fromStored,
+);
 
 /** Whether there is any retrieval of a source, by any observer. */
-export function hasRetrieval(database: ReadDatabase, sourceKey: number): boolean {
-  return (
-    statement(database, 'SELECT 1 FROM retrievals WHERE source_key = ? LIMIT 1').get(sourceKey) !== undefined
-  );
-}
+export const hasRetrieval = hasRow<[sourceKey: number]>(
+  'SELECT 1 FROM retrievals WHERE source_key = ? AND part_of IS NULL LIMIT 1',
+);
 
 /** Returns the errors of the node's own last checks of a source, oldest first; null for a successful check. */
 export function recentChecks(
@@ -173,71 +208,134 @@ export function recentChecks(
   sourceKey: number,
   limit: number,
 ): (RetrievalError | null)[] {
-  return statement<{ error: RetrievalError | null }>(
-    database,
-    "SELECT error FROM retrievals WHERE source_key = ? AND observer = 'self' ORDER BY id DESC LIMIT ?",
-  )
-    .all(sourceKey, limit)
-    .map(({ error }) => error)
-    .reverse();
+  return newestChecks(database, sourceKey, limit).reverse();
 }
 
+const newestChecks = selectValues<RetrievalError | null, [sourceKey: number, limit: number]>(
+  `SELECT error FROM retrievals WHERE source_key = ? AND part_of IS NULL AND observer = 'self'
+   ORDER BY id DESC LIMIT ?`,
+);
+
 /** The data of a retrieval in the metadata of its object. */
-export type ObjectRetrieval = Pick<
+type ObjectRetrieval = Pick<
   Retrieval,
   'url' | 'observer' | 'observed_at' | 'original_observed_at' | 'status' | 'content_type' | 'headers'
 > & { connection: Connection | null };
 
 /** Returns all retrievals of an object, newest first. */
-export function retrievalsOfObject(database: ReadDatabase, sha256: string): ObjectRetrieval[] {
-  return statement<
-    Omit<ObjectRetrieval, 'headers' | 'connection'> & { headers: string; connection: string | null }
-  >(
-    database,
-    `SELECT url, observer, observed_at, original_observed_at, status, content_type, headers, connection FROM retrievals
+export const retrievalsOfObject = selectAll<
+  Omit<ObjectRetrieval, 'headers' | 'connection'> & { headers: string; connection: string | null },
+  [sha256: string],
+  ObjectRetrieval
+>(
+  `SELECT url, observer, observed_at, original_observed_at, status, content_type, headers, connection FROM retrievals
      WHERE sha256 = ? ORDER BY id DESC`,
-  )
-    .all(sha256)
-    .map((row) => ({
-      ...row,
-      headers: JSON.parse(row.headers) as [string, string][],
-      connection: row.connection === null ? null : (JSON.parse(row.connection) as Connection),
-    }));
-}
+  (row) => ({
+    ...row,
+    headers: JSON.parse(row.headers) as [string, string][],
+    connection: parseConnection(row.connection),
+  }),
+);
 
 /** Returns the id of the first retrieval that brought an object; undefined if none did. */
-export function firstRetrievalOf(database: ReadDatabase, sha256: string): number | undefined {
-  return statement<{ id: number }>(
-    database,
-    'SELECT id FROM retrievals WHERE sha256 = ? ORDER BY id LIMIT 1',
-  ).get(sha256)?.id;
-}
+export const firstRetrievalOf = selectValue<number, [sha256: string]>(
+  'SELECT id FROM retrievals WHERE sha256 = ? ORDER BY id LIMIT 1',
+);
 
 /** Whether any retrieval has this object. */
-export function hasObject(database: ReadDatabase, sha256: string): boolean {
-  return statement(database, 'SELECT 1 FROM objects WHERE sha256 = ?').get(sha256) !== undefined;
-}
-
-/** Returns the newest content type of an object; undefined if it never had one. */
-export function contentTypeOfObject(database: ReadDatabase, sha256: string): string | undefined {
-  const row = statement<{ content_type: string }>(
-    database,
-    'SELECT content_type FROM retrievals WHERE sha256 = ? AND content_type IS NOT NULL ORDER BY id DESC LIMIT 1',
-  ).get(sha256);
-  return row?.content_type ?? contentTypeOfCertificate(database, sha256);
-}
+export const hasObject = hasRow<[sha256: string]>('SELECT 1 FROM objects WHERE sha256 = ?');
 
 /**
- * Returns the headers of an object's first retrieval, preferring one with a content type. Derived documents use these,
- * so that the result is the same whenever it is derived.
+ * Returns the newest content type of an object (RFC 2585 for a certificate); undefined if it never had one. What a file that
+ * was handed in claims counts only if nobody else said anything.
  */
-export function firstHeadersOfObject(
-  database: ReadDatabase,
-  sha256: string,
-): { source_key: number; content_type: string | null; headers: [string, string][] } | undefined {
-  const row = statement<{ source_key: number; content_type: string | null; headers: string }>(
-    database,
-    'SELECT source_key, content_type, headers FROM retrievals WHERE sha256 = ? ORDER BY content_type IS NULL, id LIMIT 1',
-  ).get(sha256);
-  return row && { ...row, headers: JSON.parse(row.headers) as [string, string][] };
+export function contentTypeOfObject(database: ReadDatabase, sha256: string): string | undefined {
+  return (
+    newestContentType(database, sha256) ??
+    claimedContentType(database, sha256) ??
+    (isCertificate(database, sha256) ? 'application/pkix-cert' : undefined)
+  );
+}
+
+const newestContentType = selectValue<string, [sha256: string]>(
+  `SELECT content_type FROM retrievals WHERE sha256 = ? AND content_type IS NOT NULL
+     AND NOT ${isHandedInSql('observer')} ORDER BY id DESC LIMIT 1`,
+);
+const claimedContentType = selectValue<string, [sha256: string]>(
+  'SELECT content_type FROM retrievals WHERE sha256 = ? AND content_type IS NOT NULL ORDER BY id DESC LIMIT 1',
+);
+
+/**
+ * Returns the headers of an object's first retrieval, preferring one that was not handed in and has a content type.
+ * Derived documents use these, so that the result is the same whenever it is derived.
+ */
+export const firstHeadersOfObject = selectOne<
+  { source_key: number; content_type: string | null; headers: string },
+  [sha256: string],
+  { source_key: number; content_type: string | null; headers: [string, string][] }
+>(
+  `SELECT source_key, content_type, headers FROM retrievals WHERE sha256 = ?
+   ORDER BY ${isHandedInSql('observer')}, content_type IS NULL, id LIMIT 1`,
+  (row) => ({ ...row, headers: JSON.parse(row.headers) as [string, string][] }),
+);
+
+/** Parses a stored page label. */
+export function parsePageLabel(label: string | null): PageLabel | null {
+  return label === null ? null : (JSON.parse(label) as PageLabel);
+}
+
+/** Inserts the rows of the certificates that a new retrieval names, which makes them objects of the archive. */
+export function nameCertificates(
+  database: WriteDatabase,
+  retrieval: {
+    connection?: Connection | null | undefined;
+    redirects: readonly { connection?: Connection | undefined }[];
+    observed_at: string;
+  },
+): void {
+  for (const { sha256, bytes } of certificatesOf(retrieval)) {
+    if (isCertificate(database, sha256)) continue;
+    createBlobRowIfAbsent(database, { sha256, bytes, stored_at: retrieval.observed_at });
+    statement(database, 'INSERT INTO certificates (sha256) VALUES (?)').run(sha256);
+  }
+}
+
+/** Inserts the rows of the body that a new retrieval sent, if it sent one, which makes it an object of the archive. */
+export function nameRequestBody(
+  database: WriteDatabase,
+  { request, observed_at }: { request?: SentRequest | null | undefined; observed_at: string },
+): void {
+  if (!request?.body) return;
+  createBlobRowIfAbsent(database, { ...request.body, stored_at: observed_at });
+  run(database, 'INSERT INTO objects (sha256) VALUES (?) ON CONFLICT DO NOTHING', request.body.sha256);
+}
+
+const isCertificate = hasRow<[sha256: string]>('SELECT 1 FROM certificates WHERE sha256 = ?');
+
+/** The HTTP validators of a response, for conditional requests. */
+export interface Validators {
+  url: string;
+  etag: string | null;
+  last_modified: string | null;
+  sha256: string;
+  content_type: string | null;
+}
+
+/** Returns the validators of the last response for a source. */
+export const validatorsOf = selectOne<Validators, [sourceKey: number]>(
+  'SELECT url, etag, last_modified, sha256, content_type FROM validators WHERE source_key = ?',
+);
+
+/** Replaces the validators of a source; `undefined` deletes them. */
+export function replaceValidators(
+  database: WriteDatabase,
+  sourceKey: number,
+  validators: Validators | undefined,
+): void {
+  if (validators === undefined) {
+    run(database, 'DELETE FROM validators WHERE source_key = ?', sourceKey);
+    return;
+  }
+  const shape = { key: 'source_key', columns: 'url, etag, last_modified, sha256, content_type' };
+  upsert(database, 'validators', shape, { ...validators, source_key: sourceKey });
 }

@@ -1,40 +1,50 @@
+import type { EventType } from '../../../../shared/collection/event.ts';
+import type { Follow } from '../../../../shared/collection/follow.ts';
+import type { NoiseRule } from '../../../../shared/collection/noise.ts';
 import type { RetrievalError } from '../../../../shared/collection/retrieval.ts';
-import type { SourceOrder, SourceState, SourcesQuery } from '../../../../shared/collection/source.ts';
+import type { ActiveHours, Schedule } from '../../../../shared/collection/schedule/scheduleFields.ts';
+import type {
+  CaptureMode,
+  PageError,
+  SourceOrder,
+  SourceState,
+  SourcesQuery,
+} from '../../../../shared/collection/source.ts';
+import type { Slice } from '../../../../shared/values/list.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
-import { type SourceFilter, sourceConditions } from './sourceFilter.ts';
-import { deleteTags, indexSource, indexText } from './sourceIndex.ts';
 import {
-  parseSourceRow,
-  parseSourceRowForDisplay,
-  type SourceCheckState,
-  type SourceRow,
-  type SourceSettings,
-  type StoredSource,
-} from './sourceRow.ts';
+  change,
+  countOf,
+  insert,
+  one,
+  type Place,
+  page,
+  run,
+  selectAll,
+  selectOne,
+  selectValue,
+  update,
+} from '../engine/queries.ts';
 import { rulesDigest } from './timeline/eventNoise.ts';
 
-export type { SourceRow, SourceSettings } from './sourceRow.ts';
-
 /** Returns a source by key. @throws SyntaxError if the row is damaged */
-export function sourceByKey(database: ReadDatabase, key: number): SourceRow | undefined {
-  const row = statement<StoredSource>(database, 'SELECT * FROM sources WHERE key = ?').get(key);
-  return row && parseSourceRow(row);
-}
+export const sourceByKey = selectOne<StoredSource, [key: number], SourceRow>(
+  'SELECT * FROM sources WHERE key = ?',
+  parseSourceRow,
+);
 
 /** Returns a source by id, whether watched or removed. */
-export function sourceById(database: ReadDatabase, id: string): SourceRow | undefined {
-  const row = statement<StoredSource>(database, 'SELECT * FROM sources WHERE id = ?').get(id);
-  return row && parseSourceRowForDisplay(row);
-}
+export const sourceById = selectOne<StoredSource, [id: string], SourceRow>(
+  'SELECT * FROM sources WHERE id = ?',
+  parseSourceRowForDisplay,
+);
 
 /** Returns the key of a source, whether watched or removed. */
-export function sourceKeyOf(database: ReadDatabase, id: string): number | undefined {
-  return statement<{ key: number }>(database, 'SELECT key FROM sources WHERE id = ?').get(id)?.key;
-}
+export const sourceKeyOf = selectValue<number, [id: string]>('SELECT key FROM sources WHERE id = ?');
 
 /** Returns the id of the source in which a source was found, or null if it was not; undefined if there is no such source. */
 export function whereFound(database: ReadDatabase, id: string): string | null | undefined {
-  return statement<{ found_in: string | null }>(database, 'SELECT found_in FROM sources WHERE id = ?').get(id)
+  return one<Pick<SourceRow, 'found_in'>>(database, 'SELECT found_in FROM sources WHERE id = ?', id)
     ?.found_in;
 }
 
@@ -42,25 +52,16 @@ export function insertSource(
   database: WriteDatabase,
   source: SourceSettings & Pick<SourceRow, 'id' | 'url' | 'added_at' | 'revision' | 'next_check_at'>,
 ): number {
-  const { lastInsertRowid } = statement(
-    database,
-    `INSERT INTO sources (id, url, name, agency, tags, every_minutes, max_object_mb, ignore_robots, headers,
-       noise_rules, rules_digest, paused, allow_private,
-       every, time_zone, active_hours, follow, found_in, removed, added_at, revision, state, failures, consecutive,
-       next_check_at)
-     VALUES (@id, @url, @name, @agency, @tags, @every_minutes, @max_object_mb, @ignore_robots, @headers,
-       @noise_rules, @rules_digest, @paused, @allow_private,
-       @every, @time_zone, @active_hours, @follow, @found_in, 0, @added_at, @revision, 'new', 0, 0, @next_check_at)`,
-  ).run({ ...settingsForSql(source), ...identityForSql(source) });
-  const key = Number(lastInsertRowid);
+  const columns = `id, url, ${SETTINGS}, added_at, revision, next_check_at, removed, state, failures, consecutive`;
+  const initially = { removed: 0, state: 'new', failures: 0, consecutive: 0 };
+  const key = insert(database, 'sources', columns, { ...source, ...settingsForSql(source), ...initially });
   indexSource(database, key, source);
   return key;
 }
 
-function identityForSql(source: Pick<SourceRow, 'id' | 'url' | 'added_at' | 'revision' | 'next_check_at'>) {
-  const { id, url, added_at, revision, next_check_at } = source;
-  return { id, url, added_at, revision, next_check_at };
-}
+/** The columns of the owner's settings. */
+const SETTINGS = `name, agency, tags, every_minutes, max_object_mb, ignore_robots, headers, noise_rules, rules_digest,
+  paused, allow_private, every, time_zone, active_hours, follow, found_in, capture, picture_events, keep_days`;
 
 /** Updates the owner's settings of a source; its state is unchanged. */
 export function updateSource(
@@ -69,22 +70,10 @@ export function updateSource(
     Pick<SourceRow, 'key' | 'url' | 'added_at' | 'revision' | 'next_check_at' | 'removed'>,
 ): void {
   deleteTags(database, source.key);
-  statement(
-    database,
-    `UPDATE sources SET name = @name, agency = @agency, tags = @tags, every_minutes = @every_minutes,
-       max_object_mb = @max_object_mb, ignore_robots = @ignore_robots, headers = @headers, noise_rules = @noise_rules,
-       rules_digest = @rules_digest, paused = @paused, allow_private = @allow_private, every = @every,
-       time_zone = @time_zone, active_hours = @active_hours, follow = @follow, found_in = @found_in, removed = @removed,
-       added_at = @added_at, revision = @revision, next_check_at = @next_check_at
-     WHERE key = @key`,
-  ).run({
-    ...settingsForSql(source),
-    key: source.key,
-    removed: Number(source.removed),
-    added_at: source.added_at,
-    revision: source.revision,
-    next_check_at: source.next_check_at,
-  });
+  const columns = `${SETTINGS}, removed, added_at, revision, next_check_at`;
+  const row = { ...source, ...settingsForSql(source), removed: Number(source.removed) };
+  update(database, 'sources', { key: 'key', columns }, row);
+  if (source.capture === 'object') updatePageError(database, source.key, null);
   indexSource(database, source.key, source);
 }
 
@@ -93,11 +82,7 @@ export function updateSourceName(
   database: WriteDatabase,
   source: Pick<SourceRow, 'key' | 'url' | 'name' | 'agency' | 'tags' | 'revision'>,
 ): void {
-  statement(database, 'UPDATE sources SET name = @name, revision = @revision WHERE key = @key').run({
-    key: source.key,
-    name: source.name,
-    revision: source.revision,
-  });
+  update(database, 'sources', { key: 'key', columns: 'name, revision' }, source);
   indexText(database, source.key, source);
 }
 
@@ -117,6 +102,9 @@ function settingsForSql(source: SourceSettings) {
     active_hours: source.active_hours && JSON.stringify(source.active_hours),
     follow: source.follow && JSON.stringify(source.follow),
     found_in: source.found_in,
+    capture: source.capture,
+    picture_events: source.picture_events,
+    keep_days: source.keep_days,
     paused: Number(source.paused),
     allow_private: source.allow_private === null ? null : Number(source.allow_private),
   };
@@ -132,28 +120,23 @@ export function updateCheckState(
       'last_checked_at' | 'last_status' | 'last_error' | 'last_sha256' | 'last_event_type' | 'refused_bytes'
     >,
 ): void {
-  statement(
-    database,
-    `UPDATE sources SET state = @state, failures = @failures, missing_since = @missing_since,
-       consecutive = @consecutive, failing_since = @failing_since, last_checked_at = @last_checked_at,
-       last_status = @last_status, last_error = @last_error, last_sha256 = @last_sha256,
-       last_event_type = @last_event_type, refused_bytes = @refused_bytes
-     WHERE key = @key`,
-  ).run({ ...standing, key });
+  const columns = `state, failures, missing_since, consecutive, failing_since, last_checked_at, last_status,
+    last_error, last_sha256, last_event_type, refused_bytes`;
+  update(database, 'sources', { key: 'key', columns }, { ...standing, key });
+}
+
+/** Records why the page of a source could not be drawn at the last check; null if it was. */
+export function updatePageError(database: WriteDatabase, key: number, page_error: PageError | null): void {
+  update(database, 'sources', { key: 'key', columns: 'page_error' }, { key, page_error });
 }
 
 /** Records that the node itself failed to check a source. Does not read the row, which may be damaged. Keeps its state. */
-export function recordInternalFailure(
-  database: WriteDatabase,
-  fault: { key: number; error: RetrievalError; at: string; next_check_at: string },
-): void {
-  statement(
-    database,
-    `UPDATE sources SET consecutive = consecutive + 1, failing_since = coalesce(failing_since, @at),
-       last_checked_at = @at, last_status = NULL, last_error = @error, next_check_at = @next_check_at
-     WHERE key = @key`,
-  ).run(fault);
-}
+export const recordInternalFailure = change<
+  [fault: { key: number; error: RetrievalError; at: string; next_check_at: string }]
+>(`
+  UPDATE sources SET consecutive = consecutive + 1, failing_since = coalesce(failing_since, @at),
+    last_checked_at = @at, last_status = NULL, last_error = @error, next_check_at = @next_check_at
+  WHERE key = @key`);
 
 /** The SQL condition for active sources: watched and not paused. */
 export const WATCHED = 'removed = 0 AND paused = 0';
@@ -162,49 +145,25 @@ export const WATCHED = 'removed = 0 AND paused = 0';
 export type SourceToCheck = Pick<SourceRow, 'key' | 'url'>;
 
 /** Returns the active sources, in the order in which they were added. */
-export function activeSources(database: ReadDatabase): SourceToCheck[] {
-  return statement<SourceToCheck>(
-    database,
-    `SELECT key, url FROM sources WHERE ${WATCHED} ORDER BY key`,
-  ).all();
-}
+export const activeSources = selectAll<SourceToCheck>(
+  `SELECT key, url FROM sources WHERE ${WATCHED} ORDER BY key`,
+);
 
 /** Returns the failing sources, longest failing first. */
-export function failingSources(database: ReadDatabase): SourceRow[] {
-  return statement<StoredSource>(
-    database,
-    'SELECT * FROM sources WHERE removed = 0 AND failing_since IS NOT NULL ORDER BY failing_since, key',
-  )
-    .all()
-    .map(parseSourceRowForDisplay);
-}
+export const failingSources = selectAll<StoredSource, [], SourceRow>(
+  'SELECT * FROM sources WHERE removed = 0 AND failing_since IS NOT NULL ORDER BY failing_since, key',
+  parseSourceRowForDisplay,
+);
 
-export function countSourcesIn(database: ReadDatabase, state: SourceState): number {
-  return (
-    statement<{ count: number }>(
-      database,
-      'SELECT count(*) AS count FROM sources WHERE removed = 0 AND state = ?',
-    ).get(state)?.count ?? 0
-  );
-}
+export const countSourcesIn = countOf<[state: SourceState]>('sources WHERE removed = 0 AND state = ?');
 
 /** Returns the number of active sources: watched and not paused. */
-export function countWatchedSources(database: ReadDatabase): number {
-  return (
-    statement<{ count: number }>(database, `SELECT count(*) AS count FROM sources WHERE ${WATCHED}`).get()
-      ?.count ?? 0
-  );
-}
+export const countWatchedSources = countOf(`sources WHERE ${WATCHED}`);
 
 /** Returns the smallest number of bytes that a source's last check could not store, or undefined. */
-export function leastRefusedBytes(database: ReadDatabase): number | undefined {
-  return (
-    statement<{ bytes: number | null }>(
-      database,
-      'SELECT min(refused_bytes) AS bytes FROM sources WHERE removed = 0 AND refused_bytes IS NOT NULL',
-    ).get()?.bytes ?? undefined
-  );
-}
+export const leastRefusedBytes = selectValue<number>(
+  'SELECT min(refused_bytes) AS bytes FROM sources WHERE removed = 0 AND refused_bytes IS NOT NULL',
+);
 
 /** The SQL value by which each order sorts. Sources without one come last in both directions. */
 const ORDERS: Record<SourceOrder, string> = {
@@ -216,39 +175,240 @@ const ORDERS: Record<SourceOrder, string> = {
   checked: 'last_checked_at',
   next: '(CASE WHEN paused THEN NULL ELSE next_check_at END)',
   changed: `(SELECT observed_at FROM events INDEXED BY events_by_source
-    WHERE source_key = sources.key AND observer = 'self' ORDER BY observed_at DESC, id DESC LIMIT 1)`,
+    WHERE source_key = sources.key AND observer IN ('self', 'browser')
+    ORDER BY observed_at DESC, id DESC LIMIT 1)`,
 };
 
 /** Returns a page of the watched sources, and the total number of matches. */
 export function listSourceRows(
   database: ReadDatabase,
   filter: SourceFilter,
-  { limit, offset, sort }: { limit: number; offset: number; sort: SourcesQuery['sort'] },
-): { rows: SourceRow[]; total: number } {
-  const where = ['removed = 0', ...sourceConditions(filter)];
-  if (filter.state !== null) where.push('state = @state');
-  if (filter.paused !== null) where.push(`paused = ${filter.paused ? 1 : 0}`);
+  { sort, ...place }: Place & { sort: SourcesQuery['sort'] },
+): Slice<SourceRow> {
+  const conditions = ['removed = 0', ...sourceConditions(filter)];
+  if (filter.state !== null) conditions.push('state = @state');
+  if (filter.paused !== null) conditions.push(`paused = ${filter.paused ? 1 : 0}`);
   // SQLite has no boolean parameters.
   const { paused: _paused, ...named } = filter;
-  const from = `FROM sources WHERE ${where.join(' AND ')}`;
   const value = ORDERS[sort.replace(/^-/, '') as SourceOrder];
   const direction = sort.startsWith('-') ? 'DESC' : 'ASC';
-  const rows = statement<StoredSource>(
-    database,
-    `SELECT * ${from} ORDER BY ${value} ${direction} NULLS LAST, key DESC LIMIT @limit OFFSET @offset`,
-  )
-    .all({ ...named, limit, offset })
-    .map(parseSourceRowForDisplay);
-  const total = statement<{ count: number }>(database, `SELECT count(*) AS count ${from}`).get(named)?.count;
-  return { rows, total: total ?? 0 };
+  const listing = {
+    columns: '*',
+    from: `sources WHERE ${conditions.join(' AND ')}`,
+    order: `${value} ${direction} NULLS LAST, key DESC`,
+    values: [named],
+  };
+  const { items, total } = page<StoredSource>(database, listing, place);
+  return { items: items.map(parseSourceRowForDisplay), total };
 }
 
 /** Notes that a source gets the title of its page as its name. */
-export function markUnnamed(database: WriteDatabase, key: number): void {
-  statement(database, 'INSERT INTO unnamed_sources (source_key) VALUES (?) ON CONFLICT DO NOTHING').run(key);
-}
+export const markUnnamed = change<[key: number]>(
+  'INSERT INTO unnamed_sources (source_key) VALUES (?) ON CONFLICT DO NOTHING',
+);
 
 /** Returns whether a source gets the title of its page as its name, and forgets it, because that happens once. */
 export function clearUnnamed(database: WriteDatabase, key: number): boolean {
-  return statement(database, 'DELETE FROM unnamed_sources WHERE source_key = ?').run(key).changes > 0;
+  return run(database, 'DELETE FROM unnamed_sources WHERE source_key = ?', key) > 0;
+}
+
+/** The owner's settings of a source. */
+export interface SourceSettings extends Schedule {
+  name: string;
+  agency: string;
+  tags: string[];
+  max_object_mb: number | null;
+  ignore_robots: boolean;
+  headers: Record<string, string>;
+  /** Changes that are noise. */
+  noise_rules: NoiseRule[];
+  paused: boolean;
+  /** Which of its links become sources; null if none. */
+  follow: Follow | null;
+  /** The id of the source in which its URL was found. */
+  found_in: string | null;
+  capture: CaptureMode;
+  /** The share of changed pixels from which a change of the picture alone is an event; null for none. */
+  picture_events: number | null;
+  /** After how many days the bytes of a version are given up; null for never. */
+  keep_days: number | null;
+  /** Whether connections to private addresses are allowed; null if undecided, then its own URL decides. */
+  allow_private: boolean | null;
+}
+
+/** The state of a source, and the counters behind its transitions. */
+interface SourceCheckState {
+  state: SourceState;
+  failures: number;
+  missing_since: string | null;
+  consecutive: number;
+  failing_since: string | null;
+}
+
+export interface SourceRow extends SourceSettings, SourceCheckState {
+  key: number;
+  id: string;
+  url: string;
+  removed: boolean;
+  added_at: string;
+  /** The ledger entry of its newest revision. */
+  revision: number;
+  last_checked_at: string | null;
+  next_check_at: string | null;
+  last_status: number | null;
+  last_error: RetrievalError | null;
+  last_sha256: string | null;
+  last_event_type: EventType | null;
+  /** Why the page could not be drawn at the last check. */
+  page_error: PageError | null;
+  /** The digest of its noise rules; null if there are none. */
+  rules_digest: string | null;
+  /** The number of bytes that the last check could not store for lack of space, if so. */
+  refused_bytes: number | null;
+}
+
+/** A source as stored in SQLite. */
+type StoredSource = Omit<
+  SourceRow,
+  | 'tags'
+  | 'headers'
+  | 'noise_rules'
+  | 'active_hours'
+  | 'follow'
+  | 'ignore_robots'
+  | 'paused'
+  | 'removed'
+  | 'allow_private'
+> & {
+  tags: string;
+  headers: string;
+  noise_rules: string | null;
+  active_hours: string | null;
+  follow: string | null;
+  ignore_robots: number;
+  paused: number;
+  removed: number;
+  allow_private: number | null;
+};
+
+/** Parses the row of a source. @throws SyntaxError if the row is damaged */
+function parseSourceRow(row: StoredSource): SourceRow {
+  return parseWith(row, (text) => JSON.parse(text));
+}
+
+/** Parses the row of a source for display. Damaged columns are empty, so that the rest can be shown. */
+function parseSourceRowForDisplay(row: StoredSource): SourceRow {
+  return parseWith(row, (text, empty) => {
+    try {
+      return JSON.parse(text);
+    } catch (error) {
+      if (error instanceof SyntaxError) return empty;
+      throw error;
+    }
+  });
+}
+
+function parseWith(row: StoredSource, parse: (text: string, empty: unknown) => unknown): SourceRow {
+  return {
+    ...row,
+    tags: parse(row.tags, []) as string[],
+    headers: parse(row.headers, {}) as Record<string, string>,
+    noise_rules: row.noise_rules === null ? [] : (parse(row.noise_rules, []) as NoiseRule[]),
+    active_hours: row.active_hours === null ? null : (parse(row.active_hours, null) as ActiveHours | null),
+    follow: row.follow === null ? null : (parse(row.follow, null) as Follow | null),
+    ignore_robots: row.ignore_robots === 1,
+    paused: row.paused === 1,
+    removed: row.removed === 1,
+    allow_private: row.allow_private === null ? null : row.allow_private === 1,
+  };
+}
+
+/** The filters of a list of watched sources; null matches all. */
+export interface SourceFilter {
+  match: string | null;
+  agency: string | null;
+  tag: string | null;
+  state: SourceState | null;
+  paused: boolean | null;
+}
+
+/** Returns the SQL conditions on `sources` for a filter's text, agency and tag, with named parameters. */
+export function sourceConditions(filter: Omit<SourceFilter, 'state' | 'paused'>): string[] {
+  const where: string[] = [];
+  if (filter.match !== null)
+    where.push('key IN (SELECT rowid FROM source_text WHERE source_text MATCH @match)');
+  if (filter.agency !== null) where.push('agency = @agency');
+  if (filter.tag !== null) where.push('key IN (SELECT source_key FROM source_tags WHERE tag = @tag)');
+  return where;
+}
+
+/**
+ * Indexes a source for the parameters `q` and `tag`. It must have no indexed tags yet. The URL is also indexed
+ * percent-decoded, as a person would type it.
+ */
+export function indexSource(
+  database: WriteDatabase,
+  key: number,
+  source: Pick<SourceRow, 'url' | 'name' | 'agency' | 'tags'>,
+): void {
+  indexText(database, key, source);
+  for (const tag of new Set(source.tags)) {
+    statement(database, 'INSERT INTO source_tags (tag, source_key) VALUES (?, ?)').run(tag, key);
+  }
+}
+
+/** Indexes the texts of a source in place of those before, for the parameter `q`. */
+function indexText(
+  database: WriteDatabase,
+  key: number,
+  { url, name, agency, tags }: Pick<SourceRow, 'url' | 'name' | 'agency' | 'tags'>,
+): void {
+  const sql = 'INSERT OR REPLACE INTO source_text (rowid, url, name, agency, tags) VALUES (?, ?, ?, ?, ?)';
+  run(database, sql, key, `${url} ${readableUrl(url)}`, name, agency, tags.join(' \n'));
+}
+
+function readableUrl(url: string): string {
+  if (!url.includes('%')) return '';
+  try {
+    return decodeURIComponent(url);
+  } catch (error) {
+    if (error instanceof URIError) return '';
+    throw error;
+  }
+}
+
+/** Deletes the tags of a source from the index. The index is ordered by tag, so the row's tags are used if readable. */
+function deleteTags(database: WriteDatabase, key: number): void {
+  const row = statement<{ tags: string; isReadable: number }>(
+    database,
+    'SELECT tags, json_valid(tags) AS isReadable FROM sources WHERE key = ?',
+  ).get(key);
+  if (row?.tags === '[]') return;
+  statement(
+    database,
+    `DELETE FROM source_tags WHERE source_key = @key
+     ${row?.isReadable ? 'AND tag IN (SELECT value FROM json_each((SELECT tags FROM sources WHERE key = @key)))' : ''}`,
+  ).run({ key });
+}
+
+/** Stores what a ledger entry recorded of a source, as JSON. */
+export function insertSourceRevision(
+  database: WriteDatabase,
+  revision: { ledger_entry: number; source_key: number; record: unknown },
+): void {
+  const row = { ...revision, record: JSON.stringify(revision.record) };
+  insert(database, 'source_revisions', 'ledger_entry, source_key, record', row);
+}
+
+/** Iterates over all revisions in ledger order; `newest` marks the current revision of its source. */
+export function* iterateSourceRevisions(
+  database: ReadDatabase,
+): Generator<{ ledger_entry: number; source_key: number; record: unknown; newest: boolean }> {
+  const rows = statement<{ ledger_entry: number; source_key: number; record: string; newest: number }>(
+    database,
+    `SELECT r.ledger_entry, r.source_key, r.record, s.revision = r.ledger_entry AS newest
+     FROM source_revisions r JOIN sources s ON s.key = r.source_key ORDER BY r.ledger_entry`,
+  ).iterate();
+  for (const row of rows)
+    yield { ...row, record: JSON.parse(row.record) as unknown, newest: row.newest === 1 };
 }

@@ -1,14 +1,15 @@
 import type { Connection } from '../../../../shared/collection/connection.ts';
-import type { PageLabel } from '../../../../shared/collection/event.ts';
 import type { SentRequest } from '../../../../shared/collection/retrieval.ts';
 import { type ReadDatabase, statement } from '../engine/open.ts';
-import type { NewRetrieval } from './retrievals.ts';
+import { selectAll, selectOne, selectValue } from '../engine/queries.ts';
+import { type NewRetrieval, parseRetrieval, type RetrievalTexts } from './retrievals.ts';
 
 /** A retrieval with its source, for a WARC export. */
 export interface WarcRow extends NewRetrieval {
   id: number;
   source: string;
   source_url: string;
+  part_of: string | null;
   request: SentRequest | null;
   connection: Connection | null;
 }
@@ -34,22 +35,9 @@ const END = '\uffff';
 
 const COLUMNS = `r.id, r.source_key, s.id AS source, s.url AS source_url, r.round, r.url, r.final_url, r.redirects,
   r.observer, r.observed_at, r.original_observed_at, r.status, r.error, r.content_type, r.headers, r.request, r.sha256,
-  r.bytes, r.duration_ms, r.page_label, r.connection`;
+  r.bytes, r.duration_ms, r.page_label, r.part_of, r.connection`;
 
-type Stored = Record<'redirects' | 'headers', string> &
-  Record<'request' | 'page_label' | 'connection', string | null> &
-  Omit<WarcRow, 'redirects' | 'headers' | 'request' | 'page_label' | 'connection'>;
-
-function fromStored(row: Stored): WarcRow {
-  return {
-    ...row,
-    redirects: JSON.parse(row.redirects) as WarcRow['redirects'],
-    headers: JSON.parse(row.headers) as WarcRow['headers'],
-    request: row.request === null ? null : (JSON.parse(row.request) as SentRequest),
-    page_label: row.page_label === null ? null : (JSON.parse(row.page_label) as PageLabel),
-    connection: row.connection === null ? null : (JSON.parse(row.connection) as Connection),
-  };
-}
+type Stored = Omit<WarcRow, keyof RetrievalTexts> & RetrievalTexts;
 
 /** Iterates over the retrievals of an export, in the order in which they were made; reads page by page. */
 export function* iterateWarcRows(database: ReadDatabase, filter: WarcFilter): Generator<WarcRow> {
@@ -61,32 +49,27 @@ export function* iterateWarcRows(database: ReadDatabase, filter: WarcFilter): Ge
       filter.source_key === null
         ? pageByTime(database, { observed_at, id, until })
         : pageOfSource(database, { source_key: filter.source_key, id });
-    for (const row of page) if (row.observed_at >= since && row.observed_at <= until) yield fromStored(row);
+    for (const row of page)
+      if (row.observed_at >= since && row.observed_at <= until) yield parseRetrieval(row);
     const last = page.at(-1);
     if (!last || page.length < PAGE) return;
     [observed_at, id] = [last.observed_at, last.id];
   }
 }
 
-function pageByTime(
-  database: ReadDatabase,
-  place: { observed_at: string; id: number; until: string },
-): Stored[] {
-  return statement<Stored>(
-    database,
-    `SELECT ${COLUMNS} FROM retrievals r INDEXED BY retrievals_by_time JOIN sources s ON s.key = r.source_key
-     WHERE (r.observed_at, r.id) > (@observed_at, @id) AND r.observed_at <= @until
-     ORDER BY r.observed_at, r.id LIMIT ${PAGE}`,
-  ).all(place);
-}
+const pageByTime = selectAll<Stored, [place: { observed_at: string; id: number; until: string }]>(`
+  SELECT ${COLUMNS} FROM retrievals r INDEXED BY retrievals_by_time JOIN sources s ON s.key = r.source_key
+  WHERE (r.observed_at, r.id) > (@observed_at, @id) AND r.observed_at <= @until
+  ORDER BY r.observed_at, r.id LIMIT ${PAGE}`);
 
-function pageOfSource(database: ReadDatabase, place: { source_key: number; id: number }): Stored[] {
-  return statement<Stored>(
-    database,
-    `SELECT ${COLUMNS} FROM retrievals r JOIN sources s ON s.key = r.source_key
-     WHERE r.source_key = @source_key AND r.id > @id ORDER BY r.id LIMIT ${PAGE}`,
-  ).all(place);
-}
+const pageOfSource = selectAll<Stored, [place: { source_key: number; id: number }]>(`
+  WITH page AS (
+    SELECT * FROM (SELECT id FROM retrievals INDEXED BY retrievals_by_source
+      WHERE source_key = @source_key AND id > @id AND part_of IS NULL ORDER BY id LIMIT ${PAGE})
+    UNION ALL SELECT * FROM (SELECT id FROM retrievals INDEXED BY parts_by_source
+      WHERE source_key = @source_key AND id > @id AND part_of IS NOT NULL ORDER BY id LIMIT ${PAGE}))
+  SELECT ${COLUMNS} FROM page CROSS JOIN retrievals r ON r.id = page.id JOIN sources s ON s.key = r.source_key
+  ORDER BY r.id LIMIT ${PAGE}`);
 
 /** Returns the last earlier retrieval of the same source that received the object of a 304 response. */
 export function attemptWithBody(database: ReadDatabase, row: WarcRow): WarcRow | undefined {
@@ -94,9 +77,10 @@ export function attemptWithBody(database: ReadDatabase, row: WarcRow): WarcRow |
     database,
     `SELECT ${COLUMNS} FROM retrievals r JOIN sources s ON s.key = r.source_key
      WHERE r.sha256 = @sha256 AND r.source_key = @source_key AND r.id < @id AND r.status IS NOT 304
+       AND r.part_of IS NULL
      ORDER BY r.id DESC LIMIT 1`,
   ).get({ sha256: row.sha256, source_key: row.source_key, id: row.id });
-  return found && fromStored(found);
+  return found && parseRetrieval(found);
 }
 
 /** Returns the events that a retrieval caused, in the order of their ids, with their ledger entries. */
@@ -112,12 +96,7 @@ export function eventsOfAttempt(
 }
 
 /** Returns when the newest retrieval was made. */
-export function newestAttemptAt(database: ReadDatabase): string | undefined {
-  return (
-    statement<{ at: string | null }>(database, 'SELECT max(observed_at) AS at FROM retrievals').get()?.at ??
-    undefined
-  );
-}
+export const newestAttemptAt = selectValue<string>('SELECT max(observed_at) AS at FROM retrievals');
 
 /** Creates a temporary table, on this connection only, for the records in which objects were written. */
 export function createWrittenObjectsTable(database: ReadDatabase): void {
@@ -134,9 +113,6 @@ export function insertWrittenObject(database: ReadDatabase, sha256: string, writ
   ).run({ sha256, ...written });
 }
 
-export function writtenObject(database: ReadDatabase, sha256: string): WrittenObject | undefined {
-  return statement<WrittenObject>(
-    database,
-    'SELECT retrieval, record, url, date FROM temp.written_objects WHERE sha256 = ?',
-  ).get(sha256);
-}
+export const writtenObject = selectOne<WrittenObject, [sha256: string]>(
+  'SELECT retrieval, record, url, date FROM temp.written_objects WHERE sha256 = ?',
+);

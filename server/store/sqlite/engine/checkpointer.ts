@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
+import { after } from '../../../runtime/background.ts';
 import { workerUrl } from '../../../runtime/workerUrl.ts';
 
 export type CheckpointTask = 'checkpoint' | 'end';
@@ -50,7 +51,7 @@ export class Checkpointer {
   readonly committed = (): void => {
     this.#isComplete = false;
     clearTimeout(this.#idleTimer);
-    this.#timer ??= setTimeout(() => this.#checkpoint(), EVERY_MS).unref();
+    this.#timer ??= after(EVERY_MS, () => this.#checkpoint(), this.#warn).unref();
   };
 
   /** Resolves when the next commit may be made; undefined if it may be made at once. Do not commit meanwhile. */
@@ -77,11 +78,7 @@ export class Checkpointer {
   #checkpoint(): void {
     this.#timer = undefined;
     if (this.#isBusy) return this.committed();
-    try {
-      if (this.#worker || this.#logBytes() >= SMALL_LOG_BYTES) this.#begin();
-    } catch (error) {
-      this.#warn(error);
-    }
+    if (this.#worker || this.#logBytes() >= SMALL_LOG_BYTES) this.#begin();
   }
 
   #begin(): void {
@@ -96,9 +93,13 @@ export class Checkpointer {
     for (const resolve of this.#waiting.splice(0)) resolve();
     clearTimeout(this.#idleTimer);
     if (isComplete && !this.#timer)
-      this.#idleTimer = setTimeout(() => {
-        if (!this.#isBusy) this.#endThread();
-      }, this.#idleMs).unref();
+      this.#idleTimer = after(
+        this.#idleMs,
+        () => {
+          if (!this.#isBusy) this.#endThread();
+        },
+        this.#warn,
+      ).unref();
   }
 
   #logBytes(): number {

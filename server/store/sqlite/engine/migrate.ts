@@ -1,73 +1,27 @@
 import type { Migration } from './migration.ts';
-import { migration as ledgerAndBlobs } from './migrations/0001-ledger-and-blobs.ts';
-import { migration as archive } from './migrations/0002-archive.ts';
-import { migration as collection } from './migrations/0003-collection.ts';
-import { migration as visitors } from './migrations/0004-visitors.ts';
-import { migration as derived } from './migrations/0005-derived.ts';
-import { migration as noise } from './migrations/0006-noise.ts';
-import { migration as captures } from './migrations/0007-captures.ts';
-import { migration as requests } from './migrations/0008-requests.ts';
-import { migration as fixity } from './migrations/0009-fixity.ts';
-import { migration as noReplace } from './migrations/0010-no-replace.ts';
-import { migration as retrievalsInTheLedger } from './migrations/0011-retrievals-in-the-ledger.ts';
-import { migration as keyChanges } from './migrations/0012-key-changes.ts';
-import { migration as privateSources } from './migrations/0014-private-sources.ts';
-import { migration as ownerSessions } from './migrations/0015-owner-sessions.ts';
-import { migration as noEventMarks } from './migrations/0016-no-event-marks.ts';
-import { migration as noiseAndSeenMarks } from './migrations/0017-noise-and-seen-marks.ts';
-import { migration as eventSummaries } from './migrations/0018-event-summaries.ts';
-import { migration as namesFromPages } from './migrations/0021-names-from-pages.ts';
-import { migration as textOfAllVersions } from './migrations/0022-text-of-all-versions.ts';
-import { migration as copies } from './migrations/0024-copies.ts';
-import { migration as offloadedObjects } from './migrations/0026-offloaded-objects.ts';
-import { migration as timestamps } from './migrations/0027-timestamps.ts';
-import { migration as witnesses } from './migrations/0028-witnesses.ts';
-import { migration as peers } from './migrations/0029-peers.ts';
-import { migration as pagesOfCopies } from './migrations/0030-pages-of-copies.ts';
-import { migration as peerCertificates } from './migrations/0031-peer-certificates.ts';
-import { migration as drafts } from './migrations/0032-drafts.ts';
-import { migration as findings } from './migrations/0033-findings.ts';
-import { migration as connections } from './migrations/0034-connections.ts';
-import { migration as proofsInDumps } from './migrations/0035-proofs-in-dumps.ts';
-import { migration as followAndSchedule } from './migrations/0036-follow-and-schedule.ts';
-import { migration as alerts } from './migrations/0037-alerts.ts';
-import { migration as copiedState } from './migrations/0038-copied-state.ts';
+import { RELEASE_0_1_0 } from './migrations/0001-0004.ts';
+import { MIGRATIONS_5_TO_18 } from './migrations/0005-0018.ts';
+import { MIGRATIONS_21_TO_32 } from './migrations/0021-0032.ts';
+import { MIGRATIONS_33_TO_39 } from './migrations/0033-0039.ts';
+import { migration as copiesToReadBack } from './migrations/0040-copies-to-read-back.ts';
+import { migration as pageCaptures } from './migrations/0041-page-captures.ts';
+import { migration as withheldObjects } from './migrations/0042-withheld-objects.ts';
+import { migration as releasedBytes } from './migrations/0044-released-bytes.ts';
+import { migration as withheldInCopies } from './migrations/0045-withheld-in-copies.ts';
+import { migration as handedIn } from './migrations/0046-handed-in.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 
 const MIGRATIONS: readonly Migration[] = [
-  ledgerAndBlobs,
-  archive,
-  collection,
-  visitors,
-  derived,
-  noise,
-  captures,
-  requests,
-  fixity,
-  noReplace,
-  retrievalsInTheLedger,
-  keyChanges,
-  privateSources,
-  ownerSessions,
-  noEventMarks,
-  noiseAndSeenMarks,
-  eventSummaries,
-  namesFromPages,
-  textOfAllVersions,
-  copies,
-  offloadedObjects,
-  timestamps,
-  witnesses,
-  peers,
-  pagesOfCopies,
-  peerCertificates,
-  drafts,
-  findings,
-  connections,
-  proofsInDumps,
-  followAndSchedule,
-  alerts,
-  copiedState,
+  ...RELEASE_0_1_0,
+  ...MIGRATIONS_5_TO_18,
+  ...MIGRATIONS_21_TO_32,
+  ...MIGRATIONS_33_TO_39,
+  copiesToReadBack,
+  pageCaptures,
+  withheldObjects,
+  releasedBytes,
+  withheldInCopies,
+  handedIn,
 ];
 
 /** The database was written by a newer Strongroom than this one. */

@@ -1,13 +1,21 @@
-import { closeSync, existsSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, fdatasync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Problem } from '../../../../shared/problems.ts';
-import { syncFolder } from '../../blobs/durableFile.ts';
-import { dataSync, type SyncFile } from '../../blobs/writeBlobBatch.ts';
+import { syncFolder } from '../../files.ts';
 import { openForReading, type ReadDatabase, statement, type WriteDatabase } from './open.ts';
+
+/** Syncs the data of an open file. */
+type SyncFile = (descriptor: number) => Promise<void>;
+
+function dataSync(descriptor: number): Promise<void> {
+  return new Promise((resolve, reject) =>
+    fdatasync(descriptor, (error) => (error ? reject(error) : resolve())),
+  );
+}
 
 /**
  * Syncs SQLite's write-ahead log without blocking the event loop. With `synchronous=NORMAL` SQLite appends commits to
- * the log without a sync; with `FULL` it syncs within the commit (https://sqlite.org/pragma.html#pragma_synchronous).
+ * the log without a sync (https://sqlite.org/pragma.html#pragma_synchronous).
  * SQLite takes no locks on this file, so closing another descriptor of it releases none
  * (https://sqlite.org/howtocorrupt.html, 2.2).
  */
@@ -111,6 +119,51 @@ export function beginSnapshot(database: ReadDatabase): void {
   }
 }
 
-export function endSnapshot(database: ReadDatabase): void {
+function endSnapshot(database: ReadDatabase): void {
   statement(database, 'COMMIT').run();
+}
+
+/**
+ * Commits durably without blocking the event loop: SQLite commits without a sync (`synchronous=NORMAL`), and the log is
+ * synced in a thread. Until that sync ends, the node's readers keep the previous snapshot, so that nobody sees (or gets a
+ * signed checkpoint of) data that a power cut could still undo.
+ */
+export class DurableCommit {
+  readonly #reading: ReadDatabase;
+  readonly #log: Pick<WriteAheadLog, 'sync'>;
+  #hasUnsyncedCommit = false;
+
+  constructor(writing: WriteDatabase, reading: ReadDatabase, log: Pick<WriteAheadLog, 'sync'>) {
+    this.#reading = reading;
+    this.#log = log;
+    writing.pragma('synchronous = NORMAL');
+  }
+
+  /** Whether a commit is not yet known to be on stable storage. Stays true after a failed sync. */
+  get hasUnsyncedCommit(): boolean {
+    return this.#hasUnsyncedCommit;
+  }
+
+  /**
+   * Runs `commit` and resolves when it is on stable storage. Call it one at a time. `onVisible` is called in the turn of
+   * the event loop in which the readers begin to see the commit, so that counts kept elsewhere neither miss it nor count
+   * it twice.
+   *
+   * @throws an error of `commit`: nothing is committed. An error of the sync: it is unknown whether the commit is on
+   * stable storage, the readers keep the previous snapshot, and nothing may be written any more.
+   */
+  async commit(commit: () => void, onVisible: () => void): Promise<void> {
+    beginSnapshot(this.#reading);
+    try {
+      commit();
+    } catch (error) {
+      endSnapshot(this.#reading);
+      throw error;
+    }
+    this.#hasUnsyncedCommit = true;
+    await this.#log.sync();
+    this.#hasUnsyncedCommit = false;
+    endSnapshot(this.#reading);
+    onVisible();
+  }
 }

@@ -1,9 +1,8 @@
 import { Problem } from '../../../../shared/problems.ts';
-import type { DurableCommit } from './durableCommit.ts';
+import { after, inNextTurn } from '../../../runtime/background.ts';
+import { isFull, isStorageError, storageFailed } from '../../storageErrors.ts';
 import type { WriteDatabase } from './open.ts';
-import { isFull, isStorageError, storageFailed } from './storageErrors.ts';
-import { prepareTransaction, type TransactionStatements } from './transaction.ts';
-import type { Reservation, WriteOptions } from './writeOptions.ts';
+import type { DurableCommit } from './writeAheadLog.ts';
 
 /** A change must be synchronous; otherwise the transaction would end before it does. */
 type Synchronous<Result> = Result extends PromiseLike<unknown> ? never : Result;
@@ -26,7 +25,7 @@ interface Stepped {
   reject: (error: unknown) => void;
 }
 
-export interface WriterOptions {
+interface WriterOptions {
   /** Resolves when the next commit may be made; undefined if at once. */
   whenReady?: () => Promise<void> | undefined;
   /** Why nothing may be written for now, or undefined. */
@@ -94,7 +93,7 @@ export class Writer {
     return new Promise<Result>((resolve, reject) => {
       this.#waiting.push({ change, reservation, resolve: resolve as (result: unknown) => void, reject });
       if (batched && !this.#scheduled && this.#waiting.length < MAX_BATCH)
-        this.#batchTimer ??= setTimeout(() => this.#schedule(), BATCH_WAIT_MS);
+        this.#batchTimer ??= after(BATCH_WAIT_MS, () => this.#schedule());
       else this.#schedule();
     });
   }
@@ -139,19 +138,23 @@ export class Writer {
     this.#batchTimer = undefined;
     if (this.#scheduled) return;
     this.#scheduled = true;
-    setImmediate(() => void this.#turn());
+    inNextTurn(() => this.#runNext());
   }
 
   /** Runs one transaction, or one turn of a change in steps. Changes that arrive meanwhile wait for the next turn. */
-  async #turn(): Promise<void> {
+  async #runNext(): Promise<void> {
     const [stepped] = this.#stepped;
-    if (!stepped?.steps) await this.#awaitReadiness();
-    const isSteppedTurn = stepped?.steps || this.#waiting.length === 0 || !this.#hasStepped;
-    if (stepped && isSteppedTurn) await this.#advance(stepped);
-    else await this.#commit();
-    this.#scheduled = false;
-    if (this.#waiting.length + this.#stepped.length > 0) return this.#schedule();
-    for (const resolve of this.#idle.splice(0)) resolve();
+    try {
+      if (!stepped?.steps) await this.#awaitReadiness();
+      const isSteppedTurn = stepped?.steps || this.#waiting.length === 0 || !this.#hasStepped;
+      if (stepped && isSteppedTurn) await this.#advance(stepped);
+      else await this.#commit();
+    } finally {
+      // An unexpected error must not leave what was queued waiting for ever.
+      this.#scheduled = false;
+      if (this.#waiting.length + this.#stepped.length > 0) this.#schedule();
+      else for (const resolve of this.#idle.splice(0)) resolve();
+    }
   }
 
   /** An error does not hold back the commit, whose durability does not depend on the wait. */
@@ -290,4 +293,44 @@ function runUntil(steps: Iterator<void, unknown, void>, until: number): { value:
     if (done) return { value };
   } while (performance.now() <= until);
   return undefined;
+}
+
+/** Space, or an amount of a budget, that is held until the rows that count it are committed or refused. */
+export interface Reservation {
+  /** Releases what is still held; calling it again does nothing. */
+  release(): void;
+}
+
+interface WriteOptions {
+  /** Waits briefly for other changes, to share the commit with them. */
+  batched?: boolean;
+  /**
+   * Released in the turn of the event loop in which readers begin to see the change, so that the amount is neither
+   * missed nor counted twice. If the change fails, its caller releases it.
+   */
+  reservation?: Reservation | undefined;
+}
+
+/** The statements of a transaction, prepared once. */
+interface TransactionStatements {
+  begin: () => void;
+  commit: () => void;
+  savepoint: () => void;
+  release: () => void;
+  undo: () => void;
+}
+
+/** Prepares the statements of a transaction on the writing connection. */
+function prepareTransaction(database: WriteDatabase): TransactionStatements {
+  const prepare = (sql: string) => {
+    const statement = database.prepare(sql);
+    return () => void statement.run();
+  };
+  return {
+    begin: prepare('BEGIN IMMEDIATE'),
+    commit: prepare('COMMIT'),
+    savepoint: prepare('SAVEPOINT change'),
+    release: prepare('RELEASE change'),
+    undo: prepare('ROLLBACK TO change'),
+  };
 }

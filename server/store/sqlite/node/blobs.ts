@@ -1,35 +1,35 @@
-import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
+import type { Audit, Damage } from '../../../../shared/ledger/fixity.ts';
+import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
+import {
+  change,
+  insert,
+  inserts,
+  run,
+  selectAll,
+  selectEach,
+  selectOne,
+  selectPage,
+  selectValue,
+  update,
+} from '../engine/queries.ts';
+import { isAbsentSql } from './peerWithholdings.ts';
+import { isReleasedSql } from './withheld.ts';
 
 /** Inserts the row of a blob whose file is durable. Does nothing if the row exists. */
-export function createBlobRowIfAbsent(
-  database: WriteDatabase,
-  blob: { sha256: string; bytes: number; stored_at: string },
-): void {
-  statement(
-    database,
-    'INSERT INTO blobs (sha256, bytes, stored_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
-  ).run(blob.sha256, blob.bytes, blob.stored_at);
-}
+export const createBlobRowIfAbsent = change<[blob: { sha256: string; bytes: number; stored_at: string }]>(
+  'INSERT INTO blobs (sha256, bytes, stored_at) VALUES ($sha256, $bytes, $stored_at) ON CONFLICT DO NOTHING',
+);
 
 /** Returns the size of a blob from its row, or undefined. */
-export function blobBytes(database: ReadDatabase, sha256: string): number | undefined {
-  return statement<{ bytes: number }>(database, 'SELECT bytes FROM blobs WHERE sha256 = ?').get(sha256)
-    ?.bytes;
-}
+export const blobBytes = selectValue<number, [sha256: string]>('SELECT bytes FROM blobs WHERE sha256 = ?');
 
 /** Returns the row of a blob, or undefined. */
-export function blobRow(
-  database: ReadDatabase,
-  sha256: string,
-): { sha256: string; bytes: number; stored_at: string } | undefined {
-  return statement<{ sha256: string; bytes: number; stored_at: string }>(
-    database,
-    'SELECT sha256, bytes, stored_at FROM blobs WHERE sha256 = ?',
-  ).get(sha256);
-}
+export const blobRow = selectOne<{ sha256: string; bytes: number; stored_at: string }, [sha256: string]>(
+  'SELECT sha256, bytes, stored_at FROM blobs WHERE sha256 = ?',
+);
 
 /** A digest that the archive has, with the newest pack and the first source that name it. */
-export interface FoundDigestRow {
+interface FoundDigestRow {
   sha256: string;
   bytes: number;
   pack: string | null;
@@ -39,20 +39,16 @@ export interface FoundDigestRow {
 }
 
 /** Returns which of these digests have a blob, and where. Each is a look-up in three indexes. */
-export function findDigests(database: ReadDatabase, digests: readonly string[]): FoundDigestRow[] {
-  return statement<FoundDigestRow>(
-    database,
-    `SELECT b.sha256, b.bytes, p.id AS pack, f.path, s.id AS source, s.url
-     FROM json_each(?) j CROSS JOIN blobs b ON b.sha256 = j.value
-     LEFT JOIN pack_files f ON (f.pack, f.path) = (SELECT o.pack, o.path FROM pack_files o
-       WHERE o.sha256 = b.sha256 ORDER BY o.pack DESC LIMIT 1)
-     LEFT JOIN packs p ON p.ledger_entry = f.pack
-     LEFT JOIN retrievals r ON r.id = (SELECT min(id) FROM retrievals o WHERE o.sha256 = b.sha256)
-     LEFT JOIN sources s ON s.key = r.source_key`,
-  ).all(JSON.stringify(digests));
-}
+export const findDigests = selectAll<FoundDigestRow, [digests: readonly string[]]>(`
+  SELECT b.sha256, b.bytes, p.id AS pack, f.path, s.id AS source, s.url
+  FROM json_each(?) j CROSS JOIN blobs b ON b.sha256 = j.value
+  LEFT JOIN pack_files f ON (f.pack, f.path) = (SELECT o.pack, o.path FROM pack_files o
+    WHERE o.sha256 = b.sha256 ORDER BY o.pack DESC LIMIT 1)
+  LEFT JOIN packs p ON p.ledger_entry = f.pack
+  LEFT JOIN retrievals r ON r.id = (SELECT min(id) FROM retrievals o WHERE o.sha256 = b.sha256)
+  LEFT JOIN sources s ON s.key = r.source_key`);
 
-export type CounterName =
+type CounterName =
   | 'blob_bytes'
   | 'sources'
   | 'observations'
@@ -61,44 +57,161 @@ export type CounterName =
   | 'damages'
   | 'damaged_objects'
   | 'offloaded_objects'
-  | 'offloaded_bytes';
+  | 'offloaded_bytes'
+  | 'released_objects'
+  | 'released_bytes'
+  | 'texts_to_clean';
 
 /** Returns a count that triggers maintain in the same transaction as the rows. */
-export function counter(database: ReadDatabase, name: CounterName): number {
-  return (
-    statement<{ value: number }>(database, 'SELECT value FROM counters WHERE name = ?').get(name)?.value ?? 0
-  );
-}
+export const counter = selectValue<number, [name: CounterName]>(
+  'SELECT value FROM counters WHERE name = ?',
+  0,
+);
 
-/** Returns the bytes of all blobs but those that have left this disk. */
-export function bytesHere(database: ReadDatabase): number {
-  return (
-    statement<number>(
-      database,
-      `SELECT sum(iif(name = 'blob_bytes', value, -value)) FROM counters
+/** Returns the bytes of all blobs but those that are offloaded or were given up. */
+export const bytesHere = selectValue<number>(
+  `SELECT sum(iif(name = 'blob_bytes', value, -value)) FROM counters
        WHERE name IN ('blob_bytes', 'offloaded_bytes')`,
-    )
-      .pluck()
-      .get() ?? 0
-  );
+  0,
+);
+
+/** Returns how many objects were released; empty if none were. They are not checked, and are not missing. */
+export function releasedObjects(read: ReadDatabase): { released_objects?: number } {
+  const released_objects = counter(read, 'released_objects');
+  return released_objects > 0 ? { released_objects } : {};
 }
 
-/** Iterates over the rows of all blobs, in the order of their digests. */
-export function iterateBlobRows(database: ReadDatabase): IterableIterator<{ sha256: string; bytes: number }> {
-  return statement<{ sha256: string; bytes: number }>(
-    database,
-    'SELECT sha256, bytes FROM blobs ORDER BY sha256',
-  ).iterate();
+/** Returns the same with the bytes of these objects. */
+export function releasedBytes(read: ReadDatabase): { released_objects?: number; released_bytes?: number } {
+  const released = releasedObjects(read);
+  return released.released_objects ? { ...released, released_bytes: counter(read, 'released_bytes') } : {};
 }
 
-/** Returns the rows of blobs after a digest, in the order of their digests. */
-export function blobRowsAfter(
-  database: ReadDatabase,
-  after: string,
-  limit: number,
-): { sha256: string; bytes: number }[] {
-  return statement<{ sha256: string; bytes: number }>(
-    database,
-    'SELECT sha256, bytes FROM blobs WHERE sha256 > ? ORDER BY sha256 LIMIT ?',
-  ).all(after, limit);
+/** Iterates over the rows of all blobs that were not given up and that came, in the order of their digests. */
+export const iterateBlobRows = selectEach<{ sha256: string; bytes: number }>(
+  `SELECT sha256, bytes FROM blobs
+   WHERE NOT ${isReleasedSql('blobs.sha256')} AND NOT ${isAbsentSql('blobs.sha256')} ORDER BY sha256`,
+);
+
+/** Returns the rows of blobs after a digest, in order, without those that were given up and those that never came. */
+export const blobRowsAfter = selectAll<{ sha256: string; bytes: number }, [after: string, limit: number]>(
+  `SELECT sha256, bytes FROM blobs
+   WHERE sha256 > ? AND NOT ${isReleasedSql('blobs.sha256')} AND NOT ${isAbsentSql('blobs.sha256')}
+   ORDER BY sha256 LIMIT ?`,
+);
+
+/** A damage when it was found. */
+export type DamageRow = Pick<Damage, 'sha256' | 'bytes' | 'problem' | 'found' | 'at' | 'ledger_entry'>;
+
+/** The repair of a damage; `damage` is the damage's ledger entry. */
+export interface RestorationRow {
+  ledger_entry: number;
+  damage: number;
+  sha256: string;
+  at: string;
 }
+
+export const insertDamage = inserts<DamageRow>(
+  'object_damages',
+  'ledger_entry, sha256, bytes, problem, found, at',
+);
+
+export const insertRestoration = inserts<RestorationRow>(
+  'object_restorations',
+  'ledger_entry, damage, sha256, at',
+);
+
+/** Returns the ledger entry of a blob's current damage, or undefined. */
+export const currentDamageOf = selectValue<number, [sha256: string]>(
+  'SELECT damage FROM damaged_objects WHERE sha256 = ?',
+);
+
+const DAMAGES = `SELECT d.sha256, d.bytes, d.problem, d.found, d.at, d.ledger_entry, r.at AS restored_at,
+    r.ledger_entry AS restored_entry`;
+
+/** Returns the first `limit` blobs that are currently damaged, in the order of their digests. */
+export const currentDamages = selectAll<Damage, [limit: number]>(`
+  ${DAMAGES} FROM damaged_objects o JOIN object_damages d ON d.ledger_entry = o.damage
+  LEFT JOIN object_restorations r ON r.damage = d.ledger_entry ORDER BY o.sha256 LIMIT ?`);
+
+/** Returns the first `limit` damages after a ledger entry for which a rule has no notice with the subject `damage:<entry>`. */
+export const damagesWithoutNotice = selectAll<
+  DamageRow,
+  [values: { rule: string; after: number; limit: number }]
+>(`
+  SELECT ledger_entry, sha256, bytes, problem, found, at FROM object_damages WHERE ledger_entry > @after
+  AND NOT EXISTS (SELECT 1 FROM alert_notices WHERE rule = @rule AND subject = 'damage:' || ledger_entry)
+  ORDER BY ledger_entry LIMIT @limit`);
+
+/** Returns a page of all damages ever found, newest first. */
+export const damagesPage = selectAll<Damage, [values: { limit: number; offset: number }]>(`
+  ${DAMAGES} FROM object_damages d LEFT JOIN object_restorations r ON r.damage = d.ledger_entry
+  ORDER BY d.ledger_entry DESC LIMIT $limit OFFSET $offset`);
+
+/** Iterates over all damages, in ledger order. */
+export const iterateDamages = selectEach<DamageRow>(
+  'SELECT ledger_entry, sha256, bytes, problem, found, at FROM object_damages ORDER BY ledger_entry',
+);
+
+/** Iterates over all restorations, in ledger order. */
+export const iterateRestorations = selectEach<RestorationRow>(
+  'SELECT ledger_entry, damage, sha256, at FROM object_restorations ORDER BY ledger_entry',
+);
+
+/** The progress of an audit. */
+export type AuditCounts = Pick<Audit, 'checked' | 'bytes' | 'damaged' | 'restored'>;
+
+/** An audit that has not ended; `position` is the digest of the last blob that it hashed. */
+export type RunningAudit = AuditCounts & { id: number; started_at: string; position: string };
+
+type StartedBy = Audit['started_by'];
+
+export function insertAudit(
+  database: WriteDatabase,
+  audit: { started_by: StartedBy; started_at: string },
+): number {
+  return insert(database, 'audits', 'started_by, started_at', audit);
+}
+
+/** Saves the progress of an audit. */
+export function updateAudit(
+  database: WriteDatabase,
+  audit: AuditCounts & { id: number; position: string },
+): void {
+  const columns = 'position, checked, bytes, damaged, restored';
+  update(database, 'audits', { key: 'id', columns }, audit);
+}
+
+export function endAudit(
+  database: WriteDatabase,
+  id: number,
+  { ended_at, completed }: { ended_at: string; completed: boolean },
+): void {
+  const row = { id, ended_at, completed: Number(completed) };
+  update(database, 'audits', { key: 'id', columns: 'ended_at, completed' }, row);
+}
+
+/** Ends running audits as not completed, because their process ended or they are no longer needed. */
+export function abortAudits(database: WriteDatabase, startedBy: StartedBy, at: string): void {
+  run(database, 'UPDATE audits SET ended_at = ? WHERE started_by = ? AND ended_at IS NULL', at, startedBy);
+}
+
+/** Returns the running scheduled audit, or undefined. */
+export const scheduledAudit = selectOne<RunningAudit>(`
+  SELECT id, started_at, position, checked, bytes, damaged, restored FROM audits
+  WHERE started_by = 'schedule' AND ended_at IS NULL ORDER BY id DESC LIMIT 1`);
+
+/** Returns the newest completed audit, or undefined. */
+export const lastCompletedAudit = selectOne<{ ended_at: string; checked: number }>(
+  'SELECT ended_at, checked FROM audits WHERE completed = 1 ORDER BY ended_at DESC, id DESC LIMIT 1',
+);
+
+/** Returns a page of audits, newest first, and their total number. */
+export const auditsPage = selectPage<Omit<Audit, 'completed'> & { completed: number }, [], Audit>(
+  {
+    columns: 'id, started_by, started_at, ended_at, completed, checked, bytes, damaged, restored',
+    from: 'audits',
+    order: 'id DESC',
+  },
+  (row) => ({ ...row, completed: row.completed === 1 }),
+);

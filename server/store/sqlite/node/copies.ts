@@ -1,4 +1,15 @@
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
+import {
+  change,
+  countOf,
+  hasRow,
+  inserts,
+  run,
+  selectAll,
+  selectOne,
+  selectValues,
+  update,
+} from '../engine/queries.ts';
 
 /** A copy of the archive, as the database knows it. */
 export interface CopyRow {
@@ -7,8 +18,8 @@ export interface CopyRow {
   endpoint: string | null;
   region: string | null;
   every_minutes: number | null;
-  /** The word by which the copy knows this data folder. */
-  writer: string;
+  /** The random token by which the copy knows this data folder. */
+  owner_token: string;
   added_at: string;
   /** The size of the ledger in the copy's last checkpoint; 0 if it has none. */
   synced_size: number;
@@ -20,6 +31,8 @@ export interface CopyRow {
   checked_at: string | null;
   /** When the last complete check began. */
   read_back_at: string | null;
+  /** Whether it has to be read back once because of how an earlier version wrote it: 1 or 0. */
+  must_read_back: number;
   /** The verifier key whose private key the copy holds, encrypted. */
   kept_key: string | null;
   last_error: string | null;
@@ -33,39 +46,45 @@ export interface CopyRow {
   pages_version: number;
   /** How often cases were changed since the last sync. */
   case_changes: number;
+  /** Whether all its files are known, and listed in it: 1 or 0. */
+  is_listed: number;
+  /** The size of the checkpoint that was sent last, or was about to be; null if it is not known. */
+  sending_size: number | null;
+  /** Whether a sync sent something, or was about to, and did not end: 1 or 0. */
+  is_sending: number;
+  /** Whom its withheld objects are encrypted to (age); null if it has had none. */
+  recipient: string | null;
+  /** The recipient whose identity its file of the key has; null if none. */
+  kept_recipient: string | null;
+  /** How many withheld objects it had in the clear and no longer has. */
+  withheld_cleaned: number;
 }
 
-export function insertCopy(
-  database: WriteDatabase,
-  copy: Pick<
+export const insertCopy = inserts<
+  Pick<
     CopyRow,
-    'id' | 'target' | 'endpoint' | 'region' | 'every_minutes' | 'writer' | 'added_at' | 'pages' | 'public_url'
-  >,
-): void {
-  statement(
-    database,
-    `INSERT INTO copies (id, target, endpoint, region, every_minutes, writer, added_at, pages, public_url)
-     VALUES (@id, @target, @endpoint, @region, @every_minutes, @writer, @added_at, @pages, @public_url)`,
-  ).run(copy);
-}
+    | 'id'
+    | 'target'
+    | 'endpoint'
+    | 'region'
+    | 'every_minutes'
+    | 'owner_token'
+    | 'added_at'
+    | 'pages'
+    | 'public_url'
+  >
+>('copies', 'id, target, endpoint, region, every_minutes, owner_token, added_at, pages, public_url');
 
 /** Returns all copies, oldest first. */
-export function allCopies(database: ReadDatabase): CopyRow[] {
-  return statement<CopyRow>(database, 'SELECT * FROM copies ORDER BY added_at, id').all();
-}
+export const allCopies = selectAll<CopyRow>('SELECT * FROM copies ORDER BY added_at, id');
 
-export function copyById(database: ReadDatabase, id: string): CopyRow | undefined {
-  return statement<CopyRow>(database, 'SELECT * FROM copies WHERE id = ?').get(id);
-}
+export const copyById = selectOne<CopyRow, [id: string]>('SELECT * FROM copies WHERE id = ?');
 
-export function copyAt(database: ReadDatabase, target: string, endpoint: string | null): CopyRow | undefined {
-  return statement<CopyRow>(database, 'SELECT * FROM copies WHERE target = ? AND endpoint IS ?').get(
-    target,
-    endpoint,
-  );
-}
+export const copyAt = selectOne<CopyRow, [target: string, endpoint: string | null]>(
+  'SELECT * FROM copies WHERE target = ? AND endpoint IS ?',
+);
 
-/** Forgets a copy, and that objects have left this disk for it that are recorded as damaged and that no copy holds. */
+/** Forgets a copy, and the offloaded objects that are recorded as damaged and that no copy holds. */
 export function deleteCopy(database: WriteDatabase, id: string): void {
   statement(database, 'DELETE FROM copies WHERE id = ?').run(id);
   statement(
@@ -89,40 +108,22 @@ export function setSynced(
   ).run({ id, case_changes, ...synced });
 }
 
-/** Changes how often a copy is synced, and how its store is reached. */
-export function setCopyAddress(
-  database: WriteDatabase,
-  id: string,
-  { every_minutes, endpoint, region }: Pick<CopyRow, 'every_minutes' | 'endpoint' | 'region'>,
-): void {
-  statement(database, 'UPDATE copies SET every_minutes = ?, endpoint = ?, region = ? WHERE id = ?').run(
-    every_minutes,
-    endpoint,
-    region,
-    id,
-  );
-}
+/** What the owner chooses of a copy. */
+export type CopySettings = Pick<CopyRow, 'every_minutes' | 'endpoint' | 'region' | 'pages' | 'public_url'>;
 
-/** Changes whether a copy has pages for readers, and where they are. All pages are written anew then. */
-export function setPages(
-  database: WriteDatabase,
-  id: string,
-  { pages, public_url }: Pick<CopyRow, 'pages' | 'public_url'>,
-): void {
-  statement(database, 'UPDATE copies SET pages = ?, public_url = ?, pages_version = 0 WHERE id = ?').run(
-    pages,
-    public_url,
-    id,
-  );
+/** Changes the given settings of a copy. If its pages change, all of them are written again. */
+export function changeCopySettings(database: WriteDatabase, id: string, change: Partial<CopySettings>): void {
+  const before = copyById(database, id);
+  if (!before) return;
+  const after = { ...before, ...change };
+  if (after.pages !== before.pages || after.public_url !== before.public_url) after.pages_version = 0;
+  const columns = 'every_minutes, endpoint, region, pages, public_url, pages_version';
+  update(database, 'copies', { key: 'id', columns }, after);
 }
 
 /** Records what the pages of a copy show. */
 export function setPagesSize(database: WriteDatabase, id: string, size: number, version: number): void {
-  statement(database, 'UPDATE copies SET pages_size = ?, pages_version = ? WHERE id = ?').run(
-    size,
-    version,
-    id,
-  );
+  run(database, 'UPDATE copies SET pages_size = ?, pages_version = ? WHERE id = ?', size, version, id);
 }
 
 export function setChecked(database: WriteDatabase, id: string, at: string): void {
@@ -138,69 +139,49 @@ export function setCopyError(database: WriteDatabase, id: string, error: string)
   statement(database, 'UPDATE copies SET last_error = ? WHERE id = ?').run(error, id);
 }
 
-/** Records whose private key a copy holds; null if it holds none. */
-export function setKeptKey(database: WriteDatabase, id: string, verifierKey: string | null): void {
-  statement(database, 'UPDATE copies SET kept_key = ? WHERE id = ?').run(verifierKey, id);
+/** Records whose private key a copy holds, and the recipient whose identity is with it; null if it holds none. */
+export function setKeptKey(
+  database: WriteDatabase,
+  id: string,
+  verifierKey: string | null,
+  recipient: string | null = null,
+): void {
+  statement(database, 'UPDATE copies SET kept_key = ?, kept_recipient = ? WHERE id = ?').run(
+    verifierKey,
+    recipient,
+    id,
+  );
 }
 
 /** Records that everything in a copy was read back since a time. */
 export function setReadBack(database: WriteDatabase, id: string, since: string): void {
-  statement(database, 'UPDATE copies SET read_back_at = ? WHERE id = ?').run(since, id);
+  statement(database, 'UPDATE copies SET read_back_at = ?, must_read_back = 0 WHERE id = ?').run(since, id);
 }
 
 /** Returns whether a copy is known to hold an object. */
-export function isCopied(database: ReadDatabase, copy: string, sha256: string): boolean {
-  return (
-    statement(database, 'SELECT 1 FROM copied_objects WHERE copy = ? AND sha256 = ?').get(copy, sha256) !==
-    undefined
-  );
-}
+export const isCopied = hasRow<[copy: string, sha256: string]>(
+  'SELECT 1 FROM copied_objects WHERE copy = ? AND sha256 = ?',
+);
 
 export function insertCopiedObjects(database: WriteDatabase, copy: string, digests: readonly string[]): void {
-  const insert = statement(
-    database,
-    'INSERT INTO copied_objects (copy, sha256) VALUES (?, ?) ON CONFLICT DO NOTHING',
-  );
-  for (const sha256 of digests) insert.run(copy, sha256);
+  const sql = 'INSERT INTO copied_objects (copy, sha256) VALUES (?, ?) ON CONFLICT DO NOTHING';
+  for (const sha256 of digests) run(database, sql, copy, sha256);
 }
 
 /** Forgets what a copy holds, so that the next sync sends everything that is not there. */
-export function forgetCopiedObjects(database: WriteDatabase, copy: string): void {
-  statement(database, 'DELETE FROM copied_objects WHERE copy = ?').run(copy);
-}
+export const forgetCopiedObjects = change<[copy: string]>('DELETE FROM copied_objects WHERE copy = ?');
 
 /** Returns up to `limit` objects of a copy after a digest, in order. */
-export function copiedObjectsAfter(
-  database: ReadDatabase,
-  copy: string,
-  after: string,
-  limit: number,
-): string[] {
-  return statement<{ sha256: string }>(
-    database,
-    'SELECT sha256 FROM copied_objects WHERE copy = ? AND sha256 > ? ORDER BY sha256 LIMIT ?',
-  )
-    .all(copy, after, limit)
-    .map(({ sha256 }) => sha256);
-}
+export const copiedObjectsAfter = selectValues<string, [copy: string, after: string, limit: number]>(
+  'SELECT sha256 FROM copied_objects WHERE copy = ? AND sha256 > ? ORDER BY sha256 LIMIT ?',
+);
 
-export function countCopiedObjects(database: ReadDatabase, copy: string): number {
-  return (
-    statement<{ count: number }>(database, 'SELECT count(*) AS count FROM copied_objects WHERE copy = ?').get(
-      copy,
-    )?.count ?? 0
-  );
-}
+export const countCopiedObjects = countOf<[copy: string]>('copied_objects WHERE copy = ?');
 
 /** Returns the objects of a copy that were checked longest ago, never checked ones first. */
-export function leastRecentlyChecked(database: ReadDatabase, copy: string, limit: number): string[] {
-  return statement<{ sha256: string }>(
-    database,
-    'SELECT sha256 FROM copied_objects WHERE copy = ? ORDER BY checked_at NULLS FIRST, sha256 LIMIT ?',
-  )
-    .all(copy, limit)
-    .map(({ sha256 }) => sha256);
-}
+export const leastRecentlyChecked = selectValues<string, [copy: string, limit: number]>(
+  'SELECT sha256 FROM copied_objects WHERE copy = ? ORDER BY checked_at NULLS FIRST, sha256 LIMIT ?',
+);
 
 export function setObjectsChecked(
   database: WriteDatabase,
@@ -208,20 +189,14 @@ export function setObjectsChecked(
   digests: readonly string[],
   at: string,
 ): void {
-  const update = statement(
-    database,
-    'UPDATE copied_objects SET checked_at = ? WHERE copy = ? AND sha256 = ?',
-  );
-  for (const sha256 of digests) update.run(at, copy, sha256);
+  const sql = 'UPDATE copied_objects SET checked_at = ? WHERE copy = ? AND sha256 = ?';
+  for (const sha256 of digests) run(database, sql, at, copy, sha256);
 }
 
 /** Records that an object was read back from a copy and was not intact. */
-export function setObjectUnchecked(database: WriteDatabase, copy: string, sha256: string): void {
-  statement(database, 'UPDATE copied_objects SET checked_at = NULL WHERE copy = ? AND sha256 = ?').run(
-    copy,
-    sha256,
-  );
-}
+export const setObjectUnchecked = change<[copy: string, sha256: string]>(
+  'UPDATE copied_objects SET checked_at = NULL WHERE copy = ? AND sha256 = ?',
+);
 
 /** Returns when an object was last read back from a copy; null if never, undefined if the copy does not hold it. */
 export function objectCheckedAt(

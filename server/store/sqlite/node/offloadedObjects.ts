@@ -1,6 +1,8 @@
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
+import { change, run, selectAll, selectOne, selectValue, selectValues } from '../engine/queries.ts';
+import { isReleasedSql, isWithheldSql } from './withheld.ts';
 
-/** An object whose bytes may have left this disk. */
+/** An object whose bytes may be offloaded. */
 export interface OffloadedRow {
   sha256: string;
   bytes: number;
@@ -8,120 +10,86 @@ export interface OffloadedRow {
   pieces: Buffer;
 }
 
-/** Returns the size of an object that may have left this disk, or undefined. */
-export function offloadedBytes(database: ReadDatabase, sha256: string): number | undefined {
-  return statement<{ bytes: number }>(database, 'SELECT bytes FROM offloaded_objects WHERE sha256 = ?').get(
-    sha256,
-  )?.bytes;
-}
+/** Returns the size of an object that may be offloaded, or undefined. */
+export const offloadedBytes = selectValue<number, [sha256: string]>(
+  'SELECT bytes FROM offloaded_objects WHERE sha256 = ?',
+);
 
-export function offloadedObject(database: ReadDatabase, sha256: string): OffloadedRow | undefined {
-  return statement<OffloadedRow>(
-    database,
-    'SELECT sha256, bytes, pieces FROM offloaded_objects WHERE sha256 = ?',
-  ).get(sha256);
-}
+export const offloadedObject = selectOne<OffloadedRow, [sha256: string]>(
+  'SELECT sha256, bytes, pieces FROM offloaded_objects WHERE sha256 = ?',
+);
+
+/** The condition that a copy may become the only place of an object: not one into which readers look, if it is withheld. */
+const mayKeepSql = (digest: string, pages: string) => `NOT (${pages} = 1 AND ${isWithheldSql(digest)})`;
 
 /**
- * Records that an object may leave this disk. Returns false, and does nothing, if the copy no longer holds it or it is
- * recorded as damaged.
+ * Records that an object may be offloaded. Returns false, and does nothing, if the copy no longer holds it or may not be
+ * its only place, or it is recorded as damaged or was given up.
  */
 export function insertOffloaded(
   database: WriteDatabase,
   copy: string,
-  { sha256, bytes, pieces, at }: OffloadedRow & { at: string },
+  object: OffloadedRow & { at: string },
 ): boolean {
-  return (
-    statement(
-      database,
-      `INSERT INTO offloaded_objects (sha256, bytes, pieces, offloaded_at)
-       SELECT @sha256, @bytes, @pieces, @at
-       WHERE EXISTS (SELECT 1 FROM copied_objects WHERE copy = @copy AND sha256 = @sha256)
-         AND NOT EXISTS (SELECT 1 FROM damaged_objects WHERE sha256 = @sha256)
-       ON CONFLICT DO NOTHING`,
-    ).run({ copy, sha256, bytes, pieces, at }).changes > 0
-  );
+  const sql = `INSERT INTO offloaded_objects (sha256, bytes, pieces, offloaded_at)
+    SELECT @sha256, @bytes, @pieces, @at
+    WHERE EXISTS (SELECT 1 FROM copied_objects JOIN copies ON id = copy
+        WHERE copy = @copy AND sha256 = @sha256 AND ${mayKeepSql('@sha256', 'pages')})
+      AND NOT EXISTS (SELECT 1 FROM damaged_objects WHERE sha256 = @sha256)
+      AND NOT ${isReleasedSql('@sha256')}
+    ON CONFLICT DO NOTHING`;
+  return run(database, sql, { ...object, copy }) > 0;
 }
 
-/** How many of the objects that left this disk a copy holds. */
-export interface AwayObjects {
+/** How many of the offloaded objects a copy holds. */
+export interface OffloadedObjects {
   target: string;
   objects: number;
 }
 
-/** Returns how many of the objects that left this disk each copy holds; an object can be in several. */
-export function awayObjectsByCopy(database: ReadDatabase): AwayObjects[] {
-  return statement<AwayObjects>(
-    database,
-    `SELECT c.target, count(*) AS objects FROM offloaded_objects o
-     JOIN copied_objects p ON p.sha256 = o.sha256 JOIN copies c ON c.id = p.copy
-     WHERE o.is_removed = 1 GROUP BY c.id ORDER BY c.added_at, c.id`,
-  ).all();
-}
+/** Returns how many of the offloaded objects each copy holds; an object can be in several. */
+export const offloadedByCopy = selectAll<OffloadedObjects>(`
+  SELECT c.target, count(*) AS objects FROM offloaded_objects o
+  JOIN copied_objects p ON p.sha256 = o.sha256 JOIN copies c ON c.id = p.copy
+  WHERE o.is_removed = 1 GROUP BY c.id ORDER BY c.added_at, c.id`);
 
 export function setRemoved(database: WriteDatabase, digests: readonly string[]): void {
-  const update = statement(database, 'UPDATE offloaded_objects SET is_removed = 1 WHERE sha256 = ?');
-  for (const sha256 of digests) update.run(sha256);
+  for (const sha256 of digests)
+    run(database, 'UPDATE offloaded_objects SET is_removed = 1 WHERE sha256 = ?', sha256);
 }
 
-/** Returns objects that may leave this disk and whose local file was not deleted yet. */
-export function notRemoved(database: ReadDatabase, limit: number): string[] {
-  return statement<{ sha256: string }>(
-    database,
-    'SELECT sha256 FROM offloaded_objects WHERE is_removed = 0 ORDER BY sha256 LIMIT ?',
-  )
-    .all(limit)
-    .map(({ sha256 }) => sha256);
-}
+/** Returns objects that may be offloaded and whose local file was not deleted yet. */
+export const notRemoved = selectValues<string, [limit: number]>(
+  'SELECT sha256 FROM offloaded_objects WHERE is_removed = 0 ORDER BY sha256 LIMIT ?',
+);
 
 /** Records that an object is on this disk again. */
-export function forgetOffloaded(database: WriteDatabase, sha256: string): void {
-  statement(database, 'DELETE FROM offloaded_objects WHERE sha256 = ?').run(sha256);
-}
+export const forgetOffloaded = change<[sha256: string]>('DELETE FROM offloaded_objects WHERE sha256 = ?');
 
-/** Returns objects that have left this disk, after a digest, in order. */
-export function offloadedAfter(database: ReadDatabase, after: string, limit: number): string[] {
-  return statement<{ sha256: string }>(
-    database,
-    'SELECT sha256 FROM offloaded_objects WHERE sha256 > ? ORDER BY sha256 LIMIT ?',
-  )
-    .all(after, limit)
-    .map(({ sha256 }) => sha256);
-}
+/** Returns offloaded objects, after a digest, in order. */
+export const offloadedAfter = selectValues<string, [after: string, limit: number]>(
+  'SELECT sha256 FROM offloaded_objects WHERE sha256 > ? ORDER BY sha256 LIMIT ?',
+);
 
-/** Objects that left this disk, are not known to be lost, and that only the given copy may hold. */
+/** Offloaded objects, are not known to be lost, and that only the given copy may hold. */
 const ONLY_IN = `FROM offloaded_objects o
    WHERE NOT EXISTS (SELECT 1 FROM damaged_objects d WHERE d.sha256 = o.sha256) AND NOT EXISTS
      (SELECT 1 FROM copies k CROSS JOIN copied_objects c ON c.copy = k.id AND c.sha256 = o.sha256
       WHERE k.id <> ?)`;
 
-/** Returns the number of objects that left this disk, are not known to be lost, and that only this copy may hold. */
-export function objectsOnlyIn(database: ReadDatabase, copy: string): number {
-  return statement<{ count: number }>(database, `SELECT count(*) AS count ${ONLY_IN}`).get(copy)?.count ?? 0;
-}
+/** Returns the number of offloaded objects that are not known to be lost and that only this copy may hold. */
+export const objectsOnlyIn = selectValue<number, [copy: string]>(`SELECT count(*) AS count ${ONLY_IN}`, 0);
 
 /** Returns a page of these objects after a digest, in order. */
-export function onlyInAfter(
-  database: ReadDatabase,
-  copy: string,
-  after: string,
-  limit: number,
-): { sha256: string; bytes: number }[] {
-  return statement<{ sha256: string; bytes: number }>(
-    database,
-    `SELECT o.sha256, o.bytes ${ONLY_IN} AND o.sha256 > ? ORDER BY o.sha256 LIMIT ?`,
-  ).all(copy, after, limit);
-}
+export const onlyInAfter = selectAll<
+  { sha256: string; bytes: number },
+  [copy: string, after: string, limit: number]
+>(`SELECT o.sha256, o.bytes ${ONLY_IN} AND o.sha256 > ? ORDER BY o.sha256 LIMIT ?`);
 
 /** Returns the copies that are known to hold an object. */
-export function copiesHolding(database: ReadDatabase, sha256: string): string[] {
-  return statement<{ copy: string }>(
-    database,
-    'SELECT copy FROM copies CROSS JOIN copied_objects ON copy = id AND sha256 = ? ORDER BY target, copy',
-  )
-    .all(sha256)
-    .map(({ copy }) => copy);
-}
+export const copiesHolding = selectValues<string, [sha256: string]>(
+  'SELECT copy FROM copies CROSS JOIN copied_objects ON copy = id AND sha256 = ? ORDER BY target, copy',
+);
 
 /** A page of the blobs in the order of their digests: the bytes on this disk by the day on which they were stored. */
 export interface LocalPage {
@@ -134,7 +102,7 @@ export function localBytesByDay(database: ReadDatabase, after: string, limit: nu
   const rows = statement<{ sha256: string; bytes: number; day: string; offloaded: number }>(
     database,
     `SELECT b.sha256, b.bytes, substr(b.stored_at, 1, 10) AS day,
-       EXISTS (SELECT 1 FROM offloaded_objects o WHERE o.sha256 = b.sha256) AS offloaded
+       EXISTS (SELECT 1 FROM offloaded_objects o WHERE o.sha256 = b.sha256) OR ${isReleasedSql('b.sha256')} AS offloaded
      FROM blobs b WHERE b.sha256 > ? ORDER BY b.sha256 LIMIT ?`,
   ).all(after, limit);
   const days = new Map<string, number>();
@@ -142,7 +110,7 @@ export function localBytesByDay(database: ReadDatabase, after: string, limit: nu
   return { last: rows.at(-1)?.sha256, days: [...days].map(([day, bytes]) => ({ day, bytes })) };
 }
 
-/** Which objects may leave this disk. */
+/** Which objects may be offloaded. */
 export interface OffloadRule {
   /** Stored at this time or before (RFC 3339). */
   storedUntil: string;
@@ -150,14 +118,14 @@ export interface OffloadRule {
   checkedSince: string;
 }
 
-/** An object that may leave this disk, and a copy that was read back. */
+/** An object that may be offloaded, and a copy that was read back. */
 export interface Candidate {
   sha256: string;
   bytes: number;
   copy: string;
 }
 
-/** A page of the blobs in the order of their digests: those that may leave this disk. */
+/** A page of the blobs in the order of their digests: those that may be offloaded. */
 export interface CandidatePage {
   /** The last digest of the page; undefined after the last page. */
   last: string | undefined;
@@ -176,8 +144,9 @@ export function offloadCandidates(
     `SELECT b.sha256, b.bytes, CASE WHEN b.stored_at <= ? AND b.bytes > 0
          AND NOT EXISTS (SELECT 1 FROM offloaded_objects o WHERE o.sha256 = b.sha256)
          AND NOT EXISTS (SELECT 1 FROM damaged_objects d WHERE d.sha256 = b.sha256)
+         AND NOT ${isReleasedSql('b.sha256')}
        THEN (SELECT c.copy FROM copies k CROSS JOIN copied_objects c ON c.copy = k.id AND c.sha256 = b.sha256
-         WHERE c.checked_at >= ? ORDER BY c.checked_at DESC LIMIT 1) END AS copy
+         WHERE c.checked_at >= ? AND ${mayKeepSql('b.sha256', 'k.pages')} ORDER BY c.checked_at DESC LIMIT 1) END AS copy
      FROM blobs b WHERE b.sha256 > ? ORDER BY b.sha256 LIMIT ?`,
   ).all(storedUntil, checkedSince, after, limit);
   const candidates = rows.flatMap(({ copy, ...row }) => (copy === null ? [] : [{ ...row, copy }]));

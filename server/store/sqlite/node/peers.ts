@@ -1,5 +1,6 @@
 import type { PeerState } from '../../../../shared/node/peer.ts';
-import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
+import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
+import { change, insert, inserts, selectAll, selectOne, update, upsert } from '../engine/queries.ts';
 
 /** A peer, as the database knows it. */
 export interface PeerRow {
@@ -16,6 +17,8 @@ export interface PeerRow {
   tls_fingerprint: string | null;
   /** Another certificate that it showed at the last contact. */
   tls_seen: string | null;
+  /** The size of its ledger up to which its withholdings were followed. */
+  withheld_size: number;
 }
 
 /** One mirror of a peer: what was asked for, and how far it was taken. */
@@ -35,37 +38,21 @@ export interface PeerMirrorRow {
   mirrored_at: string | null;
 }
 
-export function insertPeer(database: WriteDatabase, peer: PeerRow): void {
-  statement(
-    database,
-    `INSERT INTO peers
-     (id, url, name, key, pinned_at, state, last_contact_at, last_error, checkpoint, tls_fingerprint, tls_seen)
-     VALUES (@id, @url, @name, @key, @pinned_at, @state, @last_contact_at, @last_error, @checkpoint, @tls_fingerprint,
-     @tls_seen)`,
-  ).run(peer);
+const PEER_STATE = `url, name, key, pinned_at, state, last_contact_at, last_error, checkpoint, tls_fingerprint,
+  tls_seen`;
+
+export const insertPeer = inserts<Omit<PeerRow, 'withheld_size'>>('peers', `id, ${PEER_STATE}`);
+
+export function updatePeer(database: WriteDatabase, peer: Omit<PeerRow, 'withheld_size'>): void {
+  update(database, 'peers', { key: 'id', columns: PEER_STATE }, peer);
 }
 
-export function updatePeer(database: WriteDatabase, peer: PeerRow): void {
-  statement(
-    database,
-    `UPDATE peers SET url = @url, name = @name, key = @key, pinned_at = @pinned_at, state = @state,
-     last_contact_at = @last_contact_at, last_error = @last_error, checkpoint = @checkpoint,
-     tls_fingerprint = @tls_fingerprint, tls_seen = @tls_seen WHERE id = @id`,
-  ).run(peer);
-}
-
-export function deletePeer(database: WriteDatabase, id: string): void {
-  statement(database, 'DELETE FROM peers WHERE id = ?').run(id);
-}
+export const deletePeer = change<[id: string]>('DELETE FROM peers WHERE id = ?');
 
 /** Returns all peers, in the order in which they were pinned. */
-export function allPeers(database: ReadDatabase): PeerRow[] {
-  return statement<PeerRow>(database, 'SELECT * FROM peers ORDER BY pinned_at, id').all();
-}
+export const allPeers = selectAll<PeerRow>('SELECT * FROM peers ORDER BY pinned_at, id');
 
-export function peerById(database: ReadDatabase, id: string): PeerRow | undefined {
-  return statement<PeerRow>(database, 'SELECT * FROM peers WHERE id = ?').get(id);
-}
+export const peerById = selectOne<PeerRow, [id: string]>('SELECT * FROM peers WHERE id = ?');
 
 /** Returns the certificate that is pinned for the peer with the origin of an address, or undefined. */
 export function pinnedCertificate(database: ReadDatabase, address: string): string | undefined {
@@ -73,21 +60,13 @@ export function pinnedCertificate(database: ReadDatabase, address: string): stri
   return allPeers(database).find(({ url }) => new URL(url).origin === origin)?.tls_fingerprint ?? undefined;
 }
 
-export function mirrorsOf(database: ReadDatabase, peer: string): PeerMirrorRow[] {
-  return statement<PeerMirrorRow>(
-    database,
-    'SELECT * FROM peer_mirrors WHERE peer = ? ORDER BY kind, selection',
-  ).all(peer);
-}
+export const mirrorsOf = selectAll<PeerMirrorRow, [peer: string]>(
+  'SELECT * FROM peer_mirrors WHERE peer = ? ORDER BY kind, selection',
+);
 
 export function putMirror(database: WriteDatabase, mirror: PeerMirrorRow): void {
-  statement(
-    database,
-    `INSERT INTO peer_mirrors (peer, kind, selection, follow, every_minutes, size, held, position, mirrored_at)
-     VALUES (@peer, @kind, @selection, @follow, @every_minutes, @size, @held, @position, @mirrored_at)
-     ON CONFLICT DO UPDATE SET follow = @follow, every_minutes = @every_minutes, size = @size, held = @held,
-     position = @position, mirrored_at = @mirrored_at`,
-  ).run(mirror);
+  const columns = 'follow, every_minutes, size, held, position, mirrored_at';
+  upsert(database, 'peer_mirrors', { key: 'peer, kind, selection', columns }, mirror);
 }
 
 /** A recorded rewrite of a peer's ledger; `record` is what the ledger recorded. */
@@ -97,35 +76,23 @@ export interface PeerRewriteRow {
 }
 
 export function insertPeerRewrite(database: WriteDatabase, { ledger_entry, record }: PeerRewriteRow): void {
-  statement(database, 'INSERT INTO peer_rewrites (ledger_entry, record) VALUES (?, ?)').run(
-    ledger_entry,
-    JSON.stringify(record),
-  );
+  insert(database, 'peer_rewrites', 'ledger_entry, record', { ledger_entry, record: JSON.stringify(record) });
 }
 
 /** Returns all recorded rewrites, in ledger order. There are very few. */
-export function allPeerRewrites(database: ReadDatabase): PeerRewriteRow[] {
-  return statement<{ ledger_entry: number; record: string }>(
-    database,
-    'SELECT ledger_entry, record FROM peer_rewrites ORDER BY ledger_entry',
-  )
-    .all()
-    .map(({ ledger_entry, record }) => ({ ledger_entry, record: JSON.parse(record) as unknown }));
-}
+export const allPeerRewrites = selectAll<{ ledger_entry: number; record: string }, [], PeerRewriteRow>(
+  'SELECT ledger_entry, record FROM peer_rewrites ORDER BY ledger_entry',
+  ({ ledger_entry, record }) => ({ ledger_entry, record: JSON.parse(record) as unknown }),
+);
 
 /** Keeps from where a pack was mirrored; `ledger_entry` is that of the pack here. */
 export function insertProvenance(database: WriteDatabase, ledger_entry: number, record: unknown): void {
-  statement(database, 'INSERT INTO pack_provenance (ledger_entry, record) VALUES (?, ?)').run(
-    ledger_entry,
-    JSON.stringify(record),
-  );
+  const row = { ledger_entry, record: JSON.stringify(record) };
+  insert(database, 'pack_provenance', 'ledger_entry, record', row);
 }
 
 /** Returns from where the pack of a ledger entry was mirrored, or undefined. */
-export function provenanceOf(database: ReadDatabase, ledger_entry: number): unknown {
-  const row = statement<{ record: string }>(
-    database,
-    'SELECT record FROM pack_provenance WHERE ledger_entry = ?',
-  ).get(ledger_entry);
-  return row === undefined ? undefined : (JSON.parse(row.record) as unknown);
-}
+export const provenanceOf = selectOne<{ record: string }, [ledger_entry: number], unknown>(
+  'SELECT record FROM pack_provenance WHERE ledger_entry = ?',
+  ({ record }) => JSON.parse(record) as unknown,
+);

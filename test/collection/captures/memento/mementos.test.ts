@@ -6,9 +6,9 @@ import { insertRetrieval, type NewRetrieval } from '../../../../server/store/sql
 import { sourceById } from '../../../../server/store/sqlite/collection/sources.ts';
 import { createBlobRowIfAbsent } from '../../../../server/store/sqlite/node/blobs.ts';
 import { openStore } from '../../../../server/store/store.ts';
-import { mementoTimestamp } from '../../../../shared/collection/memento.ts';
+import { mementoTimestamp } from '../../../../shared/collection/captures.ts';
 import { newSourceSchema } from '../../../../shared/collection/source.ts';
-import { pathOf } from '../../../../shared/routes/pathOf.ts';
+import { pathOf } from '../../../../shared/routes/route.ts';
 import { ROUTES } from '../../../../shared/routes.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
 import { closeScriptedWebs, page, ScriptedWeb, tagged } from '../../../support/network/scriptedWeb.ts';

@@ -2,7 +2,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { WARCParser } from 'warcio';
-import { blobPath } from '../../../../server/store/blobs/paths.ts';
+import { blobPath } from '../../../../server/store/files.ts';
 import type { Retrieval } from '../../../../shared/collection/retrieval.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../../support/network/scriptedWeb.ts';

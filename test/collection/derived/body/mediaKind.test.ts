@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { mediaKind } from '../../../../server/collection/derived/body/mediaKind.ts';
+import { mediaKind } from '../../../../server/collection/derived/mediaKind.ts';
 
 function kindOf(type: string | null, head: string | Buffer = ''): string {
   return mediaKind(type, Buffer.from(head));

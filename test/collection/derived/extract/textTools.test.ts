@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { TEXT_TOOLS } from '../../../../server/collection/derived/extract/textTools.ts';
+import { TEXT_TOOLS } from '../../../../server/collection/derived/process/tasks.ts';
 
 test('the version of each tool names the installed library', () => {
   const { dependencies, devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { snippetOf } from '../../../../server/collection/derived/texts/snippet.ts';
+import { snippetOf } from '../../../../server/collection/derived/search.ts';
 import { searchTerms } from '../../../../server/store/sqlite/engine/search.ts';
 import { maxBlockedCpu } from '../../../support/blockedCpu.ts';
 

@@ -1,25 +1,25 @@
-import { SegmentedControl } from '@mantine/core';
-import { IconAlertTriangle } from '@tabler/icons-react';
+import { ActionIcon, FileButton, SegmentedControl, TextInput, Tooltip } from '@mantine/core';
+import { IconAlertTriangle, IconArrowBackUp, IconPencil, IconReplace, IconX } from '@tabler/icons-react';
 import { type KeyboardEvent, useMemo, useState } from 'react';
 import { filePathFault } from '../../../../../shared/archive/filePath.ts';
 import { FILE_CHANGES, type FileChange } from '../../../../../shared/archive/packComparison.ts';
-import { FileTree } from '../../../components/data/tree/FileTree.tsx';
-import classes from '../../../components/data/tree/TreeFilters.module.css';
+import { FileTree } from '../../../components/data/FileTree.tsx';
+import { DigestChip, StateBadge } from '../../../components/data/Values.tsx';
 import { SearchField } from '../../../components/forms/SearchField.tsx';
 import { countOf, formatBytes, formatCount } from '../../../format/size.ts';
 import { fieldId } from '../draftRecord.ts';
-import { usePackForm } from '../formContext.ts';
-import { useDraftFiles } from './draftFiles.ts';
-import cellClasses from './FileCells.module.css';
-import { FileCells, PathField } from './FileCells.tsx';
-import { type FileItem, fileItems } from './fileChanges.ts';
+import { removeFiles, renameFiles, replaceFile, reuseFiles, useDraft } from '../draftStore.ts';
+import { usePackForm } from '../packForm.ts';
+import { type DraftFile, type FileItem, fileItems } from './draftFile.ts';
+import cellClasses from './files.module.css';
 
 /** A filter is offered for longer lists, and for versions. */
 const FILTERED_FROM = 12;
 
 /** The files of the draft as a tree; for a new version, compared with the previous one. */
 export function DraftFileTree() {
-  const { files, previous, remove, rename } = useDraftFiles();
+  const files = useDraft((state) => state.files);
+  const previous = useDraft((state) => state.previous);
   const { errorOf } = usePackForm();
   const [edited, setEdited] = useState<string>();
   const [text, setText] = useState('');
@@ -30,20 +30,20 @@ export function DraftFileTree() {
 
   const onKey = (event: KeyboardEvent, { key, file }: FileItem) => {
     if (!file) return;
-    if (event.key === 'Delete') remove([file.id]);
+    if (event.key === 'Delete') removeFiles([file.id]);
     else if (event.key === 'Enter' || event.key === 'F2') setEdited(key);
     else return;
     event.preventDefault();
   };
   const onEdited = ({ key, path: before }: FileItem, path: string | undefined) => {
     setEdited(undefined);
-    if (path !== undefined && path !== before) rename(new Map([[key, path]]));
+    if (path !== undefined && path !== before) renameFiles(new Map([[key, path]]));
   };
   return (
-    <div className={classes.files}>
+    <div className="stack gap-3">
       {(isVersion || items.length > FILTERED_FROM) && (
-        <div className={classes.filters}>
-          <div className={classes.search}>
+        <div className="cluster gap-2">
+          <div className="grow">
             <SearchField label="Filter files" value={text} onChange={setText} />
           </div>
           {isVersion && <ChangeFilter items={items} value={shown} onChange={setShown} />}
@@ -138,8 +138,130 @@ function FolderSummary({ items }: { items: readonly FileItem[] }) {
 function FileFault({ fault }: { fault: string | undefined }) {
   if (!fault) return null;
   return (
-    <p role="alert" className={cellClasses.fault}>
+    <p role="alert" className={`${cellClasses.fault} line gap-1 small bad`}>
       <IconAlertTriangle size={14} aria-hidden /> {fault}
     </p>
   );
+}
+
+interface FileCellsProps {
+  item: FileItem;
+  /** Whether the files are compared with those of a previous version. */
+  isVersion: boolean;
+  onEditPath: () => void;
+}
+
+/** What is shown next to the name of a file: how it changed, size, digest and actions. */
+function FileCells({ item, isVersion, onEditPath }: FileCellsProps) {
+  const { file, previous } = item;
+  const bytes = file?.bytes ?? previous?.bytes ?? 0;
+  const type = file?.mediaType ?? previous?.media_type;
+  return (
+    <>
+      {isVersion && (
+        <span className={cellClasses.change}>
+          {item.change && <StateBadge kind="fileChange" value={item.change} />}
+        </span>
+      )}
+      <Tooltip label={`${formatCount(bytes)} bytes, ${type}`}>
+        <span className={`${cellClasses.size} text-end small nowrap numeric`}>{formatBytes(bytes)}</span>
+      </Tooltip>
+      <span className={cellClasses.hash}>{file && <HashState file={file} />}</span>
+      <span className={`${cellClasses.actions} line stretch to-end`}>
+        {file ? <FileActions file={file} onEditPath={onEditPath} /> : <PutBack item={item} />}
+      </span>
+    </>
+  );
+}
+
+function FileActions({ file, onEditPath }: { file: DraftFile; onEditPath: () => void }) {
+  return (
+    <>
+      <Tooltip label="Edit the path">
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          aria-label={`Edit path of ${file.path}`}
+          onClick={onEditPath}
+        >
+          <IconPencil size={16} />
+        </ActionIcon>
+      </Tooltip>
+      <FileButton onChange={(chosen) => chosen && replaceFile(file.id, chosen)}>
+        {(props) => (
+          <Tooltip label="Replace with another file">
+            <ActionIcon {...props} variant="subtle" color="gray" aria-label={`Replace ${file.path}`}>
+              <IconReplace size={16} />
+            </ActionIcon>
+          </Tooltip>
+        )}
+      </FileButton>
+      <Tooltip label="Remove">
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          aria-label={`Remove ${file.path}`}
+          onClick={() => removeFiles([file.id])}
+        >
+          <IconX size={17} />
+        </ActionIcon>
+      </Tooltip>
+    </>
+  );
+}
+
+function PutBack({ item: { path, previous } }: { item: FileItem }) {
+  return (
+    <Tooltip label="Put back the file of the previous version">
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        aria-label={`Put back ${path}`}
+        onClick={() => previous && reuseFiles([previous])}
+      >
+        <IconArrowBackUp size={17} />
+      </ActionIcon>
+    </Tooltip>
+  );
+}
+
+function HashState({ file }: { file: DraftFile }) {
+  if (!file.file && !file.isStored) return <span className="small strong bad">add this file again</span>;
+  if (file.sha256) return <DigestChip digest={file.sha256} label={`digest of ${file.path}`} />;
+  if (file.error) return null;
+  const percent = file.bytes === 0 ? 0 : Math.floor((100 * file.hashed) / file.bytes);
+  return <span className="muted small numeric">hashing {percent} %</span>;
+}
+
+interface PathFieldProps {
+  path: string;
+  /** Called with the new path, or with undefined if it did not change. */
+  onDone: (path: string | undefined) => void;
+}
+
+function PathField({ path, onDone }: PathFieldProps) {
+  const [typed, setTyped] = useState(path);
+  const normal = typed.normalize('NFC');
+  const fault = filePathFault(normal);
+  return (
+    <TextInput
+      ref={focusAtEnd}
+      size="xs"
+      aria-label="Path in the pack"
+      className="fill mono"
+      value={typed}
+      error={fault}
+      onChange={(event) => setTyped(event.currentTarget.value)}
+      onBlur={() => onDone(fault ? undefined : normal)}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter' && !fault) onDone(normal);
+        if (event.key === 'Escape') onDone(undefined);
+      }}
+    />
+  );
+}
+
+/** Focuses the input when editing starts. */
+function focusAtEnd(element: HTMLInputElement | null): void {
+  element?.focus();
 }

@@ -1,21 +1,25 @@
 import { Button, FileButton } from '@mantine/core';
-import { IconFilePlus, IconFolderPlus } from '@tabler/icons-react';
-import { useRef } from 'react';
-import { countOf } from '../../../format/size.ts';
-import { usePackForm } from '../formContext.ts';
-import { FormSection } from '../sections/FormSection.tsx';
-import { addToDraft } from './addToDraft.ts';
+import { IconCopy, IconFilePlus, IconFolderPlus } from '@tabler/icons-react';
+import { useEffect, useRef } from 'react';
+import type { PackFile } from '../../../../../shared/archive/pack.ts';
+import { useCall } from '../../../api/useCall.ts';
+import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
+import { countOf, formatBytes } from '../../../format/size.ts';
+import { addToDraft, removeFiles, renameFiles, reuseFiles, useDraft } from '../draftStore.ts';
+import { readChosen } from '../files/readDropped.ts';
+import { usePackForm } from '../packForm.ts';
+import { FormSection } from '../sections/ResultsSection.tsx';
 import { DraftFileTree } from './DraftFileTree.tsx';
 import type { DraftFile } from './draftFile.ts';
-import { useDraftFiles } from './draftFiles.ts';
-import classes from './FilesSection.module.css';
-import { ReuseFiles, usePreviousFiles } from './ReuseFiles.tsx';
-import { readChosen } from './readDropped.ts';
+import classes from './files.module.css';
 
 /** The files of the pack: add, rename and remove. */
 export function FilesSection() {
   const { draft, errorOf } = usePackForm();
-  const { files, previous, untouched, note, remove, rename } = useDraftFiles();
+  const files = useDraft((state) => state.files);
+  const previous = useDraft((state) => state.previous);
+  const untouched = useDraft((state) => state.untouched);
+  const note = useDraft((state) => state.note);
   const previousError = usePreviousFiles(draft.supersedes);
   const folder = commonFolder(files);
   return (
@@ -27,16 +31,16 @@ export function FilesSection() {
       actions={files.length > 0 && <AddButtons />}
     >
       {files.length === 0 && (
-        <div className={classes.empty}>
-          <p className={classes.drop}>Drop files and folders anywhere in this window</p>
+        <div className="dropzone stack gap-4">
+          <p className="serif large">Drop files and folders anywhere in this window</p>
           <AddButtons />
         </div>
       )}
       {(files.length > 0 || previous.length > 0) && <DraftFileTree />}
-      <div className={classes.more}>
+      <div className={`${classes.more} cluster gap-2 stretch`}>
         {draft.supersedes && <ReuseFiles error={previousError} />}
         {untouched.length > 0 && (
-          <Button variant="default" onClick={() => remove(untouched)}>
+          <Button variant="default" onClick={() => removeFiles(untouched)}>
             Remove {countOf(untouched.length, 'file')} that the dropped folder does not have
           </Button>
         )}
@@ -44,13 +48,13 @@ export function FilesSection() {
           <Button
             variant="subtle"
             size="compact-sm"
-            onClick={() => rename(new Map(files.map(({ id, path }) => [id, path.slice(folder.length)])))}
+            onClick={() => renameFiles(new Map(files.map(({ id, path }) => [id, path.slice(folder.length)])))}
           >
             Remove the top folder {folder}
           </Button>
         )}
         {files.length > 1 && (
-          <Button variant="subtle" size="compact-sm" onClick={() => remove(files.map(({ id }) => id))}>
+          <Button variant="subtle" size="compact-sm" onClick={() => removeFiles(files.map(({ id }) => id))}>
             Remove all
           </Button>
         )}
@@ -77,7 +81,7 @@ function AddButtons() {
     forgetChosen.current?.();
   };
   return (
-    <div className={classes.buttons}>
+    <div className="cluster gap-2 stretch">
       <FileButton multiple resetRef={forgetChosen} onChange={addChosen}>
         {(props) => (
           <Button {...props} variant="default" leftSection={<IconFilePlus size={17} aria-hidden />}>
@@ -113,5 +117,37 @@ function FolderButton() {
         Add folder
       </Button>
     </>
+  );
+}
+
+const NONE: readonly PackFile[] = [];
+
+/** Loads the files of the previous version, if the draft has one, so that the draft's files are compared with them. */
+function usePreviousFiles(supersedes: string | null): unknown {
+  const pack = useCall('readPack', { params: { id: supersedes ?? '' } }, { enabled: supersedes !== null });
+  const previous = supersedes === null ? NONE : pack.data?.files;
+  useEffect(() => {
+    if (previous) useDraft.setState({ previous });
+  }, [previous]);
+  return pack.error;
+}
+
+/** Offers to reuse the files of the previous version that the draft does not have. */
+function ReuseFiles({ error }: { error: unknown }) {
+  const files = useDraft((state) => state.files);
+  const previous = useDraft((state) => state.previous);
+  if (error) return <ErrorNote error={error} />;
+  const have = new Set(files.map(({ path }) => path));
+  const missing = previous.filter(({ path }) => !have.has(path));
+  if (missing.length === 0) return null;
+  const bytes = missing.reduce((sum, file) => sum + file.bytes, 0);
+  return (
+    <Button
+      variant="default"
+      leftSection={<IconCopy size={16} aria-hidden />}
+      onClick={() => reuseFiles(missing)}
+    >
+      Reuse {countOf(missing.length, 'file')} from the previous version ({formatBytes(bytes)})
+    </Button>
   );
 }

@@ -2,13 +2,13 @@ import { Button, Group, Modal } from '@mantine/core';
 import { IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link } from 'react-router';
-import { DigestChip } from '../../../components/data/DigestChip.tsx';
+import { DigestChip } from '../../../components/data/Values.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
-import { authorsLine } from '../../../format/authors.ts';
+import { authorsLine } from '../../../format/names.ts';
 import { countOf, formatBytes } from '../../../format/size.ts';
 import { useMayContribute } from '../../../state/session.ts';
 import classes from './ImportDialog.module.css';
-import { canImport, type PackImport, useImports } from './imports.ts';
+import { canImport, type PackImport, useImports } from './importDropped.ts';
 
 /** Shows dropped pack files: what each contains and whether it is intact. Imports them on request. */
 export default function ImportDialog() {
@@ -29,7 +29,7 @@ export default function ImportDialog() {
       size="lg"
       title={imports.length === 1 ? 'Import a pack' : `Import ${imports.length} packs`}
     >
-      <ul className={classes.packs}>
+      <ul className={`${classes.packs} plain stack gap-3 scroll`}>
         {imports.map((each) => (
           <li key={each.pack.id}>
             <ImportRow item={each} onOpen={close} />
@@ -56,7 +56,7 @@ function ImportRow({ item, onOpen }: { item: PackImport; onOpen: () => void }) {
   const { record, fingerprint, id } = pack;
   const bytes = record.files.reduce((sum, file) => sum + file.bytes, 0);
   return (
-    <div className={classes.pack}>
+    <div className="card stack gap-1 wrap-anywhere">
       <h3>
         {item.isHeld ? (
           <Link to={`/packs/${id}`} onClick={onOpen}>
@@ -67,7 +67,7 @@ function ImportRow({ item, onOpen }: { item: PackImport; onOpen: () => void }) {
         )}
       </h3>
       <p className="muted small">{authorsLine(record.authors)}</p>
-      <p className={classes.facts}>
+      <p className="cluster gap-4">
         <span className="numeric">
           {countOf(record.files.length, 'file')}, {formatBytes(bytes)}
         </span>
@@ -83,14 +83,14 @@ function CheckResult({ item: { check, isHeld, state } }: { item: PackImport }) {
   if (!check) return <output className="muted small">Verifying the files…</output>;
   if (!check.ok) {
     return (
-      <p role="alert" className={classes.bad}>
+      <p role="alert" className="line gap-2 compact strong bad">
         <IconAlertTriangle size={16} aria-hidden /> Damaged: {check.faults.join(', ')}. Ask the sender for the
         pack file again.
       </p>
     );
   }
   return (
-    <output className={classes.good}>
+    <output className="line gap-2 compact strong good">
       <IconCircleCheck size={16} aria-hidden />
       {state === 'imported'
         ? 'Imported'

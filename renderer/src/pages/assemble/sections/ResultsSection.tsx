@@ -1,12 +1,11 @@
 import { ActionIcon, Button, Select, TextInput } from '@mantine/core';
 import { IconPlus, IconX } from '@tabler/icons-react';
-import type { ClipboardEvent } from 'react';
+import { type ClipboardEvent, type ReactNode, useId } from 'react';
+import { useCall } from '../../../api/useCall.ts';
 import { type DraftResult, type ResultType, rowKey } from '../draft.ts';
 import { isNumberText } from '../draftRecord.ts';
-import { useField, usePackForm } from '../formContext.ts';
-import { FormSection } from './FormSection.tsx';
-import { OriginalValue } from './OriginalValue.tsx';
-import classes from './RowFields.module.css';
+import { useField, usePackForm } from '../packForm.ts';
+import classes from './sections.module.css';
 
 const TYPES: { value: ResultType; label: string }[] = [
   { value: 'number', label: 'number' },
@@ -46,7 +45,7 @@ export function ResultsSection() {
       }
     >
       {results.length > 0 && (
-        <ul className={classes.rows}>
+        <ul className={`${classes.rows} plain stack gap-4`}>
           {results.map((result, index) => (
             <li key={result.key}>
               <ResultRow
@@ -82,7 +81,7 @@ function ResultRow({ result, onChange, onPaste }: ResultRowProps) {
   const name = useField('results', result.key, 'name');
   const value = useField('results', result.key, 'value');
   return (
-    <div className={classes.result}>
+    <div className={`${classes.result} stack gap-3 start`}>
       <TextInput
         {...name}
         label="Name"
@@ -136,4 +135,52 @@ function readRows(text: string): DraftResult[] {
       },
     ];
   });
+}
+
+/** What the original pack of a replication reports under the same name. */
+function OriginalValue({ name }: { name: string }) {
+  const { draft } = usePackForm();
+  const id = draft.replicates?.pack ?? null;
+  const original = useCall('readPack', { params: { id: id ?? '' } }, { enabled: id !== null });
+  const results = original.data?.results ?? {};
+  const key = name.trim();
+  if (id === null || !Object.hasOwn(results, key)) return null;
+  return (
+    <p className="muted small wrap-anywhere" style={{ gridColumn: '-2 / -1' }}>
+      Original: <span className="numeric">{String(results[key])}</span>
+    </p>
+  );
+}
+
+interface FormSectionProps {
+  title: string;
+  /** What to enter, and why. */
+  hint?: ReactNode;
+  /** The id that issues of the whole section jump to. */
+  field?: string;
+  error?: string;
+  actions?: ReactNode;
+  children: ReactNode;
+}
+
+/** A section of the form with its own heading. */
+export function FormSection({ title, hint, field, error, actions, children }: FormSectionProps) {
+  const id = useId();
+  return (
+    <section className={classes.section} aria-labelledby={id} id={field} tabIndex={field ? -1 : undefined}>
+      <header>
+        <div>
+          <h2 id={id}>{title}</h2>
+          {hint && <p className="measure mt-1 compact muted">{hint}</p>}
+        </div>
+        {actions}
+      </header>
+      <div className="stack gap-4">{children}</div>
+      {error && (
+        <p role="alert" className="mt-2 small bad">
+          {error}
+        </p>
+      )}
+    </section>
+  );
 }

@@ -1,6 +1,6 @@
-import { readText } from '../../../api/readText.ts';
-import { saveFile } from '../../../api/saveFile.ts';
-import { checkpointFileName, parseCheckpoint } from './checkpointFile.ts';
+import { readText } from '../../../api/client.ts';
+import { saveFile } from '../../../components/forms/buttons.tsx';
+import { checkpointFileName, parseCheckpoint } from './compareCheckpoint.ts';
 
 /** Saves the node's checkpoint as it is: the signed note. Throws ApiProblem or NodeUnreachable. */
 export async function saveCheckpoint(): Promise<void> {

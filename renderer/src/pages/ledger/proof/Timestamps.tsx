@@ -7,10 +7,9 @@ import { MAX_LIST_LIMIT } from '../../../../../shared/limits.ts';
 import { call, urlOf } from '../../../api/client.ts';
 import { callKey, useCall } from '../../../api/useCall.ts';
 import { DataTable } from '../../../components/data/DataTable.tsx';
-import { TimeText } from '../../../components/data/TimeText.tsx';
-import { EmptyState } from '../../../components/feedback/EmptyState.tsx';
-import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
-import { Section } from '../../../components/layout/Section.tsx';
+import { TimeText } from '../../../components/data/Values.tsx';
+import { EmptyState, ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
+import { Section } from '../../../components/layout/Page.tsx';
 import { formatCount } from '../../../format/size.ts';
 import { useIsOwner } from '../../../state/session.ts';
 
@@ -37,10 +36,10 @@ export function Timestamps() {
                     Add an authority in the <Link to="/settings">settings</Link>.{' '}
                   </>
                 )}
-                Until then, only this node’s clock says when an entry was made.
+                Until then, the time of an entry is only known from this node’s clock.
               </>
             ) : (
-              'Only this node’s clock says when an entry was made.'
+              'The time of an entry is only known from this node’s clock.'
             )}
           </EmptyState>
         )}
@@ -48,7 +47,7 @@ export function Timestamps() {
         {authorities
           .filter(({ error }) => error !== null)
           .map(({ authority, error }) => (
-            <ErrorNote key={authority} error={new Error(`${authority} gave no timestamp. ${error}`)} />
+            <ErrorNote key={authority} error={new Error(`${authority} returned no timestamp. ${error}`)} />
           ))}
         {authorities.length > 0 && <StampNow />}
       </Stack>
@@ -95,7 +94,7 @@ function TimestampTable({ items }: { items: readonly Timestamp[] }) {
         },
         {
           id: 'authority',
-          header: 'Says',
+          header: 'Authority',
           cell: ({ authority }) => <span className="wrap-anywhere">{authority}</span>,
         },
         { id: 'files', header: 'Files', width: '11rem', cell: ({ id }) => <TimestampFiles id={id} /> },

@@ -1,19 +1,18 @@
-import { Button, Stack } from '@mantine/core';
-import { IconSend } from '@tabler/icons-react';
+import { Button, Stack, TextInput } from '@mantine/core';
+import { IconPlus, IconSend } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
 import type { WitnessRefusal, WitnessState } from '../../../../../shared/ledger/witness.ts';
 import { MAX_LIST_LIMIT } from '../../../../../shared/limits.ts';
-import { call } from '../../../api/client.ts';
-import { readText } from '../../../api/readText.ts';
+import { call, readText } from '../../../api/client.ts';
 import { callKey, useCall } from '../../../api/useCall.ts';
 import { DataTable } from '../../../components/data/DataTable.tsx';
-import { TimeText } from '../../../components/data/TimeText.tsx';
+import { TimeText } from '../../../components/data/Values.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
-import { Section } from '../../../components/layout/Section.tsx';
+import { Section } from '../../../components/layout/Page.tsx';
 import { countOf } from '../../../format/size.ts';
 import { Finding } from '../Findings.tsx';
-import { KeyText } from '../KeyText.tsx';
-import { WitnessedLogs } from './WitnessedLogs.tsx';
+import { KeyText } from '../KeyHistory.tsx';
 
 /** The owner's view of who cosigned the checkpoint, and of the logs for which this node is a witness. */
 export function Witnesses() {
@@ -23,8 +22,8 @@ export function Witnesses() {
     <Section title="Witnesses">
       <Stack gap="sm" align="stretch">
         <p className="muted">
-          A witness cosigns a checkpoint only if it continues the one before. With its line in the checkpoint,
-          this node cannot show two readers different histories unnoticed.
+          A witness cosigns a checkpoint only if it continues the previous one. With its cosignature, this
+          node cannot show two readers different histories without being detected.
         </p>
         {states.error && <ErrorNote error={states.error} onRetry={() => void states.refetch()} />}
         {states.data?.witnesses.length === 0 && (
@@ -104,7 +103,7 @@ function Refusal({ refusal }: { refusal: WitnessRefusal }) {
   const { origin, at, size, known_size, is_proof } = refusal;
   const title = is_proof
     ? `${origin} has two histories of ${countOf(size, 'entry', 'entries')}.`
-    : `${origin} showed a checkpoint that does not follow the one before.`;
+    : `${origin} showed a checkpoint that does not continue the previous one.`;
   return (
     <Finding ok={false} title={title}>
       <p className="small muted">
@@ -112,7 +111,7 @@ function Refusal({ refusal }: { refusal: WitnessRefusal }) {
         was shown {countOf(size, 'entry', 'entries')}, and refused.{' '}
         {is_proof
           ? 'Both checkpoints are signed by the log, which proves it.'
-          : 'The checkpoint is signed by the log, but its proof may also have been spoilt by whoever sent it.'}{' '}
+          : 'The checkpoint is signed by the log, but the proof may have been altered in transit.'}{' '}
         Both are kept: <a href="/manage/witness/refusals">evidence</a>.
       </p>
     </Finding>
@@ -130,5 +129,102 @@ function OwnKey() {
       <p className="small">This node as a witness:</p>
       <KeyText text={key.data} what="the witness key" />
     </div>
+  );
+}
+
+/** The logs for which this node is a witness, each with what it cosigned last. */
+function WitnessedLogs() {
+  const logs = useCall('listWitnessedLogs', { query: { limit: MAX_LIST_LIMIT } });
+  const queries = useQueryClient();
+  const reload = () => queries.invalidateQueries({ queryKey: callKey('listWitnessedLogs') });
+  const remove = useMutation({
+    mutationFn: (origin: string) => call('removeWitnessedLog', { params: { origin } }),
+    onSuccess: reload,
+  });
+  const items = logs.data?.items ?? [];
+  return (
+    <>
+      {logs.error && <ErrorNote error={logs.error} onRetry={() => void logs.refetch()} />}
+      {items.length > 0 && (
+        <DataTable
+          caption="Witnessed logs"
+          rows={items}
+          rowKey={({ origin }) => origin}
+          columns={[
+            {
+              id: 'origin',
+              header: 'This node is a witness of',
+              cell: ({ origin }) => <span className="wrap-anywhere">{origin}</span>,
+            },
+            { id: 'size', header: 'Entries', width: '8rem', hideBelow: 'narrow', cell: ({ size }) => size },
+            {
+              id: 'at',
+              header: 'Cosigned',
+              width: '14rem',
+              hideBelow: 'narrow',
+              cell: ({ cosigned_at }) =>
+                cosigned_at === null ? <span className="muted">never</span> : <TimeText at={cosigned_at} />,
+            },
+            {
+              id: 'remove',
+              header: 'Remove',
+              isHeaderHidden: true,
+              width: '8rem',
+              cell: ({ origin }) => (
+                <Button
+                  variant="default"
+                  size="compact-sm"
+                  aria-label={`Remove ${origin}`}
+                  onClick={() => remove.mutate(origin)}
+                >
+                  Remove
+                </Button>
+              ),
+            },
+          ]}
+        />
+      )}
+      {remove.error && <ErrorNote error={remove.error} />}
+      <AddLog onAdded={reload} />
+    </>
+  );
+}
+
+function AddLog({ onAdded }: { onAdded: () => Promise<unknown> }) {
+  const [key, setKey] = useState('');
+  const add = useMutation({
+    mutationFn: () => call('addWitnessedLog', { body: { key: key.trim() } }),
+    onSuccess: () => {
+      setKey('');
+      return onAdded();
+    },
+  });
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        add.mutate();
+      }}
+    >
+      <TextInput
+        label="Be a witness of another log"
+        description="Its verifier key: what another node shows at /api/ledger/key."
+        value={key}
+        onChange={(event) => setKey(event.currentTarget.value)}
+        rightSectionWidth={90}
+        rightSection={
+          <Button
+            type="submit"
+            variant="default"
+            size="compact-sm"
+            leftSection={<IconPlus size={14} aria-hidden />}
+            loading={add.isPending}
+          >
+            Add
+          </Button>
+        }
+      />
+      {add.error && <ErrorNote error={add.error} />}
+    </form>
   );
 }

@@ -1,15 +1,23 @@
-import { Switch, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
-import { useMutation } from '@tanstack/react-query';
-import type { NearbyNode, NewPeer } from '../../../../../shared/node/peer.ts';
-import { parsePeerLink } from '../../../../../shared/node/peerLink.ts';
-import { call } from '../../../api/client.ts';
-import { fieldErrors } from '../../../api/fieldErrors.ts';
-import { DialogForm } from '../../../components/forms/DialogForm.tsx';
-import { FormDialog, type FormDialogControls } from '../../../components/forms/FormDialog.tsx';
-import { useReloadPeers } from './useReloadPeers.ts';
+import { Modal, NativeSelect, Switch, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { type NearbyNode, type NewPeer, parsePeerLink, peerLink } from '../../../../../shared/node/peer.ts';
+import type { SharingMode } from '../../../../../shared/node/settings.ts';
+import { readText } from '../../../api/client.ts';
+import { useCall } from '../../../api/useCall.ts';
+import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
+import { CopyButton } from '../../../components/forms/buttons.tsx';
+import {
+  DialogForm,
+  FormDialog,
+  type FormDialogControls,
+  type ItemForm,
+  useItemForm,
+} from '../../../components/forms/DialogForm.tsx';
+import { QrCode } from '../Invitations.tsx';
+import classes from '../SharingPage.module.css';
 
-export interface AddPeerProps {
+interface AddPeerProps {
   opened: boolean;
   /** A node that was found on the network; undefined for one that the owner names. */
   node: NearbyNode | undefined;
@@ -26,8 +34,8 @@ export function AddPeer({ opened, node, onClose }: AddPeerProps) {
 }
 
 function AddPeerForm({ node, onDone, ...controls }: FormDialogControls & Pick<AddPeerProps, 'node'>) {
-  const reload = useReloadPeers();
-  const form = useForm<Values>({
+  const { form, save } = useItemForm<Values, 'addPeer'>({
+    route: 'addPeer',
     initialValues: {
       url: node?.url ?? '',
       key: node?.key ?? '',
@@ -35,20 +43,16 @@ function AddPeerForm({ node, onDone, ...controls }: FormDialogControls & Pick<Ad
       cosign: true,
       ask_to_cosign: false,
     },
-    validate: { url: (url) => (url.trim() ? null : 'Enter the address or the link of the node.') },
-  });
-  const add = useMutation({
-    mutationFn: (values: Values) => call('addPeer', { body: requestOf(values) }),
-    onError: (error) => form.setErrors(fieldErrors(error)),
-    onSuccess: onDone,
-    onSettled: reload,
+    validate: ({ url }) => ({ url: url.trim() ? null : 'Enter the address or the link of the node.' }),
+    request: (values) => ({ body: requestOf(values) }),
+    onSaved: onDone,
   });
   const { onChange: onAddress, ...address } = form.getInputProps('url');
   return (
-    <DialogForm form={form} controls={controls} save={add} submit="Add peer">
+    <DialogForm form={form} controls={controls} save={save} submit="Add peer">
       <TextInput
         label="Address or link"
-        description="The owner of the other node finds both under Sharing. The node must be shared."
+        description="The owner of the other node can find both on the Sharing page. The node must be shared."
         placeholder="http://192.168.1.20:7717"
         data-autofocus
         {...address}
@@ -61,12 +65,12 @@ function AddPeerForm({ node, onDone, ...controls }: FormDialogControls & Pick<Ad
       <PinnedFields form={form} node={node} />
       <Switch
         label="Cosign its checkpoints"
-        description="This node then attests which history it saw, when the peer asks for it."
+        description="When the peer asks, this node attests to the history that it has seen."
         {...form.getInputProps('cosign', { type: 'checkbox' })}
       />
       <Switch
         label="Ask it to cosign ours"
-        description="It does so once its owner has added this node as a peer."
+        description="Works once its owner has added this node as a peer."
         {...form.getInputProps('ask_to_cosign', { type: 'checkbox' })}
       />
     </DialogForm>
@@ -74,7 +78,7 @@ function AddPeerForm({ node, onDone, ...controls }: FormDialogControls & Pick<Ad
 }
 
 interface PinnedFieldsProps extends Pick<AddPeerProps, 'node'> {
-  form: Pick<ReturnType<typeof useForm<Values>>, 'getInputProps' | 'getValues'>;
+  form: Pick<ItemForm<Values, 'addPeer'>['form'], 'getInputProps' | 'getValues'>;
 }
 
 /** The key and the certificate that the node must show. */
@@ -86,8 +90,8 @@ function PinnedFields({ form, node }: PinnedFieldsProps) {
         label="Key"
         description={
           node
-            ? 'As the node announces it. Anyone on the network can announce anything: compare it with what the owner of that node reads aloud.'
-            : 'A link has it. If you have its key, the node must show exactly this one. Otherwise the key that it shows is pinned, and you compare it afterwards.'
+            ? 'As the node announces it. Anyone on the network can announce any key. Confirm it with the node’s owner by phone or in person.'
+            : 'Part of the link. The node must present exactly this key. If you leave it empty, the key that the node presents is pinned; confirm it afterwards.'
         }
         classNames={{ input: 'mono' }}
         spellCheck={false}
@@ -96,7 +100,7 @@ function PinnedFields({ form, node }: PinnedFieldsProps) {
       {(tls_fingerprint !== '' || url.trim().startsWith('https:')) && (
         <TextInput
           label="Certificate (SHA-256)"
-          description="The node must show exactly this certificate. If this is empty, the one that it shows is pinned."
+          description="The node must present exactly this certificate. If you leave it empty, the one that it presents is pinned."
           classNames={{ input: 'mono' }}
           spellCheck={false}
           {...form.getInputProps('tls_fingerprint')}
@@ -123,4 +127,80 @@ function requestOf({ url, key, tls_fingerprint, ...rest }: Values): NewPeer {
     ...(fingerprint ? { tls_fingerprint: fingerprint } : {}),
     ...rest,
   };
+}
+
+interface OwnLinkProps {
+  mode: SharingMode;
+  opened: boolean;
+  onClose: () => void;
+}
+
+/** The link with which another node adds this one, also as a QR code, and what its owner can compare. */
+export function OwnLink({ mode, opened, onClose }: OwnLinkProps) {
+  return (
+    <Modal opened={opened} onClose={onClose} title="Link of this node" size="lg">
+      {mode === 'off' ? (
+        <p>Share this node first. Nobody can reach it while sharing is off.</p>
+      ) : (
+        <LinkOfAddress />
+      )}
+    </Modal>
+  );
+}
+
+function LinkOfAddress() {
+  const answer = useCall('readAddresses');
+  const key = useQuery({
+    queryKey: ['readLedgerKey'],
+    queryFn: async ({ signal }) => (await readText('readLedgerKey', signal)).trim(),
+  });
+  const [chosen, choose] = useState<string>();
+  const urls = answer.data?.addresses.map(({ url }) => url) ?? [];
+  const url = urls.find((one) => one === chosen) ?? urls[0];
+  const error = answer.error ?? key.error;
+  if (error) return <ErrorNote error={error} />;
+  if (answer.isSuccess && url === undefined) return <p>This machine is not connected to a network.</p>;
+  if (url === undefined || key.data === undefined) return <p className="muted">Loading…</p>;
+  const tls_fingerprint = url.startsWith('https:') ? answer.data?.tls_fingerprint : undefined;
+  const link = peerLink({ url, key: key.data, tls_fingerprint });
+  return (
+    <div className="cluster gap-6 start">
+      <div className="stack gap-4 grow">
+        <p>
+          In the other node, open Sharing, choose “Add a peer” and paste this link. It contains the address
+          and the key of this node{tls_fingerprint && ', and the fingerprint of its certificate'}. It contains
+          no secrets.
+        </p>
+        {urls.length > 1 && (
+          <NativeSelect
+            label="Address"
+            data={urls}
+            value={url}
+            onChange={(event) => choose(event.currentTarget.value)}
+          />
+        )}
+        <Shown name="Link" text={link} what="the link" />
+        <Shown name="Key, to compare" text={key.data} what="the key" />
+        {tls_fingerprint && (
+          <Shown name="Certificate (SHA-256), to compare" text={tls_fingerprint} what="the fingerprint" />
+        )}
+      </div>
+      <figure className={classes.scan}>
+        <QrCode text={link} label="QR code of the link" className={`${classes.code} block full`} />
+        <figcaption className="muted small">The same link.</figcaption>
+      </figure>
+    </div>
+  );
+}
+
+function Shown({ name, text, what }: { name: string; text: string; what: string }) {
+  return (
+    <div>
+      <p className="muted small">{name}</p>
+      <p className={`${classes.key} wrap-anywhere line gap-2`}>
+        <span className="mono small">{text}</span>
+        <CopyButton text={text} what={what} />
+      </p>
+    </div>
+  );
 }

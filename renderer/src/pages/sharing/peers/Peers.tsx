@@ -1,21 +1,20 @@
-import { Button, Group, Switch } from '@mantine/core';
+import { Button, Group, Loader, Switch } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconLink, IconPlus } from '@tabler/icons-react';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import type { NearbyNode } from '../../../../../shared/node/peer.ts';
+import { Link } from 'react-router';
+import type { MirrorRequest, NearbyNode, Peer } from '../../../../../shared/node/peer.ts';
 import type { SharingMode } from '../../../../../shared/node/settings.ts';
-import { call } from '../../../api/client.ts';
-import { callKey, useCall } from '../../../api/useCall.ts';
-import { EmptyState } from '../../../components/feedback/EmptyState.tsx';
-import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
-import { Section } from '../../../components/layout/Section.tsx';
+import { useCall } from '../../../api/useCall.ts';
+import { useReload, useSave } from '../../../api/useSave.ts';
+import { EmptyState, ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
+import { ItemButton, RemoveItemButton } from '../../../components/forms/buttons.tsx';
+import { RemoveDialog } from '../../../components/forms/DialogForm.tsx';
+import { Section } from '../../../components/layout/Page.tsx';
 import { useJobs } from '../../../state/jobs.ts';
-import { AddPeer } from './AddPeer.tsx';
-import { Nearby } from './Nearby.tsx';
-import { OwnLink } from './OwnLink.tsx';
-import { PeerItem } from './PeerItem.tsx';
-import classes from './Peers.module.css';
+import classes from '../SharingPage.module.css';
+import { AddPeer, OwnLink } from './AddPeer.tsx';
+import { MirrorOutcome, PeerStateNote, PeerSwitches, PinnedFacts, useMirror } from './peerParts.tsx';
 
 const SHOWN = 100;
 
@@ -47,13 +46,13 @@ export function Peers({ mode }: { mode: SharingMode }) {
         {answer.error && <ErrorNote error={answer.error} onRetry={() => void answer.refetch()} />}
         {answer.data?.items.length === 0 && (
           <EmptyState title="No peers yet" action={buttons}>
-            Packs and observations of another node can be mirrored here. Its signed ledger, each record and
-            each byte are verified before anything is kept.
+            Mirror packs and observations from another node. Its signed ledger, every record and every byte
+            are verified before anything is kept.
           </EmptyState>
         )}
         {answer.data && answer.data.items.length > 0 && (
           <>
-            <ul className={classes.peers}>
+            <ul className="plain mb-4 stack gap-4">
               {answer.data.items.map((peer) => (
                 <PeerItem key={peer.id} peer={peer} />
               ))}
@@ -71,35 +70,144 @@ export function Peers({ mode }: { mode: SharingMode }) {
 
 /** Loads the peers again when a mirror ends, also one that runs on schedule. */
 function useReloadAfterMirrors(): void {
-  const queries = useQueryClient();
+  const reload = useReload();
   const ended = useJobs(
     ({ node }) =>
       Object.values(node).filter(({ kind, state }) => kind === 'mirror' && state !== 'running').length,
   );
   useEffect(() => {
-    if (ended > 0) void queries.invalidateQueries({ queryKey: callKey('listPeers') });
-  }, [ended, queries]);
+    if (ended > 0) void reload('mirrorPeer');
+  }, [ended, reload]);
 }
 
 function RepairSwitch() {
-  const queries = useQueryClient();
   const settings = useCall('readSettings', {});
-  const change = useMutation({
-    mutationFn: (repair_from_peers: boolean) => call('changeSettings', { body: { repair_from_peers } }),
-    onSuccess: (next) => queries.setQueryData(callKey('readSettings', {}), next),
-  });
+  const change = useSave('changeSettings', (repair_from_peers: boolean) => ({ body: { repair_from_peers } }));
   if (!settings.data) return null;
   return (
     <>
       <Switch
-        className={classes.repair}
+        className="mt-4"
         label="Repair from peers"
-        description="When an audit finds a damaged or missing object, fetch it from a peer that holds it."
-        checked={settings.data.repair_from_peers}
+        description="When an integrity check finds a damaged or missing object, fetch it from a peer that has it."
+        checked={change.isPending ? change.variables : settings.data.repair_from_peers}
         disabled={change.isPending}
         onChange={(event) => change.mutate(event.currentTarget.checked)}
       />
       {change.error && <ErrorNote error={change.error} />}
     </>
+  );
+}
+
+/** A peer in the list: its state, what is pinned, and what can be done with it. */
+function PeerItem({ peer }: { peer: Peer }) {
+  const [isRemoving, removing] = useDisclosure();
+  const mirror = useMirror(peer);
+  const contact = useSave('contactPeer', () => ({ params: { id: peer.id } }));
+  const take = (label: string, body: MirrorRequest) => (
+    <ItemButton
+      label={label}
+      of={peer.name}
+      disabled={mirror.isBusy || !mirror.isAllowed}
+      onClick={() => mirror.start(body)}
+    />
+  );
+  return (
+    <li className="card stack gap-2">
+      <div>
+        <h3 className={classes.name}>
+          <Link to={`/sharing/peers/${peer.id}`}>{peer.name}</Link>
+        </h3>
+        <p className="muted small wrap-anywhere">{peer.url}</p>
+      </div>
+      <PeerStateNote peer={peer} />
+      <PinnedFacts peer={peer} />
+      <Group gap="xs">
+        <Button
+          component={Link}
+          to={`/sharing/peers/${peer.id}`}
+          variant="default"
+          size="compact-sm"
+          aria-label={`Browse: ${peer.name}`}
+        >
+          Browse
+        </Button>
+        {take('Mirror all', { packs: true, sources: true })}
+        {take('Packs only', { packs: true })}
+        {take('Sources only', { sources: true })}
+        <ItemButton
+          label="Check now"
+          of={peer.name}
+          loading={contact.isPending}
+          onClick={() => contact.mutate()}
+        />
+        <RemoveItemButton of={peer.name} onClick={removing.open} />
+      </Group>
+      {mirror.isAllowed && <PeerSwitches peer={peer} />}
+      {contact.error && <ErrorNote error={contact.error} />}
+      <MirrorOutcome mirror={mirror} />
+      {isRemoving && <RemovePeer peer={peer} onClose={removing.close} />}
+    </li>
+  );
+}
+
+/** Asks before a peer is forgotten. */
+function RemovePeer({ peer, onClose }: { peer: Peer; onClose: () => void }) {
+  const remove = useSave('removePeer', () => ({ params: { id: peer.id } }), { onSaved: onClose });
+  return (
+    <RemoveDialog title="Remove this peer?" submit="Remove peer" removal={remove} onClose={onClose}>
+      This node will no longer mirror {peer.name}, cosign its checkpoints or ask it for cosignatures. The
+      pinned key is forgotten. Everything already mirrored stays.
+    </RemoveDialog>
+  );
+}
+
+/** The network is queried while this page is open. Each query takes one and a half seconds. */
+const POLL_INTERVAL_MS = 10_000;
+
+/** The nodes that announce themselves on the local network. */
+function Nearby({ onAdd }: { onAdd: (node: NearbyNode) => void }) {
+  const answer = useCall('listNearbyNodes', {}, { refetchInterval: POLL_INTERVAL_MS });
+  const nodes = answer.data?.items ?? [];
+  return (
+    <Section title="Nearby nodes">
+      {answer.error && <ErrorNote error={answer.error} onRetry={() => void answer.refetch()} />}
+      {answer.isLoading && (
+        <Group gap="xs" className="muted">
+          <Loader size="xs" aria-hidden />
+          Looking for nodes on this network…
+        </Group>
+      )}
+      {answer.isSuccess && nodes.length === 0 && (
+        <p className="muted">
+          No other node is visible on this network. A node announces itself while it is shared. Some networks
+          block these announcements; add the node by its address instead.
+        </p>
+      )}
+      {nodes.length > 0 && (
+        <ul className="plain ruled">
+          {nodes.map((node) => (
+            <li key={`${node.url} ${node.key}`} className="cluster gap-4 between">
+              <div>
+                <strong className="wrap-anywhere">{node.name}</strong>
+                <p className="muted small wrap-anywhere">{node.url}</p>
+              </div>
+              {node.peer ? (
+                <Link to={`/sharing/peers/${node.peer}`}>Already a peer</Link>
+              ) : (
+                <Button
+                  variant="default"
+                  size="compact-sm"
+                  aria-label={`Add: ${node.name}`}
+                  onClick={() => onAdd(node)}
+                >
+                  Add
+                </Button>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+    </Section>
   );
 }

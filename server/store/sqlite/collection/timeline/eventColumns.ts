@@ -1,11 +1,8 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { EVENT_TYPES, type EventType, type LabelFilter } from '../../../../../shared/collection/event.ts';
-import { type ReadDatabase, statement } from '../../engine/open.ts';
-import { type EventCriteria, filtersByTimeOnly } from './eventCriteria.ts';
-import { labelledEvents } from './eventLabels.ts';
+import { yieldToEventLoop } from '../../../../runtime/background.ts';
+import { type ReadDatabase, statement, type WriteDatabase } from '../../engine/open.ts';
+import { NoiseMarks } from './eventNoise.ts';
 import { lastEventId } from './events.ts';
-import { NoiseMarks } from './noiseMarks.ts';
-import { seenTable } from './seenEvents.ts';
 
 /** The ids of a page of events, newest first, and the total number of matches. */
 export interface EventIdPage {
@@ -68,9 +65,10 @@ export class EventColumns {
     if (!this.#isLoaded) await this.#loadInOrder();
     while (this.#database.open && lastEventId(this.#database) - this.#lastId > ROWS_AT_ONCE) {
       this.#readNewer(ROWS_AT_ONCE);
-      await nextTurn();
+      await yieldToEventLoop();
     }
-    while (this.#database.open && this.#noise.readNewer(ROWS_AT_ONCE) === ROWS_AT_ONCE) await nextTurn();
+    while (this.#database.open && this.#noise.readNewer(ROWS_AT_ONCE) === ROWS_AT_ONCE)
+      await yieldToEventLoop();
     this.#isReady = true;
   }
 
@@ -94,7 +92,7 @@ export class EventColumns {
         return;
       }
       after = [last[1], last[0]];
-      await nextTurn();
+      await yieldToEventLoop();
     }
   }
 
@@ -287,4 +285,87 @@ export function eventColumns(database: ReadDatabase): EventColumns {
   const columns = ofDatabases.get(database) ?? new EventColumns(database);
   ofDatabases.set(database, columns);
   return columns;
+}
+
+/** The criteria of a list of events; null matches all. */
+interface EventCriteria {
+  /** Keys of sources. */
+  sources: readonly number[] | null;
+  /** Ids of events that match whatever their source. Only used together with `sources`. */
+  ids: readonly number[];
+  event_type: EventType | null;
+  observer: string | null;
+  /** Instants, both inclusive. */
+  since: string | null;
+  until: string | null;
+  noise: boolean | null;
+  label: LabelFilter | null;
+  seen: { marks: SeenMarks; seen: boolean } | null;
+}
+
+/** The criteria of all events. */
+export const EVERY_EVENT: EventCriteria = {
+  sources: null,
+  ids: [],
+  event_type: null,
+  observer: null,
+  since: null,
+  until: null,
+  noise: null,
+  label: null,
+  seen: null,
+};
+
+/** Whether events are selected by time alone: they are then adjacent. */
+function filtersByTimeOnly({ sources, event_type, observer, noise, label, seen }: EventCriteria): boolean {
+  return [sources, event_type, observer, noise, label, seen].every((criterion) => criterion === null);
+}
+
+/** Returns a query for the ids of the events with a label, which are few. The parameter is `label`. */
+function labelled(label: LabelFilter): string {
+  const isOne = label !== 'any' && label !== 'none';
+  return `SELECT id FROM events INDEXED BY events_with_label
+    WHERE page_label IS NOT NULL ${isOne ? "AND json_extract(page_label, '$.label') = @label" : ''}`;
+}
+
+/** Returns the SQL condition of the filter by label on the column `id`. The parameter is `label`. */
+export function labelCondition(label: LabelFilter): string {
+  return `id ${label === 'none' ? 'NOT IN' : 'IN'} (${labelled(label)})`;
+}
+
+/** Returns the ids of the events with a label; with any label for `none`. */
+function labelledEvents(database: ReadDatabase, label: LabelFilter): number[] {
+  return statement<number>(database, labelled(label)).pluck().all({ label });
+}
+
+/** Which events the owner has seen: all up to an id, except that the state of single events is reversed. */
+export interface SeenMarks {
+  until: number;
+  /** Ids: unseen ones up to `until`, seen ones after it. Ascending. */
+  exceptions: number[];
+}
+
+export function readSeenMarks(database: ReadDatabase): SeenMarks {
+  const until = statement<number>(database, "SELECT value FROM counters WHERE name = 'events_seen_until'")
+    .pluck()
+    .get();
+  const exceptions = statement<number>(database, 'SELECT event FROM seen_exceptions ORDER BY event')
+    .pluck()
+    .all();
+  return { until: until ?? 0, exceptions };
+}
+
+export function writeSeenMarks(database: WriteDatabase, { until, exceptions }: SeenMarks): void {
+  statement(database, "UPDATE counters SET value = ? WHERE name = 'events_seen_until'").run(until);
+  statement(database, 'DELETE FROM seen_exceptions').run();
+  statement(database, 'INSERT INTO seen_exceptions (event) SELECT value FROM json_each(?)').run(
+    JSON.stringify(exceptions),
+  );
+}
+
+/** Returns a table with a 1 for each event up to `lastId` that was seen. */
+function seenTable({ until, exceptions }: SeenMarks, lastId: number): Uint8Array {
+  const table = new Uint8Array(lastId + 1).fill(1, 0, Math.min(until, lastId) + 1);
+  for (const event of exceptions) if (event <= lastId) table[event] = event <= until ? 0 : 1;
+  return table;
 }

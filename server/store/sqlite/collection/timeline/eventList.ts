@@ -1,11 +1,9 @@
 import type { EventType, LabelFilter } from '../../../../../shared/collection/event.ts';
 import { type ReadDatabase, statement } from '../../engine/open.ts';
-import { type SourceFilter, sourceConditions } from '../sourceFilter.ts';
-import { type EventIdPage, eventColumns } from './eventColumns.ts';
-import { labelCondition } from './eventLabels.ts';
+import { type SourceFilter, sourceConditions } from '../sources.ts';
+import { type EventIdPage, eventColumns, labelCondition, type SeenMarks } from './eventColumns.ts';
 import { IS_NOISE } from './eventNoise.ts';
 import { lastEventId } from './events.ts';
-import type { SeenMarks } from './seenEvents.ts';
 
 /** The filters of a list of events; null matches all. */
 export interface EventFilter extends Omit<SourceFilter, 'state' | 'paused'> {
@@ -63,7 +61,7 @@ function sourceKeys(database: ReadDatabase, filter: EventFilter): number[] | nul
 }
 
 /** Returns the SQL conditions of a filter on events `e`, except those on time and on what was seen. The parameters are the filter's, with `ids` as JSON. */
-export function eventConditions(filter: EventFilter): string[] {
+function eventConditions(filter: EventFilter): string[] {
   const conditions: string[] = [];
   const keys = keysOf(filter);
   if (keys !== undefined) {
@@ -115,4 +113,99 @@ export function eventsByDigests(
   return statement<{ id: number }>(database, `SELECT id FROM events WHERE ${where.join(' AND ')}`)
     .all(parameters)
     .map(({ id }) => id);
+}
+
+/*
+ * Right after a start, the columns of the events are still being loaded: a second of processor time for a million events.
+ * What the first pages ask about noise is answered from the tables until then.
+ */
+
+/** Counting takes a millisecond for a thousand judged events, during which the node does nothing else. */
+const MAX_COUNTED = 200_000;
+/** The judged events `n` that are noise by the current rules of their sources. */
+const NOISE_EVENTS = `event_noise n JOIN events e ON e.id = n.event JOIN sources s ON s.key = e.source_key
+  WHERE n.is_noise = 1 AND n.rules_digest = s.rules_digest`;
+
+/** Whether noise may be counted in the tables. */
+export function isNoiseCountable(database: ReadDatabase): boolean {
+  return (statement<number>(database, 'SELECT count(*) FROM event_noise').pluck().get() ?? 0) <= MAX_COUNTED;
+}
+
+/** Returns the newest events that are noise, or that are not, and how many there are. */
+export function newestByNoise(database: ReadDatabase, noise: boolean, limit: number): EventIdPage {
+  const count = statement<number>(database, `SELECT count(*) FROM ${NOISE_EVENTS}`).pluck().get() ?? 0;
+  const newest = noise
+    ? `SELECT e.id FROM ${NOISE_EVENTS} ORDER BY e.observed_at DESC, e.id DESC LIMIT ?`
+    : `SELECT e.id FROM events e INDEXED BY events_by_time WHERE NOT ${IS_NOISE}
+       ORDER BY e.observed_at DESC, e.id DESC LIMIT ?`;
+  const ids = statement<number>(database, newest).pluck().all(limit);
+  // An event's number is also how many there were with it.
+  return { ids, total: noise ? count : lastEventId(database) - count };
+}
+
+/** Returns how many events are unseen: those that are noise, and the others. */
+export function countUnseen(
+  database: ReadDatabase,
+  { until, exceptions }: SeenMarks,
+): { unseen: number; unseen_noise: number } {
+  const unseen_noise =
+    statement<number>(
+      database,
+      `SELECT count(*) FROM ${NOISE_EVENTS}
+       AND (n.event > ?) <> (n.event IN (SELECT event FROM seen_exceptions))`,
+    )
+      .pluck()
+      .get(until) ?? 0;
+  const unseenBefore = exceptions.filter((id) => id <= until).length;
+  const seenAfter = exceptions.length - unseenBefore;
+  const all = Math.max(0, lastEventId(database) - until) + unseenBefore - seenAfter;
+  return { unseen: all - unseen_noise, unseen_noise };
+}
+
+/** The position of an event in the timeline. */
+export interface TimelinePosition {
+  observed_at: string;
+  id: number;
+}
+
+/** The matching events of a scan, newest first, and the position where it ended; null at the end of the timeline. */
+interface TimelineScan {
+  ids: number[];
+  end: TimelinePosition | null;
+}
+
+/** A position newer than every event. */
+const TOP: TimelinePosition = { observed_at: '\uffff', id: 0 };
+
+/**
+ * Scans the next `length` events of the timeline, from newer to older, and returns those that match. The cost depends
+ * only on `length`, not on the number of matches.
+ */
+export function scanTimeline(
+  database: ReadDatabase,
+  filter: EventFilter,
+  after: TimelinePosition | undefined,
+  length: number,
+): TimelineScan {
+  const { observed_at, id } = after ?? TOP;
+  const { noise: _inConditions, seen: _notHere, ...values } = filter;
+  const parameters = { ...values, ids: JSON.stringify(filter.ids), observed_at, id, length };
+  const bounds = ['(observed_at, id) < (@observed_at, @id)'];
+  if (filter.since !== null) bounds.push('observed_at >= @since');
+  if (filter.until !== null) bounds.push('observed_at <= @until');
+  const scanned = `SELECT observed_at, id, source_key, event_type, observer FROM events INDEXED BY events_by_time
+    WHERE ${bounds.join(' AND ')} ORDER BY observed_at DESC, id DESC LIMIT @length`;
+  const end = statement<TimelinePosition & { count: number }>(
+    database,
+    `SELECT observed_at, id, count(*) OVER () AS count FROM (${scanned}) ORDER BY observed_at, id LIMIT 1`,
+  ).get(parameters);
+  const conditions = eventConditions(filter);
+  const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
+  const ids = statement<{ id: number }>(
+    database,
+    `SELECT id FROM (${scanned}) e ${where} ORDER BY observed_at DESC, id DESC`,
+  )
+    .all(parameters)
+    .map((row) => row.id);
+  return { ids, end: end && end.count === length ? { observed_at: end.observed_at, id: end.id } : null };
 }

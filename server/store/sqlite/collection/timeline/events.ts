@@ -1,7 +1,53 @@
 import type { Event, EventNeighbours, EventType, PageLabel } from '../../../../../shared/collection/event.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../../engine/open.ts';
+import {
+  change,
+  hasRow,
+  insert,
+  selectAll,
+  selectOne,
+  selectValue,
+  selectValues,
+} from '../../engine/queries.ts';
+import { parsePageLabel } from '../retrievals.ts';
 import { IS_NOISE_COLUMN } from './eventNoise.ts';
-import { SUMMARY_COLUMN } from './eventSummaries.ts';
+
+/** The SQL column with the summary of an event under the current rules of its source (`events e`, `sources s`). */
+const SUMMARY_COLUMN = `(SELECT m.summary FROM event_summaries m
+  WHERE m.event = e.id AND m.rules_digest IS s.rules_digest) AS summary`;
+
+/** A summary, and the digest of the noise rules that it was made with. */
+export interface EventSummary {
+  event: number;
+  summary: string | null;
+  rules_digest: string | null;
+}
+
+/** Stores a summary, replacing an earlier one. There is none of bytes that were given up meanwhile. */
+export const putEventSummary = change<[summary: EventSummary]>(`
+  INSERT OR REPLACE INTO event_summaries (event, summary, rules_digest)
+  VALUES (@event, iif(EXISTS (SELECT 1 FROM events e JOIN releases r ON r.sha256 IN (e.sha256, e.previous_sha256)
+    WHERE e.id = @event), NULL, @summary), @rules_digest)`);
+
+/** Whether an event was summarized with these rules, also if nothing was found to say. */
+export const isSummarized = hasRow<[values: { id: number; rules_digest: string | null }]>(
+  'SELECT 1 FROM event_summaries WHERE event = $id AND rules_digest IS $rules_digest',
+);
+
+/** Returns the ids of up to `limit` changes after an event, in the order in which they were recorded. */
+export const changesAfter = selectValues<number, [after: number, limit: number]>(`
+  SELECT id FROM events NOT INDEXED WHERE id > ? AND event_type = 'changed' AND sha256 IS NOT NULL
+  AND previous_sha256 IS NOT NULL ORDER BY id LIMIT ?`);
+
+/** Returns the id of the last event that was summarized when it was recorded. */
+export const lastSummarizedEvent = selectValue<number>(
+  "SELECT value FROM counters WHERE name = 'events_summarized'",
+  0,
+);
+
+export const setLastSummarizedEvent = change<[id: number]>(
+  "UPDATE counters SET value = ? WHERE name = 'events_summarized'",
+);
 
 /** A new event. */
 export interface NewEvent {
@@ -16,6 +62,8 @@ export interface NewEvent {
   previous_sha256: string | null;
   reverts_to: number | null;
   page_label: PageLabel | null;
+  /** The page capture of an event by the browser, if so. */
+  page?: string | null;
   ledger_entry: number;
 }
 
@@ -25,33 +73,22 @@ export function nextEventId(database: WriteDatabase): number {
 }
 
 /** Returns the id of the last event, which is also the number of events. */
-export function lastEventId(database: ReadDatabase): number {
-  return statement<{ id: number }>(database, 'SELECT coalesce(max(id), 0) AS id FROM events').get()?.id ?? 0;
-}
+export const lastEventId = selectValue<number>('SELECT coalesce(max(id), 0) AS id FROM events', 0);
 
 export function insertEvent(database: WriteDatabase, event: NewEvent): void {
-  statement(
-    database,
-    `INSERT INTO events (id, source_key, retrieval, event_type, observer, observed_at, original_observed_at, sha256,
-       previous_sha256, reverts_to, page_label, ledger_entry)
-     VALUES (@id, @source_key, @retrieval, @event_type, @observer, @observed_at, @original_observed_at, @sha256,
-       @previous_sha256, @reverts_to, @page_label, @ledger_entry)`,
-  ).run({ ...event, page_label: event.page_label && JSON.stringify(event.page_label) });
+  const columns = `id, source_key, retrieval, event_type, observer, observed_at, original_observed_at, sha256,
+    previous_sha256, reverts_to, page_label, page, ledger_entry`;
+  const page_label = event.page_label && JSON.stringify(event.page_label);
+  insert(database, 'events', columns, { ...event, page_label, page: event.page ?? null });
 }
 
 /** Returns the id of the first event with an object as a version of a source, by an observer. */
-export function firstEventWith(
-  database: ReadDatabase,
-  version: { source_key: number; observer: string; sha256: string },
-): number | undefined {
-  return (
-    statement<{ id: number | null }>(
-      database,
-      `SELECT min(id) AS id FROM events WHERE sha256 = @sha256 AND source_key = @source_key AND observer = @observer
-       AND event_type IN ('first_seen', 'changed')`,
-    ).get(version)?.id ?? undefined
-  );
-}
+export const firstEventWith = selectValue<
+  number,
+  [version: { source_key: number; observer: string; sha256: string }]
+>(`
+  SELECT min(id) AS id FROM events WHERE sha256 = @sha256 AND source_key = @source_key AND observer = @observer
+  AND event_type IN ('first_seen', 'changed')`);
 
 type Stored = Omit<Event, 'source' | 'page_label' | 'is_noise'> & {
   is_noise: number | null;
@@ -65,47 +102,33 @@ type Stored = Omit<Event, 'source' | 'page_label' | 'is_noise'> & {
 
 /** The columns of an event, from `events e` joined with its source `s`. */
 const EVENT_COLUMNS = `e.id, s.id AS source_id, s.url, s.name, s.agency, s.tags, e.event_type, e.observer,
-  e.observed_at, e.original_observed_at, e.sha256, e.previous_sha256, e.reverts_to, e.page_label, e.ledger_entry,
-  ${IS_NOISE_COLUMN}, ${SUMMARY_COLUMN}`;
+  e.observed_at, e.original_observed_at, e.sha256, e.previous_sha256, e.reverts_to, e.page_label, e.page,
+  e.ledger_entry, ${IS_NOISE_COLUMN}, ${SUMMARY_COLUMN}`;
 
 function eventFromStored(row: Stored): Event {
   const { source_id, url, name, agency, tags, page_label, is_noise, ...event } = row;
   return {
     ...event,
     source: { id: source_id, url, name, agency, tags: JSON.parse(tags) as string[] },
-    page_label: page_label === null ? null : (JSON.parse(page_label) as PageLabel),
+    page_label: parsePageLabel(page_label),
     is_noise: is_noise === null ? null : is_noise === 1,
   };
 }
 
-export function eventById(database: ReadDatabase, id: number): Event | undefined {
-  const row = statement<Stored>(
-    database,
-    `SELECT ${EVENT_COLUMNS} FROM events e JOIN sources s ON s.key = e.source_key WHERE e.id = ?`,
-  ).get(id);
-  return row && eventFromStored(row);
-}
+export const eventById = selectOne<Stored, [id: number], Event>(
+  `SELECT ${EVENT_COLUMNS} FROM events e JOIN sources s ON s.key = e.source_key WHERE e.id = ?`,
+  eventFromStored,
+);
 
 /** Returns when the node itself last recorded an event of a source. Captures by others say nothing about its state. */
-export function lastEventAt(database: ReadDatabase, sourceKey: number): string | undefined {
-  return statement<{ at: string }>(
-    database,
-    `SELECT observed_at AS at FROM events INDEXED BY events_by_source
-     WHERE source_key = ? AND observer = 'self' ORDER BY observed_at DESC, id DESC LIMIT 1`,
-  ).get(sourceKey)?.at;
-}
+export const lastEventAt = selectValue<string, [sourceKey: number]>(`
+  SELECT observed_at AS at FROM events INDEXED BY events_by_source
+  WHERE source_key = ? AND observer IN ('self', 'browser') ORDER BY observed_at DESC, id DESC LIMIT 1`);
 
 /** Returns the newest captured event of a source, or undefined if others captured no version of it. */
-export function lastCapturedEvent(
-  database: ReadDatabase,
-  sourceKey: number,
-): { type: EventType; at: string } | undefined {
-  return statement<{ type: EventType; at: string }>(
-    database,
-    `SELECT event_type AS type, observed_at AS at FROM events INDEXED BY events_by_source
-     WHERE source_key = ? AND observer <> 'self' ORDER BY observed_at DESC, id DESC LIMIT 1`,
-  ).get(sourceKey);
-}
+export const lastCapturedEvent = selectOne<{ type: EventType; at: string }, [sourceKey: number]>(`
+  SELECT event_type AS type, observed_at AS at FROM events INDEXED BY events_by_source
+  WHERE source_key = ? AND observer <> 'self' ORDER BY observed_at DESC, id DESC LIMIT 1`);
 
 /** Returns the label of a source's newest version: the node's own, or a captured one. */
 export function labelOfNewestVersion(
@@ -119,7 +142,7 @@ export function labelOfNewestVersion(
      WHERE source_key = ? AND event_type IN ('first_seen', 'changed') AND (observer = 'self') = ?
      ORDER BY observed_at DESC, id DESC LIMIT 1`,
   ).get(sourceKey, Number(isOwn))?.page_label;
-  return label ? (JSON.parse(label) as PageLabel) : null;
+  return parsePageLabel(label ?? null);
 }
 
 /** Returns the events next to one in the timeline, and among those of its source. */
@@ -143,25 +166,17 @@ export function neighboursOf(database: ReadDatabase, id: number): EventNeighbour
 }
 
 /** Returns the events after an id, in the order in which they were recorded. */
-export function eventsAfter(database: ReadDatabase, id: number, limit: number): Event[] {
-  return statement<Stored>(
-    database,
-    `SELECT ${EVENT_COLUMNS} FROM events e JOIN sources s ON s.key = e.source_key WHERE e.id > ? ORDER BY e.id LIMIT ?`,
-  )
-    .all(id, limit)
-    .map(eventFromStored);
-}
+export const eventsAfter = selectAll<Stored, [id: number, limit: number], Event>(
+  `SELECT ${EVENT_COLUMNS} FROM events e JOIN sources s ON s.key = e.source_key WHERE e.id > ? ORDER BY e.id LIMIT ?`,
+  eventFromStored,
+);
 
 /** Returns events by id, in the order of the given ids. */
-export function eventsByIds(database: ReadDatabase, ids: readonly number[]): Event[] {
-  return statement<Stored>(
-    database,
-    `SELECT ${EVENT_COLUMNS} FROM json_each(?) j CROSS JOIN events e ON e.id = j.value
+export const eventsByIds = selectAll<Stored, [ids: readonly number[]], Event>(
+  `SELECT ${EVENT_COLUMNS} FROM json_each(?) j CROSS JOIN events e ON e.id = j.value
      CROSS JOIN sources s ON s.key = e.source_key ORDER BY j.key`,
-  )
-    .all(JSON.stringify(ids))
-    .map(eventFromStored);
-}
+  eventFromStored,
+);
 
 /** An event with the data that the ledger recorded. */
 export interface RecordedEventRow extends Omit<NewEvent, 'source_key'> {
@@ -170,10 +185,13 @@ export interface RecordedEventRow extends Omit<NewEvent, 'source_key'> {
 }
 
 const RECORDED_EVENTS = `SELECT e.id, s.id AS source, s.url, e.retrieval, e.event_type, e.observer, e.observed_at,
-    e.original_observed_at, e.sha256, e.previous_sha256, e.reverts_to, e.page_label, e.ledger_entry
+    e.original_observed_at, e.sha256, e.previous_sha256, e.reverts_to, e.page_label, e.page, e.ledger_entry
   FROM events e JOIN sources s ON s.key = e.source_key`;
 
-type StoredRecordedEvent = Omit<RecordedEventRow, 'page_label'> & { page_label: string | null };
+type StoredRecordedEvent = Omit<RecordedEventRow, 'page_label' | 'page'> & {
+  page_label: string | null;
+  page: string | null;
+};
 
 /** Iterates over all events with the data that the ledger recorded, in ledger order. */
 export function* iterateRecordedEvents(database: ReadDatabase): Generator<RecordedEventRow> {
@@ -185,11 +203,12 @@ export function* iterateRecordedEvents(database: ReadDatabase): Generator<Record
 }
 
 /** Returns an event with the data that the ledger recorded. */
-export function recordedEvent(database: ReadDatabase, id: number): RecordedEventRow | undefined {
-  const row = statement<StoredRecordedEvent>(database, `${RECORDED_EVENTS} WHERE e.id = ?`).get(id);
-  return row && recordedFromStored(row);
-}
+export const recordedEvent = selectOne<StoredRecordedEvent, [id: number], RecordedEventRow>(
+  `${RECORDED_EVENTS} WHERE e.id = ?`,
+  recordedFromStored,
+);
 
-function recordedFromStored(row: StoredRecordedEvent): RecordedEventRow {
-  return { ...row, page_label: row.page_label === null ? null : (JSON.parse(row.page_label) as PageLabel) };
+/** An event without a page has no such member, as all events of earlier versions. */
+function recordedFromStored({ page, ...row }: StoredRecordedEvent): RecordedEventRow {
+  return { ...row, page_label: parsePageLabel(row.page_label), ...(page === null ? {} : { page }) };
 }

@@ -1,2 +1,0 @@
-@rem package.json starts programs with "exec", which is built into the shells of other systems.
-@%*

@@ -1,0 +1,148 @@
+import { type UseMutationResult, useMutation, useQueryClient } from '@tanstack/react-query';
+import { useCallback, useEffect } from 'react';
+import type { Job } from '../../../shared/node/job.ts';
+import type { ResponseOf } from '../../../shared/routes/route.ts';
+import type { RouteName, RouteTable } from '../../../shared/routes.ts';
+import { type CallOptions, call } from './client.ts';
+import { callKey } from './useCall.ts';
+
+const SOURCE_READS = ['listWatchedSources', 'readWatchedSource', 'listSources'] as const;
+const FINDING_READS = ['listFindings', 'listFindingTags', 'readFinding'] as const;
+/** What says whether bytes are shown, or shows them. */
+const BYTE_READS = [
+  'listWithheld',
+  'readWithheldState',
+  'listWithheldObjects',
+  'readPack',
+  'readPage',
+  'readEvent',
+  'readObjectView',
+  'readPageResources',
+  'readObjectMetadata',
+  'readObjectText',
+  'readDiff',
+  'listCopies',
+] as const;
+const PEER_READS = ['listPeers', 'readPeer', 'listNearbyNodes'] as const;
+
+/**
+ * Which reads a write makes outdated: what is shown of them is requested again after it. A write that starts a job
+ * changes them once more when the job ends (`useReloadAfter`).
+ */
+const OUTDATED_READS = {
+  addComment: ['listComments'],
+  createStudy: ['listStudies', 'readNode'],
+  setStudyStatus: ['listStudies', 'readStudy'],
+  createNode: ['readTree', 'readNode'],
+  flagPack: ['listPacks', 'readPack'],
+  deleteDraft: ['listDrafts'],
+
+  addFinding: FINDING_READS,
+  withdrawFinding: FINDING_READS,
+  createCase: ['listCases'],
+  changeCase: ['listCases', 'readCase'],
+  addCaseItem: ['listCases', 'readCase'],
+  deleteCase: ['listCases'],
+
+  addSource: SOURCE_READS,
+  changeSource: SOURCE_READS,
+  removeSource: SOURCE_READS,
+  importSources: [...SOURCE_READS, 'readStats'],
+  approveFound: ['listFound', ...SOURCE_READS],
+  refuseFound: ['listFound', ...SOURCE_READS],
+  collect: [...SOURCE_READS, 'listRetrievals', 'listEvents', 'listFound', 'listPages'],
+  capturePage: [...SOURCE_READS, 'listEvents', 'listPages'],
+  fetchMissing: SOURCE_READS,
+  // A drawing is kept under an id of its own and changes nothing.
+  drawPage: [],
+  drawUrl: [],
+  importCaptures: [...SOURCE_READS, 'listEvents', 'readStats'],
+  runNoiseRules: ['listEvents'],
+
+  startAudit: ['readStatus', 'listAudits', 'listDamages'],
+  requestTimestamps: ['listTimestamps', 'readAuthorities'],
+  submitToWitnesses: ['readWitnesses'],
+  addWitnessedLog: ['listWitnessedLogs'],
+  removeWitnessedLog: ['listWitnessedLogs'],
+
+  withhold: BYTE_READS,
+  show: BYTE_READS,
+  release: [...BYTE_READS, 'listReleased', 'readStats', 'readStatus'],
+
+  addAlert: ['listAlerts'],
+  changeAlert: ['listAlerts'],
+  removeAlert: ['listAlerts', 'listDeliveries'],
+  testAlert: ['listDeliveries'],
+  retryDelivery: ['listDeliveries'],
+
+  changeSettings: ['readSettings', 'readAddresses'],
+  setSharing: ['readSharing', 'readAddresses'],
+  createInvitation: ['listInvitations'],
+  revokeInvitation: ['listInvitations'],
+  endSession: ['listSessions'],
+
+  addCopy: ['listCopies'],
+  changeCopy: ['listCopies'],
+  removeCopy: ['listCopies'],
+  syncCopy: ['listCopies'],
+  keepKeyInCopy: ['listCopies'],
+  removeKeyFromCopy: ['listCopies'],
+
+  addPeer: PEER_READS,
+  changePeer: PEER_READS,
+  contactPeer: PEER_READS,
+  removePeer: PEER_READS,
+  mirrorPeer: ['listPeers', 'readPeer', 'browsePeerPacks', 'browsePeerEvents'],
+} as const satisfies { readonly [Name in RouteName]?: readonly RouteName[] };
+
+/** A route that changes what the node holds, and of which is known what it changes. */
+export type WriteName = keyof typeof OUTDATED_READS;
+
+/** Returns a function that requests again what a write made outdated. It resolves when the answers are there. */
+export function useReload(): (written: WriteName) => Promise<void> {
+  const queries = useQueryClient();
+  return useCallback(
+    async (written) => {
+      await Promise.all(
+        OUTDATED_READS[written].map((name) => queries.invalidateQueries({ queryKey: callKey(name) })),
+      );
+    },
+    [queries],
+  );
+}
+
+/** Requests again what a job changed, once it has ended. */
+export function useReloadAfter(job: Job | undefined, written: WriteName): void {
+  const reload = useReload();
+  const state = job?.state;
+  useEffect(() => {
+    if (state && state !== 'running') void reload(written);
+  }, [state, reload, written]);
+}
+
+export interface SaveOptions<Response, Input> {
+  /** Runs before anything is requested again. */
+  onSaved?: (response: Response, input: Input) => unknown;
+  onError?: (error: Error, input: Input) => void;
+  /** Writes of the same scope are sent one after another. */
+  scope?: string;
+}
+
+/**
+ * A write by route name. Afterwards what it made outdated is requested again: also after a failure, because the node may
+ * have received it, or may have refused it for what somebody else changed.
+ */
+export function useSave<Name extends WriteName, Input = void>(
+  name: Name,
+  request: (input: Input) => CallOptions<RouteTable[Name]> | Promise<CallOptions<RouteTable[Name]>>,
+  { onSaved, onError, scope }: SaveOptions<ResponseOf<RouteTable[Name]>, Input> = {},
+): UseMutationResult<ResponseOf<RouteTable[Name]>, Error, Input> {
+  const reload = useReload();
+  return useMutation({
+    scope: scope === undefined ? undefined : { id: scope },
+    mutationFn: async (input: Input) => call(name, await request(input)),
+    onSuccess: (response, input) => onSaved?.(response, input),
+    onError,
+    onSettled: () => reload(name),
+  });
+}

@@ -1,0 +1,350 @@
+import { Button, TagsInput, Textarea } from '@mantine/core';
+import { useDebouncedValue, useDisclosure } from '@mantine/hooks';
+import { IconNote } from '@tabler/icons-react';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import { Link } from 'react-router';
+import {
+  type Finding,
+  type FindingTarget,
+  MAX_QUOTE_CHARACTERS,
+} from '../../../../shared/findings/finding.ts';
+import { fieldErrors } from '../../api/client.ts';
+import { useCall } from '../../api/useCall.ts';
+import { formatCount } from '../../format/size.ts';
+import { useIsOwner } from '../../state/session.ts';
+import { TimeText } from '../data/Values.tsx';
+import { ErrorNote } from '../feedback/ErrorNote.tsx';
+import { DialogForm, FormDialog, type FormDialogControls, useItemForm } from '../forms/DialogForm.tsx';
+import { Section } from '../layout/Page.tsx';
+import { AddToCase } from './AddToCase.tsx';
+import classes from './Findings.module.css';
+import { type FoundPassage, findPassage, type QuotedObject } from './passages.ts';
+
+const MAX_SHOWN = 100;
+
+interface FindingsSectionProps {
+  target: FindingTarget;
+  /** The objects that a passage may be quoted from, the most likely first. */
+  objects: readonly QuotedObject[];
+}
+
+/** The findings about an event, an object or a pack. The owner can add one, with the selected text as its passage. */
+export function FindingsSection({ target, objects }: FindingsSectionProps) {
+  const isOwner = useIsOwner();
+  const query = { [target.kind]: target.id, limit: MAX_SHOWN };
+  const { data, error, refetch } = useCall('listFindings', { query });
+  if (!isOwner && (!data || data.total === 0)) return null;
+  return (
+    <Section title="Findings" actions={isOwner && <AddFinding target={target} objects={objects} />}>
+      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
+      {data?.total === 0 && (
+        <p className="muted">
+          No findings yet. To quote a passage, select it on this page, then choose “Add a finding”.
+        </p>
+      )}
+      <div className="stack gap-3">
+        {data?.items.map((finding) => (
+          <FindingCard key={finding.id} finding={finding} />
+        ))}
+      </div>
+      {data?.next && (
+        <p className="muted small">
+          The newest {MAX_SHOWN} findings are shown. <Link to="/findings">All findings</Link>
+        </p>
+      )}
+    </Section>
+  );
+}
+
+function AddFinding({ target, objects }: FindingsSectionProps) {
+  const [isOpen, dialog] = useDisclosure(false);
+  const [quote, setQuote] = useState('');
+  // A click may clear the selection before it is handled.
+  const [pressed, setPressed] = useState('');
+  const open = () => {
+    setQuote(selectedText() || pressed);
+    setPressed('');
+    dialog.open();
+  };
+  return (
+    <>
+      <Button
+        variant="default"
+        leftSection={<IconNote size={17} aria-hidden />}
+        onPointerDown={() => setPressed(selectedText())}
+        onClick={open}
+      >
+        Add a finding
+      </Button>
+      <FindingDialog opened={isOpen} onClose={dialog.close} target={target} objects={objects} quote={quote} />
+    </>
+  );
+}
+
+function selectedText(): string {
+  return window.getSelection()?.toString().trim() ?? '';
+}
+
+interface FindingCardProps {
+  finding: Finding;
+  /** Whether the card says what the finding is about. */
+  withTarget?: boolean;
+  /** Further actions of the owner. */
+  children?: ReactNode;
+}
+
+const KIND_LABELS: Record<FindingTarget['kind'], string> = { event: 'Event', object: 'Object', pack: 'Pack' };
+
+/** A finding: the quoted passage, the text, the tags, and where it is recorded. */
+export function FindingCard({ finding, withTarget = false }: FindingCardProps) {
+  const isOwner = useIsOwner();
+  const { id, at, text, tags, passage, target, target_name, ledger_entry } = finding;
+  const { withdrawal, superseded_by } = finding;
+  const isCurrent = withdrawal === null && superseded_by === null;
+  return (
+    <article className={`${classes.card} stack gap-2 sheet`} aria-label={`Finding about ${target_name}`}>
+      {withTarget && (
+        <p className="compact wrap-anywhere">
+          <span className="muted">{KIND_LABELS[target.kind]}</span>{' '}
+          <Link to={addressOf(target)}>
+            {target.kind === 'object' ? target.id.slice(0, 12) : target_name}
+          </Link>
+        </p>
+      )}
+      {passage && (
+        <blockquote className={`${classes.quote} scroll serif muted keep-lines wrap-anywhere`}>
+          {passage.exact}
+          {passage.page !== null && <span className="muted small"> (page {passage.page})</span>}
+        </blockquote>
+      )}
+      {withdrawal === null ? (
+        <p className="measure keep-lines wrap-anywhere">{text}</p>
+      ) : (
+        <p className="measure keep-lines wrap-anywhere">
+          <strong>Withdrawn:</strong> {withdrawal}
+        </p>
+      )}
+      {tags.length > 0 && (
+        <ul className="cluster stretch gap-3 plain small wrap-anywhere" aria-label="Tags">
+          {tags.map((tag) => (
+            <li key={tag}>
+              <Link to={`/findings?tag=${encodeURIComponent(tag)}`}>{tag}</Link>
+            </li>
+          ))}
+        </ul>
+      )}
+      <div className="cluster between gap-4">
+        <span className="muted small">
+          <TimeText at={at} />, <Link to={`/ledger?from=${ledger_entry}`}>entry {ledger_entry}</Link>
+          {superseded_by !== null && (
+            <>
+              , <Link to={`/findings?state=all&q=${superseded_by}`}>superseded</Link>
+            </>
+          )}
+          {finding.supersedes !== null && (
+            <>
+              , <Link to={`/findings?state=all&q=${finding.supersedes}`}>earlier version</Link>
+            </>
+          )}
+        </span>
+        {isOwner && isCurrent && <Actions finding={finding} />}
+        {isOwner && !isCurrent && <AddToCase item={{ kind: 'finding', id }} size="compact-xs" />}
+      </div>
+    </article>
+  );
+}
+
+function Actions({ finding }: { finding: Finding }) {
+  const [isEditing, editing] = useDisclosure(false);
+  const [isWithdrawing, withdrawing] = useDisclosure(false);
+  const sha256 = finding.passage?.sha256 ?? null;
+  // The dialog keeps its form while it closes.
+  const [objects] = useState(sha256 === null ? [] : [{ sha256, name: 'Object' }]);
+  return (
+    <span className={classes.actions}>
+      <Button variant="subtle" size="compact-xs" onClick={editing.open}>
+        New version
+      </Button>
+      <Button variant="subtle" size="compact-xs" onClick={withdrawing.open}>
+        Withdraw
+      </Button>
+      <AddToCase item={{ kind: 'finding', id: finding.id }} size="compact-xs" />
+      <FindingDialog
+        opened={isEditing}
+        onClose={editing.close}
+        target={finding.target}
+        objects={objects}
+        quote=""
+        superseded={finding}
+      />
+      <WithdrawDialog finding={finding} opened={isWithdrawing} onClose={withdrawing.close} />
+    </span>
+  );
+}
+
+/** The page of what a finding is about. */
+function addressOf({ kind, id }: FindingTarget): string {
+  return { event: '/timeline/', object: '/view/', pack: '/packs/' }[kind] + id;
+}
+
+interface FindingDialogProps {
+  opened: boolean;
+  onClose: () => void;
+  target: FindingTarget;
+  /** The objects that a passage may be quoted from. */
+  objects: readonly QuotedObject[];
+  /** The text that was selected on the page. */
+  quote: string;
+  /** The finding that a new version is written of. */
+  superseded?: Finding;
+}
+
+/** Writes a finding, or a new version of one. */
+function FindingDialog({ opened, onClose, ...form }: FindingDialogProps) {
+  const title = form.superseded ? 'New version of the finding' : 'Add a finding';
+  return (
+    <FormDialog opened={opened} onClose={onClose} title={title} size="lg">
+      {(controls) => <FindingForm {...form} {...controls} />}
+    </FormDialog>
+  );
+}
+
+type FindingFormProps = Omit<FindingDialogProps, 'opened' | 'onClose'> & FormDialogControls;
+
+function FindingForm({ target, objects, quote, superseded, onDone, ...controls }: FindingFormProps) {
+  const known = useCall('listFindingTags');
+  const { form, save } = useFindingForm({ target, objects, quote, superseded, onDone });
+  return (
+    <DialogForm form={form} controls={controls} save={save} submit="Save finding" hasUnsaved={quote !== ''}>
+      <Textarea
+        label="Quoted passage"
+        description="Optional. Select text on the page before you open this dialog, or paste it here."
+        autosize
+        minRows={2}
+        maxRows={8}
+        {...form.getInputProps('quote')}
+      />
+      <PassageNote quote={form.values.quote} objects={objects} />
+      <Textarea
+        label="Finding"
+        description="What you found, in your own words."
+        autosize
+        minRows={4}
+        maxRows={16}
+        data-autofocus
+        {...form.getInputProps('text')}
+      />
+      <TagsInput
+        label="Tags"
+        description="Optional. Press Enter after each."
+        data={known.data?.tags.map(({ tag }) => tag) ?? []}
+        maxTags={50}
+        {...form.getInputProps('tags')}
+      />
+      <p className="small">
+        A finding is recorded in the ledger, so it cannot be changed or deleted. Everyone who can read this
+        archive can read it, including in dumps and copies. You can supersede it with a new version or
+        withdraw it.
+      </p>
+    </DialogForm>
+  );
+}
+
+interface NewFinding extends Pick<FindingDialogProps, 'target' | 'objects' | 'quote' | 'superseded'> {
+  onDone: () => void;
+}
+
+/** The fields of a finding, and its recording. */
+function useFindingForm({ target, objects, quote, superseded, onDone }: NewFinding) {
+  return useItemForm({
+    route: 'addFinding',
+    initialValues: {
+      quote: superseded?.passage?.exact ?? quote,
+      text: superseded?.text ?? '',
+      tags: superseded?.tags ?? [],
+    },
+    validate: (values) => ({
+      ...(values.text === '' && { text: 'Write what you found.' }),
+      ...(values.quote.length > MAX_QUOTE_CHARACTERS && {
+        quote: `At most ${formatCount(MAX_QUOTE_CHARACTERS)} characters.`,
+      }),
+    }),
+    request: async (values) => {
+      const exact = values.quote.trim();
+      const passage = exact === '' ? null : (await findPassage(exact, objects)).passage;
+      const { text, tags } = values;
+      return { body: { target, text, tags, passage, supersedes: superseded?.id ?? null } };
+    },
+    errorsOf: (error) => {
+      const { 'passage.exact': passage, ...others } = fieldErrors(error);
+      return passage === undefined ? others : { ...others, quote: passage };
+    },
+    onSaved: onDone,
+  });
+}
+
+const PAUSE_MS = 300;
+
+/** Says where the quoted passage is in the text of an object. */
+function PassageNote({ quote, objects }: { quote: string; objects: readonly QuotedObject[] }) {
+  const [settled] = useDebouncedValue(quote.trim(), PAUSE_MS);
+  const { data } = useQuery({
+    queryKey: ['passage', settled, objects.map(({ sha256 }) => sha256)],
+    queryFn: ({ signal }) => findPassage(settled, objects, signal),
+    enabled: settled !== '' && objects.length > 0,
+    placeholderData: keepPreviousData,
+  });
+  if (settled === '' || objects.length === 0 || !data) return null;
+  return <output className="muted small">{placeOf(data, objects)}</output>;
+}
+
+function placeOf({ passage, object }: FoundPassage, objects: readonly QuotedObject[]): string {
+  if (!object)
+    return 'The text of the object does not contain this passage. The passage is saved as entered.';
+  const { start, end, page } = passage;
+  const where = page === null ? '' : `page ${page}, `;
+  const name = objects.length > 1 ? ` (${object.name})` : '';
+  return `Found in the text of the object${name}: ${where}characters ${formatCount(start ?? 0)} to ${formatCount(end ?? 0)}.`;
+}
+
+interface WithdrawDialogProps {
+  finding: Finding;
+  opened: boolean;
+  onClose: () => void;
+}
+
+/** Withdraws a finding with a reason. */
+function WithdrawDialog({ finding, opened, onClose }: WithdrawDialogProps) {
+  return (
+    <FormDialog opened={opened} onClose={onClose} title="Withdraw finding" size="md">
+      {(controls) => <WithdrawForm finding={finding} {...controls} />}
+    </FormDialog>
+  );
+}
+
+function WithdrawForm({ finding, onDone, ...controls }: { finding: Finding } & FormDialogControls) {
+  const { form, save } = useItemForm({
+    route: 'withdrawFinding',
+    initialValues: { reason: '' },
+    validate: ({ reason }) => (reason === '' ? { reason: 'Enter a reason.' } : {}),
+    request: (body) => ({ params: { id: finding.id }, body }),
+    onSaved: onDone,
+  });
+  return (
+    <DialogForm form={form} controls={controls} save={save} submit="Withdraw">
+      <p>
+        A withdrawn finding is no longer listed. It can still be read, with the reason, because the ledger
+        records both.
+      </p>
+      <Textarea
+        label="Reason"
+        autosize
+        minRows={2}
+        maxRows={8}
+        data-autofocus
+        {...form.getInputProps('reason')}
+      />
+    </DialogForm>
+  );
+}

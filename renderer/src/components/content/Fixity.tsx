@@ -1,0 +1,202 @@
+import { Button } from '@mantine/core';
+import { IconShieldSearch } from '@tabler/icons-react';
+import { Link } from 'react-router';
+import { auditResultSchema, type Fixity } from '../../../../shared/ledger/fixity.ts';
+import type { Job } from '../../../../shared/node/job.ts';
+import { useCall } from '../../api/useCall.ts';
+import { useReloadAfter, useSave } from '../../api/useSave.ts';
+import { countOf, exactBytes, formatBytes, formatCount } from '../../format/size.ts';
+import { useFollowedJob, useJobs } from '../../state/jobs.ts';
+import { useIsOwner } from '../../state/session.ts';
+import { DigestChip, StateBadge, TimeText } from '../data/Values.tsx';
+import { VirtualList } from '../data/VirtualList.tsx';
+import { ErrorNote } from '../feedback/ErrorNote.tsx';
+import { NodeJobBar } from '../feedback/JobsTray.tsx';
+import classes from './Fixity.module.css';
+
+/** Starts an audit, which re-hashes everything that is stored, and shows its progress and result. */
+export function AuditButton() {
+  const { job, start, isStarting, error } = useAudit();
+  const isRunning = job?.state === 'running';
+  return (
+    <div className={`${classes.audit} stack gap-2`}>
+      {isRunning ? (
+        <NodeJobBar title="Re-hashing stored objects" job={job} jobId={job.id} unit="bytes" />
+      ) : (
+        <Button
+          variant="default"
+          leftSection={<IconShieldSearch size={16} aria-hidden />}
+          loading={isStarting}
+          onClick={start}
+        >
+          Start integrity check
+        </Button>
+      )}
+      {error !== null && error !== undefined && <ErrorNote error={error} onRetry={start} />}
+      {job && !isRunning && (
+        <p className="small">
+          <output>{endText(job)}</output>{' '}
+          <span className="muted">{job.ended_at && <TimeText at={job.ended_at} />}</span>
+        </p>
+      )}
+    </div>
+  );
+}
+
+function endText({ state, error, result }: Job): string {
+  if (state === 'failed') return error ?? 'The integrity check failed. Try again.';
+  if (state === 'cancelled') return 'The integrity check was stopped. Its results so far are recorded.';
+  const found = auditResultSchema.safeParse(result).data;
+  if (!found) return '';
+  if (!found.database.ok)
+    return `The database is damaged (${found.database.findings[0] ?? 'it cannot be read'}). Restore it from a copy.`;
+  const read = `${countOf(found.checked, 'object')} (${formatBytes(found.bytes)}) re-hashed`;
+  const repaired =
+    found.restored_objects > 0 ? ` ${countOf(found.restored_objects, 'object')} repaired since.` : '';
+  const unnamed =
+    found.lost_and_found_objects > 0
+      ? ` ${countOf(found.lost_and_found_objects, 'file')} in lost-and-found that no record refers to.`
+      : '';
+  return found.damaged_objects === 0
+    ? `${read}. No damage found.${repaired}${unnamed}`
+    : `${read}. ${countOf(found.damaged_objects, 'object')} damaged.${repaired}${unnamed}`;
+}
+
+/** The running audit, or the last one seen on this page, and a function to start one. */
+function useAudit(): { job: Job | undefined; start: () => void; isStarting: boolean; error: unknown } {
+  const known = useJobs(({ node }) =>
+    Object.values(node)
+      .filter(({ kind }) => kind === 'audit')
+      .reduce<Job | undefined>(
+        (last, job) => (!last || job.started_at > last.started_at ? job : last),
+        undefined,
+      ),
+  );
+  const job = useFollowedJob(known?.id);
+  useReloadAfter(job, 'startAudit');
+  const start = useSave('startAudit', () => ({}), {
+    onSaved: (answer) => {
+      if ('id' in answer) useJobs.getState().updateNodeJob(answer);
+    },
+  });
+  return { job, start: () => start.mutate(), isStarting: start.isPending, error: start.error };
+}
+
+interface DamagedObjectsProps {
+  fixity: Pick<FixityStatus, 'damaged' | 'damaged_objects'>;
+  limit?: number;
+}
+
+/** The damaged objects: what is wrong, since when, and what the disk holds instead. */
+export function DamagedObjects({ fixity: { damaged, damaged_objects }, limit = 100 }: DamagedObjectsProps) {
+  const shown = damaged.slice(0, limit);
+  const more = damaged_objects - shown.length;
+  return (
+    <>
+      <VirtualList
+        label="Damaged objects"
+        items={shown}
+        keyOf={({ sha256 }) => sha256}
+        render={(object) => <Damaged object={object} />}
+      />
+      {more > 0 && <p className="small muted">…and {formatCount(more)} more.</p>}
+    </>
+  );
+}
+
+function Damaged({
+  object: { sha256, bytes, problem, found, since, ledger_entry },
+}: {
+  object: DamageEntry;
+}) {
+  return (
+    <div className={`${classes.object} cluster baseline gap-4`}>
+      <DigestChip digest={sha256} label="digest of the damaged object" />
+      <StateBadge kind="damage" value={problem} />
+      <span className="muted small numeric">{exactBytes(bytes)}</span>
+      {found && (
+        <span className="small">
+          found instead: <DigestChip digest={found} label="digest of the bytes found instead" />
+        </span>
+      )}
+      <span className="muted small">
+        found <TimeText at={since} />,{' '}
+        <Link to={`/ledger?from=${ledger_entry}`}>entry {formatCount(ledger_entry)}</Link>
+      </span>
+    </div>
+  );
+}
+
+/** Repair instructions for the owner. */
+export function RepairHelp() {
+  return (
+    <div className="mt-3 stack gap-2 compact">
+      <p>
+        <strong>How to repair.</strong> You can repair an object with the correct bytes from anywhere, because
+        the digest verifies them. Do one of the following:
+      </p>
+      <ul>
+        <li>check the source again, if it still serves the same bytes;</li>
+        <li>publish the same pack again, or import the same captures again;</li>
+        <li>
+          restore the file from a backup to <code>blobs/ab/cd/…</code> in the data folder, under its digest.
+          The node checks this folder every ten minutes.
+        </li>
+      </ul>
+      <p>
+        Damaged bytes are never deleted. The node moves them aside. If several objects are damaged, check the
+        disk.
+      </p>
+    </div>
+  );
+}
+
+const REFRESH_MS = 15_000;
+/** How many recent audits are searched for the last complete one. */
+const AUDITS = 20;
+const DAMAGES = 100;
+
+type DamageEntry = Fixity['damaged'][number];
+
+export interface FixityStatus extends Pick<Fixity, 'checked' | 'damaged_objects'> {
+  /** Null if there was none. Undefined if the reader may not see it. */
+  last_completed_audit_at: string | null | undefined;
+  damaged: readonly DamageEntry[];
+}
+
+/**
+ * The condition of the stored bytes. A node without watched sources has no collection status (it answers 503), so its
+ * damages and audits are requested directly.
+ */
+export function useFixity(): { fixity: FixityStatus | undefined; error: unknown; refetch: () => void } {
+  const isOwner = useIsOwner();
+  const sources = useCall('listSources', { query: { limit: 1, paused: false } });
+  const watches = sources.data && sources.data.total > 0;
+  const refresh = { refetchInterval: REFRESH_MS };
+  const status = useCall('readStatus', {}, { ...refresh, enabled: watches === true });
+  const damages = useCall(
+    'listDamages',
+    { query: { limit: DAMAGES } },
+    { ...refresh, enabled: watches === false },
+  );
+  const audits = useCall(
+    'listAudits',
+    { query: { limit: AUDITS } },
+    { ...refresh, enabled: watches === false && isOwner },
+  );
+  if (watches !== false) {
+    return { fixity: status.data?.fixity, error: status.error, refetch: () => void status.refetch() };
+  }
+  const damaged = damages.data?.items.filter(({ restored_at }) => restored_at === null);
+  const last = audits.data?.items.find(({ completed }) => completed);
+  return {
+    fixity: damaged && {
+      last_completed_audit_at: isOwner ? (last?.ended_at ?? null) : undefined,
+      checked: last?.checked ?? 0,
+      damaged_objects: damaged.length,
+      damaged: damaged.map(({ at, ...rest }) => ({ ...rest, since: at })),
+    },
+    error: damages.error,
+    refetch: () => void damages.refetch(),
+  };
+}

@@ -1,0 +1,111 @@
+import { useDebouncedValue } from '@mantine/hooks';
+import { createContext, useCallback, useContext, useEffect, useMemo, useState } from 'react';
+import { ApiProblem } from '../../api/client.ts';
+import { canonicalSha256 } from '../../hashing/sha256.ts';
+import { useIsOwner } from '../../state/session.ts';
+import type { Draft } from './draft.ts';
+import { checkDraft, fieldId, type Issue, issueAt } from './draftRecord.ts';
+import { draftSession } from './draftSession.ts';
+import { restoreFiles, useDraft } from './draftStore.ts';
+import type { DraftFile } from './files/draftFile.ts';
+
+/** The state shared by all parts of the form: the draft, how to change it, and its errors. */
+export interface PackFormState {
+  draft: Draft;
+  change: (changes: Partial<Draft>) => void;
+  /** A field's error, if it may be shown: after the field was left or publishing was tried. */
+  errorOf: (field: string) => string | undefined;
+  touch: (field: string) => void;
+}
+
+export const PackFormContext = createContext<PackFormState | undefined>(undefined);
+
+export function usePackForm(): PackFormState {
+  const assembly = useContext(PackFormContext);
+  if (!assembly) throw new Error('usePackForm must be used inside the pack form.');
+  return assembly;
+}
+
+/** The props that connect a form field to its path in the record: the id to jump to and the error. */
+export function useField(...steps: (string | number)[]) {
+  const { errorOf, touch } = usePackForm();
+  const id = fieldId(...steps);
+  return { id, error: errorOf(id), onBlur: () => touch(id) };
+}
+
+/** Scrolls to and focuses the field of an issue, or the section that contains it. */
+export function jumpToField(field: string): void {
+  for (let id = field; id.includes('/'); id = id.slice(0, id.lastIndexOf('/'))) {
+    const element = document.getElementById(id);
+    if (!element) continue;
+    const reduced = window.matchMedia('(prefers-reduced-motion: reduce)').matches;
+    element.scrollIntoView({ block: 'center', behavior: reduced ? 'auto' : 'smooth' });
+    element.focus({ preventScroll: true });
+    return;
+  }
+}
+
+const SETTLED_MS = 200;
+
+/** What must be changed before the draft can be published, and the fingerprint that it would have now. */
+export function useCheckedDraft(draft: Draft, files: readonly DraftFile[]) {
+  const [settled] = useDebouncedValue(
+    useMemo(() => ({ draft, files }), [draft, files]),
+    SETTLED_MS,
+  );
+  const checked = useMemo(() => checkDraft(settled.draft, settled.files), [settled]);
+  const { record } = checked;
+  const fingerprint = useMemo(() => record && canonicalSha256(record), [record]);
+  const refusals = useRefusals();
+  const issues = [...checked.issues, ...refusals.filter(isNew(checked.issues))];
+  return { issues, fingerprint };
+}
+
+/** The node's field errors for the draft that it refused. They are cleared when the draft changes. */
+function useRefusals(): Issue[] {
+  const { draft, files, publication } = useDraft();
+  if (publication.state !== 'failed' || publication.draft !== draft || publication.files !== files) return [];
+  if (!(publication.error instanceof ApiProblem)) return [];
+  return (publication.error.document.errors ?? []).flatMap((fault) => issueAt(fault, draft, files));
+}
+
+function isNew(known: readonly Issue[]): (issue: Issue) => boolean {
+  return (issue) => !known.some(({ field, message }) => field === issue.field && message === issue.message);
+}
+
+/**
+ * Shows a field's error after the field was left or publishing was tried, not while someone is still typing.
+ */
+export function useShownErrors(issues: readonly Issue[]) {
+  const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
+  const [isAll, setIsAll] = useState(false);
+  // Waits until validation has settled, so that an outdated error does not flash up and move what is about to
+  // be clicked.
+  const touch = useCallback((field: string) => {
+    setTimeout(() => setTouched((before) => new Set(before).add(field)), SETTLED_MS + 100);
+  }, []);
+  const errorOf = (field: string) =>
+    isAll || touched.has(field) ? issues.find((issue) => issue.field === field)?.message : undefined;
+  return { errorOf, touch, showAll: () => setIsAll(true) };
+}
+
+/** Opens the owner's draft of the node, or a visitor's draft of this browser. */
+export function useOpenDraft(): void {
+  const isOwner = useIsOwner();
+  useEffect(() => {
+    if (isOwner) return void draftSession.start();
+    draftSession.stop();
+    void restoreFiles();
+  }, [isOwner]);
+}
+
+/**
+ * Whether the draft is shown that this person had last. Before that, a draft that is started would be lost, and one that
+ * is published would not be the one that was seen.
+ */
+export function useIsDraftOpen(): boolean {
+  const isOwner = useIsOwner();
+  const isRestored = useDraft((state) => state.isRestored);
+  const state = useDraft(({ saving }) => saving.state);
+  return isOwner ? !['local', 'opening', 'openFailed'].includes(state) : isRestored;
+}

@@ -1,0 +1,150 @@
+import { Button } from '@mantine/core';
+import {
+  IconArrowLeft,
+  IconArrowRight,
+  IconArrowsDiff,
+  IconDownload,
+  IconPhotoScan,
+} from '@tabler/icons-react';
+import { Link, useParams } from 'react-router';
+import type { PageCapture } from '../../../../shared/collection/page.ts';
+import { useCall } from '../../api/useCall.ts';
+import { useSave } from '../../api/useSave.ts';
+import { Withheld } from '../../components/content/Withheld.tsx';
+import { TimeText } from '../../components/data/Values.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { ItemPage, Page } from '../../components/layout/Page.tsx';
+import { useIsOwner } from '../../state/session.ts';
+import { useHidden } from '../../state/withheld.ts';
+import classes from './Captures.module.css';
+import { DrawnAgain } from './DrawnAgain.tsx';
+import { PageFacts, PageWarnings } from './PageFacts.tsx';
+import { PagePicture, pictureUrl } from './PagePicture.tsx';
+import { PageTabs } from './PageTabs.tsx';
+import { comparePath, useNeighbours } from './useNeighbours.ts';
+
+/** A page as a browser drew it: its picture, where that comes from, and what it consists of. */
+export default function CapturePage() {
+  const { id = '' } = useParams();
+  const query = useCall('readPage', { params: { id } });
+  return (
+    <ItemPage
+      query={query}
+      name="Page capture"
+      list={{ to: '/sources', label: 'Sources' }}
+      missing="This archive has no such page capture."
+    >
+      {(page) => ('retrieval' in page ? <ShownCapture key={page.id} page={page} /> : null)}
+    </ItemPage>
+  );
+}
+
+function ShownCapture({ page }: { page: PageCapture }) {
+  const draw = useSave('drawPage', () => ({ params: { id: page.id } }));
+  return (
+    <Page
+      title={page.title || page.url}
+      lead={<CaptureLead page={page} />}
+      actions={<CaptureActions page={page} draw={draw} />}
+    >
+      <div className={classes.withheld}>
+        <Withheld target={{ page: page.id }} what="this page capture" />
+      </div>
+      <PageWarnings page={page} />
+      {draw.isPending && (
+        <output className={`${classes.pending} small`}>
+          Drawing from the archive alone. Nothing is fetched. This can take up to half a minute.
+        </output>
+      )}
+      {draw.error && <ErrorNote error={draw.error} onRetry={() => draw.mutate()} />}
+      <div className={classes.overview}>
+        {draw.data && !draw.isPending ? (
+          <DrawnAgain draw={draw.data} capture={page} onFetched={() => draw.mutate()} />
+        ) : (
+          <PagePicture page={page.id} alt={`Picture of ${page.title || page.url}`} />
+        )}
+        <PageFacts page={page} />
+      </div>
+      <PageTabs page={page} />
+    </Page>
+  );
+}
+
+function CaptureLead({ page }: { page: PageCapture }) {
+  return (
+    <span className={classes.lead}>
+      <a href={page.url} target="_blank" rel="noopener noreferrer nofollow" className="wrap-anywhere">
+        {page.url}
+      </a>
+      <span>
+        as a person saw it <TimeText at={page.started_at} />
+      </span>
+      <Link to={`/sources/${page.source}`}>Source</Link>
+    </span>
+  );
+}
+
+interface CaptureActionsProps {
+  page: PageCapture;
+  draw: { mutate: () => void; isPending: boolean };
+}
+
+function CaptureActions({ page, draw }: CaptureActionsProps) {
+  const isOwner = useIsOwner();
+  const { older, newer } = useNeighbours(page);
+  const isReadable = useHidden({ page: page.id }) === null;
+  return (
+    <>
+      {older && (
+        <Button
+          component={Link}
+          to={`/pages/${older}`}
+          variant="default"
+          leftSection={<IconArrowLeft size={16} aria-hidden />}
+        >
+          Older
+        </Button>
+      )}
+      {newer && (
+        <Button
+          component={Link}
+          to={`/pages/${newer}`}
+          variant="default"
+          rightSection={<IconArrowRight size={16} aria-hidden />}
+        >
+          Newer
+        </Button>
+      )}
+      {isReadable && (
+        <Button
+          component="a"
+          href={pictureUrl(page.id)}
+          download={`${page.id}.png`}
+          variant="default"
+          leftSection={<IconDownload size={16} aria-hidden />}
+        >
+          Picture
+        </Button>
+      )}
+      {isOwner && (
+        <Button
+          variant="default"
+          leftSection={<IconPhotoScan size={16} aria-hidden />}
+          loading={draw.isPending}
+          onClick={() => draw.mutate()}
+        >
+          Draw again from the archive
+        </Button>
+      )}
+      {older && (
+        <Button
+          component={Link}
+          to={comparePath(older, page.id)}
+          leftSection={<IconArrowsDiff size={16} aria-hidden />}
+        >
+          Compare with the previous capture
+        </Button>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,358 @@
+import { Button, FileButton, Group, Modal, SegmentedControl, Textarea, UnstyledButton } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { Link } from 'react-router';
+import { create } from 'zustand';
+import { createJSONStorage, persist } from 'zustand/middleware';
+import {
+  LIST_MEDIA_TYPES,
+  LIST_OUTCOMES,
+  type ListFormat,
+  MAX_LIST_BYTES,
+  type SourceImport,
+} from '../../../../shared/collection/source.ts';
+import { sendStream } from '../../api/streams.ts';
+import { useReload } from '../../api/useSave.ts';
+import { StateBadge } from '../../components/data/Values.tsx';
+import { VirtualList } from '../../components/data/VirtualList.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { CopyButton } from '../../components/forms/buttons.tsx';
+import { DialogButtons } from '../../components/forms/DialogForm.tsx';
+import { useFileDrop } from '../../components/forms/useFileDrop.ts';
+import { countOf, formatBytes } from '../../format/size.ts';
+import classes from './Sources.module.css';
+
+interface AddListProps {
+  opened: boolean;
+  onClose: () => void;
+}
+
+/** Adds the sources of a list that is pasted, dropped or chosen, then reports the result for each entry. */
+export function AddList({ opened, onClose }: AddListProps) {
+  return (
+    <Modal
+      opened={opened}
+      onClose={onClose}
+      title="Add sources from a list"
+      size="lg"
+      closeOnClickOutside={false}
+      centered={false}
+    >
+      <ListDialog onClose={onClose} />
+    </Modal>
+  );
+}
+
+function ListDialog({ onClose }: { onClose: () => void }) {
+  const { text, change, clear } = useListDraft();
+  const [sent, setSent] = useState<ListFormat>('text');
+  const reload = useReload();
+  const send = useMutation({
+    mutationFn: (form: ListFormat): Promise<SourceImport> =>
+      sendStream('importSources', { body: text, mediaType: listMediaType(form) }),
+    onSuccess: ({ refused }) => {
+      if (refused === 0) clear();
+    },
+    onSettled: () => reload('importSources'),
+  });
+  if (send.data) {
+    const { items } = send.data;
+    const fixRejected = () => {
+      if (sent === 'text') change({ text: refusedLines(text, items) });
+      send.reset();
+    };
+    return <ListOutcome outcome={send.data} onFix={fixRejected} onClose={onClose} />;
+  }
+  return (
+    <ListFields
+      isSending={send.isPending}
+      error={send.error}
+      onSend={(form) => {
+        setSent(form);
+        send.mutate(form);
+      }}
+      onClose={onClose}
+    />
+  );
+}
+
+/** The rejected lines of a plain list, to be corrected. */
+function refusedLines(text: string, items: SourceImport['items']): string {
+  const lines = text.split(/\r?\n/);
+  return items
+    .filter(({ outcome }) => outcome === 'refused')
+    .map(({ line }) => lines[line - 1] ?? '')
+    .join('\n');
+}
+
+interface ListFieldsProps {
+  isSending: boolean;
+  error: unknown;
+  onSend: (form: ListFormat) => void;
+  onClose: () => void;
+}
+
+/** The input for a list and its format. */
+function ListFields({ isSending, error, onSend, onClose }: ListFieldsProps) {
+  const { text, fileName, form: chosen, change } = useListDraft();
+  const [unread, setUnread] = useState<unknown>();
+  const form = chosen ?? detectListFormat(text, fileName);
+  const isEmpty = text.trim() === '';
+  const read = (file: File | null | undefined) => {
+    if (!file) return;
+    setUnread(undefined);
+    readList(file).then((content) => change({ text: content, fileName: file.name, form: null }), setUnread);
+  };
+  const { ref, isOver } = useFileDrop<HTMLFormElement>(read);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (!isEmpty) onSend(form);
+  };
+  return (
+    <form
+      ref={ref}
+      onSubmit={submit}
+      className={`${classes.listForm} stack gap-4`}
+      data-over={isOver || undefined}
+    >
+      <Textarea
+        label="List"
+        description={
+          <>
+            Paste a list, drop a file, or{' '}
+            <FileButton onChange={read} accept=".txt,.csv,.opml,.xml,text/plain,text/csv,text/xml">
+              {(props) => (
+                <UnstyledButton {...props} className={classes.choose}>
+                  choose a file
+                </UnstyledButton>
+              )}
+            </FileButton>
+            .
+          </>
+        }
+        placeholder={'https://example.org/notices\nhttps://example.org/data.csv'}
+        autosize
+        minRows={8}
+        maxRows={16}
+        spellCheck={false}
+        data-autofocus
+        classNames={{ input: classes.typed }}
+        value={text}
+        onChange={(event) => change({ text: event.currentTarget.value })}
+      />
+      <FormatChoice form={form} />
+      {unread !== undefined && <ErrorNote error={unread} />}
+      {error !== null && error !== undefined && <ErrorNote error={error} />}
+      <DialogButtons submit="Watch" isPending={isSending} isDisabled={isEmpty} onCancel={onClose} />
+    </form>
+  );
+}
+
+/** The format, and how the list is understood in it. */
+function FormatChoice({ form }: { form: ListFormat }) {
+  const { text, fileName, form: chosen, change } = useListDraft();
+  return (
+    <div className="stack items-start gap-2">
+      <SegmentedControl
+        size="xs"
+        aria-label="List format"
+        value={form}
+        onChange={(value) => change({ form: value as ListFormat })}
+        data={Object.entries(LIST_FORMATS).map(([value, { label }]) => ({ value, label }))}
+      />
+      <p className="small muted" aria-live="polite">
+        {text.trim() !== '' && (
+          <strong>
+            {fileName && `${fileName}: `}
+            {listSizeText(text, form)}
+            {chosen === null &&
+              `, detected as ${form === 'text' ? 'one URL per line' : LIST_FORMATS[form].label}`}
+            .{' '}
+          </strong>
+        )}
+        {LIST_FORMATS[form].description}
+      </p>
+    </div>
+  );
+}
+
+/**
+ * The text of a list file.
+ * @throws Error with a message for the person.
+ */
+async function readList(file: File): Promise<string> {
+  if (file.size > MAX_LIST_BYTES) {
+    throw new Error(
+      `${file.name} is ${formatBytes(file.size)}. The limit is ${formatBytes(MAX_LIST_BYTES)}. Split the list.`,
+    );
+  }
+  const bytes = await file.arrayBuffer();
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new Error(`${file.name} is not UTF-8. Save it as UTF-8 and choose it again.`);
+  }
+}
+
+type Item = SourceImport['items'][number];
+
+/** The order of the results: rejected entries first. */
+const ORDER: readonly Item['outcome'][] = ['refused', 'added', 'already'];
+
+interface ListOutcomeProps {
+  outcome: SourceImport;
+  /** Returns to the form with the rejected lines. */
+  onFix: () => void;
+  onClose: () => void;
+}
+
+/** The result of a list: counts, then one row per entry, rejected entries first. */
+function ListOutcome({ outcome, onFix, onClose }: ListOutcomeProps) {
+  const { items, refused, ignored_columns: ignored } = outcome;
+  const numbered = items.map((item, place) => ({ ...item, place }));
+  const sorted = ORDER.flatMap((kind) => numbered.filter((item) => item.outcome === kind));
+  return (
+    <div className={`${classes.listForm} stack gap-4`}>
+      <output className="cluster stretch gap-2">
+        {LIST_OUTCOMES.map((kind) => (
+          <StateBadge key={kind} kind="listed" value={kind} count={outcome[kind]} look="boxed" />
+        ))}
+      </output>
+      {items.length === 0 && <p>The list contains no URLs.</p>}
+      {ignored.length > 0 && <p className="small muted">Ignored columns: {ignored.join(', ')}.</p>}
+      {refused > 0 && (
+        <div className="line between">
+          <span className="small">The rejected lines and their reasons</span>
+          <CopyButton text={refusedText(items)} what="rejected lines" />
+        </div>
+      )}
+      {items.length > 0 && (
+        // The list scrolls, so it must be reachable by keyboard.
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+        <section className={classes.items} tabIndex={0} aria-label="Results by line">
+          <VirtualList
+            label="Result of each entry"
+            items={sorted}
+            keyOf={({ place }) => String(place)}
+            render={(item) => <Entry item={item} onLeave={onClose} />}
+          />
+        </section>
+      )}
+      <Group justify="flex-end" gap="sm">
+        {refused > 0 && (
+          <Button variant="default" onClick={onFix}>
+            Fix rejected lines
+          </Button>
+        )}
+        <Button onClick={onClose} data-autofocus>
+          Done
+        </Button>
+      </Group>
+    </div>
+  );
+}
+
+function Entry({ item, onLeave }: { item: Item; onLeave: () => void }) {
+  const { line, url, outcome, source, detail } = item;
+  return (
+    <div className={`${classes.entry} stack gap-3 baseline compact`}>
+      <span className="muted text-end numeric">{line}</span>
+      <StateBadge kind="listed" value={outcome} />
+      <span className={`${classes.address} stack wrap-anywhere`}>
+        {source ? (
+          <Link to={`/sources/${source}`} onClick={onLeave}>
+            {url}
+          </Link>
+        ) : (
+          url || <em>no URL</em>
+        )}
+        {outcome === 'refused' && detail && <span className="small bad">{detail}</span>}
+      </span>
+    </div>
+  );
+}
+
+function refusedText(items: readonly Item[]): string {
+  return items
+    .filter(({ outcome }) => outcome === 'refused')
+    .map(({ line, url, detail = '' }) => `${line}\t${url}\t${detail}`)
+    .join('\n');
+}
+
+/** Longer lists are kept only while the page is open: sessionStorage has little space. */
+const MAX_KEPT = 500_000;
+
+interface ListDraft {
+  text: string;
+  /** The name of the file that the text was read from. */
+  fileName: string;
+  /** The format chosen by hand, or null for the detected one. */
+  form: ListFormat | null;
+  change: (change: Partial<Pick<ListDraft, 'text' | 'fileName' | 'form'>>) => void;
+  clear: () => void;
+}
+
+const EMPTY = { text: '', fileName: '', form: null };
+
+/** The list form, saved as it is typed until every entry is accepted. */
+const useListDraft = create<ListDraft>()(
+  persist(
+    (set) => ({
+      ...EMPTY,
+      change: (change) => set(change),
+      clear: () => set(EMPTY),
+    }),
+    {
+      name: 'strongroom-source-list',
+      storage: createJSONStorage(() => sessionStorage),
+      partialize: ({ text, fileName, form }) =>
+        text.length <= MAX_KEPT ? { text, fileName, form } : { ...EMPTY },
+    },
+  ),
+);
+
+/** The name and description of each list format. */
+const LIST_FORMATS: Record<ListFormat, { label: string; description: string }> = {
+  text: { label: 'URLs', description: 'One URL per line. Lines that begin with # are comments.' },
+  csv: {
+    label: 'CSV',
+    description:
+      'A header with the column url and, optionally, name, agency, tags (separated by ; or |), every_minutes, max_object_mb and ignore_robots.',
+  },
+  opml: {
+    label: 'OPML',
+    description: 'The export format of feed readers. The titles of a feed’s groups become its tags.',
+  },
+};
+
+/** The media type of a list. */
+function listMediaType(form: ListFormat): string {
+  return Object.entries(LIST_MEDIA_TYPES).find(([, named]) => named === form)?.[0] ?? 'text/plain';
+}
+
+/** Detects the format from the beginning of the text or, if that is ambiguous, from the file name. */
+function detectListFormat(text: string, fileName = ''): ListFormat {
+  const beginning = text.replace(/^\uFEFF/, '').trimStart();
+  if (beginning.startsWith('<')) return 'opml';
+  const [first = ''] = beginning.split(/\r?\n/, 1);
+  const cells = first.split(',').map((cell) =>
+    cell
+      .trim()
+      .replace(/^"(.*)"$/, '$1')
+      .toLowerCase(),
+  );
+  if (cells.includes('url')) return 'csv';
+  if (beginning !== '') return 'text';
+  return /\.csv$/i.test(fileName) ? 'csv' : /\.(opml|xml)$/i.test(fileName) ? 'opml' : 'text';
+}
+
+/** An estimate of the number of entries; the node counts exactly. */
+function listSizeText(text: string, form: ListFormat): string {
+  if (form === 'opml') {
+    return countOf(text.match(/\b(?:xmlUrl|htmlUrl|url)\s*=/gi)?.length ?? 0, 'URL', 'URLs');
+  }
+  const lines = text.split('\n').filter((line) => line.trim() !== '' && !/^\s*#/.test(line));
+  return form === 'csv'
+    ? countOf(Math.max(0, lines.length - 1), 'row')
+    : countOf(lines.length, 'URL', 'URLs');
+}

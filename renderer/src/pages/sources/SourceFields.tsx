@@ -1,0 +1,313 @@
+import {
+  Autocomplete,
+  Checkbox,
+  Collapse,
+  NumberInput,
+  Select,
+  TagsInput,
+  Textarea,
+  TextInput,
+  UnstyledButton,
+} from '@mantine/core';
+import { IconChevronRight } from '@tabler/icons-react';
+import { type ReactNode, useState } from 'react';
+import type { FollowKind } from '../../../../shared/collection/follow.ts';
+import type { CaptureMode } from '../../../../shared/collection/source.ts';
+import { useCall } from '../../api/useCall.ts';
+import { type Choice, ChoiceCards } from '../../components/forms/pickers.tsx';
+import { formatCount } from '../../format/size.ts';
+import { ScheduleFields } from './ScheduleFields.tsx';
+import classes from './SourceForm.module.css';
+import type { DraftErrors, FollowDraft, SourceDraft } from './sourceForm.ts';
+import { useAgenciesAndTags } from './useSources.ts';
+
+interface SourceFieldsProps {
+  draft: SourceDraft;
+  errors: DraftErrors;
+  /** Whether private addresses can be allowed or refused here. */
+  canAllowPrivate?: boolean;
+  onChange: (change: Partial<SourceDraft>) => void;
+}
+
+/** The settings of a source other than its URL. */
+export function SourceFields({ draft, errors, canAllowPrivate = false, onChange }: SourceFieldsProps) {
+  const { agencies, tags } = useAgenciesAndTags();
+  const hasFetch = Boolean(
+    draft.every_minutes ||
+      draft.by === 'times' ||
+      draft.has_hours ||
+      draft.max_object_mb ||
+      draft.ignore_robots ||
+      draft.headers,
+  );
+  return (
+    <div className="stack gap-4">
+      <TextInput
+        label="Name"
+        description="Shown in lists and events. Default: the page’s title when it is first retrieved."
+        value={draft.name}
+        error={errors.name}
+        onChange={(event) => onChange({ name: event.currentTarget.value })}
+      />
+      <div className="stack columns gap-4">
+        <Autocomplete
+          label="Agency"
+          description="Who publishes the source."
+          data={agencies}
+          value={draft.agency}
+          error={errors.agency}
+          onChange={(agency) => onChange({ agency })}
+        />
+        <TagsInput
+          label="Tags"
+          description="Press Enter after each tag."
+          data={tags}
+          value={draft.tags}
+          error={errors.tags}
+          onChange={(chosen) => onChange({ tags: chosen })}
+          acceptValueOnBlur
+        />
+      </div>
+      <CaptureFields draft={draft} errors={errors} onChange={onChange} />
+      <Disclosure title="Fetch settings" isUsed={hasFetch} isWrong={hasErrors(errors, FETCH_FIELDS)}>
+        <FetchFields draft={draft} errors={errors} canAllowPrivate={canAllowPrivate} onChange={onChange} />
+      </Disclosure>
+      <Disclosure
+        title="Follow links"
+        isUsed={draft.follow_kind !== ''}
+        isWrong={hasErrors(errors, FOLLOW_FIELDS)}
+      >
+        <FollowFields draft={draft} errors={errors} onChange={onChange} />
+      </Disclosure>
+    </div>
+  );
+}
+
+export const CAPTURE_CHOICES: readonly Choice<CaptureMode>[] = [
+  {
+    value: 'object',
+    label: 'The file as the server sends it',
+    meaning: 'Byte for byte, without running any scripts. Suitable for documents, data and plain pages.',
+  },
+  {
+    value: 'page',
+    label: 'The page as a person sees it',
+    meaning: 'The file, and the page as a browser draws it: its picture, its text and everything it loads.',
+  },
+];
+
+/** What is kept of a source at each check. */
+function CaptureFields({ draft, errors, onChange }: Omit<SourceFieldsProps, 'canAllowPrivate'>) {
+  const { capture, has_picture_events, picture_events } = draft;
+  return (
+    <fieldset className={`${classes.rules} stack gap-2`}>
+      <legend>What is kept</legend>
+      <ChoiceCards
+        label="What is kept"
+        choices={CAPTURE_CHOICES}
+        value={capture}
+        error={errors.capture}
+        onChange={(next) => onChange({ capture: next })}
+      />
+      {capture === 'page' && (
+        <div className="cluster gap-3">
+          <Checkbox
+            label="Also report changes to the picture alone, if at least"
+            checked={has_picture_events}
+            onChange={(event) => onChange({ has_picture_events: event.currentTarget.checked })}
+          />
+          <span className="cluster gap-2">
+            <NumberInput
+              aria-label="Share of the pixels that must change"
+              size="xs"
+              w="6.5rem"
+              suffix=" %"
+              min={0}
+              max={100}
+              disabled={!has_picture_events}
+              value={picture_events}
+              error={errors.picture_events}
+              onChange={(value) => onChange({ picture_events: String(value) })}
+            />
+            <span className="compact">of its pixels change</span>
+          </span>
+        </div>
+      )}
+      <NumberInput
+        label="Keep for … days"
+        description="Default: for ever. Older versions are then given up for good; their records, digests and proofs stay. The newest version is kept, and what a pack, a finding or a case needs."
+        suffix=" days"
+        min={1}
+        max={36_500}
+        allowDecimal={false}
+        w="min(100%, 32rem)"
+        value={draft.keep_days}
+        error={errors.keep_days}
+        onChange={(value) => onChange({ keep_days: String(value) })}
+      />
+    </fieldset>
+  );
+}
+
+const FETCH_FIELDS = [
+  'every_minutes',
+  'every',
+  'time_zone',
+  'hours_from',
+  'hours_to',
+  'hours_days',
+  'max_object_mb',
+  'headers',
+] as const;
+const FOLLOW_FIELDS = ['follow_kind', 'follow_match', 'follow_types', 'follow_limit'] as const;
+
+function hasErrors(errors: DraftErrors, fields: readonly (keyof DraftErrors)[]): boolean {
+  return fields.some((field) => errors[field] !== undefined);
+}
+
+interface DisclosureProps {
+  title: string;
+  /** Whether its fields have values when it is first shown: then it is open. */
+  isUsed: boolean;
+  isWrong: boolean;
+  children: ReactNode;
+}
+
+function Disclosure({ title, isUsed, isWrong, children }: DisclosureProps) {
+  const [opened, setOpened] = useState(isUsed);
+  const isOpen = opened || isWrong;
+  return (
+    <>
+      <UnstyledButton
+        className="line inline gap-2 self-start compact accent"
+        aria-expanded={isOpen}
+        onClick={() => setOpened(!isOpen)}
+      >
+        <IconChevronRight size={16} aria-hidden data-open={isOpen || undefined} />
+        {title}
+      </UnstyledButton>
+      <Collapse expanded={isOpen}>{children}</Collapse>
+    </>
+  );
+}
+
+function FetchFields({ draft, errors, canAllowPrivate, onChange }: SourceFieldsProps) {
+  const { data: settings } = useCall('readSettings');
+  const nodes = (value: number | undefined, unit: string) =>
+    value === undefined
+      ? 'Default: the node’s setting.'
+      : `Default: ${formatCount(value)} ${unit}, the node’s setting.`;
+  return (
+    <div className="stack gap-4">
+      <ScheduleFields draft={draft} errors={errors} onChange={onChange} />
+      <div className="stack columns gap-4">
+        <NumberInput
+          label="Maximum size"
+          description={nodes(settings?.max_object_mb, 'MB')}
+          suffix=" MB"
+          min={0}
+          value={draft.max_object_mb}
+          error={errors.max_object_mb}
+          onChange={(value) => onChange({ max_object_mb: String(value) })}
+        />
+      </div>
+      <Checkbox
+        label="Ignore the site’s robots.txt"
+        description="For sources of public interest. Requests still identify this node."
+        checked={draft.ignore_robots}
+        error={errors.ignore_robots}
+        onChange={(event) => onChange({ ignore_robots: event.currentTarget.checked })}
+      />
+      {canAllowPrivate && (
+        <Checkbox
+          label="Allow private addresses"
+          description="The source may be on your own network. Otherwise such requests are refused."
+          checked={draft.allow_private}
+          onChange={(event) => onChange({ allow_private: event.currentTarget.checked })}
+        />
+      )}
+      <Textarea
+        label="Request headers"
+        description="One per line, “Name: value”. Names are recorded in the ledger. Values stay on this node."
+        placeholder="Accept-Language: de"
+        autosize
+        minRows={2}
+        maxRows={8}
+        classNames={{ input: classes.typed }}
+        value={draft.headers}
+        error={errors.headers}
+        onChange={(event) => onChange({ headers: event.currentTarget.value })}
+      />
+    </div>
+  );
+}
+
+const KINDS: readonly { value: FollowKind | ''; label: string }[] = [
+  { value: '', label: 'Nothing' },
+  { value: 'links', label: 'Links on the page' },
+  { value: 'feed', label: 'Items of a feed (RSS, Atom, JSON Feed)' },
+  { value: 'sitemap', label: 'Addresses in a sitemap' },
+];
+
+interface FollowFieldsProps {
+  draft: FollowDraft;
+  errors: Partial<Record<keyof FollowDraft, string>>;
+  onChange: (change: Partial<FollowDraft>) => void;
+}
+
+/** Which addresses of the newest version become sources of their own. */
+function FollowFields({ draft, errors, onChange }: FollowFieldsProps) {
+  return (
+    <div className="stack gap-4">
+      <Select
+        label="Watch as separate sources"
+        data={KINDS}
+        allowDeselect={false}
+        value={draft.follow_kind}
+        error={errors.follow_kind}
+        onChange={(kind) => onChange({ follow_kind: (kind ?? '') as FollowKind | '' })}
+      />
+      {draft.follow_kind !== '' && (
+        <>
+          <div className="stack columns gap-4">
+            <TagsInput
+              label="Types"
+              description="Extensions or media types. Default: all."
+              placeholder={draft.follow_types.length === 0 ? 'pdf' : ''}
+              data={['pdf', 'csv', 'xlsx', 'docx', 'html', 'json', 'xml']}
+              value={draft.follow_types}
+              error={errors.follow_types}
+              onChange={(types) => onChange({ follow_types: types })}
+              acceptValueOnBlur
+            />
+            <NumberInput
+              label="Maximum"
+              description="The total of watched addresses and addresses to review."
+              min={1}
+              value={draft.follow_limit}
+              error={errors.follow_limit}
+              onChange={(value) => onChange({ follow_limit: String(value) })}
+            />
+          </div>
+          <TextInput
+            label="Address pattern"
+            description="A regular expression (RE2). Default: all addresses on the same host."
+            placeholder="/reports/20\d\d/"
+            classNames={{ input: classes.typed }}
+            value={draft.follow_match}
+            error={errors.follow_match}
+            onChange={(event) => onChange({ follow_match: event.currentTarget.value })}
+            autoComplete="off"
+            spellCheck={false}
+          />
+          <Checkbox
+            label="Review found addresses first"
+            description="Otherwise they are watched immediately and checked in the next round."
+            checked={draft.follow_approve}
+            onChange={(event) => onChange({ follow_approve: event.currentTarget.checked })}
+          />
+        </>
+      )}
+    </div>
+  );
+}

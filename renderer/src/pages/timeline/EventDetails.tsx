@@ -1,0 +1,470 @@
+import { Button, Group, UnstyledButton } from '@mantine/core';
+import {
+  IconCertificate,
+  IconChevronDown,
+  IconChevronUp,
+  IconCircle,
+  IconCircleFilled,
+} from '@tabler/icons-react';
+import { useState } from 'react';
+import { Link, useNavigate } from 'react-router';
+import {
+  BROWSER,
+  type EventDetails as Details,
+  type Event,
+  type EventNeighbours as Neighbours,
+  SELF,
+} from '../../../../shared/collection/event.ts';
+import { HANDED_IN_WORDS, isHandedIn } from '../../../../shared/collection/handedInWords.ts';
+import type { Retrieval } from '../../../../shared/collection/retrieval.ts';
+import { urlOf } from '../../api/client.ts';
+import { useCall } from '../../api/useCall.ts';
+import { AddToCase } from '../../components/content/AddToCase.tsx';
+import { FindingsSection } from '../../components/content/Findings.tsx';
+import { ObjectCard } from '../../components/content/ObjectCard.tsx';
+import { PageThumbnail } from '../../components/content/PageThumbnail.tsx';
+import type { QuotedObject } from '../../components/content/passages.ts';
+import {
+  CORROBORATION_MEANING,
+  connectionFacts,
+  LABEL_WORDS,
+  ObserverText,
+  PageLabelNote,
+} from '../../components/content/Retrieval.tsx';
+import { IfReadable } from '../../components/content/Withheld.tsx';
+import { DataTable } from '../../components/data/DataTable.tsx';
+import { Facts, StateBadge, TimeText } from '../../components/data/Values.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { captureTime } from '../../format/names.ts';
+import { countOf, formatCount } from '../../format/size.ts';
+import { useMarkSeen, useSeenEvents } from '../../state/seenEvents.ts';
+import { useIsOwner } from '../../state/session.ts';
+import { comparePath, useCaptureBefore } from '../captures/useNeighbours.ts';
+import classes from './EventDetails.module.css';
+import { EventDiff } from './EventDiff.tsx';
+import { NoiseMark } from './EventMarks.tsx';
+import { useShortcuts } from './shortcuts.tsx';
+
+interface EventDetailsProps {
+  id: number;
+  addressOfEvent: (id: number) => string;
+  /** Moves in the list next to the event, if there is one. */
+  onStep?: (by: 1 | -1) => void;
+}
+
+/** All details of an event: observer, times, objects and ledger entry. */
+export function EventDetails({ id, addressOfEvent, onStep }: EventDetailsProps) {
+  const { data: event, error, refetch } = useCall('readEvent', { params: { id } });
+  if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />;
+  if (!event) return <p className="muted">Loading…</p>;
+  return (
+    <div className="stack gap-4">
+      <div className="cluster stretch gap-2">
+        <SeenButton id={id} hasKey={!onStep} />
+        <EventNeighbours neighbours={event.neighbours} addressOfEvent={addressOfEvent} onStep={onStep} />
+      </div>
+      <div>
+        <p className="cluster gap-4 compact">
+          <StateBadge kind="event" value={event.event_type} look="boxed" />
+          {event.page_label && <PageLabelNote label={event.page_label} withReason />}
+          {event.is_noise && <NoiseMark />}
+        </p>
+        <p className="mt-2 muted">{meaningOf(event)}</p>
+        {event.page_label && <QualityFindings key={event.id} id={event.id} />}
+      </div>
+      {event.page !== null && <EventPicture source={event.source.id} page={event.page} />}
+      <Facts layout="columns" facts={factsOf(event, addressOfEvent)} />
+      {event.event_type === 'changed' && event.sha256 && event.previous_sha256 && (
+        <IfReadable of={[{ sha256: event.sha256 }, { sha256: event.previous_sha256 }]}>
+          <EventDiff event={event} />
+        </IfReadable>
+      )}
+      <h2 className="visually-hidden">Objects</h2>
+      {event.sha256 && (
+        <ObjectCard
+          title={event.previous_sha256 ? 'After' : 'Object'}
+          sha256={event.sha256}
+          source={event.source.id}
+          at={captureTime(event)}
+        />
+      )}
+      {event.previous_sha256 && (
+        <ObjectCard
+          title={event.sha256 ? 'Before' : 'Last version'}
+          sha256={event.previous_sha256}
+          source={event.source.id}
+        />
+      )}
+      <EventRetrieval id={id} />
+      <EventObservers id={id} observer={event.observer} />
+      <EventActions id={id} source={event.source.id} />
+      <FindingsSection target={{ kind: 'event', id: String(id) }} objects={quotedObjects(event)} />
+    </div>
+  );
+}
+
+/** The page of an event as it was drawn, and the way to what changed in it. */
+function EventPicture({ source, page }: { source: string; page: string }) {
+  const before = useCaptureBefore(source, page);
+  return (
+    <div className="stack gap-2">
+      <Link to={`/pages/${page}`} className={classes.picture}>
+        <PageThumbnail page={page} alt="Page capture" size="card" />
+      </Link>
+      <div className="cluster gap-2">
+        <Button component={Link} to={`/pages/${page}`} variant="default" size="compact-sm">
+          Page capture
+        </Button>
+        {before && (
+          <Button component={Link} to={comparePath(before, page)} variant="default" size="compact-sm">
+            Compare with the previous capture
+          </Button>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function EventActions({ id, source }: { id: number; source: string }) {
+  const isOwner = useIsOwner();
+  return (
+    <Group gap="xs">
+      <Button component={Link} to={`/timeline?source=${source}`} variant="default" size="xs">
+        Show only this source
+      </Button>
+      <Button
+        component="a"
+        href={urlOf('readEventEvidence', { params: { id } })}
+        download
+        variant="default"
+        size="xs"
+        leftSection={<IconCertificate size={14} aria-hidden />}
+      >
+        Evidence file
+      </Button>
+      {isOwner && <AddToCase item={{ kind: 'event', id: String(id) }} />}
+    </Group>
+  );
+}
+
+function quotedObjects({ sha256, previous_sha256 }: Event): QuotedObject[] {
+  const objects = [
+    { sha256, name: 'After' },
+    { sha256: previous_sha256, name: 'Before' },
+  ];
+  return objects.flatMap(({ sha256: digest, name }) => (digest === null ? [] : [{ sha256: digest, name }]));
+}
+
+function factsOf(event: Details, addressOfEvent: (id: number) => string) {
+  const { source, reverts_to } = event;
+  return [
+    [
+      'Source',
+      <Link key="source" to={`/sources/${source.id}`}>
+        {source.name || 'source page'}
+      </Link>,
+    ],
+    [
+      'URL',
+      <a key="url" href={source.url} target="_blank" rel="noopener noreferrer nofollow">
+        {source.url}
+      </a>,
+    ],
+    ['Agency', source.agency || null],
+    ['Tags', source.tags.length > 0 ? source.tags.join(', ') : null],
+    ['Observer', <ObserverText key="observer" observer={event.observer} />],
+    [
+      event.observer === BROWSER ? 'Drawn' : isHandedIn(event.observer) ? 'Seen' : 'Captured by observer',
+      event.original_observed_at && <TimeText key="captured" at={event.original_observed_at} show="exact" />,
+    ],
+    [
+      event.observer === BROWSER
+        ? 'Recorded'
+        : isHandedIn(event.observer)
+          ? 'Handed in'
+          : 'Retrieved by this node',
+      <TimeText key="retrieved" at={event.observed_at} show="exact" />,
+    ],
+    [
+      'Returned to',
+      reverts_to !== null && (
+        <Link key="reverts" to={addressOfEvent(reverts_to)}>
+          the version of event {reverts_to}
+        </Link>
+      ),
+    ],
+    [
+      'Ledger',
+      <Link key="ledger" to={`/ledger#${event.ledger_entry}`}>
+        entry {event.ledger_entry}
+      </Link>,
+    ],
+  ] as const;
+}
+
+function meaningOf({ event_type, reverts_to, observer }: Event): string {
+  const whose = observer === SELF ? '' : ' in the captures of this observer';
+  if (observer === BROWSER && event_type === 'first_seen')
+    return 'The page was drawn for the first time, as a person sees it.';
+  if (observer === BROWSER && event_type === 'changed')
+    return reverts_to === null
+      ? 'The visible text of the page changed. Both versions are kept.'
+      : 'The page shows the same text as in an earlier version.';
+  if (isHandedIn(observer))
+    return event_type === 'first_seen'
+      ? `The first version that this person saw of the address, ${HANDED_IN_WORDS}.`
+      : `Another version than this person handed in before, ${HANDED_IN_WORDS}.`;
+  switch (event_type) {
+    case 'first_seen':
+      return `The source was retrieved for the first time${whose}.`;
+    case 'changed':
+      return reverts_to === null
+        ? `The content changed${whose}. Both versions are kept.`
+        : `The source returned to an earlier version${whose}.`;
+    case 'unavailable':
+      return 'Several consecutive checks failed. The source may be temporarily unreachable. Its last version is kept.';
+    case 'disappeared':
+      return 'The server reported twice, minutes apart, that the resource no longer exists. Its last version is kept.';
+    case 'recovered':
+      return 'The source can be retrieved again.';
+  }
+}
+
+interface EventNeighboursProps {
+  neighbours: Neighbours;
+  addressOfEvent: (id: number) => string;
+  /** Moves in the list next to the event: 1 to older, -1 to newer. Without it, to the event's neighbours. */
+  onStep: ((step: 1 | -1) => void) | undefined;
+}
+
+/** Buttons and keys for the next older and newer event, of all sources and of this one. */
+function EventNeighbours({ neighbours, addressOfEvent, onStep }: EventNeighboursProps) {
+  const navigate = useNavigate();
+  // Rendered with the change of the address, so that the next key acts on the new event.
+  const options = { replace: onStep !== undefined, flushSync: true };
+  const opener = (id: number | null) =>
+    id === null ? undefined : () => void navigate(addressOfEvent(id), options);
+  const { newer, older, newer_of_source, older_of_source } = neighbours;
+  const openNewer = onStep ? () => onStep(-1) : opener(newer);
+  const openOlder = onStep ? () => onStep(1) : opener(older);
+  const openNewerOfSource = opener(newer_of_source);
+  const openOlderOfSource = opener(older_of_source);
+  // The list has these keys itself.
+  useShortcuts({
+    ...(onStep ? {} : { j: openOlder, k: openNewer }),
+    J: openOlderOfSource,
+    K: openNewerOfSource,
+  });
+  return (
+    <nav className={classes.steps} aria-label="Other events">
+      <div className="cluster stretch gap-2">
+        <Step isUp label="Newer" keys="k" onClick={openNewer} />
+        <Step label="Older" keys="j" onClick={openOlder} />
+      </div>
+      <div className="cluster stretch gap-2">
+        <Step isUp label="Newer of this source" keys="K" onClick={openNewerOfSource} />
+        <Step label="Older of this source" keys="J" onClick={openOlderOfSource} />
+      </div>
+    </nav>
+  );
+}
+
+interface StepProps {
+  label: string;
+  keys: string;
+  isUp?: boolean;
+  onClick: (() => void) | undefined;
+}
+
+function Step({ label, keys, isUp = false, onClick }: StepProps) {
+  const Icon = isUp ? IconChevronUp : IconChevronDown;
+  return (
+    <Button
+      variant="default"
+      size="compact-sm"
+      leftSection={<Icon size={14} aria-hidden />}
+      rightSection={
+        <kbd className={`${classes.key} muted tiny`} aria-hidden>
+          {keys}
+        </kbd>
+      }
+      aria-keyshortcuts={keys === keys.toUpperCase() ? `Shift+${keys}` : keys}
+      disabled={!onClick}
+      onClick={onClick}
+    >
+      {label}
+    </Button>
+  );
+}
+
+interface SeenButtonProps {
+  id: number;
+  /** Whether the key `m` is handled here, and not by a list. */
+  hasKey: boolean;
+}
+
+/** Marks an event as seen or unseen. Only for the owner. */
+function SeenButton({ id, hasKey }: SeenButtonProps) {
+  const seen = useSeenEvents();
+  const toggle = useToggleSeen();
+  useShortcuts({ m: hasKey && toggle ? () => toggle(id) : undefined });
+  if (!seen || !toggle) return null;
+  const isUnseen = seen.isUnseen(id);
+  const Icon = isUnseen ? IconCircleFilled : IconCircle;
+  return (
+    <Button
+      variant="default"
+      size="compact-sm"
+      leftSection={<Icon size={10} aria-hidden />}
+      rightSection={
+        <kbd className={`${classes.key} muted tiny`} aria-hidden>
+          m
+        </kbd>
+      }
+      aria-keyshortcuts="m"
+      onClick={() => toggle(id)}
+    >
+      {isUnseen ? 'Mark as seen' : 'Mark as unseen'}
+    </Button>
+  );
+}
+
+/** Returns a function that marks an event as seen, or as unseen if it was; undefined for visitors. */
+export function useToggleSeen(): ((id: number) => void) | undefined {
+  const seen = useSeenEvents();
+  const mark = useMarkSeen();
+  if (!seen) return undefined;
+  return (id) => void mark(seen.isUnseen(id) ? { seen: [id] } : { unseen: [id] });
+}
+
+/** Why a version may not be the expected page: each rule that found something, with its score. */
+function QualityFindings({ id }: { id: number }) {
+  const [opened, setOpened] = useState(false);
+  const { data, error } = useCall('readEventQuality', { params: { id } }, { enabled: opened });
+  return (
+    <div className="stack items-start gap-1 compact">
+      <UnstyledButton className="small accent" aria-expanded={opened} onClick={() => setOpened(!opened)}>
+        {opened ? 'Hide the signs' : 'Show the signs'}
+      </UnstyledButton>
+      {opened && error && <ErrorNote error={error} />}
+      {opened && data && (
+        <>
+          <ul className={`${classes.list} stack gap-1`}>
+            {data.findings.map(({ rule, label, score, reason }) => (
+              <li key={rule}>
+                {reason}{' '}
+                <span className="muted small">
+                  ({LABEL_WORDS[label]}, {countOf(score, 'point')}, {rule})
+                </span>
+              </li>
+            ))}
+          </ul>
+          <p className="muted small">
+            {data.findings.length === 0
+              ? 'The rules of this version of Strongroom find no signs in the archived bytes.'
+              : `A version is labelled at ${countOf(data.threshold, 'point')} or more.`}
+          </p>
+        </>
+      )}
+    </div>
+  );
+}
+
+/** How the retrieval of an event was had, and who says so. */
+function EventRetrieval({ id }: { id: number }) {
+  const { data, error, refetch } = useCall('readEventRetrieval', { params: { id } });
+  if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />;
+  if (!data) return null;
+  const { final_url, redirects, observer, status, connection, duration_ms } = data;
+  return (
+    <section className="stack gap-2" aria-label="How it was retrieved">
+      <h2>How it was retrieved</h2>
+      <Facts
+        layout="columns"
+        facts={[
+          ['Address that answered', connection && final_url],
+          ['Redirects', redirects.length > 0 && formatCount(redirects.length)],
+          ['HTTP status', status],
+          ...connectionFacts(connection),
+          ['Duration', observer === SELF && `${formatCount(duration_ms)} ms`],
+        ]}
+      />
+      <p className="small muted">{whoSays(data)}</p>
+    </section>
+  );
+}
+
+function whoSays({ connection, observer, ledger_entry, status }: Retrieval): string {
+  if (observer === BROWSER)
+    return 'This is the text of the page as this node’s browser drew it. The page capture lists each answer that it was drawn from.';
+  if (isHandedIn(observer)) return `A person gave this file and its address: ${HANDED_IN_WORDS}.`;
+  if (connection) {
+    const covered =
+      ledger_entry === null
+        ? ''
+        : ` Ledger entry ${formatCount(ledger_entry)} protects this record against later changes.`;
+    return `Only ${observer === SELF ? 'this node' : observer} states this. Servers do not sign their connections, so it cannot be proven.${covered}`;
+  }
+  return status === null
+    ? 'No server answered.'
+    : 'The connection was not recorded. Earlier versions of Strongroom did not record it, and most captures do not contain it.';
+}
+
+/** Who else retrieved the version of an event from the same address, and when. */
+function EventObservers({ id, observer }: { id: number; observer: string }) {
+  const { data, error, refetch } = useCall('readEventObservers', { params: { id } });
+  if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />;
+  if (!data || data.sha256 === null) return null;
+  const others = data.observers.filter((each) => each.observer !== observer);
+  return (
+    <section className="stack gap-2" aria-label="Who else saw this">
+      <h2>Who else saw this</h2>
+      {others.length === 0 ? (
+        <p className="muted">
+          {observer === BROWSER
+            ? 'Nobody else yet. Other nodes that drew this page with the same text appear here.'
+            : observer === SELF
+              ? 'Nobody else yet. Peers that watch this address, and imported captures of it, appear here when they have the same bytes.'
+              : 'Nobody else yet. This node has not retrieved the same bytes itself.'}
+        </p>
+      ) : (
+        <>
+          <DataTable
+            caption="Observers with the same bytes from the same address, earliest first"
+            rows={data.observers}
+            rowKey={({ observer: name }) => name}
+            columns={[
+              {
+                id: 'observer',
+                header: 'Observer',
+                cell: ({ observer, first }) => (
+                  <>
+                    <ObserverText observer={observer} />
+                    <div data-show="narrow" className="small muted">
+                      first <TimeText at={first} />
+                    </div>
+                  </>
+                ),
+              },
+              {
+                id: 'first',
+                header: 'First',
+                hideBelow: 'narrow',
+                cell: ({ first }) => <TimeText at={first} />,
+              },
+              { id: 'last', header: 'Last', hideBelow: 'narrow', cell: ({ last }) => <TimeText at={last} /> },
+              {
+                id: 'times',
+                header: 'Times',
+                align: 'end',
+                hideBelow: 'narrow',
+                cell: ({ retrievals }) => formatCount(retrievals),
+              },
+            ]}
+          />
+          <p className="small muted">{CORROBORATION_MEANING}</p>
+        </>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,187 @@
+import { Switch } from '@mantine/core';
+import { IconFilterOff } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import type { AnyDiff, Diff } from '../../../../shared/collection/diff.ts';
+import type { Event } from '../../../../shared/collection/event.ts';
+import type { NoiseFindings, RuleOutcome } from '../../../../shared/collection/noise.ts';
+import { call, urlOf } from '../../api/client.ts';
+import { useCall } from '../../api/useCall.ts';
+import { TimeText } from '../../components/data/Values.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { LazyTooltip } from '../../components/feedback/LazyTooltip.tsx';
+import { countOf } from '../../format/size.ts';
+import { useIsOwner } from '../../state/session.ts';
+import classes from './Differences.module.css';
+import { ByteDiff, ImageDiff, JsonChanges, TableDiff, TextHunks } from './Differences.tsx';
+import { diffSummary } from './diffSummary.ts';
+
+/**
+ * The differences between the two versions of a change. A diff is computed on first request, which may take a
+ * moment.
+ */
+export function EventDiff({ event }: { event: Event }) {
+  const { data: diff, error, refetch } = useCall('readDiff', { params: { id: event.id } });
+  const isOwner = useIsOwner();
+  const [showsAll, setShowsAll] = useState(false);
+  const hasLeftOut = diff !== undefined && diff.noise.ignored > 0;
+  return (
+    <section className="stack gap-3" aria-labelledby={`diff-${event.id}`}>
+      <h2 id={`diff-${event.id}`} className="large">
+        Changes
+      </h2>
+      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
+      {!diff && !error && <output className="muted">Comparing the two versions…</output>}
+      {diff && diff.noise.rules.length > 0 && (
+        <NoiseNote noise={diff.noise}>
+          {hasLeftOut && isOwner && (
+            <Switch
+              size="xs"
+              label="Show ignored parts"
+              checked={showsAll}
+              onChange={({ currentTarget }) => setShowsAll(currentTarget.checked)}
+            />
+          )}
+        </NoiseNote>
+      )}
+      {diff && !showsAll && <DiffContent diff={diff} />}
+      {showsAll && <WithoutRules event={event} />}
+      {diff && <MadeBy diff={diff} />}
+    </section>
+  );
+}
+
+/** The same comparison without the source's noise rules; for the owner only. */
+function WithoutRules({ event }: { event: Event }) {
+  const { data, error, refetch } = useQuery({
+    queryKey: ['diffWithoutRules', event.id],
+    queryFn: ({ signal }) =>
+      call('previewNoiseRules', {
+        params: { id: event.source.id },
+        body: { rules: [], event: event.id },
+        signal,
+      }),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />;
+  if (!data) return <p className="muted">Comparing without the noise rules…</p>;
+  if (data.diff) return <DiffContent diff={data.diff} />;
+  return (
+    <p className="muted">
+      {data.events[0]?.problem ?? 'A comparison without the noise rules is not available.'}
+    </p>
+  );
+}
+
+/** The summary line, a note if the comparison is limited, and the differences. */
+export function DiffContent({ diff }: { diff: AnyDiff }) {
+  const isNoise = 'noise' in diff && diff.noise.is_noise === true;
+  const summary = diffSummary(diff);
+  return (
+    <>
+      <div className="stack gap-1 compact">
+        {summary && <p className="medium">{summary}</p>}
+        {/* The noise note already covers an empty diff. */}
+        {diff.reason && !isNoise && <p className="muted">{diff.reason}</p>}
+        {diff.truncated && (
+          <p className="muted">
+            The list of differences is truncated; the counts are complete. Download both versions to compare
+            everything.
+          </p>
+        )}
+        {!summary && !diff.reason && <p className="muted">No differences in the compared content.</p>}
+      </div>
+      <DiffBody diff={diff} />
+    </>
+  );
+}
+
+function DiffBody({ diff }: { diff: AnyDiff }) {
+  switch (diff.kind) {
+    case 'json':
+      return <JsonChanges changes={diff.changes} />;
+    case 'csv':
+      return <TableDiff header={diff.header} rows={diff.rows} keyColumn={diff.key} />;
+    case 'image':
+      return <ImageDiff diff={diff} />;
+    case 'bytes':
+      return diff.around && <ByteDiff around={diff.around} />;
+    default:
+      return <TextHunks hunks={diff.hunks} />;
+  }
+}
+
+/** A diff is derived, not evidence, so it names the tool and the time. */
+function MadeBy({ diff: { event, tool, made_at } }: { diff: Diff }) {
+  return (
+    <p className="tiny muted">
+      Created by{' '}
+      <LazyTooltip label={`Version ${tool.version}`} maxWidth={340}>
+        {(trigger) => <span {...trigger}>{tool.name}</span>}
+      </LazyTooltip>{' '}
+      <TimeText at={made_at} />. This comparison is derived; the evidence is the two objects.{' '}
+      <a href={urlOf('readDiff', { params: { id: event } })} target="_blank" rel="noopener noreferrer">
+        View as JSON
+      </a>
+    </p>
+  );
+}
+
+interface NoiseNoteProps {
+  noise: NoiseFindings;
+  /** An action shown with the note. */
+  children: ReactNode;
+}
+
+/** The effect of the source's noise rules on a change, and of each rule. */
+function NoiseNote({ noise, children }: NoiseNoteProps) {
+  return (
+    <div className={`${classes.note} stack gap-2 small`}>
+      <p className="line gap-2 stretch">
+        <IconFilterOff size={16} aria-hidden />
+        <span>{findingOf(noise)}</span>
+      </p>
+      {children}
+      <details>
+        <summary>{countOf(noise.rules.length, 'rule')} of this source</summary>
+        <ul className="plain stack gap-2 mt-2">
+          {noise.rules.map((rule, index) => (
+            // Two rules may be equal.
+            <li key={index}>
+              <code className="wrap-anywhere">{rule.value}</code>
+              <span className="muted">
+                {rule.note && `${rule.note}. `}
+                {KINDS[rule.kind]}; {outcomeOf(rule)}.
+              </span>
+            </li>
+          ))}
+        </ul>
+      </details>
+    </div>
+  );
+}
+
+function findingOf({ is_noise, ignored }: NoiseFindings): string {
+  if (is_noise) return 'The noise rules of this source explain the entire change.';
+  if (ignored === 0) return 'The noise rules of this source do not apply to this change.';
+  return `The noise rules of this source ignore ${countOf(ignored, 'part')}. Other parts changed too.`;
+}
+
+const KINDS: Record<RuleOutcome['kind'], string> = {
+  selector: 'CSS selector',
+  pattern: 'Pattern',
+  json_path: 'JSONPath',
+};
+
+function outcomeOf({ outcome, ignored }: RuleOutcome): string {
+  switch (outcome) {
+    case 'applied':
+      return `ignored ${countOf(ignored.from, 'part')} before, ${ignored.to} after`;
+    case 'not_applicable':
+      return 'does not apply to this type of object';
+    case 'timed_out':
+      return 'took too long and was skipped';
+    case 'failed':
+      return 'could not be applied';
+  }
+}

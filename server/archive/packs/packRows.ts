@@ -1,0 +1,222 @@
+import {
+  type NewFlag,
+  type PackFile,
+  type PackRecord,
+  packRecordSchema,
+  tagOf,
+} from '../../../shared/archive/pack.ts';
+import { MAX_PACK_BYTES, MAX_RECORD_BYTES } from '../../../shared/limits.ts';
+import { Problem } from '../../../shared/problems.ts';
+import { canonicalText } from '../../../shared/values/canonicalJson.ts';
+import { checkBody } from '../../../shared/values/checkBody.ts';
+import { ID_DIGITS } from '../../../shared/values/digest.ts';
+import { jsonPointer } from '../../../shared/values/issueMessage.ts';
+import { appendEntry } from '../../ledger/appendEntry.ts';
+import { sha256Of } from '../../ledger/entry.ts';
+import {
+  addPackFilter,
+  indexPackText,
+  type PackFilter,
+  removePackFilter,
+} from '../../store/sqlite/archive/packLists.ts';
+import {
+  countReplication,
+  type FlagRow,
+  insertFlag,
+  insertPack,
+  insertPackFile,
+  insertPackRecord,
+  packById,
+} from '../../store/sqlite/archive/packs.ts';
+import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
+import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
+import type { Store } from '../../store/store.ts';
+import { flagDigest } from '../recordedSubjects.ts';
+import { foldedText, requirePack } from './readPack.ts';
+
+/** Inserts the rows of a pack with the ledger entry `seq`. `original_had_method` is the state of the original pack now. */
+export function insertPackRows(
+  database: WriteDatabase,
+  checked: CheckedRecord,
+  seq: number,
+  at: string,
+): void {
+  const { record, text, digest, id } = checked;
+  const original = record.replicates && packById(database, record.replicates.pack);
+  insertPack(database, {
+    ledger_entry: seq,
+    id,
+    digest,
+    title_key: foldedText(record.title),
+    outcome: record.outcome,
+    tag: tagOf(record),
+    study: record.study,
+    replicates: record.replicates?.pack ?? null,
+    verdict: record.replicates?.verdict ?? null,
+    original_had_method: original ? (original.tag === 'replicable' ? 1 : 0) : null,
+    supersedes: record.supersedes,
+    bytes: checked.bytes,
+    files: record.files.length,
+    record_bytes: Buffer.byteLength(text),
+  });
+  insertPackRecord(database, seq, text);
+  insertFiles(database, seq, record.files, at);
+  if (record.replicates) countReplication(database, record.replicates.pack);
+  indexPack(database, seq, digest, record);
+}
+
+function insertFiles(database: WriteDatabase, pack: number, files: readonly PackFile[], at: string): void {
+  for (const file of files) {
+    createBlobRowIfAbsent(database, { sha256: file.sha256, bytes: file.bytes, stored_at: at });
+    insertPackFile(database, pack, file);
+  }
+}
+
+/** Adds a pack to the full-text index and to the filters of lists. */
+function indexPack(database: WriteDatabase, pack: number, digest: string, record: PackRecord): void {
+  for (const filter of filtersOf(record)) addPackFilter(database, pack, filter);
+  indexPackText(database, pack, {
+    title: record.title,
+    summary: record.summary,
+    authors: record.authors
+      .map(({ name, orcid, affiliation }) => `${name} ${orcid ?? ''} ${affiliation}`)
+      .join('\n'),
+    keywords: record.keywords.join('\n'),
+    method: record.method?.text ?? '',
+    results: Object.keys(record.results).join('\n'),
+    // The id is a prefix of this text, so a prefix of the id or of the digest finds the pack.
+    identity: `pk_${digest}`,
+  });
+}
+
+function filtersOf(record: PackRecord): PackFilter[] {
+  const { outcome, license, study, replicates, authors, keywords, node } = record;
+  const filters: PackFilter[] = [
+    { filter: 'outcome', value: outcome },
+    { filter: 'license', value: license },
+    { filter: 'tag', value: tagOf(record) },
+    { filter: 'flagged', value: 'false' },
+  ];
+  if (study !== null) filters.push({ filter: 'study', value: study });
+  if (replicates !== null) {
+    filters.push({ filter: 'verdict', value: replicates.verdict });
+    filters.push({ filter: 'replicates', value: replicates.pack });
+  }
+  for (const path of node === null ? [] : pathPrefixes(node)) filters.push({ filter: 'node', value: path });
+  for (const { name, orcid } of authors) {
+    for (const value of authorValues(name, orcid)) filters.push({ filter: 'author', value });
+  }
+  for (const keyword of keywords) filters.push({ filter: 'keyword', value: foldedText(keyword) });
+  return filters;
+}
+
+/** Returns `a`, `a/b` and `a/b/c` for `a/b/c`. */
+export function pathPrefixes(path: string): string[] {
+  const segments = path.split('/');
+  return segments.map((_, index) => segments.slice(0, index + 1).join('/'));
+}
+
+/** An author can be found by the full name, by any word of it, and by ORCID iD. */
+function authorValues(name: string, orcid: string | null): string[] {
+  const fullName = foldedText(name);
+  return [
+    fullName,
+    ...fullName.split(/[^\p{L}\p{N}'’-]+/u).filter(Boolean),
+    ...(orcid === null ? [] : [foldedText(orcid)]),
+  ];
+}
+
+/** Adds a flag to a pack. Flags are public and permanent. @throws Problem `not_found` */
+export async function flagPack(store: Store, id: string, { reason, note }: NewFlag): Promise<void> {
+  const { ledger_entry: pack } = requirePack(store.read, id);
+  await store.write((database) => {
+    const flag = { pack: id, reason, note, at: store.instant() };
+    const { seq } = appendEntry(database, {
+      type: 'pack.flagged',
+      subject: id,
+      digest: flagDigest(flag),
+      at: flag.at,
+    });
+    insertFlagRows(database, pack, { ...flag, ledger_entry: seq });
+  });
+}
+
+/** Writes the rows of a flag on the pack whose ledger entry is `pack`. */
+export function insertFlagRows(
+  database: WriteDatabase,
+  pack: number,
+  flag: FlagRow & { ledger_entry: number },
+): void {
+  insertFlag(database, flag);
+  removePackFilter(database, pack, { filter: 'flagged', value: 'false' });
+  addPackFilter(database, pack, { filter: 'flagged', value: 'true' });
+}
+
+/** A record that passed all checks that do not need the archive, with its derived values, as plain data. */
+export interface RecordData {
+  record: PackRecord;
+  /** The canonical text (RFC 8785), which is stored. The fingerprint is its SHA-256. */
+  text: string;
+  digest: string;
+  id: string;
+  /** The total size of all files. */
+  bytes: number;
+  /** The position of each file in the record as sent. (In `record` the files are sorted.) */
+  positions: ReadonlyMap<string, number>;
+}
+
+export interface CheckedRecord extends RecordData {
+  /** Returns the JSON Pointer to a field of a file in the record as sent. */
+  pointerTo: (path: string, field: string) => string;
+}
+
+/**
+ * Checks a record, fills in defaults and computes its fingerprint.
+ *
+ * @throws Problem 422 with a pointer to each invalid field; `body_too_large`, `pack_too_large`.
+ */
+export function checkRecord(sent: unknown): CheckedRecord {
+  return withPointers(recordData(sent));
+}
+
+/** Checks a record like `checkRecord`. A thread can return the result. */
+export function recordData(sent: unknown): RecordData {
+  const record = checkBody(packRecordSchema, sent);
+  const text = canonicalText(record);
+  // Defaults count too, so that the record in an exported pack file can be uploaded again.
+  if (Buffer.byteLength(text) > MAX_RECORD_BYTES) throw recordTooLarge();
+  const digest = sha256Of(text);
+  const bytes = record.files.reduce((sum, file) => sum + file.bytes, 0);
+  if (bytes > MAX_PACK_BYTES) throw packTooLarge();
+  const positions = new Map(sentPaths(sent).map((path, index) => [path, index] as const));
+  return { record, text, digest, id: packIdOf(digest), bytes, positions };
+}
+
+export function withPointers(data: RecordData): CheckedRecord {
+  return {
+    ...data,
+    pointerTo: (path, field) => jsonPointer(['files', data.positions.get(path) ?? '-', field]),
+  };
+}
+
+/** Returns the id of the pack with this fingerprint. */
+export function packIdOf(digest: string): string {
+  return `pk_${digest.slice(0, ID_DIGITS)}`;
+}
+
+export function packTooLarge(): Problem {
+  return new Problem(
+    'pack_too_large',
+    `The files of a pack can have at most ${MAX_PACK_BYTES} bytes in total. Remove some, or split them into two packs.`,
+  );
+}
+
+export function recordTooLarge(): Problem {
+  return new Problem('body_too_large', `A record can have at most ${MAX_RECORD_BYTES} bytes.`);
+}
+
+/** Returns the paths in the order in which they were sent. The schema has checked their types. */
+function sentPaths(sent: unknown): string[] {
+  const { files = [] } = sent as { files?: { path: string }[] };
+  return files.map(({ path }) => path);
+}

@@ -1,0 +1,234 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { hash } from 'node:crypto';
+import { accessSync, constants } from 'node:fs';
+import { mkdir, mkdtemp, readlink, rm } from 'node:fs/promises';
+import { homedir, tmpdir } from 'node:os';
+import { basename, delimiter, dirname, join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { errorCode } from '../../shared/values/errorCode.ts';
+import { lowerPriority } from '../runtime/child.ts';
+import { fontsDigest } from './fonts.ts';
+import { watchMemory } from './memoryWatch.ts';
+import { packagedBrowser, packagedVariables } from './packagedBrowser.ts';
+import { type BrowserConnection, PipeConnection, withTimeout } from './protocol.ts';
+
+/** A running browser that has no network of its own. */
+export interface RunningBrowser {
+  connection: BrowserConnection;
+  name: string;
+  version: string;
+  /** What scripts see as the browser: one with a window. */
+  userAgent: string;
+  /** The digest of its build and its flags. */
+  environment: string;
+  /** Ends the browser and removes its profile. */
+  close(): Promise<void>;
+}
+
+/** Starts a browser. @returns null if there is none on this machine */
+export type StartBrowser = () => Promise<RunningBrowser | null>;
+
+/** Nothing listens on this port, so what does not go through the driver ends here. */
+const CLOSED_PROXY = '127.0.0.1:9';
+
+/**
+ * The flags that close the browser: no connection leaves it, not even to this machine, whose addresses Chromium would
+ * otherwise reach past the proxy. The rest make drawing the same on every run.
+ */
+const FLAGS = [
+  `--proxy-server=${CLOSED_PROXY}`,
+  '--proxy-bypass-list=<-loopback>',
+  '--host-resolver-rules=MAP * ~NOTFOUND',
+  '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
+  '--disable-quic',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-default-apps',
+  '--disable-domain-reliability',
+  '--disable-extensions',
+  '--disable-sync',
+  '--disable-breakpad',
+  '--disable-crash-reporter',
+  '--disable-client-side-phishing-detection',
+  '--disable-features=Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,AutofillServerCommunication,CertificateTransparencyComponentUpdater,HttpsUpgrades,PaintHolding,BackForwardCache,SpareRendererForSitePerProcess',
+  '--disable-dev-shm-usage',
+  '--disable-gpu',
+  '--disable-popup-blocking',
+  '--disable-prompt-on-repost',
+  '--disable-background-timer-throttling',
+  '--disable-backgrounding-occluded-windows',
+  '--disable-renderer-backgrounding',
+  '--disable-lcd-text',
+  '--font-render-hinting=none',
+  '--force-color-profile=srgb',
+  '--hide-scrollbars',
+  '--mute-audio',
+  '--no-first-run',
+  '--no-default-browser-check',
+  '--no-service-autorun',
+  '--password-store=basic',
+  '--use-mock-keychain',
+  // The memory of the scripts of one process.
+  '--js-flags=--max-old-space-size=512',
+  // Animated images stand still; and there is a mouse, as at a desk, also on a server.
+  '--blink-settings=imageAnimationPolicy=2,primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4',
+];
+
+/** Browsers of the system, in the order in which they are looked for. */
+const NAMES = [
+  'chromium',
+  'chromium-browser',
+  'google-chrome-stable',
+  'google-chrome',
+  'chrome',
+  'microsoft-edge',
+];
+const PATHS: Partial<Record<NodeJS.Platform, readonly string[]>> = {
+  darwin: [
+    '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+    '/Applications/Chromium.app/Contents/MacOS/Chromium',
+    '/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge',
+  ],
+  win32: [
+    'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
+    'C:\\Program Files (x86)\\Google\\Chrome\\Application\\chrome.exe',
+    'C:\\Program Files (x86)\\Microsoft\\Edge\\Application\\msedge.exe',
+    'C:\\Program Files\\Microsoft\\Edge\\Application\\msedge.exe',
+  ],
+};
+
+/**
+ * Returns the path of a browser: the one that `STRONGROOM_BROWSER` names, an installed one, or the one that came with
+ * `npm ci`. Null if there is none, or the variable says `none`.
+ */
+export async function findBrowser(): Promise<string | null> {
+  const named = process.env.STRONGROOM_BROWSER;
+  if (named === 'none') return null;
+  if (named) return isExecutable(named) ? named : null;
+  const folders = (process.env.PATH ?? '').split(delimiter);
+  const candidates = [
+    ...(PATHS[process.platform] ?? []),
+    ...NAMES.flatMap((name) => folders.map((folder) => join(folder, name))),
+  ];
+  return candidates.find(isExecutable) ?? (await packagedBrowser());
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Returns the digest of what decides how a browser draws. */
+export function environmentDigest(product: string, settings: readonly unknown[]): string {
+  return hash('sha256', JSON.stringify([product, settings, fontsDigest()]), 'hex');
+}
+
+/** Whether the sandbox of Chromium is off: it does not start as root with it. */
+export const isUnsandboxed = process.getuid?.() === 0;
+
+/** The longest time in which a browser starts. */
+const MAX_START_MS = 30_000;
+
+/**
+ * Starts Chromium with a profile of its own, which is deleted when it ends. It ends with this process, because it reads
+ * its commands from a pipe.
+ *
+ * @param profiles the folder of the profiles; a start of the node removes what a crash left there
+ */
+export async function startChromium(executable: string, profiles: string): Promise<RunningBrowser> {
+  await mkdir(profiles, { recursive: true });
+  const profile = await mkdtemp(join(profiles, 'browser-'));
+  const flags = [...FLAGS, ...(isUnsandboxed ? ['--no-sandbox'] : [])];
+  const child = spawn(
+    executable,
+    [...flags, '--headless=new', '--remote-debugging-pipe', `--user-data-dir=${profile}`, 'about:blank'],
+    {
+      stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
+      env: { ...environment(profile), ...packagedVariables(executable) },
+      detached: process.platform !== 'win32',
+    },
+  );
+  lowerPriority(child.pid);
+  const connection = new PipeConnection(child.stdio[3] as Writable, child.stdio[4] as Readable);
+  const ended = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve());
+    child.once('error', () => resolve());
+  });
+  let stopWatching = () => {};
+  const close = async () => {
+    stopWatching();
+    kill(child);
+    await ended;
+    connection.close();
+    await removeSocketFolder(profile);
+    await rm(profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  };
+  try {
+    const { product, userAgent } = await withTimeout(
+      connection.send<{ product: string; userAgent: string }>('Browser.getVersion'),
+      MAX_START_MS,
+    );
+    const [name = 'Chrome', version = ''] = product.split('/');
+    stopWatching = watchMemory(connection);
+    return {
+      connection,
+      name,
+      version,
+      userAgent: userAgent.replace('HeadlessChrome', 'Chrome'),
+      environment: environmentDigest(product, [...FLAGS, ...Object.keys(packagedVariables(executable))]),
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Removes the folder of the browser's socket, which is not in the profile, and which a browser that is killed leaves. */
+async function removeSocketFolder(profile: string): Promise<void> {
+  try {
+    const folder = dirname(await readlink(join(profile, 'SingletonSocket')));
+    if (/^\.?(org\.chromium|com\.google|com\.microsoft)\.[\w.]+$/.test(basename(folder)))
+      await rm(folder, { recursive: true, force: true });
+  } catch (error) {
+    // Headless browsers of some builds have no socket.
+    if (errorCode(error) !== 'ENOENT') throw error;
+  }
+}
+
+/** Kills the browser with its renderers, which are in its process group. */
+function kill({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(process.platform === 'win32' ? pid : -pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+/** The browser reads hostile bytes, so it gets almost no environment. */
+function environment(profile: string): NodeJS.ProcessEnv {
+  const { PATH, LD_LIBRARY_PATH, FONTCONFIG_PATH, FONTCONFIG_FILE, SystemRoot, ProgramFiles, LOCALAPPDATA } =
+    process.env;
+  return {
+    HOME: process.platform === 'darwin' ? homedir() : profile,
+    TMPDIR: tmpdir(),
+    TZ: 'UTC',
+    LANG: 'C.UTF-8',
+    ...Object.fromEntries(
+      Object.entries({
+        PATH,
+        LD_LIBRARY_PATH,
+        FONTCONFIG_PATH,
+        FONTCONFIG_FILE,
+        SystemRoot,
+        ProgramFiles,
+        LOCALAPPDATA,
+      }).filter(([, value]) => value !== undefined),
+    ),
+  };
+}

@@ -1,0 +1,186 @@
+import type { Viewport } from '../../shared/collection/page.ts';
+import { yieldToEventLoop } from '../runtime/background.ts';
+import type { Frame, Frames } from './frames.ts';
+import { markFrame, partOfReading, readDocument } from './inPage/read.js';
+import { BrowserTimeoutError, ignoringLateErrors } from './protocol.ts';
+
+/** What a drawn page shows. */
+export interface PageReading {
+  url: string;
+  title: string;
+  document: string;
+  text: string;
+  /** Whether something of the document or the text was left out. */
+  isCut: boolean;
+}
+
+/** Of all frames together. */
+const MAX_CHARACTERS = 20_000_000;
+/** Longer documents come in several messages, so that none holds up the event loop. */
+const MAX_MESSAGE_CHARACTERS = 1_000_000;
+const MAX_FRAME_DEPTH = 10;
+const MAX_PICTURE_HEIGHT = 20_000;
+/** A page that is wider is cut off. */
+const MAX_PICTURE_WIDTH = 4_000;
+/** The picture of noise with this many pixels is still shorter than the longest message. */
+const MAX_PIXELS = 45_000_000;
+
+/** Reads each frame, and puts it into the one that holds it. */
+export async function readDocuments(frames: Frames, main: Pick<Frame, 'id'>): Promise<PageReading> {
+  const all = await frames.list();
+  const byId = new Map(all.map((frame) => [frame.id, frame]));
+  for (const [index, frame] of all.entries()) {
+    const parent = frame.parent === null ? undefined : byId.get(frame.parent);
+    if (parent) await ignoringLateErrors(markOwner(frames, frame, parent, index));
+  }
+  const read = new Map<number, Reading>();
+  let left = MAX_CHARACTERS;
+  let isCut = false;
+  for (const [index, frame] of all.entries()) {
+    await ignoringLateErrors(
+      readFrame(frames, frame, left).then((reading) => {
+        read.set(index, reading);
+        left -= reading.html.length + reading.text.length;
+        isCut ||= reading.cut;
+      }),
+    );
+  }
+  const whole = read.get(all.findIndex(({ id }) => id === main.id));
+  if (!whole) throw new BrowserTimeoutError();
+  const { title, url } = whole;
+  const document = joined(read, whole, 'html');
+  const text = joined(read, whole, 'text');
+  const lines = text.joined.split('\n').filter((line) => line !== '');
+  return {
+    url,
+    title,
+    document: document.joined,
+    text: lines.map((line) => `${line}\n`).join(''),
+    isCut: isCut || document.isCut || text.isCut,
+  };
+}
+
+interface Reading {
+  title: string;
+  url: string;
+  html: string;
+  text: string;
+  cut: boolean;
+}
+
+/** The number of a frame, and in a document the name of the attribute that gets it. */
+const FRAME_MARK = /\u{e000}(\d+)(?::(srcdoc|src|data))?\u{e001}/gu;
+
+/**
+ * Puts the frames into a document or its text. A page can show the marks of frames itself, so each frame is put in once,
+ * where it is marked first.
+ */
+function joined(
+  read: ReadonlyMap<number, Reading>,
+  main: Reading,
+  part: 'html' | 'text',
+): { joined: string; isCut: boolean } {
+  const left = new Map(read);
+  let isCut = false;
+  const within = (value: string, depth: number): string =>
+    value.replace(FRAME_MARK, (_whole, number: string, attribute: string | undefined) => {
+      const inner = left.get(Number(number));
+      left.delete(Number(number));
+      if (!inner || inner === main) return '';
+      const content = depth < MAX_FRAME_DEPTH ? within(inner[part], depth + 1) : '';
+      const put = attribute === undefined || part === 'text' ? content : frameAttribute(attribute, content);
+      // Each level of frames makes quotes longer.
+      if (depth >= MAX_FRAME_DEPTH || put.length > MAX_CHARACTERS) {
+        isCut = true;
+        return '';
+      }
+      return put;
+    });
+  return { joined: within(main[part], 0), isCut };
+}
+
+/** Returns an attribute with a document. Only `iframe` takes HTML; others get an address that contains it. */
+function frameAttribute(name: string, html: string): string {
+  const value =
+    name === 'srcdoc'
+      ? html
+      : `data:text/html;charset=utf-8,${html
+          .replaceAll('%', '%25')
+          .replaceAll('#', '%23')
+          .replaceAll('\t', '%09')
+          .replaceAll('\n', '%0A')
+          .replaceAll('\r', '%0D')}`;
+  return `${name}="${value.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}"`;
+}
+
+async function readFrame(frames: Frames, frame: Frame, maxCharacters: number): Promise<Reading> {
+  const { title, url, cut, lengths } = await frames.evaluate<ReturnType<typeof readDocument>>(
+    frame,
+    `(${String(readDocument)})(${Math.max(0, maxCharacters)})`,
+  );
+  const whole = async (part: 'html' | 'text') => {
+    const pieces: string[] = [];
+    for (let from = 0; from < lengths[part]; from += MAX_MESSAGE_CHARACTERS) {
+      pieces.push(
+        await frames.evaluate<string>(
+          frame,
+          `(${String(partOfReading)})('${part}', ${from}, ${from + MAX_MESSAGE_CHARACTERS})`,
+        ),
+      );
+      await yieldToEventLoop();
+    }
+    return pieces.join('');
+  };
+  return { title, url, cut, html: await whole('html'), text: await whole('text') };
+}
+
+/** Marks the element of a frame in the document that holds it, in our world, where the page does not see it. */
+async function markOwner(frames: Frames, frame: Frame, parent: Frame, index: number): Promise<void> {
+  const { backendNodeId } = await frames.send<{ backendNodeId: number }>(parent, 'DOM.getFrameOwner', {
+    frameId: frame.id,
+  });
+  const { object } = await frames.send<{ object: { objectId: string } }>(parent, 'DOM.resolveNode', {
+    backendNodeId,
+    executionContextId: await frames.world(parent),
+  });
+  await frames.send(parent, 'Runtime.callFunctionOn', {
+    objectId: object.objectId,
+    functionDeclaration: String(markFrame),
+    arguments: [{ value: index }],
+  });
+}
+
+/** Takes the picture of the whole page. `isWhole` is false if the page is higher than a picture may be. */
+export async function takePicture(
+  frames: Frames,
+  main: Pick<Frame, 'session'>,
+  viewport: Viewport,
+): Promise<{ picture: Buffer; isWhole: boolean }> {
+  const { cssContentSize } = await frames.send<{ cssContentSize: { width: number; height: number } }>(
+    main,
+    'Page.getLayoutMetrics',
+  );
+  const whole = Math.max(viewport.height, Math.ceil(cssContentSize.height));
+  const height = Math.min(whole, MAX_PICTURE_HEIGHT);
+  const maxWidth = Math.max(viewport.width, Math.min(MAX_PICTURE_WIDTH, Math.floor(MAX_PIXELS / height)));
+  const width = Math.min(maxWidth, Math.max(viewport.width, Math.ceil(cssContentSize.width)));
+  const { data } = await frames.send<{ data: string }>(main, 'Page.captureScreenshot', {
+    format: 'png',
+    captureBeyondViewport: true,
+    clip: { x: 0, y: 0, width, height, scale: 1 },
+  });
+  return { picture: await decoded(data), isWhole: height === whole };
+}
+
+/** A multiple of four. */
+const PIECE_CHARACTERS = 4_000_000;
+
+/** Decodes base64 piece by piece. */
+async function decoded(base64: string): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for (let from = 0; from < base64.length; from += PIECE_CHARACTERS) {
+    pieces.push(Buffer.from(base64.slice(from, from + PIECE_CHARACTERS), 'base64'));
+    await yieldToEventLoop();
+  }
+  return Buffer.concat(pieces);
+}

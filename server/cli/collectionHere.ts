@@ -1,0 +1,47 @@
+import { systemClock } from '../../shared/values/clock.ts';
+import { type Collection, openCollection } from '../collection/collection.ts';
+import { Deriver } from '../collection/derived/process/deriver.ts';
+import { openArchiveForWriting } from '../collection/record/coverRetrievals.ts';
+import type { NodeConfig } from '../config.ts';
+import { Jobs } from '../runtime/jobs.ts';
+import { createLog } from '../runtime/log.ts';
+import { openSettings } from '../store/settings.ts';
+import type { Store } from '../store/store.ts';
+
+/** The collector of a data folder that this process has open. */
+export interface CollectionHere {
+  store: Store;
+  /** The name of the node whose data folder it is. */
+  nodeName: string;
+  collection: Collection;
+  close(): Promise<void>;
+}
+
+/** Opens the collector of a data folder in this process. @throws FolderInUseError if a node has the folder open */
+export async function openCollectionHere(
+  folder: string,
+  { startBrowser, startChild }: Partial<NodeConfig>,
+): Promise<CollectionHere> {
+  const { store, key } = await openArchiveForWriting({ folder, clock: systemClock });
+  try {
+    const jobs = new Jobs(systemClock, store.randomHex);
+    const settings = openSettings(store);
+    const log = createLog('silent');
+    const deriver = new Deriver(log, startChild, store.blobs);
+    const collection = openCollection({ store, settings, jobs, log, deriver, startBrowser });
+    return {
+      store,
+      nodeName: key.name,
+      collection,
+      async close() {
+        await collection.close();
+        await deriver.close();
+        await jobs.close();
+        await store.close();
+      },
+    };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}

@@ -1,0 +1,276 @@
+import { createReadStream } from 'node:fs';
+import { extname, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { CollectionResult } from '../../../shared/collection/collection.ts';
+import type { Event, EventType } from '../../../shared/collection/event.ts';
+import { failureWords } from '../../../shared/collection/failureWords.ts';
+import {
+  type CaptureMode,
+  LIST_MEDIA_TYPES,
+  type ListFormat,
+  MAX_LIST_BYTES,
+  type SourceImport,
+  type WatchedSource,
+} from '../../../shared/collection/source.ts';
+import { MAX_LIST_LIMIT } from '../../../shared/limits.ts';
+import type { Job } from '../../../shared/node/job.ts';
+import { listWatchedSources } from '../../collection/sources/sources.ts';
+import { readEvent } from '../../collection/timeline/events.ts';
+import type { NodeConfig } from '../../config.ts';
+import { isMissing } from '../../store/blobs/blobStore.ts';
+import { FolderInUseError } from '../../store/opening/folderLock.ts';
+import { openCollectionHere } from '../collectionHere.ts';
+import { archiveFolder } from '../dataFolder.ts';
+import {
+  type Command,
+  type ExitCode,
+  NODE_OPTIONS,
+  optionsHelp,
+  print,
+  printError,
+  UsageError,
+} from '../options.ts';
+import { connectToNode, finishedJob, type NodeOptions, type RunningNode } from '../runningNode.ts';
+import { escapeForTerminal } from '../terminal.ts';
+
+const OPTIONS = {
+  list: { type: 'string', value: 'FILE', help: 'add the sources of a list' },
+  page: {
+    type: 'boolean',
+    default: false,
+    help: 'capture the pages as a person sees them, drawn by a browser',
+  },
+  ...NODE_OPTIONS,
+} as const;
+
+const HELP = `Usage: strongroom watch URL… [options]
+       strongroom watch --list FILE [options]
+
+Adds sources to a data folder. If a node has the folder open, that node adds them. A source that is already watched is
+not changed.
+
+${optionsHelp(OPTIONS)}
+
+A list is one of
+  text                one URL per line; # begins a comment
+  CSV (.csv)          with a header; the column url is required, the columns name, agency, tags, every_minutes,
+                      max_object_mb, ignore_robots and capture (object or page) are optional
+  OPML (.opml, .xml)
+
+Exit code: 0 if all sources are watched now, 1 if any was refused, 2 if they could not be added.`;
+
+const FORMS: Readonly<Record<string, ListFormat>> = { '.csv': 'csv', '.opml': 'opml', '.xml': 'opml' };
+
+export const watch: Command = {
+  name: 'watch',
+  summary: 'add sources by URL or from a list',
+  help: HELP,
+  async run(args, config): Promise<ExitCode> {
+    const { values, positionals } = parseArgs({ args, allowPositionals: true, options: OPTIONS });
+    if (positionals.length > 0 === (values.list !== undefined))
+      throw new UsageError('Name the URLs of the sources, or one list with --list.');
+    const { form, bytes } = values.list === undefined ? asList(positionals) : await readList(values.list);
+    const collector = await openCollector(values, config);
+    try {
+      const imported = await collector.importSources(form, bytes, values.page ? 'page' : 'object');
+      if (values.json) print(JSON.stringify(imported));
+      else printResult(imported);
+      return imported.refused > 0 ? 1 : 0;
+    } finally {
+      await collector.close();
+    }
+  },
+};
+
+interface SourceList {
+  form: ListFormat;
+  bytes: Uint8Array<ArrayBuffer>;
+}
+
+function asList(urls: readonly string[]): SourceList {
+  return { form: 'text', bytes: new TextEncoder().encode(urls.join('\n')) };
+}
+
+async function readList(file: string): Promise<SourceList> {
+  try {
+    return { form: FORMS[extname(file).toLowerCase()] ?? 'text', bytes: await readBounded(file) };
+  } catch (error) {
+    if (isMissing(error)) throw new UsageError(`There is no file ${escapeForTerminal(file)}.`);
+    throw error;
+  }
+}
+
+/** Reads a file and stops with an error as soon as it exceeds the size limit of a list. */
+async function readBounded(file: string): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes > MAX_LIST_BYTES)
+      throw new UsageError(
+        `${escapeForTerminal(file)} has more than ${MAX_LIST_BYTES} bytes, the limit for one list. Split it.`,
+      );
+  }
+  return Buffer.concat(chunks, bytes);
+}
+
+function printResult({ items, ignored_columns }: SourceImport): void {
+  for (const { url, outcome, source, detail } of items) {
+    if (outcome === 'refused')
+      printError(`${escapeForTerminal(url)} was refused: ${escapeForTerminal(detail ?? '')}`);
+    else if (outcome === 'added') print(`${escapeForTerminal(url)} is watched as ${source}.`);
+    else print(`${escapeForTerminal(url)} is already watched as ${source}.`);
+  }
+  if (ignored_columns.length > 0)
+    printError(`These columns were ignored: ${escapeForTerminal(ignored_columns.join(', '))}.`);
+}
+
+const CHECK_HELP = `Usage: strongroom check [options]
+
+Checks every source that is not paused and prints the result of each: seen for the first time, changed, recovered,
+unchanged, or failed with the reason. If a node has the data folder open, that node checks the sources.
+
+${optionsHelp(NODE_OPTIONS)}
+
+Exit code: 0 if every check succeeded, 1 if any failed, 2 if the sources could not be checked.`;
+
+/** The result of one check of a source. */
+interface Finding {
+  id: string;
+  url: string;
+  outcome: 'first_seen' | 'changed' | 'unchanged' | 'failed';
+  /** The events of this check, oldest first; they include `recovered`, `unavailable` and `disappeared`. */
+  events: EventType[];
+  error: string | null;
+  status: number | null;
+}
+
+export const check: Command = {
+  name: 'check',
+  summary: 'check all sources now and print the results',
+  help: CHECK_HELP,
+  async run(args, config): Promise<ExitCode> {
+    const { values } = parseArgs({ args, options: NODE_OPTIONS });
+    archiveFolder(values.data);
+    const collector = await openCollector(values, config);
+    try {
+      const { result, findings } = await checkAll(collector);
+      if (values.json) print(JSON.stringify({ ...result, sources: findings }));
+      else printFindings(result, findings);
+      return result.failed > 0 || result.observer_offline ? 1 : 0;
+    } finally {
+      await collector.close();
+    }
+  },
+};
+
+async function checkAll(collector: Collector): Promise<{ result: CollectionResult; findings: Finding[] }> {
+  const before = new Map((await collector.sources()).map(({ id, last_checked_at }) => [id, last_checked_at]));
+  const result = await collector.collect();
+  const events = new Map<string, EventType[]>();
+  for (const id of result.events) {
+    const { source, event_type } = await collector.event(id);
+    events.set(source.id, [...(events.get(source.id) ?? []), event_type]);
+  }
+  const checked = (await collector.sources()).filter(
+    ({ id, last_checked_at }) => last_checked_at !== (before.get(id) ?? null),
+  );
+  return {
+    result,
+    findings: checked.reverse().map((source) => findingOf(source, events.get(source.id) ?? [])),
+  };
+}
+
+function findingOf(source: WatchedSource, events: EventType[]): Finding {
+  const { id, url, last_error: error, last_status: status } = source;
+  const version = events.find((type) => type === 'first_seen' || type === 'changed');
+  const outcome = error === null ? ((version as Finding['outcome'] | undefined) ?? 'unchanged') : 'failed';
+  return { id, url, outcome, events, error, status };
+}
+
+const OUTCOME_WIDTH = 'first seen'.length;
+
+function printFindings(result: CollectionResult, findings: readonly Finding[]): void {
+  for (const { outcome, url, events, error, status } of findings) {
+    const also = events.filter((type) => type !== outcome).map((type) => `, ${type.replace('_', ' ')}`);
+    const reason = error === null ? '' : `: ${failureWords(error, status)}`;
+    const label = outcome.replace('_', ' ').padEnd(OUTCOME_WIDTH);
+    print(`${label}  ${escapeForTerminal(url)}${also.join('')}${reason}`);
+  }
+  if (result.observer_offline)
+    printError('No host could be reached: this machine seems to have no network connection.');
+  print(
+    `${result.checked} checked: ${result.changed} new or changed, ${result.unchanged} unchanged, ${result.failed} failed.`,
+  );
+}
+
+/** The collector of a data folder: opened by this process, or the one of the node that has the folder open. */
+export interface Collector {
+  importSources(
+    form: ListFormat,
+    bytes: Uint8Array<ArrayBuffer>,
+    capture: CaptureMode,
+  ): Promise<SourceImport>;
+  /** Checks all sources that are not paused; resolves when the round is finished. */
+  collect(): Promise<CollectionResult>;
+  /** Every watched source. */
+  sources(): Promise<WatchedSource[]>;
+  event(id: number): Promise<Event>;
+  close(): Promise<void>;
+}
+
+/** @throws Error if a node has the folder open and cannot be reached */
+export async function openCollector(options: NodeOptions, config: Partial<NodeConfig>): Promise<Collector> {
+  try {
+    return await openInProcess(resolve(options.data), config);
+  } catch (error) {
+    if (!(error instanceof FolderInUseError)) throw error;
+    return remoteCollector(await connectToNode(options));
+  }
+}
+
+async function openInProcess(folder: string, config: Partial<NodeConfig>): Promise<Collector> {
+  const here = await openCollectionHere(folder, config);
+  const { store, collection } = here;
+  return {
+    importSources: (form, bytes, capture) => collection.importSources(form, bytes, capture),
+    collect: () => collection.startRound(undefined).finished,
+    sources: () => allPages(async (page) => listWatchedSources(store, { ...page, sort: '-added' }).items),
+    event: async (id) => readEvent(store, String(id)),
+    close: () => here.close(),
+  };
+}
+
+function remoteCollector(node: RunningNode): Collector {
+  return {
+    async importSources(form, bytes, capture) {
+      // A node of an earlier version does not know the parameter.
+      const query = capture === 'page' ? '?capture=page' : '';
+      const type = Object.entries(LIST_MEDIA_TYPES).find(([, each]) => each === form)?.[0] ?? '';
+      return (await node.request('POST', `/manage/sources/import${query}`, { type, bytes })) as SourceImport;
+    },
+    async collect() {
+      const job = (await node.request('POST', '/manage/collections')) as Job;
+      return (await finishedJob(node, job)) as CollectionResult;
+    },
+    sources: () =>
+      allPages(async ({ limit, offset }) => {
+        const page = await node.request('GET', `/manage/sources?limit=${limit}&offset=${offset}`);
+        return (page as { items: WatchedSource[] }).items;
+      }),
+    event: async (id) => (await node.request('GET', `/api/events/${id}`)) as Event,
+    close: async () => {},
+  };
+}
+
+async function allPages<Item>(
+  read: (page: { limit: number; offset: number }) => Promise<Item[]>,
+): Promise<Item[]> {
+  const all: Item[] = [];
+  for (;;) {
+    const page = await read({ limit: MAX_LIST_LIMIT, offset: all.length });
+    all.push(...page);
+    if (page.length < MAX_LIST_LIMIT) return all;
+  }
+}

@@ -1,0 +1,117 @@
+import { createReadStream, openAsBlob } from 'node:fs';
+import { basename, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type HandIn, type HandInFields, handInFieldsSchema } from '../../../shared/collection/handedIn.ts';
+import { HANDED_IN_WORDS } from '../../../shared/collection/handedInWords.ts';
+import { kindOf } from '../../collection/handedIn/fileKind.ts';
+import type { NodeConfig } from '../../config.ts';
+import { FolderInUseError } from '../../store/opening/folderLock.ts';
+import { openCollectionHere } from '../collectionHere.ts';
+import { type Command, type ExitCode, NODE_OPTIONS, optionsHelp, print, UsageError } from '../options.ts';
+import { connectToNode, type NodeOptions } from '../runningNode.ts';
+import { escapeForTerminal } from '../terminal.ts';
+
+const OPTIONS = {
+  url: {
+    type: 'string',
+    value: 'URL',
+    help: 'the address that the file shows; a saved page (MHTML) may name it itself',
+  },
+  title: { type: 'string', value: 'TEXT', help: 'a title; it is public' },
+  'seen-at': {
+    type: 'string',
+    value: 'TIME',
+    help: 'when you saw it, such as 2026-11-20T10:14:21Z (default: now)',
+  },
+  note: { type: 'string', value: 'TEXT', help: 'a note; it is public' },
+  name: { type: 'string', value: 'NAME', help: 'who hands it in (default: the name of the node)' },
+  show: { type: 'boolean', default: false, help: 'show it to visitors (default: it is withheld from them)' },
+  data: NODE_OPTIONS.data,
+  node: {
+    type: 'string',
+    value: 'URL',
+    help: 'the address of the running node (default: the one that it writes into its data folder)',
+  },
+  'token-file': NODE_OPTIONS['token-file'],
+  json: NODE_OPTIONS.json,
+} as const;
+
+const HELP = `Usage: strongroom hand-in FILE [--url URL] [options]
+
+Hands in what your own browser showed: a saved page (MHTML), an HTML file, a PDF or a picture. The file is kept byte for
+byte, with its parts. It is recorded as handed in by you: this node did not fetch it. Visitors may not read it unless you
+say --show. If a node has the data folder open, the file is sent to that node.
+
+${optionsHelp(OPTIONS)}
+
+Exit code: 0 if the file was kept, 2 if it could not be.`;
+
+export const handIn: Command = {
+  name: 'hand-in',
+  summary: 'hand in what your own browser showed: a saved page, a PDF or a picture',
+  help: HELP,
+  async run(args, config): Promise<ExitCode> {
+    const { values, positionals } = parseArgs({ args, allowPositionals: true, options: OPTIONS });
+    const [file, ...others] = positionals;
+    if (file === undefined || others.length > 0) throw new UsageError('Name one file.');
+    const { url, title, 'seen-at': seenAt, note, name, show } = values;
+    const said = {
+      ...(url !== undefined && { url }),
+      ...(title !== undefined && { title }),
+      ...(seenAt !== undefined && { seen_at: seenAt }),
+      ...(note !== undefined && { note }),
+      ...(name !== undefined && { name }),
+      withheld: show ? ('false' as const) : ('true' as const),
+    };
+    const handed = await handInOne(file, said, { ...values, url: values.node }, config);
+    if (values.json) print(JSON.stringify(handed));
+    else printHandIn(handed);
+    return 0;
+  },
+};
+
+/** Hands a file in, in this process or at the node that has the data folder open. */
+async function handInOne(
+  file: string,
+  said: Record<string, string>,
+  options: NodeOptions,
+  config: Partial<NodeConfig>,
+): Promise<HandIn> {
+  const checked = handInFieldsSchema.safeParse(said);
+  if (!checked.success) throw new UsageError(checked.error.issues[0]?.message ?? 'An option is not valid.');
+  try {
+    return await inProcess(resolve(options.data), file, checked.data, config);
+  } catch (error) {
+    if (!(error instanceof FolderInUseError)) throw error;
+    const { mediaType } = await kindOf({ file, mediaType: undefined, name: basename(file) });
+    const path = `/manage/handed-in?${new URLSearchParams(said).toString()}`;
+    const node = await connectToNode(options);
+    return (await node.request('POST', path, { type: mediaType, bytes: await openAsBlob(file) })) as HandIn;
+  }
+}
+
+async function inProcess(
+  folder: string,
+  file: string,
+  fields: HandInFields,
+  config: Partial<NodeConfig>,
+): Promise<HandIn> {
+  const here = await openCollectionHere(folder, config);
+  const { nodeName, collection } = here;
+  try {
+    collection.handedIn.requireRoom(0);
+    const staged = await collection.handedIn.receive(createReadStream(file));
+    const received = { staged, mediaType: undefined, name: basename(file) };
+    return (await collection.handedIn.handIn(received, fields, nodeName)).handIn;
+  } finally {
+    await here.close();
+  }
+}
+
+function printHandIn({ id, url, file, document, parts, withheld }: HandIn): void {
+  print(`${escapeForTerminal(url)} is kept as ${id}, ${HANDED_IN_WORDS}.`);
+  print(`file      ${file.sha256}`);
+  print(`document  ${document}`);
+  if (parts.length > 1) print(`${parts.length} parts`);
+  print(withheld ? 'Visitors may not read it.' : 'Visitors may read it.');
+}

@@ -1,0 +1,453 @@
+import { createHash, type Hash } from 'node:crypto';
+import type { CaptureRefusal } from '../../../../shared/collection/captures.ts';
+import { TooManyBytesError } from '../../../store/blobs/blobStore.ts';
+import {
+  type CaptureSpool,
+  captureByMoment,
+  captureByPayload,
+  captureByRecord,
+  captureOfObject,
+  type ReferredCapture,
+  type SpooledCapture,
+} from '../../../store/sqlite/collection/captures.ts';
+import type { ReadDatabase } from '../../../store/sqlite/engine/open.ts';
+import { isRedirect } from '../../fetch/fetchObject.ts';
+import { detectPageLabel } from '../../record/quality/judgePage.ts';
+import { normalizeUrl, sourceIdOf } from '../../sources/sources.ts';
+import {
+  type CapturedAnswer,
+  errorOfStatus,
+  parseCaptureDate,
+  parseCaptureUrl,
+  RefusedCaptureError,
+} from '../capture.ts';
+import {
+  decodeChunked,
+  discardPayload,
+  type HttpHead,
+  headerOf,
+  MalformedHttpError,
+  type Payload,
+  readPayload,
+  splitHead,
+  TruncatedChunksError,
+} from './httpMessage.ts';
+import type { WarcRecord } from './readWarc.ts';
+
+/** The capture that a revisit refers to. */
+interface RevisitReference {
+  record: string | null;
+  url: string | null;
+  at: string | null;
+}
+
+/** A record that holds a capture or refers to one. */
+export interface CaptureRecord {
+  url: string;
+  at: string;
+  record_id: string | null;
+  /** The payload digest that the record states, verified if the payload is present. */
+  payload_digest: string | null;
+  /** Ids of the records captured together with this one (WARC-Concurrent-To). */
+  concurrent: string[];
+  /** Null for a revisit without an HTTP head. */
+  answer: CapturedAnswer | null;
+  /** Null for a revisit, and for a redirect without its body. */
+  payload: Payload | null;
+  refersTo: RevisitReference | null;
+}
+
+export interface RecordServices {
+  staging: Parameters<typeof readPayload>[0];
+  /** Returns the size limit for payloads of an address. */
+  maxBytesOf: (url: string) => number;
+}
+
+const SAME_PAYLOAD = /\/revisit\/(?:uri-agnostic-)?identical-payload-digest\/?$/;
+const NOT_MODIFIED = /\/revisit\/server-not-modified\/?$/;
+
+/**
+ * Reads a `response`, `resource` or `revisit` record and verifies the digests that it states.
+ *
+ * @throws RefusedCaptureError; DamagedCaptureFileError. No staged file remains after an error.
+ */
+export async function readRecord(services: RecordServices, record: WarcRecord): Promise<CaptureRecord> {
+  const url = parseCaptureUrl(stripAngleBrackets(record.field('warc-target-uri') ?? ''));
+  const at = parseCaptureDate(record.field('warc-date'));
+  // A revisit is truncated by definition: it leaves out the payload that it refers to (ISO 28500, section 6.7.2).
+  if (record.type === 'resource' && isTruncated(record)) throw new RefusedCaptureError('truncated');
+  if (record.field('warc-segment-number') !== undefined) throw new RefusedCaptureError('segmented');
+  const stated = parseStatedDigest(record.field('warc-payload-digest'));
+  const common = {
+    url,
+    at,
+    record_id: stripAngleBrackets(record.field('warc-record-id') ?? '') || null,
+    payload_digest: stated ? formatDigest(stated) : null,
+    concurrent: record.fields('warc-concurrent-to').map(stripAngleBrackets),
+  };
+  const ofBlock = parseStatedDigest(record.field('warc-block-digest'));
+  // wget states the digest of an empty block for each revisit, although it writes the HTTP head.
+  const isUnhashed = record.type === 'revisit' && isDigestOfNothing(ofBlock);
+  const block = new DigestVerifier(isUnhashed ? undefined : ofBlock);
+  const bytes = block.through(record.block);
+  const read = await refuseOnContentError(() => readBlock(services, record, bytes, url));
+  try {
+    await drain(bytes);
+    if (!block.matches()) throw new RefusedCaptureError('digest_mismatch');
+    return { ...common, ...read };
+  } catch (error) {
+    if (read.payload) await discardPayload(read.payload);
+    throw error;
+  }
+}
+
+type Content = Pick<CaptureRecord, 'answer' | 'payload' | 'refersTo'>;
+
+function readBlock(
+  services: RecordServices,
+  record: WarcRecord,
+  bytes: AsyncIterable<Uint8Array>,
+  url: string,
+): Promise<Content> {
+  if (record.type === 'resource') return readResource(services, record, bytes, url);
+  return record.type === 'revisit'
+    ? readRevisit(record, bytes, url)
+    : readResponse(services, record, bytes, url);
+}
+
+async function readResource(
+  services: RecordServices,
+  record: WarcRecord,
+  bytes: AsyncIterable<Uint8Array>,
+  url: string,
+): Promise<Content> {
+  const digest = new DigestVerifier(parseStatedDigest(record.field('warc-payload-digest')));
+  const payload = await readPayload(services.staging, digest.through(bytes), services.maxBytesOf(url));
+  return checked(payload, digest.matches(), async () => {
+    const head = { status: null, headers: [], content_type: record.field('content-type') ?? null };
+    return answerOf(url, head, payload.beginning, null);
+  });
+}
+
+async function readResponse(
+  services: RecordServices,
+  record: WarcRecord,
+  bytes: AsyncIterable<Uint8Array>,
+  url: string,
+): Promise<Content> {
+  if (!isHttp(record)) throw new MalformedHttpError('The record holds no HTTP response.');
+  const { body, ...head } = await splitHead(bytes);
+  if (isTruncated(record)) {
+    // A redirect leads to another capture without its body.
+    const isWhole = isRedirect(head) && headerOf(head.headers, 'location') !== undefined;
+    if (!isWhole) throw new RefusedCaptureError('truncated');
+    const read = { ...head, content_type: headerOf(head.headers, 'content-type') ?? null };
+    const answer = await answerOf(url, read, Buffer.alloc(0), errorOfStatus(head.status));
+    return { answer, payload: null, refersTo: null };
+  }
+  if (head.status === 304) throw new RefusedCaptureError('unresolved_revisit');
+  if (head.status < 200) throw new MalformedHttpError('The record holds an interim response.');
+  const stated = parseStatedDigest(record.field('warc-payload-digest'));
+  // Some tools hash a chunked body with its chunk framing, others without.
+  const encodedDigest = new DigestVerifier(stated);
+  const decodedDigest = new DigestVerifier(stated);
+  const encoded = encodedDigest.through(body);
+  const isChunked = hasChunkedBody(head);
+  const decoded = isChunked ? decodedDigest.through(decodeChunked(encoded)) : encoded;
+  const payload = await readPayload(services.staging, decoded, services.maxBytesOf(url));
+  return checked(
+    payload,
+    await drain(encoded).then(() => encodedDigest.matches() || (isChunked && decodedDigest.matches())),
+    async () => {
+      if (!isChunked && isShort(head, payload)) throw new RefusedCaptureError('truncated');
+      const content_type = headerOf(head.headers, 'content-type') ?? null;
+      return answerOf(url, { ...head, content_type }, payload.beginning, errorOfStatus(head.status));
+    },
+  );
+}
+
+/** Returns the content if the payload's digest matched; discards the payload otherwise. @throws RefusedCaptureError */
+async function checked(
+  payload: Payload,
+  matches: boolean,
+  answer: () => Promise<CapturedAnswer>,
+): Promise<Content> {
+  try {
+    if (!matches) throw new RefusedCaptureError('digest_mismatch');
+    return { answer: await answer(), payload, refersTo: null };
+  } catch (error) {
+    await discardPayload(payload);
+    throw error;
+  }
+}
+
+/** A revisit has no payload: at most an HTTP head, and a reference to another capture. */
+async function readRevisit(
+  record: WarcRecord,
+  bytes: AsyncIterable<Uint8Array>,
+  url: string,
+): Promise<Content> {
+  const profile = record.field('warc-profile') ?? '';
+  if (!SAME_PAYLOAD.test(profile) && !NOT_MODIFIED.test(profile))
+    throw new RefusedCaptureError('unresolved_revisit');
+  const referred = record.field('warc-refers-to-date');
+  const refersTo = {
+    record: stripAngleBrackets(record.field('warc-refers-to') ?? '') || null,
+    url: record.field('warc-refers-to-target-uri')
+      ? parseCaptureUrl(stripAngleBrackets(record.field('warc-refers-to-target-uri') ?? ''))
+      : null,
+    at: referred === undefined ? null : parseCaptureDate(referred),
+  };
+  if (record.length === 0 || !isHttp(record)) return { answer: null, payload: null, refersTo };
+  const head = await splitHead(bytes);
+  const content_type = headerOf(head.headers, 'content-type') ?? null;
+  const error = head.status === 304 ? null : errorOfStatus(head.status);
+  const answer = await answerOf(url, { ...head, content_type }, Buffer.alloc(0), error);
+  return { answer, payload: null, refersTo };
+}
+
+async function answerOf(
+  url: string,
+  { status, headers, content_type }: Pick<CapturedAnswer, 'status' | 'headers' | 'content_type'>,
+  beginning: Buffer,
+  error: CapturedAnswer['error'],
+): Promise<CapturedAnswer> {
+  const page_label = await detectPageLabel({ url, final_url: url, status, headers, content_type, beginning });
+  return { status, headers, content_type, error, page_label };
+}
+
+function isTruncated(record: WarcRecord): boolean {
+  return record.field('warc-truncated') !== undefined;
+}
+
+function isHttp(record: WarcRecord): boolean {
+  return /^application\/http\b/i.test(record.field('content-type') ?? '');
+}
+
+/** @throws RefusedCaptureError if the transfer coding cannot be decoded. */
+function hasChunkedBody({ headers }: HttpHead): boolean {
+  const coding = headerOf(headers, 'transfer-encoding')?.trim().toLowerCase() ?? 'identity';
+  if (coding !== 'chunked' && coding !== 'identity') throw new RefusedCaptureError('unsupported_encoding');
+  return coding === 'chunked';
+}
+
+function isShort({ headers }: HttpHead, { bytes }: Payload): boolean {
+  const length = headerOf(headers, 'content-length');
+  return length !== undefined && /^\d+$/.test(length) && bytes < Number(length);
+}
+
+/** Reads to the end. Does not call `return` on the iterator, which other readers share. */
+async function drain(chunks: AsyncIterable<Uint8Array>): Promise<void> {
+  const rest = chunks[Symbol.asyncIterator]();
+  while (!(await rest.next()).done);
+}
+
+/** Turns an error in the content of one record into a refusal of that record. */
+async function refuseOnContentError<Result>(read: () => Promise<Result>): Promise<Result> {
+  try {
+    return await read();
+  } catch (error) {
+    const reason = reasonOf(error);
+    throw reason === undefined ? error : new RefusedCaptureError(reason);
+  }
+}
+
+function reasonOf(error: unknown): CaptureRefusal | undefined {
+  if (error instanceof MalformedHttpError) return 'malformed_http';
+  if (error instanceof TruncatedChunksError) return 'truncated';
+  return error instanceof TooManyBytesError ? 'too_large' : undefined;
+}
+
+/** Removes the angle brackets that ids have, and that some tools put around addresses too. */
+export function stripAngleBrackets(text: string): string {
+  return text.trim().replace(/^<(.*)>$/, '$1');
+}
+
+/** The part of a record that is spooled between reading and recording it. */
+export interface SpooledRecord {
+  url: string;
+  /** Null for a revisit, and for a redirect without its body. */
+  bytes: number | null;
+  answer: CapturedAnswer | null;
+  refersTo: RevisitReference | null;
+  concurrent: string[];
+}
+
+/** Limit on following revisits that refer to revisits. */
+const MAX_HOPS = 8;
+
+/**
+ * Finds the capture that a revisit refers to: by record id, by address and time, or by payload digest, preferably at the
+ * same address; first in the same file, then among all captures imported before. Many tools record a page under `http`
+ * and refer to it under `https`, so both are tried. If the revisit states a digest and that of a capture is known, they
+ * must match.
+ *
+ * @returns undefined if no capture is found; 'digest_mismatch' if the digests of all that were found differ.
+ */
+export function resolveRevisit(
+  spool: CaptureSpool,
+  archive: ReadDatabase,
+  revisit: SpooledCapture,
+  hops = 0,
+): ReferredCapture | 'digest_mismatch' | undefined {
+  const { refersTo, url } = JSON.parse(revisit.record) as SpooledRecord;
+  if (!refersTo || hops > MAX_HOPS) return undefined;
+  let isMismatch = false;
+  let hasFollowed = false;
+  const matching = (found: ReferredCapture | 'digest_mismatch' | undefined) => {
+    const isWrong = found === 'digest_mismatch' || (found && contradicts(revisit.payload_digest, found));
+    if (isWrong) isMismatch = true;
+    return isWrong ? undefined : (found as ReferredCapture | undefined);
+  };
+  for (const spooled of candidatesInFile(spool, revisit, refersTo, url)) {
+    if (spooled === undefined || spooled.n === revisit.n) continue;
+    const isRevisit = spooled.sha256 === null;
+    // One revisit is followed, not each: the number of ways would grow exponentially.
+    if (isRevisit && hasFollowed) continue;
+    hasFollowed ||= isRevisit;
+    const found = matching(
+      isRevisit ? resolveRevisit(spool, archive, spooled, hops + 1) : referredOf(spooled),
+    );
+    if (found) return found;
+  }
+  for (const candidate of candidatesInArchive(archive, revisit, refersTo, url)) {
+    const found = matching(candidate);
+    if (found) return found;
+  }
+  return isMismatch ? 'digest_mismatch' : undefined;
+}
+
+function* candidatesInFile(
+  spool: CaptureSpool,
+  { source, payload_digest }: SpooledCapture,
+  { record, url, at }: RevisitReference,
+  own: string,
+): Generator<SpooledCapture | undefined> {
+  if (record !== null) yield spool.byRecord(record);
+  if (at !== null) for (const address of inBothSchemes(url ?? own)) yield spool.byMoment(address, at);
+  if (payload_digest === null) return;
+  yield spool.byPayload(payload_digest, source);
+  yield spool.byPayload(payload_digest);
+}
+
+function* candidatesInArchive(
+  archive: ReadDatabase,
+  { source, payload_digest }: SpooledCapture,
+  { record, url, at }: RevisitReference,
+  own: string,
+): Generator<ReferredCapture | undefined> {
+  if (record !== null) yield captureByRecord(archive, record);
+  if (at !== null)
+    for (const address of inBothSchemes(url ?? own)) yield captureByMoment(archive, address, at);
+  if (payload_digest === null) return;
+  yield captureByPayload(archive, payload_digest, source);
+  yield captureByPayload(archive, payload_digest);
+  const [algorithm, hex = ''] = payload_digest.split(':');
+  if (algorithm === 'sha256') yield captureOfObject(archive, hex);
+}
+
+/** Returns the source ids of an address and of the same address under the other scheme. */
+function inBothSchemes(url: string): [string, string] {
+  const other = url.startsWith('https:') ? `http:${url.slice(6)}` : `https:${url.slice(5)}`;
+  return [sourceIdOf(url), sourceIdOf(normalizeUrl(other))];
+}
+
+function referredOf({ sha256, payload_digest, record }: SpooledCapture): ReferredCapture | undefined {
+  const { answer, bytes } = JSON.parse(record) as SpooledRecord;
+  return sha256 === null || answer === null || bytes === null
+    ? undefined
+    : { ...answer, sha256, bytes, payload_digest };
+}
+
+function contradicts(stated: string | null, { sha256, payload_digest }: ReferredCapture): boolean {
+  if (stated === null) return false;
+  const known = [payload_digest, `sha256:${sha256}`].filter((digest) => digest !== null);
+  const [algorithm] = stated.split(':');
+  const comparable = known.filter((digest) => digest.split(':')[0] === algorithm);
+  return comparable.length > 0 && !comparable.includes(stated);
+}
+
+/** A digest stated in a record (WARC-Block-Digest, WARC-Payload-Digest), for example `sha1:<base32>`. */
+interface StatedDigest {
+  algorithm: string;
+  /** In lowercase hex; null if the value is invalid for the algorithm, so that nothing matches it. */
+  hex: string | null;
+}
+
+/** Digest lengths in bytes, by algorithm name without hyphens. */
+const ALGORITHMS: Readonly<Record<string, number>> = {
+  md5: 16,
+  sha1: 20,
+  sha256: 32,
+  sha384: 48,
+  sha512: 64,
+};
+const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
+
+/** Parses a stated digest in hex or base32 (RFC 4648); undefined if there is none or its algorithm is unknown. */
+function parseStatedDigest(field: string | undefined): StatedDigest | undefined {
+  const [, name = '', value = ''] = /^\s*([\w-]+):(\S+)\s*$/.exec(field ?? '') ?? [];
+  const algorithm = name.toLowerCase().replace('-', '');
+  const bytes = Object.hasOwn(ALGORITHMS, algorithm) ? ALGORITHMS[algorithm] : undefined;
+  return bytes === undefined ? undefined : { algorithm, hex: toHex(value.toLowerCase(), bytes) };
+}
+
+function toHex(value: string, bytes: number): string | null {
+  if (value.length === 2 * bytes && /^[0-9a-f]+$/.test(value)) return value;
+  // Longer than any padding makes it. The pattern below takes quadratic time on long values.
+  if (value.length > 4 * bytes) return null;
+  const digits = value.replace(/=+$/, '');
+  if (digits.length !== Math.ceil((bytes * 8) / 5) || !/^[a-z2-7]+$/.test(digits)) return null;
+  let hex = '';
+  let bits = 0;
+  let held = 0;
+  for (const digit of digits) {
+    held = (held << 5) | BASE32.indexOf(digit);
+    bits += 5;
+    if (bits < 8) continue;
+    bits -= 8;
+    hex += ((held >> bits) & 0xff).toString(16).padStart(2, '0');
+    held &= (1 << bits) - 1;
+  }
+  return hex;
+}
+
+/** Formats a digest as `algorithm:hex`, the form in which captures are looked up. */
+function formatDigest({ algorithm, hex }: StatedDigest): string | null {
+  return hex === null ? null : `${algorithm}:${hex}`;
+}
+
+/** Whether a stated digest is that of no bytes at all. */
+function isDigestOfNothing(stated: StatedDigest | undefined): boolean {
+  return stated !== undefined && createHash(stated.algorithm).digest('hex') === stated.hex;
+}
+
+/** Hashes bytes as they pass and compares them with a stated digest, if there is one. */
+class DigestVerifier {
+  readonly #stated: StatedDigest | undefined;
+  readonly #hash: Hash | undefined;
+
+  constructor(stated: StatedDigest | undefined) {
+    this.#stated = stated;
+    this.#hash = stated && createHash(stated.algorithm);
+  }
+
+  through(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+    return this.#hash ? hashing(chunks, this.#hash) : chunks;
+  }
+
+  /** Returns whether the bytes match the stated digest; true if none is stated. Call once, after all bytes passed. */
+  matches(): boolean {
+    return this.#hash === undefined || this.#hash.digest('hex') === this.#stated?.hex;
+  }
+}
+
+async function* hashing(
+  chunks: AsyncIterable<Uint8Array>,
+  hash: Hash,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  for await (const chunk of chunks) {
+    hash.update(chunk);
+    yield chunk;
+  }
+}

@@ -1,0 +1,218 @@
+import {
+  type HandIn,
+  type HandInFields,
+  MAX_HANDED_IN_BYTES,
+  mayHoldToken,
+} from '../../../shared/collection/handedIn.ts';
+import { HANDED_IN } from '../../../shared/collection/handedInWords.ts';
+import type { PageCapture } from '../../../shared/collection/page.ts';
+import type { Settings } from '../../../shared/node/settings.ts';
+import { Problem } from '../../../shared/problems.ts';
+import { instantOf } from '../../../shared/values/clock.ts';
+import { storeWithRepair } from '../../fixity/repair.ts';
+import { shuttingDown } from '../../runtime/shuttingDown.ts';
+import { type StagedBlob, type StagedFile, TooManyBytesError } from '../../store/blobs/staging.ts';
+import { sameHandIn } from '../../store/sqlite/collection/handIns.ts';
+import { reachedStorageLimit } from '../../store/storageSpace.ts';
+import type { Store } from '../../store/store.ts';
+import { CaptureSpace } from '../captures/capture.ts';
+import type { ObjectReceiver } from '../record/objectReceiver.ts';
+import { kindOf } from './fileKind.ts';
+import { httpAddress, readMhtml, type SavedPart } from './readMhtml.ts';
+import { type HandInToRecord, recordHandIn } from './recordHandIn.ts';
+
+interface HandedInServices {
+  store: Store;
+  receiver: ObjectReceiver;
+  settings: () => Settings;
+  /** Fetches and draws an address as the public gets it. */
+  capturePage: (url: string) => Promise<PageCapture>;
+}
+
+/** A file that was received. */
+export interface ReceivedFile {
+  staged: StagedFile;
+  mediaType: string | undefined;
+  name: string | undefined;
+}
+
+/** Names of nodes may be longer than those of people. */
+const MAX_NAME = 80;
+/** Clocks differ. What is seen within this time from now counts as seen now. */
+const MAX_AHEAD_MS = 60_000;
+/** Parts that are written to the disk at the same time: small ones then share a sync. */
+const WRITTEN_AT_ONCE = 64;
+
+/** Takes what a person's own browser showed. */
+export class HandedIn {
+  readonly #services: HandedInServices;
+  readonly #closing: AbortSignal;
+
+  constructor(services: HandedInServices, closing: AbortSignal) {
+    this.#services = services;
+    this.#closing = closing;
+  }
+
+  /**
+   * Requires that there is room for any file before one is received. @throws Problem `disk_nearly_full`,
+   * `data_cap_reached`, `shutting_down`
+   */
+  requireRoom(bytes: number): void {
+    if (this.#closing.aborted) throw shuttingDown();
+    const limit = reachedStorageLimit(this.#services.store, this.#services.settings(), bytes);
+    if (limit) throw noRoom(limit);
+  }
+
+  /** Receives a file. @throws Problem `body_too_large`; whatever the chunks throw */
+  async receive(chunks: AsyncIterable<Uint8Array>): Promise<StagedFile> {
+    try {
+      return await this.#services.store.blobs.staging.stageFile(chunks, MAX_HANDED_IN_BYTES);
+    } catch (error) {
+      throw error instanceof TooManyBytesError ? tooLarge() : error;
+    }
+  }
+
+  /**
+   * Keeps a file with its parts, byte for byte, and records them in one transaction, in which they are also withheld. The
+   * file is discarded in any case.
+   *
+   * @param name who hands it in, unless the fields say it
+   * @throws Problem `invalid_field`, `unsupported_media_type`, `invalid_capture`, `disk_nearly_full`, `data_cap_reached`,
+   * `shutting_down`
+   */
+  async handIn(
+    received: ReceivedFile,
+    fields: HandInFields,
+    name: string,
+  ): Promise<{ handIn: HandIn; isNew: boolean }> {
+    const staged: StagedBlob[] = [received.staged];
+    try {
+      requireConfirmed(fields);
+      const seen_at = this.#seenAt(fields.seen_at);
+      const { staged: file } = received;
+      const { kind, mediaType } = await kindOf({ ...received, file: file.file });
+      const saved =
+        kind === 'mhtml'
+          ? await readMhtml(this.#services.store.blobs.staging, {
+              file: file.file,
+              url: fields.url,
+              mediaType,
+            })
+          : wholeFile(file, mediaType, fields.url);
+      for (const part of saved.parts) if (part.staged && part.staged !== file) staged.push(part.staged);
+      // The address may be the one in the file.
+      requireConfirmed({ ...fields, url: saved.url });
+      const observer = HANDED_IN + (fields.name ?? name.slice(0, MAX_NAME));
+      const { url } = saved;
+      const same = sameHandIn(this.#services.store.read, { file: file.sha256, url, seen_at, observer });
+      if (same) return { handIn: same, isNew: false };
+      const handIn = await this.#keep(staged, {
+        ...saved,
+        observer,
+        seen_at,
+        kind,
+        title: fields.title || null,
+        note: fields.note || null,
+        file: { sha256: file.sha256, bytes: file.bytes, media_type: mediaType },
+        isWithheld: fields.withheld ?? true,
+        ...(await this.#publicPage(fields.fetch === true, url)),
+      });
+      return { handIn, isNew: true };
+    } finally {
+      for (const blob of staged) await blob.discard();
+    }
+  }
+
+  #seenAt(given: string | undefined): string {
+    const { clock } = this.#services.store;
+    if (given === undefined) return instantOf(clock.now());
+    if (Date.parse(given) > clock.now() + MAX_AHEAD_MS)
+      throw invalidField('/seen_at', 'This is in the future.');
+    return Date.parse(given) > clock.now() ? instantOf(clock.now()) : given;
+  }
+
+  /** Fetches and draws what the public gets. That it cannot be had is recorded, and fails nothing. */
+  async #publicPage(isAsked: boolean, url: string): Promise<Pick<HandInToRecord, 'page' | 'page_error'>> {
+    if (!isAsked) return { page: null, page_error: null };
+    try {
+      return { page: (await this.#services.capturePage(url)).id, page_error: null };
+    } catch (error) {
+      if (!(error instanceof Problem) || error.code === 'storage_failed') throw error;
+      return { page: null, page_error: error.message };
+    }
+  }
+
+  /** Makes the bytes durable, then records what names them. */
+  async #keep(staged: readonly StagedBlob[], handIn: HandInToRecord): Promise<HandIn> {
+    const { store, receiver } = this.#services;
+    if (this.#closing.aborted) throw shuttingDown();
+    const space = new CaptureSpace(receiver);
+    const blobs = [...new Map(staged.map((blob) => [blob.sha256, blob])).values()];
+    try {
+      for (let start = 0; start < blobs.length; start += WRITTEN_AT_ONCE)
+        await Promise.all(
+          blobs.slice(start, start + WRITTEN_AT_ONCE).map((blob) => this.#store(blob, space)),
+        );
+      return await store.writeInSteps((database) => recordHandIn(database, store, handIn));
+    } finally {
+      space.close();
+    }
+  }
+
+  /** Makes the bytes durable unless they are already. */
+  async #store(blob: StagedBlob, space: CaptureSpace): Promise<void> {
+    const { store, receiver, settings } = this.#services;
+    if (await receiver.isStored(blob.sha256)) return;
+    if (!space.reserve(blob.bytes))
+      throw noRoom(reachedStorageLimit(store, settings(), blob.bytes) ?? 'disk_nearly_full');
+    await storeWithRepair(store, blob);
+  }
+}
+
+/** A file that is the document itself. @throws Problem `invalid_field` without an address */
+function wholeFile(
+  staged: StagedFile,
+  mediaType: string,
+  given: string | undefined,
+): { url: string; document: SavedPart & { staged: StagedBlob }; parts: SavedPart[] } {
+  const url = given === undefined ? undefined : httpAddress(given);
+  if (url === undefined) {
+    const isMissing = given === undefined;
+    throw invalidField(
+      '/url',
+      isMissing ? 'Give the address that it shows.' : 'Enter an address without a name or a password.',
+    );
+  }
+  const document = {
+    name: url,
+    content_id: null,
+    content_type: mediaType,
+    headers: [['Content-Type', mediaType]] as [string, string][],
+    staged,
+  };
+  return { url, document, parts: [document] };
+}
+
+/** @throws Problem `invalid_field` if an address that may hold a token is to be fetched and the person was not asked */
+function requireConfirmed({ url, fetch, fetch_confirmed }: HandInFields): void {
+  if (fetch !== true || fetch_confirmed === true || url === undefined || !mayHoldToken(url)) return;
+  throw invalidField(
+    '/fetch_confirmed',
+    'This address may hold a token: who fetches it may act in your name. Confirm that this node may fetch it.',
+  );
+}
+
+function invalidField(path: string, message: string): Problem {
+  return new Problem('invalid_field', message, { errors: [{ path, message }] });
+}
+
+/** A file, or a body, has more bytes than a file may have. */
+export function tooLarge(): Problem {
+  return new Problem('body_too_large', `A file can have at most ${MAX_HANDED_IN_BYTES} bytes.`);
+}
+
+function noRoom(limit: 'data_cap_reached' | 'disk_nearly_full'): Problem {
+  return limit === 'data_cap_reached'
+    ? new Problem(limit, 'The archive has reached its data cap. Raise the cap and try again.')
+    : new Problem(limit, 'There is too little free disk space for this file. Free some space and try again.');
+}

@@ -1,0 +1,134 @@
+import type { HandIn, HandInPart, RecordedHandIn } from '../../../shared/collection/handedIn.ts';
+import { appendEntry } from '../../ledger/appendEntry.ts';
+import { fingerprintOf } from '../../ledger/entry.ts';
+import type { StagedBlob } from '../../store/blobs/staging.ts';
+import { handInById, insertHandIn } from '../../store/sqlite/collection/handIns.ts';
+import { insertRetrieval, type NewRetrieval } from '../../store/sqlite/collection/retrievals.ts';
+import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
+import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
+import type { Store } from '../../store/store.ts';
+import { withholdNow } from '../../withholding/withholding.ts';
+import { recordVersion } from '../captures/capture.ts';
+import { findOrAddPausedSource, sourceIdOf } from '../sources/sources.ts';
+import { httpAddress, type SavedPart } from './readMhtml.ts';
+
+/** What was handed in, with durable bytes. */
+export interface HandInToRecord
+  extends Pick<
+    RecordedHandIn,
+    'url' | 'observer' | 'seen_at' | 'kind' | 'title' | 'note' | 'file' | 'page' | 'page_error'
+  > {
+  document: SavedPart & { staged: StagedBlob };
+  parts: readonly SavedPart[];
+  isWithheld: boolean;
+}
+
+/** Rows are inserted in steps, so that other requests have their turn. */
+const ROWS_PER_STEP = 32;
+
+/**
+ * Records what was handed in, in a transaction that is open: the retrieval of its document, those of its file and its parts,
+ * its ledger entry, and the event if it is another version than the person handed in before. It is withheld before the
+ * transaction ends, so that no visitor can read it in between.
+ */
+export function* recordHandIn(
+  database: WriteDatabase,
+  store: Pick<Store, 'instant' | 'randomHex'>,
+  handIn: HandInToRecord,
+): Generator<void, HandIn, void> {
+  const now = store.instant();
+  const { url, observer, seen_at, document, parts, file, isWithheld, ...said } = handIn;
+  const id = `hi_${store.randomHex(20)}`;
+  const source = findOrAddPausedSource(database, sourceIdOf(url), url, now);
+  const row = (bytes: { sha256: string; bytes: number }): NewRetrieval => ({
+    source_key: source.key,
+    round: null,
+    url,
+    final_url: url,
+    redirects: [],
+    observer,
+    observed_at: now,
+    original_observed_at: seen_at,
+    // No server answered this node.
+    status: null,
+    error: null,
+    content_type: null,
+    headers: [],
+    ...bytes,
+    duration_ms: 0,
+    page_label: null,
+  });
+  const partRow = ({ name, content_type, headers }: SavedPart, blob: StagedBlob): NewRetrieval => {
+    const claimed = (name === null ? undefined : httpAddress(name)) ?? url;
+    return {
+      ...row({ sha256: blob.sha256, bytes: blob.bytes }),
+      url: claimed,
+      final_url: claimed,
+      content_type,
+      headers,
+      part_of: id,
+    };
+  };
+  createBlobRowIfAbsent(database, { sha256: file.sha256, bytes: file.bytes, stored_at: now });
+  const { sha256, bytes } = document.staged;
+  createBlobRowIfAbsent(database, { sha256, bytes, stored_at: now });
+  const retrieval = insertRetrieval(database, {
+    ...row({ sha256, bytes }),
+    content_type: document.content_type,
+    headers: document.headers,
+  });
+  // The file comes first, then its other parts. A file that is the document itself has none.
+  if (file.sha256 !== sha256)
+    insertRetrieval(database, {
+      ...row({ sha256: file.sha256, bytes: file.bytes }),
+      content_type: file.media_type,
+      part_of: id,
+    });
+  for (const [index, part] of parts.entries()) {
+    if (index % ROWS_PER_STEP === ROWS_PER_STEP - 1) yield;
+    if (!part.staged || part.staged === document.staged) continue;
+    createBlobRowIfAbsent(database, {
+      sha256: part.staged.sha256,
+      bytes: part.staged.bytes,
+      stored_at: now,
+    });
+    insertRetrieval(database, partRow(part, part.staged));
+  }
+  const record: RecordedHandIn = {
+    id,
+    source: source.id,
+    retrieval,
+    observer,
+    url,
+    seen_at,
+    handed_in_at: now,
+    ...said,
+    file,
+    document: sha256,
+    parts: parts.map(listedPart),
+  };
+  const { seq } = appendEntry(database, {
+    type: 'page.handed_in',
+    subject: id,
+    digest: fingerprintOf(record),
+    at: now,
+  });
+  insertHandIn(database, { ...record, source_key: source.key, ledger_entry: seq });
+  if (isWithheld) withholdNow(database, { retrieval, reason: 'login' }, now);
+  recordVersion(database, now, source, {
+    source_key: source.key,
+    retrieval,
+    observer,
+    observed_at: now,
+    original_observed_at: seen_at,
+    sha256,
+    page_label: null,
+  });
+  const handed = handInById(database, id);
+  if (!handed) throw new TypeError('What was handed in was not stored.');
+  return handed;
+}
+
+function listedPart({ name, content_id, content_type, staged }: SavedPart): HandInPart {
+  return { name, content_id, content_type, sha256: staged?.sha256 ?? null, bytes: staged?.bytes ?? 0 };
+}

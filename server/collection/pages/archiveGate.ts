@@ -1,0 +1,196 @@
+import { createHash, hash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
+import type { PageRequest } from '../../../shared/collection/page.ts';
+import { contentEncodingOf } from '../../../shared/collection/retrieval.ts';
+import type { ByteBudget, PageAnswer, PageGate, PageRequestToAnswer } from '../../browser/requestGate.ts';
+import { isMissing, isUnreadable } from '../../store/blobs/blobStore.ts';
+import { type HeldAnswer, partsOfPage } from '../../store/sqlite/collection/pages.ts';
+import { blobBytes } from '../../store/sqlite/node/blobs.ts';
+import type { Store } from '../../store/store.ts';
+import { heldAnswers } from './readPages.ts';
+
+/** Larger objects are not given to a page. */
+const MAX_OBJECT_BYTES = 200 * 1_048_576;
+
+const DECODERS = {
+  gzip: promisify(gunzip),
+  'x-gzip': promisify(gunzip),
+  deflate: promisify(inflate),
+  br: promisify(brotliDecompress),
+  zstd: promisify(zstdDecompress),
+} as const;
+
+/**
+ * Answers the requests of a page from the archive alone. Each gets the capture that is nearest to the time of the page:
+ * this node's own, or one of a WARC or WACZ file or of a web archive. Nothing is ever fetched.
+ */
+export class ArchiveGate implements PageGate {
+  readonly requests: PageRequest[] = [];
+  readonly #store: Store;
+  /** The time of the page, in milliseconds since the epoch. */
+  readonly #at: number;
+  /** The answers of the page capture that is drawn again, in their order. */
+  readonly #recorded = new Map<string, HeldAnswer[]>();
+  /** The addresses behind a redirect that the archive followed when it fetched them. */
+  readonly #behind = new Map<string, HeldAnswer>();
+
+  /** @param page the id of the page capture that is drawn again; its own parts are used first */
+  constructor(store: Store, at: number, page: string | null) {
+    this.#store = store;
+    this.#at = at;
+    if (page === null) return;
+    for (const part of partsOfPage(store.read, page)) {
+      const key = `${part.method} ${part.url}`;
+      this.#recorded.set(key, [...(this.#recorded.get(key) ?? []), part]);
+    }
+  }
+
+  async answer(
+    request: PageRequestToAnswer,
+    _signal: AbortSignal,
+    budget: ByteBudget,
+  ): Promise<PageAnswer | null> {
+    const held = this.#find(request);
+    const answer = held && (await this.#read(held, request.url));
+    if (!held || !answer) return this.#refused(request, 'not_held');
+    if (!budget.take(answer.body.length)) return this.#refused(request, 'limit');
+    const { status, sha256 } = answer;
+    this.requests.push({
+      url: request.url,
+      method: request.method,
+      status,
+      type: request.type,
+      sha256,
+      bytes: sha256 === null ? null : answer.body.length,
+      from: 'archive',
+      reason: null,
+      seconds_off: Math.round(Math.abs(Date.parse(held.at) - this.#at) / 1000),
+    });
+    return answer;
+  }
+
+  refuse(request: Pick<PageRequestToAnswer, 'url' | 'method' | 'type'>, reason: string): void {
+    this.#refused(request, reason);
+  }
+
+  #refused(
+    { url, method, type }: Pick<PageRequestToAnswer, 'url' | 'method' | 'type'>,
+    reason: string,
+  ): null {
+    this.requests.push({
+      url,
+      method,
+      status: null,
+      type,
+      sha256: null,
+      bytes: null,
+      from: 'refused',
+      reason,
+    });
+    return null;
+  }
+
+  #find({ method, url: given, body }: PageRequestToAnswer): HeldAnswer | undefined {
+    const url = withoutFragment(given);
+    const recorded = this.#recorded.get(`${method} ${url}`);
+    // A page that asks more often than when it was captured gets the last answer again.
+    const own = recorded && recorded.length > 1 ? recorded.shift() : recorded?.[0];
+    if (own) return own;
+    const behind = method === 'GET' ? this.#behind.get(url) : undefined;
+    if (behind) return behind;
+    const digest = body && body.length > 0 ? hash('sha256', body, 'hex') : null;
+    return heldAnswers(this.#store.read, {
+      url,
+      method: method === 'HEAD' ? 'GET' : method,
+      body: digest,
+      at: this.#at,
+    });
+  }
+
+  async #read(held: HeldAnswer, asked: string): Promise<(PageAnswer & { sha256: string | null }) | null> {
+    const url = withoutFragment(asked);
+    const hop = held.redirects.findIndex((redirect) => redirect.url === url);
+    const redirect = held.redirects[hop];
+    if (redirect) {
+      const next = held.redirects[hop + 1]?.url ?? held.final_url;
+      this.#behind.set(withoutFragment(next), held);
+      const location = redirect.headers?.find(([name]) => name.toLowerCase() === 'location')?.[1] ?? next;
+      return {
+        status: redirect.status,
+        headers: [['location', location]],
+        body: Buffer.alloc(0),
+        sha256: null,
+      };
+    }
+    const headers = held.headers;
+    if (held.sha256 === null)
+      return held.status === null
+        ? null
+        : { status: held.status, headers, body: Buffer.alloc(0), sha256: null };
+    const body = await this.#bytesOf(held.sha256, contentEncodingOf(headers));
+    // A capture by another archive may have no status.
+    return (
+      body && {
+        status: held.status ?? 200,
+        headers: typed(headers, held.content_type),
+        body,
+        sha256: held.sha256,
+      }
+    );
+  }
+
+  /** Reads an object without its content coding; null if it is missing, damaged or too large. */
+  async #bytesOf(sha256: string, encoding: string | null): Promise<Buffer | null> {
+    let bytes = await readObject(this.#store, sha256, MAX_OBJECT_BYTES);
+    for (const coding of (encoding ?? '').split(',').reverse()) {
+      const decode = DECODERS[coding.trim() as keyof typeof DECODERS];
+      if (!bytes || coding.trim() === '') continue;
+      if (!decode) return null;
+      try {
+        bytes = await decode(bytes, { maxOutputLength: MAX_OBJECT_BYTES });
+      } catch {
+        // Damaged or too large: the page gets what a browser would make of it, nothing.
+        return null;
+      }
+    }
+    return bytes;
+  }
+}
+
+/**
+ * Reads a stored object whole; null if it is missing, damaged, given up or larger than `maxBytes`. @throws Problem
+ * `copy_unreachable`
+ */
+export async function readObject(
+  { read, blobs }: Pick<Store, 'read' | 'blobs'>,
+  sha256: string,
+  maxBytes: number,
+): Promise<Buffer | null> {
+  const bytes = blobBytes(read, sha256);
+  if (bytes === undefined || bytes > maxBytes || blobs.isReleased(sha256)) return null;
+  const chunks: Buffer[] = [];
+  // Hashed as it is read, so that a long object does not hold up the event loop.
+  const digest = createHash('sha256');
+  try {
+    for await (const chunk of blobs.read(sha256)) {
+      chunks.push(chunk);
+      digest.update(chunk);
+    }
+  } catch (error) {
+    if (isUnreadable(error) || isMissing(error)) return null;
+    throw error;
+  }
+  return digest.digest('hex') === sha256 ? Buffer.concat(chunks) : null;
+}
+
+function withoutFragment(url: string): string {
+  const end = url.indexOf('#');
+  return end < 0 ? url : url.slice(0, end);
+}
+
+/** A capture without headers has at least its type. */
+function typed(headers: HeldAnswer['headers'], type: string | null): HeldAnswer['headers'] {
+  if (type === null || headers.some(([name]) => name.toLowerCase() === 'content-type')) return headers;
+  return [...headers, ['content-type', type]];
+}

@@ -1,0 +1,225 @@
+import type { PageError } from '../../../shared/collection/source.ts';
+import { MEGABYTE } from '../../../shared/limits.ts';
+import type { Settings } from '../../../shared/node/settings.ts';
+import { instantOf } from '../../../shared/values/clock.ts';
+import { type ClosedBrowser, NoBrowserError } from '../../browser/closedBrowser.ts';
+import { PageTooLargeError } from '../../browser/drawPage.ts';
+import { BrowserTimeoutError } from '../../browser/protocol.ts';
+import type { Log } from '../../runtime/log.ts';
+import type { SourceRow } from '../../store/sqlite/collection/sources.ts';
+import { isStorageFailure } from '../../store/storageSpace.ts';
+import type { Store } from '../../store/store.ts';
+import { type Deriver, objectToRead } from '../derived/process/deriver.ts';
+import { NotDerivableError } from '../derived/process/tasks.ts';
+import type { FetchServices } from '../fetch/requester.ts';
+import type { ObjectReceiver } from '../record/objectReceiver.ts';
+import { readObject } from './archiveGate.ts';
+import {
+  NoSpaceForPageError,
+  type PageChange,
+  previousOutputs,
+  type RecordedPageCapture,
+  recordPage,
+  recordPageError,
+} from './recordPage.ts';
+import { type CheckedDocument, WebGate } from './webGate.ts';
+
+export interface PageServices {
+  store: Store;
+  receiver: ObjectReceiver;
+  /** With limits of its own: a page asks one host for many parts at once. */
+  fetching: FetchServices;
+  settings: () => Settings;
+  browser: ClosedBrowser;
+  deriver: Pick<Deriver, 'derive'>;
+  log: Log;
+}
+
+/** At most this many requests of a page run at once on one host. */
+export const PARTS_PER_HOST = 6;
+/** A part that takes longer is given up, so that one slow part does not use up the time of the page. */
+const MAX_PART_MS = 15_000;
+const COMPARE_MS = 15_000;
+const MAX_DOCUMENT_BYTES = 50_000_000;
+
+/** A page that is to be captured, after the check of its source. */
+export interface PageToCapture {
+  source: SourceRow;
+  retrieval: number;
+  document: CheckedDocument;
+}
+
+/** Captures pages, a few at once, so that no source waits for the page of another. */
+export class PageCapturer {
+  readonly #services: PageServices;
+  readonly #closing = new AbortController();
+  readonly #capturing = new Map<number, Promise<RecordedPageCapture | null>>();
+  #active = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(services: PageServices) {
+    this.#services = services;
+  }
+
+  /**
+   * Captures the page of a source. Resolves to null if it could not be drawn, which the source then says. A page whose
+   * capture is running or waiting is not captured twice.
+   */
+  capture(page: PageToCapture, signal: AbortSignal): Promise<RecordedPageCapture | null> {
+    const { key } = page.source;
+    const running = this.#capturing.get(key);
+    if (running) return running;
+    const capture = this.#inTurn(() =>
+      this.#capture(page, AbortSignal.any([signal, this.#closing.signal])),
+    ).finally(() => this.#capturing.delete(key));
+    this.#capturing.set(key, capture);
+    return capture;
+  }
+
+  /** Ends the captures that run and forgets those that wait. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await Promise.allSettled(this.#capturing.values());
+  }
+
+  async #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    while (this.#active >= this.#services.settings().page_concurrency)
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#active += 1;
+    try {
+      return await work();
+    } finally {
+      this.#active -= 1;
+      this.#waiting.shift()?.();
+    }
+  }
+
+  async #capture(page: PageToCapture, signal: AbortSignal): Promise<RecordedPageCapture | null> {
+    if (signal.aborted) return null;
+    const { store, log } = this.#services;
+    try {
+      return await this.#draw(page, signal);
+    } catch (error) {
+      if (signal.aborted) return null;
+      if (isStorageFailure(error)) throw error;
+      const reason = pageErrorOf(error);
+      // Anything else is a fault of this program, and of no page.
+      if (reason === 'page_crashed') log.error({ error, url: page.source.url }, 'A page could not be drawn');
+      await recordPageError(store, page.source, reason);
+      return null;
+    }
+  }
+
+  async #draw(
+    { source, retrieval, document }: PageToCapture,
+    signal: AbortSignal,
+  ): Promise<RecordedPageCapture> {
+    const { store, receiver, fetching, settings, browser } = this.#services;
+    const { page_width, page_height, page_timeout_seconds, page_max_requests, page_max_mb } = settings();
+    const { user_agent, request_timeout_seconds, max_object_mb } = settings();
+    const viewport = { width: page_width, height: page_height, scale: 1 };
+    const id = `pg_${store.randomHex(20)}`;
+    const seed = store.randomHex(16);
+    const startsAt = store.clock.now();
+    const body = await readObject(store, document.sha256, MAX_DOCUMENT_BYTES);
+    if (!body) throw new PageTooLargeError();
+    const gate = new WebGate({
+      services: { ...fetching, instant: () => store.instant() },
+      document: { ...document, body },
+      ownerHeaders: source.headers,
+      userAgent: user_agent,
+      timeoutMs: Math.min(request_timeout_seconds * 1000, MAX_PART_MS),
+      maxBytes: Math.floor(Math.min(source.max_object_mb ?? max_object_mb, page_max_mb) * MEGABYTE),
+    });
+    const drawn = await browser.draw({
+      url: source.url,
+      gate,
+      viewport,
+      startsAt,
+      seed,
+      timeoutMs: page_timeout_seconds * 1000,
+      maxRequests: page_max_requests,
+      maxBytes: Math.floor(page_max_mb * MEGABYTE),
+      signal,
+    });
+    return recordPage(
+      { store, receiver },
+      {
+        source,
+        retrieval,
+        id,
+        seed,
+        started_at: instantOf(startsAt),
+        ended_at: store.instant(),
+        viewport,
+        drawn,
+        parts: gate.parts,
+      },
+      (outputs) => this.#compare(source, outputs),
+    );
+  }
+
+  async #compare(
+    source: SourceRow,
+    { text, picture }: { text: string; picture: string },
+  ): Promise<PageChange> {
+    const before = previousOutputs(this.#services.store, source.key);
+    const pixels =
+      before.picture === null
+        ? null
+        : before.picture === picture
+          ? 0
+          : await this.#changedPixels(before.picture, picture);
+    return {
+      isTextChanged:
+        before.text === null || (before.text !== text && !(await this.#isNoise(source, before.text, text))),
+      picture_changed: before.picture === null ? null : before.picture !== picture,
+      changed_pixels: pixels,
+    };
+  }
+
+  /** Whether the noise rules of the source explain the whole change of the text. */
+  async #isNoise(source: SourceRow, from: string, to: string): Promise<boolean> {
+    if (source.noise_rules.length === 0) return false;
+    try {
+      const findings = await this.#services.deriver.derive(
+        {
+          task: 'noise',
+          from: this.#object(from, 'text/plain; charset=utf-8'),
+          to: this.#object(to, 'text/plain; charset=utf-8'),
+          rules: source.noise_rules,
+        },
+        { timeoutMs: COMPARE_MS, priority: 'low' },
+      );
+      return findings.is_noise === true;
+    } catch (error) {
+      if (error instanceof NotDerivableError) return false;
+      throw error;
+    }
+  }
+
+  /** Returns the share of pixels that changed; all of them if the pictures cannot be compared. */
+  async #changedPixels(from: string, to: string): Promise<number> {
+    try {
+      const { share } = await this.#services.deriver.derive(
+        { task: 'pictures', from: this.#object(from, 'image/png'), to: this.#object(to, 'image/png') },
+        { timeoutMs: COMPARE_MS, priority: 'low' },
+      );
+      return share;
+    } catch (error) {
+      if (error instanceof NotDerivableError) return 1;
+      throw error;
+    }
+  }
+
+  #object(sha256: string, contentType: string) {
+    return { ...objectToRead(this.#services.store, sha256), contentType };
+  }
+}
+
+function pageErrorOf(error: unknown): PageError {
+  if (error instanceof NoBrowserError) return 'no_browser';
+  if (error instanceof BrowserTimeoutError) return 'page_timeout';
+  if (error instanceof PageTooLargeError || error instanceof NoSpaceForPageError) return 'page_too_large';
+  return 'page_crashed';
+}

@@ -1,0 +1,286 @@
+import { hash } from 'node:crypto';
+import { BROWSER } from '../../../shared/collection/event.ts';
+import type { PageCapture, RecordedPage } from '../../../shared/collection/page.ts';
+import type { PageError } from '../../../shared/collection/source.ts';
+import type { DrawnByBrowser } from '../../browser/closedBrowser.ts';
+import { appendEntry } from '../../ledger/appendEntry.ts';
+import { fingerprintOf } from '../../ledger/entry.ts';
+import { lastCapturedVersion } from '../../store/sqlite/collection/captures.ts';
+import { insertPage, newestPage } from '../../store/sqlite/collection/pages.ts';
+import { insertRetrieval, type NewRetrieval } from '../../store/sqlite/collection/retrievals.ts';
+import { type SourceRow, sourceByKey, updatePageError } from '../../store/sqlite/collection/sources.ts';
+import { firstEventWith } from '../../store/sqlite/collection/timeline/events.ts';
+import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
+import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
+import type { Store } from '../../store/store.ts';
+import { type ObjectReceiver, type ReceivedObject, withHeldCertificates } from '../record/objectReceiver.ts';
+import { recordEvent } from '../record/recordRetrieval.ts';
+import type { FetchedPart } from './webGate.ts';
+
+/** What the caller knows of a drawn page besides the drawing. */
+interface PageToRecord {
+  source: SourceRow;
+  /** The retrieval that brought the document. */
+  retrieval: number;
+  id: string;
+  seed: string;
+  started_at: string;
+  ended_at: string;
+  viewport: RecordedPage['viewport'];
+  drawn: DrawnByBrowser;
+  parts: readonly FetchedPart[];
+}
+
+/** How a page differs from the capture before it. */
+export interface PageChange {
+  /** Whether the text differs by more than the source's noise rules explain. */
+  isTextChanged: boolean;
+  picture_changed: boolean | null;
+  changed_pixels: number | null;
+}
+
+export interface RecordedPageCapture {
+  page: PageCapture;
+  /** The id of the event; null if the text is the same. */
+  event: number | null;
+}
+
+/** There was no space for the objects of a page. Nothing of it is kept. */
+export class NoSpaceForPageError extends Error {
+  constructor() {
+    super('There is no space for the page.');
+    this.name = 'NoSpaceForPageError';
+  }
+}
+
+/** The three objects that a drawn page gives. */
+export function outputsOf({ document, text, picture }: DrawnByBrowser) {
+  return {
+    document: Buffer.from(document.toWellFormed(), 'utf8'),
+    text: Buffer.from(text.toWellFormed(), 'utf8'),
+    picture,
+  };
+}
+
+const MEDIA_TYPES = {
+  text: 'text/plain; charset=utf-8',
+  document: 'text/html; charset=utf-8',
+  picture: 'image/png',
+} as const;
+
+/**
+ * Keeps a page capture: first the bytes of all its objects become durable, then one transaction writes their retrievals,
+ * the capture with its ledger entry, and the event if the page says something else than before. A crash in between leaves
+ * objects that no row names, and nothing of the capture.
+ *
+ * @param compare compares the page with the capture before it, once its objects can be read.
+ * @throws NoSpaceForPageError
+ */
+export async function recordPage(
+  { store, receiver }: { store: Store; receiver: ObjectReceiver },
+  page: PageToRecord,
+  compare: (outputs: { text: string; picture: string }) => Promise<PageChange>,
+): Promise<RecordedPageCapture> {
+  const outputs = outputsOf(page.drawn);
+  const kept = new Map<string, ReceivedObject>();
+  const certificates = await receiver.keepCertificates(
+    new Map(page.parts.flatMap((part) => [...part.certificates])),
+  );
+  try {
+    const sizes = new Map<string, number>();
+    const digestOf = new Map<Buffer, string>();
+    const keep = async (bytes: Buffer) => {
+      const object = await receiver.receive(oneChunk(bytes), bytes.length);
+      const { sha256 } = object;
+      digestOf.set(bytes, sha256);
+      if (kept.has(sha256)) return object.discard();
+      kept.set(sha256, object);
+      sizes.set(sha256, bytes.length);
+      const { isStored, reservation } = await object.keep();
+      // The space is counted by the row from now on; the few milliseconds until then are not worth holding it.
+      reservation?.release();
+      if (!isStored) throw new NoSpaceForPageError();
+    };
+    for (const bytes of Object.values(outputs)) await keep(bytes);
+    for (const { body, requestBody } of page.parts) {
+      if (body) await keep(body);
+      if (requestBody) await keep(requestBody);
+    }
+    const digests = mapOutputs(outputs, (bytes) => hash('sha256', bytes, 'hex'));
+    const change = await compare(digests);
+    const recorded = await store.write((database) => {
+      const now = store.instant();
+      for (const [sha256, bytes] of sizes) createBlobRowIfAbsent(database, { sha256, bytes, stored_at: now });
+      for (const { retrieval } of page.parts)
+        if (retrieval)
+          insertRetrieval(database, {
+            ...withHeldCertificates({ ...retrieval, observed_at: now }, (sha256) =>
+              certificates.held.has(sha256),
+            ),
+            source_key: page.source.key,
+            part_of: page.id,
+          });
+      return writeCapture(database, now, page, { digests, sizes, change });
+    });
+    certificates.recorded();
+    for (const object of kept.values()) await object.recorded();
+    return recorded;
+  } finally {
+    await certificates.discard();
+    for (const object of kept.values()) await object.discard();
+  }
+}
+
+interface Written {
+  digests: { document: string; text: string; picture: string };
+  sizes: ReadonlyMap<string, number>;
+  change: PageChange;
+}
+
+function writeCapture(
+  database: WriteDatabase,
+  now: string,
+  { source, retrieval, id, seed, started_at, ended_at, viewport, drawn, parts }: PageToRecord,
+  { digests, sizes, change }: Written,
+): RecordedPageCapture {
+  const { url, title, browser, environment, outcome, reason } = drawn;
+  const record: RecordedPage = {
+    id,
+    source: source.id,
+    retrieval,
+    url,
+    title: cleanTitle(title),
+    started_at,
+    ended_at,
+    browser,
+    environment,
+    seed,
+    viewport,
+    outcome,
+    reason,
+    ...digests,
+    picture_changed: change.picture_changed,
+    changed_pixels: change.changed_pixels,
+    requests: parts.map(({ request }) => request),
+  };
+  const shown = (part: keyof typeof MEDIA_TYPES): NewRetrieval => ({
+    source_key: source.key,
+    part_of: id,
+    round: null,
+    url: source.url,
+    final_url: source.url,
+    redirects: [],
+    observer: BROWSER,
+    observed_at: now,
+    original_observed_at: started_at,
+    status: null,
+    error: null,
+    content_type: MEDIA_TYPES[part],
+    headers: [],
+    request: null,
+    sha256: digests[part],
+    bytes: sizes.get(digests[part]) ?? 0,
+    duration_ms: 0,
+    page_label: null,
+  });
+  const textRetrieval = insertRetrieval(database, shown('text'));
+  insertRetrieval(database, shown('document'));
+  insertRetrieval(database, shown('picture'));
+  const entry = appendEntry(database, {
+    type: 'page.captured',
+    subject: id,
+    digest: fingerprintOf(record),
+    at: now,
+  });
+  insertPage(database, { ...record, source_key: source.key, ledger_entry: entry.seq });
+  updatePageError(database, source.key, null);
+  const event = recordPageEvent(database, now, source, {
+    id,
+    started_at,
+    text: digests.text,
+    textRetrieval,
+    change,
+  });
+  return { page: { ...record, ledger_entry: entry.seq }, event };
+}
+
+/** The drawn page has a sequence of events of its own, as a third party's captures have. */
+function recordPageEvent(
+  database: WriteDatabase,
+  now: string,
+  { key, id: sourceId, url }: SourceRow,
+  page: { id: string; started_at: string; text: string; textRetrieval: number; change: PageChange },
+): number | null {
+  const previous = lastCapturedVersion(database, key, BROWSER) ?? null;
+  const current = sourceByKey(database, key);
+  const share = page.change.changed_pixels ?? 0;
+  const isPictureEvent = share >= (current?.picture_events ?? Number.POSITIVE_INFINITY);
+  const isTextEvent = previous === null || (previous !== page.text && page.change.isTextChanged);
+  if (!isTextEvent && !isPictureEvent) return null;
+  return recordEvent(
+    database,
+    now,
+    { id: sourceId, url },
+    {
+      source_key: key,
+      retrieval: page.textRetrieval,
+      event_type: previous === null ? 'first_seen' : 'changed',
+      observer: BROWSER,
+      observed_at: now,
+      original_observed_at: page.started_at,
+      sha256: page.text,
+      previous_sha256: previous,
+      reverts_to:
+        previous === null || !isTextEvent
+          ? null
+          : (firstEventWith(database, { source_key: key, observer: BROWSER, sha256: page.text }) ?? null),
+      page_label: null,
+      page: page.id,
+    },
+  );
+}
+
+/** Records that a page could not be drawn. The check of its source did not fail. */
+export function recordPageError(
+  store: Pick<Store, 'write'>,
+  source: Pick<SourceRow, 'key'>,
+  error: PageError,
+): Promise<void> {
+  return store.write((database) => updatePageError(database, source.key, error));
+}
+
+/** Returns the digests of the last capture of a source, for `compare`. */
+export function previousOutputs(
+  { read }: Pick<Store, 'read'>,
+  sourceKey: number,
+): { text: string | null; picture: string | null } {
+  const page = newestPage(read, sourceKey);
+  // An event compares with the version of the event before it, which may be older than the newest capture.
+  return { text: lastCapturedVersion(read, sourceKey, BROWSER) ?? null, picture: page?.picture ?? null };
+}
+
+function mapOutputs<Key extends string>(
+  outputs: Record<Key, Buffer>,
+  map: (bytes: Buffer) => string,
+): Record<Key, string> {
+  return Object.fromEntries(
+    Object.entries(outputs).map(([name, bytes]) => [name, map(bytes as Buffer)]),
+  ) as Record<Key, string>;
+}
+
+const MAX_TITLE = 300;
+
+function cleanTitle(title: string): string {
+  return Array.from(
+    title
+      .toWellFormed()
+      .replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ')
+      .trim(),
+  )
+    .slice(0, MAX_TITLE)
+    .join('');
+}
+
+async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}

@@ -1,0 +1,306 @@
+import { createHash, hash } from 'node:crypto';
+import { getDomain } from 'tldts';
+import { SELF } from '../../../shared/collection/event.ts';
+import type { PageRequest } from '../../../shared/collection/page.ts';
+import type { Redirect, RetrievalError, SentRequest } from '../../../shared/collection/retrieval.ts';
+import { isHttpUrl } from '../../../shared/values/text.ts';
+import type { ByteBudget, PageAnswer, PageGate, PageRequestToAnswer } from '../../browser/requestGate.ts';
+import type { NewRetrieval } from '../../store/sqlite/collection/retrievals.ts';
+import { RetrievalFailure } from '../fetch/connect.ts';
+import type { HttpResponse } from '../fetch/exchange.ts';
+import { isRedirect, WITHHELD_HEADERS } from '../fetch/fetchObject.ts';
+import { type AttemptStats, type FetchServices, Requester } from '../fetch/requester.ts';
+import { HostBackoffError } from '../schedule/hostRateLimiter.ts';
+
+/** The document that the check of the source has just stored, and the way to it. */
+export interface CheckedDocument {
+  url: string;
+  final_url: string;
+  redirects: readonly Redirect[];
+  status: number;
+  headers: readonly (readonly [string, string])[];
+  sha256: string;
+  /** Whether it was at a private address: then its parts may be too. */
+  isPrivate: boolean;
+}
+
+/** A part of a page as it was fetched. */
+export interface FetchedPart {
+  request: PageRequest;
+  /** Null for the document, which is not fetched twice, and for what was refused. */
+  retrieval: Omit<NewRetrieval, 'source_key' | 'part_of' | 'observed_at'> | null;
+  body: Buffer | null;
+  requestBody: Buffer | null;
+  certificates: ReadonlyMap<string, Buffer>;
+}
+
+interface WebGateOptions {
+  services: FetchServices & { instant: () => string };
+  document: CheckedDocument & { body: Buffer };
+  /** The owner's headers, which are sent to the source's own origin. */
+  ownerHeaders: Record<string, string>;
+  userAgent: string;
+  timeoutMs: number;
+  maxBytes: number;
+}
+
+/** Headers that the node sets itself, or that belong to a connection. The site learns who asks, as in a check. */
+const NOT_FORWARDED =
+  /^(host|user-agent|sec-ch-.*|connection|content-length|accept-encoding|transfer-encoding|te|upgrade|keep-alive|if-.*|proxy-.*)$/i;
+/** Scripts can set headers of any length, and sent headers are kept. */
+const MAX_HEADER_CHARACTERS = 16_384;
+/** Headers whose values may be secrets of a session, and are not published. */
+const SECRET = /^(cookie|authorization|proxy-authorization)$/i;
+
+/**
+ * Answers the requests of a page from the web, with the guards of every other request of the collector: GET and HEAD
+ * everywhere, POST at the page's own site.
+ */
+export class WebGate implements PageGate {
+  readonly parts: FetchedPart[] = [];
+  readonly #options: WebGateOptions;
+  /** The addresses of the way to the document that are still to be asked for. */
+  readonly #known: Map<string, PageAnswer>;
+
+  constructor(options: WebGateOptions) {
+    this.#options = options;
+    const { document } = options;
+    this.#known = new Map(document.redirects.map((hop) => [hop.url, redirectAnswer(hop, document)]));
+    const { status, headers, body } = document;
+    this.#known.set(document.final_url, { status, headers, body });
+  }
+
+  async answer(
+    request: PageRequestToAnswer,
+    signal: AbortSignal,
+    budget: ByteBudget,
+  ): Promise<PageAnswer | null> {
+    const known = request.isMainDocument && request.method === 'GET' ? this.#takeKnown(request) : undefined;
+    if (known) return known;
+    if (!isHttpUrl(request.url)) return this.#refused(request, 'scheme');
+    if (!this.#isAllowed(request)) return this.#refused(request, 'method');
+    return this.#fetch(request, signal, budget);
+  }
+
+  refuse(request: Pick<PageRequestToAnswer, 'url' | 'method' | 'type'>, reason: string): void {
+    this.#refused(request, reason);
+  }
+
+  /** Answers with what the check of the source was answered, once. */
+  #takeKnown({ url, method, type }: PageRequestToAnswer): PageAnswer | undefined {
+    const { document } = this.#options;
+    const answer = this.#known.get(url);
+    if (!answer) return undefined;
+    this.#known.delete(url);
+    const isDocument = url === document.final_url;
+    this.#note({
+      url,
+      method,
+      status: answer.status,
+      type,
+      sha256: isDocument ? document.sha256 : null,
+      bytes: isDocument ? document.body.length : null,
+      from: 'web',
+      reason: null,
+    });
+    return answer;
+  }
+
+  #isAllowed({ method, url }: PageRequestToAnswer): boolean {
+    if (method === 'GET' || method === 'HEAD') return true;
+    return method === 'POST' && siteOf(url) === siteOf(this.#options.document.final_url);
+  }
+
+  #refused(
+    { url, method, type }: Pick<PageRequestToAnswer, 'url' | 'method' | 'type'>,
+    reason: string,
+  ): null {
+    this.#note({ url, method, status: null, type, sha256: null, bytes: null, from: 'refused', reason });
+    return null;
+  }
+
+  #note(request: PageRequest): void {
+    this.parts.push({ request, retrieval: null, body: null, requestBody: null, certificates: new Map() });
+  }
+
+  async #fetch(
+    request: PageRequestToAnswer,
+    signal: AbortSignal,
+    budget: ByteBudget,
+  ): Promise<PageAnswer | null> {
+    const url = new URL(request.url);
+    url.hash = '';
+    const { document, ownerHeaders } = this.#options;
+    const own = url.origin === new URL(document.url).origin ? ownerHeaders : {};
+    const received = await this.#send(url, request, own, { signal, budget });
+    // No connection to a private address was opened.
+    if (received.error === 'redirect_refused') return this.#refused(request, 'private_address');
+    const part = partOf(url, request, received, {
+      ownHeaders: new Set(Object.keys(own).map((name) => name.toLowerCase())),
+      isSignedIn: Object.keys(ownerHeaders).length > 0,
+    });
+    this.parts.push(part);
+    const { response } = received;
+    return response && part.body
+      ? { status: response.status, headers: response.headers, body: part.body }
+      : null;
+  }
+
+  /** Sends a request of the page. What the network does is in the result, and not thrown. */
+  async #send(
+    url: URL,
+    { method, headers, body }: PageRequestToAnswer,
+    own: Record<string, string>,
+    { signal, budget }: { signal: AbortSignal; budget: ByteBudget },
+  ): Promise<Received> {
+    const { services, document, userAgent, timeoutMs, maxBytes } = this.#options;
+    const stats: AttemptStats = { answered: false, isPrivate: undefined, retry_at: null, duration_ms: 0 };
+    // Once the document came from a public address, its parts may not come from a private one.
+    const allowPrivateAddress = document.isPrivate ? undefined : false;
+    const requester = new Requester(services, { userAgent, timeoutMs, signal, allowPrivateAddress }, stats);
+    const received: Received = { response: null, body: null, error: null, stats };
+    try {
+      await requester.get(
+        url,
+        async () => ({ ...forwarded(headers), ...own }),
+        async (response) => {
+          received.response = response;
+          received.body = await readBody(response.body, maxBytes, budget);
+        },
+        { method, body: body ?? undefined },
+      );
+    } catch (error) {
+      received.body = null;
+      if (error instanceof RetrievalFailure) received.error = error.reason;
+      else if (error instanceof HostBackoffError || signal.aborted) received.error = 'timeout';
+      else throw error;
+    }
+    return received;
+  }
+}
+
+/** A whole body, hashed as it came, so that a long one does not hold up the event loop. */
+interface Body {
+  bytes: Buffer;
+  sha256: string;
+}
+
+/** What came of a request. The body is null if it is not whole. */
+interface Received {
+  response: HttpResponse | null;
+  body: Body | null;
+  error: RetrievalError | null;
+  stats: AttemptStats;
+}
+
+interface Owners {
+  /** The names of the owner's headers that were sent. */
+  ownHeaders: ReadonlySet<string>;
+  /** Whether the page is asked for with headers of the owner. Then what sites set for its session is the owner's. */
+  isSignedIn: boolean;
+}
+
+function partOf(
+  url: URL,
+  { url: asked, method, type, body: sent }: PageRequestToAnswer,
+  { response, body, error, stats }: Received,
+  { ownHeaders, isSignedIn }: Owners,
+): FetchedPart {
+  const requestBody = response && sent && sent.length > 0 ? sent : null;
+  const { status = null, headers: all = [], connection } = response ?? {};
+  const headers = isSignedIn ? all.filter(([name]) => !WITHHELD_HEADERS.test(name)) : all;
+  const object = {
+    sha256: body && body.sha256,
+    bytes: body && body.bytes.length,
+  };
+  return {
+    request: { url: asked, method, status, type, ...object, from: 'web', reason: body ? null : error },
+    retrieval: {
+      round: null,
+      url: url.href,
+      final_url: url.href,
+      redirects: [],
+      observer: SELF,
+      original_observed_at: null,
+      status,
+      error: error ?? errorOf(response),
+      content_type: response?.header('content-type') ?? null,
+      headers,
+      request: response && sentRequest(response, method, requestBody, ownHeaders),
+      ...object,
+      duration_ms: Math.round(stats.duration_ms),
+      page_label: null,
+      connection: connection?.record() ?? null,
+    },
+    body: body && body.bytes,
+    requestBody,
+    certificates: new Map(connection?.certificates ?? []),
+  };
+}
+
+/** What is published of a sent request: values that may be secrets are null. */
+function sentRequest(
+  { sent }: HttpResponse,
+  method: string,
+  body: Buffer | null,
+  ownHeaders: ReadonlySet<string>,
+): SentRequest {
+  return {
+    method,
+    headers: sent.map(([name, value]) => [name, ownHeaders.has(name) || SECRET.test(name) ? null : value]),
+    ...(body && { body: { sha256: hash('sha256', body, 'hex'), bytes: body.length } }),
+  };
+}
+
+/** The name under which a site is registered, such as `example.co.uk`; the host itself for an address. */
+function siteOf(url: string): string {
+  const { hostname } = new URL(url);
+  return getDomain(hostname, { allowPrivateDomains: true }) ?? hostname;
+}
+
+/** What the browser sends, without what the node sets itself. */
+function forwarded(headers: Record<string, string>): Record<string, string> {
+  let left = MAX_HEADER_CHARACTERS;
+  return Object.fromEntries(
+    Object.entries(headers).filter(
+      ([name, value]) =>
+        !NOT_FORWARDED.test(name) &&
+        !/[^\t\x20-\x7e\x80-\xff]/.test(value) &&
+        (left -= name.length + value.length) >= 0,
+    ),
+  );
+}
+
+function errorOf(response: HttpResponse | null): RetrievalError | null {
+  if (!response) return 'connection_reset';
+  const { status } = response;
+  if (status >= 400) return 'http_error';
+  if (isRedirect(response)) return 'redirected';
+  return status >= 200 && status < 300 && status !== 206 ? null : 'invalid_response';
+}
+
+async function readBody(
+  chunks: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+  budget: ByteBudget,
+): Promise<Body> {
+  const parts: Uint8Array[] = [];
+  const digest = createHash('sha256');
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    if (bytes > maxBytes || !budget.take(chunk.length)) throw new RetrievalFailure('object_too_large');
+    parts.push(chunk);
+    digest.update(chunk);
+  }
+  return { bytes: Buffer.concat(parts), sha256: digest.digest('hex') };
+}
+
+/** A redirect on the way to the document. Those of earlier versions have no headers, but a target: the next address. */
+function redirectAnswer(hop: Redirect, { redirects, final_url }: CheckedDocument): PageAnswer {
+  const next = redirects[redirects.indexOf(hop) + 1]?.url ?? final_url;
+  const headers = hop.headers?.some(([name]) => name.toLowerCase() === 'location')
+    ? hop.headers
+    : [['location', next] as const];
+  return { status: hop.status, headers, body: Buffer.alloc(0) };
+}

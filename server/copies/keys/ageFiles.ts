@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Decrypter, Encrypter } from 'age-encryption';
+import { isMissing, isUnreadable } from '../../store/files.ts';
+
+/** A file that is encrypted, or decrypted, into another one. */
+export interface AgeFile {
+  from: string;
+  /** Where the result is written; if undefined, it is only hashed. */
+  to?: string | undefined;
+  /** The digest of the bytes that are encrypted. */
+  sha256: string;
+}
+
+/** The result that was written; null if the bytes are missing, or are not those of the digest. */
+export type AgeResult = { sha256: string; bytes: number } | null;
+
+/** Encrypts a file to a recipient (age, C2SP). Memory is bounded. The result is null if the file has another digest. */
+export async function encryptFile({ from, to, sha256 }: AgeFile, recipient: string): Promise<AgeResult> {
+  const encrypter = new Encrypter();
+  encrypter.addRecipient(recipient);
+  return orNull(async () => {
+    const plain = hashing(createReadStream(from, { highWaterMark: CHUNK }));
+    const encrypted = hashing(await encrypter.encrypt(asWeb(plain.chunks)));
+    await write(encrypted.chunks, to);
+    return plain.digest() === sha256 ? { sha256: encrypted.digest(), bytes: encrypted.bytes() } : null;
+  });
+}
+
+/** Decrypts a file with an identity. The result is null if it is not encrypted to it, or has another digest. */
+export async function decryptFile({ from, to, sha256 }: AgeFile, identity: string): Promise<AgeResult> {
+  const decrypter = new Decrypter();
+  decrypter.addIdentity(identity);
+  return orNull(async () => {
+    const encrypted = createReadStream(from, { highWaterMark: CHUNK });
+    try {
+      const plain = hashing(await decrypter.decrypt(asWeb(encrypted)));
+      await write(plain.chunks, to);
+      return plain.digest() === sha256 ? { sha256, bytes: plain.bytes() } : null;
+    } catch (error) {
+      // What is not encrypted to this identity, or was altered. The library has no type for its errors.
+      if (error instanceof Error && !('code' in error)) return null;
+      throw error;
+    }
+  });
+}
+
+const CHUNK = 262_144;
+
+function asWeb(chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+  return Readable.toWeb(Readable.from(chunks, { objectMode: false })) as ReadableStream<Uint8Array>;
+}
+
+async function orNull(work: () => Promise<AgeResult>): Promise<AgeResult> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isMissing(error) || isUnreadable(error)) return null;
+    throw error;
+  }
+}
+
+function hashing(source: AsyncIterable<Uint8Array>) {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  async function* chunks() {
+    for await (const chunk of source) {
+      hash.update(chunk);
+      bytes += chunk.length;
+      yield chunk;
+    }
+  }
+  return { chunks: chunks(), digest: () => hash.digest('hex'), bytes: () => bytes };
+}
+
+async function write(chunks: AsyncIterable<Uint8Array>, to: string | undefined): Promise<void> {
+  if (to === undefined) for await (const _ of chunks);
+  else await pipeline(Readable.from(chunks, { objectMode: false }), createWriteStream(to, { mode: 0o600 }));
+}

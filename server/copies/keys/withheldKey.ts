@@ -1,0 +1,71 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { orIfMissing, writeFileDurably } from '../../store/files.ts';
+import { CopyError } from '../targets/target.ts';
+import { runAge } from './age.ts';
+
+/** The owner's key for what copies hold encrypted: an age identity (C2SP), and the recipient that belongs to it. */
+export interface WithheldKey {
+  identity: string;
+  recipient: string;
+}
+
+const IDENTITY = /^AGE-SECRET-KEY-1[A-Z0-9]{58}$/m;
+
+/** The file of the identity. Whoever has it can read withheld objects in every copy. */
+export function withheldKeyFile(folder: string): string {
+  return join(folder, 'withheld.key');
+}
+
+/** Returns the identity in a text that may have other lines, such as a file of age, or undefined. */
+export function identityIn(text: string): string | undefined {
+  return IDENTITY.exec(text)?.[0];
+}
+
+export async function saveIdentity(folder: string, identity: string): Promise<void> {
+  await writeFileDurably(withheldKeyFile(folder), `${identity}\n`, 0o600);
+}
+
+/** Returns the identity of a data folder; undefined if it has none yet. @throws CopyError if the file has none */
+export async function readIdentity(folder: string): Promise<string | undefined> {
+  const file = withheldKeyFile(folder);
+  const text = await orIfMissing(readFile(file, 'utf8'), undefined);
+  if (text === undefined) return undefined;
+  const identity = identityIn(text);
+  if (identity !== undefined) return identity;
+  throw new CopyError(`${file} is not an age identity. Put the file back from your backup.`);
+}
+
+const making = new Map<string, Promise<string>>();
+const recipients = new Map<string, Promise<string>>();
+
+/** Returns the owner's key of a data folder, which is generated when it is first needed. @throws CopyError */
+export async function withheldKey(folder: string): Promise<WithheldKey> {
+  const identity = (await readIdentity(folder)) ?? (await once(making, folder, () => make(folder)));
+  const recipient = await once(recipients, identity, () => runAge<string>({ recipientOf: identity }));
+  making.delete(folder);
+  return { identity, recipient };
+}
+
+async function make(folder: string): Promise<string> {
+  // It may have been made a moment ago.
+  const known = await readIdentity(folder);
+  if (known !== undefined) return known;
+  const identity = await runAge<string>({ generate: true });
+  await saveIdentity(folder, identity);
+  return identity;
+}
+
+/** Two copies may need the same at once. A failure is not kept. */
+function once(
+  known: Map<string, Promise<string>>,
+  key: string,
+  make: () => Promise<string>,
+): Promise<string> {
+  let made = known.get(key);
+  if (!made) {
+    known.set(key, (made = make()));
+    made.catch(() => known.delete(key));
+  }
+  return made;
+}

@@ -1,0 +1,184 @@
+import type { LostCopy } from '../../../shared/node/copy.ts';
+import { Problem } from '../../../shared/problems.ts';
+import { recordDamage } from '../../fixity/damages.ts';
+import { restoreObject } from '../../fixity/repair.ts';
+import type { JobRun } from '../../runtime/jobs.ts';
+import { allCopies, type CopyRow, deleteCopy, insertCopiedObjects } from '../../store/sqlite/node/copies.ts';
+import { forgetOffloaded, objectsOnlyIn, onlyInAfter } from '../../store/sqlite/node/offloadedObjects.ts';
+import type { Store } from '../../store/store.ts';
+import { readClaim } from '../claim.ts';
+import { objectPath } from '../copyPaths.ts';
+import { openCopy } from '../openCopy.ts';
+import { CopyError, type CopyTarget } from '../targets/target.ts';
+
+/** The objects that are recorded at once, so that they share the syncs of the disk. */
+const BATCH = 100;
+
+interface LostCopyWork {
+  store: Store;
+  others: OtherCopies;
+  /** Whether the place of the copy can be reached, so that objects may still be read there. */
+  isReached: boolean;
+  result: LostCopy;
+}
+
+/**
+ * Marks a copy as lost and forgets it. Offloaded objects that only it held are put back if the cache
+ * or its place still has them, and looked for in the other copies. The rest is recorded as damaged (`missing`), and the
+ * copy is forgotten. After an interruption, what was recorded stays, and the copy is still known.
+ *
+ * @throws Problem `copy_readable`; the signal's reason
+ */
+export async function markCopyLost(store: Store, copy: CopyRow, run: JobRun): Promise<LostCopy> {
+  const isReached = await requireUnreadable(store, copy);
+  const others = await OtherCopies.open(store, copy);
+  const work: LostCopyWork = { store, others, isReached, result: { objects: 0, bytes: 0, restored: 0 } };
+  try {
+    for (let isForgotten = false; !isForgotten; ) {
+      await recordLostObjects(work, copy, run);
+      isForgotten = await store.write((database) => {
+        // An object may have left meanwhile.
+        if (objectsOnlyIn(database, copy.id) > 0) return false;
+        deleteCopy(database, copy.id);
+        return true;
+      });
+    }
+  } finally {
+    others.close();
+  }
+  return work.result;
+}
+
+async function recordLostObjects(work: LostCopyWork, copy: CopyRow, run: JobRun): Promise<void> {
+  const { store, result } = work;
+  const total = objectsOnlyIn(store.read, copy.id);
+  for (let after = ''; ; ) {
+    run.signal.throwIfAborted();
+    const batch = onlyInAfter(store.read, copy.id, after, BATCH);
+    const last = batch.at(-1);
+    if (last === undefined) return;
+    // A disk may have been connected again. A store is not tried again, because an attempt may take a minute.
+    if (after !== '' && copy.target.startsWith('file:')) await requireUnreadable(store, copy);
+    await Promise.all(batch.map((object) => recordLostObject(work, object)));
+    run.progress(result.objects + result.restored, total);
+    after = last.sha256;
+  }
+}
+
+/**
+ * Requires that a copy cannot be read: a mistake here would cost the only copy of its objects. Returns whether its place
+ * can be reached but no longer contains the claim of a copy.
+ */
+async function requireUnreadable({ folder }: Store, copy: CopyRow): Promise<boolean> {
+  try {
+    const target = await openCopy(folder, copy);
+    try {
+      if ((await readClaim(target)) === undefined) return true;
+    } finally {
+      target.close();
+    }
+  } catch (error) {
+    if (error instanceof CopyError) return false;
+    throw error;
+  }
+  throw new Problem(
+    'copy_readable',
+    'This copy can be read. Restore the objects from it. If some are damaged there, check the copy: the check records which.',
+  );
+}
+
+async function recordLostObject(
+  { store, others, isReached, result }: LostCopyWork,
+  { sha256, bytes }: { sha256: string; bytes: number },
+): Promise<void> {
+  const { offloaded } = store.blobs;
+  if ((isReached || offloaded.isCached(sha256)) && (await tryRestore(store, sha256))) {
+    result.restored += 1;
+    return;
+  }
+  if (await others.find(sha256)) return;
+  await offloaded.exclusively(sha256, async () => {
+    const isOffloaded = await offloaded.isOffloaded(sha256);
+    await store.write((database) => {
+      forgetOffloaded(database, sha256);
+      if (!isOffloaded) return;
+      const found = { sha256, bytes, problem: 'missing', found: null } as const;
+      recordDamage(database, found, 'missing', store.instant());
+    });
+    if (!isOffloaded) return;
+    result.objects += 1;
+    result.bytes += bytes;
+  });
+}
+
+/** Puts an object back from the cache or the copy. Returns false if neither gives its bytes. */
+async function tryRestore(store: Store, sha256: string): Promise<boolean> {
+  try {
+    return await restoreObject(store, sha256, store.blobs.offloaded.read(sha256));
+  } catch (error) {
+    // It left the cache meanwhile, or the place no longer holds it.
+    if (error instanceof Problem && UNREAD.has(error.code)) return false;
+    throw error;
+  }
+}
+
+const UNREAD: ReadonlySet<string> = new Set(['copy_unreachable', 'blob_damaged']);
+
+/** The other copies of an archive that can be read. */
+class OtherCopies {
+  readonly #store: Store;
+  readonly #targets: Map<string, CopyTarget>;
+
+  private constructor(store: Store, targets: Map<string, CopyTarget>) {
+    this.#store = store;
+    this.#targets = targets;
+  }
+
+  static async open(store: Store, besides: CopyRow): Promise<OtherCopies> {
+    const targets = new Map<string, CopyTarget>();
+    for (const row of allCopies(store.read))
+      if (row.id !== besides.id) {
+        const target = await openIfReached(store.folder, row);
+        if (target) targets.set(row.id, target);
+      }
+    return new OtherCopies(store, targets);
+  }
+
+  /**
+   * Reads an object back from the copies in turn until one holds it intact, and records that this one does. A copy may
+   * hold more than is recorded: its last sync may have been interrupted.
+   */
+  async find(sha256: string): Promise<boolean> {
+    for (const [id, target] of this.#targets)
+      if (await this.#holds(id, target, sha256)) {
+        await this.#store.write((database) => insertCopiedObjects(database, id, [sha256]));
+        return true;
+      }
+    return false;
+  }
+
+  async #holds(id: string, target: CopyTarget, sha256: string): Promise<boolean> {
+    try {
+      return (await target.digestOf(objectPath(sha256)))?.sha256 === sha256;
+    } catch (error) {
+      if (!(error instanceof CopyError)) throw error;
+      // It is not tried again, because an attempt may take a minute.
+      this.#targets.delete(id);
+      target.close();
+      return false;
+    }
+  }
+
+  close(): void {
+    for (const target of this.#targets.values()) target.close();
+  }
+}
+
+async function openIfReached(folder: string, copy: CopyRow): Promise<CopyTarget | undefined> {
+  try {
+    return await openCopy(folder, copy);
+  } catch (error) {
+    if (error instanceof CopyError) return undefined;
+    throw error;
+  }
+}

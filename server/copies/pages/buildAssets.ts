@@ -1,0 +1,58 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build, type Plugin } from 'vite';
+
+// electron-vite bundles this file, and then `import.meta.dirname` is the folder of its own configuration.
+const folder = resolve(dirname(fileURLToPath(import.meta.url)), 'browser');
+
+/** The scripts of a copy's pages. Each is built to one file that loads nothing. */
+const SCRIPTS = ['search.js', 'verify.js'];
+const FILES = ['pages.css', 'icon.svg'];
+
+/** The comments that name the module of each part of a bundle. */
+const MODULE_COMMENTS = /^[\t ]*\/\/(?:#region|#endregion)?(?: [\w@./-]+\.[jt]s)?\n/gm;
+
+const built = new Map<string, Promise<string>>();
+
+/** Reads a style or a picture of the pages, or builds a script of them. */
+export function readAsset(name: string): Promise<string> {
+  if (!SCRIPTS.includes(name)) return readFile(resolve(folder, name), 'utf8');
+  const known = built.get(name) ?? buildScript(name);
+  built.set(name, known);
+  return known;
+}
+
+/** The script can be read: whoever verifies with it can see what it does. */
+async function buildScript(name: string): Promise<string> {
+  const result = await build({
+    configFile: false,
+    root: folder,
+    logLevel: 'error',
+    build: {
+      write: false,
+      target: 'es2022',
+      minify: false,
+      lib: { entry: resolve(folder, name.replace('.js', '.ts')), formats: ['iife'], name: 'page' },
+    },
+  });
+  const [bundle] = Array.isArray(result) ? result : [result];
+  const chunk = bundle && 'output' in bundle ? bundle.output[0] : undefined;
+  if (chunk?.type !== 'chunk') throw new Error(`${name} was not built.`);
+  // Where the packages are on the machine that builds differs, and is nobody's business.
+  return chunk.code.replace(MODULE_COMMENTS, '');
+}
+
+/**
+ * Puts the style and the scripts of a copy's pages beside the code that sends them. They are in no folder of their own,
+ * because a build of the server adds files to a folder that running nodes use.
+ */
+export function copyPages(): Plugin {
+  return {
+    name: 'strongroom:copy-pages',
+    async generateBundle() {
+      for (const name of [...FILES, ...SCRIPTS])
+        this.emitFile({ type: 'asset', fileName: `copy-pages.${name}`, source: await readAsset(name) });
+    },
+  };
+}

@@ -1,0 +1,269 @@
+import { type Pack, type PackFile, type PackRecord, uriOfIdentifier } from '../../../shared/archive/pack.ts';
+import { citedPack } from '../../archive/citations/citedWork.ts';
+import { apaReference } from '../../archive/citations/textFormats.ts';
+import { readPack } from '../../archive/packs/readPack.ts';
+import { type Html, html } from '../../html.ts';
+import {
+  commentsUntil,
+  countEventsOf,
+  countPacksOfStudy,
+  eventsOf,
+  lastEventOfLedger,
+  type PackReferences,
+  packReferencesUntil,
+  packsOfStudyUntil,
+  packTitle,
+  type RecordedSourceRow,
+  sourceOfLedger,
+  statusesUntil,
+  studyOfLedger,
+} from '../../store/sqlite/node/copyPages.ts';
+import {
+  badge,
+  commentSection,
+  counted,
+  digestText,
+  eventTable,
+  facts,
+  objectLink,
+  outwardLink,
+  packList,
+  pager,
+  plainText,
+  sizeText,
+  timeText,
+} from './fragments.ts';
+import { crumb, framed, type Page, type PageContext, textPage } from './frame.ts';
+import { packData, sourceData, studyData } from './jsonLd.ts';
+import { NEWEST, PART, pagePath, partPath, VERIFY } from './pagePaths.ts';
+import { pagesSection } from './pageSection.ts';
+
+const ROOT = '../';
+const MAX_COMMENTS = 500;
+
+/** The page of a pack, as a ledger of the context's size records it. */
+export function packPage(context: PageContext, id: string): Page {
+  const { database, size } = context;
+  const references = packReferencesUntil(database, id, size);
+  const pack = withReferences(readPack(database, id), references);
+  const path = pagePath('packs', id);
+  const work = citedPack(pack, { origin: '', publisher: context.node });
+  const url = context.publicUrl === null ? undefined : context.publicUrl + path;
+  const body = html`<h1>${pack.title}</h1>
+<p>${badge(pack.outcome)} ${badge(pack.tag)}</p>
+${pack.evidence.superseded_by && html`<p class="note">There is a newer version: <a href="${ROOT}${pagePath('packs', pack.evidence.superseded_by)}">${packTitle(database, pack.evidence.superseded_by)}</a></p>`}
+${plainText(pack.summary)}
+${packFacts(context, pack)}
+${methodSection(pack)}${resultSection(pack)}
+${fileSection(context, pack.files)}
+${referenceSection(references)}${relatedSection(pack)}
+<section><h2>Cite</h2><p class="text">${apaReference({ ...work, url })}</p></section>
+${commentSection(commentsUntil(database, { item: id, size, limit: MAX_COMMENTS }))}`;
+  const data = packData(context, work, pack.files);
+  const description = pack.summary || `A data pack by ${pack.authors.map(({ name }) => name).join(', ')}.`;
+  return textPage(path, framed(context, { path, title: pack.title, description, data, body }));
+}
+
+/** Replaces what the newest state says about a pack by what a smaller ledger says. */
+function withReferences(pack: Pack, { replications, superseded_by, flags }: PackReferences): Pack {
+  return {
+    ...pack,
+    replications: replications.map(({ pack: id, verdict, at }) => ({ pack: id, verdict, received_at: at })),
+    evidence: { ...pack.evidence, superseded_by },
+    flags: flags as Pack['flags'],
+  };
+}
+
+function packFacts(context: PageContext, pack: Pack): Html {
+  const { database, size } = context;
+  const study = pack.study === null ? undefined : studyOfLedger(database, pack.study, size);
+  const { replicates, supersedes } = pack;
+  return facts([
+    ['Authors', html`<ul class="plain">${pack.authors.map(authorItem)}</ul>`],
+    ['Received', timeText(pack.evidence.received_at)],
+    ['Licence', pack.license],
+    ['Study', study && html`<a href="${ROOT}${pagePath('studies', study.id)}">${study.title}</a>`],
+    ['Subject', pack.node],
+    ['Keywords', pack.keywords.join(', ')],
+    [
+      'Replicates',
+      replicates &&
+        html`${packLink(database, replicates.pack)} ${badge(replicates.verdict)}${plainText(replicates.note)}`,
+    ],
+    ['New version of', supersedes && packLink(database, supersedes)],
+    ['Fingerprint', digestText(pack.digest)],
+    [
+      'Ledger entry',
+      html`${pack.ledger_entry} · <a href="${ROOT}${VERIFY}#entry=${pack.ledger_entry}">Verify in the browser</a>`,
+    ],
+  ]);
+}
+
+function packLink(database: PageContext['database'], id: string): Html {
+  return html`<a href="${ROOT}${pagePath('packs', id)}">${packTitle(database, id) ?? id}</a>`;
+}
+
+function authorItem({ name, orcid, affiliation }: PackRecord['authors'][number]): Html {
+  return html`<li>${orcid ? outwardLink(`https://orcid.org/${orcid}`, name) : name}${affiliation && html` <span class="muted">${affiliation}</span>`}</li>`;
+}
+
+function methodSection({ method }: Pack): Html | false {
+  return (
+    method !== null &&
+    html`<section><h2>Method</h2><p class="muted">${method.complete ? 'Complete, according to its authors.' : 'Not complete, according to its authors.'}</p>${method.link !== null && html`<p>${outwardLink(method.link)}</p>`}${plainText(method.text)}</section>`
+  );
+}
+
+function resultSection({ results }: Pack): Html | false {
+  const rows = Object.entries(results);
+  return (
+    rows.length > 0 &&
+    html`<section><h2>Results</h2><div class="scroll" role="region" aria-label="Results" tabindex="0"><table><thead><tr><th scope="col">Name</th><th scope="col">Value</th></tr></thead><tbody>${rows.map(
+      ([name, value]) =>
+        html`<tr><th scope="row">${name}</th><td>${value === null ? 'none' : String(value)}</td></tr>`,
+    )}</tbody></table></div></section>`
+  );
+}
+
+function fileSection(context: PageContext, files: readonly PackFile[]): Html {
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  return html`<section><h2>${counted(files.length, 'file')}, ${sizeText(bytes)}</h2>
+${
+  files.length > 0 &&
+  html`<div class="scroll" role="region" aria-label="Files" tabindex="0"><table><thead><tr><th scope="col">File</th><th scope="col">Size</th><th scope="col">SHA-256</th></tr></thead><tbody>${files.map(
+    ({ path, sha256, bytes: size }) => html`
+<tr><th scope="row" class="wrap">${objectLink(context, { root: ROOT, sha256, name: path, text: path })}</th><td>${sizeText(size)}</td><td>${digestText(sha256)}</td></tr>`,
+  )}</tbody></table></div>`
+}</section>`;
+}
+
+function referenceSection({ replications, flags }: PackReferences): Html {
+  return html`${
+    replications.length > 0 &&
+    html`<section><h2>${counted(replications.length, 'replication')}</h2><ul class="items">${replications.map(
+      ({ pack, title, verdict, at }) =>
+        html`<li><a href="${ROOT}${pagePath('packs', pack)}">${title}</a> ${badge(verdict)} <span class="muted">${timeText(at)}</span></li>`,
+    )}</ul></section>`
+  }${
+    flags.length > 0 &&
+    html`<section><h2>${counted(flags.length, 'flag')}</h2><ul class="items">${flags.map(
+      ({ reason, note, at }) =>
+        html`<li><strong>${reason}</strong> <span class="muted">${timeText(at)}</span>${plainText(note)}</li>`,
+    )}</ul></section>`
+  }`;
+}
+
+function relatedSection({ related }: Pack): Html | false {
+  return (
+    related.length > 0 &&
+    html`<section><h2>Related works</h2><ul class="items">${related.map(
+      ({ relation, identifier }) =>
+        html`<li><span class="muted">${relation}</span> ${outwardLink(uriOfIdentifier(identifier), identifier)}</li>`,
+    )}</ul></section>`
+  );
+}
+
+/** The page of a study with its newest packs; undefined if the ledger does not record it yet. */
+export function studyPage(context: PageContext, id: string): Page | undefined {
+  const { database, size } = context;
+  const study = studyOfLedger(database, id, size);
+  if (!study) return undefined;
+  const total = countPacksOfStudy(database, id, size);
+  const packs = packsOfStudyUntil(database, { study: id, size, order: 'DESC' }, { offset: 0, limit: NEWEST });
+  const path = pagePath('studies', id);
+  const older = total > NEWEST ? `${id}/${Math.ceil(total / PART.packs)}.html` : undefined;
+  const body = html`<h1>${study.title}</h1>
+<p>${badge(study.status)}</p>
+${plainText(study.question)}${plainText(study.description)}
+${facts([
+  ['Created', timeText(study.created_at)],
+  ['Subject', study.node],
+  [
+    'Status',
+    html`<ol class="plain">${statusesUntil(database, id, size).map(
+      ({ status, at, note }) =>
+        html`<li>${status} <span class="muted">${timeText(at)}</span>${plainText(note)}</li>`,
+    )}</ol>`,
+  ],
+  [
+    'Ledger entry',
+    html`${study.ledger_entry} · <a href="${ROOT}${VERIFY}#entry=${study.ledger_entry}">Verify in the browser</a>`,
+  ],
+])}
+<section><h2>${counted(total, 'pack')}</h2>${packList(ROOT, packs)}${older !== undefined && html`<p><a href="${older}">All packs of this study</a></p>`}</section>
+${commentSection(commentsUntil(database, { item: id, size, limit: MAX_COMMENTS }))}`;
+  const description = study.question || study.description || undefined;
+  const data = studyData(context, study, packs);
+  return textPage(path, framed(context, { path, title: study.title, description, data, body }));
+}
+
+/** A part of the list of a study's packs, newest first. */
+export function studyPart(context: PageContext, id: string, part: number): Page {
+  const { database, size } = context;
+  const title = studyOfLedger(database, id, size)?.title ?? id;
+  const total = countPacksOfStudy(database, id, size);
+  const place = { offset: (part - 1) * PART.packs, limit: PART.packs };
+  const packs = packsOfStudyUntil(database, { study: id, size }, place).reverse();
+  const path = partPath('studies', id, part);
+  const body = html`${crumb(html`<a href="../${id}.html">${title}</a>`)}<h1>Packs ${place.offset + 1} to ${place.offset + packs.length}</h1>
+${packList('../../', packs)}
+${pager({
+  newer: part < Math.ceil(total / PART.packs) ? `${part + 1}.html` : undefined,
+  older: part > 1 ? `${part - 1}.html` : undefined,
+})}`;
+  return textPage(path, framed(context, { path, title: `${title}: packs, part ${part}`, body }));
+}
+
+/** The page of a source with its newest events; undefined if the ledger does not record it yet. */
+export function sourcePage(context: PageContext, key: number): Page | undefined {
+  const { database, size } = context;
+  const source = sourceOfLedger(database, key, size);
+  if (!source) return undefined;
+  const range = { source_key: key, last: lastEventOfLedger(database, size) };
+  const total = countEventsOf(database, range);
+  const events = eventsOf(database, range, { limit: NEWEST, newest: true });
+  const title = source.name || source.url;
+  const path = pagePath('sources', source.id);
+  const older = total > NEWEST ? `${source.id}/${Math.ceil(total / PART.events)}.html` : undefined;
+  const body = html`<h1 class="wrap">${title}</h1>
+${source.removed && html`<p class="note">This source is no longer watched. Its history stays.</p>`}
+${sourceFacts(source)}
+<section><h2>${counted(total, 'event')}</h2>${eventTable(context, ROOT, events, { withSource: false })}${older !== undefined && html`<p><a href="${older}">All events of this source</a></p>`}</section>
+${pagesSection(context, source.id)}`;
+  const description = `The observed versions of ${title}, and when it changed.`;
+  const data = sourceData(context, source, title);
+  return textPage(path, framed(context, { path, title, description, data, body }));
+}
+
+function sourceFacts({ url, agency, tags, added_at, ledger_entry }: RecordedSourceRow) {
+  return facts([
+    ['Address', outwardLink(url)],
+    ['Agency', agency],
+    ['Tags', tags.join(', ')],
+    ['Watched since', timeText(added_at)],
+    [
+      'Ledger entry',
+      html`${ledger_entry} · <a href="${ROOT}${VERIFY}#entry=${ledger_entry}">Verify in the browser</a>`,
+    ],
+  ]);
+}
+
+/** A part of the list of a source's events, newest first. */
+export function sourcePart(context: PageContext, key: number, part: number): Page | undefined {
+  const { database, size } = context;
+  const source = sourceOfLedger(database, key, size);
+  if (!source) return undefined;
+  const range = { source_key: key, last: lastEventOfLedger(database, size) };
+  const total = countEventsOf(database, range);
+  const offset = (part - 1) * PART.events;
+  const events = eventsOf(database, range, { offset, limit: PART.events }).reverse();
+  const title = source.name || source.url;
+  const path = partPath('sources', source.id, part);
+  const body = html`${crumb(html`<a href="../${source.id}.html">${title}</a>`)}<h1>Events ${offset + 1} to ${offset + events.length}</h1>
+${eventTable(context, '../../', events, { withSource: false })}
+${pager({
+  newer: part < Math.ceil(total / PART.events) ? `${part + 1}.html` : undefined,
+  older: part > 1 ? `${part - 1}.html` : undefined,
+})}`;
+  return textPage(path, framed(context, { path, title: `${title}: events, part ${part}`, body }));
+}

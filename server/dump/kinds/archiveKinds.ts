@@ -1,0 +1,278 @@
+import { z } from 'zod';
+import { commentIdSchema, itemIdSchema, newCommentSchema } from '../../../shared/archive/comment.ts';
+import { newFlagSchema } from '../../../shared/archive/pack.ts';
+import {
+  newNodeSchema,
+  newStatusSchema,
+  newStudySchema,
+  nodePathSchema,
+  STUDY_TRANSITIONS,
+} from '../../../shared/archive/study.ts';
+import { storedCaseSchema } from '../../../shared/findings/case.ts';
+import { recordedFindingSchema } from '../../../shared/findings/finding.ts';
+import { ledgerEntrySchema } from '../../../shared/ledger/ledger.ts';
+import { canonicalText } from '../../../shared/values/canonicalJson.ts';
+import { digestSchema, packIdSchema, studyIdSchema } from '../../../shared/values/digest.ts';
+import { instantSchema } from '../../../shared/values/text.ts';
+import { commentDigest } from '../../archive/comments.ts';
+import { checkRecord, insertFlagRows, insertPackRows } from '../../archive/packs/packRows.ts';
+import { flagDigest, nodeDigest, statusDigest, studyDigest } from '../../archive/recordedSubjects.ts';
+import { findingDigest, insertFinding, targetText } from '../../findings/findings.ts';
+import { fingerprintOf } from '../../ledger/entry.ts';
+import { appendTiles } from '../../ledger/tree.ts';
+import { packById } from '../../store/sqlite/archive/packs.ts';
+import { insertStatus, insertStudy, insertTreeNode } from '../../store/sqlite/archive/studies.ts';
+import { entryAt, insertEntry } from '../../store/sqlite/node/ledger.ts';
+import { type DumpedArchive, requireThat } from '../dumpedArchive.ts';
+import { type DumpKind, kind, line, number, recorded } from './dumpKind.ts';
+
+const entry = kind({
+  schema: line('entry', ledgerEntrySchema.shape),
+  rows: { from: 'ledger', order: 'seq' },
+  order: ({ seq }) => seq,
+  check: (archive, value, at) => archive.ledger.add(value, at),
+  restore: (database, value) => {
+    insertEntry(database, value);
+    appendTiles(database, value.seq);
+  },
+});
+
+const node = recorded({
+  schema: line('node', {
+    path: nodePathSchema,
+    title: newNodeSchema.shape.title,
+    description: newNodeSchema.shape.description.unwrap(),
+    created_at: instantSchema,
+    ledger_entry: number,
+  }),
+  rows: 'nodes',
+  types: ['node.created'],
+  digest: nodeDigest,
+  check: ({ nodes }, { path }, at) => {
+    const parent = path.slice(0, Math.max(0, path.lastIndexOf('/')));
+    requireThat(parent === '' || nodes.has(parent), 'no earlier line defines the subject above it.', at);
+    requireThat(!nodes.has(path), 'an earlier line defines a node at this path.', at);
+    nodes.add(path);
+  },
+  restore: (database, { kind: _kind, ...value }) => {
+    const { path } = value;
+    const parent = path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : null;
+    insertTreeNode(database, { ...value, parent });
+  },
+});
+
+const study = recorded({
+  schema: line('study', {
+    id: studyIdSchema,
+    title: newStudySchema.shape.title,
+    question: newStudySchema.shape.question.unwrap(),
+    description: newStudySchema.shape.description.unwrap(),
+    node: newStudySchema.shape.node.unwrap(),
+    status: newStudySchema.shape.status.unwrap(),
+    created_at: instantSchema,
+    ledger_entry: number,
+  }),
+  rows: {
+    from: 'studies s JOIN study_statuses h USING (ledger_entry)',
+    expressions: { status: 'h.status' },
+  },
+  types: ['study.created'],
+  digest: studyDigest,
+  check: ({ nodes, studies }, { id, node: path, status }, at) => {
+    requireThat(path === null || nodes.has(path), 'no earlier line defines its node.', at);
+    requireThat(!studies.has(id), 'an earlier line defines a study with this id.', at);
+    studies.set(id, status);
+  },
+  restore: (database, value) => {
+    insertStudy(database, value);
+    const { id, status, created_at, ledger_entry } = value;
+    insertStatus(database, { study: id, status, note: '', at: created_at, ledger_entry });
+  },
+});
+
+const studyStatus = recorded({
+  schema: line('study_status', {
+    study: studyIdSchema,
+    status: newStatusSchema.shape.status,
+    note: newStatusSchema.shape.note.unwrap(),
+    at: instantSchema,
+    ledger_entry: number,
+  }),
+  rows: {
+    from: 'study_statuses h',
+    where: 'NOT EXISTS (SELECT 1 FROM studies s WHERE s.ledger_entry = h.ledger_entry)',
+  },
+  types: ['study.status'],
+  digest: statusDigest,
+  check: ({ studies }, step, at) => {
+    const before = studies.get(step.study);
+    requireThat(before !== undefined, 'no earlier line defines its study.', at);
+    requireThat(STUDY_TRANSITIONS[before].includes(step.status), 'a study cannot change to this status.', at);
+    studies.set(step.study, step.status);
+  },
+  restore: insertStatus,
+});
+
+const packSchema = line('pack', {
+  id: packIdSchema,
+  digest: digestSchema,
+  received_at: instantSchema,
+  ledger_entry: number,
+  // Checked by `checkRecord`, like that of an upload.
+  record: z.custom<Record<string, unknown>>((value) => typeof value === 'object' && value !== null),
+});
+
+const pack = recorded({
+  schema: packSchema,
+  rows: {
+    from: 'packs p JOIN pack_records r USING (ledger_entry) JOIN ledger l ON l.seq = p.ledger_entry',
+    order: 'p.ledger_entry',
+    // The record is in its canonical form, which `json_object` would not keep.
+    line: `'{"kind":"pack","id":"' || p.id || '","digest":"' || p.digest || '","received_at":"' || l.at ||
+      '","ledger_entry":' || p.ledger_entry || ',"record":' || r.record || '}'`,
+  },
+  types: ['pack.added'],
+  digest: ({ record }) => fingerprintOf(record),
+  check: checkPack,
+  restore: (database, { record, ledger_entry }) => {
+    const at = entryAt(database, ledger_entry)?.at ?? '';
+    insertPackRows(database, checkRecord(record), ledger_entry, at);
+  },
+});
+
+function checkPack(
+  archive: DumpedArchive,
+  { id, digest, received_at, ledger_entry, record }: z.output<typeof packSchema>,
+  at: number,
+): void {
+  const checked = checkRecord(record);
+  requireThat(checked.text === canonicalText(record), 'its record omits fields.', at);
+  requireThat(
+    checked.digest === digest && checked.id === id,
+    'its id or digest is not that of its record.',
+    at,
+  );
+  requireThat(
+    Date.parse(received_at) === archive.ledger.timeOf(ledger_entry),
+    'its received_at is not the time of its entry.',
+    at,
+  );
+  const { node: path, study: of, replicates, supersedes } = checked.record;
+  requireThat(path === null || archive.nodes.has(path), 'no earlier line defines its node.', at);
+  requireThat(of === null || archive.studies.has(of), 'no earlier line defines its study.', at);
+  for (const other of [replicates?.pack, supersedes])
+    requireThat(!other || archive.packs.has(other), 'it names a pack that no earlier line defines.', at);
+  requireThat(!archive.packs.has(id), 'an earlier line defines a pack with this id.', at);
+  archive.packs.add(id);
+}
+
+const packFlag = recorded({
+  schema: line('flag', {
+    pack: packIdSchema,
+    reason: newFlagSchema.shape.reason,
+    note: newFlagSchema.shape.note.unwrap(),
+    at: instantSchema,
+    ledger_entry: number,
+  }),
+  rows: 'pack_flags',
+  types: ['pack.flagged'],
+  digest: flagDigest,
+  check: ({ packs }, { pack: id, reason, note }, at) => {
+    requireThat(packs.has(id), 'no earlier line defines its pack.', at);
+    requireThat(newFlagSchema.safeParse({ reason, note }).success, 'its note is empty.', at);
+  },
+  restore: (database, value) =>
+    insertFlagRows(database, packById(database, value.pack)?.ledger_entry ?? 0, value),
+});
+
+const comment = recorded({
+  schema: line('comment', {
+    id: commentIdSchema,
+    item: itemIdSchema,
+    author: newCommentSchema.shape.author,
+    body: newCommentSchema.shape.body,
+    reply_to: newCommentSchema.shape.reply_to.unwrap(),
+    at: instantSchema,
+    ledger_entry: number,
+  }),
+  rows: 'comments',
+  types: ['comment.added'],
+  digest: commentDigest,
+  check: ({ packs, studies, comments }, { id, item, reply_to }, at) => {
+    requireThat(packs.has(item) || studies.has(item), 'no earlier line defines its item.', at);
+    requireThat(
+      reply_to === null || comments.get(reply_to) === item,
+      'no earlier line defines the comment that it replies to.',
+      at,
+    );
+    requireThat(!comments.has(id), 'an earlier line defines a comment with this id.', at);
+    comments.set(id, item);
+  },
+});
+
+/** The ledger, and the archive of data packs. */
+export const ARCHIVE_KINDS: Readonly<Record<string, DumpKind>> = {
+  entry,
+  node,
+  study,
+  study_status: studyStatus,
+  pack,
+  flag: packFlag,
+  comment,
+};
+
+const findingSchema = line('finding', { ...recordedFindingSchema.shape, ledger_entry: number });
+
+const finding = recorded({
+  schema: findingSchema,
+  rows: {
+    from: 'findings',
+    expressions: { target: "json_object('kind', target_kind, 'id', target_id)" },
+    json: ['tags', 'passage'],
+  },
+  types: ['finding.added', 'finding.withdrawn'],
+  digest: ({ kind: _kind, ledger_entry: _entry, ...value }) => findingDigest(value),
+  check: checkFinding,
+  restore: (database, value) =>
+    insertFinding(database, value, targetText(database, value.target) ?? value.target.id),
+});
+
+/** An object is named by its digest. Whether the archive has its bytes is not part of a dump. */
+function checkFinding(
+  archive: DumpedArchive,
+  { id, target, supersedes, withdrawal, ledger_entry }: z.output<typeof findingSchema>,
+  at: number,
+): void {
+  const type = withdrawal === null ? 'finding.added' : 'finding.withdrawn';
+  requireThat(archive.ledger.typeOf(ledger_entry) === type, 'its kind is not that of its entry.', at);
+  requireThat(target.kind === 'object' || holds(archive, target), 'no earlier line defines its target.', at);
+  requireThat(!archive.findings.has(id), 'an earlier line defines a finding with this id.', at);
+  const name = `${target.kind} ${target.id}`;
+  requireThat(
+    supersedes === null ? withdrawal === null : archive.findings.get(supersedes) === name,
+    'it supersedes no current finding about its target.',
+    at,
+  );
+  if (supersedes !== null) archive.findings.set(supersedes, undefined);
+  archive.findings.set(id, withdrawal === null ? name : undefined);
+}
+
+/** No entry covers a case: it is the owner's list of what the ledger covers. */
+const ownCase = kind({
+  schema: line('case', { key: number, ...storedCaseSchema.shape }),
+  rows: { from: 'cases', order: 'key', json: ['items'] },
+  order: ({ key }) => key,
+  check: (archive, { id, items }, at) => {
+    requireThat(!archive.cases.has(id), 'an earlier line defines a case with this id.', at);
+    for (const item of items)
+      requireThat(holds(archive, item), 'no earlier line defines one of its items.', at);
+    archive.cases.add(id);
+  },
+});
+
+function holds(archive: DumpedArchive, { kind: of, id }: { kind: string; id: string }): boolean {
+  if (of === 'event') return Number(id) <= archive.events;
+  return of === 'pack' ? archive.packs.has(id) : archive.findings.has(id);
+}
+
+export const FINDING_KINDS: Readonly<Record<string, DumpKind>> = { finding, case: ownCase };

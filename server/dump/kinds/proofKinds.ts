@@ -1,0 +1,307 @@
+import { z } from 'zod';
+import { damageProblemSchema } from '../../../shared/ledger/fixity.ts';
+import { keyRenewalSchema, rollbackSchema } from '../../../shared/ledger/keyChange.ts';
+import { packProvenanceSchema, peerRewriteSchema } from '../../../shared/node/peer.ts';
+import {
+  recordedWithholdingSchema,
+  releasedReasonSchema,
+  releaseSchema,
+  shownSchema,
+} from '../../../shared/node/withheld.ts';
+import { UnknownAlgorithmError } from '../../../shared/proof/algorithms.ts';
+import { noteBody } from '../../../shared/proof/signedNote.ts';
+import { TimestampError, verifyTimestamp } from '../../../shared/proof/verifyTimestamp.ts';
+import { digestSchema } from '../../../shared/values/digest.ts';
+import { instantSchema } from '../../../shared/values/text.ts';
+import { damageDigest, restorationDigest } from '../../fixity/damages.ts';
+import { fingerprintOf } from '../../ledger/entry.ts';
+import { nodeCrypto } from '../../ledger/nodeCrypto.ts';
+import { isProvenBy } from '../../ledger/prove.ts';
+import { findCosignature, parseCosignerKey } from '../../ledger/witness/cosignature.ts';
+import { parseCheckpointRequest } from '../../ledger/witness/witnessing.ts';
+import { insertTimestamp } from '../../store/sqlite/node/ledger.ts';
+import {
+  insertRelease,
+  insertShowing,
+  insertWithholding,
+  uncover,
+} from '../../store/sqlite/node/withheld.ts';
+import { releaseDigest, showingDigest, withholdingDigest } from '../../withholding/withholding.ts';
+import { type DumpedArchive, requireThat } from '../dumpedArchive.ts';
+import { count, type DumpKind, httpUrl, kind, line, number, recorded } from './dumpKind.ts';
+
+const hex = z.string().regex(/^([0-9a-f]{2})+$/, 'This is not in hexadecimal digits.');
+const short = z.string().min(1).max(1_000);
+const checkpointNote = z.string().max(65_536);
+
+const timestampSchema = line('timestamp', {
+  id: z.string().regex(/^ts_[0-9a-f]{20}$/, 'This is not the id of a timestamp.'),
+  authority: httpUrl,
+  at: instantSchema,
+  received_at: instantSchema,
+  size: count,
+  root: digestSchema,
+  serial: short,
+  text: checkpointNote,
+  reply: hex.max(2_097_152),
+});
+
+const timestamp = kind({
+  schema: timestampSchema,
+  rows: { from: 'timestamps', order: 'id', expressions: { reply: 'lower(hex(reply))' } },
+  order: ({ id }) => id,
+  check: checkTimestamp,
+  restore: (database, value) =>
+    insertTimestamp(database, { ...value, reply: Buffer.from(value.reply, 'hex') }),
+});
+
+function checkTimestamp(
+  { ledger }: DumpedArchive,
+  { size, root, text, reply, at, serial }: z.output<typeof timestampSchema>,
+  number: number,
+): void {
+  const origin = text.slice(0, text.indexOf('\n'));
+  requireThat(
+    text.startsWith(bodyStart({ origin, size, root })),
+    'its text has another size or root.',
+    number,
+  );
+  ledger.expectRoot(size, root, number);
+  try {
+    const verified = verifyTimestamp(Buffer.from(reply, 'hex'), Buffer.from(text), nodeCrypto);
+    const isSame = verified.at === Date.parse(at) && verified.serial === serial;
+    requireThat(isSame, 'its time or its number is not that of the reply.', number);
+  } catch (error) {
+    if (!(error instanceof TimestampError) && !(error instanceof UnknownAlgorithmError)) throw error;
+    requireThat(false, `the timestamp is not valid: ${error.message}`, number);
+  }
+}
+
+const cosignature = kind({
+  schema: line('cosignature', {
+    witness: short,
+    origin: short,
+    size: count,
+    root: digestSchema,
+    line: short,
+    at: instantSchema,
+    received_at: instantSchema,
+  }),
+  rows: { from: 'cosignatures', order: 'witness, size' },
+  order: ({ witness, size }) => `${Buffer.from(witness).toString('hex')} ${String(size).padStart(16, '0')}`,
+  check: ({ ledger }, value, at) => {
+    const { witness, size, root, line: signature } = value;
+    ledger.expectRoot(size, root, at);
+    const key = parseCosignerKey(witness);
+    const found = key && findCosignature(signature, bodyStart(value), key);
+    requireThat(found?.line === signature, 'the line of the witness is not valid.', at);
+  },
+});
+
+/** The lines with which a checkpoint begins. `root` is in hex. */
+function bodyStart({ origin, size, root }: { origin: string; size: number; root: string }): string {
+  return `${origin}\n${size}\n${Buffer.from(root, 'hex').toString('base64')}\n`;
+}
+
+/**
+ * What authorities and witnesses say of this ledger. These lines precede the entries, so that the root of the ledger at
+ * each of their sizes is compared while the entries are read.
+ */
+export const OWN_PROOF_KINDS: Readonly<Record<string, DumpKind>> = { timestamp, cosignature };
+
+const objectDamage = recorded({
+  schema: line('object_damage', {
+    ledger_entry: number,
+    sha256: digestSchema,
+    bytes: count,
+    problem: damageProblemSchema,
+    found: digestSchema.nullable(),
+    at: instantSchema,
+  }),
+  rows: 'object_damages',
+  types: ['object.damaged'],
+  digest: damageDigest,
+  check: ({ damages }, { ledger_entry, sha256 }) => damages.set(ledger_entry, sha256),
+});
+
+const objectRestoration = recorded({
+  schema: line('object_restoration', {
+    ledger_entry: number,
+    damage: number,
+    sha256: digestSchema,
+    at: instantSchema,
+  }),
+  rows: 'object_restorations',
+  types: ['object.restored'],
+  digest: restorationDigest,
+  check: ({ damages }, { damage, sha256 }, at) => {
+    requireThat(damages.get(damage) === sha256, 'no earlier line defines the damage that it ends.', at);
+    damages.delete(damage);
+  },
+});
+
+export const FIXITY_KINDS: Readonly<Record<string, DumpKind>> = {
+  object_damage: objectDamage,
+  object_restoration: objectRestoration,
+};
+
+const objectWithheld = recorded({
+  schema: line('object_withheld', { ledger_entry: number, ...recordedWithholdingSchema.shape }),
+  rows: 'withholdings',
+  types: ['object.withheld'],
+  digest: withholdingDigest,
+  check: ({ withheld, retrievals, packs, pages }, { ledger_entry, retrieval, pack, page }, at) => {
+    requireThat(
+      (retrieval === null || retrievals.get(retrieval) !== undefined) &&
+        (pack === null || packs.has(pack)) &&
+        (page === null || pages.has(page)),
+      'no earlier line defines what it withholds.',
+      at,
+    );
+    withheld.add(ledger_entry);
+  },
+  restore: (database, { kind: _kind, ...row }) => insertWithholding(database, row),
+});
+
+const objectShown = recorded({
+  schema: line('object_shown', { ...shownSchema.shape }),
+  rows: 'showings',
+  types: ['object.shown'],
+  digest: showingDigest,
+  check: ({ withheld }, { withheld: entry }, at) =>
+    requireThat(withheld.delete(entry), 'no earlier line defines the withholding that it ends.', at),
+  restore: (database, { kind: _kind, ...row }) => insertShowing(database, row),
+});
+
+const objectReleased = recorded({
+  schema: line('object_released', { ...releaseSchema.shape }),
+  rows: 'releases',
+  types: ['object.released'],
+  digest: releaseDigest,
+  check: ({ released }, { sha256 }, at) => {
+    requireThat(!released.has(sha256), 'an earlier line releases the same bytes.', at);
+    released.add(sha256);
+  },
+  restore: (database, { kind: _kind, ...row }) => {
+    insertRelease(database, row);
+    uncover(database, row.sha256);
+  },
+});
+
+/** No entry of this ledger covers it: it says whose bytes a peer did not give, and they are not here. */
+const objectAbsent = kind({
+  schema: line('object_absent', {
+    sha256: digestSchema,
+    peer: z.string().min(1),
+    state: z.enum(['withheld', 'released']),
+    reason: releasedReasonSchema,
+    since: instantSchema,
+  }),
+  rows: { from: 'absent_objects', order: 'sha256' },
+  order: ({ sha256 }) => sha256,
+});
+
+/** What visitors may not read, and what was given up. After everything that can be withheld. */
+export const WITHHOLDING_KINDS: Readonly<Record<string, DumpKind>> = {
+  object_withheld: objectWithheld,
+  object_shown: objectShown,
+  object_released: objectReleased,
+  object_absent: objectAbsent,
+};
+
+const keyChange = recorded({
+  schema: z.discriminatedUnion('type', [
+    line('key_change', { ledger_entry: number, type: z.literal('key.renewed'), record: keyRenewalSchema }),
+    line('key_change', {
+      ledger_entry: number,
+      type: z.literal('ledger.rolled_back'),
+      record: rollbackSchema,
+    }),
+  ]),
+  rows: { from: 'key_changes', members: ['ledger_entry', 'type', 'record'], json: ['record'] },
+  types: ['key.renewed', 'ledger.rolled_back'],
+  digest: ({ record }) => fingerprintOf(record),
+  check: ({ ledger }, { ledger_entry, type }, at) =>
+    requireThat(ledger.typeOf(ledger_entry) === type, 'its type is not that of its entry.', at),
+});
+
+const peerRewrite = recorded({
+  schema: line('peer_rewrite', { ledger_entry: number, record: peerRewriteSchema }),
+  rows: { from: 'peer_rewrites', json: ['record'] },
+  types: ['peer.rewritten'],
+  digest: ({ record }) => fingerprintOf(record),
+});
+
+/** No entry of this ledger covers it: it proves itself, by the peer's signature. */
+const packProvenance = kind({
+  schema: line('pack_provenance', { ledger_entry: number, record: packProvenanceSchema }),
+  rows: { from: 'pack_provenance', json: ['record'] },
+  order: ({ ledger_entry }) => ledger_entry,
+  check: ({ ledger }, { ledger_entry, record }, at) => {
+    requireThat(ledger.typeOf(ledger_entry) === 'pack.added', 'its entry is not that of a pack.', at);
+    requireThat(
+      isProvenBy(record, ledger.digestOf(ledger_entry)),
+      'it does not prove that the peer has this pack.',
+      at,
+    );
+  },
+});
+
+/** The changes of this node's key, and what it has from its peers. */
+export const PEER_KINDS: Readonly<Record<string, DumpKind>> = {
+  key_change: keyChange,
+  peer_rewrite: peerRewrite,
+  pack_provenance: packProvenance,
+};
+
+const witnessedLog = kind({
+  schema: line('witnessed_log', {
+    origin: short,
+    key: short,
+    added_at: instantSchema,
+    removed_at: instantSchema.nullable(),
+    size: count,
+    root: digestSchema.nullable(),
+    note: checkpointNote.nullable(),
+    cosigned_at: instantSchema.nullable(),
+  }),
+  rows: { from: 'witnessed_logs', order: 'origin' },
+  order: ({ origin }) => Buffer.from(origin).toString('hex'),
+  check: (_archive, { origin, size, root, note }, at) => {
+    if (note === null) return requireThat(size === 0 && root === null, 'its checkpoint is missing.', at);
+    requireThat(
+      root !== null && noteBody(note).startsWith(bodyStart({ origin, size, root })),
+      'its checkpoint has another log, size or root.',
+      at,
+    );
+  },
+});
+
+const witnessRefusal = kind({
+  schema: line('witness_refusal', {
+    id: number,
+    origin: short,
+    at: instantSchema,
+    known_size: count,
+    known_note: checkpointNote.nullable(),
+    size: count,
+    body: checkpointNote,
+    request: checkpointNote,
+  }),
+  rows: { from: 'witness_refusals', order: 'id' },
+  order: ({ id }) => id,
+  check: (_archive, { origin, size, body, request }, at) => {
+    const refused = parseCheckpointRequest(request);
+    requireThat(
+      refused.origin === origin && noteBody(refused.note) === body && body.split('\n')[1] === String(size),
+      'its request has another checkpoint.',
+      at,
+    );
+  },
+});
+
+/** What this node cosigned as a witness, and what it refused to. The signatures in it are by the keys of those logs. */
+export const WITNESS_KINDS: Readonly<Record<string, DumpKind>> = {
+  witnessed_log: witnessedLog,
+  witness_refusal: witnessRefusal,
+};

@@ -1,0 +1,399 @@
+import type {
+  Finding,
+  FindingDetails,
+  FindingsFilter,
+  FindingsQuery,
+  FindingTarget,
+  NewFinding,
+  Passage,
+  RecordedFinding,
+} from '../../shared/findings/finding.ts';
+import { Problem } from '../../shared/problems.ts';
+import type { Slice } from '../../shared/values/list.ts';
+import { appendEntry } from '../ledger/appendEntry.ts';
+import { fingerprintOver } from '../ledger/entry.ts';
+import type { RecordedSubjects } from '../ledger/verifyLedger.ts';
+import { type ReadDatabase, statement, type WriteDatabase } from '../store/sqlite/engine/open.ts';
+import { all, count, insert, one, onSnapshot, page, run, where } from '../store/sqlite/engine/queries.ts';
+import { matchExpression } from '../store/sqlite/engine/search.ts';
+import type { Store } from '../store/store.ts';
+import { marksOf, type Reader, unreadable } from '../withholding/withholding.ts';
+
+/**
+ * Records a finding.
+ *
+ * @throws Problem `unknown_target` if the archive does not hold the target, or the quoted object does not belong to it;
+ * `unknown_finding`, `finding_superseded` for `supersedes`
+ */
+export async function addFinding(store: Store, added: NewFinding): Promise<Finding> {
+  const id = `fi_${store.randomHex(20)}`;
+  return store.write((database) => {
+    const found = requireTarget(database, added.target);
+    const { sha256 } = added.passage ?? {};
+    if (sha256 && !isObjectOf(database, added.target, sha256))
+      throw refused('unknown_target', '/passage/sha256', `${sha256} is not an object of this target.`);
+    requireSupersedable(database, added);
+    return record(database, { ...added, id, at: store.instant(), withdrawal: null }, found);
+  });
+}
+
+/** Withdraws a finding with a reason. @throws Problem `not_found`, `finding_superseded` */
+export async function withdrawFinding(store: Store, withdrawn: string, reason: string): Promise<Finding> {
+  const id = `fi_${store.randomHex(20)}`;
+  return store.write((database) => {
+    const { target, ...finding } = requireFinding(database, withdrawn);
+    requireCurrent(finding);
+    const recorded = {
+      id,
+      at: store.instant(),
+      target,
+      text: '',
+      tags: [],
+      passage: null,
+      supersedes: withdrawn,
+      withdrawal: reason,
+    };
+    return record(database, recorded, targetText(database, target) ?? target.id);
+  });
+}
+
+function record(database: WriteDatabase, recorded: RecordedFinding, found: string): Finding {
+  const { id, at, withdrawal } = recorded;
+  const { seq } = appendEntry(database, {
+    type: withdrawal === null ? 'finding.added' : 'finding.withdrawn',
+    subject: id,
+    digest: findingDigest(recorded),
+    at,
+  });
+  insertFinding(database, { ...recorded, ledger_entry: seq }, found);
+  return requireFinding(database, id);
+}
+
+function requireTarget(database: WriteDatabase, target: FindingTarget): string {
+  const found = targetText(database, target);
+  if (found === undefined)
+    throw refused('unknown_target', '/target/id', `The archive has no ${target.kind} ${target.id}.`);
+  return found;
+}
+
+function requireSupersedable(database: WriteDatabase, { supersedes, target }: NewFinding): void {
+  if (supersedes === null) return;
+  const superseded = findingById(database, supersedes);
+  if (!superseded) throw refused('unknown_finding', '/supersedes', `There is no finding ${supersedes}.`);
+  if (superseded.target.kind !== target.kind || superseded.target.id !== target.id)
+    throw refused('unknown_finding', '/supersedes', 'That finding has another target.');
+  requireCurrent(superseded);
+}
+
+function requireCurrent({ id, superseded_by, withdrawal }: Omit<Finding, 'target'>): void {
+  if (superseded_by !== null)
+    throw new Problem(
+      'finding_superseded',
+      `${superseded_by} already supersedes ${id}. Continue with that one.`,
+    );
+  if (withdrawal !== null)
+    throw new Problem('finding_superseded', `${id} is a withdrawal. Add a new finding instead.`);
+}
+
+function refused(code: 'unknown_target' | 'unknown_finding', path: string, message: string): Problem {
+  return new Problem(code, message, { errors: [{ path, message }] });
+}
+
+const MAX_TAGS = 500;
+
+/** @throws Problem `not_found` */
+function requireFinding(database: ReadDatabase, id: string): Finding {
+  const finding = findingById(database, id);
+  if (!finding) throw new Problem('not_found', `There is no finding ${id}.`);
+  return finding;
+}
+
+/** Returns a finding with its other versions. @throws Problem `not_found` */
+export function readFinding({ read }: Pick<Store, 'read'>, id: string, reader: Reader): FindingDetails {
+  return onSnapshot(read, () => ({
+    ...withReadableQuote(read, requireFinding(read, id), reader),
+    history: historyOf(read, id).map((finding) => withReadableQuote(read, finding, reader)),
+  }));
+}
+
+/** Returns a page of findings, newest first. @throws Problem `invalid_parameter` */
+export function listFindings(
+  { read }: Pick<Store, 'read'>,
+  query: FindingsQuery,
+  reader: Reader,
+): Slice<Finding> {
+  const { items, total } = selectFindings(read, selectionOf(query), query);
+  return { items: items.map((finding) => withReadableQuote(read, finding, reader)), total };
+}
+
+/** Returns why a reader may not read what a finding quotes, or undefined. */
+export function unreadableQuote(
+  read: ReadDatabase,
+  { passage }: Pick<Finding, 'passage'>,
+  reader: Reader,
+): Problem | undefined {
+  return passage?.sha256 ? unreadable(read, passage.sha256, reader) : undefined;
+}
+
+/** Returns a finding without its quotation if a reader may not read the bytes that it quotes. */
+export function withReadableQuote(read: ReadDatabase, finding: Finding, reader: Reader): Finding {
+  return unreadableQuote(read, finding, reader)
+    ? { ...finding, passage: null, ...marksOf(read, finding.passage?.sha256 ?? null) }
+    : finding;
+}
+
+/** Returns the most frequent tags of current findings. */
+export function listFindingTags({ read }: Pick<Store, 'read'>): {
+  tags: { tag: string; findings: number }[];
+} {
+  const sql = `SELECT t.tag, count(*) AS findings FROM finding_tags t JOIN current_findings USING (ledger_entry)
+    GROUP BY t.tag ORDER BY findings DESC, t.tag LIMIT ?`;
+  return { tags: all(read, sql, MAX_TAGS) };
+}
+
+/** @throws Problem `invalid_parameter` if more than one target is given */
+export function selectionOf({ q, tag, event, object, pack, state }: FindingsFilter): FindingSelection {
+  const targets = [
+    event === undefined ? [] : { kind: 'event' as const, id: String(event) },
+    object === undefined ? [] : { kind: 'object' as const, id: object },
+    pack === undefined ? [] : { kind: 'pack' as const, id: pack },
+  ].flat();
+  if (targets.length > 1) throw new Problem('invalid_parameter', 'Give only one of event, object and pack.');
+  return { match: q === undefined ? undefined : matchExpression(q), tag, target: targets[0], state };
+}
+
+/** A finding as the ledger covers it, with its entry. */
+type FindingRow = RecordedFinding & { ledger_entry: number };
+
+interface Stored {
+  ledger_entry: number;
+  id: string;
+  at: string;
+  target_kind: FindingTarget['kind'];
+  target_id: string;
+  text: string;
+  tags: string;
+  passage: string | null;
+  supersedes: string | null;
+  withdrawal: string | null;
+}
+
+const COLUMNS = `f.ledger_entry, f.id, f.at, f.target_kind, f.target_id, f.text, f.tags, f.passage, f.supersedes,
+  f.withdrawal`;
+
+const STORED_COLUMNS = `ledger_entry, id, at, target_kind, target_id, text, tags, passage, passage_sha256, supersedes,
+  withdrawal`;
+
+const TARGET_NAME = `CASE f.target_kind
+  WHEN 'event' THEN (SELECT coalesce(nullif(s.name, ''), s.url) FROM events e JOIN sources s ON s.key = e.source_key
+    WHERE e.id = CAST(f.target_id AS INTEGER))
+  WHEN 'pack' THEN (SELECT r.record ->> 'title' FROM packs p JOIN pack_records r USING (ledger_entry)
+    WHERE p.id = f.target_id)
+  ELSE f.target_id END AS target_name`;
+
+const FINDING_COLUMNS = `${COLUMNS}, ${TARGET_NAME},
+  (SELECT n.id FROM findings n WHERE n.supersedes = f.id) AS superseded_by`;
+
+/** Inserts a finding with its rows in the index. It ends the finding that it supersedes. */
+export function insertFinding(database: WriteDatabase, finding: FindingRow, targetText: string): void {
+  const { ledger_entry, target, text, tags, passage, supersedes, withdrawal } = finding;
+  insert(database, 'findings', STORED_COLUMNS, {
+    ...finding,
+    target_kind: target.kind,
+    target_id: target.id,
+    tags: JSON.stringify(tags),
+    passage: passage === null ? null : JSON.stringify(passage),
+    passage_sha256: passage?.sha256 ?? null,
+  });
+  insert(database, 'findings_search', 'rowid, text, tags, quote, target', {
+    rowid: ledger_entry,
+    text: withdrawal ?? text,
+    tags: tags.join(' '),
+    quote: passage?.exact ?? '',
+    target: `${finding.id} ${targetText}`,
+  });
+  if (supersedes !== null) {
+    run(
+      database,
+      'DELETE FROM current_findings WHERE ledger_entry = (SELECT ledger_entry FROM findings WHERE id = ?)',
+      supersedes,
+    );
+  }
+  if (withdrawal !== null) return;
+  insert(database, 'current_findings', 'ledger_entry', { ledger_entry });
+  for (const tag of tags) insert(database, 'finding_tags', 'tag, ledger_entry', { tag, ledger_entry });
+}
+
+export function findingById(database: ReadDatabase, id: string): Finding | undefined {
+  const row = one<StoredFinding>(database, `SELECT ${FINDING_COLUMNS} FROM findings f WHERE f.id = ?`, id);
+  return row && findingOf(row);
+}
+
+/** Returns a finding with all it supersedes and all that supersede it, oldest first. */
+function historyOf(database: ReadDatabase, id: string): Finding[] {
+  const rows = all<StoredFinding>(
+    database,
+    `WITH RECURSIVE
+       older (id) AS (SELECT ? UNION SELECT f.supersedes FROM older o JOIN findings f ON f.id = o.id
+         WHERE f.supersedes IS NOT NULL),
+       newer (id) AS (SELECT ? UNION SELECT f.id FROM newer n JOIN findings f ON f.supersedes = n.id)
+     SELECT ${FINDING_COLUMNS} FROM findings f
+     WHERE f.id IN (SELECT id FROM older UNION SELECT id FROM newer) ORDER BY f.ledger_entry`,
+    id,
+    id,
+  );
+  return rows.map(findingOf);
+}
+
+/** Iterates over all findings in ledger order, as the ledger covers them. */
+function* iterateFindings(database: ReadDatabase): Generator<FindingRow> {
+  for (const row of statement<Stored>(
+    database,
+    `SELECT ${COLUMNS} FROM findings f ORDER BY f.ledger_entry`,
+  ).iterate())
+    yield recordOf(row);
+}
+
+interface StoredFinding extends Stored {
+  target_name: string | null;
+  superseded_by: string | null;
+}
+
+function recordOf({ target_kind, target_id, tags, passage, ...row }: Stored): FindingRow {
+  const { ledger_entry, id, at, text, supersedes, withdrawal } = row;
+  return {
+    ledger_entry,
+    id,
+    at,
+    target: { kind: target_kind, id: target_id },
+    text,
+    tags: JSON.parse(tags) as string[],
+    passage: passage === null ? null : (JSON.parse(passage) as Passage),
+    supersedes,
+    withdrawal,
+  };
+}
+
+function findingOf(row: StoredFinding): Finding {
+  const { target_name, superseded_by } = row;
+  return { ...recordOf(row), target_name: target_name ?? row.target_id, superseded_by };
+}
+
+/** Which findings a list has. */
+export interface FindingSelection {
+  /** An expression of `matchExpression`. */
+  match: string | undefined;
+  tag: string | undefined;
+  target: FindingTarget | undefined;
+  state: 'current' | 'superseded' | 'withdrawn' | 'all';
+}
+
+const STATES = {
+  current: 'f.ledger_entry IN (SELECT ledger_entry FROM current_findings)',
+  superseded: 'EXISTS (SELECT 1 FROM findings n WHERE n.supersedes = f.id)',
+  withdrawn: 'f.withdrawal IS NOT NULL',
+  all: 'TRUE',
+} as const;
+
+/** What follows `FROM` in a query of the selected findings. */
+function selected({ match, tag, target, state }: FindingSelection): { from: string; values: unknown[] } {
+  const { where: conditions, values } = where(
+    [STATES[state]],
+    match !== undefined && [
+      'f.ledger_entry IN (SELECT rowid FROM findings_search WHERE findings_search MATCH ?)',
+      match,
+    ],
+    tag !== undefined && ['f.ledger_entry IN (SELECT ledger_entry FROM finding_tags WHERE tag = ?)', tag],
+    target?.kind === 'object' && [
+      "((f.target_kind = 'object' AND f.target_id = ?) OR f.passage_sha256 = ?)",
+      target.id,
+      target.id,
+    ],
+    target !== undefined &&
+      target.kind !== 'object' && ['f.target_kind = ? AND f.target_id = ?', target.kind, target.id],
+  );
+  return { from: `findings f ${conditions}`, values };
+}
+
+/** Returns a page of the selected findings, newest first. */
+export function selectFindings(
+  database: ReadDatabase,
+  selection: FindingSelection,
+  slice: { limit: number; offset: number },
+): Slice<Finding> {
+  const listing = { ...selected(selection), columns: FINDING_COLUMNS, order: 'f.ledger_entry DESC' };
+  const { items, total } = page<StoredFinding>(database, listing, slice);
+  return { items: items.map(findingOf), total };
+}
+
+export function countFindings(database: ReadDatabase, selection: FindingSelection): number {
+  const { from, values } = selected(selection);
+  return count(database, from, ...values);
+}
+
+/** Iterates over the selected findings, oldest first. The caller has a snapshot. */
+export function* iterateSelected(database: ReadDatabase, selection: FindingSelection): Generator<Finding> {
+  const { from, values } = selected(selection);
+  const sql = `SELECT ${FINDING_COLUMNS} FROM ${from} ORDER BY f.ledger_entry`;
+  for (const row of statement<StoredFinding>(database, sql).iterate(...values)) yield findingOf(row);
+}
+
+/** What a finding about a target is found by; undefined if the archive does not hold the target. */
+export function targetText(database: ReadDatabase, { kind, id }: FindingTarget): string | undefined {
+  const sql = {
+    event: `SELECT 'event ' || e.id || ' ' || s.url || ' ' || s.name || ' ' || coalesce(e.sha256, '') || ' ' ||
+      coalesce(e.previous_sha256, '') AS text FROM events e JOIN sources s ON s.key = e.source_key
+      WHERE e.id = CAST(? AS INTEGER)`,
+    pack: `SELECT p.id || ' ' || p.digest || ' ' || (r.record ->> 'title') AS text
+      FROM packs p JOIN pack_records r USING (ledger_entry) WHERE p.id = ?`,
+    object: 'SELECT sha256 AS text FROM blobs WHERE sha256 = ?',
+  }[kind];
+  return one<{ text: string }>(database, sql, id)?.text;
+}
+
+/** Whether an object belongs to a target: it is the object, a version of the event, or a file of the pack. */
+function isObjectOf(database: ReadDatabase, { kind, id }: FindingTarget, sha256: string): boolean {
+  if (kind === 'object') return sha256 === id;
+  const sql = {
+    event:
+      'SELECT 1 AS found FROM events WHERE id = CAST($id AS INTEGER) AND $sha256 IN (sha256, previous_sha256)',
+    pack: `SELECT 1 AS found FROM packs p JOIN pack_files f ON f.pack = p.ledger_entry
+      WHERE p.id = $id AND f.sha256 = $sha256`,
+  }[kind];
+  return one(database, sql, { id, sha256 }) !== undefined;
+}
+
+/*
+ * | Type              | Subject        | Recorded fields                                                      |
+ * |-------------------|----------------|----------------------------------------------------------------------|
+ * | finding.added     | the finding id | {at, id, passage, supersedes, tags, target, text, withdrawal}        |
+ * | finding.withdrawn | the id of the  | the same; `withdrawal` is the reason, `supersedes` the finding       |
+ * |                   | withdrawal     |                                                                      |
+ */
+export const findingDigest: (finding: RecordedFinding) => string = fingerprintOver([
+  'id',
+  'at',
+  'target',
+  'text',
+  'tags',
+  'passage',
+  'supersedes',
+  'withdrawal',
+]);
+
+/** Returns the members of a finding that the ledger covers. */
+export function recordOfFinding(finding: RecordedFinding): RecordedFinding {
+  const { id, at, target, text, tags, passage, supersedes, withdrawal } = finding;
+  return { id, at, target, text, tags, passage, supersedes, withdrawal };
+}
+
+/** Recomputes the digests of all findings from their rows, for the verification of the ledger. */
+export const FINDING_SUBJECTS: readonly RecordedSubjects[] = [
+  {
+    types: ['finding.added', 'finding.withdrawn'],
+    *digests(database) {
+      for (const finding of iterateFindings(database))
+        yield { seq: finding.ledger_entry, digest: findingDigest(finding) };
+    },
+  },
+];

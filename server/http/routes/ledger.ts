@@ -1,0 +1,251 @@
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { Response } from 'express';
+import { MAX_WITNESS_REQUEST_BYTES } from '../../../shared/limits.ts';
+import { Problem } from '../../../shared/problems.ts';
+import type { Evidence } from '../../../shared/proof/evidence.ts';
+import { exportFromNode } from '../../dump/exportArchive.ts';
+import { writeDump } from '../../dump/restoreDump.ts';
+import { type EvidenceServices, eventEvidence } from '../../evidence/eventEvidence.ts';
+import { evidenceHtml, readEvidenceParts } from '../../evidence/evidenceHtml.ts';
+import { packEvidence } from '../../evidence/packEvidence.ts';
+import { listDamages } from '../../fixity/damages.ts';
+import { type FixityService, listAudits } from '../../fixity/fixity.ts';
+import { listLostAndFound } from '../../fixity/lostAndFound.ts';
+import { readLedger } from '../../ledger/appendEntry.ts';
+import type { Checkpoints } from '../../ledger/checkpoints.ts';
+import { listKeyChanges } from '../../ledger/keyChanges.ts';
+import {
+  proveConsistency,
+  proveInclusion,
+  proveInclusionAsFile,
+  readCheckpoint,
+} from '../../ledger/prove.ts';
+import { parseTilePath, readTile } from '../../ledger/tiles.ts';
+import { listTimestamps, readTimestamp, type Timestamps } from '../../ledger/timestamps/timestamps.ts';
+import type { Witnesses } from '../../ledger/witness/witnesses.ts';
+import {
+  addCheckpoint,
+  addWitnessedLog,
+  endWitnessing,
+  listWitnessedLogs,
+  listWitnessRefusals,
+} from '../../ledger/witness/witnessing.ts';
+import type { Store } from '../../store/store.ts';
+import { verifyLedgerForReader } from '../../verification/ledger/ledgerVerification.ts';
+import type { Handlers } from '../app.ts';
+import { checkedBodyChunks } from '../body/requestBody.ts';
+import { attachmentHeaders, type Exports, streamReply } from '../delivery/exports.ts';
+import {
+  created,
+  jobReply,
+  nextPath,
+  noContent,
+  ok,
+  page,
+  pageOfAll,
+  plainText,
+  type WrittenReply,
+} from '../reply.ts';
+
+type LedgerRoutes =
+  | 'readLedger'
+  | 'verifyLedger'
+  | 'readCheckpoint'
+  | 'readLedgerKey'
+  | 'listKeyChanges'
+  | 'proveInclusion'
+  | 'proveConsistency';
+
+export function ledgerHandlers(store: Store, checkpoints: Checkpoints): Pick<Handlers, LedgerRoutes> {
+  return {
+    readLedger: ({ query, request }) => {
+      const { items, head } = readLedger(store, query);
+      const last = items.at(-1)?.seq;
+      const next = last !== undefined && last < head.seq ? nextPath(request, 'from', last + 1) : null;
+      return ok({ items, total: head.seq, limit: query.limit, from: query.from, next, head });
+    },
+    verifyLedger: async () => ok(await verifyLedgerForReader(store)),
+    readCheckpoint: async () => plainText(await readCheckpoint(store, checkpoints)),
+    readLedgerKey: () => plainText(`${checkpoints.key.verifierKey}\n`),
+    listKeyChanges: ({ query, request }) => page(request, query, listKeyChanges(store, query)),
+    proveInclusion: async ({ query: { seq, size, format } }) => {
+      if (format === undefined || format === 'json') return ok(proveInclusion(store, seq, size));
+      if (format !== 'tlog-proof') throw new Problem('invalid_format', 'Set format to json or tlog-proof.');
+      const name = `entry-${seq}.tlog-proof`;
+      return plainText(await proveInclusionAsFile(store, checkpoints, seq, size), {
+        'Content-Disposition': `attachment; filename="${name}"`,
+      });
+    },
+    proveConsistency: ({ query: { from, to } }) => ok(proveConsistency(store, from, to)),
+  };
+}
+
+type TileRoutes = 'readLogCheckpoint' | 'readTile';
+
+/** A tile that once was there never changes. */
+const FOR_EVER = { 'Cache-Control': 'public, max-age=31536000, immutable' };
+
+/** The ledger as a static log (C2SP tlog-tiles). */
+export function tileHandlers(store: Store, checkpoints: Checkpoints): Pick<Handlers, TileRoutes> {
+  return {
+    readLogCheckpoint: async () =>
+      plainText(await readCheckpoint(store, checkpoints), { 'Cache-Control': 'no-cache' }),
+    readTile: ({ params: { tile = '' }, request }) => {
+      const address = parseTilePath(tile);
+      const bytes = readTile(store, address);
+      return {
+        write: async (response) => {
+          response.set(FOR_EVER).type('application/octet-stream');
+          // Hashes cannot be compressed; entries take less than half the room.
+          if (address.level !== 'entries') return void response.send(bytes);
+          response.vary('Accept-Encoding');
+          if (request.acceptsEncodings('gzip', 'identity') !== 'gzip') return void response.send(bytes);
+          response.set('Content-Encoding', 'gzip').send(await promisify(gzip)(bytes));
+        },
+      };
+    },
+  };
+}
+
+type WitnessRoutes =
+  | 'addCheckpoint'
+  | 'readWitnessKey'
+  | 'readWitnesses'
+  | 'submitToWitnesses'
+  | 'listWitnessedLogs'
+  | 'addWitnessedLog'
+  | 'removeWitnessedLog'
+  | 'listWitnessRefusals';
+
+/** Handlers for the witnesses of this node, and for this node as a witness. */
+export function witnessHandlers(
+  store: Store,
+  checkpoints: Checkpoints,
+  witnesses: Witnesses,
+): Pick<Handlers, WitnessRoutes> {
+  return {
+    addCheckpoint: async ({ request }) => {
+      const pieces: Buffer[] = [];
+      const tooLarge = () => new Problem('body_too_large', `At most ${MAX_WITNESS_REQUEST_BYTES} bytes.`);
+      for await (const piece of checkedBodyChunks(request, MAX_WITNESS_REQUEST_BYTES, tooLarge))
+        pieces.push(piece);
+      const answer = await addCheckpoint(store, checkpoints.cosigner, Buffer.concat(pieces).toString('utf8'));
+      if ('cosignature' in answer) return plainText(answer.cosignature);
+      return {
+        write: (response) => {
+          response.status(409).set('Cache-Control', 'no-store');
+          // Express would add a charset.
+          response.setHeader('Content-Type', 'text/x.tlog.size');
+          response.end(`${answer.conflict}\n`);
+        },
+      };
+    },
+    readWitnessKey: () => plainText(`${checkpoints.cosigner.verifierKey}\n`),
+    readWitnesses: () => ok(witnesses.states()),
+    submitToWitnesses: async () => ok(await witnesses.submitNow()),
+    listWitnessedLogs: ({ query, request }) => pageOfAll(request, query, listWitnessedLogs(store)),
+    addWitnessedLog: async ({ body }) => {
+      const log = await addWitnessedLog(store, body.key);
+      return created(log, `/manage/witness/logs/${log.origin}`);
+    },
+    removeWitnessedLog: async ({ params }) => {
+      await endWitnessing(store, params.origin ?? '');
+      return noContent;
+    },
+    listWitnessRefusals: ({ query, request }) => page(request, query, listWitnessRefusals(store, query)),
+  };
+}
+
+type TimestampRoutes =
+  | 'listTimestamps'
+  | 'readTimestamp'
+  | 'readTimestampedText'
+  | 'readAuthorities'
+  | 'requestTimestamps';
+
+/** Handlers for the timestamps of the ledger. */
+export function timestampHandlers(store: Store, timestamps: Timestamps): Pick<Handlers, TimestampRoutes> {
+  return {
+    listTimestamps: ({ query, request }) => page(request, query, listTimestamps(store, query)),
+    readTimestamp: ({ params }) => {
+      const { id, reply } = readTimestamp(store, params.id ?? '');
+      return {
+        write: (response) =>
+          void response
+            .set({ 'Content-Disposition': `attachment; filename="${id}.tsr"`, 'Cache-Control': 'no-cache' })
+            .type('application/timestamp-reply')
+            .send(reply),
+      };
+    },
+    readTimestampedText: ({ params }) => {
+      const { id, text } = readTimestamp(store, params.id ?? '');
+      return plainText(text, { 'Content-Disposition': `attachment; filename="${id}.txt"` });
+    },
+    readAuthorities: () => ok({ authorities: timestamps.authorities() }),
+    requestTimestamps: async () => ({ status: 201, json: await timestamps.stampNow() }),
+  };
+}
+
+/** Handlers for evidence files. */
+export function evidenceHandlers(
+  services: EvidenceServices,
+  rendererFolder: string,
+): Pick<Handlers, 'readEventEvidence' | 'readPackEvidence'> {
+  const send = async (name: string, collect: () => Promise<Evidence>): Promise<WrittenReply> => {
+    const parts = await readEvidenceParts(rendererFolder);
+    const html = evidenceHtml(await collect(), parts);
+    return {
+      write: (response) =>
+        void response
+          .set({ 'Content-Disposition': `attachment; filename="${name}"`, 'Cache-Control': 'no-store' })
+          .type('text/html')
+          .send(html),
+    };
+  };
+  return {
+    readEventEvidence: ({ params: { id = '' }, visitor }) =>
+      send(`event-${id}.evidence.html`, () => eventEvidence(services, id, visitor)),
+    readPackEvidence: ({ params: { id = '' }, visitor }) =>
+      send(`${id}.evidence.html`, () => packEvidence(services, id, visitor)),
+  };
+}
+
+/** Handlers for audits and damage. */
+export function fixityHandlers(
+  store: Store,
+  fixity: FixityService,
+): Pick<Handlers, 'listDamages' | 'listAudits' | 'listLostAndFound' | 'startAudit'> {
+  return {
+    listDamages: ({ query, request }) => page(request, query, listDamages(store, query)),
+    listAudits: ({ query, request }) => page(request, query, listAudits(store, query)),
+    listLostAndFound: ({ query, request }) => page(request, query, listLostAndFound(store, query)),
+    startAudit: ({ query }) => jobReply(query, fixity.startAudit()),
+  };
+}
+
+export function dumpHandlers(
+  store: Store,
+  checkpoints: Checkpoints,
+  exports: Exports,
+): Pick<Handlers, 'readDump' | 'readArchive'> {
+  const headers = attachmentHeaders('application/x-ndjson; charset=utf-8', 'dump.jsonl');
+  return {
+    readDump: () => exports.streamReply(headers, () => writeDump(store, checkpoints)),
+    readArchive: () => exports.limited({ write: (response) => sendArchive(response, store, checkpoints) }),
+  };
+}
+
+async function sendArchive(response: Response, store: Store, checkpoints: Checkpoints): Promise<void> {
+  const headers = attachmentHeaders('application/zip', 'strongroom-archive.zip');
+  if (response.req.method === 'HEAD') return streamReply(headers, () => []).write(response);
+  const closed = new AbortController();
+  response.once('close', () => closed.abort());
+  const { blobs, bytes, zip, close } = await exportFromNode(store, checkpoints, closed.signal);
+  try {
+    const counts = { 'Strongroom-Export': `blobs=${blobs}, bytes=${bytes}` };
+    await streamReply({ ...headers, ...counts }, () => zip as AsyncIterable<Buffer>).write(response);
+  } finally {
+    await close();
+  }
+}

@@ -1,0 +1,279 @@
+import type { RequestedSettings, Settings } from '../../../shared/node/settings.ts';
+import { Problem } from '../../../shared/problems.ts';
+import type { Addresses } from '../../../shared/routes/node/manage.ts';
+import { pathOf } from '../../../shared/routes/route.ts';
+import { ROUTES } from '../../../shared/routes.ts';
+import type { Alerts } from '../../alerts/alerts.ts';
+import { escapeHtml } from '../../html.ts';
+import { readHead } from '../../ledger/appendEntry.ts';
+import type { OwnerKeys } from '../../owner/ownerKeys.ts';
+import type { OwnerSessions } from '../../owner/sessions.ts';
+import type { Invitations, SharingSwitch } from '../../owner/sharing.ts';
+import type { Nearby } from '../../peers/nearby/nearby.ts';
+import { readProvenance } from '../../peers/peerRecords.ts';
+import type { Peers } from '../../peers/peers.ts';
+import type { Jobs } from '../../runtime/jobs.ts';
+import type { SettingsStore } from '../../store/settings.ts';
+import { measureStorage } from '../../store/storageSpace.ts';
+import type { Store } from '../../store/store.ts';
+import { runLedgerVerification } from '../../verification/ledger/ledgerVerification.ts';
+import type { Handlers } from '../app.ts';
+import { openEventStream } from '../delivery/eventStream.ts';
+import { type Description, describe } from '../docs/describe.ts';
+import type { DescribedNode } from '../openapi/document.ts';
+import { accepted, created, jobReply, noContent, ok, okText, page, pageOfAll } from '../reply.ts';
+import { mayContribute } from '../security/access.ts';
+import type { PublicAddress } from '../security/publicAddress.ts';
+
+type NodeRoutes =
+  | 'readHealth'
+  | 'readSettings'
+  | 'changeSettings'
+  | 'readStorage'
+  | 'readSharing'
+  | 'setSharing'
+  | 'readAddresses';
+
+interface NodeServices {
+  store: Store;
+  settings: Pick<SettingsStore, 'current'>;
+  /** Changes settings, applies those that concern the listening sockets, and keeps the password of the mail server. */
+  changeSettings: (change: RequestedSettings) => Promise<Settings>;
+  sharing: SharingSwitch;
+  /** Returns the addresses at which the network can reach the node now. */
+  addresses: () => Addresses['addresses'];
+  /** Returns the certificate of the node; undefined without TLS. */
+  tls: () => { fingerprint: string } | undefined;
+  publicAddress: PublicAddress;
+}
+
+/** Handlers for the node itself: settings, storage, sharing and its addresses. */
+export function nodeHandlers(services: NodeServices): Pick<Handlers, NodeRoutes> {
+  const { store, settings, changeSettings, sharing, addresses, tls, publicAddress } = services;
+  return {
+    readHealth: () => ok({ status: 'up' }),
+    readSettings: () => ok(settings.current),
+    changeSettings: async ({ body }) => ok(await changeSettings(body)),
+    readStorage: async () => ok(measureStorage(store, settings.current)),
+    readSharing: () => ok(sharing.current),
+    setSharing: async ({ body }) => ok(await sharing.set(body)),
+    readAddresses: () => {
+      const { origin, name = '' } = publicAddress;
+      const isPublic = origin !== undefined && sharing.current.mode !== 'off';
+      const publicAddresses = isPublic ? [{ url: origin, address: name, interface: 'public address' }] : [];
+      const fingerprint = tls()?.fingerprint;
+      return ok({
+        addresses: [...publicAddresses, ...addresses()],
+        ...(fingerprint && { tls_fingerprint: fingerprint }),
+      });
+    },
+  };
+}
+
+type DescriptionRoutes = 'readOpenapi' | 'readDocs';
+
+/** The page has one inline style, no scripts and no external resources, and must not be framed. */
+const DOCS_POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/** A placeholder for the node's URL in the cached page. */
+const ORIGIN = 'http://this-node.invalid';
+
+/** Handlers for the documentation of the API, which is generated at the first request. */
+export function descriptionHandlers(
+  node: DescribedNode,
+  publicAddress: PublicAddress,
+): Pick<Handlers, DescriptionRoutes> {
+  let cached: Promise<Description> | undefined;
+  const description = () => {
+    cached ??= describe({ node, origin: ORIGIN }).catch((error: unknown) => {
+      cached = undefined;
+      throw error;
+    });
+    return cached;
+  };
+  return {
+    readOpenapi: async () => okText((await description()).openapi),
+    readDocs: async ({ request }) => {
+      const { page } = await description();
+      const shown = page.replaceAll(ORIGIN, escapeHtml(publicAddress.originOf(request)));
+      return {
+        write: (response) =>
+          void response
+            .set({ 'Content-Security-Policy': DOCS_POLICY, 'Cache-Control': 'no-store' })
+            .type('text/html')
+            .send(shown),
+      };
+    },
+  };
+}
+
+type SessionRoutes = 'readSession' | 'createSignInLink' | 'signOut' | 'listSessions' | 'endSession';
+
+interface SessionServices {
+  keys: OwnerKeys;
+  sessions: OwnerSessions;
+  sharing: SharingSwitch;
+  publicAddress: PublicAddress;
+  nodeName: string;
+  version: string;
+}
+
+/** Handlers for the sessions of the owner, and for what a visitor may do. */
+export function sessionHandlers(services: SessionServices): Pick<Handlers, SessionRoutes> {
+  const { keys, sessions, sharing, publicAddress, nodeName, version } = services;
+  return {
+    readSession: ({ visitor }) =>
+      ok({
+        owner: visitor.owner,
+        may_contribute: mayContribute(visitor, sharing.current),
+        node: nodeName,
+        version,
+        sharing: sharing.current.mode,
+      }),
+    createSignInLink: ({ request }) => {
+      const path = `/sign-in/${keys.createSignInCode()}`;
+      const { origin } = publicAddress;
+      const url = publicAddress.originOf(request) + path;
+      return { status: 201, json: { url, ...(origin && { public_url: origin + path }) } };
+    },
+    signOut: async ({ visitor }) => {
+      if (visitor.session) await sessions.end(visitor.session);
+      return noContent;
+    },
+    listSessions: ({ query, request, visitor }) =>
+      page(request, query, sessions.list(query, visitor.session)),
+    endSession: async ({ params }) => {
+      await sessions.endById(params.id ?? '');
+      return noContent;
+    },
+  };
+}
+
+type InvitationRoutes = 'listInvitations' | 'createInvitation' | 'readInvitation' | 'revokeInvitation';
+
+export function invitationsHandlers(invitations: Invitations): Pick<Handlers, InvitationRoutes> {
+  return {
+    listInvitations: ({ query, request }) => page(request, query, invitations.list(query)),
+    createInvitation: async ({ body }) => {
+      const invitation = await invitations.create(body.name);
+      return created(invitation, pathOf(ROUTES.readInvitation.path, { id: invitation.id }));
+    },
+    readInvitation: ({ params }) => ok(invitations.find(params.id ?? '')),
+    revokeInvitation: async ({ params }) => {
+      await invitations.revoke(params.id ?? '');
+      return noContent;
+    },
+  };
+}
+
+type JobRoutes = 'startLedgerVerification' | 'listJobs' | 'readJob' | 'cancelJob' | 'streamManagement';
+
+/** Handlers for jobs, and for the verification of the ledger, which is one. */
+export function jobHandlers(store: Store, jobs: Jobs): Pick<Handlers, JobRoutes> {
+  return {
+    startLedgerVerification: () => {
+      const { job } = jobs.start('ledger_verification', 'entries', ({ signal, progress }) => {
+        const total = readHead(store.read).seq;
+        return runLedgerVerification(store, { signal, onProgress: (checked) => progress(checked, total) });
+      });
+      return accepted(job);
+    },
+    listJobs: ({ query, request }) => {
+      const all = jobs.list();
+      const items = all.slice(query.offset, query.offset + query.limit);
+      return page(request, query, { items, total: all.length });
+    },
+    readJob: ({ params }) => ok(jobs.find(params.id ?? '') ?? noSuchJob()),
+    cancelJob: async ({ params }) => ok((await jobs.cancel(params.id ?? '')) ?? noSuchJob()),
+    streamManagement: () => ({
+      write: (response) =>
+        openEventStream(response, (send) => {
+          const sendJob = (job: unknown) => send({ event: 'job', data: job });
+          jobs.on('job', sendJob);
+          return () => jobs.off('job', sendJob);
+        }),
+    }),
+  };
+}
+
+function noSuchJob(): never {
+  throw new Problem('not_found', 'There is no such job. Ended jobs are removed after some time.');
+}
+
+type AlertRoutes =
+  | 'listAlerts'
+  | 'addAlert'
+  | 'readAlert'
+  | 'changeAlert'
+  | 'removeAlert'
+  | 'testAlert'
+  | 'listDeliveries'
+  | 'retryDelivery';
+
+/** Handlers for the rules that send alerts. */
+export function alertHandlers(alerts: Alerts): Pick<Handlers, AlertRoutes> {
+  return {
+    listAlerts: ({ query, request }) => page(request, query, alerts.list(query)),
+    addAlert: async ({ body }) => {
+      const alert = await alerts.add(body);
+      return created(alert, `/manage/alerts/${alert.id}`);
+    },
+    readAlert: ({ params }) => ok(alerts.read(params.id ?? '')),
+    changeAlert: async ({ params, body }) => ok(await alerts.change(params.id ?? '', body)),
+    removeAlert: async ({ params }) => {
+      await alerts.remove(params.id ?? '');
+      return noContent;
+    },
+    testAlert: async ({ params }) => ok(await alerts.test(params.id ?? '')),
+    listDeliveries: ({ query, request }) => page(request, query, alerts.deliveries(query)),
+    retryDelivery: async ({ params }) => ok(await alerts.retry(params.id ?? '')),
+  };
+}
+
+type PeerRoutes =
+  | 'listPeers'
+  | 'listNearbyNodes'
+  | 'addPeer'
+  | 'readPeer'
+  | 'changePeer'
+  | 'removePeer'
+  | 'contactPeer'
+  | 'browsePeerPacks'
+  | 'browsePeerEvents'
+  | 'readPeerEvidence'
+  | 'mirrorPeer'
+  | 'repairFromPeers'
+  | 'readProvenance';
+
+/** Handlers for the peers of the archive. */
+export function peerHandlers(store: Store, peers: Peers, nearby: Nearby): Pick<Handlers, PeerRoutes> {
+  return {
+    listPeers: ({ query, request }) => pageOfAll(request, query, peers.list()),
+    listNearbyNodes: async ({ query, request }) => pageOfAll(request, query, await nearby.discover()),
+    addPeer: async ({ body }) => {
+      const peer = await peers.add(body);
+      return created(peer, `/manage/peers/${peer.id}`);
+    },
+    readPeer: ({ params }) => ok(peers.read(params.id ?? '')),
+    changePeer: async ({ params, body }) => ok(await peers.change(params.id ?? '', body)),
+    removePeer: async ({ params }) => {
+      await peers.remove(params.id ?? '');
+      return noContent;
+    },
+    contactPeer: async ({ params }) => ok(await peers.contact(params.id ?? '')),
+    browsePeerPacks: async ({ params, query, request }) =>
+      page(request, query, await peers.packsOf(params.id ?? '', query)),
+    browsePeerEvents: async ({ params, query, request }) =>
+      page(request, query, await peers.eventsOf(params.id ?? '', query)),
+    readPeerEvidence: ({ params }) => ok(peers.evidence(params.id ?? '')),
+    mirrorPeer: ({ params, query, body }) => jobReply(query, peers.mirror(params.id ?? '', body)),
+    repairFromPeers: ({ query }) => jobReply(query, peers.repair()),
+    readProvenance: ({ params, query }) => {
+      const { id = '' } = params;
+      const provenance = readProvenance(store, id);
+      if (provenance) return ok(provenance);
+      if (query.optional) return noContent;
+      throw new Problem('not_found', `The pack ${id} was not mirrored from a peer.`);
+    },
+  };
+}

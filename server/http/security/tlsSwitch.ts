@@ -1,0 +1,80 @@
+import type { IncomingMessage } from 'node:http';
+import pLimit from 'p-limit';
+import type { Settings, SettingsChange } from '../../../shared/node/settings.ts';
+import { Problem } from '../../../shared/problems.ts';
+import type { TlsIdentity } from '../../owner/certificate.ts';
+import type { SettingsStore } from '../../store/settings.ts';
+import type { Listeners } from './listeners.ts';
+import { isEncrypted, parseHost } from './machineAddresses.ts';
+import type { PublicAddress } from './publicAddress.ts';
+
+interface TlsSwitchConfig {
+  settings: SettingsStore;
+  listeners: Pick<Listeners, 'openTls' | 'closeTls'>;
+  openIdentity: () => Promise<TlsIdentity>;
+  /** Whether TLS stays on whatever the setting says. */
+  isForced: boolean;
+}
+
+/** Applies the setting `tls`. Listening begins before the setting says so, and ends after. */
+export class TlsSwitch {
+  readonly #config: TlsSwitchConfig;
+  readonly #oneAtATime = pLimit(1);
+
+  constructor(config: TlsSwitchConfig) {
+    this.#config = config;
+  }
+
+  /** Listens for HTTPS if the node is to do so from its start. @throws Problem `port_taken` */
+  async start(): Promise<void> {
+    const { settings, isForced } = this.#config;
+    if (isForced || settings.current.tls) await this.#open();
+  }
+
+  /** Changes settings, and listens for HTTPS or stops doing so if that is among them. @throws Problem `port_taken` */
+  changeSettings(change: SettingsChange): Promise<Settings> {
+    const { settings, listeners, isForced } = this.#config;
+    return this.#oneAtATime(async () => {
+      if (change.tls) await this.#open();
+      try {
+        return await settings.change(change);
+      } finally {
+        // Also closes what was opened for a change that could not be stored.
+        if (!settings.current.tls && !isForced) await listeners.closeTls();
+      }
+    });
+  }
+
+  async #open(): Promise<void> {
+    const { listeners, openIdentity } = this.#config;
+    await listeners.openTls(await openIdentity());
+  }
+}
+
+/** The HTTPS address of the node; undefined while TLS is off. */
+export type TlsAddress = { url: string } | undefined;
+
+/**
+ * Whether TLS is on, and a request came from another machine without it. Secrets are refused on such connections, because
+ * everyone on the network could read them. The connection of a proxy on this machine counts as the client's own.
+ */
+export function isOverPlainNetwork(
+  request: IncomingMessage,
+  tls: TlsAddress,
+  publicAddress: PublicAddress,
+): boolean {
+  if (tls === undefined || isEncrypted(request)) return false;
+  return !publicAddress.peerOf(request).loopback && !publicAddress.isSecure(request);
+}
+
+/** @throws Problem `tls_required` if a request over a plain connection carries or asks for a secret. */
+export function refuseSecrets(request: IncomingMessage, path: string, { url }: { url: string }): void {
+  const asksForOne = path.startsWith('/sign-in/') || path === '/invitation';
+  if (!asksForOne && request.headers.authorization === undefined) return;
+  const { name } = parseHost(request.headers.host);
+  const host = name.includes(':') ? `[${name}]` : name;
+  throw new Problem(
+    'tls_required',
+    `Tokens and invitations are accepted over HTTPS only. Use https://${host}:${new URL(url).port} and replace this token or invitation, because others on the network may have read it.`,
+  );
+}

@@ -1,0 +1,215 @@
+import { z } from 'zod';
+import { certificatesOf } from '../../../shared/collection/connection.ts';
+import { BROWSER } from '../../../shared/collection/event.ts';
+import { markedPageSchema, type RecordedPage } from '../../../shared/collection/page.ts';
+import type { RecordedRetrieval } from '../../../shared/collection/retrieval.ts';
+import { MEGABYTE } from '../../../shared/limits.ts';
+import { pageIdSchema } from '../../../shared/values/digest.ts';
+import { recordVersion } from '../../collection/captures/capture.ts';
+import { withHeldCertificates } from '../../collection/record/objectReceiver.ts';
+import { findOrAddPausedSource, sourceIdOf } from '../../collection/sources/sources.ts';
+import { appendEntry } from '../../ledger/appendEntry.ts';
+import { fingerprintOf } from '../../ledger/entry.ts';
+import { newestCaptureUntil } from '../../store/sqlite/collection/captures.ts';
+import { insertPage, pageById } from '../../store/sqlite/collection/pages.ts';
+import { insertRetrieval } from '../../store/sqlite/collection/retrievals.ts';
+import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
+import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
+import { listOf, PeerError } from '../peerClient.ts';
+import { coveredPages, fetchObjects, normalUrl, prove } from './mirrorSources.ts';
+import { RefusedRecordError, refusalOf } from './mirrorTally.ts';
+import type { Mirroring, Progress } from './remoteLog.ts';
+
+const MAX_LIST_BYTES = 4 * 1_048_576;
+const MAX_RECORD_BYTES = 32 * 1_048_576;
+/** A page shows a text, a document and a picture. */
+const SHOWN = 3;
+
+/** What is read of a page capture before its record is proven. */
+const listedPage = z.object({
+  id: pageIdSchema,
+  ledger_entry: z.int().min(1),
+  observer: z.string().optional(),
+});
+const pageList = z.object({ items: listOf(listedPage) });
+
+/**
+ * Takes the page captures that a peer made itself, each with its parts. Its record is proven to be in the peer's ledger,
+ * and so is each part. Here it is a capture by that peer: what its browser showed has its own sequence of events.
+ *
+ * @returns how many of them are held now
+ * @throws PeerError; the signal's reason
+ */
+export async function mirrorPages(
+  mirroring: Mirroring,
+  selection: true | readonly string[],
+  before: Progress,
+): Promise<number> {
+  const { tally, store } = mirroring;
+  let held = 0;
+  for (const source of selection === true ? [undefined] : selection) {
+    for (const { id, ledger_entry } of await newPages(mirroring, source, before.size)) {
+      if (tally.shouldStop) return held;
+      mirroring.signal.throwIfAborted();
+      try {
+        if (pageById(store.read, id)) tally.alreadyHeld += 1;
+        else await takePage(mirroring, id, ledger_entry);
+        held += 1;
+      } catch (error) {
+        tally.refuse(refusalOf(error));
+      }
+    }
+  }
+  return held;
+}
+
+/** Lists the peer's own page captures after entry `after` that the verified checkpoint covers, oldest first. */
+async function newPages({ client, log, signal }: Mirroring, source: string | undefined, after: number) {
+  const found = new Map<number, { id: string; ledger_entry: number }>();
+  const parameters = new URLSearchParams(source === undefined ? {} : { source });
+  for (;;) {
+    signal.throwIfAborted();
+    const path = `/archive/pages?${parameters.toString()}`;
+    const items = await client.json(path, pageList, MAX_LIST_BYTES).then((list) => list.items, orNone);
+    const fresh = items.filter(
+      ({ ledger_entry: entry }) => entry > after && entry <= log.size && !found.has(entry),
+    );
+    for (const page of fresh) if (page.observer === undefined) found.set(page.ledger_entry, page);
+    const last = items.at(-1);
+    // Each entry counts once, so that an endless list ends.
+    if (fresh.length === 0 || last === undefined) break;
+    parameters.set('before', last.id);
+  }
+  return [...found.values()].sort((left, right) => left.ledger_entry - right.ledger_entry);
+}
+
+/** A peer of an earlier version has no page captures. */
+function orNone(error: unknown): z.output<typeof pageList>['items'] {
+  if (error instanceof PeerError && (error.status === 400 || error.status === 404)) return [];
+  throw error;
+}
+
+async function takePage(mirroring: Mirroring, id: string, entry: number): Promise<void> {
+  const { store, tally } = mirroring;
+  const record = await provenPage(mirroring, id, entry);
+  const parts = await provenParts(mirroring, record);
+  const limit = mirroring.maxObjectMb * MEGABYTE;
+  const wanted = parts.flatMap((part) => [
+    ...(part.sha256 !== null && part.bytes !== null && part.bytes <= limit
+      ? [{ sha256: part.sha256, bytes: part.bytes }]
+      : []),
+    ...(part.request?.body ? [part.request.body] : []),
+    ...certificatesOf(part),
+  ]);
+  const objects = await fetchObjects(mirroring, wanted);
+  try {
+    const isHeld = (sha256: string | null | undefined) => !sha256 || objects.isHeld(sha256);
+    // A part whose bytes are missing is left out: the list of requests still names it.
+    const kept = parts
+      .filter((part) => isHeld(part.sha256) && isHeld(part.request?.body?.sha256))
+      .map((part) => withHeldCertificates(part, objects.isHeld));
+    if (shownIn(kept).length < SHOWN) throw new RefusedRecordError('missing_object');
+    const event = await store.write(
+      (database) => {
+        const written = writePage(database, store.instant(), mirroring.peer.name, record, kept);
+        objects.noteAbsent(database);
+        return written;
+      },
+      { reservation: objects.reservation },
+    );
+    if (event !== null) tally.events += 1;
+  } finally {
+    await objects.discard();
+  }
+}
+
+/** @throws RefusedRecordError if the peer's ledger does not record the page capture */
+async function provenPage({ client, log }: Mirroring, id: string, seq: number): Promise<RecordedPage> {
+  const found = await client.json(`/archive/pages/${id}`, markedPageSchema, MAX_RECORD_BYTES);
+  const { ledger_entry, withheld: _withheld, released: _released, ...record } = found;
+  const { entry } = await log.entry(seq);
+  const isRecorded =
+    ledger_entry === seq &&
+    record.id === id &&
+    record.observer === undefined &&
+    entry.type === 'page.captured' &&
+    entry.subject === id &&
+    entry.digest === fingerprintOf(record);
+  if (!isRecorded) throw new RefusedRecordError('wrong_record');
+  return record;
+}
+
+/** Reads the parts of a page, and what it showed. @throws RefusedRecordError if they are not those of the record */
+async function provenParts(mirroring: Mirroring, record: RecordedPage): Promise<RecordedRetrieval[]> {
+  const parts: RecordedRetrieval[] = [];
+  for await (const items of coveredPages(mirroring, { part_of: record.id }, 1)) {
+    for (const item of items) {
+      await prove(mirroring, item);
+      parts.push(item.retrieval);
+    }
+    if (parts.length > record.requests.length + SHOWN) throw new RefusedRecordError('wrong_record');
+  }
+  const isOfPage = parts.every(({ part_of, source }) => part_of === record.id && source === record.source);
+  const shown = shownIn(parts);
+  const isShown = [record.text, record.document, record.picture].every((sha256) =>
+    shown.some((part) => part.sha256 === sha256 && sourceIdOf(normalUrl(part.url)) === record.source),
+  );
+  if (!isOfPage || !isShown || shown.length !== SHOWN) throw new RefusedRecordError('wrong_record');
+  return parts;
+}
+
+function shownIn(parts: readonly RecordedRetrieval[]): RecordedRetrieval[] {
+  return parts.filter(({ observer }) => observer === BROWSER);
+}
+
+const MAX_PEER_NAME = 90;
+
+/** Writes a page capture with its parts. Returns the number of the event, or null if the text is the same as before. */
+function writePage(
+  database: WriteDatabase,
+  now: string,
+  peer: string,
+  record: RecordedPage,
+  parts: readonly RecordedRetrieval[],
+): number | null {
+  const url = shownIn(parts)[0]?.url ?? record.url;
+  const source = findOrAddPausedSource(database, record.source, url, now);
+  const { key: source_key } = source;
+  const at = record.started_at;
+  const retrieval = newestCaptureUntil(database, { source_key, observer: peer, at });
+  if (retrieval === undefined) throw new RefusedRecordError('missing_reference');
+  const browser = `${peer.slice(0, MAX_PEER_NAME).trim()} (${BROWSER})`;
+  let text = 0;
+  for (const { id: _id, source: _source, capture: _capture, ...part } of parts) {
+    const { sha256, bytes } = part;
+    if (sha256 !== null && bytes !== null) createBlobRowIfAbsent(database, { sha256, bytes, stored_at: now });
+    const isShown = part.observer === BROWSER;
+    const id = insertRetrieval(database, {
+      ...part,
+      source_key,
+      round: null,
+      observer: isShown ? browser : peer,
+      observed_at: now,
+      original_observed_at: part.original_observed_at ?? part.observed_at,
+    });
+    if (isShown && sha256 === record.text && text === 0) text = id;
+  }
+  const page: RecordedPage = { ...record, retrieval, observer: peer };
+  const entry = appendEntry(database, {
+    type: 'page.captured',
+    subject: page.id,
+    digest: fingerprintOf(page),
+    at: now,
+  });
+  insertPage(database, { ...page, source_key, ledger_entry: entry.seq });
+  return recordVersion(database, now, source, {
+    source_key,
+    retrieval: text,
+    observer: browser,
+    observed_at: now,
+    original_observed_at: at,
+    sha256: record.text,
+    page_label: null,
+    page: page.id,
+  });
+}

@@ -1,0 +1,213 @@
+import type { Slice } from '../../../../shared/values/list.ts';
+import { type ReadDatabase, statement, type WriteDatabase } from './open.ts';
+
+/*
+ * The shapes that most queries have. Each prepares its statement once for each connection. `values` are bound to the
+ * placeholders of the SQL: one value for each `?`, or one object for all `$name`.
+ */
+
+/** Returns the first row. */
+export function one<Row>(database: ReadDatabase, sql: string, ...values: unknown[]): Row | undefined {
+  return statement<Row>(database, sql).get(...values);
+}
+
+/** Returns all rows. */
+export function all<Row>(database: ReadDatabase, sql: string, ...values: unknown[]): Row[] {
+  return statement<Row>(database, sql).all(...values);
+}
+
+/** Returns the number of rows. @param from what follows `FROM`: a table and its conditions */
+export function count(database: ReadDatabase, from: string, ...values: unknown[]): number {
+  return one<{ rows: number }>(database, `SELECT count(*) AS rows FROM ${from}`, ...values)?.rows ?? 0;
+}
+
+/** Changes rows; returns how many. */
+export function run(database: WriteDatabase, sql: string, ...values: unknown[]): number {
+  return statement(database, sql).run(...values).changes;
+}
+
+/** Runs several queries on one snapshot of the archive. */
+export function onSnapshot<Result>(database: ReadDatabase, read: () => Result): Result {
+  return database.inTransaction ? read() : database.transaction(read).deferred();
+}
+
+/** A condition with the values of its placeholders; one that is not required is `false` or undefined. */
+export type Condition = readonly [condition: string, ...values: unknown[]] | false | undefined;
+
+/** Joins conditions that are all required to a `WHERE` clause, which is empty if there are none. */
+export function where(...conditions: readonly Condition[]): { where: string; values: unknown[] } {
+  const required = conditions.filter((condition) => condition !== undefined && condition !== false);
+  return {
+    where: required.length > 0 ? `WHERE ${required.map(([condition]) => condition).join(' AND ')}` : '',
+    values: required.flatMap(([, ...values]) => values),
+  };
+}
+
+/** A list of which one page is read. */
+export interface Listing {
+  /** The columns of a row, or expressions. */
+  columns: string;
+  /** What follows `FROM`: tables and conditions. */
+  from: string;
+  order: string;
+  /** The values of the placeholders in `from`. */
+  values?: readonly unknown[];
+}
+
+/** Returns one page of a list and the number of all its rows, both from one snapshot. */
+export function page<Row>(
+  database: ReadDatabase,
+  { columns, from, order, values = [] }: Listing,
+  { limit, offset }: Place,
+): Slice<Row> {
+  const sql = `SELECT ${columns} FROM ${from} ORDER BY ${order} LIMIT ? OFFSET ?`;
+  return onSnapshot(database, () => ({
+    items: all<Row>(database, sql, ...values, limit, offset),
+    total: count(database, from, ...values),
+  }));
+}
+
+/** Which part of a list a page is. */
+export interface Place {
+  limit: number;
+  offset: number;
+}
+
+/*
+ * Queries that are declared: a function of a connection and of the values of the placeholders, whose types are
+ * `Values`. A list is bound as JSON, for `json_each`.
+ */
+
+type Select<Values extends unknown[], Result> = (database: ReadDatabase, ...values: Values) => Result;
+type Change<Values extends unknown[]> = (database: WriteDatabase, ...values: Values) => void;
+
+function bound(values: readonly unknown[]): unknown[] {
+  return values.map((value) => (Array.isArray(value) ? JSON.stringify(value) : value));
+}
+
+/** Declares a query for the first row, which `read` turns into the result. */
+export function selectOne<Row, Values extends unknown[] = []>(sql: string): Select<Values, Row | undefined>;
+export function selectOne<Row, Values extends unknown[], Result>(
+  sql: string,
+  read: (row: Row) => Result,
+): Select<Values, Result | undefined>;
+export function selectOne<Row, Values extends unknown[], Result>(
+  sql: string,
+  read?: (row: Row) => Result,
+): Select<Values, Row | Result | undefined> {
+  return (database, ...values) => {
+    const row = one<Row>(database, sql, ...bound(values));
+    return row !== undefined && read ? read(row) : row;
+  };
+}
+
+/** Declares a query for all rows, each of which `read` turns into a result. */
+export function selectAll<Row, Values extends unknown[] = []>(sql: string): Select<Values, Row[]>;
+export function selectAll<Row, Values extends unknown[], Result>(
+  sql: string,
+  read: (row: Row) => Result,
+): Select<Values, Result[]>;
+export function selectAll<Row, Values extends unknown[], Result>(
+  sql: string,
+  read?: (row: Row) => Result,
+): Select<Values, (Row | Result)[]> {
+  return (database, ...values) => {
+    const rows = all<Row>(database, sql, ...bound(values));
+    return read ? rows.map((row) => read(row)) : rows;
+  };
+}
+
+/** Declares a query whose rows are read one by one. Nothing else may use the connection meanwhile. */
+export function selectEach<Row, Values extends unknown[] = []>(
+  sql: string,
+): Select<Values, IterableIterator<Row>> {
+  return (database, ...values) => statement<Row>(database, sql).iterate(...bound(values));
+}
+
+/** Declares a query for the first column of the first row. If that is missing or NULL, `otherwise` is the result. */
+export function selectValue<Value, Values extends unknown[] = []>(
+  sql: string,
+): Select<Values, Value | undefined>;
+export function selectValue<Value, Values extends unknown[] = []>(
+  sql: string,
+  otherwise: Value,
+): Select<Values, Value>;
+export function selectValue<Value, Values extends unknown[]>(
+  sql: string,
+  otherwise?: Value,
+): Select<Values, Value | undefined> {
+  return (database, ...values) =>
+    (statement(database, sql)
+      .pluck()
+      .get(...bound(values)) as Value | null | undefined) ?? otherwise;
+}
+
+/** Declares a query for the first column of all rows. */
+export function selectValues<Value, Values extends unknown[] = []>(sql: string): Select<Values, Value[]> {
+  return (database, ...values) =>
+    statement<Value>(database, sql)
+      .pluck()
+      .all(...bound(values));
+}
+
+/** Declares a query for the number of rows. @param from what follows `FROM` */
+export function countOf<Values extends unknown[] = []>(from: string): Select<Values, number> {
+  return selectValue<number, Values>(`SELECT count(*) FROM ${from}`, 0);
+}
+
+/** Declares a query for whether there is a row. */
+export function hasRow<Values extends unknown[] = []>(sql: string): Select<Values, boolean> {
+  return (database, ...values) => one(database, sql, ...bound(values)) !== undefined;
+}
+
+/** Declares a list of which pages are read, whose rows `read` turns into the items. See `page`. */
+export function selectPage<Row, Values extends unknown[] = [], Item = Row>(
+  listing: Omit<Listing, 'values'>,
+  read: (row: Row) => Item,
+): (database: ReadDatabase, place: Place, ...values: Values) => Slice<Item> {
+  return (database, place, ...values) => {
+    const { items, total } = page<Row>(database, { ...listing, values }, place);
+    return { items: items.map((row) => read(row)), total };
+  };
+}
+
+/** Declares a change of rows. */
+export function change<Values extends unknown[] = []>(sql: string): Change<Values> {
+  return (database, ...values) => void run(database, sql, ...bound(values));
+}
+
+/** Declares the insertion of a row. @param columns their names, separated by commas; each is a member of `Row` */
+export function inserts<Row extends object>(table: string, columns: string): Change<[row: Row]> {
+  return change(insertion(table, columns));
+}
+
+/** Inserts a row. @param columns their names, separated by commas; each is a member of `row` */
+export function insert(database: WriteDatabase, table: string, columns: string, row: object): number {
+  return Number(statement(database, insertion(table, columns)).run(row).lastInsertRowid);
+}
+
+/** Sets columns of the row with a `key`. @param columns their names, separated by commas; each is a member of `row` */
+export function update(
+  database: WriteDatabase,
+  table: string,
+  { key, columns }: { key: string; columns: string },
+  row: object,
+): void {
+  run(database, `UPDATE ${table} SET ${columns.replaceAll(/\w+/g, '$& = $$$&')} WHERE ${key} = $${key}`, row);
+}
+
+/** Inserts a row, or replaces what the row with the same `key` has in the other columns. */
+export function upsert(
+  database: WriteDatabase,
+  table: string,
+  { key, columns }: { key: string; columns: string },
+  row: object,
+): void {
+  const changes = columns.replaceAll(/\w+/g, '$& = excluded.$&');
+  const sql = `${insertion(table, `${key}, ${columns}`)} ON CONFLICT (${key}) DO UPDATE SET ${changes}`;
+  statement(database, sql).run(row);
+}
+
+function insertion(table: string, columns: string): string {
+  return `INSERT INTO ${table} (${columns}) VALUES (${columns.replaceAll(/\w+/g, '$$$&')})`;
+}

@@ -1,0 +1,122 @@
+import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
+import { all, change, countOf, run, selectAll, selectOne, selectValues } from '../engine/queries.ts';
+
+/** A file of a copy that is no object. */
+export interface CopiedFile {
+  /** Where the path falls in the order of the list; negative for a file of the list itself. */
+  place: number;
+  path: string;
+  sha256: string;
+  /** `passing`: replaced by one of another name as the ledger grows. `gone`: still to be removed. */
+  state: 'kept' | 'passing' | 'gone';
+}
+type Key = Pick<CopiedFile, 'place' | 'path'>;
+
+const COLUMNS = 'place, path, lower(hex(sha256)) AS sha256, state';
+
+/** Records what a copy has, or is about to get, under a path. */
+export function setCopiedFile(database: WriteDatabase, copy: string, file: CopiedFile): void {
+  run(
+    database,
+    `INSERT INTO copied_files (copy, place, path, sha256, state)
+     VALUES ($copy, $place, $path, unhex($sha256), $state)
+     ON CONFLICT DO UPDATE SET sha256 = excluded.sha256, state = excluded.state`,
+    { copy, ...file },
+  );
+  markChanged(database, copy, file.place);
+}
+
+/** Records a file that is about to be sent, unless the copy has one under its path. */
+export function expectCopiedFile(database: WriteDatabase, copy: string, file: CopiedFile): void {
+  run(
+    database,
+    `INSERT OR IGNORE INTO copied_files (copy, place, path, sha256, state)
+     VALUES ($copy, $place, $path, unhex($sha256), $state)`,
+    { copy, ...file },
+  );
+}
+
+/** Records that a file is to be removed. */
+export function setFileGone(database: WriteDatabase, copy: string, { place, path }: Key): void {
+  const sql = `UPDATE copied_files SET state = 'gone' WHERE copy = ? AND place = ? AND path = ?`;
+  if (run(database, sql, copy, place, path) > 0) markChanged(database, copy, place);
+}
+
+/** Before a copy has its first list, everything counts as changed. */
+function markChanged(database: WriteDatabase, copy: string, place: number): void {
+  run(
+    database,
+    `INSERT OR IGNORE INTO copied_file_changes (copy, place)
+     SELECT id, ? FROM copies WHERE id = ? AND is_listed = 1 AND ? >= 0`,
+    place,
+    copy,
+    place,
+  );
+}
+
+export const deleteCopiedFile = change<[copy: string, values: Key]>(
+  'DELETE FROM copied_files WHERE copy = ? AND place = $place AND path = $path',
+);
+
+/** Forgets what a copy has. Its list is no longer complete then. */
+export function forgetCopiedFiles(database: WriteDatabase, copy: string): void {
+  run(database, 'DELETE FROM copied_files WHERE copy = ?', copy);
+  run(database, 'DELETE FROM copied_file_changes WHERE copy = ?', copy);
+  run(database, 'UPDATE copies SET is_listed = 0 WHERE id = ?', copy);
+}
+
+export const copiedFile = selectOne<CopiedFile, [copy: string, values: Key]>(
+  `SELECT ${COLUMNS} FROM copied_files WHERE copy = ? AND place = $place AND path = $path`,
+);
+
+/** Returns the files that belong in the list and fall from `from` to below `to`, sorted by their paths. */
+export const listedFiles = selectAll<CopiedFile, [copy: string, values: { from: number; to: number }]>(`
+  SELECT ${COLUMNS} FROM copied_files
+  WHERE copy = ? AND place >= $from AND place < $to AND state <> 'gone' ORDER BY path`);
+
+/** Returns up to `limit` files that belong in the list, after another one. */
+export function listedFilesAfter(
+  database: ReadDatabase,
+  copy: string,
+  after: Key | undefined,
+  limit: number,
+): CopiedFile[] {
+  return all<CopiedFile>(
+    database,
+    `SELECT ${COLUMNS} FROM copied_files
+     WHERE copy = ? AND place >= 0 AND (place, path) > (?, ?) AND state <> 'gone' ORDER BY place, path LIMIT ?`,
+    copy,
+    after?.place ?? -1,
+    after?.path ?? '',
+    limit,
+  );
+}
+
+export const countListedFiles = countOf<[copy: string]>(
+  "copied_files WHERE copy = ? AND place >= 0 AND state <> 'gone'",
+);
+
+export const filesInState = selectAll<CopiedFile, [copy: string, state: 'passing' | 'gone']>(
+  `SELECT ${COLUMNS} FROM copied_files WHERE copy = ? AND state <> 'kept' AND state = ?`,
+);
+
+/** Returns the files of the list itself that a copy has. */
+export const filesOfList = selectAll<CopiedFile, [copy: string]>(
+  `SELECT ${COLUMNS} FROM copied_files WHERE copy = ? AND place < 0`,
+);
+
+/** Returns the places of the files that changed since the list was written. */
+export const changedPlaces = selectValues<number, [copy: string]>(
+  'SELECT place FROM copied_file_changes WHERE copy = ?',
+);
+
+/** Records that a copy has a complete list of its files. */
+export function setListed(database: WriteDatabase, copy: string): void {
+  run(database, 'DELETE FROM copied_file_changes WHERE copy = ?', copy);
+  run(database, 'UPDATE copies SET is_listed = 1 WHERE id = ?', copy);
+}
+
+/** Records the size of a checkpoint that is about to be sent. */
+export function setSendingSize(database: WriteDatabase, copy: string, size: number): void {
+  run(database, 'UPDATE copies SET sending_size = ? WHERE id = ?', size, copy);
+}

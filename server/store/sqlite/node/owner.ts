@@ -1,0 +1,142 @@
+import type { Invitation } from '../../../../shared/node/owner.ts';
+import type { Slice } from '../../../../shared/values/list.ts';
+import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
+import {
+  change,
+  countOf,
+  insert,
+  one,
+  type Place,
+  page,
+  run,
+  selectAll,
+  selectOne,
+  upsert,
+} from '../engine/queries.ts';
+
+/** A session of a browser that is signed in as the owner. */
+interface SessionRow {
+  id: string;
+  created_at: string;
+  last_used_at: string;
+  label: string;
+}
+
+export function insertSession(
+  database: WriteDatabase,
+  { tokenSha256, at, ...session }: { id: string; tokenSha256: string; at: string; label: string },
+): void {
+  const row = { ...session, token_sha256: tokenSha256, created_at: at, last_used_at: at };
+  insert(database, 'owner_sessions', 'token_sha256, id, created_at, last_used_at, label', row);
+}
+
+export const sessionByToken = selectOne<SessionRow, [tokenSha256: string]>(
+  'SELECT id, created_at, last_used_at, label FROM owner_sessions WHERE token_sha256 = ?',
+);
+
+/** Returns the sessions used since an instant, most recently used first, and their total number. */
+export function sessionsUsedSince(database: ReadDatabase, since: string, place: Place): Slice<SessionRow> {
+  const listing = {
+    columns: 'id, created_at, last_used_at, label',
+    from: 'owner_sessions WHERE last_used_at >= ?',
+    order: 'last_used_at DESC, created_at DESC, id',
+    values: [since],
+  };
+  return page(database, listing, place);
+}
+
+export function recordSessionUse(database: WriteDatabase, tokenSha256: string, at: string): void {
+  run(database, 'UPDATE owner_sessions SET last_used_at = ? WHERE token_sha256 = ?', at, tokenSha256);
+}
+
+export const removeSession = change<[tokenSha256: string]>(
+  'DELETE FROM owner_sessions WHERE token_sha256 = ?',
+);
+
+/** Removes a session; returns whether it existed. */
+export function removeSessionById(database: WriteDatabase, id: string): boolean {
+  return statement(database, 'DELETE FROM owner_sessions WHERE id = ?').run(id).changes > 0;
+}
+
+export const removeSessionsUsedBefore = change<[before: string]>(
+  'DELETE FROM owner_sessions WHERE last_used_at < ?',
+);
+
+const COLUMNS = 'id, name, created_at, last_used_at, writes';
+
+export const insertInvitation = change<
+  [values: { id: string; name: string; tokenSha256: string; at: string }]
+>('INSERT INTO invitations (id, name, token_sha256, created_at) VALUES ($id, $name, $tokenSha256, $at)');
+
+/** Returns a page of invitations, newest first. */
+export const invitations = selectAll<Invitation, [values: { limit: number; offset: number }]>(
+  `SELECT ${COLUMNS} FROM invitations ORDER BY number DESC LIMIT $limit OFFSET $offset`,
+);
+
+export const invitationCount = countOf('invitations');
+
+export const invitationById = selectOne<Invitation, [id: string]>(
+  `SELECT ${COLUMNS} FROM invitations WHERE id = ?`,
+);
+
+export const invitationByToken = selectOne<Invitation, [tokenSha256: string]>(
+  `SELECT ${COLUMNS} FROM invitations WHERE token_sha256 = ?`,
+);
+
+export function countInvitationUse(database: WriteDatabase, id: string, at: string): void {
+  run(database, 'UPDATE invitations SET writes = writes + 1, last_used_at = ? WHERE id = ?', at, id);
+}
+
+/** Removes an invitation; returns whether it existed. */
+export function removeInvitation(database: WriteDatabase, id: string): boolean {
+  return statement(database, 'DELETE FROM invitations WHERE id = ?').run(id).changes > 0;
+}
+
+/** Returns the value of a setting, or undefined if it was never set. */
+export function readSetting(database: ReadDatabase, name: string): unknown {
+  const row = one<{ value: string }>(database, 'SELECT value FROM settings WHERE name = ?', name);
+  return row && JSON.parse(row.value);
+}
+
+export const deleteSetting = change<[name: string]>('DELETE FROM settings WHERE name = ?');
+
+export function writeSetting(database: WriteDatabase, name: string, value: unknown): void {
+  upsert(database, 'settings', { key: 'name', columns: 'value' }, { name, value: JSON.stringify(value) });
+}
+
+/** The current day of the write counts, and the random key for hashing the addresses of that day. */
+export interface WriteDay {
+  day: string;
+  key: string;
+}
+
+/** Writes in one hour, and writes and bytes of the day. */
+export interface WriteCounts {
+  hour_writes: number;
+  day_writes: number;
+  day_bytes: number;
+}
+
+export const writeDay = selectOne<WriteDay>('SELECT day, key FROM write_day');
+
+/** Begins a day: replaces the key and deletes all counts. */
+export function beginWriteDay(database: WriteDatabase, { day, key }: WriteDay): void {
+  statement(database, 'DELETE FROM write_counts').run();
+  statement(
+    database,
+    'INSERT INTO write_day (only, day, key) VALUES (1, ?, ?) ON CONFLICT DO UPDATE SET day = excluded.day, key = excluded.key',
+  ).run(day, key);
+}
+
+export function writeCounts(database: ReadDatabase, who: string, hour: number): WriteCounts {
+  return statement<WriteCounts>(
+    database,
+    `SELECT coalesce(sum(writes) FILTER (WHERE hour = ?), 0) AS hour_writes,
+       coalesce(sum(writes), 0) AS day_writes, coalesce(sum(bytes), 0) AS day_bytes
+     FROM write_counts WHERE who = ?`,
+  ).get(hour, who) as WriteCounts;
+}
+
+export const addWriteCounts = change<[who: string, hour: number, values: { writes: number; bytes: number }]>(`
+  INSERT INTO write_counts (who, hour, writes, bytes) VALUES (?, ?, $writes, $bytes)
+  ON CONFLICT DO UPDATE SET writes = writes + excluded.writes, bytes = bytes + excluded.bytes`);

@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { instantSchema, text } from '../values/text.ts';
+
+/** A browser is signed out if its session was not used for this many days. */
+export const SESSION_DAYS = 30;
+
+const sessionIdSchema = z.string().regex(/^se_[0-9a-f]{20}$/, 'A session id is se_ and 20 hex digits.');
+
+export const ownerSessionSchema = z
+  .strictObject({
+    id: sessionIdSchema,
+    created_at: instantSchema,
+    /** Updated at most once an hour. */
+    last_used_at: instantSchema,
+    /** A short description of the browser; empty if unknown. */
+    label: z.string(),
+    /** Whether this session sent the request. */
+    current: z.boolean(),
+  })
+  .meta({ id: 'OwnerSession' });
+export type OwnerSession = z.output<typeof ownerSessionSchema>;
+
+const invitationIdSchema = z
+  .string()
+  .regex(/^in_[0-9a-f]{20}$/, 'An invitation id is in_ and 20 hex digits.');
+
+/** The prefix of every invitation token. It distinguishes them from the owner's token. */
+export const INVITATION_TOKEN_PREFIX = 'invitation-';
+
+export const newInvitationSchema = z
+  .strictObject({
+    /** A note for the owner, such as the name of the invited person. Only the owner can see it. */
+    name: text(0, 100).default(''),
+  })
+  .meta({ id: 'NewInvitation' });
+
+export const invitationSchema = z
+  .strictObject({
+    id: invitationIdSchema,
+    name: z.string(),
+    created_at: instantSchema,
+    last_used_at: instantSchema.nullable(),
+    /** The number of writes made with the token. */
+    writes: z.int(),
+  })
+  .meta({ id: 'Invitation' });
+export type Invitation = z.output<typeof invitationSchema>;
+
+/** A new invitation with its token. The token is never shown again: the node stores only its digest. */
+export const createdInvitationSchema = invitationSchema
+  .extend({ token: z.string() })
+  .meta({ id: 'CreatedInvitation' });
+export type CreatedInvitation = z.output<typeof createdInvitationSchema>;
+
+/** The preferences of the desktop app on this machine. They are stored outside the archive. */
+export const desktopPreferencesSchema = z.strictObject({
+  /** Whether the app keeps collecting when the window is closed. */
+  keep_running: z.boolean(),
+});
+export type DesktopPreferences = z.output<typeof desktopPreferencesSchema>;
+export const desktopPreferencesChangeSchema = desktopPreferencesSchema.partial();
+export type DesktopPreferencesChange = z.output<typeof desktopPreferencesChangeSchema>;
+
+/** The interface that the desktop app exposes on its window as `strongroomDesktop`. Browsers do not have it. */
+export interface DesktopApi {
+  readonly platform: string;
+  readonly version: string;
+  readPreferences(): Promise<DesktopPreferences>;
+  changePreferences(change: DesktopPreferencesChange): Promise<DesktopPreferences>;
+  /** Opens the data folder in the system's file manager. */
+  showDataFolder(): Promise<void>;
+  /** Calls the listener with the path of a page when a menu, the tray or a notification opens one. Returns unsubscribe. */
+  onGoTo(listener: (path: string) => void): () => void;
+}

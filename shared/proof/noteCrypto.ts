@@ -1,0 +1,23 @@
+import { hashes, verify } from '@noble/ed25519';
+import { sha256, sha512 } from '@noble/hashes/sha2.js';
+import { type ProofCrypto, UnknownAlgorithmError } from './algorithms.ts';
+
+// WebCrypto is not available to pages over plain HTTP.
+hashes.sha512 = sha512;
+
+/** A raw Ed25519 key is at the end of its SubjectPublicKeyInfo. */
+const KEY_BYTES = 32;
+
+/** The cryptography of signed notes, for pages: SHA-256 and Ed25519, in every browser. */
+export const noteCrypto: ProofCrypto = {
+  digest: (_, bytes) => sha256(bytes),
+  verify({ kind }, publicKey, message, signature) {
+    if (kind !== 'ed25519') throw new UnknownAlgorithmError(kind);
+    try {
+      return verify(signature, message, publicKey.slice(-KEY_BYTES));
+    } catch {
+      // Thrown for a signature or a key that does not encode a point.
+      return false;
+    }
+  },
+};

@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import { collectionResultSchema } from '../../collection/collection.ts';
+import {
+  archivedDrawSchema,
+  drawRequestSchema,
+  markedPageSchema,
+  missingSchema,
+  newPageSchema,
+  pageCaptureSchema,
+  pageComparisonSchema,
+  pageListSchema,
+  pagesQuery,
+} from '../../collection/page.ts';
+import { jsonBody, NO_BODY, route, UNREADABLE } from '../route.ts';
+
+const READ_PROBLEMS = ['not_found', ...UNREADABLE, 'blob_damaged', 'copy_unreachable'] as const;
+const DRAW_PROBLEMS = ['not_found', 'page_failed', 'busy', 'shutting_down', 'copy_unreachable'] as const;
+
+/** Pages as a browser drew them. */
+export const pageRoutes = {
+  listPages: route({
+    method: 'GET',
+    path: '/archive/pages',
+    access: 'read',
+    tag: 'Pages',
+    summary: 'List page captures, newest first',
+    query: pagesQuery,
+    responses: { 200: { description: 'Page captures, without their requests', schema: pageListSchema } },
+    problems: [],
+  }),
+  readPage: route({
+    method: 'GET',
+    path: '/archive/pages/{id}',
+    access: 'read',
+    tag: 'Pages',
+    summary: 'Read a page capture',
+    description:
+      'The ledger entry `page.captured` covers the canonical JSON of all members except `ledger_entry`, `withheld` and `released`. The owner can also read a page that was drawn from the archive within the last hour.',
+    responses: {
+      200: {
+        description: 'The page capture, or a page drawn from the archive',
+        schema: z.union([markedPageSchema, archivedDrawSchema]),
+      },
+    },
+    problems: ['not_found'],
+  }),
+  readPagePart: route({
+    method: 'GET',
+    path: '/archive/pages/{id}/{part}',
+    access: 'read',
+    tag: 'Pages',
+    summary: 'Read the `picture`, the `text`, the `document` or the `thumbnail` of a page capture',
+    description:
+      'The thumbnail is a small image of the upper part of the picture. It is derived, and not archived.',
+    responses: {
+      200: { description: 'The bytes', mediaTypes: ['image/png', 'text/plain', 'text/html'] },
+      206: { description: 'The requested range or ranges', mediaTypes: ['*/*'] },
+      304: { description: 'Not modified' },
+    },
+    problems: [...READ_PROBLEMS, 'not_derivable', 'derivation_busy'],
+  }),
+  comparePages: route({
+    method: 'GET',
+    path: '/archive/pages/{id}/compare/{other}',
+    access: 'read',
+    tag: 'Pages',
+    summary: 'Compare two page captures: their pictures, their texts and their requests',
+    responses: { 200: { description: 'What differs', schema: pageComparisonSchema } },
+    problems: READ_PROBLEMS,
+  }),
+  drawPage: route({
+    method: 'POST',
+    path: '/archive/pages/{id}/draw',
+    access: 'owner',
+    tag: 'Pages',
+    summary: 'Draw a page capture again from the archive alone, and compare',
+    body: NO_BODY,
+    responses: { 200: { description: 'The page as it was drawn now', schema: archivedDrawSchema } },
+    problems: DRAW_PROBLEMS,
+  }),
+  drawUrl: route({
+    method: 'POST',
+    path: '/archive/draw',
+    access: 'owner',
+    tag: 'Pages',
+    summary: 'Draw an address as it was at a time, from the archive alone',
+    body: jsonBody(drawRequestSchema),
+    responses: { 200: { description: 'The page as it was drawn now', schema: archivedDrawSchema } },
+    problems: DRAW_PROBLEMS,
+  }),
+  capturePage: route({
+    method: 'POST',
+    path: '/manage/pages',
+    access: 'owner',
+    tag: 'Pages',
+    summary: 'Capture one address now, as a person sees it',
+    description: 'An address that is not watched is kept as a paused source.',
+    body: jsonBody(newPageSchema),
+    responses: { 201: { description: 'The page capture', schema: pageCaptureSchema } },
+    problems: ['page_failed', 'busy', 'shutting_down'],
+  }),
+  fetchMissing: route({
+    method: 'POST',
+    path: '/manage/pages/missing',
+    access: 'owner',
+    tag: 'Pages',
+    summary: 'Fetch addresses that a drawn page asked for and the archive does not hold',
+    description: 'Each is kept as a paused source, and fetched now.',
+    body: jsonBody(missingSchema),
+    responses: { 200: { description: 'What was fetched', schema: collectionResultSchema } },
+    problems: ['busy', 'shutting_down'],
+  }),
+};

@@ -1,0 +1,281 @@
+import { hash } from 'node:crypto';
+import { PNG } from 'pngjs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PageRequestToAnswer } from '../../server/browser/requestGate.ts';
+import { answer, gateTo, openBrowser, ScriptedGate, SITE } from './support.ts';
+
+let browser: Awaited<ReturnType<typeof openBrowser>>;
+beforeAll(async () => {
+  browser = await openBrowser();
+});
+afterAll(async () => {
+  await browser.close();
+});
+
+const SVG =
+  '<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10"><rect width="10" height="10"/></svg>';
+
+describe('what a page shows', () => {
+  test.each<[what: string, html: string, text: string]>([
+    [
+      'blocks and lines',
+      '<h1>Title</h1><p>One <b>bold</b> word<br>next line<div>block</div>',
+      'Title\nOne bold word\nnext line\nblock\n',
+    ],
+    [
+      'nothing that is hidden',
+      '<p>shown<p style="display:none">no<p style="visibility:hidden">no<template>no</template><noscript>no</noscript><details><summary>more</summary>no</details>',
+      'shown\nmore\n',
+    ],
+    [
+      'cells of a table',
+      '<table><tr><th>Name<th>Price<tr><td>Bread<td>2.10</table>',
+      'Name\tPrice\nBread\t2.10\n',
+    ],
+    ['text as it is laid out', '<pre>a\n  b</pre>', 'a\nb\n'],
+    ['links without their targets', '<p>See <a href="https://other.example/secret">here</a>', 'See here\n'],
+    [
+      'what was typed and chosen',
+      '<input value="a" id="i"><select><option>x<option selected>y</select><textarea>t</textarea><input type="password" value="no"><script>i.value = "typed"</script>',
+      'typed y t\n',
+    ],
+    ['text from right to left', '<p dir="rtl" lang="ar">مرحبا بالعالم', 'مرحبا بالعالم\n'],
+    [
+      'shadow trees, open and closed, with what is slotted',
+      '<div id="a">light</div><div id="b"></div><script>a.attachShadow({mode:"open"}).innerHTML = "<p>open <slot></slot></p>"; b.attachShadow({mode:"closed"}).innerHTML = "<p>closed</p>"</script>',
+      'open light\nclosed\n',
+    ],
+    [
+      'the words of a drawing, and nothing of it that is hidden',
+      '<svg><defs><text>no</text></defs><g display="none"><text>no</text></g><text>in a drawing</text><foreignObject width="99" height="99"><p>in HTML</p></foreignObject></svg>',
+      'in a drawing\nin HTML\n',
+    ],
+    [
+      'nothing that is for browsers of long ago',
+      '<canvas>no</canvas><progress>no</progress><meter>no</meter><iframe>no</iframe><p>shown',
+      'shown\n',
+    ],
+    [
+      'what an object has instead, if it cannot be shown',
+      '<object data="data:image/svg+xml,<svg xmlns=\'http://www.w3.org/2000/svg\'/>">no</object><object data="/none" type="x/none">shown</object>',
+      'shown\n',
+    ],
+    [
+      'a page at a desk: a mouse, a wide screen, light colours',
+      '<p id="p"><script>p.textContent = ["(hover: hover)", "(pointer: fine)", "(any-pointer: fine)", "(prefers-color-scheme: light)"].map((query) => matchMedia(query).matches) + " " + [screen.width, screen.height]</script>',
+      'true,true,true,true 800,600\n',
+    ],
+    [
+      'what a router shows',
+      '<p id="p">one<script>history.pushState({}, "", "/two"); p.textContent = location.pathname</script>',
+      '/two\n',
+    ],
+    [
+      'what comes after a while',
+      '<p id="p">-<script>setTimeout(() => p.textContent = "later", 1500)</script>',
+      'later\n',
+    ],
+  ])('%s', async (_what, html, text) => {
+    const page = await browser.draw(gateTo(html));
+    expect(page.text).toBe(text);
+    expect(page.document).not.toMatch(/<script|<noscript|\son\w+=/);
+  });
+
+  test('frames of this and of other sites, each as a document of its own', async () => {
+    const gate = new ScriptedGate(({ url }) =>
+      answer(
+        url === SITE
+          ? '<p>page<iframe src="/inner"></iframe><iframe src="https://other.example/"></iframe><iframe srcdoc="<p>given"></iframe><object data="/object" type="text/html">no</object><p>end'
+          : `<p onclick="x()">${new URL(url).host}${new URL(url).pathname}<script>document.body.append(" by script")</script>`,
+      ),
+    );
+    const page = await browser.draw(gate);
+    expect(page.text).toBe(
+      'page\nsite.example/inner\nby script\nother.example/\nby script\ngiven\nsite.example/object\nby script\nend\n',
+    );
+    expect(page.document.match(/srcdoc="/g)).toHaveLength(3);
+    expect(page.document).not.toContain('x()');
+  });
+
+  test('what is loaded late, and by scrolling', async () => {
+    const html = `<p>top<div style="height:3000px"></div><img loading="lazy" src="/late.svg"><p id="p">-
+      <script>new IntersectionObserver(([seen]) => { if (seen.isIntersecting) fetch('/more').then((r) => r.text()).then((t) => p.textContent = t); }).observe(p)</script>`;
+    const gate = new ScriptedGate(({ isMainDocument, url }) =>
+      isMainDocument
+        ? answer(html)
+        : url.endsWith('svg')
+          ? answer(SVG, 'image/svg+xml')
+          : answer('loaded', 'text/plain'),
+    );
+    expect((await browser.draw(gate)).text).toBe('top\nloaded\n');
+    expect(gate.asked.map(({ url }) => new URL(url).pathname).sort((a, b) => (a < b ? -1 : 1))).toEqual([
+      '/',
+      '/late.svg',
+      '/more',
+    ]);
+  });
+
+  test('a canvas as an image, styles of scripts, and the state of a form', async () => {
+    const html = `<canvas id="c" width="20" height="20"></canvas><input type="checkbox" id="b"><style id="s"></style><script>
+      c.getContext('2d').fillRect(0, 0, 9, 9); b.checked = true; s.sheet.insertRule('p { color: red }');
+      const sheet = new CSSStyleSheet(); sheet.replaceSync('b { color: blue }'); document.adoptedStyleSheets = [sheet];</script>`;
+    const { document } = await browser.draw(gateTo(html));
+    expect(document).toContain('src="data:image/png;base64,');
+    expect(document).toContain('checked=""');
+    expect(document).toContain('p { color: red; }');
+    expect(document).toContain('b { color: blue; }');
+  });
+
+  test('what frames and workers ask for goes through the gate too, with bodies and cookies', async () => {
+    const gate = new ScriptedGate(({ url }) => {
+      const { host, pathname } = new URL(url);
+      if (url === SITE)
+        return {
+          ...answer(WITH_WORKER),
+          headers: [
+            ['content-type', 'text/html'],
+            ['set-cookie', 'a=b; Path=/'],
+          ],
+        };
+      const script = `fetch("/from-frame", { method: "POST", body: "b" })`;
+      return pathname === '/frame' ? answer(`<script>${script}</script>`) : answer(host, 'text/plain');
+    });
+    await browser.draw(gate);
+    const find = (path: string): PageRequestToAnswer | undefined =>
+      gate.asked.find(({ url }) => new URL(url).pathname === path);
+    expect(find('/from-frame')).toMatchObject({ method: 'POST', body: Buffer.from('b') });
+    expect(find('/from-worker')).toBeDefined();
+    const cookies = Object.entries(find('/from-page')?.headers ?? {}).find(
+      ([name]) => name.toLowerCase() === 'cookie',
+    );
+    expect(cookies?.[1]).toBe('a=b');
+  });
+});
+
+const WITH_WORKER = `<iframe src="https://other.example/frame"></iframe><script>
+  fetch('/from-page');
+  new Worker(URL.createObjectURL(new Blob(["fetch('https://site.example/from-worker')"])));
+</script>`;
+
+/** How many pixels differ, by more than edges that are smoothed a little differently. */
+function differentPixels(left: Buffer, right: Buffer): number {
+  const [a, b] = [PNG.sync.read(left), PNG.sync.read(right)];
+  expect([b.width, b.height]).toEqual([a.width, a.height]);
+  let different = 0;
+  for (let at = 0; at < a.data.length; at += 4)
+    if ([0, 1, 2].some((channel) => Math.abs((a.data[at + channel] ?? 0) - (b.data[at + channel] ?? 0)) > 64))
+      different += 1;
+  return different;
+}
+
+/** Clocks, random numbers, timers, animations and canvases. */
+const RESTLESS = [
+  '<p id="p"><script>setInterval(() => p.textContent = new Date().toISOString() + performance.now(), 100)</script>',
+  '<p id="p"><script>p.textContent = [Math.random(), crypto.randomUUID(), crypto.getRandomValues(new Uint8Array(4))].join()</script>',
+  '<style>@keyframes k { to { transform: translate(300px) } } div { width: 50px; height: 50px; background: red; animation: k 2s infinite alternate }</style><div></div>',
+  '<style>div { opacity: 0; transition: opacity 3s } .on { opacity: 1 }</style><div id="d">fades</div><script>setTimeout(() => d.className = "on", 50)</script>',
+  '<canvas id="c" width="300" height="200"></canvas><script>const g = c.getContext("2d"); let n = 0; (function f() { g.fillStyle = "hsl(" + n + " 90% 50%)"; g.fillRect(Math.random() * 300, n++ % 200, 9, 9); requestAnimationFrame(f) })()</script>',
+  '<p id="p">0<script>let n = 0; setInterval(() => fetch("/" + n++ + "?" + Date.now()).then((r) => r.text()).then((t) => p.textContent += t + n), 400)</script>',
+  '<p id="p"><script>p.textContent = new Intl.DateTimeFormat("en", { dateStyle: "full", timeStyle: "long" }).format() + new Date() + navigator.language</script>',
+  '<p id="p"><script>const until = Date.now() + 500; while (Date.now() < until); p.textContent = "waited"</script>',
+];
+
+test.each(RESTLESS)('is the same when it is drawn again, however long its answers take: %s', async (html) => {
+  const drawn = [];
+  for (const delay of [0, 150]) {
+    const gate = gateTo(html);
+    const plain = gate.answer.bind(gate);
+    gate.answer = async (request, ...rest) => {
+      await new Promise((resolve) => setTimeout(resolve, request.isMainDocument ? 0 : delay));
+      return plain(request, ...rest);
+    };
+    const { picture, text } = await browser.draw(gate, { timeoutMs: 60_000 });
+    drawn.push({ picture: hash('sha256', picture, 'hex'), text, asked: gate.asked.map(({ url }) => url) });
+  }
+  expect(drawn[1]).toEqual(drawn[0]);
+});
+
+describe('without its scripts, the document shows what the page showed', () => {
+  test.each<[what: string, html: string]>([
+    [
+      'canvases, at their place',
+      `<!doctype html><style>canvas { position: absolute; left: 90px; width: 50%; height: 80px; opacity: 0.5 }
+        #b { position: static; width: auto; height: auto; border: 5px solid; padding: 9px; transform: rotate(30deg) }</style>
+        <canvas id="a"></canvas><canvas id="b" width="99" height="50">no</canvas><p>after</p><script>
+        const g = b.getContext('2d'); g.fillStyle = 'tomato'; g.fillRect(9, 9, 60, 30);
+        const w = a.getContext('webgl'); w.clearColor(0, 0, 1, 1); w.clear(w.COLOR_BUFFER_BIT)</script>`,
+    ],
+    [
+      'style sheets for other media, and those that are off',
+      `<!doctype html><style media="print">p { color: red }</style><style id="s">p { background: yellow }</style><p>text
+        <script>s.sheet.disabled = true; const sheet = new CSSStyleSheet({ media: 'print' });
+        sheet.replaceSync('p { border: 9px solid }'); document.adoptedStyleSheets = [sheet]</script>`,
+    ],
+    [
+      'styles of a shadow tree in their order',
+      `<!doctype html><div id="d"></div><script>const root = d.attachShadow({ mode: 'closed' });
+        root.innerHTML = '<style>p { background: red }</style><p>text'; const sheet = new CSSStyleSheet();
+        sheet.replaceSync('p { background: green }'); root.adoptedStyleSheets = [sheet]</script>`,
+    ],
+    [
+      'a page without a doctype',
+      '<style>td { border: 1px solid } div { width: 90; height: 50; background: red }</style><table height="100%"><tr><td>high</table><div></div>',
+    ],
+    [
+      'a page with a doctype of the last century',
+      '<!DOCTYPE html PUBLIC "-//W3C//DTD HTML 4.01 Transitional//EN" "http://www.w3.org/TR/html4/loose.dtd"><table border="1" cellspacing="0" cellpadding="0"><tr><td><img src="/image.svg"><tr><td><img src="/image.svg"></table>',
+    ],
+    [
+      'buttons, and text that begins with an empty line',
+      '<!doctype html><input type="submit"><input type="reset"><input type="button" value="own"><textarea id="t"></textarea><script>t.value = "\\n\\nthird"</script>',
+    ],
+    [
+      'images that only the page has, and the one of a picture',
+      `<!doctype html><img id="i"><picture><source srcset="/image.svg"><img src="/other.svg"></picture><script>
+        i.src = URL.createObjectURL(new Blob(['<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20"><rect width="15" height="15" fill="red"/></svg>'], { type: 'image/svg+xml' }))</script>`,
+    ],
+    [
+      'what lies above the page',
+      `<!doctype html><style>::backdrop { display: none }</style><div style="position: absolute; z-index: 9; background: gold; width: 100%; height: 500px"></div>
+        <div popover id="p">shown</div><div popover>no</div><dialog id="d">modal</dialog><script>p.showPopover(); d.showModal(); document.activeElement.blur()</script>`,
+    ],
+    [
+      'frames of frame sets',
+      '<frameset cols="30%,70%"><frame src="/frame?100%25#x"><frameset rows="50%,50%"><frame src="/frame"><frame src="https://other.example/frame"></frameset></frameset>',
+    ],
+    [
+      'documents and drawings in objects',
+      '<!doctype html><object data="/frame" type="text/html"></object><object data="/image.svg" type="image/svg+xml"></object><embed src="/image.svg">',
+    ],
+  ])('%s', async (_what, html) => {
+    const gateOf = (page: string) =>
+      new ScriptedGate(({ isMainDocument, url }) => {
+        if (isMainDocument) return answer(page);
+        return url.endsWith('svg')
+          ? answer(SVG, 'image/svg+xml')
+          : answer(`<body style="background: #eef"><p class="a b">#1 "100%"\n&amp; more: é`);
+      });
+    const page = await browser.draw(gateOf(html));
+    const shown = await browser.draw(gateOf(page.document));
+    expect(shown.text).toBe(page.text);
+    expect(differentPixels(page.picture, shown.picture)).toBe(0);
+  });
+});
+
+test('the picture shows what is drawn only near the window, and what appears when it is scrolled to', async () => {
+  const red = 'height: 100px; background: red';
+  const plain = `<!doctype html><style>body { margin: 0 }</style><div style="height: 3000px"></div><div style="${red}"></div><div style="${red}"></div>`;
+  const html = `<!doctype html><style>body { margin: 0 } section { content-visibility: auto; contain-intrinsic-height: 90px }
+    @keyframes appear { from { opacity: 0 } } .late { animation: appear linear both; animation-timeline: view(); animation-range: entry }</style>
+    <div style="height: 3000px"></div><section><div style="${red}"></div></section><div class="late" style="${red}"></div>`;
+  const [expected, drawn] = [await browser.draw(gateTo(plain)), await browser.draw(gateTo(html))];
+  expect(hash('sha256', drawn.picture, 'hex')).toBe(hash('sha256', expected.picture, 'hex'));
+});
+
+test('another seed and another time give other numbers', async () => {
+  const html = '<p id="p"><script>p.textContent = Math.random() + " " + Date.now()</script>';
+  const texts = new Set<string>();
+  for (const options of [{}, { seed: 'fedcba9876543210' }, { startsAt: 1_000_000_000_000 }])
+    texts.add((await browser.draw(gateTo(html), options)).text);
+  expect(texts.size).toBe(3);
+});

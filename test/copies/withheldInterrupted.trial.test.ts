@@ -1,0 +1,148 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterEach, describe, expect, test } from 'vitest';
+import { openArchiveForWriting } from '../../server/collection/record/coverRetrievals.ts';
+import type { CopyServices } from '../../server/copies/claim.ts';
+import { claimTarget } from '../../server/copies/copies.ts';
+import { readIdentity } from '../../server/copies/keys/withheldKey.ts';
+import { syncCopy } from '../../server/copies/sync.ts';
+import { openTarget } from '../../server/copies/targets/openTarget.ts';
+import type { CopyTarget } from '../../server/copies/targets/target.ts';
+import { readBackEncrypted } from '../../server/copies/withheld/encrypted.ts';
+import { copyById, insertCopy } from '../../server/store/sqlite/node/copies.ts';
+import { show, withhold } from '../../server/withholding/withholding.ts';
+import { systemClock } from '../../shared/values/clock.ts';
+import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
+import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { filesWith, verified } from './withheldCopies.ts';
+
+afterEach(closeTestNodes);
+
+const SECRET = 'quibblesome';
+const sha256 = sha256Of(SECRET);
+const ID = `cp_${'0'.repeat(20)}`;
+/** Only these change a copy: a sync that ends while it reads leaves what the step before it left. */
+const METHODS = ['put', 'flush', 'remove', 'purge', 'forgetVersions'] as const;
+class Killed extends Error {}
+
+/** A target of which a step fails: a step is before or after what a method does. What follows fails, too. */
+function failingAt(target: CopyTarget, at: number): CopyTarget {
+  let steps = 0;
+  const step = () => {
+    steps += 1;
+    if (steps >= at) throw new Killed();
+  };
+  const failing = { ...target };
+  for (const name of METHODS) {
+    const method = target[name] as (...args: unknown[]) => Promise<unknown>;
+    Object.assign(failing, {
+      [name]: async (...args: unknown[]) => {
+        step();
+        const result = await method(...args);
+        step();
+        return result;
+      },
+    });
+  }
+  return failing;
+}
+
+/** An archive with a secret object and its copy, in this process. */
+async function archive() {
+  const [data, place] = [join(await temporaryFolder(), 'data'), join(await temporaryFolder(), 'copy')];
+  const node = await openTestNode({ dataFolder: data });
+  const { id: pack } = await uploadNewPack(node, sampleRecord(), { 'a.txt': SECRET });
+  await node.close();
+  const { store, checkpoints } = await openArchiveForWriting({
+    folder: data,
+    clock: systemClock,
+    warn: () => {},
+  });
+  const services: CopyServices = { store, checkpoints, compare: async () => undefined };
+  const address = pathToFileURL(place).href;
+  const target = await openTarget({ target: address }, { isNew: true });
+  const owner_token = 'f'.repeat(32);
+  await claimTarget(services, owner_token, target);
+  await store.write((database) =>
+    insertCopy(database, {
+      id: ID,
+      target: address,
+      endpoint: null,
+      region: null,
+      every_minutes: null,
+      owner_token,
+      added_at: store.instant(),
+      pages: 1,
+      public_url: null,
+    }),
+  );
+  /** Each sync opens its target, as a process of its own does. */
+  const sync = async (wrap = (opened: CopyTarget) => opened) => {
+    const copy = copyById(store.read, ID);
+    if (!copy) throw new Error('There is no copy.');
+    const opened = await openTarget({ target: address });
+    try {
+      const run = { signal: new AbortController().signal, progress: () => {} };
+      return await syncCopy(services, copy, wrap(opened), run);
+    } finally {
+      opened.close();
+    }
+  };
+  const close = async () => {
+    target.close();
+    await store.close();
+  };
+  return { store, target, place, pack, sync, close };
+}
+
+/** Each test takes every eighth step, so that none takes minutes. */
+const STRIDE = 8;
+const STEPS = Array.from({ length: STRIDE }, (_, index) => index + 1);
+
+describe.each(['withheld', 'shown again'] as const)('after something is %s', (change) => {
+  test.each(STEPS)(
+    'a sync that ends at step %i, or at every eighth after it, loses nothing, and the next one shows nothing that is withheld',
+    async (first) => {
+      const { store, target, place, pack, sync, close } = await archive();
+      const html = () => readFile(join(place, 'packs', `${pack}.html`), 'utf8');
+      /** Whether the copy has the object in a form that the owner can read. */
+      const holds = async () => {
+        if (existsSync(join(place, 'archive', sha256))) return true;
+        const identity = (await readIdentity(store.folder)) ?? '';
+        return (await readBackEncrypted(target, [sha256], { folder: store.folder, identity })).length === 1;
+      };
+      const hide = () => withhold(store, { sha256, reason: 'personal_data' });
+      const unhide = () => show(store, { sha256 });
+      const [make, undo] = change === 'withheld' ? [hide, unhide] : [unhide, hide];
+      const expected = change === 'withheld' ? [] : [`archive/${sha256}`];
+      try {
+        await sync();
+        if (change === 'shown again') await hide().then(() => sync());
+        for (let at = first; ; at += STRIDE) {
+          await make();
+          const isWhole = await sync((opened) => failingAt(opened, at)).then(
+            () => true,
+            (error: unknown) => {
+              if (!(error instanceof Killed)) throw error;
+              return false;
+            },
+          );
+          const when = `step ${at}`;
+          expect(await holds(), when).toBe(true);
+          expect(await verified(place), when).toMatchObject({ ok: true, damaged: [], missing: [] });
+          if (!isWhole) await sync();
+          expect(await filesWith(place, SECRET), when).toEqual(expected);
+          expect(await holds(), when).toBe(true);
+          expect((await html()).includes('Withheld since'), when).toBe(change === 'withheld');
+          if (isWhole) return expect(at).toBeGreaterThan(20);
+          await undo();
+          await sync();
+        }
+      } finally {
+        await close();
+      }
+    },
+  );
+});

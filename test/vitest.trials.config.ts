@@ -1,0 +1,29 @@
+import { defineConfig } from 'vitest/config';
+import unit from './vitest.config.ts';
+
+const { platform } = process;
+const isRoot = process.getuid?.() === 0;
+/** Mounting a disk and creating a network namespace need root on Linux. */
+const PRIVILEGED = ['test/netns/*', 'test/damage/fullDisk.trial.test.ts'];
+/** Windows has no signals to end npm with, and does not sync folders. */
+const ON_UNIX = ['test/cli/checkout.trial.test.ts', 'test/damage/failingDisk.trial.test.ts'];
+
+/**
+ * What takes minutes by nature: nodes that are killed again and again, disks that fail, namespaces, a real object store,
+ * a checkout that npm starts, and comparisons with programs of others. The other options are those of the unit tests.
+ */
+export default defineConfig({
+  test: {
+    ...unit.test,
+    root: '.',
+    name: 'trials',
+    // Namespaces, mounted disks and nodes that are killed need the machine more than the unit tests do.
+    maxWorkers: '100%',
+    globalSetup: ['test/support/requireNode24.ts', 'test/support/setUpTrials.ts'],
+    include: ['test/**/*.trial.test.ts', 'test/**/*.peer.test.ts'],
+    exclude: [
+      ...(platform === 'linux' && isRoot ? [] : PRIVILEGED),
+      ...(platform === 'win32' ? ON_UNIX : []),
+    ],
+  },
+});
