@@ -10,7 +10,7 @@ import { confirmDamage, type DamageContext, isBlobDamageError } from '../fixity/
 import { eventById } from '../store/sqlite/collection/timeline/events.ts';
 import { blobBytes } from '../store/sqlite/node/blobs.ts';
 import type { Store } from '../store/store.ts';
-import { type Reader, requireAllReadable, unreadable } from '../withholding/withholding.ts';
+import { OWNER, type Reader, requireAllReadable, unreadable } from '../withholding/withholding.ts';
 
 /** An object of a case, with what the index says of it. */
 export interface CaseObject {
@@ -101,7 +101,7 @@ function findingsOf({ read }: Pick<Store, 'read'>, { items }: Case): Finding[] {
   const found = new Map<string, Finding>();
   for (const item of items) {
     const target = asTarget(item);
-    const selection = { match: undefined, tag: undefined, target, state: 'current' as const };
+    const selection = { match: undefined, tag: undefined, target, state: 'current' as const, reader: OWNER };
     const page = { limit: MAX_FINDINGS_OF_TARGET, offset: 0 };
     const findings = target
       ? selectFindings(read, selection, page).items

@@ -168,7 +168,7 @@ async function* fromSnapshot(
   filter: FindingsFilter,
   write: (findings: Iterable<Finding>, total: number) => Generator<string>,
 ): AsyncGenerator<string> {
-  const selection: FindingSelection = selectionOf(filter);
+  const selection: FindingSelection = selectionOf(filter, reader);
   const database = await openSnapshot(databaseFile(folder), { isMapped: false });
   const findings = function* () {
     for (const finding of iterateSelected(database, selection))

@@ -16,6 +16,7 @@ import type { RecordedSubjects } from '../ledger/verifyLedger.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../store/sqlite/engine/open.ts';
 import { all, count, insert, one, onSnapshot, page, run, where } from '../store/sqlite/engine/queries.ts';
 import { matchExpression } from '../store/sqlite/engine/search.ts';
+import { isReleasedSql, isWithheldSql } from '../store/sqlite/node/withheld.ts';
 import type { Store } from '../store/store.ts';
 import { marksOf, type Reader, unreadable } from '../withholding/withholding.ts';
 
@@ -122,7 +123,7 @@ export function listFindings(
   query: FindingsQuery,
   reader: Reader,
 ): Slice<Finding> {
-  const { items, total } = selectFindings(read, selectionOf(query), query);
+  const { items, total } = selectFindings(read, selectionOf(query, reader), query);
   return { items: items.map((finding) => withReadableQuote(read, finding, reader)), total };
 }
 
@@ -152,14 +153,18 @@ export function listFindingTags({ read }: Pick<Store, 'read'>): {
 }
 
 /** @throws Problem `invalid_parameter` if more than one target is given */
-export function selectionOf({ q, tag, event, object, pack, state }: FindingsFilter): FindingSelection {
+export function selectionOf(
+  { q, tag, event, object, pack, state }: FindingsFilter,
+  reader: Reader,
+): FindingSelection {
   const targets = [
     event === undefined ? [] : { kind: 'event' as const, id: String(event) },
     object === undefined ? [] : { kind: 'object' as const, id: object },
     pack === undefined ? [] : { kind: 'pack' as const, id: pack },
   ].flat();
   if (targets.length > 1) throw new Problem('invalid_parameter', 'Give only one of event, object and pack.');
-  return { match: q === undefined ? undefined : matchExpression(q), tag, target: targets[0], state };
+  const match = q === undefined ? undefined : matchExpression(q);
+  return { match, tag, target: targets[0], state, reader };
 }
 
 /** A finding as the ledger covers it, with its entry. */
@@ -286,6 +291,8 @@ export interface FindingSelection {
   tag: string | undefined;
   target: FindingTarget | undefined;
   state: 'current' | 'superseded' | 'withdrawn' | 'all';
+  /** A search finds no words of a quotation that this reader may not read. */
+  reader: Reader;
 }
 
 const STATES = {
@@ -295,13 +302,21 @@ const STATES = {
   all: 'TRUE',
 } as const;
 
+const MATCHES = 'SELECT rowid FROM findings_search WHERE findings_search MATCH ?';
+const RELEASED = isReleasedSql('f.passage_sha256');
+const WITHHELD = isWithheldSql('f.passage_sha256');
+
 /** What follows `FROM` in a query of the selected findings. */
-function selected({ match, tag, target, state }: FindingSelection): { from: string; values: unknown[] } {
+function selected({ match, tag, target, state, reader }: FindingSelection): {
+  from: string;
+  values: unknown[];
+} {
   const { where: conditions, values } = where(
     [STATES[state]],
+    match !== undefined && [`f.ledger_entry IN (${MATCHES})`, match],
     match !== undefined && [
-      'f.ledger_entry IN (SELECT rowid FROM findings_search WHERE findings_search MATCH ?)',
-      match,
+      `(NOT (${reader.owner ? RELEASED : `${RELEASED} OR ${WITHHELD}`}) OR f.ledger_entry IN (${MATCHES}))`,
+      `- quote : (${match})`,
     ],
     tag !== undefined && ['f.ledger_entry IN (SELECT ledger_entry FROM finding_tags WHERE tag = ?)', tag],
     target?.kind === 'object' && [

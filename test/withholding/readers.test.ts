@@ -308,6 +308,15 @@ describe('with all secrets withheld', () => {
     expect(await json(asOwner(path))).toMatchObject({ passage: { exact: 'A zymurgical afternoon' } });
   });
 
+  test('a search for words of the quotation finds it only for the owner', async () => {
+    const found = async (ask: typeof asVisitor, path: string) => (await ask(path)).text();
+    for (const path of ['/api/findings?q=', '/api/findings?format=csv&q=', '/api/findings?format=jsonld&q=']) {
+      expect(await found(asVisitor, `${path}zymurgical`), path).not.toContain(archive.finding);
+      expect(await found(asVisitor, `${path}note`), path).toContain(archive.finding);
+      expect(await found(asOwner, `${path}zymurgical`), path).toContain(archive.finding);
+    }
+  });
+
   test('the columns of a table are the owner’s to see', async () => {
     const described = async (ask: typeof asVisitor) =>
       (await ask(`/api/items/${archive.packs[0]}/cite?format=croissant`)).text();
