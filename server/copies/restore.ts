@@ -1,6 +1,5 @@
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import pLimit from 'p-limit';
 import type { Clock } from '../../shared/values/clock.ts';
 import { countOf } from '../../shared/values/text.ts';
 import type { DumpHead } from '../dump/checkDump.ts';
@@ -12,7 +11,7 @@ import { inParallel } from '../runtime/inParallel.ts';
 import { blobPath, syncFile, syncFileSystem, syncFolder, writeFileDurably } from '../store/files.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { count } from '../store/sqlite/engine/queries.ts';
-import { counter, iterateBlobRows } from '../store/sqlite/node/blobs.ts';
+import { blobBytes, counter, iterateBlobRows } from '../store/sqlite/node/blobs.ts';
 import { writeSetting } from '../store/sqlite/node/owner.ts';
 import { openStore, type Store } from '../store/store.ts';
 import { runLedgerVerification } from '../verification/ledger/ledgerVerification.ts';
@@ -20,8 +19,10 @@ import { assembleDump } from './assembleDump.ts';
 import { encryptedDigest, objectPath, WITHHELD } from './copyPaths.ts';
 import { readKey, requireKeyOf } from './keys/ownerKey.ts';
 import { saveIdentity } from './keys/withheldKey.ts';
+import { inBatches } from './sendObjects.ts';
 import { CopyError, type CopyTarget } from './targets/target.ts';
-import { decryptInto } from './withheld/encrypted.ts';
+import { decryptObjects } from './withheld/encrypted.ts';
+import { BATCH } from './withheld/withheldObjects.ts';
 
 export interface RestoreOptions {
   target: CopyTarget;
@@ -128,27 +129,35 @@ async function restoreObjects(
     const sha256 = encryptedDigest(path);
     if (sha256 !== undefined) encrypted.add(sha256);
   }
-  const decrypting = pLimit(1);
-  const decrypt = async (sha256: string, file: string) => {
-    if (identity === undefined) return false;
-    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-    return decrypting(() => decryptInto(target, sha256, file, { folder, identity, signal }));
+  /** Encrypted objects that were not in the clear. */
+  const waiting: string[] = [];
+  const report = () => progress(result.objects + result.missing.length + result.encrypted.length, total);
+  const restored = (bytes: number) => {
+    result.objects += 1;
+    result.bytes += bytes;
   };
   await inParallel(iterateBlobRows(read), target.concurrency, async (row) => {
     signal.throwIfAborted();
     const { sha256 } = row;
-    const file = blobPath(folder, sha256);
-    if (
-      // One that was withheld a moment ago is still in the clear.
-      (await target.fetch(objectPath(sha256), { file, ...row }, signal)) ||
-      (encrypted.has(sha256) && (await decrypt(sha256, file)))
-    ) {
-      result.objects += 1;
-      result.bytes += row.bytes;
-    } else if (encrypted.has(sha256) && identity === undefined) result.encrypted.push(sha256);
-    else result.missing.push(sha256);
-    progress(result.objects + result.missing.length + result.encrypted.length, total);
+    // One that was withheld a moment ago is still in the clear.
+    if (await target.fetch(objectPath(sha256), { file: blobPath(folder, sha256), ...row }, signal))
+      restored(row.bytes);
+    else if (!encrypted.has(sha256)) result.missing.push(sha256);
+    else if (identity === undefined) result.encrypted.push(sha256);
+    else waiting.push(sha256);
+    report();
   });
+  const decryptBatch = async (key: string, batch: readonly string[]) => {
+    const objects = batch.map((sha256) => ({ sha256, to: blobPath(folder, sha256) }));
+    for (const { to } of objects) await mkdir(dirname(to), { recursive: true, mode: 0o700 });
+    const decrypted = await decryptObjects(target, objects, { folder, identity: key, signal });
+    for (const sha256 of batch)
+      if (decrypted.has(sha256)) restored(blobBytes(read, sha256) ?? 0);
+      else result.missing.push(sha256);
+    report();
+  };
+  if (identity !== undefined)
+    for (const batch of inBatches(read, waiting, BATCH)) await decryptBatch(identity, batch);
   await syncObjects(folder, read, new Set([...result.missing, ...result.encrypted]));
   result.missing.sort();
   result.encrypted.sort();

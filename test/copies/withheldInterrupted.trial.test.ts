@@ -10,7 +10,7 @@ import { readIdentity } from '../../server/copies/keys/withheldKey.ts';
 import { syncCopy } from '../../server/copies/sync.ts';
 import { openTarget } from '../../server/copies/targets/openTarget.ts';
 import type { CopyTarget } from '../../server/copies/targets/target.ts';
-import { readBackEncrypted } from '../../server/copies/withheld/encrypted.ts';
+import { decryptObjects } from '../../server/copies/withheld/encrypted.ts';
 import { copyById, insertCopy } from '../../server/store/sqlite/node/copies.ts';
 import { show, withhold } from '../../server/withholding/withholding.ts';
 import { systemClock } from '../../shared/values/clock.ts';
@@ -111,7 +111,7 @@ describe.each(['withheld', 'shown again'] as const)('after something is %s', (ch
       const holds = async () => {
         if (existsSync(join(place, 'archive', sha256))) return true;
         const identity = (await readIdentity(store.folder)) ?? '';
-        return (await readBackEncrypted(target, [sha256], { folder: store.folder, identity })).length === 1;
+        return (await decryptObjects(target, [{ sha256 }], { folder: store.folder, identity })).size === 1;
       };
       const hide = () => withhold(store, { sha256, reason: 'personal_data' });
       const unhide = () => show(store, { sha256 });

@@ -20,46 +20,39 @@ interface Reading {
   signal?: AbortSignal | undefined;
 }
 
-/** Returns those of these objects that a copy holds encrypted and that decrypt to their digest. @throws CopyError */
-export async function readBackEncrypted(
-  target: CopyTarget,
-  digests: readonly string[],
-  { folder, identity, signal }: Reading,
-): Promise<string[]> {
-  const files: { from: string; sha256: string }[] = [];
-  try {
-    for (const sha256 of digests) {
-      const from = workingFile(folder);
-      if (await fetchEncrypted(target, sha256, from, signal)) files.push({ from, sha256 });
-    }
-    const results = await runAgeFiles(files, { identity }, signal);
-    return files.filter((_, index) => results[index] !== null).map(({ sha256 }) => sha256);
-  } finally {
-    for (const { from } of files) await rm(from, { force: true });
-  }
+/** An object of a copy, and the file that it is decrypted into; without one, it is only checked. */
+interface Encrypted {
+  sha256: string;
+  to?: string;
 }
 
 /**
- * Decrypts an object of a copy into a file. Returns false, and leaves no file, if the copy does not hold it encrypted to
- * this identity.
+ * Decrypts objects of a copy in one thread. Returns those that the copy holds encrypted to this identity and that have
+ * their digest. No file of the others is left.
  *
  * @throws CopyError
  */
-export async function decryptInto(
+export async function decryptObjects(
   target: CopyTarget,
-  sha256: string,
-  to: string,
+  objects: readonly Encrypted[],
   { folder, identity, signal }: Reading,
-): Promise<boolean> {
-  const from = workingFile(folder);
+): Promise<Set<string>> {
+  const files: (Encrypted & { from: string })[] = [];
+  const decrypted = new Set<string>();
   try {
-    if (!(await fetchEncrypted(target, sha256, from, signal))) return false;
-    const [result] = await runAgeFiles([{ from, to, sha256 }], { identity }, signal);
-    if (result) return true;
-    await rm(to, { force: true });
-    return false;
+    for (const object of objects) {
+      const from = workingFile(folder);
+      files.push({ ...object, from });
+      if (!(await fetchEncrypted(target, object.sha256, from, signal))) files.pop();
+    }
+    const results = await runAgeFiles(files, { identity }, signal);
+    for (const [index, { sha256 }] of files.entries()) if (results[index]) decrypted.add(sha256);
+    return decrypted;
   } finally {
-    await rm(from, { force: true });
+    for (const { sha256, from, to } of files) {
+      await rm(from, { force: true });
+      if (to !== undefined && !decrypted.has(sha256)) await rm(to, { force: true });
+    }
   }
 }
 
@@ -70,7 +63,7 @@ export async function readEncrypted(
   reading: Reading,
 ): Promise<AsyncGenerator<Buffer> | undefined> {
   const file = workingFile(reading.folder);
-  if (!(await decryptInto(target, sha256, file, reading))) return undefined;
+  if ((await decryptObjects(target, [{ sha256, to: file }], reading)).size === 0) return undefined;
   return (async function* () {
     try {
       yield* createReadStream(file) as AsyncIterable<Buffer>;

@@ -26,10 +26,10 @@ import { runAgeFiles } from '../keys/age.ts';
 import { type WithheldKey, withheldKey } from '../keys/withheldKey.ts';
 import { inBatches } from '../sendObjects.ts';
 import { CopyError, type CopyTarget } from '../targets/target.ts';
-import { readBackEncrypted, workingFile } from './encrypted.ts';
+import { decryptObjects, workingFile } from './encrypted.ts';
 
-/** The objects that are encrypted before they are sent together; their files are in the data folder meanwhile. */
-const BATCH = { objects: 250, bytes: 134_217_728 };
+/** The objects that are encrypted or decrypted together; their files are in the data folder meanwhile. */
+export const BATCH = { objects: 250, bytes: 134_217_728 };
 
 /** What became of withheld and released objects in a copy. */
 export interface Cleaned {
@@ -259,9 +259,8 @@ export class WithheldObjects {
     const { target, files, signal } = this.#synced;
     const { identity } = await this.#ownKey();
     for (const sha256 of digests) await this.#fileOf(sha256);
-    const intact = new Set(
-      await readBackEncrypted(target, digests, { folder: store.folder, identity, signal }),
-    );
+    const objects = digests.map((sha256) => ({ sha256 }));
+    const intact = await decryptObjects(target, objects, { folder: store.folder, identity, signal });
     const wrong = digests.filter((sha256) => !intact.has(sha256));
     await this.#remove([...intact]);
     await store.write((database) => addCleaned(database, this.#id, intact.size));
