@@ -68,6 +68,8 @@ test('every page and each kind of dialog is accessible in both colour schemes', 
   web,
   checks,
 }) => {
+  // Some fifty pages, each checked twice.
+  test.slow();
   checks.allow(/status of 404/);
   const api = await openOwnerApi({ url: node.url, tokenFile: join(node.dataFolder, 'owner-token') });
   await fillWithDemo(api, web);

@@ -310,7 +310,11 @@ describe('with all secrets withheld', () => {
 
   test('a search for words of the quotation finds it only for the owner', async () => {
     const found = async (ask: typeof asVisitor, path: string) => (await ask(path)).text();
-    for (const path of ['/api/findings?q=', '/api/findings?format=csv&q=', '/api/findings?format=jsonld&q=']) {
+    for (const path of [
+      '/api/findings?q=',
+      '/api/findings?format=csv&q=',
+      '/api/findings?format=jsonld&q=',
+    ]) {
       expect(await found(asVisitor, `${path}zymurgical`), path).not.toContain(archive.finding);
       expect(await found(asVisitor, `${path}note`), path).toContain(archive.finding);
       expect(await found(asOwner, `${path}zymurgical`), path).toContain(archive.finding);
