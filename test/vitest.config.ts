@@ -16,7 +16,7 @@ const ON_LINUX = process.platform === 'linux' ? [] : ['test/http/security/listen
 export default defineConfig({
   test: {
     environment: 'node',
-    globalSetup: ['test/support/requireNode24.ts'],
+    globalSetup: ['test/support/requireNode24.ts', 'test/support/buildWorkers.ts'],
     pool: 'forks',
     // Modules have no side effects on import, so test files can share a process. This is five times as fast.
     isolate: false,

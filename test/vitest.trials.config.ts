@@ -19,7 +19,11 @@ export default defineConfig({
     name: 'trials',
     // Namespaces, mounted disks and nodes that are killed need the machine more than the unit tests do.
     maxWorkers: '100%',
-    globalSetup: ['test/support/requireNode24.ts', 'test/support/setUpTrials.ts'],
+    globalSetup: [
+      'test/support/requireNode24.ts',
+      'test/support/buildWorkers.ts',
+      'test/support/setUpTrials.ts',
+    ],
     include: ['test/**/*.trial.test.ts', 'test/**/*.peer.test.ts'],
     exclude: [
       ...(platform === 'linux' && isRoot ? [] : PRIVILEGED),
