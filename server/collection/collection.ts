@@ -32,6 +32,7 @@ import { approveFound, Follower } from './follow/follower.ts';
 import { HandedIn } from './handedIn/handedIn.ts';
 import { Draws } from './pages/draws.ts';
 import { PARTS_PER_HOST, PageCapturer } from './pages/pages.ts';
+import { Profiles } from './profiles/profiles.ts';
 import { ObjectReceiver } from './record/objectReceiver.ts';
 import { HostRateLimiter } from './schedule/hostRateLimiter.ts';
 import { AgeRule } from './schedule/releaseAged.ts';
@@ -77,6 +78,8 @@ export interface Collection {
   readonly draws: Draws;
   /** Third parties' captures. */
   readonly captures: Captures;
+  /** The logins with which sources are watched. */
+  readonly profiles: Profiles;
   /** What a person's own browser showed. */
   readonly handedIn: HandedIn;
   /** Re-reads the schedule after sources were added or changed. */
@@ -103,6 +106,7 @@ export function openCollection(config: CollectionConfig): Collection {
     ...network,
   };
   const receiver = new ObjectReceiver(store, settings);
+  const profiles = new Profiles(store);
   const follower = new Follower({ store, deriver, fetching, settings, log });
   const browser = new ClosedBrowser(config.startBrowser ?? chromiumIn(temporaryFolder(store.folder)), log);
   const partLimiter = new HostRateLimiter(clock, () => ({
@@ -113,6 +117,7 @@ export function openCollection(config: CollectionConfig): Collection {
   const pages = new PageCapturer({
     store,
     receiver,
+    profiles,
     fetching: { ...fetching, rateLimiter: partLimiter },
     settings,
     browser,
@@ -126,6 +131,7 @@ export function openCollection(config: CollectionConfig): Collection {
     store,
     log,
     receiver,
+    profiles,
     settings,
     follow: (keys, signal) => follower.follow(keys, signal),
     capturePage: async (page, signal) => (await pages.capture(page, signal))?.event ?? null,
@@ -140,6 +146,7 @@ export function openCollection(config: CollectionConfig): Collection {
   };
   const capturePageNow = (url: string) => capturePage({ store, jobs, collector }, url, closing.signal);
   return {
+    profiles,
     handedIn: new HandedIn({ store, receiver, settings, capturePage: capturePageNow }, closing.signal),
     captures: openCaptures({ store, receiver, settings, fetching, jobs }, closing.signal),
     startSchedule: () => {

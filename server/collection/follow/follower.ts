@@ -262,6 +262,7 @@ function newSourceOf({ url, title }: FoundLinkRow, parent: SourceRow): NewSource
     capture: 'object',
     picture_events: null,
     keep_days: null,
+    profile: null,
   };
 }
 

@@ -1,4 +1,5 @@
 import { SELF } from '../../../shared/collection/event.ts';
+import type { ExpiryReason } from '../../../shared/collection/profile.ts';
 import type { RetrievalError } from '../../../shared/collection/retrieval.ts';
 import { MEGABYTE } from '../../../shared/limits.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
@@ -10,11 +11,17 @@ import {
   validatorsOf,
 } from '../../store/sqlite/collection/retrievals.ts';
 import type { SourceRow } from '../../store/sqlite/collection/sources.ts';
+import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { isReleased } from '../../store/sqlite/node/withheld.ts';
 import type { Store } from '../../store/store.ts';
 import { fetchObject } from '../fetch/fetchObject.ts';
 import type { Attempt, FetchServices } from '../fetch/requester.ts';
+import { beginningOf } from '../pages/archiveGate.ts';
 import type { PageToCapture } from '../pages/pages.ts';
+import { expiryOf } from '../profiles/expiry.ts';
+import type { Profiles } from '../profiles/profiles.ts';
+import { type LoginResult, recordLogin, withholdFromBirth } from '../profiles/recordLogin.ts';
+import type { ProfileSession } from '../profiles/session.ts';
 import {
   type KeptObject,
   type ObjectReceiver,
@@ -35,6 +42,7 @@ export interface CheckServices extends FetchServices {
   store: Store;
   clock: Clock;
   receiver: ObjectReceiver;
+  profiles: Pick<Profiles, 'sessionOf'>;
   settings: () => Settings;
 }
 
@@ -61,6 +69,9 @@ interface CheckOptions {
   asPage?: boolean | undefined;
 }
 
+type RecordOptions = CheckOptions & { isLast: boolean; session: ProfileSession | undefined };
+type PageToDraw = Omit<PageToCapture, 'retrieval'>;
+
 /** Failures that this node decided itself, so that a retry would fail in the same way. */
 const FINAL_ERRORS: ReadonlySet<RetrievalError> = new Set([
   'object_too_large',
@@ -68,6 +79,7 @@ const FINAL_ERRORS: ReadonlySet<RetrievalError> = new Set([
   'robots_disallowed',
   'storage_full',
   'invalid_url',
+  'profile_expired',
 ]);
 
 function isOwnRefusal(error: RetrievalError | null): boolean {
@@ -78,7 +90,7 @@ function isOwnRefusal(error: RetrievalError | null): boolean {
  * Checks one source. Retries a failed request after each of the configured delays. Records every attempt, but only the
  * last one changes the source's state.
  *
- * @throws HostBackoffError; the signal's reason.
+ * @throws HostBackoffError; LoginMissingError; the signal's reason.
  */
 export async function checkSource(
   services: CheckServices,
@@ -87,11 +99,13 @@ export async function checkSource(
 ): Promise<SourceCheck> {
   const { clock, settings } = services;
   for (const delay of [...settings().retry_delays_seconds, null]) {
-    const attempt = await fetchSource(services, source, options.signal);
+    const session = await services.profiles.sessionOf(source);
+    const attempt = await fetchSource(services, source, session, options.signal);
     if (attempt.answered) options.onResponse();
     const retryIn = retryDelay(attempt, delay, clock.now());
     const check = await record(services, source, attempt, {
       ...options,
+      session,
       isLast: retryIn === null,
     });
     if (retryIn === null) return check;
@@ -113,14 +127,18 @@ function retryDelay(
 }
 
 async function fetchSource(
-  { store, receiver, settings, ...services }: CheckServices,
+  { store, receiver, settings, connections, ...services }: CheckServices,
   source: SourceRow,
+  session: ProfileSession | undefined,
   signal: AbortSignal,
 ): Promise<Attempt<ReceivedObject>> {
   const { user_agent, request_timeout_seconds, max_object_mb } = settings();
-  return fetchObject(services, {
+  // A connection over which a login was sent is not used for anything else.
+  const network = session || !connections ? services : { ...services, connections };
+  return fetchObject(network, {
     url: source.url,
     headers: source.headers,
+    login: session,
     userAgent: user_agent,
     ignoreRobots: source.ignore_robots,
     timeoutMs: request_timeout_seconds * 1000,
@@ -141,20 +159,23 @@ async function record(
   { store, settings, receiver }: CheckServices,
   source: SourceRow,
   attempt: Attempt<ReceivedObject>,
-  { round, isLast, mayDefer, dueAt, asPage }: CheckOptions & { isLast: boolean },
+  { round, isLast, mayDefer, dueAt, asPage, session }: RecordOptions,
 ): Promise<SourceCheck> {
   const { received } = attempt;
   const certificates = await receiver.keepCertificates(attempt.certificates);
   try {
     const { page_label, title } = await describePage({ ...attempt, url: source.url });
-    const complete = withHeldCertificates(
-      retrievalOf(source, attempt, { round, at: store.instant(), page_label }),
-      (sha256) => certificates.held.has(sha256),
+    const expiry = session && isLast ? await loginExpiry(store, source, attempt, page_label) : undefined;
+    const fetched = retrievalOf(source, attempt, { round, at: store.instant(), page_label });
+    if (expiry) fetched.error = 'profile_expired';
+    const complete = withHeldCertificates(session?.secrets.redacted(fetched) ?? fetched, (sha256) =>
+      certificates.held.has(sha256),
     );
     const { isStored, reservation }: KeptObject = (await received?.keep()) ?? { isStored: true };
     const retrieval = isStored ? complete : withoutObject(complete);
     const isDeferred = isLast && !attempt.answered && !isOwnRefusal(retrieval.error) && mayDefer();
     const refused = retrieval.error === 'storage_full' ? (received?.bytes ?? 0) : null;
+    const page = pageToCapture(store, source, attempt, retrieval, asPage);
     const recorded = await recordRetrieval(
       store,
       {
@@ -162,7 +183,15 @@ async function record(
         outcome: isLast && !isDeferred ? outcomeOf(retrieval) : null,
         validators: validatorsAfter(attempt, retrieval),
         ...(isLast ? { dueAt: (current: SourceRow) => dueAt(current, attempt.retry_at) } : {}),
-        title: needsTitle(source, retrieval) ? title : null,
+        title: !session && needsTitle(source, retrieval) ? title : null,
+        ...(session && {
+          andAlso: withLogin(
+            store,
+            session,
+            retrieval,
+            expiry ?? (worksNow(retrieval, page) ? 'works' : 'unknown'),
+          ),
+        }),
         reservation,
         ...(refused === null ? {} : { refusedBytes: refused }),
       },
@@ -174,12 +203,52 @@ async function record(
       error: retrieval.error,
       recorded,
       deferred: isDeferred ? { ...retrieval, id: recorded.retrieval } : null,
-      page: pageToCapture(store, source, attempt, { ...retrieval, id: recorded.retrieval }, asPage),
+      page: page && { ...page, retrieval: recorded.retrieval },
     };
   } finally {
     await certificates.discard();
     await received?.discard();
   }
+}
+
+/** Whether the site accepted the login. If a page is drawn next, that says it: its scripts may find that it did not. */
+function worksNow({ error }: NewRetrieval, page: PageToDraw | null): boolean {
+  return error === null && page === null;
+}
+
+/** Withholds what was got with a login, and records whether the login works. */
+function withLogin(
+  { instant }: Pick<Store, 'instant'>,
+  session: ProfileSession,
+  { source_key: source, sha256 }: NewRetrieval,
+  result: LoginResult,
+) {
+  return (database: WriteDatabase, retrieval: number): void => {
+    const at = instant();
+    withholdFromBirth(database, { retrieval, sha256, source, at });
+    recordLogin(database, session, { result, source, at });
+  };
+}
+
+/** Returns by what the last attempt of a check shows that the site no longer accepts the login. */
+async function loginExpiry(
+  store: Store,
+  { url, last_sha256 }: SourceRow,
+  { final_url, redirects, status, unchanged, content_type, beginning, received }: Attempt<ReceivedObject>,
+  page_label: NewRetrieval['page_label'],
+): Promise<ExpiryReason | undefined> {
+  if (unchanged || (status === null && redirects.length === 0)) return undefined;
+  const isNew = received !== null && received.sha256 !== last_sha256;
+  const html = isNew && isHtml(content_type) ? beginning.toString('utf8') : '';
+  return expiryOf({
+    url,
+    final_url,
+    status,
+    isWall: page_label?.label === 'bot_wall' || page_label?.label === 'rate_limit',
+    html,
+    before: html === '' || last_sha256 === null ? undefined : await beginningOf(store, last_sha256),
+    hasVersion: last_sha256 !== null,
+  });
 }
 
 function retrievalOf(
@@ -211,22 +280,25 @@ function retrievalOf(
   };
 }
 
+function isHtml(content_type: string | null): boolean {
+  return /^\s*(text\/html|application\/xhtml\+xml)\s*(;|$)/i.test(content_type ?? '');
+}
+
 /** Returns the page that is drawn after a check: that of an HTML document which was fetched whole, or has not changed. */
 function pageToCapture(
   { read }: Pick<Store, 'read'>,
   source: SourceRow,
-  { unchanged, isPrivate }: Attempt<ReceivedObject>,
-  { id, error, sha256, status, final_url, redirects, headers, content_type }: SavedRetrieval,
+  { unchanged, isPrivate, final_url, redirects, headers }: Attempt<ReceivedObject>,
+  { error, sha256, status, content_type }: NewRetrieval,
   asPage = false,
-): PageToCapture | null {
+): PageToDraw | null {
   if (source.capture !== 'page' && !asPage) return null;
   if (error !== null || sha256 === null || status === null || isReleased(read, sha256)) return null;
-  if (!/^\s*(text\/html|application\/xhtml\+xml)\s*(;|$)/i.test(content_type ?? '')) return null;
+  if (!isHtml(content_type)) return null;
   // A 304 has not the headers of the document, but those of a message about it.
   const stored = unchanged ? firstHeadersOfObject(read, sha256)?.headers : undefined;
   return {
     source,
-    retrieval: id,
     document: {
       url: source.url,
       final_url,
