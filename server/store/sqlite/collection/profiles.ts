@@ -143,19 +143,18 @@ export function forgetExpiry(database: WriteDatabase, profile: string): void {
   );
 }
 
-/** A profile that no longer works, with the source that noticed it. */
+/** A profile that no longer works. */
 export interface ExpiredProfile {
   id: string;
   name: string;
   site: string;
   expired_at: string;
   expired_reason: ExpiryReason;
-  expired_source: string;
 }
 
 /** Returns the profiles that no longer work, longest first. */
 export const expiredProfiles = selectAll<ExpiredProfile>(`
-  SELECT id, name, site, expired_at, expired_reason, expired_source FROM profiles
+  SELECT id, name, site, expired_at, expired_reason FROM profiles
   WHERE state = 'expired' ORDER BY expired_at, id`);
 
 export const profileState = selectValue<ProfileState, [id: string]>(

@@ -169,6 +169,13 @@ export const failingSources = selectAll<StoredSource, [], SourceRow>(
   parseSourceRowForDisplay,
 );
 
+/** Returns the sources for which the site no longer accepts a profile, longest first. */
+export const sourcesWithExpiredLogin = selectAll<StoredSource, [profile: string], SourceRow>(
+  `SELECT * FROM sources WHERE profile = ? AND removed = 0 AND login_expired_at IS NOT NULL
+   ORDER BY login_expired_at, key`,
+  parseSourceRowForDisplay,
+);
+
 export const countSourcesIn = countOf<[state: SourceState]>('sources WHERE removed = 0 AND state = ?');
 
 /** Returns the number of active sources: watched and not paused. */
