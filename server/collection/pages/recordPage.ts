@@ -85,7 +85,7 @@ export async function recordPage(
   page: PageToRecord,
   compare: (outputs: { text: string; picture: string }) => Promise<PageChange>,
 ): Promise<RecordedPageCapture> {
-  const outputs = outputsOf(page.drawn);
+  const outputs = outputsOf(withoutSecrets(page));
   const kept = new Map<string, ReceivedObject>();
   const certificates = await receiver.keepCertificates(
     new Map(page.parts.flatMap((part) => [...part.certificates])),
@@ -133,6 +133,13 @@ export async function recordPage(
     await certificates.discard();
     for (const object of kept.values()) await object.discard();
   }
+}
+
+/** A page may carry what belongs to the login in its own address or in a field. What is made of it does not. */
+function withoutSecrets({ drawn, login }: PageToRecord): DrawnByBrowser {
+  if (!login) return drawn;
+  const { secrets } = login;
+  return { ...drawn, document: secrets.without(drawn.document), text: secrets.without(drawn.text) };
 }
 
 function redacted<Retrieval extends NonNullable<FetchedPart['retrieval']>>(

@@ -150,6 +150,7 @@ export class WebGate implements PageGate {
     if (received.error === 'redirect_refused') return this.#refused(request, 'private_address');
     const part = partOf(url, request, received, {
       ownHeaders: new Set(Object.keys(own).map((name) => name.toLowerCase())),
+      login,
       isSignedIn: login !== undefined || Object.keys(ownerHeaders).length > 0,
     });
     this.parts.push(part);
@@ -212,15 +213,18 @@ interface Owners {
   ownHeaders: ReadonlySet<string>;
   /** Whether the page is asked for with headers of the owner. Then what sites set for its session is the owner's. */
   isSignedIn: boolean;
+  login: ProfileSession | undefined;
 }
 
 function partOf(
   url: URL,
   { url: asked, method, type, body: sent }: PageRequestToAnswer,
   { response, body, error, stats }: Received,
-  { ownHeaders, isSignedIn }: Owners,
+  { ownHeaders, isSignedIn, login }: Owners,
 ): FetchedPart {
-  const requestBody = response && sent && sent.length > 0 ? sent : null;
+  // What a script sends of the login to its site is not kept: an object would have it in the clear.
+  const isSecret = sent !== null && login?.secrets.isIn(sent.toString('latin1'));
+  const requestBody = response && sent && sent.length > 0 && !isSecret ? sent : null;
   const { status = null, headers: all = [], connection } = response ?? {};
   const headers = isSignedIn ? all.filter(([name]) => !WITHHELD_HEADERS.test(name)) : all;
   const object = {

@@ -1,5 +1,3 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { KeptProfile, Profile } from '../../../shared/collection/profile.ts';
 import { page, type ScriptedWeb, type Step } from '../../support/network/scriptedWeb.ts';
@@ -43,16 +41,4 @@ export function scriptMembers(web: ScriptedWeb, body = '<title>Mine</title><p>Fo
 /** Returns the cookies that the requests for a path had, in their order; undefined where there were none. */
 export function cookiesOf(web: ScriptedWeb, path: string): (string | undefined)[] {
   return web.requests(path).map(({ headers }) => headers.cookie);
-}
-
-/** Returns the files of a folder that have a text in one of their bytes. */
-export async function filesWith(folder: string, text: string): Promise<string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile());
-  const found = await Promise.all(
-    files.map(async ({ parentPath, name }) =>
-      (await readFile(join(parentPath, name))).includes(text) ? [join(parentPath, name)] : [],
-    ),
-  );
-  return found.flat();
 }
