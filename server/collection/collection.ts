@@ -62,8 +62,11 @@ export interface Collection {
   startSchedule(): void;
   /** Starts a round of the sources with these ids, or of all that are not paused. @throws Problem `unknown_source`. */
   startRound(ids: readonly string[] | undefined): RunningJob<CollectionResult>;
-  /** Fetches once and stores nothing. @throws Problem `preview_failed` if the host asked for a pause (Retry-After). */
-  preview(url: string): Promise<SourcePreview>;
+  /**
+   * Fetches once, with a login if one is named, and stores nothing. @throws Problem `preview_failed` if the host asked for a
+   * pause (Retry-After); `invalid_field`, `profile_key_damaged`.
+   */
+  preview(url: string, profile: string | null): Promise<SourcePreview>;
   /** Adds a source. @throws Problem `source_exists`, `id_taken`, `invalid_field`. */
   add(source: NewSource): Promise<WatchedSource>;
   /** Adds the sources of a list; `capture` is for those that do not say it. @throws Problem `invalid_list`. */
@@ -138,7 +141,7 @@ export function openCollection(config: CollectionConfig): Collection {
     onRound: () => ageRule.soon(),
   });
   const scheduler = new Scheduler({ store, clock, settings, collector, log });
-  const previews = new Previews({ ...fetching, store, settings }, closing.signal);
+  const previews = new Previews({ ...fetching, store, profiles, settings }, closing.signal);
   const thenWake = async <Result>(adding: Promise<Result>): Promise<Result> => {
     const added = await adding;
     scheduler.wake();
@@ -154,7 +157,7 @@ export function openCollection(config: CollectionConfig): Collection {
       ageRule.start();
     },
     startRound: (ids) => startRound({ store, jobs, collector }, ids, closing.signal),
-    preview: (url) => previews.preview(url),
+    preview: (url, profile) => previews.preview(url, profile),
     draws,
     capturePage: capturePageNow,
     async fetchMissing(urls) {

@@ -219,6 +219,13 @@ export const sourcesQuery = z.strictObject({
 });
 export type SourcesQuery = z.output<typeof sourcesQuery>;
 
+export const previewRequestSchema = z
+  .strictObject({
+    url: watchedUrlSchema,
+    profile: sourceFields.profile.default(null),
+  })
+  .meta({ id: 'PreviewRequest' });
+
 export const sourcePreviewSchema = z
   .strictObject({
     url: z.string(),

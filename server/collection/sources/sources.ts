@@ -376,7 +376,7 @@ function loginOf(
 }
 
 /** @throws Problem `invalid_field` if there is no such profile, or it is for another site than this address */
-function requireProfileOf(database: Store['read'], id: string | null, url: string): void {
+export function requireProfileOf(database: Store['read'], id: string | null, url: string): void {
   if (id === null) return;
   const profile = profileById(database, id);
   if (profile && isOfSite(new URL(url), profile.site)) return;

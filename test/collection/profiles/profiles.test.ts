@@ -1,6 +1,7 @@
 import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { WatchedSource } from '../../../shared/collection/source.ts';
 import type { Withholding } from '../../../shared/node/withheld.ts';
 import { closeScriptedWebs, page, redirect, ScriptedWeb, tagged } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../support/node.ts';
@@ -281,4 +282,41 @@ describe('a source that is watched with a profile', () => {
     await node.node.sendJson('PATCH', `/manage/sources/${id}`, { profile: next });
     expect(await node.check([id])).toMatchObject({ failed: 0 });
   });
+});
+
+test('a test fetch can be made with a profile', async () => {
+  const node = await openCollectingNode();
+  const web = await ScriptedWeb.open();
+  scriptMembers(web);
+  const { id: profile } = await addProfile(node);
+  const preview = async (fields: object) =>
+    (await node.node.sendJson('POST', '/manage/sources/preview', { url: web.url('/'), ...fields })).json();
+  expect(await preview({ profile })).toMatchObject({ error: null, title: 'Mine', final_url: web.url('/') });
+  expect(await preview({})).toMatchObject({ title: 'Log in', error: null });
+  await node.node.sendJson('PATCH', `/manage/profiles/${profile}`, {
+    cookies: [cookie('too-old-by-now')],
+  });
+  expect(await preview({ profile })).toMatchObject({ error: 'profile_expired' });
+  expect(await readProfile(node, profile)).toMatchObject({ state: 'untried', last_used_at: null });
+});
+
+test('what a page behind a login links to is watched with the login at its site, and nowhere else', async () => {
+  const node = await openCollectingNode();
+  const web = await ScriptedWeb.open();
+  const far = web.url('/far', 'localhost');
+  web.script('/', members(`<a href="/near">Secret title</a><a href="${far}">Far</a>`));
+  web.script('/near', members('near'));
+  web.script('/far', page('far'));
+  const { id: profile } = await addProfile(node);
+  const follow = { kind: 'links', match: '/(near|far)$', limit: 5, approve: false };
+  await node.watch(web.url('/'), { profile, follow });
+  await node.check();
+  await node.check();
+  const { items } = await node.read<{ items: WatchedSource[] }>('/manage/sources?sort=added');
+  expect(items.map(({ url, profile: of, name }) => [url, of, name])).toEqual([
+    [web.url('/'), profile, ''],
+    [web.url('/near'), profile, ''],
+    [far, null, ''],
+  ]);
+  expect(cookiesOf(web, '/near')).toEqual([`sid=${CANARY}`]);
 });

@@ -16,6 +16,7 @@ import type { CaptureMode } from '../../../../shared/collection/source.ts';
 import { useCall } from '../../api/useCall.ts';
 import { type Choice, ChoiceCards } from '../../components/forms/pickers.tsx';
 import { formatCount } from '../../format/size.ts';
+import { LoginField } from './LoginField.tsx';
 import { ScheduleFields } from './ScheduleFields.tsx';
 import classes from './SourceForm.module.css';
 import type { DraftErrors, FollowDraft, SourceDraft } from './sourceForm.ts';
@@ -68,6 +69,7 @@ export function SourceFields({ draft, errors, canAllowPrivate = false, onChange 
           acceptValueOnBlur
         />
       </div>
+      <LoginField draft={draft} errors={errors} onChange={onChange} />
       <CaptureFields draft={draft} errors={errors} onChange={onChange} />
       <Disclosure title="Fetch settings" isUsed={hasFetch} isWrong={hasErrors(errors, FETCH_FIELDS)}>
         <FetchFields draft={draft} errors={errors} canAllowPrivate={canAllowPrivate} onChange={onChange} />
