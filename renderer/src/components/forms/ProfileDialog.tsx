@@ -55,7 +55,7 @@ function NewForm({ site, onSaved, onDone, ...controls }: FormProps & { site: str
     errorsOf,
   });
   return (
-    <DialogForm form={form} controls={controls} save={save} submit="Keep profile">
+    <DialogForm form={form} controls={controls} save={saidAtFields(form, save)} submit="Keep profile">
       <TextInput
         label="Site"
         description="The cookies are sent to this site and to nothing else."
@@ -86,10 +86,14 @@ function ReplaceForm({ profile, onSaved, onDone, ...controls }: FormProps & { pr
       sayLeftOut(kept);
       onSaved?.(kept);
     },
-    errorsOf,
+    // The site is not asked for here.
+    errorsOf: (error) => {
+      const { site, ...others } = errorsOf(error);
+      return { ...others, ...(site && { content: site }) };
+    },
   });
   return (
-    <DialogForm form={form} controls={controls} save={save} submit="Replace">
+    <DialogForm form={form} controls={controls} save={saidAtFields(form, save)} submit="Replace">
       <p className="small">
         Log in to <strong>{profile.site}</strong> in your browser, then export its cookies again. They take
         the place of those that are kept.
@@ -99,11 +103,19 @@ function ReplaceForm({ profile, onSaved, onDone, ...controls }: FormProps & { pr
   );
 }
 
+/** What is said at a field is not said again below the form. */
+function saidAtFields<Save extends { error: Error | null }>(
+  { errors }: { errors: object },
+  save: Save,
+): Save | (Omit<Save, 'error'> & { error: null }) {
+  return Object.keys(errors).length > 0 ? { ...save, error: null } : save;
+}
+
 /** The errors that the node found. What is wrong with the file, and what is not at a field, is shown at the file. */
 function errorsOf(error: unknown): Record<string, string> {
   const { site, name, netscape, storage_state, cookies, ...others } = fieldErrors(error);
   const content = netscape ?? storage_state ?? cookies ?? Object.values(others)[0];
-  return { ...(site && { site, content: site }), ...(name && { name }), ...(content && { content }) };
+  return { ...(site && { site }), ...(name && { name }), ...(content && { content }) };
 }
 
 function contentError(content: string): Record<string, string> {
@@ -119,7 +131,7 @@ function contentError(content: string): Record<string, string> {
 
 function sayLeftOut({ left_out }: KeptProfile): void {
   if (left_out === 0) return;
-  const message = `${countOf(left_out, 'cookie or item was', 'cookies and items were')} left out: of other sites, expired, or not valid.`;
+  const message = `${countOf(left_out, 'cookie or item was', 'cookies and items were')} left out: of another site, expired or not valid.`;
   notifications.show({ message });
 }
 
@@ -149,6 +161,7 @@ function Content({ value = '', error, onChange }: ContentProps) {
       >
         {!file && (
           <Textarea
+            w="100%"
             aria-label="Paste the content of the file"
             placeholder="or paste its content here"
             autosize

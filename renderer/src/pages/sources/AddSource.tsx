@@ -47,7 +47,7 @@ function AddSourceForm({ onClose }: { onClose: () => void }) {
       {isPrivate && (
         <Checkbox
           label="Allow a private address"
-          description={`${hostOf(withScheme(url))} is on your own network. Its content becomes part of the archive, and anyone with access to this node can read it.`}
+          description={`${hostOf(withScheme(url))} is on your own network. Its content becomes part of the archive${draft.profile === '' ? ', and anyone with access to this node can read it' : ''}.`}
           checked={draft.allow_private}
           onChange={(event) => change({ allow_private: event.currentTarget.checked })}
         />

@@ -13,9 +13,13 @@ export function isAboutLogin(error: string): boolean {
   return error === 'profile_expired' || error === 'profile_missing';
 }
 
+/** All profiles of a node fit into one page. */
+const SHOWN = 200;
+
 function useProfile({ profile }: Pick<VisibleSource, 'profile'>): Profile | undefined {
-  const params = { id: profile ?? '' };
-  return useCall('readProfile', { params }, { enabled: Boolean(profile) }).data;
+  // One that was just removed is not asked for by its id.
+  const { data } = useCall('listProfiles', { query: { limit: SHOWN } }, { enabled: Boolean(profile) });
+  return data?.items.find(({ id }) => id === profile);
 }
 
 const WORDS: Record<NonNullable<WatchedSource['login']>, string> = {

@@ -45,7 +45,11 @@ export function SourceFields({ draft, errors, canAllowPrivate = false, onChange 
     <div className="stack gap-4">
       <TextInput
         label="Name"
-        description="Shown in lists and events. Default: the page’s title when it is first retrieved."
+        description={
+          draft.profile === ''
+            ? 'Shown in lists and events. Default: the page’s title when it is first retrieved.'
+            : 'Shown in lists and events, also to visitors. Default: the address.'
+        }
         value={draft.name}
         error={errors.name}
         onChange={(event) => onChange({ name: event.currentTarget.value })}
