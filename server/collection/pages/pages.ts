@@ -7,6 +7,7 @@ import { PageTooLargeError } from '../../browser/drawPage.ts';
 import { BrowserTimeoutError } from '../../browser/protocol.ts';
 import type { Log } from '../../runtime/log.ts';
 import { newestPage } from '../../store/sqlite/collection/pages.ts';
+import { markWorking } from '../../store/sqlite/collection/profiles.ts';
 import { type SourceRow, updatePageError } from '../../store/sqlite/collection/sources.ts';
 import { isStorageFailure } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
@@ -115,6 +116,10 @@ export class PageCapturer {
       // Anything else is a fault of this program, and of no page.
       if (reason === 'page_crashed') log.error({ error, url: page.source.url }, 'A page could not be drawn');
       await recordPageError(store, page.source, reason);
+      // Where no page can be drawn, what the server answered is all that is known of the login.
+      const { profile, key: source } = page.source;
+      if (reason === 'no_browser' && profile !== null)
+        await store.write((database) => markWorking(database, { profile, source, at: store.instant() }));
       return null;
     }
   }

@@ -18,6 +18,8 @@ export function recordLogin(
   { result, source, at }: { result: LoginResult; source: number; at: string },
 ): void {
   const profile = session.id;
+  // What the old cookies brought says nothing of the new ones.
+  if (!session.isCurrent(database)) return;
   if (result === 'works' || result === 'unknown') session.save(database);
   if (result === 'works') markWorking(database, { profile, source, at });
   else if (result !== 'unknown') markExpired(database, { profile, source, reason: result, at });

@@ -82,15 +82,21 @@ export class ProfileSession implements LoginCookies {
     }
   }
 
+  /** Whether the profile is still what it was: the owner may have replaced or deleted it meanwhile. */
+  isCurrent(database: WriteDatabase): boolean {
+    const { id, version } = this.#profile.row;
+    return profileById(database, id)?.version === version;
+  }
+
   /**
    * Keeps the cookies that the site has set, inside the caller's transaction. Others may have kept some meanwhile, so these
-   * are added to what is there; if the owner replaced the profile meanwhile, they are dropped.
+   * are added to what is there.
    */
   save(database: WriteDatabase): void {
     if (this.#set.length === 0) return;
     const { row, key, clock } = this.#profile;
     const current = profileById(database, row.id);
-    if (current?.version !== row.version) return;
+    if (!current) return;
     const content = unseal(key, row.id, current.sealed);
     for (const cookie of this.#set)
       content.cookies = withCookie(content.cookies, cookie, clock.now(), MAX_PROFILE_COOKIES);

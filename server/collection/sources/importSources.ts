@@ -193,7 +193,10 @@ async function previewSource(
       before: undefined,
       hasVersion: false,
     });
-  if (login && !expiry) await store.write((database) => login.save(database));
+  if (login && !expiry)
+    await store.write((database) => {
+      if (login.isCurrent(database)) login.save(database);
+    });
   return {
     url,
     final_url: attempt.final_url,

@@ -106,7 +106,7 @@ export function markExpired(
     `UPDATE profiles SET last_used_at = @at, expired_reason = CASE state WHEN 'expired' THEN expired_reason ELSE @reason END,
        expired_source = CASE state WHEN 'expired' THEN expired_source ELSE (SELECT id FROM sources WHERE key = @source) END,
        expired_at = CASE state WHEN 'expired' THEN expired_at ELSE @at END, state = 'expired'
-     WHERE id = @profile`,
+     WHERE id = @profile AND EXISTS (SELECT 1 FROM sources WHERE key = @source AND profile = @profile)`,
     { profile, source, reason, at },
   );
 }
