@@ -150,7 +150,8 @@ function valid<Value>(schema: z.ZodType<Value>, value: unknown): Value {
 
 async function openClient(options: NodeOptions, config: Partial<NodeConfig>): Promise<ProfileClient> {
   try {
-    const { collection, store, close } = await openCollectionHere(resolve(options.data), config);
+    const here = await openCollectionHere(resolve(options.data), config);
+    const { collection, store } = here;
     const { profiles } = collection;
     return {
       list: async () => profiles.list({ limit: Number.MAX_SAFE_INTEGER, offset: 0 }).items,
@@ -162,7 +163,7 @@ async function openClient(options: NodeOptions, config: Partial<NodeConfig>): Pr
           () => collection.add(valid(newSourceSchema, { url, profile: id })),
           () => changeSource(store, sourceIdOf(normalizeUrl(url)), { profile: id }),
         ),
-      close,
+      close: () => here.close(),
     };
   } catch (error) {
     if (!(error instanceof FolderInUseError)) throw error;

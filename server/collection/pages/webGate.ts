@@ -222,9 +222,7 @@ function partOf(
   { response, body, error, stats }: Received,
   { ownHeaders, isSignedIn, login }: Owners,
 ): FetchedPart {
-  // What a script sends of the login to its site is not kept: an object would have it in the clear.
-  const isSecret = sent !== null && login?.secrets.isIn(sent.toString('latin1'));
-  const requestBody = response && sent && sent.length > 0 && !isSecret ? sent : null;
+  const requestBody = response && keptBody(sent, login);
   const { status = null, headers: all = [], connection } = response ?? {};
   const headers = isSignedIn ? all.filter(([name]) => !WITHHELD_HEADERS.test(name)) : all;
   const object = {
@@ -254,6 +252,12 @@ function partOf(
     requestBody,
     certificates: new Map(connection?.certificates ?? []),
   };
+}
+
+/** What a script sends of the login to its site is not kept: an object would have it in the clear. */
+function keptBody(sent: Buffer | null, login: ProfileSession | undefined): Buffer | null {
+  if (!sent || sent.length === 0) return null;
+  return login?.secrets.isIn(sent.toString('latin1')) ? null : sent;
 }
 
 /** What is published of a sent request: values that may be secrets are null. */

@@ -93,46 +93,53 @@ export function readSetCookie(header: string, url: URL, now: number): Cookie | u
   for (const attribute of attributes) {
     const [key = '', ...rest] = attribute.split('=');
     const given = rest.join('=').trim();
-    switch (key.trim().toLowerCase()) {
-      case 'expires': {
-        const at = Date.parse(given.replaceAll('-', ' '));
-        if (!Number.isNaN(at)) cookie.expires = at;
-        break;
-      }
-      case 'max-age':
-        if (/^-?\d+$/.test(given)) maxAge = Number(given);
-        break;
-      case 'domain': {
-        const domain = given.replace(/^\./, '').toLowerCase();
-        if (domain === '') break;
-        if (url.hostname !== domain && !isBelow(url.hostname, domain)) return undefined;
-        cookie.domain = domain;
-        // An IP address is a host and has nothing below it.
-        cookie.hostOnly = /^[\d.]+$/.test(domain) || domain.includes(':');
-        break;
-      }
-      case 'path':
-        cookie.path = given.startsWith('/') ? given : defaultPath(url);
-        break;
-      case 'secure':
-        cookie.secure = true;
-        break;
-      case 'httponly':
-        cookie.httpOnly = true;
-        break;
-      case 'samesite':
-        cookie.sameSite = sameSiteOf(given);
-        break;
-      default:
-    }
+    const read = ATTRIBUTES.get(key.trim().toLowerCase());
+    if (read) read(cookie, given, url);
+    else if (/^\s*max-age\s*$/i.test(key) && /^-?\d+$/.test(given)) maxAge = Number(given);
   }
+  // A cookie for a host that this one is not below.
+  if (cookie.domain !== url.hostname && !isBelow(url.hostname, cookie.domain)) return undefined;
   if (maxAge !== undefined) cookie.expires = maxAge <= 0 ? 0 : now + maxAge * 1000;
   if (cookie.expires !== null) cookie.expires = Math.min(cookie.expires, now + MAX_AGE_MS);
+  return isAcceptable(cookie, url) ? cookie : undefined;
+}
+
+/** What the attributes of a cookie say, by their names in lower case. */
+const ATTRIBUTES = new Map<string, (cookie: Cookie, given: string, url: URL) => void>(
+  Object.entries({
+    expires: (cookie: Cookie, given: string) => {
+      const at = Date.parse(given.replaceAll('-', ' '));
+      if (!Number.isNaN(at)) cookie.expires = at;
+    },
+    domain: (cookie: Cookie, given: string) => {
+      const domain = given.replace(/^\./, '').toLowerCase();
+      if (domain === '') return;
+      cookie.domain = domain;
+      // An IP address is a host and has nothing below it.
+      cookie.hostOnly = /^[\d.]+$/.test(domain) || domain.includes(':');
+    },
+    path: (cookie: Cookie, given: string, url: URL) => {
+      cookie.path = given.startsWith('/') ? given : defaultPath(url);
+    },
+    secure: (cookie: Cookie) => {
+      cookie.secure = true;
+    },
+    httponly: (cookie: Cookie) => {
+      cookie.httpOnly = true;
+    },
+    samesite: (cookie: Cookie, given: string) => {
+      cookie.sameSite = sameSiteOf(given);
+    },
+  }),
+);
+
+function isAcceptable(cookie: Cookie, url: URL): boolean {
+  const { name, secure, hostOnly, path } = cookie;
   // A plain connection must not replace what an encrypted one keeps.
-  if (cookie.secure && url.protocol !== 'https:') return undefined;
-  if (/^__secure-/i.test(name) && !cookie.secure) return undefined;
-  if (/^__host-/i.test(name) && !(cookie.secure && cookie.hostOnly && cookie.path === '/')) return undefined;
-  return isValidCookie(cookie) ? cookie : undefined;
+  if (secure && url.protocol !== 'https:') return false;
+  if (/^__secure-/i.test(name) && !secure) return false;
+  if (/^__host-/i.test(name) && !(secure && hostOnly && path === '/')) return false;
+  return isValidCookie(cookie);
 }
 
 /** Returns a value of `SameSite` as it is usually spelt; null if it is another. */

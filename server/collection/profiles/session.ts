@@ -7,7 +7,7 @@ import { type Cookie, cookieHeader, pairOf, readSetCookie, withCookie } from './
 import type { ProfileContent } from './readProfile.ts';
 import { seal, unseal } from './sealing.ts';
 import { Secrets } from './secrets.ts';
-import { isOfSite } from './site.ts';
+import { isDomainOfSite, isOfSite } from './site.ts';
 
 /** The most that is read of the headers `Set-Cookie` of one response. */
 const MAX_SET_COOKIES = 100;
@@ -75,7 +75,8 @@ export class ProfileSession implements LoginCookies {
     const given = headers.filter(([name]) => name.toLowerCase() === 'set-cookie').slice(0, MAX_SET_COOKIES);
     for (const [, header] of given) {
       const cookie = readSetCookie(header, url, now);
-      if (!cookie) continue;
+      // One for all sites below a public suffix is not of this site.
+      if (!cookie || !isDomainOfSite(cookie.domain, this.#profile.row.site)) continue;
       this.#set.push(cookie);
       this.#cookies = withCookie(this.#cookies, cookie, now, MAX_PROFILE_COOKIES);
       this.secrets.add(cookie.value);

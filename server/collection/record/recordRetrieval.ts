@@ -44,7 +44,7 @@ interface RecordedAttempt {
   /** The title of the page, which names a source that a list added without a name. */
   title?: string | null;
   /** Records what belongs to the retrieval, in the same transaction, after it was inserted. */
-  andAlso?: (database: WriteDatabase, retrieval: number) => void;
+  andAlso?: ((database: WriteDatabase, retrieval: number) => void) | undefined;
   /** The space that is held for the object until its row counts the bytes. */
   reservation?: Reservation | undefined;
 }

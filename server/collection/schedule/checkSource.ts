@@ -1,5 +1,4 @@
 import { SELF } from '../../../shared/collection/event.ts';
-import type { ExpiryReason } from '../../../shared/collection/profile.ts';
 import type { RetrievalError } from '../../../shared/collection/retrieval.ts';
 import { MEGABYTE } from '../../../shared/limits.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
@@ -11,16 +10,12 @@ import {
   validatorsOf,
 } from '../../store/sqlite/collection/retrievals.ts';
 import type { SourceRow } from '../../store/sqlite/collection/sources.ts';
-import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { isReleased } from '../../store/sqlite/node/withheld.ts';
 import type { Store } from '../../store/store.ts';
 import { fetchObject } from '../fetch/fetchObject.ts';
 import type { Attempt, FetchServices } from '../fetch/requester.ts';
-import { beginningOf } from '../pages/archiveGate.ts';
 import type { PageToCapture } from '../pages/pages.ts';
-import { expiryOf } from '../profiles/expiry.ts';
 import type { Profiles } from '../profiles/profiles.ts';
-import { type LoginResult, recordLogin, withholdFromBirth } from '../profiles/recordLogin.ts';
 import type { ProfileSession } from '../profiles/session.ts';
 import {
   type KeptObject,
@@ -37,6 +32,7 @@ import {
 } from '../record/recordRetrieval.ts';
 import { allowsPrivateAddress } from '../sources/privateSources.ts';
 import { MAX_BACKOFF_IN_ROUND_MS } from './hostRateLimiter.ts';
+import { loginOfCheck } from './loginOfCheck.ts';
 
 export interface CheckServices extends FetchServices {
   store: Store;
@@ -165,12 +161,11 @@ async function record(
   const certificates = await receiver.keepCertificates(attempt.certificates);
   try {
     const { page_label, title } = await describePage({ ...attempt, url: source.url });
-    const expiry = session && isLast ? await loginExpiry(store, source, attempt, page_label) : undefined;
-    const fetched = retrievalOf(source, attempt, { round, at: store.instant(), page_label });
-    if (expiry) fetched.error = 'profile_expired';
-    const complete = withHeldCertificates(session?.secrets.redacted(fetched) ?? fetched, (sha256) =>
-      certificates.held.has(sha256),
+    const login = await loginOfCheck(store, source, { session, attempt, page_label, isLast });
+    const fetched = login.asRecorded(
+      retrievalOf(source, attempt, { round, at: store.instant(), page_label }),
     );
+    const complete = withHeldCertificates(fetched, (sha256) => certificates.held.has(sha256));
     const { isStored, reservation }: KeptObject = (await received?.keep()) ?? { isStored: true };
     const retrieval = isStored ? complete : withoutObject(complete);
     const isDeferred = isLast && !attempt.answered && !isOwnRefusal(retrieval.error) && mayDefer();
@@ -183,15 +178,8 @@ async function record(
         outcome: isLast && !isDeferred ? outcomeOf(retrieval) : null,
         validators: validatorsAfter(attempt, retrieval),
         ...(isLast ? { dueAt: (current: SourceRow) => dueAt(current, attempt.retry_at) } : {}),
-        title: !session && needsTitle(source, retrieval) ? title : null,
-        ...(session && {
-          andAlso: withLogin(
-            store,
-            session,
-            retrieval,
-            expiry ?? (worksNow(retrieval, page) ? 'works' : 'unknown'),
-          ),
-        }),
+        title: needsTitle(source, retrieval) ? title : null,
+        andAlso: login.andAlso(retrieval, { isDrawnNext: page !== null }),
         reservation,
         ...(refused === null ? {} : { refusedBytes: refused }),
       },
@@ -209,46 +197,6 @@ async function record(
     await certificates.discard();
     await received?.discard();
   }
-}
-
-/** Whether the site accepted the login. If a page is drawn next, that says it: its scripts may find that it did not. */
-function worksNow({ error }: NewRetrieval, page: PageToDraw | null): boolean {
-  return error === null && page === null;
-}
-
-/** Withholds what was got with a login, and records whether the login works. */
-function withLogin(
-  { instant }: Pick<Store, 'instant'>,
-  session: ProfileSession,
-  { source_key: source, sha256 }: NewRetrieval,
-  result: LoginResult,
-) {
-  return (database: WriteDatabase, retrieval: number): void => {
-    const at = instant();
-    withholdFromBirth(database, { retrieval, sha256, source, at });
-    recordLogin(database, session, { result, source, at });
-  };
-}
-
-/** Returns by what the last attempt of a check shows that the site no longer accepts the login. */
-async function loginExpiry(
-  store: Store,
-  { url, last_sha256 }: SourceRow,
-  { final_url, redirects, status, unchanged, content_type, beginning, received }: Attempt<ReceivedObject>,
-  page_label: NewRetrieval['page_label'],
-): Promise<ExpiryReason | undefined> {
-  if (unchanged || (status === null && redirects.length === 0)) return undefined;
-  const isNew = received !== null && received.sha256 !== last_sha256;
-  const html = isNew && isHtml(content_type) ? beginning.toString('utf8') : '';
-  return expiryOf({
-    url,
-    final_url,
-    status,
-    isWall: page_label?.label === 'bot_wall' || page_label?.label === 'rate_limit',
-    html,
-    before: html === '' || last_sha256 === null ? undefined : await beginningOf(store, last_sha256),
-    hasVersion: last_sha256 !== null,
-  });
 }
 
 function retrievalOf(
@@ -311,9 +259,12 @@ function pageToCapture(
   };
 }
 
-/** Whether the source may get the title of the page as its name: not that of a bot wall or an error page. */
-function needsTitle({ name, state }: SourceRow, { error, page_label }: NewRetrieval): boolean {
-  return name === '' && state === 'new' && error === null && page_label === null;
+/**
+ * Whether the source may get the title of the page as its name: not that of a bot wall or an error page, and not one that
+ * only a login shows, because names are public.
+ */
+function needsTitle({ name, state, needs_login }: SourceRow, { error, page_label }: NewRetrieval): boolean {
+  return name === '' && state === 'new' && !needs_login && error === null && page_label === null;
 }
 
 /** Returns the retrieval as it is recorded if there was no space for the body: without an object. */

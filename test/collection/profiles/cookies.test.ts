@@ -23,6 +23,7 @@ describe('a cookie that a site sets', () => {
     ['a=b; Domain=', { domain: 'www.example.org', hostOnly: true }],
     ['a=b; Path=/x; Path=/y', { path: '/y' }],
     ['a=b; Path=x', { path: '/a' }],
+    ['a=b; __proto__=x; constructor; hasOwnProperty=1', { value: 'b' }],
     ['a=b; SECURE; HttpOnly; SameSite=lax', { secure: true, httpOnly: true, sameSite: 'Lax' }],
     ['a=b; Max-Age=60', { expires: NOW + 60_000 }],
     ['a=b; Max-Age=-1', { expires: 0 }],

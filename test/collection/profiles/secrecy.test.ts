@@ -25,7 +25,9 @@ function keptLog() {
   const lines: string[] = [];
   const keep = (details: object, message: string) => {
     const seen = Object.entries(details).map(([name, value]) =>
-      value instanceof Error ? [name, value.stack, value.message, { ...value }, value.cause] : [name, value],
+      value instanceof Error
+        ? [name, value.stack, value.message, Object.entries(value), value.cause]
+        : [name, value],
     );
     lines.push(JSON.stringify([message, seen]));
   };
