@@ -5,6 +5,7 @@ import type { WatchedSource } from '../../../shared/collection/source.ts';
 import type { Withholding } from '../../../shared/node/withheld.ts';
 import { closeScriptedWebs, page, redirect, ScriptedWeb, tagged } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../support/node.ts';
+import { handIn } from '../handedIn/support.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 import {
   addProfile,
@@ -319,4 +320,16 @@ test('what a page behind a login links to is watched with the login at its site,
     [far, null, ''],
   ]);
   expect(cookiesOf(web, '/near')).toEqual([`sid=${CANARY}`]);
+});
+
+test('what the public gets is not fetched beside what was handed in, where the address is watched with a login', async () => {
+  const node = await openCollectingNode();
+  const web = await ScriptedWeb.open();
+  scriptMembers(web);
+  const { id: profile } = await addProfile(node);
+  await node.watch(web.url('/'), { profile });
+  const html = Buffer.from('<p>What I saw.</p>');
+  const handed = await handIn(node.node, html, 'text/html', { url: web.url('/'), fetch: 'true' });
+  expect(handed).toMatchObject({ page: null, page_error: expect.stringContaining('watched with a login') });
+  expect(web.requests('/')).toEqual([]);
 });
