@@ -8,6 +8,7 @@ import { collectionRoutes, seenRoutes } from './routes/collection/collection.ts'
 import { derivedRoutes, diffRoutes, viewRoutes } from './routes/collection/derived.ts';
 import { handedInRoutes } from './routes/collection/handedIn.ts';
 import { pageRoutes } from './routes/collection/pages.ts';
+import { profileRoutes } from './routes/collection/profiles.ts';
 import { followRoutes, sourceRoutes } from './routes/collection/sources.ts';
 import { caseRoutes, findingRoutes } from './routes/findings/findings.ts';
 import { fixityRoutes, ledgerRoutes, timestampRoutes, witnessRoutes } from './routes/ledger.ts';
@@ -44,6 +45,7 @@ export const ROUTES = {
   ...viewRoutes,
   ...warcRoutes,
   ...sourceRoutes,
+  ...profileRoutes,
   ...findingRoutes,
   ...caseRoutes,
   ...followRoutes,

@@ -19,6 +19,8 @@ import { type PageGate, RequestGate } from './requestGate.ts';
 export interface DrawOptions {
   url: string;
   gate: PageGate;
+  /** What the page finds in its browser of an earlier visit. */
+  login?: BrowserLogin | undefined;
   viewport: Viewport;
   /** Where the clock of the page starts, in milliseconds since the epoch. */
   startsAt: number;
@@ -29,6 +31,26 @@ export interface DrawOptions {
   maxRequests: number;
   maxBytes: number;
   signal: AbortSignal;
+}
+
+/** The cookies and the local storage of a login. */
+export interface BrowserLogin {
+  readonly cookies: readonly BrowserCookie[];
+  readonly origins: readonly { origin: string; items: readonly (readonly [string, string])[] }[];
+}
+
+interface BrowserCookie {
+  name: string;
+  value: string;
+  domain: string;
+  /** Whether only this host gets it. */
+  hostOnly: boolean;
+  path: string;
+  secure: boolean;
+  httpOnly: boolean;
+  sameSite: 'Strict' | 'Lax' | 'None' | null;
+  /** Milliseconds since 1970; null for the end of the session. */
+  expires: number | null;
 }
 
 /** A page as it was drawn. */
@@ -117,6 +139,21 @@ async function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal):
   }
 }
 
+/**
+ * Returns the commands that fill the local storage of each origin before a script of the page runs, in a world of their own
+ * that no page sees. What a page has put there itself stays.
+ */
+function storageCommands(login: BrowserLogin | undefined): [string, Params][] {
+  return (login?.origins ?? []).map(({ origin, items }) => [
+    'Page.addScriptToEvaluateOnNewDocument',
+    {
+      worldName: 'strongroom-login',
+      source: `if (location.origin === ${JSON.stringify(origin)} && localStorage.length === 0)
+        for (const [name, value] of ${JSON.stringify(items)}) localStorage.setItem(name, value);`,
+    },
+  ]);
+}
+
 class Drawing {
   readonly #browser: RunningBrowser;
   readonly #options: DrawOptions;
@@ -171,6 +208,7 @@ class Drawing {
     );
     this.#main = sessionId;
     await this.#bounded(this.#setUp({ id: sessionId, type: 'page', target: targetId, contexts: new Map() }));
+    await this.#bounded(this.#setCookies());
     let reason: CutReason | null = null;
     try {
       await this.#bounded(this.#send('Page.navigate', { url }));
@@ -184,6 +222,26 @@ class Drawing {
     }
     this.#gate.close();
     return withTimeout(Promise.race([this.#read(this.#gate.cutReason ?? reason), this.#crash]), READ_MS);
+  }
+
+  /** Puts cookies into the context of this page. One that the browser refuses is left out. */
+  async #setCookies(): Promise<void> {
+    const { login } = this.#options;
+    await Promise.all(
+      (login?.cookies ?? []).map(({ domain, hostOnly, sameSite, expires, ...cookie }) =>
+        ignoringLateErrors(
+          this.#send('Network.setCookie', {
+            ...cookie,
+            // With a domain, a cookie is also for the hosts below it.
+            ...(hostOnly
+              ? { url: `http${cookie.secure ? 's' : ''}://${domain}${cookie.path}` }
+              : { domain: `.${domain}` }),
+            ...(sameSite !== null && { sameSite }),
+            ...(expires !== null && { expires: expires / 1000 }),
+          }),
+        ),
+      ),
+    );
   }
 
   /** The main frame. */
@@ -232,6 +290,7 @@ class Drawing {
         ['Page.enable', {}],
         ['Runtime.enable', {}],
         ['Page.addScriptToEvaluateOnNewDocument', { source: clock, runImmediately: true }],
+        ...storageCommands(this.#options.login),
         ['Page.setInterceptFileChooserDialog', { enabled: true }],
         ['Emulation.setEmulatedMedia', { features: MEDIA }],
       );

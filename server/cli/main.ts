@@ -11,6 +11,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   page: async () => (await import('./commands/pages.ts')).page,
   draw: async () => (await import('./commands/pages.ts')).draw,
   'hand-in': async () => (await import('./commands/handIn.ts')).handIn,
+  profile: async () => (await import('./commands/profile.ts')).profile,
   pack: async () => (await import('./commands/pack.ts')).pack,
   verify: async () => (await import('./commands/verify.ts')).verify,
   ledger: async () => (await import('./commands/ledger.ts')).ledger,

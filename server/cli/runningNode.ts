@@ -107,6 +107,7 @@ async function readResponse(url: string, response: Response): Promise<unknown> {
     throw new Error(
       `The node at ${url} does not accept this owner's token. Name its data folder with --data.`,
     );
+  if (response.status === 204) return undefined;
   const isJson = /^application\/(problem\+)?json\b/.test(response.headers.get('Content-Type') ?? '');
   const body = isJson ? ((await response.json()) as { detail?: unknown; code?: unknown }) : undefined;
   if (response.ok && body !== undefined) return body;

@@ -32,6 +32,7 @@ import { approveFound, Follower } from './follow/follower.ts';
 import { HandedIn } from './handedIn/handedIn.ts';
 import { Draws } from './pages/draws.ts';
 import { PARTS_PER_HOST, PageCapturer } from './pages/pages.ts';
+import { Profiles } from './profiles/profiles.ts';
 import { ObjectReceiver } from './record/objectReceiver.ts';
 import { HostRateLimiter } from './schedule/hostRateLimiter.ts';
 import { AgeRule } from './schedule/releaseAged.ts';
@@ -61,8 +62,11 @@ export interface Collection {
   startSchedule(): void;
   /** Starts a round of the sources with these ids, or of all that are not paused. @throws Problem `unknown_source`. */
   startRound(ids: readonly string[] | undefined): RunningJob<CollectionResult>;
-  /** Fetches once and stores nothing. @throws Problem `preview_failed` if the host asked for a pause (Retry-After). */
-  preview(url: string): Promise<SourcePreview>;
+  /**
+   * Fetches once, with a login if one is named, and stores nothing. @throws Problem `preview_failed` if the host asked for a
+   * pause (Retry-After); `invalid_field`, `profile_key_damaged`.
+   */
+  preview(url: string, profile: string | null): Promise<SourcePreview>;
   /** Adds a source. @throws Problem `source_exists`, `id_taken`, `invalid_field`. */
   add(source: NewSource): Promise<WatchedSource>;
   /** Adds the sources of a list; `capture` is for those that do not say it. @throws Problem `invalid_list`. */
@@ -77,6 +81,8 @@ export interface Collection {
   readonly draws: Draws;
   /** Third parties' captures. */
   readonly captures: Captures;
+  /** The logins with which sources are watched. */
+  readonly profiles: Profiles;
   /** What a person's own browser showed. */
   readonly handedIn: HandedIn;
   /** Re-reads the schedule after sources were added or changed. */
@@ -103,6 +109,7 @@ export function openCollection(config: CollectionConfig): Collection {
     ...network,
   };
   const receiver = new ObjectReceiver(store, settings);
+  const profiles = new Profiles(store);
   const follower = new Follower({ store, deriver, fetching, settings, log });
   const browser = new ClosedBrowser(config.startBrowser ?? chromiumIn(temporaryFolder(store.folder)), log);
   const partLimiter = new HostRateLimiter(clock, () => ({
@@ -113,6 +120,7 @@ export function openCollection(config: CollectionConfig): Collection {
   const pages = new PageCapturer({
     store,
     receiver,
+    profiles,
     fetching: { ...fetching, rateLimiter: partLimiter },
     settings,
     browser,
@@ -126,13 +134,14 @@ export function openCollection(config: CollectionConfig): Collection {
     store,
     log,
     receiver,
+    profiles,
     settings,
     follow: (keys, signal) => follower.follow(keys, signal),
     capturePage: async (page, signal) => (await pages.capture(page, signal))?.event ?? null,
     onRound: () => ageRule.soon(),
   });
   const scheduler = new Scheduler({ store, clock, settings, collector, log });
-  const previews = new Previews({ ...fetching, store, settings }, closing.signal);
+  const previews = new Previews({ ...fetching, store, profiles, settings }, closing.signal);
   const thenWake = async <Result>(adding: Promise<Result>): Promise<Result> => {
     const added = await adding;
     scheduler.wake();
@@ -140,6 +149,7 @@ export function openCollection(config: CollectionConfig): Collection {
   };
   const capturePageNow = (url: string) => capturePage({ store, jobs, collector }, url, closing.signal);
   return {
+    profiles,
     handedIn: new HandedIn({ store, receiver, settings, capturePage: capturePageNow }, closing.signal),
     captures: openCaptures({ store, receiver, settings, fetching, jobs }, closing.signal),
     startSchedule: () => {
@@ -147,7 +157,7 @@ export function openCollection(config: CollectionConfig): Collection {
       ageRule.start();
     },
     startRound: (ids) => startRound({ store, jobs, collector }, ids, closing.signal),
-    preview: (url) => previews.preview(url),
+    preview: (url, profile) => previews.preview(url, profile),
     draws,
     capturePage: capturePageNow,
     async fetchMissing(urls) {

@@ -23,6 +23,7 @@ import {
 } from '../http/routes/collection/events.ts';
 import { handedInHandlers } from '../http/routes/collection/handedIn.ts';
 import { pageHandlers } from '../http/routes/collection/pages.ts';
+import { profileHandlers } from '../http/routes/collection/profiles.ts';
 import { collectionHandlers, followHandlers, sourceHandlers } from '../http/routes/collection/sources.ts';
 import { caseHandlers, findingHandlers } from '../http/routes/findings/findings.ts';
 import {
@@ -81,6 +82,7 @@ function collectionRoutes(services: Services) {
   return {
     ...sourceHandlers(store, collection),
     ...followHandlers(store, collection),
+    ...profileHandlers(collection),
     ...captureHandlers(collection.captures),
     ...handedInHandlers(collection.handedIn, { store, texts: derived.texts }, nodeName),
     ...collectionHandlers(store, settings),

@@ -47,6 +47,10 @@ const alertWhenSchema = z
       .meta({ description: 'A related work of a pack changed, disappeared or returned.' }),
     damaged: z.boolean().optional().meta({ description: 'A stored object is damaged or missing.' }),
     peer_rewritten: z.boolean().optional().meta({ description: 'A peer rewrote its ledger.' }),
+    profile_expired: z
+      .boolean()
+      .optional()
+      .meta({ description: 'A site no longer accepts the profile with which sources are watched.' }),
     disk: z
       .boolean()
       .optional()
@@ -62,6 +66,7 @@ export const STATE_CONDITIONS = [
   'drift',
   'damaged',
   'peer_rewritten',
+  'profile_expired',
   'disk',
   'copy_behind',
 ] as const;
@@ -190,6 +195,7 @@ const ALERT_KINDS = [
   'drift',
   'damage',
   'peer_rewritten',
+  'profile_expired',
   'disk',
   'copy_behind',
   'test',

@@ -76,6 +76,14 @@ const FAILURES: Record<RetrievalError, { what: string; hint: string }> = {
     what: 'This node failed while it checked the source',
     hint: 'See the node’s log for the reason. The other sources were checked.',
   },
+  profile_expired: {
+    what: 'The site no longer accepts the login',
+    hint: 'Log in again and replace the profile.',
+  },
+  profile_missing: {
+    what: 'The login with which this source is watched is missing or cannot be read',
+    hint: 'Nothing was fetched. Choose a profile for this source, or watch it without a login.',
+  },
 };
 
 function isKnown(error: string): error is RetrievalError {
@@ -99,6 +107,7 @@ export const PAGE_ERROR_WORDS: Record<PageError, string> = {
   page_timeout: 'Not drawn: the page did not respond in time',
   page_crashed: 'Not drawn: the page crashed the browser',
   page_too_large: 'Not drawn: the page is too large, or there is no space',
+  profile_expired: 'Not kept: the site no longer accepts the login',
 };
 
 /** Why a page could not be drawn, and what to do about it. */
@@ -108,4 +117,6 @@ export const PAGE_ERROR_SENTENCES: Record<PageError, string> = {
   page_timeout: 'The page did not respond in time, so there is no picture of it. The next check tries again.',
   page_crashed: 'The page crashed the browser that drew it. The next check tries again.',
   page_too_large: 'The page is too large to store, or there is too little free space.',
+  profile_expired:
+    'The site no longer accepts the login, so the page that was drawn was not kept. Log in again and replace the profile.',
 };

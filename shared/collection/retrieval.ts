@@ -27,6 +27,8 @@ export const RETRIEVAL_ERRORS = [
   'redirected',
   'invalid_url',
   'check_failed',
+  'profile_expired',
+  'profile_missing',
 ] as const;
 export const retrievalErrorSchema = z.enum(RETRIEVAL_ERRORS);
 export type RetrievalError = (typeof RETRIEVAL_ERRORS)[number];

@@ -5,6 +5,7 @@ import { httpUrlSchema, instantSchema, text } from '../values/text.ts';
 import { eventTypeSchema, pageLabelSchema } from './event.ts';
 import { followRunSchema, followSchema } from './follow.ts';
 import { noiseRulesSchema } from './noise.ts';
+import { PROFILE_STATES, profileIdSchema } from './profile.ts';
 import { retrievalErrorSchema } from './retrieval.ts';
 import { activeHoursSchema, cronSchema, timeZoneSchema } from './schedule/scheduleFields.ts';
 
@@ -17,7 +18,13 @@ export const CAPTURE_MODES = ['object', 'page'] as const;
 export type CaptureMode = (typeof CAPTURE_MODES)[number];
 
 /** Why a page could not be drawn. The check itself does not fail. */
-export const PAGE_ERRORS = ['no_browser', 'page_timeout', 'page_crashed', 'page_too_large'] as const;
+export const PAGE_ERRORS = [
+  'no_browser',
+  'page_timeout',
+  'page_crashed',
+  'page_too_large',
+  'profile_expired',
+] as const;
 export type PageError = (typeof PAGE_ERRORS)[number];
 
 const everyMinutes = z.int().min(1, 'At least 1 minute.').max(525_600, 'At most one year.');
@@ -63,6 +70,9 @@ const sourceFields = {
     description:
       'Only for `page`: the share of changed pixels from which a change of the picture alone is an event; null for none.',
   }),
+  profile: profileIdSchema.nullable().meta({
+    description: 'The profile with which it is watched, which must be of its site; null for none.',
+  }),
   keep_days: z.int().min(1, 'At least 1 day.').max(36_500, 'At most 36500 days.').nullable().meta({
     description:
       'After how many days the bytes of a version are given up for good. The newest version is kept, and so is what a pack, a finding, a case or another source needs. Null: bytes are kept.',
@@ -93,6 +103,7 @@ export const newSourceSchema = z
     follow: sourceFields.follow.default(null),
     capture: sourceFields.capture.default('object'),
     picture_events: sourceFields.picture_events.default(null),
+    profile: sourceFields.profile.default(null),
     keep_days: sourceFields.keep_days.default(null),
   })
   .meta({ id: 'NewSource' });
@@ -158,6 +169,17 @@ export const watchedSourceSchema = sourceSchema
     active_hours: activeHoursSchema.nullable(),
     follow: followSchema.nullable(),
     picture_events: z.number().nullable(),
+    profile: profileIdSchema.nullable(),
+    login: z
+      .enum([...PROFILE_STATES, 'missing'])
+      .nullable()
+      .meta({
+        description:
+          'The state of the login for this source; `missing` if it needs one and its profile was deleted or not restored: then it is not fetched. Null if it is watched without a login.',
+      }),
+    login_expired_at: instantSchema.nullable().meta({
+      description: 'Since when the site no longer accepts the profile for this source.',
+    }),
     keep_days: z.int().nullable(),
     follow_run: followRunSchema.nullable().meta({ description: 'The newest reading of its links.' }),
     found_waiting: z.int().meta({ description: 'How many addresses that it brought wait for approval.' }),
@@ -196,6 +218,13 @@ export const sourcesQuery = z.strictObject({
   paused: booleanParameter.optional(),
 });
 export type SourcesQuery = z.output<typeof sourcesQuery>;
+
+export const previewRequestSchema = z
+  .strictObject({
+    url: watchedUrlSchema,
+    profile: sourceFields.profile.default(null),
+  })
+  .meta({ id: 'PreviewRequest' });
 
 export const sourcePreviewSchema = z
   .strictObject({

@@ -57,7 +57,7 @@ export interface SecretArchive {
 }
 
 /** Returns a folder with what evidence files carry. */
-async function builtInterface(): Promise<string> {
+export async function builtInterface(): Promise<string> {
   const folder = await temporaryFolder();
   await mkdir(join(folder, 'evidence'));
   await writeFile(join(folder, EVIDENCE_SCRIPT), await buildEvidenceScript());

@@ -6,7 +6,7 @@ import type { RouteName, RouteTable } from '../../../shared/routes.ts';
 import { type CallOptions, call } from './client.ts';
 import { callKey } from './useCall.ts';
 
-const SOURCE_READS = ['listWatchedSources', 'readWatchedSource', 'listSources'] as const;
+const SOURCE_READS = ['listWatchedSources', 'readWatchedSource', 'listSources', 'listProfiles'] as const;
 const FINDING_READS = ['listFindings', 'listFindingTags', 'readFinding'] as const;
 /** What says whether bytes are shown, or shows them. */
 const BYTE_READS = [
@@ -47,6 +47,9 @@ const OUTDATED_READS = {
   addSource: SOURCE_READS,
   changeSource: SOURCE_READS,
   removeSource: SOURCE_READS,
+  addProfile: ['listProfiles'],
+  changeProfile: SOURCE_READS,
+  removeProfile: SOURCE_READS,
   importSources: [...SOURCE_READS, 'readStats'],
   approveFound: ['listFound', ...SOURCE_READS],
   refuseFound: ['listFound', ...SOURCE_READS],

@@ -1,11 +1,13 @@
 import { watchesEvents } from '../../../shared/alerts/alert.ts';
 import type { Event, LabelFilter, PageLabel } from '../../../shared/collection/event.ts';
 import { failureWords } from '../../../shared/collection/failureWords.ts';
+import { EXPIRY_WORDS } from '../../../shared/collection/profile.ts';
 import type { Damage } from '../../../shared/ledger/fixity.ts';
 import { DEFAULT_EVERY_MINUTES } from '../../../shared/node/copy.ts';
 import { peerRewriteSchema } from '../../../shared/node/peer.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
-import { failingSources } from '../../store/sqlite/collection/sources.ts';
+import { expiredProfiles } from '../../store/sqlite/collection/profiles.ts';
+import { failingSources, sourcesWithExpiredLogin } from '../../store/sqlite/collection/sources.ts';
 import {
   type AlertRule,
   allConditions,
@@ -119,6 +121,34 @@ export function matchRewrites({ store: { read } }: StateServices, rules: readonl
           path: '/sharing',
         }),
       }));
+  });
+}
+
+/**
+ * Returns the profiles that stopped working after a rule became active: each once, whatever number of sources notices it. A
+ * rule that is about some sources waits until one of them does.
+ */
+export function matchExpiredProfiles(
+  { store: { read } }: StateServices,
+  rules: readonly CompiledRule[],
+): Match[] {
+  const asking = rules.filter(({ rule }) => rule.when.profile_expired);
+  if (asking.length === 0) return [];
+  return expiredProfiles(read).flatMap(({ id, name, site, expired_at, expired_reason }) => {
+    const noticing = sourcesWithExpiredLogin(read, id);
+    const subject = `profile_expired:${id}:${expired_at}`;
+    return asking.flatMap(({ rule, matchesSource }) => {
+      const source = noticing.find(matchesSource);
+      if (!source || expired_at < startPositionOf(rule, 'profile_expired').active_since) return [];
+      if (hasNotice(read, rule.id, subject)) return [];
+      const about = notice('profile_expired', expired_at, {
+        title: `The login at ${site} has expired`,
+        text: `The profile ${name} no longer works: ${EXPIRY_WORDS[expired_reason]}. What the site shows without it is not recorded as a change. Log in again and replace the profile.`,
+        path: '/settings#profiles',
+        source: { id: source.id, url: source.url, name: source.name },
+      });
+      return [{ rule: rule.id, subject, notice: about }];
+    });
   });
 }
 

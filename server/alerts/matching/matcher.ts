@@ -18,6 +18,7 @@ import {
   compileRule,
   matchConditions,
   matchDamages,
+  matchExpiredProfiles,
   matchFailures,
   matchRewrites,
   needConditions,
@@ -62,6 +63,7 @@ export class Matcher {
       ...matchFailures(services, rules),
       ...matchDamages(services, rules),
       ...matchRewrites(services, rules),
+      ...matchExpiredProfiles(services, rules),
       ...(await matchConditions(services, rules, { write, instant: store.instant })),
       ...(await matchDrift(store, rules, this.#packs, [])),
     ];

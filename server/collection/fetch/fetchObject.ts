@@ -106,20 +106,22 @@ class Fetch<Received> {
   async #get(url: URL): Promise<URL | undefined> {
     const attempt = this.#attempt;
     let validators: Validators | undefined;
+    const given = this.#givenHeaders(url);
     const headers = async () => {
       const known = await this.#request.validators();
       if (known?.url === url.href) validators = known;
       return {
-        ...this.#ownerHeaders(url),
+        ...given,
         ...(validators === undefined ? {} : conditionalHeaders(validators)),
       };
     };
     return this.#requester.get(url, headers, async (response) => {
       attempt.status = response.status;
+      this.#request.login?.receive(url, response.headers);
       attempt.headers = response.headers;
       attempt.request = {
         method: 'GET',
-        headers: redactOwnerHeaders(this.#ownerHeaders(url), response.sent),
+        headers: redactOwnerHeaders(given, response.sent),
       };
       attempt.content_type = response.header('content-type') ?? null;
       const connection = this.#connectionOf(response);
@@ -151,8 +153,12 @@ class Fetch<Received> {
     return connection?.record() ?? null;
   }
 
-  #ownerHeaders(url: URL): Record<string, string> {
-    return url.origin === new URL(this.#request.url).origin ? this.#request.headers : {};
+  /** The owner's headers for the origin of the source, and the cookies of the login for its site. */
+  #givenHeaders(url: URL): Record<string, string> {
+    const { url: source, headers, login } = this.#request;
+    const own = url.origin === new URL(source).origin ? headers : {};
+    const cookie = login?.headerFor(url);
+    return cookie === undefined ? own : { ...withoutCookie(own), cookie };
   }
 
   /** Receives the body of the final response. The body of an error response is archived too, but is no observation. */
@@ -178,6 +184,11 @@ class Fetch<Received> {
       yield chunk;
     }
   }
+}
+
+/** The cookies of a login take the place of those that the owner set as a header. */
+function withoutCookie(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'cookie'));
 }
 
 /** RFC 9309, section 2.3.1.2: crawlers should follow at least five. */

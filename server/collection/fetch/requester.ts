@@ -10,11 +10,21 @@ import type { ConnectionPool } from './connections.ts';
 import type { HttpResponse } from './exchange.ts';
 import type { RobotsCache } from './robots.ts';
 
+/** The cookies of a login, which are sent to their own site only. */
+export interface LoginCookies {
+  /** Returns the header `Cookie` for an address; undefined if none is sent there. */
+  headerFor(url: URL): string | undefined;
+  /** Notes the cookies that a response sets. */
+  receive(url: URL, headers: readonly (readonly [string, string])[]): void;
+}
+
 /** The parameters of one fetch. */
 export interface ObjectRequest<Received> {
   url: string;
   /** The owner's headers. They are sent only to the origin of `url`. */
   headers: Record<string, string>;
+  /** The login with which it is fetched. robots.txt is fetched without it. */
+  login?: LoginCookies | undefined;
   userAgent: string;
   ignoreRobots: boolean;
   timeoutMs: number;

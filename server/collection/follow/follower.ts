@@ -29,6 +29,7 @@ import {
   waitingIds,
   waitingLink,
 } from '../../store/sqlite/collection/foundLinks.ts';
+import { profileById } from '../../store/sqlite/collection/profiles.ts';
 import {
   markUnnamed,
   type SourceRow,
@@ -40,6 +41,7 @@ import { isStorageFailure } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
 import { NotDerivableError } from '../derived/process/tasks.ts';
 import type { Network } from '../fetch/requester.ts';
+import { isOfSite } from '../profiles/site.ts';
 import { hasSchedule } from '../schedule/nextCheck.ts';
 import { allowsPrivateAddress, isPrivateHost, PrivateAddressCheck } from '../sources/privateSources.ts';
 import {
@@ -243,11 +245,12 @@ function markLinked(
 }
 
 /** The settings that an added address takes from the source in which it was found. */
-function newSourceOf({ url, title }: FoundLinkRow, parent: SourceRow): NewSource {
+function newSourceOf({ url, title }: FoundLinkRow, parent: SourceRow, profile: string | null): NewSource {
   const { agency, tags, every_minutes, every, time_zone, active_hours, max_object_mb } = parent;
   return {
     url,
-    name: title,
+    // Names are public, and what only a login shows is not.
+    name: parent.needs_login ? '' : title,
     agency,
     tags,
     every_minutes,
@@ -262,6 +265,7 @@ function newSourceOf({ url, title }: FoundLinkRow, parent: SourceRow): NewSource
     capture: 'object',
     picture_events: null,
     keep_days: null,
+    profile,
   };
 }
 
@@ -283,11 +287,14 @@ function watchFound(
   { allowPrivate, nextCheck }: { allowPrivate: boolean; nextCheck: string },
 ): 'added' | 'already' {
   setFoundState(database, link.id, 'added');
+  // What a page behind a login links to may need the login, too, if it is at its site.
+  const login = parent.profile === null ? undefined : profileById(database, parent.profile);
+  const profile = login && isOfSite(new URL(link.url), login.site) ? login.id : null;
   try {
     const { key, name } = watchSource(
       database,
       store,
-      newSourceOf(link, parent),
+      newSourceOf(link, parent, profile),
       nextCheck,
       allowPrivate,
       parent.id,

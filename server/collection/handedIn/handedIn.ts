@@ -13,10 +13,12 @@ import { storeWithRepair } from '../../fixity/repair.ts';
 import { shuttingDown } from '../../runtime/shuttingDown.ts';
 import { type StagedBlob, type StagedFile, TooManyBytesError } from '../../store/blobs/staging.ts';
 import { sameHandIn } from '../../store/sqlite/collection/handIns.ts';
+import { sourceById } from '../../store/sqlite/collection/sources.ts';
 import { reachedStorageLimit } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
 import { CaptureSpace } from '../captures/capture.ts';
 import type { ObjectReceiver } from '../record/objectReceiver.ts';
+import { normalizeUrl, sourceIdOf } from '../sources/sources.ts';
 import { kindOf } from './fileKind.ts';
 import { httpAddress, readMhtml, type SavedPart } from './readMhtml.ts';
 import { type HandInToRecord, recordHandIn } from './recordHandIn.ts';
@@ -42,6 +44,9 @@ const MAX_NAME = 80;
 const MAX_AHEAD_MS = 60_000;
 /** Parts that are written to the disk at the same time: small ones then share a sync. */
 const WRITTEN_AT_ONCE = 64;
+
+const WATCHED_WITH_LOGIN =
+  'This address is watched with a login, so it was not fetched as the public gets it.';
 
 /** Takes what a person's own browser showed. */
 export class HandedIn {
@@ -134,6 +139,9 @@ export class HandedIn {
   /** Fetches and draws what the public gets. That it cannot be had is recorded, and fails nothing. */
   async #publicPage(isAsked: boolean, url: string): Promise<Pick<HandInToRecord, 'page' | 'page_error'>> {
     if (!isAsked) return { page: null, page_error: null };
+    // The public does not get what a login shows.
+    const source = sourceById(this.#services.store.read, sourceIdOf(normalizeUrl(url)));
+    if (source?.needs_login) return { page: null, page_error: WATCHED_WITH_LOGIN };
     try {
       return { page: (await this.#services.capturePage(url)).id, page_error: null };
     } catch (error) {

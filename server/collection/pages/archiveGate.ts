@@ -7,6 +7,7 @@ import type { ByteBudget, PageAnswer, PageGate, PageRequestToAnswer } from '../.
 import { isMissing, isUnreadable } from '../../store/blobs/blobStore.ts';
 import { type HeldAnswer, partsOfPage } from '../../store/sqlite/collection/pages.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
+import { isWithheldForLogin } from '../../store/sqlite/node/withheld.ts';
 import type { Store } from '../../store/store.ts';
 import { heldAnswers } from './readPages.ts';
 
@@ -28,6 +29,7 @@ const DECODERS = {
 export class ArchiveGate implements PageGate {
   readonly requests: PageRequest[] = [];
   readonly #store: Store;
+  readonly #withLogin: boolean;
   /** The time of the page, in milliseconds since the epoch. */
   readonly #at: number;
   /** The answers of the page capture that is drawn again, in their order. */
@@ -35,9 +37,17 @@ export class ArchiveGate implements PageGate {
   /** The addresses behind a redirect that the archive followed when it fetched them. */
   readonly #behind = new Map<string, HeldAnswer>();
 
-  /** @param page the id of the page capture that is drawn again; its own parts are used first */
-  constructor(store: Store, at: number, page: string | null) {
+  /**
+   * @param page the id of the page capture that is drawn again; its own parts are used first
+   * @param document the digest of the document: only one that was got with a login gets what else was
+   */
+  constructor(
+    store: Store,
+    at: number,
+    { page, document }: { page: string | null; document: string | null },
+  ) {
     this.#store = store;
+    this.#withLogin = isWithheldForLogin(store.read, { sha256: document });
     this.#at = at;
     if (page === null) return;
     for (const part of partsOfPage(store.read, page)) {
@@ -104,6 +114,7 @@ export class ArchiveGate implements PageGate {
       url,
       method: method === 'HEAD' ? 'GET' : method,
       body: digest,
+      withLogin: this.#withLogin,
       at: this.#at,
     });
   }
@@ -182,6 +193,29 @@ export async function readObject(
     throw error;
   }
   return digest.digest('hex') === sha256 ? Buffer.concat(chunks) : null;
+}
+
+const BEGINNING_BYTES = 65_536;
+
+/** Reads the beginning of a stored object as text; undefined if it is not here or cannot be read. */
+export async function beginningOf(
+  { read, blobs }: Pick<Store, 'read' | 'blobs'>,
+  sha256: string,
+): Promise<string | undefined> {
+  if (blobBytes(read, sha256) === undefined || blobs.isReleased(sha256)) return undefined;
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of blobs.read(sha256)) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes >= BEGINNING_BYTES) break;
+    }
+  } catch (error) {
+    if (isUnreadable(error) || isMissing(error)) return undefined;
+    throw error;
+  }
+  return Buffer.concat(chunks).subarray(0, BEGINNING_BYTES).toString('utf8');
 }
 
 function withoutFragment(url: string): string {

@@ -49,7 +49,10 @@ export class Draws {
   /** Draws a page capture again and compares. @throws Problem `not_found`, `page_failed`, `busy`, `shutting_down` */
   drawPage(id: string): Promise<ArchivedDraw> {
     const page = requirePage(this.#services.store, id);
-    const gate = new ArchiveGate(this.#services.store, Date.parse(page.started_at), page.id);
+    const gate = new ArchiveGate(this.#services.store, Date.parse(page.started_at), {
+      page: page.id,
+      document: page.document,
+    });
     // Drawing begins where it began then, so that the way to the document is the same.
     const url = page.requests[0]?.url ?? page.url;
     return this.#run(gate, {
@@ -66,10 +69,16 @@ export class Draws {
   drawUrl(given: string, at: string): Promise<ArchivedDraw> {
     const { store, settings } = this.#services;
     const url = normalizeUrl(given);
-    const held = heldAnswers(store.read, { url, method: 'GET', body: null, at: Date.parse(at) });
+    const held = heldAnswers(store.read, {
+      url,
+      method: 'GET',
+      body: null,
+      withLogin: true,
+      at: Date.parse(at),
+    });
     if (!held) throw new Problem('not_found', 'The archive holds no capture of this address.');
     const { page_width, page_height } = settings();
-    return this.#run(new ArchiveGate(store, Date.parse(at), null), {
+    return this.#run(new ArchiveGate(store, Date.parse(at), { page: null, document: held.sha256 }), {
       url,
       at,
       seed: hash('sha256', `${url} ${at}`, 'hex').slice(0, 16),

@@ -2,18 +2,25 @@ import type { PageError } from '../../../shared/collection/source.ts';
 import { MEGABYTE } from '../../../shared/limits.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { instantOf } from '../../../shared/values/clock.ts';
-import { type ClosedBrowser, NoBrowserError } from '../../browser/closedBrowser.ts';
+import { type ClosedBrowser, type DrawnByBrowser, NoBrowserError } from '../../browser/closedBrowser.ts';
 import { PageTooLargeError } from '../../browser/drawPage.ts';
 import { BrowserTimeoutError } from '../../browser/protocol.ts';
 import type { Log } from '../../runtime/log.ts';
-import type { SourceRow } from '../../store/sqlite/collection/sources.ts';
+import { newestPage } from '../../store/sqlite/collection/pages.ts';
+import { markWorking } from '../../store/sqlite/collection/profiles.ts';
+import { type SourceRow, updatePageError } from '../../store/sqlite/collection/sources.ts';
 import { isStorageFailure } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
 import { type Deriver, objectToRead } from '../derived/process/deriver.ts';
 import { NotDerivableError } from '../derived/process/tasks.ts';
+import { ConnectionPool } from '../fetch/connections.ts';
 import type { FetchServices } from '../fetch/requester.ts';
+import { asksForPassword, isLoginAddress } from '../profiles/expiry.ts';
+import { LoginMissingError, type Profiles } from '../profiles/profiles.ts';
+import { recordLogin } from '../profiles/recordLogin.ts';
+import type { ProfileSession } from '../profiles/session.ts';
 import type { ObjectReceiver } from '../record/objectReceiver.ts';
-import { readObject } from './archiveGate.ts';
+import { beginningOf, readObject } from './archiveGate.ts';
 import {
   NoSpaceForPageError,
   type PageChange,
@@ -27,6 +34,7 @@ import { type CheckedDocument, WebGate } from './webGate.ts';
 export interface PageServices {
   store: Store;
   receiver: ObjectReceiver;
+  profiles: Pick<Profiles, 'sessionOf'>;
   /** With limits of its own: a page asks one host for many parts at once. */
   fetching: FetchServices;
   settings: () => Settings;
@@ -102,19 +110,39 @@ export class PageCapturer {
     } catch (error) {
       if (signal.aborted) return null;
       if (isStorageFailure(error)) throw error;
+      // The login was removed after the check; the next check says so.
+      if (error instanceof LoginMissingError) return null;
       const reason = pageErrorOf(error);
       // Anything else is a fault of this program, and of no page.
       if (reason === 'page_crashed') log.error({ error, url: page.source.url }, 'A page could not be drawn');
       await recordPageError(store, page.source, reason);
+      // Where no page can be drawn, what the server answered is all that is known of the login.
+      const { profile, key: source } = page.source;
+      if (reason === 'no_browser' && profile !== null)
+        await store.write((database) => markWorking(database, { profile, source, at: store.instant() }));
       return null;
     }
   }
 
-  async #draw(
+  async #draw(page: PageToCapture, signal: AbortSignal): Promise<RecordedPageCapture | null> {
+    const { fetching, profiles } = this.#services;
+    const login = await profiles.sessionOf(page.source);
+    if (!login) return this.#drawWith(page, { fetching, login }, signal);
+    // Connections over which a login was sent are not used for anything else.
+    const connections = new ConnectionPool(fetching.connections?.keepAliveMs);
+    try {
+      return await this.#drawWith(page, { fetching: { ...fetching, connections }, login }, signal);
+    } finally {
+      await connections.close();
+    }
+  }
+
+  async #drawWith(
     { source, retrieval, document }: PageToCapture,
+    { fetching, login }: { fetching: FetchServices; login: ProfileSession | undefined },
     signal: AbortSignal,
-  ): Promise<RecordedPageCapture> {
-    const { store, receiver, fetching, settings, browser } = this.#services;
+  ): Promise<RecordedPageCapture | null> {
+    const { store, receiver, settings, browser } = this.#services;
     const { page_width, page_height, page_timeout_seconds, page_max_requests, page_max_mb } = settings();
     const { user_agent, request_timeout_seconds, max_object_mb } = settings();
     const viewport = { width: page_width, height: page_height, scale: 1 };
@@ -127,6 +155,7 @@ export class PageCapturer {
       services: { ...fetching, instant: () => store.instant() },
       document: { ...document, body },
       ownerHeaders: source.headers,
+      login,
       userAgent: user_agent,
       timeoutMs: Math.min(request_timeout_seconds * 1000, MAX_PART_MS),
       maxBytes: Math.floor(Math.min(source.max_object_mb ?? max_object_mb, page_max_mb) * MEGABYTE),
@@ -134,6 +163,7 @@ export class PageCapturer {
     const drawn = await browser.draw({
       url: source.url,
       gate,
+      login,
       viewport,
       startsAt,
       seed,
@@ -142,6 +172,10 @@ export class PageCapturer {
       maxBytes: Math.floor(page_max_mb * MEGABYTE),
       signal,
     });
+    if (login && (await this.#isLoginPage(source, drawn))) {
+      await recordLoginPage(store, source, login);
+      return null;
+    }
     return recordPage(
       { store, receiver },
       {
@@ -154,9 +188,20 @@ export class PageCapturer {
         viewport,
         drawn,
         parts: gate.parts,
+        login,
       },
       (outputs) => this.#compare(source, outputs),
     );
+  }
+
+  /** Whether scripts brought the page to where the site asks to log in. */
+  async #isLoginPage({ key, url }: SourceRow, drawn: DrawnByBrowser): Promise<boolean> {
+    if (isLoginAddress(drawn.url) && !isLoginAddress(url)) return true;
+    if (!asksForPassword(drawn.document)) return false;
+    const { store } = this.#services;
+    const before = newestPage(store.read, key);
+    const document = before && (await beginningOf(store, before.document));
+    return document !== undefined && !asksForPassword(document);
   }
 
   async #compare(
@@ -215,6 +260,18 @@ export class PageCapturer {
   #object(sha256: string, contentType: string) {
     return { ...objectToRead(this.#services.store, sha256), contentType };
   }
+}
+
+/** Records that a page was not kept, because it is where the site asks to log in. */
+function recordLoginPage(
+  store: Pick<Store, 'write' | 'instant'>,
+  { key }: SourceRow,
+  login: ProfileSession,
+): Promise<void> {
+  return store.write((database) => {
+    recordLogin(database, login, { result: 'login_page', source: key, at: store.instant() });
+    updatePageError(database, key, 'profile_expired');
+  });
 }
 
 function pageErrorOf(error: unknown): PageError {

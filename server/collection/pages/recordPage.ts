@@ -13,6 +13,8 @@ import { firstEventWith } from '../../store/sqlite/collection/timeline/events.ts
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
 import type { Store } from '../../store/store.ts';
+import { recordLogin, withholdPage } from '../profiles/recordLogin.ts';
+import type { ProfileSession } from '../profiles/session.ts';
 import { type ObjectReceiver, type ReceivedObject, withHeldCertificates } from '../record/objectReceiver.ts';
 import { recordEvent } from '../record/recordRetrieval.ts';
 import type { FetchedPart } from './webGate.ts';
@@ -29,6 +31,8 @@ interface PageToRecord {
   viewport: RecordedPage['viewport'];
   drawn: DrawnByBrowser;
   parts: readonly FetchedPart[];
+  /** The login with which it was drawn. Then it is withheld, and nothing of the login is recorded. */
+  login: ProfileSession | undefined;
 }
 
 /** How a page differs from the capture before it. */
@@ -81,7 +85,7 @@ export async function recordPage(
   page: PageToRecord,
   compare: (outputs: { text: string; picture: string }) => Promise<PageChange>,
 ): Promise<RecordedPageCapture> {
-  const outputs = outputsOf(page.drawn);
+  const outputs = outputsOf(withoutSecrets(page));
   const kept = new Map<string, ReceivedObject>();
   const certificates = await receiver.keepCertificates(
     new Map(page.parts.flatMap((part) => [...part.certificates])),
@@ -114,7 +118,7 @@ export async function recordPage(
       for (const { retrieval } of page.parts)
         if (retrieval)
           insertRetrieval(database, {
-            ...withHeldCertificates({ ...retrieval, observed_at: now }, (sha256) =>
+            ...withHeldCertificates({ ...redacted(page.login, retrieval), observed_at: now }, (sha256) =>
               certificates.held.has(sha256),
             ),
             source_key: page.source.key,
@@ -131,6 +135,20 @@ export async function recordPage(
   }
 }
 
+/** A page may carry what belongs to the login in its own address or in a field. What is made of it does not. */
+function withoutSecrets({ drawn, login }: PageToRecord): DrawnByBrowser {
+  if (!login) return drawn;
+  const { secrets } = login;
+  return { ...drawn, document: secrets.without(drawn.document), text: secrets.without(drawn.text) };
+}
+
+function redacted<Retrieval extends NonNullable<FetchedPart['retrieval']>>(
+  login: ProfileSession | undefined,
+  retrieval: Retrieval,
+): Retrieval {
+  return login ? login.secrets.redacted(retrieval) : retrieval;
+}
+
 interface Written {
   digests: { document: string; text: string; picture: string };
   sizes: ReadonlyMap<string, number>;
@@ -140,7 +158,7 @@ interface Written {
 function writeCapture(
   database: WriteDatabase,
   now: string,
-  { source, retrieval, id, seed, started_at, ended_at, viewport, drawn, parts }: PageToRecord,
+  { source, retrieval, id, seed, started_at, ended_at, viewport, drawn, parts, login }: PageToRecord,
   { digests, sizes, change }: Written,
 ): RecordedPageCapture {
   const { url, title, browser, environment, outcome, reason } = drawn;
@@ -148,8 +166,9 @@ function writeCapture(
     id,
     source: source.id,
     retrieval,
-    url,
-    title: cleanTitle(title),
+    url: login ? login.secrets.without(url) : url,
+    // Records are public, and a title may say what only the login shows.
+    title: login ? '' : cleanTitle(title),
     started_at,
     ended_at,
     browser,
@@ -161,7 +180,9 @@ function writeCapture(
     ...digests,
     picture_changed: change.picture_changed,
     changed_pixels: change.changed_pixels,
-    requests: parts.map(({ request }) => request),
+    requests: parts.map(({ request }) =>
+      login ? { ...request, url: login.secrets.without(request.url) } : request,
+    ),
   };
   const shown = (part: keyof typeof MEDIA_TYPES): NewRetrieval => ({
     source_key: source.key,
@@ -194,6 +215,11 @@ function writeCapture(
   });
   insertPage(database, { ...record, source_key: source.key, ledger_entry: entry.seq });
   updatePageError(database, source.key, null);
+  if (login) {
+    const sent = parts.flatMap(({ retrieval: part }) => part?.request?.body?.sha256 ?? []);
+    withholdPage(database, { page: id, outputs: Object.values(digests), sent, at: now });
+    recordLogin(database, login, { result: 'works', source: source.key, at: now });
+  }
   const event = recordPageEvent(database, now, source, {
     id,
     started_at,

@@ -1,5 +1,4 @@
 import { createHash, hash } from 'node:crypto';
-import { getDomain } from 'tldts';
 import { SELF } from '../../../shared/collection/event.ts';
 import type { PageRequest } from '../../../shared/collection/page.ts';
 import type { Redirect, RetrievalError, SentRequest } from '../../../shared/collection/retrieval.ts';
@@ -10,6 +9,8 @@ import { RetrievalFailure } from '../fetch/connect.ts';
 import type { HttpResponse } from '../fetch/exchange.ts';
 import { isRedirect, WITHHELD_HEADERS } from '../fetch/fetchObject.ts';
 import { type AttemptStats, type FetchServices, Requester } from '../fetch/requester.ts';
+import type { ProfileSession } from '../profiles/session.ts';
+import { domainOf } from '../profiles/site.ts';
 import { HostBackoffError } from '../schedule/hostRateLimiter.ts';
 
 /** The document that the check of the source has just stored, and the way to it. */
@@ -39,6 +40,8 @@ interface WebGateOptions {
   document: CheckedDocument & { body: Buffer };
   /** The owner's headers, which are sent to the source's own origin. */
   ownerHeaders: Record<string, string>;
+  /** The login with which the page is drawn. The browser has its cookies and sends them as any browser does. */
+  login: ProfileSession | undefined;
   userAgent: string;
   timeoutMs: number;
   maxBytes: number;
@@ -79,6 +82,7 @@ export class WebGate implements PageGate {
     if (known) return known;
     if (!isHttpUrl(request.url)) return this.#refused(request, 'scheme');
     if (!this.#isAllowed(request)) return this.#refused(request, 'method');
+    if (this.#tellsOthers(request)) return this.#refused(request, 'login');
     return this.#fetch(request, signal, budget);
   }
 
@@ -111,6 +115,15 @@ export class WebGate implements PageGate {
     return method === 'POST' && siteOf(url) === siteOf(this.#options.document.final_url);
   }
 
+  /** Whether a script of the page sends what belongs to the login to another site. */
+  #tellsOthers({ url, headers, body }: PageRequestToAnswer): boolean {
+    const { login } = this.#options;
+    if (!login || login.isOfSite(new URL(url))) return false;
+    return [url, ...Object.values(headers), body?.toString('latin1') ?? ''].some((text) =>
+      login.secrets.isIn(text),
+    );
+  }
+
   #refused(
     { url, method, type }: Pick<PageRequestToAnswer, 'url' | 'method' | 'type'>,
     reason: string,
@@ -130,14 +143,15 @@ export class WebGate implements PageGate {
   ): Promise<PageAnswer | null> {
     const url = new URL(request.url);
     url.hash = '';
-    const { document, ownerHeaders } = this.#options;
+    const { document, ownerHeaders, login } = this.#options;
     const own = url.origin === new URL(document.url).origin ? ownerHeaders : {};
     const received = await this.#send(url, request, own, { signal, budget });
     // No connection to a private address was opened.
     if (received.error === 'redirect_refused') return this.#refused(request, 'private_address');
     const part = partOf(url, request, received, {
       ownHeaders: new Set(Object.keys(own).map((name) => name.toLowerCase())),
-      isSignedIn: Object.keys(ownerHeaders).length > 0,
+      login,
+      isSignedIn: login !== undefined || Object.keys(ownerHeaders).length > 0,
     });
     this.parts.push(part);
     const { response } = received;
@@ -153,7 +167,7 @@ export class WebGate implements PageGate {
     own: Record<string, string>,
     { signal, budget }: { signal: AbortSignal; budget: ByteBudget },
   ): Promise<Received> {
-    const { services, document, userAgent, timeoutMs, maxBytes } = this.#options;
+    const { services, document, login, userAgent, timeoutMs, maxBytes } = this.#options;
     const stats: AttemptStats = { answered: false, isPrivate: undefined, retry_at: null, duration_ms: 0 };
     // Once the document came from a public address, its parts may not come from a private one.
     const allowPrivateAddress = document.isPrivate ? undefined : false;
@@ -162,8 +176,9 @@ export class WebGate implements PageGate {
     try {
       await requester.get(
         url,
-        async () => ({ ...forwarded(headers), ...own }),
+        async () => ({ ...forwarded(login ? withAllowedCookies(login, url, headers) : headers), ...own }),
         async (response) => {
+          login?.receive(url, response.headers);
           received.response = response;
           received.body = await readBody(response.body, maxBytes, budget);
         },
@@ -198,15 +213,16 @@ interface Owners {
   ownHeaders: ReadonlySet<string>;
   /** Whether the page is asked for with headers of the owner. Then what sites set for its session is the owner's. */
   isSignedIn: boolean;
+  login: ProfileSession | undefined;
 }
 
 function partOf(
   url: URL,
   { url: asked, method, type, body: sent }: PageRequestToAnswer,
   { response, body, error, stats }: Received,
-  { ownHeaders, isSignedIn }: Owners,
+  { ownHeaders, isSignedIn, login }: Owners,
 ): FetchedPart {
-  const requestBody = response && sent && sent.length > 0 ? sent : null;
+  const requestBody = response && keptBody(sent, login);
   const { status = null, headers: all = [], connection } = response ?? {};
   const headers = isSignedIn ? all.filter(([name]) => !WITHHELD_HEADERS.test(name)) : all;
   const object = {
@@ -238,6 +254,12 @@ function partOf(
   };
 }
 
+/** What a script sends of the login to its site is not kept: an object would have it in the clear. */
+function keptBody(sent: Buffer | null, login: ProfileSession | undefined): Buffer | null {
+  if (!sent || sent.length === 0) return null;
+  return login?.secrets.isIn(sent.toString('latin1')) ? null : sent;
+}
+
 /** What is published of a sent request: values that may be secrets are null. */
 function sentRequest(
   { sent }: HttpResponse,
@@ -252,10 +274,23 @@ function sentRequest(
   };
 }
 
-/** The name under which a site is registered, such as `example.co.uk`; the host itself for an address. */
 function siteOf(url: string): string {
-  const { hostname } = new URL(url);
-  return getDomain(hostname, { allowPrivateDomains: true }) ?? hostname;
+  return domainOf(new URL(url).hostname);
+}
+
+/** Browsers send some cookies where this node does not, such as secure ones to this machine without encryption. */
+function withAllowedCookies(
+  login: ProfileSession,
+  url: URL,
+  headers: Record<string, string>,
+): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) => {
+      if (name.toLowerCase() !== 'cookie') return [[name, value]];
+      const allowed = login.allowed(url, value);
+      return allowed === '' ? [] : [[name, allowed]];
+    }),
+  );
 }
 
 /** What the browser sends, without what the node sets itself. */

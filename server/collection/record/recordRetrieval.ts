@@ -43,6 +43,8 @@ interface RecordedAttempt {
   dueAt?: (source: SourceRow) => string;
   /** The title of the page, which names a source that a list added without a name. */
   title?: string | null;
+  /** Records what belongs to the retrieval, in the same transaction, after it was inserted. */
+  andAlso?: ((database: WriteDatabase, retrieval: number) => void) | undefined;
   /** The space that is held for the object until its row counts the bytes. */
   reservation?: Reservation | undefined;
 }
@@ -73,6 +75,7 @@ export function recordRetrieval(
         createBlobRowIfAbsent(database, { sha256, bytes, stored_at: observed_at });
       }
       const id = insertRetrieval(database, retrieval);
+      attempt.andAlso?.(database, id);
       if (retrieval.sha256 !== null && retrieval.error === null)
         replaceValidators(database, retrieval.source_key, attempt.validators);
       const source = requireSource(database, retrieval.source_key);

@@ -15,6 +15,8 @@ import type { Store } from '../../store/store.ts';
 import { fetchObject } from '../fetch/fetchObject.ts';
 import type { Attempt, FetchServices } from '../fetch/requester.ts';
 import type { PageToCapture } from '../pages/pages.ts';
+import type { Profiles } from '../profiles/profiles.ts';
+import type { ProfileSession } from '../profiles/session.ts';
 import {
   type KeptObject,
   type ObjectReceiver,
@@ -30,11 +32,13 @@ import {
 } from '../record/recordRetrieval.ts';
 import { allowsPrivateAddress } from '../sources/privateSources.ts';
 import { MAX_BACKOFF_IN_ROUND_MS } from './hostRateLimiter.ts';
+import { loginOfCheck } from './loginOfCheck.ts';
 
 export interface CheckServices extends FetchServices {
   store: Store;
   clock: Clock;
   receiver: ObjectReceiver;
+  profiles: Pick<Profiles, 'sessionOf'>;
   settings: () => Settings;
 }
 
@@ -61,6 +65,9 @@ interface CheckOptions {
   asPage?: boolean | undefined;
 }
 
+type RecordOptions = CheckOptions & { isLast: boolean; session: ProfileSession | undefined };
+type PageToDraw = Omit<PageToCapture, 'retrieval'>;
+
 /** Failures that this node decided itself, so that a retry would fail in the same way. */
 const FINAL_ERRORS: ReadonlySet<RetrievalError> = new Set([
   'object_too_large',
@@ -68,6 +75,7 @@ const FINAL_ERRORS: ReadonlySet<RetrievalError> = new Set([
   'robots_disallowed',
   'storage_full',
   'invalid_url',
+  'profile_expired',
 ]);
 
 function isOwnRefusal(error: RetrievalError | null): boolean {
@@ -78,7 +86,7 @@ function isOwnRefusal(error: RetrievalError | null): boolean {
  * Checks one source. Retries a failed request after each of the configured delays. Records every attempt, but only the
  * last one changes the source's state.
  *
- * @throws HostBackoffError; the signal's reason.
+ * @throws HostBackoffError; LoginMissingError; the signal's reason.
  */
 export async function checkSource(
   services: CheckServices,
@@ -87,11 +95,13 @@ export async function checkSource(
 ): Promise<SourceCheck> {
   const { clock, settings } = services;
   for (const delay of [...settings().retry_delays_seconds, null]) {
-    const attempt = await fetchSource(services, source, options.signal);
+    const session = await services.profiles.sessionOf(source);
+    const attempt = await fetchSource(services, source, session, options.signal);
     if (attempt.answered) options.onResponse();
     const retryIn = retryDelay(attempt, delay, clock.now());
     const check = await record(services, source, attempt, {
       ...options,
+      session,
       isLast: retryIn === null,
     });
     if (retryIn === null) return check;
@@ -113,14 +123,18 @@ function retryDelay(
 }
 
 async function fetchSource(
-  { store, receiver, settings, ...services }: CheckServices,
+  { store, receiver, settings, connections, ...services }: CheckServices,
   source: SourceRow,
+  session: ProfileSession | undefined,
   signal: AbortSignal,
 ): Promise<Attempt<ReceivedObject>> {
   const { user_agent, request_timeout_seconds, max_object_mb } = settings();
-  return fetchObject(services, {
+  // A connection over which a login was sent is not used for anything else.
+  const network = session || !connections ? services : { ...services, connections };
+  return fetchObject(network, {
     url: source.url,
     headers: source.headers,
+    login: session,
     userAgent: user_agent,
     ignoreRobots: source.ignore_robots,
     timeoutMs: request_timeout_seconds * 1000,
@@ -141,20 +155,22 @@ async function record(
   { store, settings, receiver }: CheckServices,
   source: SourceRow,
   attempt: Attempt<ReceivedObject>,
-  { round, isLast, mayDefer, dueAt, asPage }: CheckOptions & { isLast: boolean },
+  { round, isLast, mayDefer, dueAt, asPage, session }: RecordOptions,
 ): Promise<SourceCheck> {
   const { received } = attempt;
   const certificates = await receiver.keepCertificates(attempt.certificates);
   try {
     const { page_label, title } = await describePage({ ...attempt, url: source.url });
-    const complete = withHeldCertificates(
+    const login = await loginOfCheck(store, source, { session, attempt, page_label, isLast });
+    const fetched = login.asRecorded(
       retrievalOf(source, attempt, { round, at: store.instant(), page_label }),
-      (sha256) => certificates.held.has(sha256),
     );
+    const complete = withHeldCertificates(fetched, (sha256) => certificates.held.has(sha256));
     const { isStored, reservation }: KeptObject = (await received?.keep()) ?? { isStored: true };
     const retrieval = isStored ? complete : withoutObject(complete);
     const isDeferred = isLast && !attempt.answered && !isOwnRefusal(retrieval.error) && mayDefer();
     const refused = retrieval.error === 'storage_full' ? (received?.bytes ?? 0) : null;
+    const page = pageToCapture(store, source, attempt, retrieval, asPage);
     const recorded = await recordRetrieval(
       store,
       {
@@ -163,6 +179,7 @@ async function record(
         validators: validatorsAfter(attempt, retrieval),
         ...(isLast ? { dueAt: (current: SourceRow) => dueAt(current, attempt.retry_at) } : {}),
         title: needsTitle(source, retrieval) ? title : null,
+        andAlso: login.andAlso(retrieval, { isDrawnNext: page !== null }),
         reservation,
         ...(refused === null ? {} : { refusedBytes: refused }),
       },
@@ -174,7 +191,7 @@ async function record(
       error: retrieval.error,
       recorded,
       deferred: isDeferred ? { ...retrieval, id: recorded.retrieval } : null,
-      page: pageToCapture(store, source, attempt, { ...retrieval, id: recorded.retrieval }, asPage),
+      page: page && { ...page, retrieval: recorded.retrieval },
     };
   } finally {
     await certificates.discard();
@@ -211,22 +228,25 @@ function retrievalOf(
   };
 }
 
+function isHtml(content_type: string | null): boolean {
+  return /^\s*(text\/html|application\/xhtml\+xml)\s*(;|$)/i.test(content_type ?? '');
+}
+
 /** Returns the page that is drawn after a check: that of an HTML document which was fetched whole, or has not changed. */
 function pageToCapture(
   { read }: Pick<Store, 'read'>,
   source: SourceRow,
-  { unchanged, isPrivate }: Attempt<ReceivedObject>,
-  { id, error, sha256, status, final_url, redirects, headers, content_type }: SavedRetrieval,
+  { unchanged, isPrivate, final_url, redirects, headers }: Attempt<ReceivedObject>,
+  { error, sha256, status, content_type }: NewRetrieval,
   asPage = false,
-): PageToCapture | null {
+): PageToDraw | null {
   if (source.capture !== 'page' && !asPage) return null;
   if (error !== null || sha256 === null || status === null || isReleased(read, sha256)) return null;
-  if (!/^\s*(text\/html|application\/xhtml\+xml)\s*(;|$)/i.test(content_type ?? '')) return null;
+  if (!isHtml(content_type)) return null;
   // A 304 has not the headers of the document, but those of a message about it.
   const stored = unchanged ? firstHeadersOfObject(read, sha256)?.headers : undefined;
   return {
     source,
-    retrieval: id,
     document: {
       url: source.url,
       final_url,
@@ -239,9 +259,12 @@ function pageToCapture(
   };
 }
 
-/** Whether the source may get the title of the page as its name: not that of a bot wall or an error page. */
-function needsTitle({ name, state }: SourceRow, { error, page_label }: NewRetrieval): boolean {
-  return name === '' && state === 'new' && error === null && page_label === null;
+/**
+ * Whether the source may get the title of the page as its name: not that of a bot wall or an error page, and not one that
+ * only a login shows, because names are public.
+ */
+function needsTitle({ name, state, needs_login }: SourceRow, { error, page_label }: NewRetrieval): boolean {
+  return name === '' && state === 'new' && !needs_login && error === null && page_label === null;
 }
 
 /** Returns the retrieval as it is recorded if there was no space for the body: without an object. */

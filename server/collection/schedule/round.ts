@@ -16,6 +16,7 @@ import {
 import { isStorageFailure } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
 import type { PageToCapture } from '../pages/pages.ts';
+import { LoginMissingError } from '../profiles/profiles.ts';
 import { countDeferredFailure, type SavedRetrieval } from '../record/recordRetrieval.ts';
 import { type CheckServices, checkSource, type SourceCheck } from './checkSource.ts';
 import { HostBackoffError } from './hostRateLimiter.ts';
@@ -266,16 +267,18 @@ class Round {
     return instantOf(at);
   }
 
-  /** Records a failure of this node's own on the source and in the log. The source is tried again when it is due. */
+  /** Records a failure of this node's own on the source and in the log, also that a login is missing. The source is tried again when it is due. */
   async #recordInternalFailure({ key, url }: SourceToCheck, error: unknown): Promise<void> {
     const { store, clock, settings, log } = this.#services;
-    log.error({ error, url }, 'A source could not be checked');
+    const isMissing = error instanceof LoginMissingError;
+    if (!isMissing) log.error({ error, url }, 'A source could not be checked');
     this.#result.checked += 1;
     this.#result.failed += 1;
     const every = settings().collection_every_minutes * 60_000;
     const next_check_at = instantOf(clock.now() + every * (1 - JITTER * randomFraction(store)));
+    const reason = isMissing ? 'profile_missing' : 'check_failed';
     await store.write((database) =>
-      recordInternalFailure(database, { key, error: 'check_failed', at: store.instant(), next_check_at }),
+      recordInternalFailure(database, { key, error: reason, at: store.instant(), next_check_at }),
     );
   }
 

@@ -11,6 +11,8 @@ import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Store } from '../../store/store.ts';
 import { fetchObject } from '../fetch/fetchObject.ts';
 import type { FetchServices, Network } from '../fetch/requester.ts';
+import { expiryOf } from '../profiles/expiry.ts';
+import type { Profiles } from '../profiles/profiles.ts';
 import { hashBody } from '../record/objectReceiver.ts';
 import { describePage, isDrawnByScript } from '../record/quality/judgePage.ts';
 import { HostBackoffError } from '../schedule/hostRateLimiter.ts';
@@ -20,6 +22,7 @@ import {
   FIRST_CHECK_DELAY_MS,
   FIRST_CHECK_SPACING_MS,
   normalizeUrl,
+  requireProfileOf,
   sourceIdOf,
   watchSource,
 } from './sources.ts';
@@ -109,6 +112,7 @@ function added(
 
 interface PreviewServices extends FetchServices {
   store: Store;
+  profiles: Pick<Profiles, 'open'>;
   settings: () => Settings;
 }
 
@@ -124,12 +128,14 @@ export class Previews {
     this.#closing = closing;
   }
 
-  /** Fetches once and stores nothing. @throws Problem `preview_failed`, `shutting_down` */
-  preview(url: string): Promise<SourcePreview> {
+  /** Fetches once, with a login if one is named, and stores nothing. @throws Problem `preview_failed`, `shutting_down` */
+  preview(url: string, profile: string | null): Promise<SourcePreview> {
     const { settings, ...services } = this.#services;
-    const preview = previewSource(services, settings(), url, this.#closing).catch((error: unknown) => {
-      throw this.#explain(error);
-    });
+    const preview = previewSource(services, settings(), { url, profile }, this.#closing).catch(
+      (error: unknown) => {
+        throw this.#explain(error);
+      },
+    );
     this.#running.add(preview);
     return preview.finally(() => this.#running.delete(preview));
   }
@@ -152,19 +158,22 @@ export class Previews {
 /**
  * Fetches a URL once, as a check would, and returns what would be stored. Stores nothing.
  *
- * @throws HostBackoffError; the signal's reason.
+ * @throws HostBackoffError; Problem `invalid_field`, `profile_key_damaged`; the signal's reason.
  */
 async function previewSource(
-  { store, ...services }: FetchServices & { store: Store },
+  { store, profiles, connections, ...services }: Omit<PreviewServices, 'settings'>,
   settings: Settings,
-  givenUrl: string,
+  { url: givenUrl, profile }: { url: string; profile: string | null },
   signal: AbortSignal,
 ): Promise<SourcePreview> {
   const url = normalizeUrl(givenUrl);
   const known = sourceById(store.read, sourceIdOf(url));
-  const attempt = await fetchObject(services, {
+  requireProfileOf(store.read, profile, url);
+  const login = profile === null ? undefined : await profiles.open(profile, url);
+  const attempt = await fetchObject(login || !connections ? services : { ...services, connections }, {
     url,
     headers: {},
+    login,
     userAgent: settings.user_agent,
     ignoreRobots: false,
     timeoutMs: settings.request_timeout_seconds * 1000,
@@ -173,16 +182,31 @@ async function previewSource(
     receive: hashBody,
     signal,
   });
+  const described = await describePage({ ...attempt, url });
+  const expiry =
+    login &&
+    expiryOf({
+      ...attempt,
+      url,
+      isWall: described.page_label !== null,
+      html: attempt.beginning.toString('utf8'),
+      before: undefined,
+      hasVersion: false,
+    });
+  if (login && !expiry)
+    await store.write((database) => {
+      if (login.isCurrent(database)) login.save(database);
+    });
   return {
     url,
     final_url: attempt.final_url,
     status: attempt.status,
-    error: attempt.error,
+    error: expiry ? 'profile_expired' : attempt.error,
     content_type: attempt.content_type,
     sha256: attempt.received?.sha256 ?? null,
     bytes: attempt.received?.bytes ?? null,
     duration_ms: attempt.duration_ms,
-    ...(await describePage({ ...attempt, url })),
+    ...described,
     drawn_by_script: await isDrawnByScript({ ...attempt, url }),
     watched_as: known && !known.removed ? known.id : null,
     private_address: await new PrivateAddressCheck(services).allows(url),

@@ -14,10 +14,11 @@ type RecordedSource = SourceSettings & Pick<SourceRow, 'id' | 'url' | 'added_at'
 
 /**
  * Returns the part of a source that the ledger records and publishes. Header values are left out, because they may be
- * secrets, and so is `allow_private`, because it describes the owner's own network.
+ * secrets, and so is `allow_private`, because it describes the owner's own network. That a source is watched with a login is
+ * recorded, and not with which.
  */
 export function recordedSource(source: RecordedSource) {
-  const { headers, noise_rules, allow_private: _private, ...rest } = settingsOf(source);
+  const { headers, noise_rules, allow_private: _private, profile: _profile, ...rest } = settingsOf(source);
   const {
     every,
     time_zone,
@@ -27,6 +28,7 @@ export function recordedSource(source: RecordedSource) {
     capture,
     picture_events,
     keep_days,
+    needs_login,
     ...settings
   } = rest;
   return {
@@ -44,6 +46,7 @@ export function recordedSource(source: RecordedSource) {
     ...(capture !== 'object' && { capture }),
     ...(picture_events !== null && { picture_events }),
     ...(keep_days !== null && { keep_days }),
+    ...(needs_login && { login: true }),
     added_at: source.added_at,
     removed: source.removed,
   };
@@ -82,7 +85,7 @@ export function hasSameSettings(left: SourceSettings, right: SourceSettings): bo
 function settingsOf(source: SourceSettings): SourceSettings {
   const { name, agency, tags, every_minutes, max_object_mb, ignore_robots, headers, noise_rules } = source;
   const { paused, allow_private, every, time_zone, active_hours, follow, found_in } = source;
-  const { capture, picture_events, keep_days } = source;
+  const { capture, picture_events, keep_days, needs_login, profile } = source;
   return {
     name,
     agency,
@@ -102,5 +105,7 @@ function settingsOf(source: SourceSettings): SourceSettings {
     capture,
     picture_events,
     keep_days,
+    needs_login,
+    profile,
   };
 }

@@ -28,6 +28,7 @@ import {
   unlinkedAt,
 } from '../../store/sqlite/collection/foundLinks.ts';
 import { newestPageId } from '../../store/sqlite/collection/pages.ts';
+import { profileById, profileState } from '../../store/sqlite/collection/profiles.ts';
 import { hasRetrieval, recentChecks, retrievalsOfSource } from '../../store/sqlite/collection/retrievals.ts';
 import {
   insertSource,
@@ -49,6 +50,7 @@ import { matchExpression } from '../../store/sqlite/engine/search.ts';
 import type { Store } from '../../store/store.ts';
 import { isPrivateAddress } from '../fetch/connect.ts';
 import { requireValidRules } from '../noise/noise.ts';
+import { isOfSite } from '../profiles/site.ts';
 import { hasSchedule, nextCheckTime, requireValidSchedule, waitsForHours } from '../schedule/nextCheck.ts';
 import { allowsPrivateAddress } from './privateSources.ts';
 import { hasSameSettings, recordRevision, writeRevision } from './sourceRevisions.ts';
@@ -141,7 +143,9 @@ export function watchSource(
 ): SourceRow {
   const url = normalizeUrl(givenUrl);
   const id = sourceIdOf(url);
-  const settings: SourceSettings = { ...fields, paused: false, allow_private, found_in };
+  requireProfileOf(database, fields.profile, url);
+  const needs_login = fields.profile !== null;
+  const settings: SourceSettings = { ...fields, needs_login, paused: false, allow_private, found_in };
   const known = sourceById(database, id);
   if (known && known.url !== url)
     throw new Problem('id_taken', `Another URL already has the id ${id}. This URL cannot be watched.`);
@@ -178,6 +182,7 @@ export function findOrAddPausedSource(
     ...DEFAULTS,
     id,
     url,
+    needs_login: false,
     paused: true,
     allow_private: null,
     found_in: null,
@@ -205,6 +210,10 @@ export async function changeSource(store: Store, id: string, change: SourceChang
   return store.write((database) => {
     const source = requireWatched(database, id);
     const changed = { ...source, ...change };
+    if (change.profile !== undefined) {
+      requireProfileOf(database, change.profile, source.url);
+      changed.needs_login = change.profile !== null;
+    }
     if (scheduled !== null) changed.next_check_at = scheduled;
     if (!hasSameSettings(changed, source)) writeRevision(database, changed, store.instant());
     if (change.follow !== undefined && !isDeepStrictEqual(change.follow, source.follow))
@@ -336,6 +345,9 @@ function watchedSource(database: Store['read'], row: SourceRow): WatchedSource {
     follow: row.follow,
     picture_events: row.picture_events,
     keep_days: row.keep_days,
+    profile: row.profile,
+    login: loginOf(database, row),
+    login_expired_at: row.login_expired_at,
     follow_run: row.follow && runOf(followRun(database, row.key)),
     found_waiting: row.follow ? countWaiting(database, row.key) : 0,
     found_in: row.found_in,
@@ -348,6 +360,30 @@ function watchedSource(database: Store['read'], row: SourceRow): WatchedSource {
     failing_since: row.failing_since,
     removed: row.removed,
   };
+}
+
+/** Returns the state of the login of a source. Its profile may have expired for another source only. */
+function loginOf(
+  database: Store['read'],
+  { needs_login, profile, login_expired_at }: SourceRow,
+): WatchedSource['login'] {
+  if (!needs_login) return null;
+  const state = profile === null ? undefined : profileState(database, profile);
+  if (state === undefined) return 'missing';
+  if (state === 'unreadable') return state;
+  if (login_expired_at !== null) return 'expired';
+  return state === 'expired' ? 'works' : state;
+}
+
+/** @throws Problem `invalid_field` if there is no such profile, or it is for another site than this address */
+export function requireProfileOf(database: Store['read'], id: string | null, url: string): void {
+  if (id === null) return;
+  const profile = profileById(database, id);
+  if (profile && isOfSite(new URL(url), profile.site)) return;
+  const message = profile
+    ? `This profile is for ${profile.site} and is sent nowhere else.`
+    : 'There is no such profile.';
+  throw new Problem('invalid_field', message, { errors: [{ path: '/profile', message }] });
 }
 
 function runOf(run: FollowRunRow | undefined): FollowRun | null {

@@ -5,6 +5,7 @@ import { mementoBetween, momentBefore, momentsAfter } from '../../store/sqlite/c
 import { handInById } from '../../store/sqlite/collection/handIns.ts';
 import { nearestPart } from '../../store/sqlite/collection/pages.ts';
 import { sourceById } from '../../store/sqlite/collection/sources.ts';
+import { isWithheldForLogin } from '../../store/sqlite/node/withheld.ts';
 import type { Store } from '../../store/store.ts';
 import { areReadable, type Reader, unreadableAmong } from '../../withholding/withholding.ts';
 import { nearestMoment } from '../captures/memento/mementos.ts';
@@ -77,7 +78,7 @@ export class PageCache {
     const cached = this.#cache.get(key);
     if (cached && performance.now() - cached.at < CACHED_MS) {
       const made = await cached.made;
-      if (this.#isCurrent(made, cached.leftOut, reader)) return made;
+      if (this.#isCurrent(page, made, cached.leftOut, reader)) return made;
     }
     const refused = this.#refused.get(key);
     if (refused && performance.now() - refused.at < REFUSED_MS) throw refused.error;
@@ -98,14 +99,14 @@ export class PageCache {
   }
 
   /** Whether what was put into a page may still be read, and what was left out still may not. */
-  #isCurrent({ used }: MadePage, leftOut: ReadonlySet<string>, reader: Reader): boolean {
+  #isCurrent(page: PageToShow, { used }: MadePage, leftOut: ReadonlySet<string>, reader: Reader): boolean {
     const { read } = this.#store;
     const isUsedReadable = areReadable(
       read,
       used.map(({ sha256 }) => sha256),
       reader,
     );
-    return isUsedReadable && unreadableAmong(read, [...leftOut], reader).size === leftOut.size;
+    return isUsedReadable && this.#hidden(page, [...leftOut], reader).size === leftOut.size;
   }
 
   #refuse(key: string, error: NotDerivableError): void {
@@ -141,7 +142,7 @@ export class PageCache {
         if ('page' in result) return withReasons(result.page, withheld);
         await this.#lookUp(result.wanted, find, captures);
         const found = result.wanted.flatMap((address) => captures.get(address)?.object.sha256 ?? []);
-        const hidden = unreadableAmong(this.#store.read, found, reader);
+        const hidden = this.#hidden(page, found, reader);
         for (const address of hidden.size > 0 ? result.wanted : []) {
           const sha256 = captures.get(address)?.object.sha256;
           if (sha256 === undefined || !hidden.has(sha256)) continue;
@@ -154,6 +155,15 @@ export class PageCache {
       if (error instanceof NotDerivableError) await noticeDamagedObjects(this.#store, error, [page.sha256]);
       throw error;
     }
+  }
+
+  /** What was got with a login is shown in pages that were, too, and in no others. */
+  #hidden(page: PageToShow, found: readonly string[], reader: Reader): Set<string> {
+    const { read } = this.#store;
+    const hidden = unreadableAmong(read, found, reader);
+    if (isWithheldForLogin(read, { sha256: page.sha256 })) return hidden;
+    for (const sha256 of found) if (isWithheldForLogin(read, { sha256 })) hidden.add(sha256);
+    return hidden;
   }
 
   async #lookUp(

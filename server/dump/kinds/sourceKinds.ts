@@ -103,6 +103,8 @@ const sourceSchema = line('source', {
   page_error: z.enum(PAGE_ERRORS).nullable().optional(),
   // Dumps from before bytes could be released have none.
   keep_days: laterSettings.keep_days.nullable().optional(),
+  // Dumps from before profiles existed have none. A dump never has the profile itself.
+  needs_login: flag.optional(),
   header_names: headerNames,
 });
 
@@ -127,7 +129,12 @@ const source = kind({
       (name) => name !== 'kind' && name !== 'header_names',
     );
     const rows = { from: 'sources', order: 'key', members, json: [...JSON_COLUMNS, 'headers'] };
-    restoreRow(database, rows, { ...value, capture: value.capture ?? 'object', headers });
+    restoreRow(database, rows, {
+      ...value,
+      capture: value.capture ?? 'object',
+      needs_login: value.needs_login ?? 0,
+      headers,
+    });
     const restored = sourceByKey(database, value.key);
     if (restored) indexSource(database, restored.key, restored);
   },
@@ -181,6 +188,8 @@ function recordOf({ header_names, noise_rules, ignore_robots, paused, removed, .
     capture: settings.capture ?? 'object',
     picture_events: settings.picture_events ?? null,
     keep_days: settings.keep_days ?? null,
+    needs_login: settings.needs_login === 1,
+    profile: null,
     ignore_robots: ignore_robots === 1,
     paused: paused === 1,
     removed: removed === 1,
@@ -219,6 +228,7 @@ const sourceRevision = recorded({
       capture: laterSettings.capture.optional(),
       picture_events: laterSettings.picture_events.optional(),
       keep_days: laterSettings.keep_days.optional(),
+      login: z.literal(true).optional(),
     }),
   }),
   rows: { from: 'source_revisions', json: ['record'] },

@@ -16,12 +16,12 @@ import {
   CAPTURE_MODES,
   LIST_MEDIA_TYPES,
   newSourceSchema,
+  previewRequestSchema,
   sourceChangeSchema,
   sourceImportSchema,
   sourcePreviewSchema,
   sourcesQuery,
   watchedSourceSchema,
-  watchedUrlSchema,
 } from '../../collection/source.ts';
 import { jobSchema } from '../../node/job.ts';
 import { booleanParameter, listQuery, pageOf } from '../../values/list.ts';
@@ -60,9 +60,9 @@ export const sourceRoutes = {
     access: 'owner',
     tag: 'Manage',
     summary: 'Fetch a URL once and return what would be stored, without storing it',
-    body: jsonBody(z.strictObject({ url: watchedUrlSchema }).meta({ id: 'PreviewRequest' })),
+    body: jsonBody(previewRequestSchema),
     responses: { 200: { description: 'The result of the fetch', schema: sourcePreviewSchema } },
-    problems: [],
+    problems: ['profile_key_damaged'],
   }),
   importSources: route({
     method: 'POST',

@@ -51,7 +51,13 @@ function add(fields: Partial<NewRetrieval> & { observed_at: string }, body: stri
 
 const day = (number: number) => `2026-01-${String(number).padStart(2, '0')}T00:00:00.000Z`;
 const asked = (url: string, at: string, method = 'GET', body: string | null = null) =>
-  heldAnswers(store.read, { url, at: Date.parse(at), method, body: body === null ? null : sha256Of(body) });
+  heldAnswers(store.read, {
+    withLogin: false,
+    url,
+    at: Date.parse(at),
+    method,
+    body: body === null ? null : sha256Of(body),
+  });
 
 test('the answer is the capture that is nearest in time, whoever made it and as what', async () => {
   const part = { part_of: 'pg_0123456789abcdef0123', url: STYLE };

@@ -102,6 +102,8 @@ function addSource(database: WriteDatabase, random: Random, number: number): num
     capture: 'object',
     picture_events: null,
     keep_days: null,
+    needs_login: false,
+    profile: null,
     paused: false,
     allow_private: null,
     added_at: instant(0),

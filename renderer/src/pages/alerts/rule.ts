@@ -144,6 +144,7 @@ export const STATE_WORDS = {
   drift: 'a related work of a pack changes, disappears or returns',
   damaged: 'a stored object is damaged',
   peer_rewritten: 'a peer rewrites its ledger',
+  profile_expired: 'a site no longer accepts a login',
   disk: 'the disk or the archive is full',
   copy_behind: 'a copy is out of date',
 } as const;

@@ -13,6 +13,7 @@ import { desktop } from '../../desktop.ts';
 import { useDisplaySettings, type Zone } from '../../state/displaySettings.ts';
 import { useIsOwner, useSession } from '../../state/session.ts';
 import { Copies } from './Copies.tsx';
+import { Profiles } from './Profiles.tsx';
 import { SettingsForm } from './SettingsForm.tsx';
 import classes from './SettingsPage.module.css';
 import { StoredBytes } from './StoredBytes.tsx';
@@ -33,6 +34,7 @@ export default function SettingsPage() {
       {settings.error && <ErrorNote error={settings.error} onRetry={() => void settings.refetch()} />}
       {settings.data && <SettingsForm settings={settings.data} />}
       {settings.data && <StoredBytes />}
+      {settings.data && <Profiles />}
       {settings.data && <Copies />}
       {settings.data && <Sessions />}
     </Page>

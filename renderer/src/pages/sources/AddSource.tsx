@@ -47,12 +47,20 @@ function AddSourceForm({ onClose }: { onClose: () => void }) {
       {isPrivate && (
         <Checkbox
           label="Allow a private address"
-          description={`${hostOf(withScheme(url))} is on your own network. Its content becomes part of the archive, and anyone with access to this node can read it.`}
+          description={`${hostOf(withScheme(url))} is on your own network. Its content becomes part of the archive${draft.profile === '' ? ', and anyone with access to this node can read it' : ''}.`}
           checked={draft.allow_private}
           onChange={(event) => change({ allow_private: event.currentTarget.checked })}
         />
       )}
-      <SourceFields draft={draft} errors={errors} onChange={change} />
+      <SourceFields
+        draft={draft}
+        errors={errors}
+        onChange={(changed) => {
+          // What was found without a login, or with another, says nothing of this one.
+          if (changed.profile !== undefined) form.test.reset();
+          change(changed);
+        }}
+      />
       {add.isError && !hasFieldErrors && <ErrorNote error={add.error} />}
       <Group justify="flex-end" gap="sm">
         <Button variant="default" onClick={onClose}>
@@ -176,13 +184,17 @@ function useTestFetch(onError: (error: unknown) => void) {
   const [offered, setOffered] = useState('');
   return useMutation({
     mutationFn: (address: string) =>
-      previewAddress(address, (url) => call('previewSource', { body: { url } })),
+      previewAddress(address, (url) => {
+        const { profile } = useNewSourceDraft.getState().draft;
+        return call('previewSource', { body: { url, profile: profile || null } });
+      }),
     onSuccess: ({ url: fetched, preview: { title, page_label, drawn_by_script } }, address) => {
       if (!isStillTyped(address)) return;
       change({ url: fetched, ...(drawn_by_script && { capture: 'page' }) });
       const { draft: latest } = useNewSourceDraft.getState();
       // Suggests the page's title as the name, unless a name was typed or the page looks like a bot check.
-      const isOffered = latest.name === '' || latest.name === offered;
+      // Names are public, and a title may say what only the login shows.
+      const isOffered = latest.profile === '' && (latest.name === '' || latest.name === offered);
       if (!isOffered) return;
       const name =
         page_label === null || page_label.label === 'script_shell' ? (title ?? '').slice(0, 200) : '';

@@ -16,6 +16,7 @@ import type { CaptureMode } from '../../../../shared/collection/source.ts';
 import { useCall } from '../../api/useCall.ts';
 import { type Choice, ChoiceCards } from '../../components/forms/pickers.tsx';
 import { formatCount } from '../../format/size.ts';
+import { LoginField } from './LoginField.tsx';
 import { ScheduleFields } from './ScheduleFields.tsx';
 import classes from './SourceForm.module.css';
 import type { DraftErrors, FollowDraft, SourceDraft } from './sourceForm.ts';
@@ -44,7 +45,11 @@ export function SourceFields({ draft, errors, canAllowPrivate = false, onChange 
     <div className="stack gap-4">
       <TextInput
         label="Name"
-        description="Shown in lists and events. Default: the page’s title when it is first retrieved."
+        description={
+          draft.profile === ''
+            ? 'Shown in lists and events. Default: the page’s title when it is first retrieved.'
+            : 'Shown in lists and events, also to visitors. Default: the address.'
+        }
         value={draft.name}
         error={errors.name}
         onChange={(event) => onChange({ name: event.currentTarget.value })}
@@ -68,6 +73,7 @@ export function SourceFields({ draft, errors, canAllowPrivate = false, onChange 
           acceptValueOnBlur
         />
       </div>
+      <LoginField draft={draft} errors={errors} onChange={onChange} />
       <CaptureFields draft={draft} errors={errors} onChange={onChange} />
       <Disclosure title="Fetch settings" isUsed={hasFetch} isWrong={hasErrors(errors, FETCH_FIELDS)}>
         <FetchFields draft={draft} errors={errors} canAllowPrivate={canAllowPrivate} onChange={onChange} />

@@ -19,6 +19,7 @@ import { useIsOwner } from '../../state/session.ts';
 import { useHidden } from '../../state/withheld.ts';
 import { shareText } from '../captures/pageWords.ts';
 import { FollowedLinks } from './FoundList.tsx';
+import { isAboutLogin, LoginFact, LoginNotice } from './LoginNotice.tsx';
 import { CheckOutcome, ImportedSourceNotice, NoiseRunNote } from './Notices.tsx';
 import { hoursText, zoneOf } from './ScheduleFields.tsx';
 import { SourceActions } from './SourceActions.tsx';
@@ -110,6 +111,7 @@ function BackButton() {
 export function SourceFacts({ source }: { source: VisibleSource }) {
   return (
     <>
+      <LoginNotice source={source} />
       <Failing source={source} />
       {/* What scripts draw is in the captures of the page. */}
       {source.page_label && !(source.last_page && source.page_label.label === 'script_shell') && (
@@ -134,6 +136,7 @@ export function SourceFacts({ source }: { source: VisibleSource }) {
             source.every
               ? ['Times', `${source.every} (${zoneOf(scheduleOfSource(source))})`]
               : ['Interval', <Interval key="every" minutes={source.every_minutes} />],
+            ['Log in with', source.login && <LoginFact key="login" source={source} />],
             ['What is kept', keptOf(source)],
             ['Active hours', source.active_hours && hoursText(source.active_hours)],
             [
@@ -164,7 +167,8 @@ export function SourceFacts({ source }: { source: VisibleSource }) {
 
 function Failing({ source }: { source: VisibleSource }) {
   const { last_error, last_status = null, consecutive_failures = 0, failing_since } = source;
-  if (!last_error) return null;
+  // The notice of the login says it.
+  if (!last_error || (source.login && isAboutLogin(last_error))) return null;
   return (
     <div className="card card-warn mb-4 stack gap-1">
       <p>

@@ -134,6 +134,8 @@ export interface SourceDraft extends ScheduleDraft, FollowDraft {
   /** Whether a change of the picture alone is an event, and from how many percent of its pixels. */
   has_picture_events: boolean;
   picture_events: string;
+  /** The id of the profile with which it is watched; empty: none. */
+  profile: string;
   /** After how many days the bytes of a version are given up; empty: they are kept. */
   keep_days: string;
 }
@@ -155,8 +157,12 @@ export const EMPTY_DRAFT: SourceDraft = {
   capture: 'object',
   has_picture_events: false,
   picture_events: '1',
+  profile: '',
   keep_days: '',
 };
+
+/** In place of a profile that was removed or not restored. It stays so until another is chosen. */
+export const MISSING_PROFILE = 'missing';
 
 export function draftOf(source: WatchedSource): SourceDraft {
   const { url, name, agency, tags, max_object_mb, ignore_robots, allow_private, headers } = source;
@@ -180,6 +186,7 @@ export function draftOf(source: WatchedSource): SourceDraft {
       picture_events === null
         ? EMPTY_DRAFT.picture_events
         : String(Number((picture_events * 100).toFixed(4))),
+    profile: source.login === 'missing' ? MISSING_PROFILE : (source.profile ?? ''),
     keep_days: keep_days === null ? '' : String(keep_days),
   };
 }
@@ -210,6 +217,7 @@ function fieldsOf(draft: SourceDraft) {
     headers: headersOf(headers),
     capture,
     picture_events: capture === 'page' && has_picture_events ? Number(picture_events) / 100 : null,
+    ...(draft.profile !== MISSING_PROFILE && { profile: draft.profile || null }),
     keep_days: numberOf(draft.keep_days),
   };
 }

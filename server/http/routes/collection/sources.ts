@@ -44,7 +44,7 @@ export function sourceHandlers(store: Store, collection: Collection): Pick<Handl
       const source = await collection.add(body);
       return created(source, `/manage/sources/${source.id}`);
     },
-    previewSource: async ({ body }) => ok(await collection.preview(body.url)),
+    previewSource: async ({ body }) => ok(await collection.preview(body.url, body.profile)),
     importSources: async ({ request, query: { capture } }) => {
       const mediaType = requireMediaType(request, Object.keys(LIST_MEDIA_TYPES));
       const bytes = await readBytes(bodyChunks(request), MAX_LIST_BYTES);

@@ -3,6 +3,7 @@ import type { SentRequest } from '../../../../shared/collection/retrieval.ts';
 import { canonicalText } from '../../../../shared/values/canonicalJson.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 import { all, one, where } from '../engine/queries.ts';
+import { isWithheldForLoginSql } from '../node/withheld.ts';
 import { isHandedInSql } from './handIns.ts';
 
 /** The columns of `page_captures`; the others are generated. */
@@ -216,6 +217,8 @@ export interface AskedAnswer {
   method: string;
   /** The digest of its body; null if it has none. */
   body: string | null;
+  /** Whether an answer may be one that was got with a login: no other page gets it. */
+  withLogin: boolean;
   /** The time of the page, in milliseconds since the epoch. */
   at: number;
 }
@@ -254,7 +257,9 @@ export function answerNearest(database: ReadDatabase, asked: AskedAnswer): HeldA
 
 /** Returns the id of the nearest answer in any place, before or after the time of the page. */
 function nearest(database: ReadDatabase, asked: AskedAnswer, condition: string): number | undefined {
-  const parameters = { ...asked, at: new Date(asked.at).toISOString() };
+  const { withLogin, ...named } = asked;
+  const parameters = { ...named, at: new Date(asked.at).toISOString() };
+  const shared = withLogin ? '' : `AND NOT ${isWithheldForLoginSql('retrievals.sha256')}`;
   let best: { id: number; off: number } | undefined;
   for (const place of Object.values(PLACES))
     for (const [compared, order] of [
@@ -263,7 +268,7 @@ function nearest(database: ReadDatabase, asked: AskedAnswer, condition: string):
     ]) {
       const row = one<{ id: number; at: string }>(
         database,
-        `SELECT id, ${MOMENT} AS at FROM ${place} AND ${MOMENT} ${compared} @at AND ${condition}
+        `SELECT id, ${MOMENT} AS at FROM ${place} AND ${MOMENT} ${compared} @at AND ${condition} ${shared}
          ORDER BY ${MOMENT} ${order} LIMIT 1`,
         parameters,
       );

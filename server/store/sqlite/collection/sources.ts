@@ -25,6 +25,7 @@ import {
   selectValue,
   update,
 } from '../engine/queries.ts';
+import { forgetExpiry } from './profiles.ts';
 import { rulesDigest } from './timeline/eventNoise.ts';
 
 /** Returns a source by key. @throws SyntaxError if the row is damaged */
@@ -61,7 +62,7 @@ export function insertSource(
 
 /** The columns of the owner's settings. */
 const SETTINGS = `name, agency, tags, every_minutes, max_object_mb, ignore_robots, headers, noise_rules, rules_digest,
-  paused, allow_private, every, time_zone, active_hours, follow, found_in, capture, picture_events, keep_days`;
+  paused, allow_private, every, time_zone, active_hours, follow, found_in, capture, picture_events, keep_days, needs_login, profile`;
 
 /** Updates the owner's settings of a source; its state is unchanged. */
 export function updateSource(
@@ -70,11 +71,22 @@ export function updateSource(
     Pick<SourceRow, 'key' | 'url' | 'added_at' | 'revision' | 'next_check_at' | 'removed'>,
 ): void {
   deleteTags(database, source.key);
+  const profile = profileOf(database, source.key) ?? null;
   const columns = `${SETTINGS}, removed, added_at, revision, next_check_at`;
   const row = { ...source, ...settingsForSql(source), removed: Number(source.removed) };
   update(database, 'sources', { key: 'key', columns }, row);
   if (source.capture === 'object') updatePageError(database, source.key, null);
+  if (profile !== source.profile) forgetLogin(database, source.key);
+  if (profile !== null) forgetExpiry(database, profile);
   indexSource(database, source.key, source);
+}
+
+const profileOf = selectValue<string | null, [key: number]>('SELECT profile FROM sources WHERE key = ?');
+
+/** Another login may get something else: neither what was noticed of the old one counts, nor what it was told is unchanged. */
+function forgetLogin(database: WriteDatabase, key: number): void {
+  run(database, 'UPDATE sources SET login_expired_at = NULL WHERE key = ?', key);
+  run(database, 'DELETE FROM validators WHERE source_key = ?', key);
 }
 
 /** Updates the name of a source. Its other settings are unchanged, so only one index is written. */
@@ -105,6 +117,8 @@ function settingsForSql(source: SourceSettings) {
     capture: source.capture,
     picture_events: source.picture_events,
     keep_days: source.keep_days,
+    needs_login: Number(source.needs_login),
+    profile: source.profile,
     paused: Number(source.paused),
     allow_private: source.allow_private === null ? null : Number(source.allow_private),
   };
@@ -152,6 +166,13 @@ export const activeSources = selectAll<SourceToCheck>(
 /** Returns the failing sources, longest failing first. */
 export const failingSources = selectAll<StoredSource, [], SourceRow>(
   'SELECT * FROM sources WHERE removed = 0 AND failing_since IS NOT NULL ORDER BY failing_since, key',
+  parseSourceRowForDisplay,
+);
+
+/** Returns the sources for which the site no longer accepts a profile, longest first. */
+export const sourcesWithExpiredLogin = selectAll<StoredSource, [profile: string], SourceRow>(
+  `SELECT * FROM sources WHERE profile = ? AND removed = 0 AND login_expired_at IS NOT NULL
+   ORDER BY login_expired_at, key`,
   parseSourceRowForDisplay,
 );
 
@@ -232,6 +253,10 @@ export interface SourceSettings extends Schedule {
   picture_events: number | null;
   /** After how many days the bytes of a version are given up; null for never. */
   keep_days: number | null;
+  /** Whether it is watched with a login. Without a profile, it is not fetched then. */
+  needs_login: boolean;
+  /** The profile with which it is watched; null if none, or it is gone. */
+  profile: string | null;
   /** Whether connections to private addresses are allowed; null if undecided, then its own URL decides. */
   allow_private: boolean | null;
 }
@@ -259,6 +284,8 @@ export interface SourceRow extends SourceSettings, SourceCheckState {
   last_error: RetrievalError | null;
   last_sha256: string | null;
   last_event_type: EventType | null;
+  /** Since when the site no longer accepts the profile for this source. */
+  login_expired_at: string | null;
   /** Why the page could not be drawn at the last check. */
   page_error: PageError | null;
   /** The digest of its noise rules; null if there are none. */
@@ -276,6 +303,7 @@ type StoredSource = Omit<
   | 'active_hours'
   | 'follow'
   | 'ignore_robots'
+  | 'needs_login'
   | 'paused'
   | 'removed'
   | 'allow_private'
@@ -286,6 +314,7 @@ type StoredSource = Omit<
   active_hours: string | null;
   follow: string | null;
   ignore_robots: number;
+  needs_login: number;
   paused: number;
   removed: number;
   allow_private: number | null;
@@ -317,6 +346,7 @@ function parseWith(row: StoredSource, parse: (text: string, empty: unknown) => u
     active_hours: row.active_hours === null ? null : (parse(row.active_hours, null) as ActiveHours | null),
     follow: row.follow === null ? null : (parse(row.follow, null) as Follow | null),
     ignore_robots: row.ignore_robots === 1,
+    needs_login: row.needs_login === 1,
     paused: row.paused === 1,
     removed: row.removed === 1,
     allow_private: row.allow_private === null ? null : row.allow_private === 1,

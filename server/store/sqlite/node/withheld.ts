@@ -30,6 +30,11 @@ const COLUMNS = 'ledger_entry, sha256, retrieval, pack, page, reason, note, at';
 export const isWithheldSql = (digest: string) =>
   `EXISTS (SELECT 1 FROM withheld_objects WHERE withheld_objects.sha256 = ${digest})`;
 
+/** The condition that a digest is withheld because it was got with a login. @param digest an SQL expression */
+export const isWithheldForLoginSql = (digest: string) =>
+  `EXISTS (SELECT 1 FROM withheld_objects o JOIN withholdings w ON w.ledger_entry = o.withholding
+    WHERE o.sha256 = ${digest} AND w.reason = 'login')`;
+
 /** The condition that the bytes of a digest were given up. @param digest an SQL expression */
 export const isReleasedSql = (digest: string) =>
   `EXISTS (SELECT 1 FROM releases WHERE releases.sha256 = ${digest})`;
@@ -47,6 +52,11 @@ export const isMarked = hasRow<[values: { sha256: string }]>(
 
 /** Returns whether a withholding in force covers a digest. */
 export const isWithheld = hasRow<[sha256: string]>('SELECT 1 FROM withheld_objects WHERE sha256 = ?');
+
+/** Returns whether a digest is withheld because it was got with a login. */
+export const isWithheldForLogin = hasRow<[values: { sha256: string | null }]>(
+  `SELECT 1 WHERE ${isWithheldForLoginSql('$sha256')}`,
+);
 
 /** Returns those of these digests that a withholding in force covers. */
 export const withheldAmong = selectValues<string, [digests: readonly string[]]>(

@@ -1,0 +1,139 @@
+import { Button, Group } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { IconAlertTriangle, IconCircleCheck, IconCircleDashed, IconPlus } from '@tabler/icons-react';
+import { useEffect, useRef } from 'react';
+import { useLocation } from 'react-router';
+import { EXPIRY_WORDS, type Profile } from '../../../../shared/collection/profile.ts';
+import { useCall } from '../../api/useCall.ts';
+import { useSave } from '../../api/useSave.ts';
+import { TimeText } from '../../components/data/Values.tsx';
+import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { ItemButton, RemoveItemButton } from '../../components/forms/buttons.tsx';
+import { RemoveDialog } from '../../components/forms/DialogForm.tsx';
+import { ProfileDialog } from '../../components/forms/ProfileDialog.tsx';
+import { countOf } from '../../format/size.ts';
+import classes from './SettingsPage.module.css';
+
+/** All profiles of a node fit into one page. */
+const SHOWN = 200;
+/** The URL fragment of this section. */
+const PROFILES = '#profiles';
+
+/** The logins with which sources are watched. */
+export function Profiles() {
+  const answer = useCall('listProfiles', { query: { limit: SHOWN } });
+  const [isAdding, adding] = useDisclosure();
+  const section = useRef<HTMLElement>(null);
+  const { hash } = useLocation();
+  const isLoaded = answer.data !== undefined;
+  useEffect(() => {
+    if (hash !== PROFILES || !isLoaded) return;
+    // Runs after the scroll to the top that every navigation does.
+    const frame = requestAnimationFrame(() => section.current?.scrollIntoView());
+    return () => cancelAnimationFrame(frame);
+  }, [hash, isLoaded]);
+  const add = (
+    <Button variant="default" leftSection={<IconPlus size={16} aria-hidden />} onClick={adding.open}>
+      New profile
+    </Button>
+  );
+  return (
+    <section ref={section} className={classes.group} aria-labelledby="profiles-now">
+      <div>
+        <h2 id="profiles-now">Profiles</h2>
+        <p className="muted small">
+          A profile is your login at one site: its cookies and storage. Sources that need it are fetched with
+          it. It is kept encrypted, sent to its site only, and never exported.
+        </p>
+      </div>
+      <div className={`${classes.fields} stack gap-4`}>
+        {answer.error && <ErrorNote error={answer.error} onRetry={() => void answer.refetch()} />}
+        {answer.data?.items.length === 0 && (
+          <EmptyState title="Watch pages that need a login" action={add}>
+            Log in with your browser, export the cookies of the site, and keep them here as a profile.
+          </EmptyState>
+        )}
+        {answer.data && answer.data.items.length > 0 && (
+          <>
+            <ul className="plain stack gap-4">
+              {answer.data.items.map((profile) => (
+                <ProfileItem key={profile.id} profile={profile} />
+              ))}
+            </ul>
+            <div>{add}</div>
+          </>
+        )}
+      </div>
+      <ProfileDialog opened={isAdding} onClose={adding.close} />
+    </section>
+  );
+}
+
+function ProfileItem({ profile }: { profile: Profile }) {
+  const { name, site, cookies, storage_items, expires_at, last_used_at, sources } = profile;
+  const [isReplacing, replacing] = useDisclosure();
+  const [isRemoving, removing] = useDisclosure();
+  return (
+    <li className="card stack gap-2">
+      <div>
+        <h3 className="wrap-anywhere">{name}</h3>
+        {name !== site && <p className="muted small">{site}</p>}
+      </div>
+      <State profile={profile} />
+      <p className="muted small">
+        {countOf(cookies, 'cookie')}
+        {storage_items > 0 && `, ${countOf(storage_items, 'item')} of storage`}
+        {expires_at && (
+          <>
+            {' '}
+            · the first ends <TimeText at={expires_at} />
+          </>
+        )}{' '}
+        · last used: {last_used_at ? <TimeText at={last_used_at} /> : 'never'} · {countOf(sources, 'source')}
+      </p>
+      <Group gap="xs">
+        <ItemButton label="Log in again" of={name} onClick={replacing.open} />
+        <RemoveItemButton of={name} onClick={removing.open} />
+      </Group>
+      <ProfileDialog opened={isReplacing} onClose={replacing.close} profile={profile} />
+      {isRemoving && <RemoveProfile profile={profile} onClose={removing.close} />}
+    </li>
+  );
+}
+
+const HEALTH = { works: 'well', untried: 'idle', expired: 'bad', unreadable: 'bad' } as const;
+
+function State({ profile: { state, expired_at, expired_reason } }: { profile: Profile }) {
+  const health = HEALTH[state];
+  const Icon = { bad: IconAlertTriangle, well: IconCircleCheck, idle: IconCircleDashed }[health];
+  return (
+    <p className="line gap-2 baseline wrap-anywhere" data-health={health}>
+      <Icon size={17} aria-hidden />
+      <span>
+        {state === 'works' && 'Works'}
+        {state === 'untried' && 'Not tried yet'}
+        {state === 'unreadable' && 'Cannot be read: its key is missing or damaged'}
+        {state === 'expired' && 'Expired'}
+        {expired_at && (
+          <>
+            {' '}
+            <TimeText at={expired_at} />
+          </>
+        )}
+        {expired_reason && `: ${EXPIRY_WORDS[expired_reason]}`}
+      </span>
+    </p>
+  );
+}
+
+function RemoveProfile({ profile, onClose }: { profile: Profile; onClose: () => void }) {
+  const { id, name, sources } = profile;
+  const removal = useSave('removeProfile', () => ({ params: { id } }), { onSaved: onClose });
+  return (
+    <RemoveDialog title="Remove this profile?" submit="Remove" removal={removal} onClose={onClose}>
+      The cookies and the storage of <strong>{name}</strong> are deleted. You stay logged in in your browser.{' '}
+      {sources > 0 &&
+        `${countOf(sources, 'source')} will not be fetched until you choose another profile for ${sources === 1 ? 'it' : 'them'}, or none.`}
+    </RemoveDialog>
+  );
+}

@@ -1,0 +1,174 @@
+/** A cookie as RFC 6265 keeps it. */
+export interface Cookie {
+  name: string;
+  value: string;
+  /** In lower case, without a leading dot. */
+  domain: string;
+  /** Whether it is sent to this host only, and not to those below it. */
+  hostOnly: boolean;
+  path: string;
+  secure: boolean;
+  httpOnly: boolean;
+  sameSite: 'Strict' | 'Lax' | 'None' | null;
+  /** Milliseconds since 1970; null for the end of the session. */
+  expires: number | null;
+}
+
+/** The longest name with its value, as browsers accept it. */
+const MAX_COOKIE_CHARACTERS = 4_096;
+/** The longest time for which a cookie is kept. */
+const MAX_AGE_MS = 400 * 86_400_000;
+
+const CONTROL = /[\p{Cc}]/u;
+
+/** Whether a cookie can be sent in a header. */
+export function isValidCookie({ name, value, path }: Pick<Cookie, 'name' | 'value' | 'path'>): boolean {
+  if (name.length + value.length > MAX_COOKIE_CHARACTERS || name + value === '') return false;
+  return (
+    !/[=;\s]/.test(name) &&
+    !value.includes(';') &&
+    !CONTROL.test(name + value + path) &&
+    path.startsWith('/') &&
+    !path.includes(';')
+  );
+}
+
+/** Whether a cookie is sent to an address (RFC 6265, section 5.4). */
+export function isSentTo(cookie: Cookie, url: URL, now: number): boolean {
+  if (cookie.expires !== null && cookie.expires <= now) return false;
+  if (cookie.secure && url.protocol !== 'https:') return false;
+  return matchesHost(cookie, url.hostname) && matchesPath(cookie.path, url.pathname);
+}
+
+function matchesHost({ domain, hostOnly }: Cookie, hostname: string): boolean {
+  return hostname === domain || (!hostOnly && isBelow(hostname, domain));
+}
+
+/** Whether a host name is below a domain. An IP address is below nothing. */
+function isBelow(hostname: string, domain: string): boolean {
+  return hostname.endsWith(`.${domain}`) && !/^[\d.]+$/.test(hostname) && !hostname.includes(':');
+}
+
+function matchesPath(path: string, asked: string): boolean {
+  if (asked === path) return true;
+  return asked.startsWith(path) && (path.endsWith('/') || asked[path.length] === '/');
+}
+
+/** Returns the value of the header `Cookie` for an address; undefined if no cookie is sent there. */
+export function cookieHeader(cookies: readonly Cookie[], url: URL, now: number): string | undefined {
+  const sent = cookies
+    .filter((cookie) => isSentTo(cookie, url, now))
+    // Longer paths come first.
+    .sort((left, right) => right.path.length - left.path.length);
+  return sent.length === 0 ? undefined : sent.map(pairOf).join('; ');
+}
+
+/** Returns a cookie as it is sent. Other characters than those of a header are sent as UTF-8. */
+export function pairOf({ name, value }: Pick<Cookie, 'name' | 'value'>): string {
+  const pair = name === '' ? value : `${name}=${value}`;
+  return /[^\t\x20-\xff]/.test(pair) ? Buffer.from(pair, 'utf8').toString('latin1') : pair;
+}
+
+/**
+ * Reads the value of a header `Set-Cookie` (RFC 6265, section 5.2 and 5.3). Returns undefined if a browser would refuse it. A
+ * cookie that has expired already ends the one that it names.
+ */
+export function readSetCookie(header: string, url: URL, now: number): Cookie | undefined {
+  const [pair = '', ...attributes] = header.split(';');
+  const equals = pair.indexOf('=');
+  const name = equals < 0 ? '' : pair.slice(0, equals).trim();
+  const value = pair.slice(equals + 1).trim();
+  const cookie: Cookie = {
+    name,
+    value,
+    domain: url.hostname,
+    hostOnly: true,
+    path: defaultPath(url),
+    secure: false,
+    httpOnly: false,
+    sameSite: null,
+    expires: null,
+  };
+  let maxAge: number | undefined;
+  for (const attribute of attributes) {
+    const [key = '', ...rest] = attribute.split('=');
+    const given = rest.join('=').trim();
+    const read = ATTRIBUTES.get(key.trim().toLowerCase());
+    if (read) read(cookie, given, url);
+    else if (/^\s*max-age\s*$/i.test(key) && /^-?\d+$/.test(given)) maxAge = Number(given);
+  }
+  // A cookie for a host that this one is not below.
+  if (cookie.domain !== url.hostname && !isBelow(url.hostname, cookie.domain)) return undefined;
+  if (maxAge !== undefined) cookie.expires = maxAge <= 0 ? 0 : now + maxAge * 1000;
+  if (cookie.expires !== null) cookie.expires = Math.min(cookie.expires, now + MAX_AGE_MS);
+  return isAcceptable(cookie, url) ? cookie : undefined;
+}
+
+/** What the attributes of a cookie say, by their names in lower case. */
+const ATTRIBUTES = new Map<string, (cookie: Cookie, given: string, url: URL) => void>(
+  Object.entries({
+    expires: (cookie: Cookie, given: string) => {
+      const at = Date.parse(given.replaceAll('-', ' '));
+      if (!Number.isNaN(at)) cookie.expires = at;
+    },
+    domain: (cookie: Cookie, given: string) => {
+      const domain = given.replace(/^\./, '').toLowerCase();
+      if (domain === '') return;
+      cookie.domain = domain;
+      // An IP address is a host and has nothing below it.
+      cookie.hostOnly = /^[\d.]+$/.test(domain) || domain.includes(':');
+    },
+    path: (cookie: Cookie, given: string, url: URL) => {
+      cookie.path = given.startsWith('/') ? given : defaultPath(url);
+    },
+    secure: (cookie: Cookie) => {
+      cookie.secure = true;
+    },
+    httponly: (cookie: Cookie) => {
+      cookie.httpOnly = true;
+    },
+    samesite: (cookie: Cookie, given: string) => {
+      cookie.sameSite = sameSiteOf(given);
+    },
+  }),
+);
+
+function isAcceptable(cookie: Cookie, url: URL): boolean {
+  const { name, secure, hostOnly, path } = cookie;
+  // A plain connection must not replace what an encrypted one keeps.
+  if (secure && url.protocol !== 'https:') return false;
+  if (/^__secure-/i.test(name) && !secure) return false;
+  if (/^__host-/i.test(name) && !(secure && hostOnly && path === '/')) return false;
+  return isValidCookie(cookie);
+}
+
+/** Returns a value of `SameSite` as it is usually spelt; null if it is another. */
+export function sameSiteOf(given: string | null | undefined): Cookie['sameSite'] {
+  switch (given?.toLowerCase()) {
+    case 'strict':
+      return 'Strict';
+    case 'lax':
+      return 'Lax';
+    case 'none':
+    case 'no_restriction':
+      return 'None';
+    default:
+      return null;
+  }
+}
+
+function defaultPath({ pathname }: URL): string {
+  const end = pathname.lastIndexOf('/');
+  return end <= 0 ? '/' : pathname.slice(0, end);
+}
+
+/** Returns cookies after one was set: it replaces the one of the same name, domain and path, or ends it. */
+export function withCookie(cookies: readonly Cookie[], set: Cookie, now: number, most: number): Cookie[] {
+  const others = cookies.filter(
+    (cookie) =>
+      (cookie.name !== set.name || cookie.domain !== set.domain || cookie.path !== set.path) &&
+      (cookie.expires === null || cookie.expires > now),
+  );
+  if (set.expires !== null && set.expires <= now) return others;
+  return [...others, set].slice(-most);
+}

@@ -1,0 +1,79 @@
+import type { ExpiryReason } from '../../../shared/collection/profile.ts';
+import type { NewRetrieval } from '../../store/sqlite/collection/retrievals.ts';
+import type { SourceRow } from '../../store/sqlite/collection/sources.ts';
+import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
+import type { Store } from '../../store/store.ts';
+import type { Attempt } from '../fetch/requester.ts';
+import { beginningOf } from '../pages/archiveGate.ts';
+import { expiryOf } from '../profiles/expiry.ts';
+import { recordLogin, withholdFromBirth } from '../profiles/recordLogin.ts';
+import type { ProfileSession } from '../profiles/session.ts';
+import type { ReceivedObject } from '../record/objectReceiver.ts';
+
+/** What the login of a source means for the record of an attempt. */
+export interface LoginOfCheck {
+  /** Returns the retrieval without what belongs to the login, and as failed if the login no longer works. */
+  asRecorded(retrieval: NewRetrieval): NewRetrieval;
+  /** Returns what is recorded in the same transaction. If the page is drawn next, its scripts say whether the login works. */
+  andAlso(
+    retrieval: NewRetrieval,
+    page: { isDrawnNext: boolean },
+  ): ((database: WriteDatabase, retrieval: number) => void) | undefined;
+}
+
+const WITHOUT_LOGIN: LoginOfCheck = {
+  asRecorded: (retrieval) => retrieval,
+  andAlso: () => undefined,
+};
+
+interface CheckedAttempt {
+  session: ProfileSession | undefined;
+  attempt: Attempt<ReceivedObject>;
+  page_label: NewRetrieval['page_label'];
+  /** Only the last attempt of a check is judged. */
+  isLast: boolean;
+}
+
+/** Judges the login with which a source was fetched. */
+export async function loginOfCheck(
+  store: Store,
+  source: SourceRow,
+  { session, ...checked }: CheckedAttempt,
+): Promise<LoginOfCheck> {
+  if (!session) return WITHOUT_LOGIN;
+  const expiry = await expiryIn(store, source, checked);
+  return {
+    asRecorded: (retrieval) =>
+      session.secrets.redacted(expiry ? { ...retrieval, error: 'profile_expired' } : retrieval),
+    andAlso: ({ source_key, sha256, error }, { isDrawnNext }) => {
+      const result = expiry ?? (error === null && !isDrawnNext ? 'works' : 'unknown');
+      return (database, retrieval) => {
+        const at = store.instant();
+        withholdFromBirth(database, { retrieval, sha256, source: source_key, at });
+        recordLogin(database, session, { result, source: source_key, at });
+      };
+    },
+  };
+}
+
+/** Returns by what an attempt shows that the site no longer accepts the login. */
+async function expiryIn(
+  store: Store,
+  { url, last_sha256 }: SourceRow,
+  { attempt, page_label, isLast }: Omit<CheckedAttempt, 'session'>,
+): Promise<ExpiryReason | undefined> {
+  const { final_url, redirects, status, unchanged, content_type, beginning, received } = attempt;
+  // Without an answer, only a redirect can say it: robots.txt may keep the node from the login page.
+  if (!isLast || unchanged || (status === null && redirects.length === 0)) return undefined;
+  const isNew = received !== null && received.sha256 !== last_sha256;
+  const html = isNew && /html/i.test(content_type ?? '') ? beginning.toString('utf8') : '';
+  return expiryOf({
+    url,
+    final_url,
+    status,
+    isWall: page_label?.label === 'bot_wall' || page_label?.label === 'rate_limit',
+    html,
+    before: html === '' || last_sha256 === null ? undefined : await beginningOf(store, last_sha256),
+    hasVersion: last_sha256 !== null,
+  });
+}

@@ -1,0 +1,170 @@
+import type { ExpiryReason, Profile, ProfileState } from '../../../../shared/collection/profile.ts';
+import type { WriteDatabase } from '../engine/open.ts';
+import {
+  change,
+  countOf,
+  hasRow,
+  inserts,
+  run,
+  selectAll,
+  selectOne,
+  selectPage,
+  selectValue,
+  update,
+} from '../engine/queries.ts';
+
+/** A profile with what only its key opens. */
+export interface ProfileRow extends Omit<Profile, 'sources'> {
+  sealed: Buffer;
+  /** How often the owner replaced its content. */
+  version: number;
+}
+
+/** What is shown of the content of a profile, and the content as it is stored. */
+export type SealedContent = Pick<ProfileRow, 'sealed' | 'cookies' | 'storage_items' | 'expires_at'>;
+
+const SHOWN = `id, name, site, cookies, storage_items, expires_at, created_at, replaced_at, state, last_used_at,
+  expired_at, expired_reason, expired_source,
+  (SELECT count(*) FROM sources WHERE sources.profile = profiles.id AND removed = 0) AS sources`;
+
+/** Returns a page of the profiles, oldest first, without their content. */
+export const profilesPage = selectPage<Profile>(
+  { columns: SHOWN, from: 'profiles', order: 'created_at, id' },
+  (row) => row,
+);
+
+export const shownProfile = selectOne<Profile, [id: string]>(`SELECT ${SHOWN} FROM profiles WHERE id = ?`);
+
+export const profileById = selectOne<ProfileRow, [id: string]>('SELECT * FROM profiles WHERE id = ?');
+
+export const countProfiles = countOf('profiles');
+
+export const hasProfiles = hasRow('SELECT 1 FROM profiles LIMIT 1');
+
+export const insertProfile = inserts<
+  SealedContent & Pick<ProfileRow, 'id' | 'name' | 'site' | 'created_at' | 'state'>
+>('profiles', 'id, name, site, sealed, cookies, storage_items, expires_at, created_at, state');
+
+export const renameProfile = change<[values: { id: string; name: string }]>(
+  'UPDATE profiles SET name = $name WHERE id = $id',
+);
+
+/** Stores the content that the owner gives in place of that before. The next check tries it. */
+export function replaceContent(
+  database: WriteDatabase,
+  id: string,
+  content: SealedContent,
+  replaced_at: string,
+): void {
+  const columns = 'sealed, cookies, storage_items, expires_at, replaced_at';
+  update(database, 'profiles', { key: 'id', columns }, { ...content, id, replaced_at });
+  run(
+    database,
+    `UPDATE profiles SET version = version + 1, state = 'untried', expired_at = NULL, expired_reason = NULL,
+       expired_source = NULL WHERE id = ?`,
+    id,
+  );
+  run(database, 'UPDATE sources SET login_expired_at = NULL WHERE profile = ?', id);
+  // What the old login was told has not changed may have changed for the new one.
+  run(database, 'DELETE FROM validators WHERE source_key IN (SELECT key FROM sources WHERE profile = ?)', id);
+}
+
+/** Stores cookies that the site has set. */
+export function updateContent(database: WriteDatabase, id: string, content: SealedContent): void {
+  update(
+    database,
+    'profiles',
+    { key: 'id', columns: 'sealed, cookies, storage_items, expires_at' },
+    { ...content, id },
+  );
+}
+
+/** Deletes a profile. The sources that name it still need a login, and have none. */
+export function deleteProfile(database: WriteDatabase, id: string): boolean {
+  run(database, 'UPDATE sources SET profile = NULL, login_expired_at = NULL WHERE profile = ?', id);
+  return run(database, 'DELETE FROM profiles WHERE id = ?', id) > 0;
+}
+
+export const markUnreadable = change<[id: string]>(
+  "UPDATE profiles SET state = 'unreadable' WHERE id = ? AND state <> 'unreadable'",
+);
+
+/** Records that the site does not accept a profile for a source. The first source that notices it is named. */
+export function markExpired(
+  database: WriteDatabase,
+  { profile, source, reason, at }: { profile: string; source: number; reason: ExpiryReason; at: string },
+): void {
+  run(
+    database,
+    'UPDATE sources SET login_expired_at = coalesce(login_expired_at, ?) WHERE key = ? AND profile = ?',
+    at,
+    source,
+    profile,
+  );
+  run(
+    database,
+    `UPDATE profiles SET last_used_at = @at, expired_reason = CASE state WHEN 'expired' THEN expired_reason ELSE @reason END,
+       expired_source = CASE state WHEN 'expired' THEN expired_source ELSE (SELECT id FROM sources WHERE key = @source) END,
+       expired_at = CASE state WHEN 'expired' THEN expired_at ELSE @at END, state = 'expired'
+     WHERE id = @profile AND EXISTS (SELECT 1 FROM sources WHERE key = @source AND profile = @profile)`,
+    { profile, source, reason, at },
+  );
+}
+
+/** Records that the site accepted a profile for a source. The profile works once it does for all its sources. */
+export function markWorking(
+  database: WriteDatabase,
+  { profile, source, at }: { profile: string; source: number; at: string },
+): void {
+  run(
+    database,
+    'UPDATE sources SET login_expired_at = NULL WHERE key = ? AND login_expired_at IS NOT NULL',
+    source,
+  );
+  run(database, 'UPDATE profiles SET last_used_at = ? WHERE id = ?', at, profile);
+  run(
+    database,
+    `UPDATE profiles SET state = 'works', expired_at = NULL, expired_reason = NULL, expired_source = NULL
+     WHERE id = @profile AND state <> 'works' AND ${NONE_EXPIRED}`,
+    { profile },
+  );
+}
+
+const NONE_EXPIRED = `NOT EXISTS (SELECT 1 FROM sources
+  WHERE sources.profile = @profile AND removed = 0 AND login_expired_at IS NOT NULL)`;
+
+/** Ends the expiry of a profile if the sources that noticed it no longer name it: whether it works is unknown then. */
+export function forgetExpiry(database: WriteDatabase, profile: string): void {
+  run(
+    database,
+    `UPDATE profiles SET state = 'untried', expired_at = NULL, expired_reason = NULL, expired_source = NULL
+     WHERE id = @profile AND state = 'expired' AND ${NONE_EXPIRED}`,
+    { profile },
+  );
+}
+
+/** A profile that no longer works. */
+export interface ExpiredProfile {
+  id: string;
+  name: string;
+  site: string;
+  expired_at: string;
+  expired_reason: ExpiryReason;
+}
+
+/** Returns the profiles that no longer work, longest first. */
+export const expiredProfiles = selectAll<ExpiredProfile>(`
+  SELECT id, name, site, expired_at, expired_reason FROM profiles
+  WHERE state = 'expired' ORDER BY expired_at, id`);
+
+export const profileState = selectValue<ProfileState, [id: string]>(
+  'SELECT state FROM profiles WHERE id = ?',
+);
+
+/**
+ * Whether an object was withheld when a source first got it with a login, by a retrieval of this source. The owner may
+ * have shown it since, which is not undone when the source gets it again.
+ */
+export const wasWithheldForLogin = hasRow<[asked: { sha256: string; source: number }]>(`
+  SELECT 1 FROM retrievals r JOIN withholdings w ON w.retrieval = r.id
+  WHERE r.sha256 = $sha256 AND r.source_key = $source AND w.reason = 'login' LIMIT 1`);
