@@ -350,6 +350,7 @@ test('a source can be told after how many days its older versions are given up',
   const form = page.getByRole('dialog', { name: 'Watch a source' });
   await form.getByLabel('URL').fill(web.url('/notes'));
   await form.getByLabel('URL').press('Enter');
+  await form.getByRole('button', { name: 'Older versions' }).click();
   await form.getByLabel('Keep for … days').fill('30');
   await checks.accessible(page);
   await form.getByRole('button', { name: 'Watch', exact: true }).click();

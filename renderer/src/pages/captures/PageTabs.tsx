@@ -82,7 +82,8 @@ function PageDocument({ page }: { page: AnyPage }) {
 /** How much text is shown. */
 const SHOWN_CHARACTERS = 300_000;
 
-function PageText({ page }: { page: AnyPage }) {
+/** The text of a page, as a person reads it. */
+export function PageText({ page }: { page: AnyPage }) {
   const { data, error, refetch } = useQuery({
     queryKey: ['pageText', page.id],
     queryFn: ({ signal }) => readPageText(page.id, signal),

@@ -75,6 +75,24 @@ export function SourceFields({ draft, errors, canAllowPrivate = false, onChange 
       </div>
       <LoginField draft={draft} errors={errors} onChange={onChange} />
       <CaptureFields draft={draft} errors={errors} onChange={onChange} />
+      <Disclosure
+        title="Older versions"
+        isUsed={draft.keep_days !== ''}
+        isWrong={hasErrors(errors, ['keep_days'])}
+      >
+        <NumberInput
+          label="Keep for … days"
+          description="Default: for ever. Older versions are then given up for good; their records, digests and proofs stay. The newest version is kept, and what a pack, a finding or a case needs."
+          suffix=" days"
+          min={1}
+          max={36_500}
+          allowDecimal={false}
+          w="min(100%, 32rem)"
+          value={draft.keep_days}
+          error={errors.keep_days}
+          onChange={(value) => onChange({ keep_days: String(value) })}
+        />
+      </Disclosure>
       <Disclosure title="Fetch settings" isUsed={hasFetch} isWrong={hasErrors(errors, FETCH_FIELDS)}>
         <FetchFields draft={draft} errors={errors} canAllowPrivate={canAllowPrivate} onChange={onChange} />
       </Disclosure>
@@ -139,18 +157,6 @@ function CaptureFields({ draft, errors, onChange }: Omit<SourceFieldsProps, 'can
           </span>
         </div>
       )}
-      <NumberInput
-        label="Keep for … days"
-        description="Default: for ever. Older versions are then given up for good; their records, digests and proofs stay. The newest version is kept, and what a pack, a finding or a case needs."
-        suffix=" days"
-        min={1}
-        max={36_500}
-        allowDecimal={false}
-        w="min(100%, 32rem)"
-        value={draft.keep_days}
-        error={errors.keep_days}
-        onChange={(value) => onChange({ keep_days: String(value) })}
-      />
     </fieldset>
   );
 }

@@ -9,6 +9,7 @@ import { ApiProblem } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { ObjectText } from '../../components/content/ObjectCard.tsx';
 import { ObjectDigest, PageLabelNote } from '../../components/content/Retrieval.tsx';
+import { IfReadable } from '../../components/content/Withheld.tsx';
 import { Facts, StateBadge, TimeText } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { NotShown } from '../../components/feedback/NotShown.tsx';
@@ -17,6 +18,7 @@ import { viewPath } from '../../format/names.ts';
 import { countOf, intervalText } from '../../format/size.ts';
 import { useIsOwner } from '../../state/session.ts';
 import { useHidden } from '../../state/withheld.ts';
+import { PageText } from '../captures/PageTabs.tsx';
 import { shareText } from '../captures/pageWords.ts';
 import { FollowedLinks } from './FoundList.tsx';
 import { isAboutLogin, LoginFact, LoginNotice } from './LoginNotice.tsx';
@@ -75,7 +77,7 @@ export default function SourcePage() {
       {source.captures_only && <ImportedSourceNotice source={source} mayWatch={watched?.removed === false} />}
       <SourceFacts source={source} />
       <SourceCaptures source={source} />
-      {source.last_sha256 && <CurrentText source={source} sha256={source.last_sha256} />}
+      <CurrentVersion source={source} />
       <SourceEvents id={id} url={source.url} />
       {watched?.follow && <FollowedLinks source={watched} />}
       {isOwner && <SourceRetrievals id={id} />}
@@ -265,6 +267,31 @@ function headerNames({ headers = {} }: VisibleSource): string | null {
 
 function Nothing({ children }: { children: string }) {
   return <span className="muted">{children}</span>;
+}
+
+/** What a source says now: as a person reads it, if its page is kept, else as its file has it. */
+function CurrentVersion({ source }: { source: VisibleSource }) {
+  const { capture, last_page, last_sha256 } = source;
+  if (capture === 'page' && last_page !== null) return <CurrentPageText id={last_page} />;
+  return last_sha256 && <CurrentText source={source} sha256={last_sha256} />;
+}
+
+function CurrentPageText({ id }: { id: string }) {
+  const { data: page } = useCall('readPage', { params: { id } });
+  return (
+    <Section title="Current text" actions={<Link to={`/pages/${id}`}>View current version</Link>}>
+      {page && (
+        <>
+          <p className="small muted">
+            As a person saw it on <TimeText at={page.started_at} show="exact" />
+          </p>
+          <IfReadable of={[{ sha256: page.text }]}>
+            <PageText page={page} />
+          </IfReadable>
+        </>
+      )}
+    </Section>
+  );
 }
 
 /** Kinds without text. */
