@@ -204,13 +204,14 @@ describe('calls of an extension', () => {
         body,
       });
     const bearer = { Authorization: `Bearer ${token}` };
-    for (const headers of [
+    const others: Record<string, string>[] = [
       { Origin: EXTENSION, Cookie: cookie },
       { Origin: EXTENSION, Authorization: `Bearer ${node.token}` },
       { Origin: 'https://evil.example', ...bearer },
       { Origin: `${EXTENSION}.evil.example`, ...bearer },
       { Origin: 'null', ...bearer },
-    ])
+    ];
+    for (const headers of others)
       expect((await send(headers)).status, JSON.stringify(headers)).toBe(403);
     expect((await send({ Origin: EXTENSION, ...bearer })).status).toBe(201);
     expect(

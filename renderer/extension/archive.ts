@@ -1,0 +1,105 @@
+import type { ReadPage } from './inPage.ts';
+import { writeMhtml } from './mhtml.ts';
+import { addEntry } from './queue.ts';
+
+/** The page cannot be archived. The message says why, for the person. */
+export class CannotArchiveError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'CannotArchiveError';
+  }
+}
+
+const WHOLE_PAGES = { permissions: ['pageCapture'] };
+/** The node takes no larger file. */
+const MAX_FILE_BYTES = 200_000_000;
+
+/** Whether the browser may save pages itself. It can, then, save each page: the person allows it in the options. */
+export function savesWholePages(): Promise<boolean> {
+  return chrome.permissions.contains(WHOLE_PAGES);
+}
+
+/** Call this while a click is handled. Returns whether the person agreed. */
+export async function setWholePages(isWanted: boolean): Promise<boolean> {
+  if (isWanted) return chrome.permissions.request(WHOLE_PAGES);
+  await chrome.permissions.remove(WHOLE_PAGES);
+  return false;
+}
+
+/**
+ * Reads the page of a tab that the person has just clicked, with a picture of what is visible, and puts both into the
+ * queue. The browser refuses to read any other tab.
+ *
+ * @returns the id of the entry
+ * @throws CannotArchiveError, QueueFullError
+ */
+export async function archiveTab(tab: chrome.Tab): Promise<number> {
+  const at = new Date();
+  const picture = await pictureOf(tab);
+  const { url, quote, file, missing } = await readTab(tab, at);
+  if (file.size > MAX_FILE_BYTES)
+    throw new CannotArchiveError('This page is larger than 200 MB. Save it from the menu of the browser.');
+  return addEntry({
+    kind: 'page',
+    url,
+    seenAt: at.toISOString(),
+    file,
+    fileName: 'page.mhtml',
+    picture,
+    quote,
+    isQuoted: quote !== null,
+    note: '',
+    case: '',
+    missing,
+  });
+}
+
+async function pictureOf({ windowId }: chrome.Tab): Promise<Blob | null> {
+  try {
+    const url = await chrome.tabs.captureVisibleTab(windowId, { format: 'png' });
+    const bytes = Uint8Array.from(atob(url.slice(url.indexOf(',') + 1)), (character) => character.charCodeAt(0));
+    return new Blob([bytes], { type: 'image/png' });
+  } catch {
+    // The window was covered or closed meanwhile, or the browser takes no more pictures this second. The page is kept.
+    return null;
+  }
+}
+
+async function readTab(
+  tab: chrome.Tab,
+  at: Date,
+): Promise<Pick<ReadPage, 'url' | 'quote' | 'missing'> & { file: Blob }> {
+  const { id: tabId } = tab;
+  if (tabId === undefined) throw notReadable();
+  const isSaved = chrome.pageCapture !== undefined && (await savesWholePages());
+  const read = await readInPage(tabId, isSaved);
+  if (!read) throw notReadable();
+  if (/pdf/.test(read.mediaType))
+    throw new CannotArchiveError('This tab shows a PDF. Download it, and hand in the file in Strongroom.');
+  const file = isSaved
+    ? await chrome.pageCapture?.saveAsMHTML({ tabId })
+    : read.parts && writeMhtml(read.url, at, read.parts);
+  if (!file) throw new CannotArchiveError('This tab shows no page. Save what it shows, and hand in the file in Strongroom.');
+  return { ...read, file };
+}
+
+/** Reading the page comes first in any case: the browser refuses it unless the person clicked this tab. */
+async function readInPage(tabId: number, isSaved: boolean): Promise<ReadPage | undefined> {
+  const target = { tabId };
+  try {
+    await chrome.scripting.executeScript({ target, files: ['inPage.js'] });
+    const [answer] = await chrome.scripting.executeScript({
+      target,
+      func: (saved: boolean) => globalThis.strongroomReadPage?.(saved),
+      args: [isSaved] as [boolean],
+    });
+    return answer?.result;
+  } catch {
+    // The browser's own pages, its shop and its viewer cannot be read by any extension.
+    return undefined;
+  }
+}
+
+function notReadable(): CannotArchiveError {
+  return new CannotArchiveError('Your browser lets no extension read this page.');
+}
