@@ -51,6 +51,7 @@ class SavedPage {
   readonly parts: Part[] = [];
   readonly #files = new Set<string>();
   #bytes = 0;
+  #frames = 0;
   missing = 0;
 
   /** Adds a document. A frame is named by an id. */
@@ -64,8 +65,10 @@ class SavedPage {
     for (const frame of frames) await this.addDocument(frame.document, frame.id);
   }
 
+  /** The same page has the same ids, and so the same bytes. */
   newFrameId(): string {
-    return `frame-${this.parts.length}-${crypto.randomUUID()}@strongroom`;
+    this.#frames += 1;
+    return `frame-${this.#frames}@strongroom`;
   }
 
   /** Notes a file that a document or a style shows, and returns its address. */

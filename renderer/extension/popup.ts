@@ -36,10 +36,8 @@ element('discard', HTMLButtonElement).addEventListener('click', () => {
 for (const id of ['options', 'pair'])
   element(id, HTMLButtonElement).addEventListener('click', () => void chrome.runtime.openOptionsPage());
 
-const tabs = await chrome.tabs.query({ active: true, currentWindow: true });
-// A test opens the popup in a tab of its own, and says which tab was clicked.
-const tabId = Number(new URLSearchParams(location.search).get('tab') ?? tabs[0]?.id);
-post({ kind: 'archive', tabId });
+const [clicked] = await chrome.tabs.query({ active: true, currentWindow: true });
+if (clicked?.id !== undefined) post({ kind: 'archive', tabId: clicked.id });
 
 function show(state: PopupState): void {
   const { connection, node, isArchiving, error, cases } = state;
