@@ -57,7 +57,9 @@ export async function archiveTab(tab: chrome.Tab): Promise<number> {
 async function pictureOf({ windowId }: chrome.Tab): Promise<Blob | null> {
   try {
     const url = await chrome.tabs.captureVisibleTab(windowId, { format: 'png' });
-    const bytes = Uint8Array.from(atob(url.slice(url.indexOf(',') + 1)), (character) => character.charCodeAt(0));
+    const bytes = Uint8Array.from(atob(url.slice(url.indexOf(',') + 1)), (character) =>
+      character.charCodeAt(0),
+    );
     return new Blob([bytes], { type: 'image/png' });
   } catch {
     // The window was covered or closed meanwhile, or the browser takes no more pictures this second. The page is kept.
@@ -79,7 +81,10 @@ async function readTab(
   const file = isSaved
     ? await chrome.pageCapture?.saveAsMHTML({ tabId })
     : read.parts && writeMhtml(read.url, at, read.parts);
-  if (!file) throw new CannotArchiveError('This tab shows no page. Save what it shows, and hand in the file in Strongroom.');
+  if (!file)
+    throw new CannotArchiveError(
+      'This tab shows no page. Save what it shows, and hand in the file in Strongroom.',
+    );
   return { ...read, file };
 }
 

@@ -17,7 +17,12 @@ chrome.runtime.onInstalled.addListener(() => {
   void (async () => {
     await chrome.contextMenus.removeAll();
     chrome.contextMenus.create({ id: ARCHIVE, title: 'Archive this page', contexts: ['page', 'selection'] });
-    chrome.contextMenus.create({ id: WATCH, title: 'Watch this link', contexts: ['link'], targetUrlPatterns: PAGES });
+    chrome.contextMenus.create({
+      id: WATCH,
+      title: 'Watch this link',
+      contexts: ['link'],
+      targetUrlPatterns: PAGES,
+    });
     await protectStorage();
     if (!(await readPairing())) await chrome.runtime.openOptionsPage();
   })();
@@ -129,7 +134,11 @@ class Popup {
 
   async #show(): Promise<void> {
     if (!this.#isOpen) return;
-    const [pairing, connection, entries] = await Promise.all([readPairing(), readConnection(), listEntries()]);
+    const [pairing, connection, entries] = await Promise.all([
+      readPairing(),
+      readConnection(),
+      listEntries(),
+    ]);
     if (!this.#isOpen) return;
     const state: PopupState = {
       node: pairing?.node ?? null,

@@ -15,7 +15,13 @@ const FILES = ['popup.html', 'options.html', 'style.css'];
 const MODIFIED = new Date(1980, 0, 1);
 
 const COMMON: InlineConfig = { configFile: false, root, publicDir: false, logLevel: 'error' };
-const TARGET = { outDir: folder, emptyOutDir: false, target: 'es2023', minify: false, modulePreload: false } as const;
+const TARGET = {
+  outDir: folder,
+  emptyOutDir: false,
+  target: 'es2023',
+  minify: false,
+  modulePreload: false,
+} as const;
 
 /** Builds the browser extension with the interface: a folder to load unpacked, and a ZIP. */
 export function browserExtension(): Plugin {
@@ -31,7 +37,12 @@ async function buildExtension(): Promise<void> {
   const output = { entryFileNames: '[name].js', chunkFileNames: '[name].js' };
   await build({ ...COMMON, build: { ...TARGET, rolldownOptions: { input, output } } });
   // Pages get no modules: one file that imports nothing.
-  const lib = { entry: resolve(root, 'inPage.ts'), formats: ['iife' as const], name: 'inPage', fileName: () => 'inPage.js' };
+  const lib = {
+    entry: resolve(root, 'inPage.ts'),
+    formats: ['iife' as const],
+    name: 'inPage',
+    fileName: () => 'inPage.js',
+  };
   await build({ ...COMMON, build: { ...TARGET, lib } });
   for (const name of FILES) await cp(resolve(root, name), resolve(folder, name));
   await cp(resolve(root, 'icons'), folder, { recursive: true });
@@ -42,7 +53,9 @@ async function buildExtension(): Promise<void> {
 /** The extension has the version of the program. */
 async function manifest(): Promise<string> {
   const [own, program] = await Promise.all(
-    [resolve(root, 'manifest.json'), resolve(root, '../../package.json')].map((file) => readFile(file, 'utf8')),
+    [resolve(root, 'manifest.json'), resolve(root, '../../package.json')].map((file) =>
+      readFile(file, 'utf8'),
+    ),
   );
   const { version } = JSON.parse(program ?? '') as { version: string };
   return `${JSON.stringify({ ...(JSON.parse(own ?? '') as object), version }, null, 2)}\n`;
@@ -52,6 +65,8 @@ async function manifest(): Promise<string> {
 async function zipped(): Promise<Uint8Array> {
   const zip = new ZipWriter(new Uint8ArrayWriter());
   for (const name of (await readdir(folder)).sort())
-    await zip.add(name, new Uint8ArrayReader(await readFile(resolve(folder, name))), { lastModDate: MODIFIED });
+    await zip.add(name, new Uint8ArrayReader(await readFile(resolve(folder, name))), {
+      lastModDate: MODIFIED,
+    });
   return zip.close();
 }

@@ -186,7 +186,8 @@ class Writer {
       // The picture that was shown is the one that is kept.
       for (const other of ['srcset', 'sizes', 'loading']) values.delete(other);
     }
-    const isStyle = localName === 'link' && /\bstylesheet\b|\bicon\b/i.test(element.getAttribute('rel') ?? '');
+    const isStyle =
+      localName === 'link' && /\bstylesheet\b|\bicon\b/i.test(element.getAttribute('rel') ?? '');
     if (isStyle) setFile('href', element.getAttribute('href'));
     if (localName === 'video') setFile('poster', element.getAttribute('poster'));
     if (localName === 'image') setFile('href', element.getAttribute('href'));
@@ -211,7 +212,9 @@ class Writer {
     const { width, height } = canvas;
     const style = escaped(canvas.getAttribute('style') ?? '').replaceAll('"', '&quot;');
     const name = escaped(canvas.className).replaceAll('"', '&quot;');
-    this.#pieces.push(`<img alt="" class="${name}" style="${style}" width="${width}" height="${height}" src="${pictureOf(canvas)}">`);
+    this.#pieces.push(
+      `<img alt="" class="${name}" style="${style}" width="${width}" height="${height}" src="${pictureOf(canvas)}">`,
+    );
   }
 
   /** Rules that a script inserted are not in the text of the element. */
@@ -245,7 +248,11 @@ function pictureOf(canvas: HTMLCanvasElement): string {
 }
 
 function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('\u00a0', '&nbsp;');
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('\u00a0', '&nbsp;');
 }
 
 async function base64Of(content: Blob): Promise<string> {

@@ -34,7 +34,10 @@ export function nodeAddress(typed: string): string {
   if (!url || !/^https?:$/.test(url.protocol))
     throw new NodeError('refused', 'Enter the address that Strongroom shows, such as http://127.0.0.1:7717.');
   if (url.protocol === 'http:' && !/^(127\.0\.0\.1|localhost)$/.test(url.hostname))
-    throw new NodeError('refused', 'A node on another machine needs an https address. Turn on HTTPS on its page Sharing.');
+    throw new NodeError(
+      'refused',
+      'A node on another machine needs an https address. Turn on HTTPS on its page Sharing.',
+    );
   return url.origin;
 }
 
@@ -58,7 +61,10 @@ export async function greet(pairing: Pairing): Promise<PairState> {
   const challenge = hexOf(crypto.getRandomValues(new Uint8Array(32)));
   const { proof } = await proofOf(pairing, challenge);
   if (proof !== (await expectedProof(pairing.token, challenge)))
-    throw new NodeError('stranger', 'Another program answers at the address of your node. Nothing was sent to it.');
+    throw new NodeError(
+      'stranger',
+      'Another program answers at the address of your node. Nothing was sent to it.',
+    );
   return (await ask(`${pairing.address}/pair`, { headers: bearer(pairing) })) as PairState;
 }
 
@@ -68,14 +74,19 @@ async function proofOf({ address, id }: Pairing, challenge: string): Promise<{ p
   } catch (error) {
     if (!(error instanceof NodeError) || error.kind !== 'refused') throw error;
     if (error.code === 'not_found') throw new NodeError('revoked', 'This browser is not paired any more.');
-    throw new NodeError('stranger', 'Another program answers at the address of your node. Nothing was sent to it.');
+    throw new NodeError(
+      'stranger',
+      'Another program answers at the address of your node. Nothing was sent to it.',
+    );
   }
 }
 
 async function expectedProof(token: string, challenge: string): Promise<string> {
   const bytes = new TextEncoder();
   const digest = await crypto.subtle.digest('SHA-256', bytes.encode(token));
-  const key = await crypto.subtle.importKey('raw', digest, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
+  const key = await crypto.subtle.importKey('raw', digest, { name: 'HMAC', hash: 'SHA-256' }, false, [
+    'sign',
+  ]);
   return hexOf(new Uint8Array(await crypto.subtle.sign('HMAC', key, bytes.encode(challenge))));
 }
 
@@ -110,13 +121,20 @@ export async function watch(pairing: Pairing, url: string): Promise<void> {
 
 /** Sends a request without cookies. It follows no redirect, so that no token goes elsewhere. */
 async function ask(url: string, init: RequestInit = {}, ms = ASK_MS): Promise<unknown> {
-  const options: RequestInit = { credentials: 'omit', redirect: 'error', cache: 'no-store', referrerPolicy: 'no-referrer' };
+  const options: RequestInit = {
+    credentials: 'omit',
+    redirect: 'error',
+    cache: 'no-store',
+    referrerPolicy: 'no-referrer',
+  };
   let response: Response;
   try {
     response = await fetch(url, { ...options, ...init, signal: AbortSignal.timeout(ms) });
   } catch {
     // Browsers do not say why: the node is off, or its certificate is not trusted.
-    const hint = url.startsWith('https:') ? ' If it runs, open its address here once and trust its certificate.' : '';
+    const hint = url.startsWith('https:')
+      ? ' If it runs, open its address here once and trust its certificate.'
+      : '';
     throw new NodeError('off', `Your node does not answer.${hint}`);
   }
   const { status } = response;

@@ -38,7 +38,11 @@ async function pairNow(): Promise<void> {
     valueOf('code').value = '';
     await show();
     const waiting = (await listEntries()).length;
-    say(waiting > 0 ? `Paired. What waits (${waiting}) is sent now.` : 'Paired. Click the button of Strongroom on any page.');
+    say(
+      waiting > 0
+        ? `Paired. What waits (${waiting}) is sent now.`
+        : 'Paired. Click the button of Strongroom on any page.',
+    );
     // The worker sends what waits when it is called.
     chrome.runtime.connect({ name: 'paired' });
   } catch (error) {
@@ -57,7 +61,9 @@ async function show(): Promise<void> {
   byId('node').textContent = pairing?.node ?? '';
   byId('at').textContent = pairing?.address ?? '';
   if (pairing) valueOf('address').value = pairing.address;
-  say(state === 'revoked' && pairing ? 'The pairing was ended in Strongroom. Pair again with a new code.' : '');
+  say(
+    state === 'revoked' && pairing ? 'The pairing was ended in Strongroom. Pair again with a new code.' : '',
+  );
 }
 
 function say(text: string, kind = ''): void {

@@ -78,12 +78,24 @@ function showStatus(state: PopupState, page: ShownEntry | undefined): void {
     if (!page) return [`In the archive of ${node ?? 'your node'}.`, 'good'];
     if (page.isRefused) return ['Your node did not take this page.', 'bad', page.error];
     if (connection === 'revoked')
-      return ['This browser is not paired any more.', 'bad', 'The page is kept here. Pair again, and it is sent.'];
+      return [
+        'This browser is not paired any more.',
+        'bad',
+        'The page is kept here. Pair again, and it is sent.',
+      ];
     if (connection === 'stranger')
-      return ['Another program answers at the address of your node.', 'bad', 'Nothing is sent to it. The page is kept here.'];
+      return [
+        'Another program answers at the address of your node.',
+        'bad',
+        'Nothing is sent to it. The page is kept here.',
+      ];
     if (node === null) return ['Saved in this browser.', '', 'Pair it with your node, and the page is sent.'];
     if (connection === 'off')
-      return ['Saved. Your node does not answer.', '', 'The page waits here, and is sent when the node is back.'];
+      return [
+        'Saved. Your node does not answer.',
+        '',
+        'The page waits here, and is sent when the node is back.',
+      ];
     return [wasSent ? 'Sending…' : 'Saved.', wasSent ? '' : 'good', incomplete(page)];
   })();
   status.textContent = text;

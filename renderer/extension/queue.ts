@@ -62,7 +62,10 @@ export async function listEntries(): Promise<Entry[]> {
 }
 
 /** Changes an entry, unless it was removed meanwhile. */
-export async function changeEntry(id: number, change: Partial<Omit<PageEntry, 'id' | 'kind'>>): Promise<void> {
+export async function changeEntry(
+  id: number,
+  change: Partial<Omit<PageEntry, 'id' | 'kind'>>,
+): Promise<void> {
   const database = await openDatabase();
   try {
     const transaction = database.transaction(STORE, 'readwrite');

@@ -211,8 +211,7 @@ describe('calls of an extension', () => {
       { Origin: `${EXTENSION}.evil.example`, ...bearer },
       { Origin: 'null', ...bearer },
     ];
-    for (const headers of others)
-      expect((await send(headers)).status, JSON.stringify(headers)).toBe(403);
+    for (const headers of others) expect((await send(headers)).status, JSON.stringify(headers)).toBe(403);
     expect((await send({ Origin: EXTENSION, ...bearer })).status).toBe(201);
     expect(
       (await send({ Origin: 'moz-extension://0a1b2c3d-0000-4000-8000-000000000000', ...bearer })).status,

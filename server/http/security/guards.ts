@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { HAND_IN_PATH } from '../../../shared/node/pages.ts';
 import { PAIRED_TOKEN_PREFIX } from '../../../shared/node/pairing.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Access } from '../../../shared/routes/route.ts';
@@ -66,6 +67,8 @@ export function createGuards({ listenHost, settings, secrets }: GuardsConfig): G
     headersFor(request, path) {
       const { method, headers } = request;
       if (isExtensionCall(request, path)) return openToExtension(headers.origin);
+      // The page in which the bookmark was clicked opens it, and sends it its text.
+      if (path === HAND_IN_PATH) return { ...SECURITY_HEADERS, 'Cross-Origin-Opener-Policy': 'unsafe-none' };
       if (!isShared()) return unshared;
       const isRead = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
       return isRead && isData(path) && !path.startsWith('/manage') ? shared : SECURITY_HEADERS;

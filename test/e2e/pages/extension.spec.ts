@@ -95,7 +95,14 @@ test('one click archives a page behind a login: it is in the archive, and withhe
       () => chrome.scripting.executeScript({ target: { tabId: tab?.id ?? 0 }, func: () => 1, args: [] }),
       () => chrome.tabs.captureVisibleTab(tab?.windowId ?? 0, { format: 'png' as const }),
     ];
-    const read = await Promise.all(tried.map((each) => each().then(() => true, () => false)));
+    const read = await Promise.all(
+      tried.map((each) =>
+        each().then(
+          () => true,
+          () => false,
+        ),
+      ),
+    );
     return [...read, chrome.pageCapture !== undefined];
   });
   expect(refused).toEqual([false, false, false]);
@@ -104,7 +111,12 @@ test('one click archives a page behind a login: it is in the archive, and withhe
   // Nothing else is pressed.
   const [handed] = await expectHandedIn(page.request, 1);
   await popup.expectText(/In the archive of /);
-  expect(handed).toMatchObject({ url: `${account}/account`, title: null, kind: 'mhtml', withheld: { reason: 'login' } });
+  expect(handed).toMatchObject({
+    url: `${account}/account`,
+    title: null,
+    kind: 'mhtml',
+    withheld: { reason: 'login' },
+  });
   const details = (await (await page.request.get(`/manage/handed-in/${handed?.id}`)).json()) as HandInDetails;
   const html = await (await page.request.get(`/archive/${details.document}`)).text();
   expect(html).toContain('They met in Berlin');
@@ -144,7 +156,10 @@ test('a selection becomes a finding in the chosen case, with the note', async ({
   await popup.expectText(/In the archive of /);
   const findings = (await (await page.request.get('/api/findings')).json()) as { items: Finding[] };
   expect(findings.items).toMatchObject([
-    { text: 'So they did meet.', passage: { exact: 'met in Berlin', suffix: expect.stringMatching(/^ on Monday\./) } },
+    {
+      text: 'So they did meet.',
+      passage: { exact: 'met in Berlin', suffix: expect.stringMatching(/^ on Monday\./) },
+    },
   ]);
   const chosen = (await (await page.request.get(`/api/cases/${id}`)).json()) as Case;
   expect(chosen.items).toMatchObject([{ kind: 'finding', id: findings.items[0]?.id }]);
@@ -166,11 +181,17 @@ test('while the node is off, pages and links wait, also through a restart; each 
   await chromium.start();
   const worker = await chromium.worker();
   await worker.evaluate((linkUrl) => {
-    const { onClicked } = chrome.contextMenus as unknown as { onClicked: { dispatch(...said: unknown[]): void } };
+    const { onClicked } = chrome.contextMenus as unknown as {
+      onClicked: { dispatch(...said: unknown[]): void };
+    };
     onClicked.dispatch({ menuItemId: 'watch', linkUrl });
   }, `${account}/public`);
   await expect
-    .poll(() => worker.evaluate(() => (chrome.action as unknown as { getBadgeText(of: object): Promise<string> }).getBadgeText({})))
+    .poll(() =>
+      worker.evaluate(() =>
+        (chrome.action as unknown as { getBadgeText(of: object): Promise<string> }).getBadgeText({}),
+      ),
+    )
     .toBe('2');
   expect(await handedIn(page.request)).toEqual([]);
 
@@ -180,7 +201,14 @@ test('while the node is off, pages and links wait, also through a restart; each 
   const [handed] = await expectHandedIn(page.request, 1);
   expect(handed?.url).toBe(`${account}/account`);
   await expect
-    .poll(async () => ((await (await page.request.get('/manage/sources')).json()) as { items: { url: string; paused: boolean }[] }).items)
+    .poll(
+      async () =>
+        (
+          (await (await page.request.get('/manage/sources')).json()) as {
+            items: { url: string; paused: boolean }[];
+          }
+        ).items,
+    )
     .toContainEqual(expect.objectContaining({ url: `${account}/public`, paused: false }));
   const again = await chromium.click(await chromium.open(`${account}/login`));
   await again.expectText(/In the archive of /);
@@ -210,7 +238,9 @@ test('a revoked browser says so and keeps what waits; another program at the add
   stranger.closeAllConnections();
   await once(stranger, 'close');
 
-  const { items } = (await (await page.request.get('/manage/pairings')).json()) as { items: { id: string }[] };
+  const { items } = (await (await page.request.get('/manage/pairings')).json()) as {
+    items: { id: string }[];
+  };
   expect((await page.request.delete(`/manage/pairings/${items[0]?.id}`)).status()).toBe(204);
   await address.turnOn();
   const second = await chromium.click(await chromium.open(`${account}/account`));
@@ -250,7 +280,12 @@ test('a wrong code is refused, and no page reaches the extension', async ({
     frame.src = `chrome-extension://${extension}/popup.html`;
     document.body.append(frame);
     await new Promise((loaded) => frame.addEventListener('load', loaded));
-    return [await load('manifest.json'), await load('popup.html'), known?.runtime === undefined, frame.contentDocument === null];
+    return [
+      await load('manifest.json'),
+      await load('popup.html'),
+      known?.runtime === undefined,
+      frame.contentDocument === null,
+    ];
   }, id);
   expect(reached).toEqual(['', '', true, true]);
   const frames = visited.frames().map((frame) => frame.url());

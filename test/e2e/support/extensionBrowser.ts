@@ -161,7 +161,11 @@ export class Popup {
 
   /** Evaluates an expression in the popup. */
   async evaluate(expression: string): Promise<unknown> {
-    const { result } = await this.#send('Runtime.evaluate', { expression, userGesture: true, awaitPromise: true });
+    const { result } = await this.#send('Runtime.evaluate', {
+      expression,
+      userGesture: true,
+      awaitPromise: true,
+    });
     return result?.value;
   }
 
