@@ -11,6 +11,9 @@ export class CannotArchiveError extends Error {
 }
 
 const WHOLE_PAGES = { permissions: ['pageCapture'] };
+/** A picture takes a fraction of a second. Reading a page takes at most 15 seconds (inPage.ts). */
+const PICTURE_MS = 5_000;
+const PAGE_MS = 45_000;
 /** The node takes no larger file. */
 const MAX_FILE_BYTES = 200_000_000;
 
@@ -56,7 +59,8 @@ export async function archiveTab(tab: chrome.Tab): Promise<number> {
 
 async function pictureOf({ windowId }: chrome.Tab): Promise<Blob | null> {
   try {
-    const url = await chrome.tabs.captureVisibleTab(windowId, { format: 'png' });
+    const taken = chrome.tabs.captureVisibleTab(windowId, { format: 'png' });
+    const url = (await within(PICTURE_MS, taken)) ?? '';
     const bytes = Uint8Array.from(atob(url.slice(url.indexOf(',') + 1)), (character) =>
       character.charCodeAt(0),
     );
@@ -79,7 +83,7 @@ async function readTab(
   if (/pdf/.test(read.mediaType))
     throw new CannotArchiveError('This tab shows a PDF. Download it, and hand in the file in Strongroom.');
   const file = isSaved
-    ? await chrome.pageCapture?.saveAsMHTML({ tabId })
+    ? await within(PAGE_MS, chrome.pageCapture?.saveAsMHTML({ tabId }))
     : read.parts && writeMhtml(read.url, at, read.parts);
   if (!file)
     throw new CannotArchiveError(
@@ -93,15 +97,32 @@ async function readInPage(tabId: number, isSaved: boolean): Promise<ReadPage | u
   const target = { tabId };
   try {
     await chrome.scripting.executeScript({ target, files: ['inPage.js'] });
-    const [answer] = await chrome.scripting.executeScript({
+    const reading = chrome.scripting.executeScript({
       target,
       func: (saved: boolean) => globalThis.strongroomReadPage?.(saved),
       args: [isSaved] as [boolean],
     });
-    return answer?.result;
-  } catch {
+    return (await within(PAGE_MS, reading))?.[0]?.result;
+  } catch (error) {
+    if (error instanceof CannotArchiveError) throw error;
     // The browser's own pages, its shop and its viewer cannot be read by any extension.
     return undefined;
+  }
+}
+
+/** Browsers do not promise to answer: a tab may hang, or be closed. @throws CannotArchiveError after that time */
+async function within<Result>(ms: number, answer: Promise<Result> | undefined): Promise<Result | undefined> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new CannotArchiveError('The browser did not answer in time. Click again.')),
+      ms,
+    );
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

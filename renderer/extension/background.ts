@@ -76,7 +76,9 @@ class Popup {
   }
 
   receive(message: PopupMessage): Promise<void> {
-    this.#changes = this.#changes.then(() => this.#handle(message));
+    // A change that failed does not hold up the next.
+    const handle = () => this.#handle(message);
+    this.#changes = this.#changes.then(handle, handle);
     return this.#changes;
   }
 
@@ -105,8 +107,7 @@ class Popup {
       const { cases } = await readConnection();
       if (cases.some(({ id }) => id === last)) await changeEntry(this.#id, { case: last ?? '' });
     } catch (error) {
-      if (!isForPerson(error)) throw error;
-      this.#error = error.message;
+      this.#error = isForPerson(error) ? error.message : `The page could not be saved. ${String(error)}`;
     } finally {
       this.#isArchiving = false;
     }

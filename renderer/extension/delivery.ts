@@ -47,7 +47,7 @@ async function deliverAll(): Promise<void> {
 async function deliverTo(pairing: Pairing): Promise<void> {
   const waiting = (await listEntries()).filter(({ isRefused }) => !isRefused);
   try {
-    const { cases } = await greet(pairing);
+    const cases = await greet(pairing);
     await saveConnection({ state: 'on', cases });
     for (const entry of waiting) if (!held.has(entry.id)) await send(pairing, entry);
   } catch (error) {

@@ -52,20 +52,18 @@ export async function pair(address: string, code: string, name: string): Promise
 }
 
 /**
- * Makes sure that the node which this browser was paired with is what answers, and returns its state. While the node is
+ * Makes sure that the node which this browser was paired with is what answers, and returns its cases. While the node is
  * off, another program may listen at its address: the token is sent only to whoever can prove to know its digest.
  *
  * @throws NodeError
  */
-export async function greet(pairing: Pairing): Promise<PairState> {
+export async function greet(pairing: Pairing): Promise<PairState['cases']> {
   const challenge = hexOf(crypto.getRandomValues(new Uint8Array(32)));
   const { proof } = await proofOf(pairing, challenge);
-  if (proof !== (await expectedProof(pairing.token, challenge)))
-    throw new NodeError(
-      'stranger',
-      'Another program answers at the address of your node. Nothing was sent to it.',
-    );
-  return (await ask(`${pairing.address}/pair`, { headers: bearer(pairing) })) as PairState;
+  if (proof !== (await expectedProof(pairing.token, challenge))) throw stranger();
+  const state = (await ask(`${pairing.address}/pair`, { headers: bearer(pairing) })) as Partial<PairState>;
+  if (!Array.isArray(state.cases)) throw stranger();
+  return state.cases;
 }
 
 async function proofOf({ address, id }: Pairing, challenge: string): Promise<{ proof: string }> {
@@ -74,11 +72,12 @@ async function proofOf({ address, id }: Pairing, challenge: string): Promise<{ p
   } catch (error) {
     if (!(error instanceof NodeError) || error.kind !== 'refused') throw error;
     if (error.code === 'not_found') throw new NodeError('revoked', 'This browser is not paired any more.');
-    throw new NodeError(
-      'stranger',
-      'Another program answers at the address of your node. Nothing was sent to it.',
-    );
+    throw stranger();
   }
+}
+
+function stranger(): NodeError {
+  return new NodeError('stranger', 'Another program answers at the address of your node.');
 }
 
 async function expectedProof(token: string, challenge: string): Promise<string> {

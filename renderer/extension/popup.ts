@@ -27,6 +27,7 @@ for (const event of ['pointerdown', 'keydown', 'input']) form.addEventListener(e
 form.addEventListener('submit', (event) => {
   event.preventDefault();
   send();
+  if (element('send', HTMLButtonElement).textContent === 'Done') window.close();
 });
 element('discard', HTMLButtonElement).addEventListener('click', () => {
   endMoment();
@@ -48,9 +49,12 @@ function show(state: PopupState): void {
   offer(cases, page);
   form.hidden = !page || wasSent;
   showStatus(state, page);
+  const isSendable = node !== null && connection === 'on';
+  element('send', HTMLButtonElement).textContent = isSendable ? 'Send now' : 'Done';
   element('pair', HTMLButtonElement).hidden = node !== null && connection !== 'revoked';
   showWaiting(state.entries.filter((entry) => wasSent || entry !== page));
   if (isFirst && !isArchiving && error === '') startMoment();
+  if (!isSendable) element('moment', HTMLDivElement).hidden = true;
 }
 
 function fill({ quote = '' }: ShownEntry): void {

@@ -21,7 +21,7 @@ test('the settings offer the extension, show a code, list the browsers that are 
   const panel = section.getByRole('region', { name: 'Pair a browser' });
   await expect(panel.getByText(code)).toBeVisible();
   await expect(panel.getByText(node.url)).toBeVisible();
-  await expect(panel.getByText(/valid for (10:00|9:5\d)/)).toBeVisible();
+  await expect(panel.getByText(/valid for another (10:00|9:5\d)/)).toBeVisible();
   await checks.accessible(page);
   await checks.accessible(page, 'dark');
 

@@ -6,7 +6,7 @@ import type { APIRequestContext, Page } from '@playwright/test';
 import type { HandInDetails, ListedHandIn } from '../../../shared/collection/handedIn.ts';
 import type { Case } from '../../../shared/findings/case.ts';
 import type { Finding } from '../../../shared/findings/finding.ts';
-import type { PairingCode } from '../../../shared/node/pairing.ts';
+import type { PairedBrowser, PairingCode } from '../../../shared/node/pairing.ts';
 import { accessibilityViolations } from '../support/accessibility.ts';
 import { ExtensionBrowser, Relay } from '../support/extensionBrowser.ts';
 import { test as base, expect } from '../support/fixtures.ts';
@@ -57,6 +57,10 @@ async function codeOf(owner: APIRequestContext): Promise<string> {
 
 async function handedIn(owner: APIRequestContext): Promise<ListedHandIn[]> {
   return ((await (await owner.get('/manage/handed-in')).json()) as { items: ListedHandIn[] }).items;
+}
+
+async function paired(owner: APIRequestContext): Promise<PairedBrowser[]> {
+  return ((await (await owner.get('/manage/pairings')).json()) as { items: PairedBrowser[] }).items;
 }
 
 /** Waits until so much was handed in. */
@@ -150,6 +154,7 @@ test('a selection becomes a finding in the chosen case, with the note', async ({
   const popup = await chromium.click(visited);
   await popup.expectText(/met in Berlin/);
   await popup.expectText(/The meeting/);
+  expect(await popup.violations()).toEqual([]);
   await popup.set('case', id);
   await popup.set('note', 'So they did meet.');
   await popup.press('Send now');
@@ -222,6 +227,8 @@ test('a revoked browser says so and keeps what waits; another program at the add
   address,
 }) => {
   await chromium.pair(address.url, await codeOf(page.request));
+  // The extension greets its node at once.
+  await expect.poll(async () => (await paired(page.request))[0]?.last_used_at).toBeTruthy();
   await address.turnOff();
   const asked: string[] = [];
   const stranger = createServer((request, response) => {
@@ -238,10 +245,8 @@ test('a revoked browser says so and keeps what waits; another program at the add
   stranger.closeAllConnections();
   await once(stranger, 'close');
 
-  const { items } = (await (await page.request.get('/manage/pairings')).json()) as {
-    items: { id: string }[];
-  };
-  expect((await page.request.delete(`/manage/pairings/${items[0]?.id}`)).status()).toBe(204);
+  const [known] = await paired(page.request);
+  expect((await page.request.delete(`/manage/pairings/${known?.id}`)).status()).toBe(204);
   await address.turnOn();
   const second = await chromium.click(await chromium.open(`${account}/account`));
   await second.expectText(/not paired any more/);
@@ -252,6 +257,31 @@ test('a revoked browser says so and keeps what waits; another program at the add
   await (await chromium.options()).reload();
   await chromium.pair(address.url, await codeOf(page.request));
   await expectHandedIn(page.request, 2);
+});
+
+test('the browser saves whole pages itself if the person allows it: what is missing else is there', async ({
+  page,
+  node,
+  web,
+  browserWithExtension: chromium,
+}) => {
+  const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="40"><circle r="20"/></svg>';
+  web.publish('/mark.svg', { headers: { 'Content-Type': 'image/svg+xml' }, body: svg });
+  // Another host: its picture is shown, and no script may read it.
+  const address = web.url('/page').replace('127.0.0.1', 'localhost');
+  web.publish('/page', `<!doctype html><p>Page</p><img src="${web.url('/mark.svg')}">`);
+  await chromium.pair(node.url, await codeOf(page.request));
+  const popup = await chromium.click(await chromium.open(address));
+  await popup.expectText(/1 part of it could not be read/);
+  await popup.close();
+  await expectHandedIn(page.request, 1);
+
+  const allowed = await ExtensionBrowser.open(['pageCapture']);
+  await allowed.pair(node.url, await codeOf(page.request));
+  await allowed.click(await allowed.open(address));
+  const [whole, partly] = await expectHandedIn(page.request, 2);
+  await allowed.close();
+  expect([whole?.part_count, partly?.part_count]).toEqual([2, 1]);
 });
 
 test('a wrong code is refused, and no page reaches the extension', async ({

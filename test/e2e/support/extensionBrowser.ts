@@ -1,31 +1,46 @@
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type BrowserContext, chromium, expect, type Page, type Worker } from '@playwright/test';
 import { chromiumLaunchOptions } from '../../support/chromium.ts';
 
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const EXTENSION = resolve(import.meta.dirname, '../../../out/extension');
 
 /** A real Chromium with the built extension and a profile of its own, which stays when it is started again. */
 export class ExtensionBrowser {
-  readonly #profile: string;
+  readonly #folder: string;
+  readonly #extension: string;
   #context: BrowserContext | undefined;
 
-  private constructor(profile: string) {
-    this.#profile = profile;
+  private constructor(folder: string, extension: string) {
+    this.#folder = folder;
+    this.#extension = extension;
   }
 
-  static async open(): Promise<ExtensionBrowser> {
-    const opened = new ExtensionBrowser(await mkdtemp(join(tmpdir(), 'strongroom-extension-')));
+  /** @param allowed permissions that the person has allowed: nothing can press the button in the browser's question */
+  static async open(allowed: readonly string[] = []): Promise<ExtensionBrowser> {
+    const folder = await mkdtemp(join(tmpdir(), 'strongroom-extension-'));
+    const extension = join(folder, 'extension');
+    await cp(EXTENSION, extension, { recursive: true });
+    const file = join(extension, 'manifest.json');
+    const manifest = JSON.parse(await readFile(file, 'utf8')) as { permissions: string[] };
+    await writeFile(
+      file,
+      JSON.stringify({ ...manifest, permissions: [...manifest.permissions, ...allowed] }),
+    );
+    const opened = new ExtensionBrowser(folder, extension);
     await opened.start();
     return opened;
   }
 
   async start(): Promise<void> {
     const { executablePath = '', args = [] } = chromiumLaunchOptions();
-    this.#context = await chromium.launchPersistentContext(this.#profile, {
+    this.#context = await chromium.launchPersistentContext(join(this.#folder, 'profile'), {
       executablePath,
       // The old headless mode, which Playwright asks for, has no extensions.
       headless: false,
@@ -33,8 +48,8 @@ export class ExtensionBrowser {
       args: [
         ...args,
         '--headless=new',
-        `--disable-extensions-except=${EXTENSION}`,
-        `--load-extension=${EXTENSION}`,
+        `--disable-extensions-except=${this.#extension}`,
+        `--load-extension=${this.#extension}`,
         // For the command that clicks the button in the toolbar.
         '--enable-unsafe-extension-debugging',
       ],
@@ -49,7 +64,7 @@ export class ExtensionBrowser {
 
   async close(): Promise<void> {
     await this.stop();
-    await rm(this.#profile, { recursive: true, force: true });
+    await rm(this.#folder, { recursive: true, force: true });
   }
 
   get context(): BrowserContext {
@@ -165,6 +180,7 @@ export class Popup {
       expression,
       userGesture: true,
       awaitPromise: true,
+      returnByValue: true,
     });
     return result?.value;
   }
@@ -190,6 +206,14 @@ export class Popup {
 
   async close(): Promise<void> {
     await this.#session.send('Target.closeTarget', { targetId: this.#target });
+  }
+
+  /** Returns what violates the accessibility rules. */
+  async violations(): Promise<unknown> {
+    await this.evaluate(AXE);
+    return this.evaluate(
+      'axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + html)))',
+    );
   }
 
   async screenshot(): Promise<Buffer> {

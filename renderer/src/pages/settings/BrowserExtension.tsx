@@ -151,7 +151,7 @@ function Code({ code, expiresAt, onNew, onDone }: CodeProps) {
       </dl>
       <p className="muted small">
         {secondsLeft > 0
-          ? `It pairs one browser. It is valid for ${minutesOf(secondsLeft)}, and is given up after five wrong codes.`
+          ? `It pairs one browser. It is valid for another ${minutesOf(secondsLeft)}, and is given up after five wrong codes.`
           : `This code was valid for ${PAIRING_MINUTES} minutes.`}
       </p>
       <Group gap="sm">
@@ -176,7 +176,7 @@ function useSecondsUntil(end: number): number {
 }
 
 function minutesOf(seconds: number): string {
-  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')} more minutes`;
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')} minutes`;
 }
 
 /** The paired browsers, newest first, with their use. */
