@@ -14,6 +14,8 @@ const WHOLE_PAGES = { permissions: ['pageCapture'] };
 /** A picture takes a fraction of a second. Reading a page takes at most 15 seconds (inPage.ts). */
 const PICTURE_MS = 5_000;
 const PAGE_MS = 45_000;
+/** How often the browser is asked to save a page. */
+const TRIES = 5;
 /** The node takes no larger file. */
 const MAX_FILE_BYTES = 200_000_000;
 
@@ -77,14 +79,12 @@ async function readTab(
 ): Promise<Pick<ReadPage, 'url' | 'quote' | 'missing'> & { file: Blob }> {
   const { id: tabId } = tab;
   if (tabId === undefined) throw notReadable();
-  const isSaved = chrome.pageCapture !== undefined && (await savesWholePages());
-  const read = await readInPage(tabId, isSaved);
+  const saved = (await savesWholePages()) ? await savedByBrowser(tabId) : undefined;
+  const read = await readInPage(tabId, saved !== undefined);
   if (!read) throw notReadable();
   if (/pdf/.test(read.mediaType))
     throw new CannotArchiveError('This tab shows a PDF. Download it, and hand in the file in Strongroom.');
-  const file = isSaved
-    ? await within(PAGE_MS, chrome.pageCapture?.saveAsMHTML({ tabId }))
-    : read.parts && writeMhtml(read.url, at, read.parts);
+  const file = saved ?? (read.parts && writeMhtml(read.url, at, read.parts));
   if (!file)
     throw new CannotArchiveError(
       'This tab shows no page. Save what it shows, and hand in the file in Strongroom.',
@@ -92,7 +92,22 @@ async function readTab(
   return { ...read, file };
 }
 
-/** Reading the page comes first in any case: the browser refuses it unless the person clicked this tab. */
+/**
+ * Has the browser save the page. Chromium may delete the file that it made before it can be read, most often on a busy
+ * machine: then it is asked again. Returns undefined if that does not help: then the extension reads the page itself.
+ */
+async function savedByBrowser(tabId: number): Promise<Blob | undefined> {
+  // The browser refuses this unless the person clicked this tab, which it does not check for saving.
+  if (!(await readInPage(tabId, true))) throw notReadable();
+  for (let tried = 0; tried < TRIES; tried += 1) {
+    const saved = await within(PAGE_MS, chrome.pageCapture?.saveAsMHTML({ tabId }));
+    const bytes = await saved?.arrayBuffer().catch(() => undefined);
+    if (bytes) return new Blob([bytes], { type: 'multipart/related' });
+  }
+  return undefined;
+}
+
+/** The browser refuses this unless the person clicked this tab. */
 async function readInPage(tabId: number, isSaved: boolean): Promise<ReadPage | undefined> {
   const target = { tabId };
   try {

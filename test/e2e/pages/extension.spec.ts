@@ -278,7 +278,8 @@ test('the browser saves whole pages itself if the person allows it: what is miss
 
   const allowed = await ExtensionBrowser.open(['pageCapture']);
   await allowed.pair(node.url, await codeOf(page.request));
-  await allowed.click(await allowed.open(address));
+  const second = await allowed.click(await allowed.open(address));
+  await second.expectText(/In the archive of /);
   const [whole, partly] = await expectHandedIn(page.request, 2);
   await allowed.close();
   expect([whole?.part_count, partly?.part_count]).toEqual([2, 1]);
