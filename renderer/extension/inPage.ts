@@ -263,7 +263,7 @@ async function base64Of(content: Blob): Promise<string> {
   });
   reader.readAsDataURL(content);
   await read;
-  const url = String(reader.result);
+  const url = reader.result as string;
   return url.slice(url.indexOf(',') + 1);
 }
 

@@ -42,7 +42,7 @@ export const PAGE_PATHS = [
  * written by strangers.
  */
 export function isDataPath(path: string): boolean {
-  return /^\/(api|archive|assets|log|manage|memento|oai|robots\.txt|sign-in|sitemap|sitemap\.xml|timegate|timemap|witness)(\/|$)/.test(
+  return /^\/(api|archive|assets|extension|log|manage|memento|oai|pair|robots\.txt|sign-in|sitemap|sitemap\.xml|timegate|timemap|witness)(\/|$)/.test(
     path,
   );
 }

@@ -92,7 +92,7 @@ test('what is sent again, also at the same time, is recorded once', async () => 
   const chosen = await newCase(node);
   const send = async () => (await archive(node, token, { said: { ...QUOTE, case: chosen } })).status;
   const answers = [...(await Promise.all([send(), send(), send()])), await send()];
-  expect(answers.sort()).toEqual([200, 200, 200, 201]);
+  expect(answers.toSorted((left, right) => left - right)).toEqual([200, 200, 200, 201]);
   expect(await node.read('/manage/handed-in')).toMatchObject({ total: 1 });
   expect(await node.read('/api/findings')).toMatchObject({
     total: 1,

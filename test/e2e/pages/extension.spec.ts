@@ -1,8 +1,9 @@
-/// <reference path="../../../renderer/extension/browser.d.ts" />
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { APIRequestContext, Page } from '@playwright/test';
+// What the worker of the extension finds.
+import type {} from '../../../renderer/extension/browser.ts';
 import type { HandInDetails, ListedHandIn } from '../../../shared/collection/handedIn.ts';
 import type { Case } from '../../../shared/findings/case.ts';
 import type { Finding } from '../../../shared/findings/finding.ts';

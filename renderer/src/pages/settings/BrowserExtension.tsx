@@ -1,6 +1,6 @@
 import { Button, Group } from '@mantine/core';
 import { IconDownload, IconPlus } from '@tabler/icons-react';
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { PAIRING_MINUTES, type PairedBrowser } from '../../../../shared/node/pairing.ts';
 import { urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
@@ -103,9 +103,7 @@ function Pairing() {
           Pair a browser
         </Button>
       )}
-      <p role="status" className="good">
-        {isUsed && `Paired: ${nameOf(newest)}.`}
-      </p>
+      <output className="good">{isUsed && `Paired: ${nameOf(newest)}.`}</output>
       {create.error && <ErrorNote error={create.error} />}
       {answer.error && <ErrorNote error={answer.error} onRetry={() => void answer.refetch()} />}
       {browsers && browsers.length > 0 && <BrowserList browsers={browsers} />}
@@ -233,6 +231,17 @@ function nameOf({ name }: PairedBrowser): string {
 /** A link for the bookmarks bar. React refuses scripts as addresses, so the address is set on the element. */
 function Bookmarklet() {
   const [isClicked, setIsClicked] = useState(false);
+  const link = useRef<HTMLAnchorElement>(null);
+  useEffect(() => {
+    const show = (event: Event) => {
+      event.preventDefault();
+      setIsClicked(true);
+    };
+    const element = link.current;
+    element?.setAttribute('href', bookmarklet(window.location.origin));
+    element?.addEventListener('click', show);
+    return () => element?.removeEventListener('click', show);
+  }, []);
   return (
     <div className="stack gap-2 items-start">
       <h3 className={classes.small}>Without the extension</h3>
@@ -240,19 +249,14 @@ function Bookmarklet() {
         Drag this to the bookmarks bar. On a page, it sends the text of the page and your selection to the
         form for a file, where you look at it first. Pictures and styles are not sent.
       </p>
-      <a
-        ref={(link) => link?.setAttribute('href', bookmarklet(window.location.origin))}
-        className={classes.bookmarklet}
-        onClick={(event) => {
-          event.preventDefault();
-          setIsClicked(true);
-        }}
-      >
+      {/* Its address is set above. */}
+      {/* oxlint-disable-next-line jsx-a11y/anchor-is-valid */}
+      <a ref={link} className={classes.bookmarklet}>
         Hand in to Strongroom
       </a>
-      <p role="status" className="small">
+      <output className="small">
         {isClicked && 'Drag it to the bookmarks bar, and click it there while you are on a page.'}
-      </p>
+      </output>
     </div>
   );
 }
