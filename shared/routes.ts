@@ -16,6 +16,7 @@ import { alertRoutes } from './routes/node/alerts.ts';
 import { copyRoutes } from './routes/node/copies.ts';
 import { descriptionRoutes, manageRoutes } from './routes/node/manage.ts';
 import { offloadRoutes } from './routes/node/offload.ts';
+import { pairingRoutes } from './routes/node/pairing.ts';
 import { peerRoutes } from './routes/node/peers.ts';
 import { withheldRoutes } from './routes/node/withheld.ts';
 import type { RouteSpec } from './routes/route.ts';
@@ -56,6 +57,7 @@ export const ROUTES = {
   ...offloadRoutes,
   ...peerRoutes,
   ...manageRoutes,
+  ...pairingRoutes,
   ...descriptionRoutes,
 } satisfies Record<string, RouteSpec>;
 

@@ -75,14 +75,22 @@ export async function changeCase(
 
 /** Adds an item to the end of a case, if it is not there. @throws Problem `not_found`, `unknown_target`, `case_full` */
 export async function addCaseItem(store: Store, id: string, item: NewCaseItem): Promise<Case> {
-  return write(store, (database) => {
-    const before = requireCase(database, id);
-    if (before.items.some((each) => keyOf(each) === keyOf(item))) return before;
-    if (before.items.length >= MAX_CASE_ITEMS)
-      throw new Problem('case_full', `A case has at most ${MAX_CASE_ITEMS} items. Create another case.`);
-    requireItems(database, [item]);
-    return changed(store, database, before, { items: [...before.items, item] });
-  });
+  return write(store, (database) => addCaseItemNow(database, store, id, item));
+}
+
+/** Like `addCaseItem`, in a transaction that is open. */
+export function addCaseItemNow(
+  database: WriteDatabase,
+  store: Pick<Store, 'instant'>,
+  id: string,
+  item: NewCaseItem,
+): StoredCase {
+  const before = requireCase(database, id);
+  if (before.items.some((each) => keyOf(each) === keyOf(item))) return before;
+  if (before.items.length >= MAX_CASE_ITEMS)
+    throw new Problem('case_full', `A case has at most ${MAX_CASE_ITEMS} items. Create another case.`);
+  requireItems(database, [item]);
+  return changed(store, database, before, { items: [...before.items, item] });
 }
 
 /** @throws Problem `not_found` */
@@ -109,7 +117,7 @@ async function write(store: Store, change: (database: WriteDatabase) => StoredCa
 }
 
 function changed(
-  store: Store,
+  store: Pick<Store, 'instant'>,
   database: WriteDatabase,
   before: StoredCase,
   change: Partial<StoredCase>,
@@ -155,7 +163,7 @@ function saveCase(database: WriteDatabase, saved: StoredCase): void {
   upsert(database, 'cases', { key: 'id', columns: COLUMNS }, row);
 }
 
-function caseById(database: ReadDatabase, id: string): StoredCase | undefined {
+export function caseById(database: ReadDatabase, id: string): StoredCase | undefined {
   const row = one<Row>(database, `SELECT id, ${COLUMNS} FROM cases WHERE id = ?`, id);
   return row && { ...row, items: JSON.parse(row.items) as NewCaseItem[] };
 }

@@ -27,15 +27,22 @@ import { marksOf, type Reader, unreadable } from '../withholding/withholding.ts'
  * `unknown_finding`, `finding_superseded` for `supersedes`
  */
 export async function addFinding(store: Store, added: NewFinding): Promise<Finding> {
+  return store.write((database) => addFindingNow(database, store, added));
+}
+
+/** Like `addFinding`, in a transaction that is open. */
+export function addFindingNow(
+  database: WriteDatabase,
+  store: Pick<Store, 'instant' | 'randomHex'>,
+  added: NewFinding,
+): Finding {
   const id = `fi_${store.randomHex(20)}`;
-  return store.write((database) => {
-    const found = requireTarget(database, added.target);
-    const { sha256 } = added.passage ?? {};
-    if (sha256 && !isObjectOf(database, added.target, sha256))
-      throw refused('unknown_target', '/passage/sha256', `${sha256} is not an object of this target.`);
-    requireSupersedable(database, added);
-    return record(database, { ...added, id, at: store.instant(), withdrawal: null }, found);
-  });
+  const found = requireTarget(database, added.target);
+  const { sha256 } = added.passage ?? {};
+  if (sha256 && !isObjectOf(database, added.target, sha256))
+    throw refused('unknown_target', '/passage/sha256', `${sha256} is not an object of this target.`);
+  requireSupersedable(database, added);
+  return record(database, { ...added, id, at: store.instant(), withdrawal: null }, found);
 }
 
 /** Withdraws a finding with a reason. @throws Problem `not_found`, `finding_superseded` */

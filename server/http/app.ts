@@ -169,7 +169,7 @@ function rawParamsOf({ path }: RouteSpec, request: Request): Record<string, stri
 async function bodyOf({ body, access }: RouteSpec, request: Request): Promise<unknown> {
   if (body?.kind !== 'json') return undefined;
   const { schema, maxBytes, optional = false } = body;
-  const maxValues = access === 'owner' ? MAX_JSON_VALUES : MAX_VISITOR_JSON_VALUES;
+  const maxValues = access === 'owner' || access === 'paired' ? MAX_JSON_VALUES : MAX_VISITOR_JSON_VALUES;
   return checkBody(schema, await readJson(request, { maxBytes, maxValues, optional }));
 }
 

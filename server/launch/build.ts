@@ -20,7 +20,7 @@ interface Target {
 
 const RENDERER: Target = {
   name: 'interface',
-  outputs: ['out/renderer/index.html'],
+  outputs: ['out/renderer/index.html', 'out/strongroom-extension.zip'],
   sources: ['renderer', 'shared', 'package.json'],
   command: ['vite/bin/vite.js', 'build', 'renderer', '--emptyOutDir', 'false', '--logLevel', 'warn'],
 };

@@ -53,7 +53,7 @@ async function readOrCreateToken(store: Store, file: string): Promise<string> {
 }
 
 /** Compares digests in constant time, so that the duration reveals neither length nor content. */
-function sameSecret(left: string, right: string): boolean {
+export function sameSecret(left: string, right: string): boolean {
   return timingSafeEqual(
     createHash('sha256').update(left).digest(),
     createHash('sha256').update(right).digest(),

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { Drafts } from '../archive/drafts/drafts.ts';
 import { FileDiffs } from '../collection/diff/diffs.ts';
 import { PageCache } from '../collection/view/pageCache.ts';
@@ -36,6 +37,7 @@ import {
   witnessHandlers,
 } from '../http/routes/ledger.ts';
 import { copyHandlers } from '../http/routes/node/copies.ts';
+import { pairingHandlers } from '../http/routes/node/pairing.ts';
 import { withheldHandlers } from '../http/routes/node/withheld.ts';
 import {
   alertHandlers,
@@ -47,6 +49,7 @@ import {
   sessionHandlers,
 } from '../http/routes/node.ts';
 import type { Reader } from '../withholding/withholding.ts';
+import { readBuiltFile } from './builtInterface.ts';
 import type { Services } from './openServices.ts';
 
 /** Returns the handlers of all routes. */
@@ -123,6 +126,7 @@ function ledgerRoutes(services: Services) {
 function nodeRoutes(services: Services) {
   const { store, settings, jobs, nodeName } = services;
   const { keys, sessions, invitations, cookieName, publicAddress, sharing, listeners, tls } = services;
+  const { pairings, rendererFolder } = services;
   const { alerts, copies, offloading, peers, nearby } = services;
   return {
     ...alertHandlers(alerts),
@@ -130,6 +134,12 @@ function nodeRoutes(services: Services) {
     ...peerHandlers(store, peers, nearby),
     ...descriptionHandlers({ version: VERSION, cookieName }, publicAddress),
     ...invitationsHandlers(invitations),
+    ...pairingHandlers({
+      store,
+      pairings,
+      nodeName,
+      readExtensionZip: () => readBuiltFile(join(rendererFolder, '../strongroom-extension.zip')),
+    }),
     ...sessionHandlers({ keys, sessions, sharing, publicAddress, nodeName, version: VERSION }),
     ...jobHandlers(store, jobs),
     ...nodeHandlers({

@@ -9,6 +9,7 @@ import { PublicAddress } from '../http/security/publicAddress.ts';
 import { TlsSwitch } from '../http/security/tlsSwitch.ts';
 import { openTlsIdentity } from '../owner/certificate.ts';
 import type { OwnerKeys } from '../owner/ownerKeys.ts';
+import { Pairings } from '../owner/pairing.ts';
 import { OwnerSessions } from '../owner/sessions.ts';
 import { openInvitations, SharingSwitch } from '../owner/sharing.ts';
 import { announcedAccess, openNearby } from './discovery.ts';
@@ -33,12 +34,22 @@ export function openAccess(
   });
   const invitations = openInvitations(store);
   const sessions = new OwnerSessions(store, log);
+  const pairings = new Pairings(store, log);
   const cookieName = sessionCookie(nodeName);
-  const secrets = { keys, sessions, invitations, cookieName, publicAddress, tls: () => listeners.tls };
+  const secrets = {
+    keys,
+    sessions,
+    invitations,
+    pairings,
+    cookieName,
+    publicAddress,
+    tls: () => listeners.tls,
+  };
   return {
     keys,
     sessions,
     invitations,
+    pairings,
     cookieName,
     publicAddress,
     secrets,

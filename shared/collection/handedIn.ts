@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { caseIdSchema } from '../findings/case.ts';
+import { PASSAGE } from '../findings/finding.ts';
 import { withheldReasonSchema } from '../node/withheld.ts';
 import { digestSchema, handInIdSchema, pageIdSchema, sourceIdSchema } from '../values/digest.ts';
 import { booleanParameter } from '../values/list.ts';
@@ -8,6 +10,8 @@ import { pageCaptureSchema } from './page.ts';
 
 /** The largest file that can be handed in. */
 export const MAX_HANDED_IN_BYTES = 200_000_000;
+/** The largest picture of what was visible. */
+export const MAX_PICTURE_BYTES = 50_000_000;
 /** The most parts of a saved page. */
 export const MAX_HANDED_IN_PARTS = 5_000;
 const MAX_NAME = 80;
@@ -64,6 +68,14 @@ export const handInFieldsSchema = z
     fetch_confirmed: booleanParameter.optional().meta({
       description: 'Required with `fetch` if the address may hold a token.',
     }),
+    quote: PASSAGE.exact.optional().meta({
+      description: 'A passage of the document that becomes a finding, with `note` as its text.',
+    }),
+    quote_prefix: PASSAGE.prefix.optional().meta({ description: 'The text before the passage.' }),
+    quote_suffix: PASSAGE.suffix.optional().meta({ description: 'The text after the passage.' }),
+    case: caseIdSchema.optional().meta({
+      description: 'The case that the finding is put into, or the event if nothing is quoted.',
+    }),
   })
   .meta({ id: 'HandInFields' });
 export type HandInFields = z.output<typeof handInFieldsSchema>;
@@ -99,6 +111,10 @@ export const recordedHandInSchema = z
     kind: z.enum(HAND_IN_KINDS),
     file: z.strictObject({ sha256: digestSchema, bytes: z.int().min(0), media_type: z.string().max(1_000) }),
     document: digestSchema.meta({ description: 'The digest of the document, which may be the file itself.' }),
+    picture: z
+      .strictObject({ sha256: digestSchema, bytes: z.int().min(0), media_type: z.string().max(1_000) })
+      .optional()
+      .meta({ description: 'A picture of what was visible, if one was handed in with the file.' }),
     parts: z
       .array(handInPartSchema)
       .meta({ description: 'The parts of the file; the document is one of them.' }),

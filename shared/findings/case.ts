@@ -9,7 +9,7 @@ import { findingIdSchema } from './finding.ts';
  * named “collection”, because that word means the observation of sources.
  */
 
-const caseIdSchema = z.string().regex(/^ca_[0-9a-f]{20}$/, 'A case id is ca_ and 20 hex digits.');
+export const caseIdSchema = z.string().regex(/^ca_[0-9a-f]{20}$/, 'A case id is ca_ and 20 hex digits.');
 
 export const MAX_CASE_ITEMS = 1_000;
 

@@ -30,7 +30,7 @@ export const MAX_QUOTE_CHARACTERS = 10_000;
  * TextQuoteSelector, `start` and `end` a TextPositionSelector over the text derived from the object, `page` a
  * FragmentSelector of a PDF.
  */
-const PASSAGE = {
+export const PASSAGE = {
   /** The object that contains the passage; null for the record of a pack. */
   sha256: digestSchema.nullable(),
   exact: text(1, MAX_QUOTE_CHARACTERS),

@@ -1,3 +1,6 @@
+/** The form for a page that the bookmark of the settings sends. */
+export const HAND_IN_PATH = '/hand-in';
+
 /** The paths of the pages of the web interface. The node sends the same HTML document for each. */
 export const PAGE_PATHS = [
   '/',
@@ -18,6 +21,7 @@ export const PAGE_PATHS = [
   '/pages/:id',
   '/pages/:id/compare/:other',
   '/draws/:id',
+  HAND_IN_PATH,
   '/handed-in',
   '/handed-in/:id',
   '/findings',
@@ -38,7 +42,7 @@ export const PAGE_PATHS = [
  * written by strangers.
  */
 export function isDataPath(path: string): boolean {
-  return /^\/(api|archive|assets|log|manage|memento|oai|robots\.txt|sign-in|sitemap|sitemap\.xml|timegate|timemap|witness)(\/|$)/.test(
+  return /^\/(api|archive|assets|extension|log|manage|memento|oai|pair|robots\.txt|sign-in|sitemap|sitemap\.xml|timegate|timemap|witness)(\/|$)/.test(
     path,
   );
 }

@@ -4,9 +4,10 @@ import type { ProblemCode } from '../problems.ts';
 
 /**
  * Who may use a route. `open`: everyone who can reach the node. `read`: everyone who may read the archive. `contribute`:
- * the owner, and visitors while the node is shared for contributions. `owner`: the owner only.
+ * the owner, and visitors while the node is shared for contributions. `paired`: the owner, and browsers that are paired
+ * with the node; these may use nothing else. `owner`: the owner only.
  */
-export type Access = 'open' | 'read' | 'contribute' | 'owner';
+export type Access = 'open' | 'read' | 'contribute' | 'paired' | 'owner';
 
 /** A body that is parsed as strict JSON and checked against its schema before the handler runs. */
 interface JsonBody<Schema extends z.ZodType = z.ZodType> {

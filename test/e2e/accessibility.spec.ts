@@ -29,6 +29,7 @@ async function furtherPages(api: OwnerApi): Promise<DemoPage[]> {
     { name: 'findings', path: '/findings' },
     { name: 'cases', path: '/cases' },
     { name: 'case', path: `/cases/${filed.id}` },
+    { name: 'hand in a page', path: '/hand-in' },
     { name: 'hand in a file', path: '/handed-in' },
     { name: 'unknown file', path: '/handed-in/hi_00000000000000000000' },
     { name: 'alerts', path: '/alerts' },

@@ -15,7 +15,7 @@ describe('access control (contract, section 4)', () => {
   test('everything under /manage, and every write of interface A, requires the owner: 401 owner_required', async () => {
     const node = await openTestNode();
     const guarded = Object.values(ROUTES).filter(
-      ({ access }) => access === 'owner' || access === 'contribute',
+      ({ access }) => access === 'owner' || access === 'paired' || access === 'contribute',
     );
     expect(guarded.length).toBeGreaterThan(15);
     for (const { method, path } of guarded) {

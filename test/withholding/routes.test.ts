@@ -101,7 +101,11 @@ async function secretsIn(
 function allAddresses(archive: SecretArchive): Map<string, string[]> {
   const routes = (Object.entries(ROUTES) as [RouteName, RouteSpec][]).filter(
     ([name, { method, access }]) =>
-      method === 'GET' && access !== 'owner' && !STREAMS.has(name) && !RECORDS.has(name),
+      method === 'GET' &&
+      access !== 'owner' &&
+      access !== 'paired' &&
+      !STREAMS.has(name) &&
+      !RECORDS.has(name),
   );
   return new Map(routes.map(([name, spec]) => [name, addressesOf(name, spec, archive)]));
 }

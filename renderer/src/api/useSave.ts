@@ -83,6 +83,8 @@ const OUTDATED_READS = {
   createInvitation: ['listInvitations'],
   revokeInvitation: ['listInvitations'],
   endSession: ['listSessions'],
+  createPairingCode: ['listPairings'],
+  revokePairing: ['listPairings'],
 
   addCopy: ['listCopies'],
   changeCopy: ['listCopies'],

@@ -17,6 +17,7 @@ export const PAGES: Readonly<Record<string, LoadPage>> = {
   '/pages/:id': () => import('./captures/CapturePage.tsx'),
   '/pages/:id/compare/:other': () => import('./captures/ComparePage.tsx'),
   '/draws/:id': () => import('./captures/DrawPage.tsx'),
+  '/hand-in': () => import('./handedIn/SentPage.tsx'),
   '/handed-in': () => import('./handedIn/HandedInPage.tsx'),
   '/handed-in/:id': () => import('./handedIn/HandInPage.tsx'),
   '/findings': () => import('./findings/FindingsPage.tsx'),

@@ -3,6 +3,7 @@ import {
   type HandInFields,
   MAX_HANDED_IN_BYTES,
   mayHoldToken,
+  type RecordedHandIn,
 } from '../../../shared/collection/handedIn.ts';
 import { HANDED_IN } from '../../../shared/collection/handedInWords.ts';
 import type { PageCapture } from '../../../shared/collection/page.ts';
@@ -14,6 +15,7 @@ import { shuttingDown } from '../../runtime/shuttingDown.ts';
 import { type StagedBlob, type StagedFile, TooManyBytesError } from '../../store/blobs/staging.ts';
 import { sameHandIn } from '../../store/sqlite/collection/handIns.ts';
 import { sourceById } from '../../store/sqlite/collection/sources.ts';
+import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { reachedStorageLimit } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
 import { CaptureSpace } from '../captures/capture.ts';
@@ -37,6 +39,14 @@ export interface ReceivedFile {
   mediaType: string | undefined;
   name: string | undefined;
 }
+
+/** What was received: the file, and the picture of what was visible if there is one. */
+export interface ReceivedHandIn extends ReceivedFile {
+  picture?: ReceivedFile | undefined;
+}
+
+/** Adds to what was handed in, in the same transaction. */
+export type AlsoRecord = (database: WriteDatabase, handIn: HandIn) => void;
 
 /** Names of nodes may be longer than those of people. */
 const MAX_NAME = 80;
@@ -69,11 +79,11 @@ export class HandedIn {
   }
 
   /** Receives a file. @throws Problem `body_too_large`; whatever the chunks throw */
-  async receive(chunks: AsyncIterable<Uint8Array>): Promise<StagedFile> {
+  async receive(chunks: AsyncIterable<Uint8Array>, maxBytes = MAX_HANDED_IN_BYTES): Promise<StagedFile> {
     try {
-      return await this.#services.store.blobs.staging.stageFile(chunks, MAX_HANDED_IN_BYTES);
+      return await this.#services.store.blobs.staging.stageFile(chunks, maxBytes);
     } catch (error) {
-      throw error instanceof TooManyBytesError ? tooLarge() : error;
+      throw error instanceof TooManyBytesError ? tooLarge(maxBytes) : error;
     }
   }
 
@@ -82,19 +92,22 @@ export class HandedIn {
    * file is discarded in any case.
    *
    * @param name who hands it in, unless the fields say it
+   * @param also adds to it in the same transaction, unless it was handed in before
    * @throws Problem `invalid_field`, `unsupported_media_type`, `invalid_capture`, `disk_nearly_full`, `data_cap_reached`,
    * `shutting_down`
    */
   async handIn(
-    received: ReceivedFile,
+    received: ReceivedHandIn,
     fields: HandInFields,
     name: string,
+    also?: AlsoRecord,
   ): Promise<{ handIn: HandIn; isNew: boolean }> {
-    const staged: StagedBlob[] = [received.staged];
+    const staged: StagedBlob[] = [received.staged, ...(received.picture ? [received.picture.staged] : [])];
     try {
       requireConfirmed(fields);
       const seen_at = this.#seenAt(fields.seen_at);
       const { staged: file } = received;
+      const picture = received.picture && (await requirePicture(received.picture));
       const { kind, mediaType } = await kindOf({ ...received, file: file.file });
       const saved =
         kind === 'mhtml'
@@ -109,9 +122,10 @@ export class HandedIn {
       requireConfirmed({ ...fields, url: saved.url });
       const observer = HANDED_IN + (fields.name ?? name.slice(0, MAX_NAME));
       const { url } = saved;
-      const same = sameHandIn(this.#services.store.read, { file: file.sha256, url, seen_at, observer });
+      const identity = { file: file.sha256, url, seen_at, observer };
+      const same = sameHandIn(this.#services.store.read, identity);
       if (same) return { handIn: same, isNew: false };
-      const handIn = await this.#keep(staged, {
+      const toRecord: HandInToRecord = {
         ...saved,
         observer,
         seen_at,
@@ -119,10 +133,11 @@ export class HandedIn {
         title: fields.title || null,
         note: fields.note || null,
         file: { sha256: file.sha256, bytes: file.bytes, media_type: mediaType },
+        picture,
         isWithheld: fields.withheld ?? true,
         ...(await this.#publicPage(fields.fetch === true, url)),
-      });
-      return { handIn, isNew: true };
+      };
+      return await this.#keep(staged, (database) => this.#record(database, identity, toRecord, also));
     } finally {
       for (const blob of staged) await blob.discard();
     }
@@ -150,8 +165,25 @@ export class HandedIn {
     }
   }
 
+  /** A browser that sent it twice at once finds it recorded: then nothing is. */
+  *#record(
+    database: WriteDatabase,
+    identity: Parameters<typeof sameHandIn>[1],
+    toRecord: HandInToRecord,
+    also?: AlsoRecord,
+  ): Generator<void, { handIn: HandIn; isNew: boolean }, void> {
+    const same = sameHandIn(database, identity);
+    if (same) return { handIn: same, isNew: false };
+    const handIn = yield* recordHandIn(database, this.#services.store, toRecord);
+    also?.(database, handIn);
+    return { handIn, isNew: true };
+  }
+
   /** Makes the bytes durable, then records what names them. */
-  async #keep(staged: readonly StagedBlob[], handIn: HandInToRecord): Promise<HandIn> {
+  async #keep(
+    staged: readonly StagedBlob[],
+    record: (database: WriteDatabase) => Generator<void, { handIn: HandIn; isNew: boolean }, void>,
+  ): Promise<{ handIn: HandIn; isNew: boolean }> {
     const { store, receiver } = this.#services;
     if (this.#closing.aborted) throw shuttingDown();
     const space = new CaptureSpace(receiver);
@@ -161,7 +193,7 @@ export class HandedIn {
         await Promise.all(
           blobs.slice(start, start + WRITTEN_AT_ONCE).map((blob) => this.#store(blob, space)),
         );
-      return await store.writeInSteps((database) => recordHandIn(database, store, handIn));
+      return await store.writeInSteps(record);
     } finally {
       space.close();
     }
@@ -175,6 +207,14 @@ export class HandedIn {
       throw noRoom(reachedStorageLimit(store, settings(), blob.bytes) ?? 'disk_nearly_full');
     await storeWithRepair(store, blob);
   }
+}
+
+/** Returns what the record says of a picture. @throws Problem `unsupported_media_type` if it is something else */
+async function requirePicture({ staged, ...described }: ReceivedFile): Promise<RecordedHandIn['file']> {
+  const { kind, mediaType } = await kindOf({ ...described, file: staged.file });
+  if (kind !== 'picture')
+    throw new Problem('unsupported_media_type', 'The part “picture” is no PNG, JPEG, WebP or GIF.');
+  return { sha256: staged.sha256, bytes: staged.bytes, media_type: mediaType };
 }
 
 /** A file that is the document itself. @throws Problem `invalid_field` without an address */
@@ -215,8 +255,8 @@ function invalidField(path: string, message: string): Problem {
 }
 
 /** A file, or a body, has more bytes than a file may have. */
-export function tooLarge(): Problem {
-  return new Problem('body_too_large', `A file can have at most ${MAX_HANDED_IN_BYTES} bytes.`);
+export function tooLarge(maxBytes = MAX_HANDED_IN_BYTES): Problem {
+  return new Problem('body_too_large', `A file can have at most ${maxBytes} bytes.`);
 }
 
 function noRoom(limit: 'data_cap_reached' | 'disk_nearly_full'): Problem {

@@ -16,7 +16,7 @@ import { httpAddress, type SavedPart } from './readMhtml.ts';
 export interface HandInToRecord
   extends Pick<
     RecordedHandIn,
-    'url' | 'observer' | 'seen_at' | 'kind' | 'title' | 'note' | 'file' | 'page' | 'page_error'
+    'url' | 'observer' | 'seen_at' | 'kind' | 'title' | 'note' | 'file' | 'picture' | 'page' | 'page_error'
   > {
   document: SavedPart & { staged: StagedBlob };
   parts: readonly SavedPart[];
@@ -37,7 +37,7 @@ export function* recordHandIn(
   handIn: HandInToRecord,
 ): Generator<void, HandIn, void> {
   const now = store.instant();
-  const { url, observer, seen_at, document, parts, file, isWithheld, ...said } = handIn;
+  const { url, observer, seen_at, document, parts, file, picture, isWithheld, ...said } = handIn;
   const id = `hi_${store.randomHex(20)}`;
   const source = findOrAddPausedSource(database, sourceIdOf(url), url, now);
   const row = (bytes: { sha256: string; bytes: number }): NewRetrieval => ({
@@ -77,13 +77,18 @@ export function* recordHandIn(
     content_type: document.content_type,
     headers: document.headers,
   });
-  // The file comes first, then its other parts. A file that is the document itself has none.
-  if (file.sha256 !== sha256)
+  const insertFile = (part: RecordedHandIn['file']) =>
     insertRetrieval(database, {
-      ...row({ sha256: file.sha256, bytes: file.bytes }),
-      content_type: file.media_type,
+      ...row({ sha256: part.sha256, bytes: part.bytes }),
+      content_type: part.media_type,
       part_of: id,
     });
+  // The file comes first, then the picture, then the other parts. A file that is the document itself has none.
+  if (file.sha256 !== sha256) insertFile(file);
+  if (picture) {
+    createBlobRowIfAbsent(database, { sha256: picture.sha256, bytes: picture.bytes, stored_at: now });
+    insertFile(picture);
+  }
   for (const [index, part] of parts.entries()) {
     if (index % ROWS_PER_STEP === ROWS_PER_STEP - 1) yield;
     if (!part.staged || part.staged === document.staged) continue;
@@ -104,6 +109,7 @@ export function* recordHandIn(
     handed_in_at: now,
     ...said,
     file,
+    ...(picture && { picture }),
     document: sha256,
     parts: parts.map(listedPart),
   };

@@ -5,21 +5,27 @@ import {
   type HandInFields,
   handInFieldsSchema,
   MAX_HANDED_IN_BYTES,
+  MAX_PICTURE_BYTES,
 } from '../../../shared/collection/handedIn.ts';
 import { MEBIBYTE } from '../../../shared/limits.ts';
 import { checkBody } from '../../../shared/values/checkBody.ts';
-import { type HandedIn, type ReceivedFile, tooLarge } from '../../collection/handedIn/handedIn.ts';
+import {
+  type HandedIn,
+  type ReceivedFile,
+  type ReceivedHandIn,
+  tooLarge,
+} from '../../collection/handedIn/handedIn.ts';
 import { type FileInfo, FormParts, readForm, unreadableForm } from './multipart.ts';
 import { requireMediaType } from './readJson.ts';
 import { checkedBodyChunks } from './requestBody.ts';
 
 /** What is said about a file has a few short fields. */
 const MAX_FIELDS = 20;
-const MAX_FIELD_BYTES = 32_768;
-const MAX_FORM_BYTES = MAX_HANDED_IN_BYTES + MEBIBYTE;
+const MAX_FIELD_BYTES = 65_536;
+const MAX_FORM_BYTES = MAX_HANDED_IN_BYTES + MAX_PICTURE_BYTES + MEBIBYTE;
 
 interface HandedInUpload {
-  received: ReceivedFile;
+  received: ReceivedHandIn;
   fields: HandInFields;
 }
 
@@ -53,8 +59,8 @@ async function readHandedInForm(
   await readForm(request, form, {
     maxBytes: MAX_FORM_BYTES,
     tooLarge,
-    limits: { fields: MAX_FIELDS, fieldSize: MAX_FIELD_BYTES, files: 1, parts: MAX_FIELDS + 2 },
-    tooManyFiles: () => unreadableForm('it has more than one file'),
+    limits: { fields: MAX_FIELDS, fieldSize: MAX_FIELD_BYTES, files: 2, parts: MAX_FIELDS + 3 },
+    tooManyFiles: () => unreadableForm('it has more than two files'),
     tooManyFields: () => unreadableForm('it has too many fields'),
   });
   return form.end(query);
@@ -64,7 +70,7 @@ async function readHandedInForm(
 class HandedInForm extends FormParts {
   readonly #receiver: Pick<HandedIn, 'receive'>;
   readonly #fields = new Map<string, string>();
-  #received: ReceivedFile | undefined;
+  readonly #received = new Map<string, ReceivedFile>();
 
   constructor(receiver: Pick<HandedIn, 'receive'>) {
     super();
@@ -81,22 +87,28 @@ class HandedInForm extends FormParts {
     stream: Readable,
     { filename, mimeType }: FileInfo,
   ): Promise<void> {
-    if (name !== 'file') throw unreadableForm('the part of the file is not named “file”');
-    const staged = await this.#receiver.receive(stream as AsyncIterable<Buffer>);
-    this.#received = { staged, mediaType: mimeType, name: filename };
+    if (name !== 'file' && name !== 'picture')
+      throw unreadableForm('the part of a file is not named “file” or “picture”');
+    const maxBytes = name === 'file' ? MAX_HANDED_IN_BYTES : MAX_PICTURE_BYTES;
+    const staged = await this.#receiver.receive(stream as AsyncIterable<Buffer>, maxBytes);
+    await this.#received.get(name)?.staged.discard();
+    this.#received.set(name, { staged, mediaType: mimeType, name: filename });
   }
 
-  /** Waits for the file. Returns the upload, or discards it and throws the first failure. */
+  /** Waits for the files. Returns the upload, or discards it and throws the first failure. */
   async end(query: HandInFields): Promise<HandedInUpload> {
     await this.received();
-    const received = this.#received;
+    const file = this.#received.get('file');
     try {
       if (this.failure) throw this.failure;
-      if (!received) throw unreadableForm('there is no part “file”');
+      if (!file) throw unreadableForm('there is no part “file”');
       const given = checkBody(handInFieldsSchema, Object.fromEntries(this.#fields));
-      return { received, fields: { ...query, ...given } };
+      return {
+        received: { ...file, picture: this.#received.get('picture') },
+        fields: { ...query, ...given },
+      };
     } catch (error) {
-      await received?.staged.discard();
+      for (const { staged } of this.#received.values()) await staged.discard();
       throw error;
     }
   }

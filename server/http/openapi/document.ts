@@ -58,6 +58,12 @@ export function openApiDocument(
           description:
             'The token of an invitation. Visitors need one to contribute if the owner requires invitations.',
         },
+        pairedBrowser: {
+          type: 'http',
+          scheme: 'bearer',
+          description:
+            'The token of a paired browser. It is accepted on the node’s machine and over HTTPS only.',
+        },
         ownerSession: {
           type: 'apiKey',
           in: 'cookie',

@@ -78,6 +78,7 @@ const WHO_MAY: Record<Access, string> = {
   read: 'Access: everyone on the node’s machine, and visitors while the node is shared.',
   contribute:
     'Access: the owner, and visitors while the node is shared for contributions. Visitors need an invitation if the owner requires one.',
+  paired: 'Access: the owner, and browsers that are paired with the node.',
   owner: 'Access: the owner only.',
 };
 
@@ -87,6 +88,7 @@ const SECURITY: Record<Access, Requirement[]> = {
   open: [{}],
   read: [{}, ...OWNER],
   contribute: [...OWNER, { invitation: [] }, {}],
+  paired: [...OWNER, { pairedBrowser: [] }],
   owner: OWNER,
 };
 

@@ -1,9 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { INVITATION_TOKEN_PREFIX } from '../../../shared/node/owner.ts';
+import type { PairedBrowser } from '../../../shared/node/pairing.ts';
 import type { Sharing } from '../../../shared/node/settings.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Access } from '../../../shared/routes/route.ts';
 import type { OwnerKeys } from '../../owner/ownerKeys.ts';
+import type { Pairings } from '../../owner/pairing.ts';
 import type { OwnerSessions } from '../../owner/sessions.ts';
 import type { Invitations } from '../../owner/sharing.ts';
 import type { PublicAddress } from './publicAddress.ts';
@@ -24,6 +26,8 @@ export interface Visitor {
   invitation: string | undefined;
   /** Whether an invitation token was sent that is wrong or revoked. */
   wrongInvitation?: boolean;
+  /** The paired browser whose token was sent. It may use the routes for paired browsers and nothing else. */
+  browser?: PairedBrowser | undefined;
   /** Whether a token was sent that is not the owner's and does not look like an invitation token. */
   wrongToken: boolean;
 }
@@ -43,6 +47,7 @@ export interface Secrets {
   keys: OwnerKeys;
   sessions: OwnerSessions;
   invitations: Invitations;
+  pairings: Pairings;
   cookieName: string;
   publicAddress: PublicAddress;
   /** Returns the HTTPS address of the node; undefined while TLS is off. */
@@ -51,7 +56,7 @@ export interface Secrets {
 
 /** Identifies the client. It refuses nothing: whether a wrong token matters depends on the route. */
 export function identify(request: IncomingMessage, secrets: Secrets): Visitor {
-  const { keys, sessions, invitations, cookieName } = secrets;
+  const { keys, sessions, invitations, pairings, cookieName } = secrets;
   const { address, loopback } = secrets.publicAddress.peerOf(request);
   // Cookies that were set over another connection do not count on one that everyone can read.
   const isPlain = isOverPlainNetwork(request, secrets.tls(), secrets.publicAddress);
@@ -62,6 +67,7 @@ export function identify(request: IncomingMessage, secrets: Secrets): Visitor {
   const owner = bearer === undefined ? found !== undefined : keys.isToken(bearer);
   const token = bearer ?? cookie(invitationCookie(cookieName));
   const invitation = owner || token === undefined ? undefined : invitations.idOf(token);
+  const browser = owner || bearer === undefined ? undefined : pairings.find(bearer);
   const wrongToken = !owner && bearer !== undefined && !bearer.startsWith(INVITATION_TOKEN_PREFIX);
   const wrongInvitation =
     invitation === undefined && token?.startsWith(INVITATION_TOKEN_PREFIX) === true && !owner;
@@ -74,6 +80,7 @@ export function identify(request: IncomingMessage, secrets: Secrets): Visitor {
     sessionNeedsUseUpdate,
     invitation,
     wrongInvitation,
+    browser,
     wrongToken,
   };
 }
@@ -106,17 +113,18 @@ export function mayRead({ owner, loopback, wrongToken }: Visitor, { mode }: Shar
  * token is refused even if visitors have access); `invitation_required`.
  */
 export function authorize(access: Access, visitor: Visitor, sharing: Sharing): void {
-  if (access === 'open' || visitor.owner) return;
+  if (access === 'open' || visitor.owner || (access === 'paired' && visitor.browser)) return;
   if (!visitor.loopback && sharing.mode === 'off') throw notShared('The owner does not share this node.');
   const wantsInvitation = access === 'contribute' && sharing.mode === 'contribute';
   if (wantsInvitation && !mayContribute(visitor, sharing))
     throw visitor.wrongInvitation ? invitationNotValid() : invitationRequired();
-  if (visitor.wrongToken) throw ownerRequired('This token is not the owner’s.');
+  if (visitor.browser) throw ownerRequired('A paired browser can only hand in and watch.');
+  if (visitor.wrongToken) throw ownerRequired('This token is not the owner’s, or it was revoked.');
   if (access === 'read' || wantsInvitation) return;
   if (visitor.loopback)
     throw ownerRequired('Sign in as the owner, or send the owner’s token as a Bearer token.');
   throw notShared(
-    access === 'owner'
+    access === 'owner' || access === 'paired'
       ? 'Only the owner may do this.'
       : 'The owner shares this node for reading, not for contributions.',
   );

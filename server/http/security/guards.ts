@@ -1,6 +1,9 @@
 import type { IncomingMessage } from 'node:http';
+import { HAND_IN_PATH } from '../../../shared/node/pages.ts';
+import { PAIRED_TOKEN_PREFIX } from '../../../shared/node/pairing.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Access } from '../../../shared/routes/route.ts';
+import { ROUTES } from '../../../shared/routes.ts';
 import type { SettingsStore } from '../../store/settings.ts';
 import { authorize, identify, mayRead, notShared, type Secrets, type Visitor } from './access.ts';
 import {
@@ -13,7 +16,7 @@ import {
   unmappedAddress,
 } from './machineAddresses.ts';
 import type { PublicAddress } from './publicAddress.ts';
-import { isOverPlainNetwork, refuseSecrets } from './tlsSwitch.ts';
+import { isOverPlainNetwork, refuseOpenPairing, refuseSecrets } from './tlsSwitch.ts';
 
 /** The checks before every response. */
 export interface Guards {
@@ -61,22 +64,28 @@ export function createGuards({ listenHost, settings, secrets }: GuardsConfig): G
   const shared = { ...SECURITY_HEADERS, ...OPEN_TO_OTHER_ORIGINS };
   const checkHost = hostGuard({ listenHost, isShared, publicAddress: secrets.publicAddress });
   return {
-    headersFor({ method }, path) {
+    headersFor(request, path) {
+      const { method, headers } = request;
+      if (isExtensionCall(request, path)) return openToExtension(headers.origin);
+      // The page in which the bookmark was clicked opens it, and sends it its text.
+      if (path === HAND_IN_PATH) return { ...SECURITY_HEADERS, 'Cross-Origin-Opener-Policy': 'unsafe-none' };
       if (!isShared()) return unshared;
       const isRead = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
       return isRead && isData(path) && !path.startsWith('/manage') ? shared : SECURITY_HEADERS;
     },
     admit(request, path) {
-      checkHost(request);
+      checkHost(request, path);
+      refuseOpenPairing(request, path, secrets.publicAddress);
       const tls = secrets.tls();
       if (tls && isOverPlainNetwork(request, tls, secrets.publicAddress)) refuseSecrets(request, path, tls);
       if (isShared()) return;
       requireLocalClient(request, path, secrets);
-      refuseOtherSites(request, path);
+      if (!isExtensionCall(request, path)) refuseOtherSites(request, path);
     },
     allow(request, access) {
       const visitor = identify(request, secrets);
       authorize(access, visitor, settings.sharing);
+      if (visitor.browser) secrets.pairings.note(visitor.browser);
       return visitor;
     },
     mayFillPage: (request) =>
@@ -86,12 +95,13 @@ export function createGuards({ listenHost, settings, secrets }: GuardsConfig): G
 
 /**
  * While the node is not shared, clients on the network only learn that it is running, not which paths exist. The owner
- * can open a sign-in link in a browser on another machine.
+ * can open a sign-in link in a browser on another machine, and pair it.
  */
 function requireLocalClient(request: IncomingMessage, path: string, secrets: Secrets): void {
   if (path === '/api/health' || path === '/robots.txt' || path.startsWith('/sign-in/')) return;
-  if (secrets.publicAddress.peerOf(request).loopback) return;
-  if (!identify(request, secrets).owner) throw notShared('The owner does not share this node.');
+  if (isPairingPath(path) || secrets.publicAddress.peerOf(request).loopback) return;
+  const { owner, browser } = identify(request, secrets);
+  if (!owner && !browser) throw notShared('The owner does not share this node.');
 }
 
 /**
@@ -103,6 +113,44 @@ function refuseOtherSites(request: IncomingMessage, path: string): void {
   if (!isFromOtherSite(request)) return;
   const opensInterface = !isData(path) && method === 'GET' && headers['sec-fetch-mode'] === 'navigate';
   if (!opensInterface) throw notShared('This node is private: pages from other sites may not read from it.');
+}
+
+/** The addresses of the routes that extensions call. */
+const EXTENSION_PATHS = new RegExp(
+  `^(?:${Object.values(ROUTES)
+    .filter(({ access, path }) => access === 'paired' || isPairingPath(path))
+    .map(({ path }) => path.replace(/\{\w+\}/g, '[^/]+'))
+    .join('|')})$`,
+);
+const EXTENSION_ORIGIN = /^(?:chrome|moz)-extension:\/\/[\w-]+$/;
+
+function isPairingPath(path: string): boolean {
+  return path === '/pair' || path.startsWith('/pair/');
+}
+
+/**
+ * Whether a browser's extension calls a route that is for it, or asks whether it may. It counts by its token alone: a
+ * session of the owner in the same browser is not its own.
+ */
+function isExtensionCall({ method, headers }: IncomingMessage, path: string): boolean {
+  const { origin = '', authorization = '' } = headers;
+  if (!EXTENSION_ORIGIN.test(origin) || !EXTENSION_PATHS.test(path)) return false;
+  return method === 'OPTIONS' || isPairingPath(path) || authorization.includes(` ${PAIRED_TOKEN_PREFIX}`);
+}
+
+/** An extension without permissions for hosts reads an answer only if the answer allows it. */
+function openToExtension(origin = ''): Readonly<Record<string, string>> {
+  return {
+    ...SECURITY_HEADERS,
+    'Access-Control-Allow-Origin': origin,
+    'Access-Control-Allow-Methods': 'GET, POST',
+    'Access-Control-Allow-Headers': 'Authorization, Content-Type',
+    'Access-Control-Allow-Private-Network': 'true',
+    'Access-Control-Expose-Headers': 'Retry-After',
+    'Access-Control-Max-Age': '600',
+    'Cross-Origin-Resource-Policy': 'cross-origin',
+    Vary: 'Origin',
+  };
 }
 
 function isFromOtherSite({ headers }: IncomingMessage): boolean {
@@ -130,9 +178,9 @@ interface HostGuardConfig {
  *
  * @throws Problem `invalid_request`, `unknown_host`, `foreign_origin`, from the returned function.
  */
-function hostGuard(config: HostGuardConfig): (request: IncomingMessage) => void {
+function hostGuard(config: HostGuardConfig): (request: IncomingMessage, path: string) => void {
   const { listenHost, isShared, publicAddress } = config;
-  return (request) => {
+  return (request, path) => {
     requireSingleHost(request);
     const { method = '', headers, socket } = request;
     const { name } = parseHost(headers.host);
@@ -147,7 +195,8 @@ function hostGuard(config: HostGuardConfig): (request: IncomingMessage) => void 
       );
     }
     const { origin } = headers;
-    if (!SAFE_METHODS.has(method) && origin !== undefined && !publicAddress.isOwnOrigin(origin, request)) {
+    if (SAFE_METHODS.has(method) || origin === undefined || isExtensionCall(request, path)) return;
+    if (!publicAddress.isOwnOrigin(origin, request)) {
       throw new Problem('foreign_origin', 'Pages from other origins may not change anything here.');
     }
   };

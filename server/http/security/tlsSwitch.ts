@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import pLimit from 'p-limit';
+import { PAIRED_TOKEN_PREFIX } from '../../../shared/node/pairing.ts';
 import type { Settings, SettingsChange } from '../../../shared/node/settings.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { TlsIdentity } from '../../owner/certificate.ts';
@@ -65,6 +66,24 @@ export function isOverPlainNetwork(
 ): boolean {
   if (tls === undefined || isEncrypted(request)) return false;
   return !publicAddress.peerOf(request).loopback && !publicAddress.isSecure(request);
+}
+
+/**
+ * Refuses to pair, and the tokens of paired browsers, on connections that others on the network can read, also while TLS is
+ * off. @throws Problem `tls_required`
+ */
+export function refuseOpenPairing(
+  request: IncomingMessage,
+  path: string,
+  publicAddress: PublicAddress,
+): void {
+  const sendsToken = request.headers.authorization?.includes(` ${PAIRED_TOKEN_PREFIX}`) === true;
+  if (!sendsToken && !(path === '/pair' && request.method === 'POST')) return;
+  if (publicAddress.peerOf(request).loopback || publicAddress.isSecure(request)) return;
+  throw new Problem(
+    'tls_required',
+    'Browsers are paired on the same machine, or over HTTPS. Turn on HTTPS on the page Sharing, and use the https address.',
+  );
 }
 
 /** @throws Problem `tls_required` if a request over a plain connection carries or asks for a secret. */

@@ -14,11 +14,11 @@ export const handedInRoutes = {
   handIn: route({
     method: 'POST',
     path: '/manage/handed-in',
-    access: 'owner',
+    access: 'paired',
     tag: 'Manage',
     summary: 'Hand in what your own browser showed',
     description:
-      'Send a saved page (MHTML), an HTML file, a PDF or a picture as the body, with what is said about it as query parameters; or a form with the part `file` and the same names as fields, as SingleFile does. The file is kept byte for byte. The document is a retrieval of `url` by the observer `handed-in:<name>`, and the parts belong to it. It is withheld from visitors for the reason `login` unless `withheld` is false. What is said about it is part of the record, which is public. The same file with the same `url`, `seen_at` and `name` is not recorded twice: the answer is 200 then.',
+      'Send a saved page (MHTML), an HTML file, a PDF or a picture as the body, with what is said about it as query parameters; or a form with the part `file` and the same names as fields, as SingleFile does. The file is kept byte for byte. The document is a retrieval of `url` by the observer `handed-in:<name>`, and the parts belong to it. It is withheld from visitors for the reason `login` unless `withheld` is false. What is said about it is part of the record, which is public. A form may also have a part `picture`: what was visible. With `quote`, the passage becomes a finding on the event; `case` puts the finding, or else the event, into a case; all of it is one transaction. The same file with the same `url`, `seen_at` and `name` is not recorded twice: the answer is 200 then.',
     query: handInFieldsSchema,
     body: { kind: 'stream', mediaTypes: ['multipart/form-data', ...HANDED_IN_MEDIA_TYPES] },
     responses: {
@@ -38,6 +38,8 @@ export const handedInRoutes = {
       'disk_nearly_full',
       'storage_failed',
       'archive_read_only',
+      'unknown_target',
+      'case_full',
       'shutting_down',
     ],
   }),

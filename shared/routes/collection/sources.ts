@@ -47,9 +47,10 @@ export const sourceRoutes = {
   addSource: route({
     method: 'POST',
     path: '/manage/sources',
-    access: 'owner',
+    access: 'paired',
     tag: 'Manage',
     summary: 'Add a source',
+    description: 'A paired browser can only give the address.',
     body: jsonBody(newSourceSchema),
     responses: { 201: { description: 'The source', schema: watchedSourceSchema } },
     problems: ['source_exists'],

@@ -7,19 +7,26 @@ import { fieldErrors } from '../../api/client.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { FileDropField } from '../../components/forms/FileDropField.tsx';
 import classes from './HandedIn.module.css';
-import { EMPTY_DRAFT, errorsOf, sendHandIn } from './handInDraft.ts';
+import { EMPTY_DRAFT, errorsOf, type HandInDraft, sendHandIn } from './handInDraft.ts';
+
+interface HandInFormProps {
+  /** What is filled in already. */
+  given?: Partial<HandInDraft>;
+  /** Opens the page of what was handed in; within this window by default. */
+  open?: (path: string) => void;
+}
 
 /** The file, and what is said about it. */
-export function HandInForm() {
+export function HandInForm({ given, open }: HandInFormProps) {
   const navigate = useNavigate();
   const queries = useQueryClient();
-  const form = useForm({ initialValues: EMPTY_DRAFT, validate: errorsOf });
+  const form = useForm({ initialValues: { ...EMPTY_DRAFT, ...given }, validate: errorsOf });
   const { file, url, fetch } = form.values;
   const send = useMutation({
     mutationFn: sendHandIn,
     onSuccess: async ({ id }) => {
       void queries.invalidateQueries();
-      await navigate(`/handed-in/${id}`);
+      await (open ?? navigate)(`/handed-in/${id}`);
     },
     onError: (error) => form.setErrors(fieldErrors(error)),
   });
@@ -68,6 +75,14 @@ export function HandInForm() {
         autosize
         minRows={2}
         {...form.getInputProps('note')}
+      />
+      <Textarea
+        label="Quotation"
+        description="Optional. A passage of the page that becomes a finding, with the note as its text."
+        autosize
+        minRows={2}
+        maxRows={8}
+        {...form.getInputProps('quote')}
       />
       <Switch
         label="Not shown to visitors"

@@ -31,6 +31,7 @@ export default function HandInPage() {
 
 function HandedIn({ handIn }: { handIn: HandInDetails }) {
   const { url, title, note, observer, seen_at, handed_in_at, kind, file, document, parts, source } = handIn;
+  const { picture } = handIn;
   const broken = parts.filter(({ sha256 }) => sha256 === null).length;
   return (
     <Page
@@ -76,6 +77,11 @@ function HandedIn({ handIn }: { handIn: HandInDetails }) {
           <Seen handIn={handIn} />
         </Section>
       )}
+      {picture && (
+        <Section title="What was visible">
+          <SeenObject handIn={handIn} sha256={picture.sha256} />
+        </Section>
+      )}
       <p className="small">
         <Link to={viewPath({ sha256: document, source, at: seen_at })}>Open it by itself</Link>
       </p>
@@ -84,8 +90,13 @@ function HandedIn({ handIn }: { handIn: HandInDetails }) {
 }
 
 /** The document as it looked, with the parts of its file. Nothing in it runs. */
-function Seen({ handIn: { document, source, seen_at } }: { handIn: HandInDetails }) {
-  const selected = { params: { sha256: document }, query: { source, at: seen_at } };
+function Seen({ handIn }: { handIn: HandInDetails }) {
+  return <SeenObject handIn={handIn} sha256={handIn.document} />;
+}
+
+/** An object of what was handed in, as it looked. */
+function SeenObject({ handIn: { source, seen_at }, sha256 }: { handIn: HandInDetails; sha256: string }) {
+  const selected = { params: { sha256 }, query: { source, at: seen_at } };
   const { data: view, error, refetch } = useCall('readObjectView', selected);
   if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />;
   if (!view) return <p className="muted">Loading…</p>;

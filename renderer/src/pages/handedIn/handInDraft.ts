@@ -19,6 +19,8 @@ export interface HandInDraft {
   /** As the browser's field has it: local time, or empty for now. */
   seen_at: string;
   note: string;
+  /** A passage of the page that becomes a finding. */
+  quote: string;
   withheld: boolean;
   fetch: boolean;
   fetch_confirmed: boolean;
@@ -30,6 +32,7 @@ export const EMPTY_DRAFT: HandInDraft = {
   title: '',
   seen_at: '',
   note: '',
+  quote: '',
   withheld: true,
   fetch: false,
   fetch_confirmed: false,
@@ -65,6 +68,7 @@ export function sendHandIn({ file, ...draft }: HandInDraft): Promise<HandIn> {
     title: draft.title.trim(),
     seen_at: draft.seen_at && new Date(draft.seen_at).toISOString(),
     note: draft.note.trim(),
+    quote: draft.quote.trim(),
     withheld: String(draft.withheld),
     fetch: draft.fetch ? 'true' : '',
     fetch_confirmed: draft.fetch_confirmed ? 'true' : '',

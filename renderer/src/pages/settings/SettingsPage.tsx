@@ -12,6 +12,7 @@ import { ThemeSwitch } from '../../components/layout/ThemeSwitch.tsx';
 import { desktop } from '../../desktop.ts';
 import { useDisplaySettings, type Zone } from '../../state/displaySettings.ts';
 import { useIsOwner, useSession } from '../../state/session.ts';
+import { BrowserExtension } from './BrowserExtension.tsx';
 import { Copies } from './Copies.tsx';
 import { Profiles } from './Profiles.tsx';
 import { SettingsForm } from './SettingsForm.tsx';
@@ -36,6 +37,7 @@ export default function SettingsPage() {
       {settings.data && <StoredBytes />}
       {settings.data && <Profiles />}
       {settings.data && <Copies />}
+      {settings.data && <BrowserExtension />}
       {settings.data && <Sessions />}
     </Page>
   );

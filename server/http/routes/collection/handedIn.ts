@@ -1,3 +1,4 @@
+import { handInToCase } from '../../../cases/handInToCase.ts';
 import type { HandedIn } from '../../../collection/handedIn/handedIn.ts';
 import { type ComparisonServices, listHandIns, readHandIn } from '../../../collection/handedIn/readHandIn.ts';
 import type { Handlers } from '../../app.ts';
@@ -16,7 +17,7 @@ export function handedInHandlers(
       // Both the file and its decoded parts are on the disk at the same time.
       handedIn.requireRoom(2 * Number(request.headers['content-length'] ?? 0));
       const { received, fields } = await readHandedInUpload(request, handedIn, query);
-      const { handIn, isNew } = await handedIn.handIn(received, fields, nodeName);
+      const { handIn, isNew } = await handInToCase({ store, handedIn }, received, fields, nodeName);
       return isNew ? created(handIn, `/manage/handed-in/${handIn.id}`) : ok(handIn);
     },
     listHandedIn: ({ query, request }) => page(request, query, listHandIns(store.read, query)),

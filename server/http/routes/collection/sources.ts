@@ -1,4 +1,6 @@
-import { LIST_MEDIA_TYPES, MAX_LIST_BYTES } from '../../../../shared/collection/source.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { LIST_MEDIA_TYPES, MAX_LIST_BYTES, newSourceSchema } from '../../../../shared/collection/source.ts';
+import { Problem } from '../../../../shared/problems.ts';
 import type { Collection } from '../../../collection/collection.ts';
 import { listFound, refuseFound } from '../../../collection/follow/follower.ts';
 import { proveRetrieval, proveRetrievals } from '../../../collection/record/proveRetrieval.ts';
@@ -40,7 +42,9 @@ export function sourceHandlers(store: Store, collection: Collection): Pick<Handl
     listSources: ({ query, request }) => page(request, query, listSources(store, query)),
     readSource: ({ params }) => ok(readSource(store, params.id ?? '')),
     listWatchedSources: ({ query, request }) => page(request, query, listWatchedSources(store, query)),
-    addSource: async ({ body }) => {
+    addSource: async ({ body, visitor }) => {
+      if (!visitor.owner && !isDeepStrictEqual(body, newSourceSchema.parse({ url: body.url })))
+        throw new Problem('owner_required', 'A paired browser can only give the address to watch.');
       const source = await collection.add(body);
       return created(source, `/manage/sources/${source.id}`);
     },

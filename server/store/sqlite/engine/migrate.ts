@@ -9,6 +9,7 @@ import { migration as withheldObjects } from './migrations/0042-withheld-objects
 import { migration as releasedBytes } from './migrations/0044-released-bytes.ts';
 import { migration as withheldInCopies } from './migrations/0045-withheld-in-copies.ts';
 import { migration as handedIn } from './migrations/0046-handed-in.ts';
+import { migration as pairedBrowsers } from './migrations/0047-paired-browsers.ts';
 import { migration as profiles } from './migrations/0048-profiles.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 
@@ -23,6 +24,7 @@ const MIGRATIONS: readonly Migration[] = [
   releasedBytes,
   withheldInCopies,
   handedIn,
+  pairedBrowsers,
   profiles,
 ];
 

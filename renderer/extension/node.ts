@@ -1,0 +1,153 @@
+import type { HandInFields } from '../../shared/collection/handedIn.ts';
+import type { Paired, PairState } from '../../shared/node/pairing.ts';
+import type { Pairing } from './pairing.ts';
+
+/**
+ * Why the node did not do what was asked. `off`: nothing answers. `later`: it cannot at the moment. `refused`: it will not,
+ * whenever it is asked. `revoked`: this browser is not paired any more. `stranger`: another program answers.
+ */
+export class NodeError extends Error {
+  readonly kind: 'off' | 'later' | 'refused' | 'revoked' | 'stranger';
+  readonly code: string;
+
+  constructor(kind: NodeError['kind'], message: string, code = '') {
+    super(message);
+    this.name = 'NodeError';
+    this.kind = kind;
+    this.code = code;
+  }
+}
+
+const ASK_MS = 15_000;
+/** Files may be large, and the node may be on a slow network. */
+const SEND_MS = 600_000;
+const LATER: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504, 507]);
+
+/**
+ * Returns the address of a node as it is asked: scheme, host and port.
+ *
+ * @throws NodeError if it is none, or if a token would cross a network in the clear
+ */
+export function nodeAddress(typed: string): string {
+  const text = typed.trim();
+  const url = URL.parse(text.includes('://') ? text : `http://${text}`);
+  if (!url || !/^https?:$/.test(url.protocol))
+    throw new NodeError('refused', 'Enter the address that Strongroom shows, such as http://127.0.0.1:7717.');
+  if (url.protocol === 'http:' && !/^(127\.0\.0\.1|localhost)$/.test(url.hostname))
+    throw new NodeError(
+      'refused',
+      'A node on another machine needs an https address. Turn on HTTPS on its page Sharing.',
+    );
+  return url.origin;
+}
+
+/** Pairs this browser. @throws NodeError */
+export async function pair(address: string, code: string, name: string): Promise<Pairing> {
+  const paired = (await ask(`${address}/pair`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ code, name }),
+  })) as Paired;
+  return { ...paired, address };
+}
+
+/**
+ * Makes sure that the node which this browser was paired with is what answers, and returns its cases. While the node is
+ * off, another program may listen at its address: the token is sent only to whoever can prove to know its digest.
+ *
+ * @throws NodeError
+ */
+export async function greet(pairing: Pairing): Promise<PairState['cases']> {
+  const challenge = hexOf(crypto.getRandomValues(new Uint8Array(32)));
+  const { proof } = await proofOf(pairing, challenge);
+  if (proof !== (await expectedProof(pairing.token, challenge))) throw stranger();
+  const state = (await ask(`${pairing.address}/pair`, { headers: bearer(pairing) })) as Partial<PairState>;
+  if (!Array.isArray(state.cases)) throw stranger();
+  return state.cases;
+}
+
+async function proofOf({ address, id }: Pairing, challenge: string): Promise<{ proof: string }> {
+  try {
+    return (await ask(`${address}/pair/${id}/proof?challenge=${challenge}`)) as { proof: string };
+  } catch (error) {
+    if (!(error instanceof NodeError) || error.kind !== 'refused') throw error;
+    if (error.code === 'not_found') throw new NodeError('revoked', 'This browser is not paired any more.');
+    throw stranger();
+  }
+}
+
+function stranger(): NodeError {
+  return new NodeError('stranger', 'Another program answers at the address of your node.');
+}
+
+async function expectedProof(token: string, challenge: string): Promise<string> {
+  const bytes = new TextEncoder();
+  const digest = await crypto.subtle.digest('SHA-256', bytes.encode(token));
+  const key = await crypto.subtle.importKey('raw', digest, { name: 'HMAC', hash: 'SHA-256' }, false, [
+    'sign',
+  ]);
+  return hexOf(new Uint8Array(await crypto.subtle.sign('HMAC', key, bytes.encode(challenge))));
+}
+
+type Field = Exclude<keyof HandInFields, 'withheld' | 'fetch' | 'fetch_confirmed'>;
+
+/** Hands in a file with what is said about it. @throws NodeError */
+export async function handIn(
+  pairing: Pairing,
+  files: { file: Blob; name: string; picture: Blob | null },
+  said: Partial<Record<Field, string | undefined>>,
+): Promise<void> {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(said)) if (value) form.set(name, value);
+  form.set('file', files.file, files.name);
+  if (files.picture) form.set('picture', files.picture, 'picture.png');
+  const sent = { method: 'POST', headers: bearer(pairing), body: form };
+  await ask(`${pairing.address}/manage/handed-in`, sent, SEND_MS);
+}
+
+/** Watches an address, unless it is watched already. @throws NodeError */
+export async function watch(pairing: Pairing, url: string): Promise<void> {
+  try {
+    await ask(`${pairing.address}/manage/sources`, {
+      method: 'POST',
+      headers: { ...bearer(pairing), 'Content-Type': 'application/json' },
+      body: JSON.stringify({ url }),
+    });
+  } catch (error) {
+    if (!(error instanceof NodeError) || error.code !== 'source_exists') throw error;
+  }
+}
+
+/** Sends a request without cookies. It follows no redirect, so that no token goes elsewhere. */
+async function ask(url: string, init: RequestInit = {}, ms = ASK_MS): Promise<unknown> {
+  const options: RequestInit = {
+    credentials: 'omit',
+    redirect: 'error',
+    cache: 'no-store',
+    referrerPolicy: 'no-referrer',
+  };
+  let response: Response;
+  try {
+    response = await fetch(url, { ...options, ...init, signal: AbortSignal.timeout(ms) });
+  } catch {
+    // Browsers do not say why: the node is off, or its certificate is not trusted.
+    const hint = url.startsWith('https:')
+      ? ' If it runs, open its address here once and trust its certificate.'
+      : '';
+    throw new NodeError('off', `Your node does not answer.${hint}`);
+  }
+  const { status } = response;
+  const answer = (await response.json().catch(() => ({}))) as { code?: unknown; detail?: unknown };
+  if (response.ok) return answer;
+  const detail = typeof answer.detail === 'string' ? answer.detail : `It answered ${status}.`;
+  const kind = status === 401 ? 'revoked' : LATER.has(status) ? 'later' : 'refused';
+  throw new NodeError(kind, detail, typeof answer.code === 'string' ? answer.code : '');
+}
+
+function bearer({ token }: Pairing): { Authorization: string } {
+  return { Authorization: `Bearer ${token}` };
+}
+
+function hexOf(bytes: Uint8Array): string {
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+}
