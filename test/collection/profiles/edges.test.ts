@@ -125,6 +125,43 @@ describe('a page that is drawn with a profile', () => {
   });
 });
 
+test('a request that waits for its turn has the cookies that another check got meanwhile', async () => {
+  const lookup = async () => [{ address: '127.0.0.1', family: 4 }];
+  const node = await openCollectingNode({}, { network: { lookup } });
+  const web = await ScriptedWeb.open();
+  const { id: profile } = await addProfile(node, {
+    site: 'login.example',
+    storage_state: { cookies: [cookie(CANARY, { domain: '.login.example' })] },
+  });
+  const first = await node.watch(web.url('/first', 'a.login.example'), { profile, ignore_robots: true });
+  await node.watch(web.url('/second', 'b.login.example'), { profile });
+  web.script('/first', async (socket, request) => {
+    await web.asked('/robots.txt');
+    const headers = { 'Set-Cookie': 'sid=rotated-value; Domain=login.example; Path=/' };
+    return page('one', { headers })(socket, request);
+  });
+  web.script('/robots.txt', async (socket, request) => {
+    await eventually(async () => expect((await node.source(first.id)).last_checked_at).not.toBeNull());
+    return page('', { status: 404 })(socket, request);
+  });
+  web.script('/second', page('two'));
+  await node.check();
+  expect(cookiesOf(web, '/second')).toEqual(['sid=rotated-value']);
+});
+
+test('a plain connection replaces no cookie that only encrypted ones get', async () => {
+  const web = await ScriptedWeb.open();
+  web.script('/', page('mine', { headers: { 'Set-Cookie': 'sid=planted-value; Path=/' } }));
+  const node = await openCollectingNode();
+  const { id: profile } = await addProfile(node, {
+    storage_state: { cookies: [cookie(CANARY, { secure: true })] },
+  });
+  await node.watch(web.url('/'), { profile });
+  await node.check();
+  await node.check();
+  expect(cookiesOf(web, '/')).toEqual([undefined, undefined]);
+});
+
 test('an attempt that is made again keeps no cookies of a login page', async () => {
   const web = await ScriptedWeb.open();
   const refusal = page('Log in', { status: 401, headers: { 'Set-Cookie': 'sid=anonymous; Path=/' } });
