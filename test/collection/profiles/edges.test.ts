@@ -123,6 +123,18 @@ describe('a page that is drawn with a profile', () => {
     expect(await node.source(id)).toMatchObject({ page_error: null });
     expect(await pagesOf(node, id)).toHaveLength(2);
   });
+
+  test('has the cookies of the profile in the place of a header of the source', async () => {
+    const web = await ScriptedWeb.open();
+    web.script('/', members('<script src="/app.js"></script>', CANARY, HTML));
+    web.script('/app.js', page('1'));
+    const node = await openCollectingNode();
+    const { id: profile } = await addProfile(node);
+    await node.watch(web.url('/'), { capture: 'page', profile, headers: { Cookie: 'old=one' } });
+    await node.check();
+    expect(cookiesOf(web, '/')).toEqual([`sid=${CANARY}`]);
+    expect(cookiesOf(web, '/app.js')).toEqual([`sid=${CANARY}`]);
+  });
 });
 
 test('a request that waits for its turn has the cookies that another check got meanwhile', async () => {
