@@ -137,6 +137,14 @@ describe('a page that is drawn with a profile', () => {
   });
 });
 
+test('a cookie that ends after all time is kept', async () => {
+  const node = await openCollectingNode();
+  const late = { storage_state: { cookies: [cookie(CANARY, { expires: 1e14 })] } };
+  const netscape = `127.0.0.1\tFALSE\t/\tTRUE\t9223372036854775807\tsid\t${CANARY}\n`;
+  for (const content of [late, { storage_state: undefined, netscape }])
+    expect(await addProfile(node, content)).toMatchObject({ cookies: 1 });
+});
+
 test('a request that waits for its turn has the cookies that another check got meanwhile', async () => {
   const lookup = async () => [{ address: '127.0.0.1', family: 4 }];
   const node = await openCollectingNode({}, { network: { lookup } });
