@@ -169,6 +169,21 @@ test('a request that waits for its turn has the cookies that another check got m
   expect(cookiesOf(web, '/second')).toEqual(['sid=rotated-value']);
 });
 
+test('a link with the session in it is not watched', async () => {
+  const web = await ScriptedWeb.open();
+  web.script('/', members(`<a href="/near">Near</a><a href="/near?s=${CANARY}">Secret</a>`, CANARY, HTML));
+  web.script('/near', members('near'));
+  const node = await openCollectingNode();
+  const { id: profile } = await addProfile(node);
+  await node.watch(web.url('/'), {
+    profile,
+    follow: { kind: 'links', match: '/near', limit: 5, approve: false },
+  });
+  await node.check();
+  const { items } = await node.read<{ items: WatchedSource[] }>('/manage/sources?sort=added');
+  expect(items.map(({ url }) => url).sort()).toEqual([web.url('/'), web.url('/near')]);
+});
+
 test('a plain connection replaces no cookie that only encrypted ones get', async () => {
   const web = await ScriptedWeb.open();
   web.script('/', page('mine', { headers: { 'Set-Cookie': 'sid=planted-value; Path=/' } }));
