@@ -32,6 +32,8 @@ const WITHOUT_LOGIN: LoginOfCheck = {
   andAlso: () => undefined,
 };
 
+const WITHHELD_REASON = 'It was judged by its content, which is withheld';
+
 interface CheckedAttempt {
   session: ProfileSession | undefined;
   attempt: Attempt<ReceivedObject>;
@@ -51,8 +53,13 @@ export async function loginOfCheck(
   const noticed = await expiryIn(store, source, checked);
   const expiry = isLast ? noticed : undefined;
   return {
-    asRecorded: (retrieval) =>
-      session.secrets.redacted(expiry ? { ...retrieval, error: 'profile_expired' } : retrieval),
+    asRecorded: ({ page_label, ...retrieval }) =>
+      session.secrets.redacted({
+        ...retrieval,
+        // The reason quotes the page, and records are public.
+        page_label: page_label && { ...page_label, reason: WITHHELD_REASON },
+        ...(expiry && { error: 'profile_expired' as const }),
+      }),
     mayKeepValidators: (database, current) =>
       current.profile === session.id &&
       session.isCurrent(database) &&

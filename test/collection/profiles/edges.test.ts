@@ -208,3 +208,23 @@ test('an attempt that is made again keeps no cookies of a login page', async () 
   expect(cookiesOf(web, '/')).toEqual([`sid=${CANARY}`, `sid=${CANARY}`]);
   expect(await node.source(id)).toMatchObject({ login: 'works' });
 });
+
+test('why a page behind a login looks like an error page is said without its title', async () => {
+  const web = await ScriptedWeb.open();
+  web.script('/', members('<title>Page not found | Inbox of Ada</title><p>Nothing.</p>', CANARY, HTML));
+  const node = await openCollectingNode();
+  const { id: profile } = await addProfile(node);
+  const { id } = await node.watch(web.url('/'), { profile });
+  expect(await node.check()).toMatchObject({ failed: 0 });
+  expect((await node.retrievals(id))[0]?.page_label).toMatchObject({ label: 'error_page' });
+  const [event] = await node.events();
+  const paths = [
+    '/api/retrievals',
+    '/api/events',
+    '/api/sources',
+    '/api/dump.jsonl',
+    `/api/events/${event?.id}`,
+  ];
+  for (const path of [...paths, `/api/events/${event?.id}/label`])
+    expect(await (await node.node.fetch(path)).text(), path).not.toContain('Ada');
+});
