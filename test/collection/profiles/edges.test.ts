@@ -225,6 +225,6 @@ test('why a page behind a login looks like an error page is said without its tit
     '/api/dump.jsonl',
     `/api/events/${event?.id}`,
   ];
-  for (const path of [...paths, `/api/events/${event?.id}/label`])
+  for (const path of [...paths, `/api/events/${event?.id}/quality`])
     expect(await (await node.node.fetch(path)).text(), path).not.toContain('Ada');
 });
