@@ -110,7 +110,7 @@ export function openCollection(config: CollectionConfig): Collection {
   };
   const receiver = new ObjectReceiver(store, settings);
   const profiles = new Profiles(store);
-  const follower = new Follower({ store, deriver, fetching, settings, log });
+  const follower = new Follower({ store, deriver, profiles, fetching, settings, log });
   const browser = new ClosedBrowser(config.startBrowser ?? chromiumIn(temporaryFolder(store.folder)), log);
   const partLimiter = new HostRateLimiter(clock, () => ({
     per_host_concurrency: PARTS_PER_HOST,

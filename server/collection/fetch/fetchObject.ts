@@ -106,8 +106,10 @@ class Fetch<Received> {
   async #get(url: URL): Promise<URL | undefined> {
     const attempt = this.#attempt;
     let validators: Validators | undefined;
-    const given = this.#givenHeaders(url);
+    let given: Record<string, string> = {};
     const headers = async () => {
+      this.#request.login?.refresh();
+      given = this.#givenHeaders(url);
       const known = await this.#request.validators();
       if (known?.url === url.href) validators = known;
       return {
@@ -187,7 +189,7 @@ class Fetch<Received> {
 }
 
 /** The cookies of a login take the place of those that the owner set as a header. */
-function withoutCookie(headers: Record<string, string>): Record<string, string> {
+export function withoutCookie(headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'cookie'));
 }
 

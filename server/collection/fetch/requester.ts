@@ -12,6 +12,8 @@ import type { RobotsCache } from './robots.ts';
 
 /** The cookies of a login, which are sent to their own site only. */
 export interface LoginCookies {
+  /** Called when a request is about to be sent, after it waited for its turn. */
+  refresh(): void;
   /** Returns the header `Cookie` for an address; undefined if none is sent there. */
   headerFor(url: URL): string | undefined;
   /** Notes the cookies that a response sets. */

@@ -41,6 +41,7 @@ import { isStorageFailure } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
 import { NotDerivableError } from '../derived/process/tasks.ts';
 import type { Network } from '../fetch/requester.ts';
+import { LoginMissingError, type Profiles } from '../profiles/profiles.ts';
 import { isOfSite } from '../profiles/site.ts';
 import { hasSchedule } from '../schedule/nextCheck.ts';
 import { allowsPrivateAddress, isPrivateHost, PrivateAddressCheck } from '../sources/privateSources.ts';
@@ -62,9 +63,9 @@ type Followed = SourceRow & { follow: Follow; last_sha256: string };
 
 /** Reads what the newest versions of followed sources link to, and keeps or adds what matches. */
 export class Follower {
-  readonly #services: FollowServices & { log: Log };
+  readonly #services: FollowServices & { profiles: Pick<Profiles, 'sessionOf'>; log: Log };
 
-  constructor(services: FollowServices & { log: Log }) {
+  constructor(services: FollowServices & { profiles: Pick<Profiles, 'sessionOf'>; log: Log }) {
     this.#services = services;
   }
 
@@ -81,7 +82,8 @@ export class Follower {
       const source = sourceByKey(store.read, key);
       if (source && isFollowed(source)) await this.#readNewest(source, signal);
     } catch (error) {
-      if (signal.aborted) return;
+      // That a login is missing is said by the check of the source.
+      if (signal.aborted || error instanceof LoginMissingError) return;
       if (isStorageFailure(error)) throw error;
       log.error({ error, source: key }, 'The links of a source could not be followed');
     }
@@ -101,7 +103,7 @@ export class Follower {
     const run = { source_key: source.key, sha256: last_sha256, settings, at: store.instant() };
     try {
       const read = await readLinks(this.#services, source, { url: version.final_url, known, signal });
-      await this.#keep(source, this.#withoutPrivate(source, read), run);
+      await this.#keep(source, await this.#withoutSecrets(source, this.#withoutPrivate(source, read)), run);
     } catch (error) {
       if (!(error instanceof NotDerivableError)) throw error;
       const nothing = { is_index: false, listed: 0, matched: 0, complete: false, problem: error.message };
@@ -114,6 +116,16 @@ export class Follower {
     const { isPrivateAddress } = this.#services.fetching;
     if (allowsPrivateAddress(source, isPrivateAddress)) return read;
     return { ...read, links: read.links.filter(({ url }) => !isPrivateHost(url, isPrivateAddress)) };
+  }
+
+  /** What belongs to the login may be in an address, and the addresses of sources are public. */
+  async #withoutSecrets(source: SourceRow, read: ReadLinks): Promise<ReadLinks> {
+    const session = await this.#services.profiles.sessionOf(source);
+    if (!session) return read;
+    return {
+      ...read,
+      links: read.links.filter(({ url, title }) => !session.secrets.isIn(`${url} ${title}`)),
+    };
   }
 
   async #keep(

@@ -217,7 +217,7 @@ function writeCapture(
   updatePageError(database, source.key, null);
   if (login) {
     const sent = parts.flatMap(({ retrieval: part }) => part?.request?.body?.sha256 ?? []);
-    withholdPage(database, { page: id, outputs: Object.values(digests), sent, at: now });
+    withholdPage(database, { page: id, sent, at: now });
     recordLogin(database, login, { result: 'works', source: source.key, at: now });
   }
   const event = recordPageEvent(database, now, source, {

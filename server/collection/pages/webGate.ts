@@ -7,7 +7,7 @@ import type { ByteBudget, PageAnswer, PageGate, PageRequestToAnswer } from '../.
 import type { NewRetrieval } from '../../store/sqlite/collection/retrievals.ts';
 import { RetrievalFailure } from '../fetch/connect.ts';
 import type { HttpResponse } from '../fetch/exchange.ts';
-import { isRedirect, WITHHELD_HEADERS } from '../fetch/fetchObject.ts';
+import { isRedirect, WITHHELD_HEADERS, withoutCookie } from '../fetch/fetchObject.ts';
 import { type AttemptStats, type FetchServices, Requester } from '../fetch/requester.ts';
 import type { ProfileSession } from '../profiles/session.ts';
 import { domainOf } from '../profiles/site.ts';
@@ -144,7 +144,8 @@ export class WebGate implements PageGate {
     const url = new URL(request.url);
     url.hash = '';
     const { document, ownerHeaders, login } = this.#options;
-    const own = url.origin === new URL(document.url).origin ? ownerHeaders : {};
+    const given = login?.headerFor(url) === undefined ? ownerHeaders : withoutCookie(ownerHeaders);
+    const own = url.origin === new URL(document.url).origin ? given : {};
     const received = await this.#send(url, request, own, { signal, budget });
     // No connection to a private address was opened.
     if (received.error === 'redirect_refused') return this.#refused(request, 'private_address');

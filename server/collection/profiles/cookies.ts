@@ -142,6 +142,21 @@ function isAcceptable(cookie: Cookie, url: URL): boolean {
   return isValidCookie(cookie);
 }
 
+/**
+ * Whether a cookie that came over a plain connection would be sent in the place of one that only encrypted connections get
+ * (RFC 6265bis, section 5.7). Whoever is between could end the session, or put another one in its place.
+ */
+export function hidesSecure(cookies: readonly Cookie[], set: Cookie, url: URL): boolean {
+  if (url.protocol === 'https:') return false;
+  return cookies.some(
+    ({ secure, name, domain, path }) =>
+      secure &&
+      name === set.name &&
+      (domain === set.domain || isBelow(domain, set.domain) || isBelow(set.domain, domain)) &&
+      matchesPath(path, set.path),
+  );
+}
+
 /** Returns a value of `SameSite` as it is usually spelt; null if it is another. */
 export function sameSiteOf(given: string | null | undefined): Cookie['sameSite'] {
   switch (given?.toLowerCase()) {

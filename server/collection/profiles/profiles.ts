@@ -121,7 +121,7 @@ export class Profiles {
     const key = await readProfileKey(folder);
     const row = profileById(read, id);
     if (!row) throw new Problem('not_found', `There is no profile ${id}.`);
-    return new ProfileSession({ row, key, content: unseal(key, id, row.sealed), address, clock });
+    return new ProfileSession({ row, key, content: unseal(key, id, row.sealed), address, read, clock });
   }
 
   /** Without profiles, nothing is lost if the key is made anew. @throws Problem `profile_key_damaged` */

@@ -67,8 +67,16 @@ function cookiesIn({ cookies, storage_state }: Given): ReadCookie[] {
     ...cookie,
     domain: domain?.replace(/^\./, '').toLowerCase(),
     hostOnly: domain !== undefined && !domain.startsWith('.'),
-    expires: expires <= 0 ? null : Math.round(expires * 1000),
+    expires: endOf(expires),
   }));
+}
+
+/** The end of the year 9999. Some programs write a later time for a cookie that does not end. */
+const END_OF_TIME = 253_402_300_799_999;
+
+/** Returns when a cookie ends in milliseconds, of seconds since 1970; null for the end of the session. */
+function endOf(seconds: number): number | null {
+  return seconds <= 0 ? null : Math.min(Math.round(seconds * 1000), END_OF_TIME);
 }
 
 const HTTP_ONLY = '#HttpOnly_';
@@ -92,7 +100,6 @@ function readNetscape(file: string): ReadCookie[] {
         '/netscape',
         `Line ${index + 1} is not a cookie: it needs seven fields separated by tabs. Export the file as “Netscape” or “cookies.txt”.`,
       );
-    const at = Number(expires);
     return [
       {
         name,
@@ -102,7 +109,7 @@ function readNetscape(file: string): ReadCookie[] {
         path: path ?? '/',
         secure: secure.toUpperCase() === 'TRUE',
         httpOnly,
-        expires: at <= 0 ? null : Math.round(at * 1000),
+        expires: endOf(Number(expires)),
       },
     ];
   });

@@ -1,7 +1,13 @@
 import type { ExpiryReason } from '../../../shared/collection/profile.ts';
-import { markExpired, markWorking, wasWithheldForLogin } from '../../store/sqlite/collection/profiles.ts';
+import {
+  markExpired,
+  markWorking,
+  uncoveredOfPage,
+  wasShownForLogin,
+  wasWithheldForLogin,
+} from '../../store/sqlite/collection/profiles.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
-import { isWithheld } from '../../store/sqlite/node/withheld.ts';
+import { isReleased, isWithheld } from '../../store/sqlite/node/withheld.ts';
 import { withholdNow } from '../../withholding/withholding.ts';
 import type { ProfileSession } from './session.ts';
 
@@ -38,20 +44,20 @@ export function withholdFromBirth(
 }
 
 /**
- * Withholds a page that was drawn with a login, after it was inserted, in the same transaction. It is withheld with its
- * document, unless the owner has shown that. What its scripts have sent is withheld, too.
+ * Withholds a page that was drawn with a login, after it was inserted, in the same transaction: what it showed, what it was
+ * answered and what its scripts have sent. Most of it is withheld with the document already. What the owner has shown stays
+ * shown if it comes again.
  */
 export function withholdPage(
   database: WriteDatabase,
-  {
-    page,
-    outputs,
-    sent,
-    at,
-  }: { page: string; outputs: readonly string[]; sent: readonly string[]; at: string },
+  { page, sent, at }: { page: string; sent: readonly string[]; at: string },
 ): void {
-  if (!outputs.every((sha256) => isWithheld(database, sha256)))
+  const uncovered = uncoveredOfPage(database, { page });
+  // It covers the parts, too.
+  if (uncovered.some(({ is_output }) => is_output === 1))
     withholdNow(database, { page, reason: 'login' }, at);
-  for (const sha256 of sent)
-    if (!isWithheld(database, sha256)) withholdNow(database, { sha256, reason: 'login' }, at);
+  const isOpen = (sha256: string) =>
+    !isWithheld(database, sha256) && !isReleased(database, sha256) && !wasShownForLogin(database, sha256);
+  for (const sha256 of [...uncovered.map((part) => part.sha256), ...sent])
+    if (isOpen(sha256)) withholdNow(database, { sha256, reason: 'login' }, at);
 }

@@ -1,9 +1,9 @@
 import { MAX_PROFILE_COOKIES } from '../../../shared/collection/profile.ts';
 import type { Clock } from '../../../shared/values/clock.ts';
 import { type ProfileRow, profileById, updateContent } from '../../store/sqlite/collection/profiles.ts';
-import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
+import type { ReadDatabase, WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { LoginCookies } from '../fetch/requester.ts';
-import { type Cookie, cookieHeader, pairOf, readSetCookie, withCookie } from './cookies.ts';
+import { type Cookie, cookieHeader, hidesSecure, pairOf, readSetCookie, withCookie } from './cookies.ts';
 import type { ProfileContent } from './readProfile.ts';
 import { seal, unseal } from './sealing.ts';
 import { Secrets } from './secrets.ts';
@@ -18,6 +18,7 @@ interface OpenedProfile {
   content: ProfileContent;
   /** The address of the source that is watched with it. */
   address: string;
+  read: ReadDatabase;
   clock: Pick<Clock, 'now'>;
 }
 
@@ -55,6 +56,18 @@ export class ProfileSession implements LoginCookies {
     return this.#profile.content.origins;
   }
 
+  /** Takes over the cookies that other checks have kept meanwhile: the site may no longer accept those before them. */
+  refresh(): void {
+    const { row, key, read, clock } = this.#profile;
+    const current = profileById(read, row.id);
+    if (current?.version !== row.version || current.sealed.equals(row.sealed)) return;
+    this.#profile.row = current;
+    this.#cookies = unseal(key, row.id, current.sealed).cookies;
+    for (const { value } of this.#cookies) this.secrets.add(value);
+    for (const cookie of this.#set)
+      this.#cookies = withCookie(this.#cookies, cookie, clock.now(), MAX_PROFILE_COOKIES);
+  }
+
   headerFor(url: URL): string | undefined {
     return this.isOfSite(url) ? cookieHeader(this.#cookies, url, this.#profile.clock.now()) : undefined;
   }
@@ -77,6 +90,7 @@ export class ProfileSession implements LoginCookies {
       const cookie = readSetCookie(header, url, now);
       // One for all sites below a public suffix is not of this site.
       if (!cookie || !isDomainOfSite(cookie.domain, this.#profile.row.site)) continue;
+      if (hidesSecure(this.#cookies, cookie, url)) continue;
       this.#set.push(cookie);
       this.#cookies = withCookie(this.#cookies, cookie, now, MAX_PROFILE_COOKIES);
       this.secrets.add(cookie.value);

@@ -35,8 +35,11 @@ interface RecordedAttempt {
   retrieval: NewRetrieval;
   /** The outcome for the source; null if its state stays, because a retry follows or there was no space. */
   outcome: Outcome | null;
-  /** The validators for the next request. If undefined, the previous ones are deleted. Used only if there is an object. */
-  validators?: Validators | undefined;
+  /**
+   * Returns the validators for the next request, by the current settings of the source. If there are none, the previous ones
+   * are deleted. Used only if there is an object.
+   */
+  validators?: (database: WriteDatabase, source: SourceRow) => Validators | undefined;
   /** The number of bytes that could not be stored for lack of space. */
   refusedBytes?: number | null;
   /** Returns when the source is due again, by its current settings; absent if a retry follows. */
@@ -76,9 +79,9 @@ export function recordRetrieval(
       }
       const id = insertRetrieval(database, retrieval);
       attempt.andAlso?.(database, id);
-      if (retrieval.sha256 !== null && retrieval.error === null)
-        replaceValidators(database, retrieval.source_key, attempt.validators);
       const source = requireSource(database, retrieval.source_key);
+      if (retrieval.sha256 !== null && retrieval.error === null)
+        replaceValidators(database, source.key, attempt.validators?.(database, source));
       const events = applyOutcome(database, store.instant(), source, { id, ...retrieval }, attempt, settings);
       if (attempt.title && source.state === 'new' && attempt.outcome?.kind === 'object')
         nameAfterPage(database, source, attempt.title, store.instant());

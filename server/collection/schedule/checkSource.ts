@@ -176,7 +176,8 @@ async function record(
       {
         retrieval,
         outcome: isLast && !isDeferred ? outcomeOf(retrieval) : null,
-        validators: validatorsAfter(attempt, retrieval),
+        validators: (database, current) =>
+          login.mayKeepValidators(database, current) ? validatorsAfter(attempt, retrieval) : undefined,
         ...(isLast ? { dueAt: (current: SourceRow) => dueAt(current, attempt.retry_at) } : {}),
         title: needsTitle(source, retrieval) ? title : null,
         andAlso: login.andAlso(retrieval, { isDrawnNext: page !== null }),

@@ -14,6 +14,11 @@ import type { ReceivedObject } from '../record/objectReceiver.ts';
 export interface LoginOfCheck {
   /** Returns the retrieval without what belongs to the login, and as failed if the login no longer works. */
   asRecorded(retrieval: NewRetrieval): NewRetrieval;
+  /**
+   * Whether the validators of the answer are kept: not if the source has another login meanwhile, or none, and not if the
+   * login is in them or in the address, because they are stored in the clear.
+   */
+  mayKeepValidators(database: WriteDatabase, source: SourceRow): boolean;
   /** Returns what is recorded in the same transaction. If the page is drawn next, its scripts say whether the login works. */
   andAlso(
     retrieval: NewRetrieval,
@@ -23,14 +28,17 @@ export interface LoginOfCheck {
 
 const WITHOUT_LOGIN: LoginOfCheck = {
   asRecorded: (retrieval) => retrieval,
+  mayKeepValidators: (_, { needs_login }) => !needs_login,
   andAlso: () => undefined,
 };
+
+const WITHHELD_REASON = 'It was judged by its content, which is withheld';
 
 interface CheckedAttempt {
   session: ProfileSession | undefined;
   attempt: Attempt<ReceivedObject>;
   page_label: NewRetrieval['page_label'];
-  /** Only the last attempt of a check is judged. */
+  /** Only the last attempt of a check says that the login has expired. */
   isLast: boolean;
 }
 
@@ -38,19 +46,31 @@ interface CheckedAttempt {
 export async function loginOfCheck(
   store: Store,
   source: SourceRow,
-  { session, ...checked }: CheckedAttempt,
+  { session, isLast, ...checked }: CheckedAttempt,
 ): Promise<LoginOfCheck> {
   if (!session) return WITHOUT_LOGIN;
-  const expiry = await expiryIn(store, source, checked);
+  const { final_url, headers } = checked.attempt;
+  const noticed = await expiryIn(store, source, checked);
+  const expiry = isLast ? noticed : undefined;
   return {
-    asRecorded: (retrieval) =>
-      session.secrets.redacted(expiry ? { ...retrieval, error: 'profile_expired' } : retrieval),
+    asRecorded: ({ page_label, ...retrieval }) =>
+      session.secrets.redacted({
+        ...retrieval,
+        // The reason quotes the page, and records are public.
+        page_label: page_label && { ...page_label, reason: WITHHELD_REASON },
+        ...(expiry && { error: 'profile_expired' as const }),
+      }),
+    mayKeepValidators: (database, current) =>
+      current.profile === session.id &&
+      session.isCurrent(database) &&
+      !session.secrets.isIn(`${final_url} ${headers.find(([name]) => /^etag$/i.test(name))?.[1]}`),
     andAlso: ({ source_key, sha256, error }, { isDrawnNext }) => {
       const result = expiry ?? (error === null && !isDrawnNext ? 'works' : 'unknown');
       return (database, retrieval) => {
         const at = store.instant();
         withholdFromBirth(database, { retrieval, sha256, source: source_key, at });
-        recordLogin(database, session, { result, source: source_key, at });
+        // What the attempt shows may pass, but the cookies that it set are those of a login page.
+        if (noticed === expiry) recordLogin(database, session, { result, source: source_key, at });
       };
     },
   };
@@ -60,11 +80,11 @@ export async function loginOfCheck(
 async function expiryIn(
   store: Store,
   { url, last_sha256 }: SourceRow,
-  { attempt, page_label, isLast }: Omit<CheckedAttempt, 'session'>,
+  { attempt, page_label }: Pick<CheckedAttempt, 'attempt' | 'page_label'>,
 ): Promise<ExpiryReason | undefined> {
   const { final_url, redirects, status, unchanged, content_type, beginning, received } = attempt;
   // Without an answer, only a redirect can say it: robots.txt may keep the node from the login page.
-  if (!isLast || unchanged || (status === null && redirects.length === 0)) return undefined;
+  if (unchanged || (status === null && redirects.length === 0)) return undefined;
   const isNew = received !== null && received.sha256 !== last_sha256;
   const html = isNew && /html/i.test(content_type ?? '') ? beginning.toString('utf8') : '';
   return expiryOf({

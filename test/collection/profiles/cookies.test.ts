@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   type Cookie,
   cookieHeader,
+  hidesSecure,
   readSetCookie,
   withCookie,
 } from '../../../server/collection/profiles/cookies.ts';
@@ -115,4 +116,17 @@ test('addresses and cookies belong to their site only', () => {
   expect(of('https://you.github.io/', 'me.github.io')).toBe(false);
   expect(isDomainOfSite('127.0.0.1', '127.0.0.1:8080')).toBe(true);
   expect(isDomainOfSite('org', 'example.org')).toBe(false);
+});
+
+test.each<[string, string, boolean]>([
+  ['http://www.example.org/', 'sid=x; Path=/', true],
+  ['http://www.example.org/', 'sid=x; Path=/; Domain=example.org', true],
+  ['http://www.example.org/', 'sid=x; Path=/below', true],
+  ['http://www.example.org/', 'other=x; Path=/', false],
+  ['http://news.example.org/', 'sid=x; Path=/', false],
+  ['https://www.example.org/', 'sid=x; Path=/', false],
+])('whether a cookie from %s hides a secure one: %s', (address, header, expected) => {
+  const url = new URL(address);
+  const kept = [set('sid=secret; Path=/; Secure') as Cookie];
+  expect(hidesSecure(kept, set(header, url) as Cookie, url)).toBe(expected);
 });

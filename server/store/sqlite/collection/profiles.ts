@@ -12,6 +12,7 @@ import {
   selectValue,
   update,
 } from '../engine/queries.ts';
+import { isReleasedSql, isWithheldSql } from '../node/withheld.ts';
 
 /** A profile with what only its key opens. */
 export interface ProfileRow extends Omit<Profile, 'sources'> {
@@ -168,3 +169,27 @@ export const profileState = selectValue<ProfileState, [id: string]>(
 export const wasWithheldForLogin = hasRow<[asked: { sha256: string; source: number }]>(`
   SELECT 1 FROM retrievals r JOIN withholdings w ON w.retrieval = r.id
   WHERE r.sha256 = $sha256 AND r.source_key = $source AND w.reason = 'login' LIMIT 1`);
+
+/** Whether the owner has shown an object that was withheld for a login by its own digest. */
+export const wasShownForLogin = hasRow<[sha256: string]>(`
+  SELECT 1 FROM showings s JOIN withholdings w ON w.ledger_entry = s.withheld
+  WHERE w.sha256 = ? AND w.reason = 'login' LIMIT 1`);
+
+/**
+ * Returns what a page drawn with a login showed and was answered, and what visitors could read of it: neither withheld nor
+ * given up, nor had by other sources, and not what the owner has shown of an earlier page of this source.
+ */
+export const uncoveredOfPage = selectAll<{ sha256: string; is_output: number }, [page: { page: string }]>(`
+  SELECT part.sha256, max(part.status IS NULL) AS is_output FROM retrievals part
+  WHERE part.part_of = $page AND part.sha256 IS NOT NULL
+    AND NOT ${isWithheldSql('part.sha256')} AND NOT ${isReleasedSql('part.sha256')}
+    AND (part.status IS NULL OR NOT EXISTS (SELECT 1 FROM retrievals other
+      WHERE other.sha256 = part.sha256 AND other.source_key <> part.source_key))
+    AND NOT EXISTS (SELECT 1 FROM showings s JOIN withholdings w ON w.ledger_entry = s.withheld
+      WHERE w.reason = 'login' AND (w.sha256 = part.sha256 OR EXISTS (
+        SELECT 1 FROM retrievals earlier JOIN page_captures p ON p.id = earlier.part_of
+        JOIN retrievals document ON document.id = p.retrieval
+        WHERE earlier.sha256 = part.sha256 AND earlier.source_key = part.source_key
+          AND p.ledger_entry < s.ledger_entry
+          AND (p.id = w.page OR document.sha256 = (SELECT sha256 FROM retrievals WHERE id = w.retrieval)))))
+  GROUP BY part.sha256`);

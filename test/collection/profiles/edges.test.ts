@@ -1,0 +1,230 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { PageCapture, PageList } from '../../../shared/collection/page.ts';
+import type { WatchedSource } from '../../../shared/collection/source.ts';
+import { filesWith } from '../../copies/withheldCopies.ts';
+import { eventually } from '../../support/eventually.ts';
+import { closeScriptedWebs, page, redirect, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
+import { closeTestNodes, DERIVING } from '../../support/node.ts';
+import { type CollectingNode, openCollectingNode } from '../support.ts';
+import { addProfile, CANARY, cookie, cookiesOf, members } from './support.ts';
+
+afterEach(async () => {
+  await closeTestNodes();
+  await closeScriptedWebs();
+});
+
+const HTML = { 'content-type': 'text/html; charset=utf-8' };
+
+async function pagesOf(node: CollectingNode, source: string): Promise<PageCapture[]> {
+  const { items } = await node.read<PageList>(`/archive/pages?source=${source}`);
+  return Promise.all(items.map(({ id }) => node.read<PageCapture>(`/archive/pages/${id}`)));
+}
+
+test('an address with the session in it is not kept with the validators', async () => {
+  const web = await ScriptedWeb.open();
+  web.script('/', redirect(`/home?session=${CANARY}`));
+  web.script(`/home?session=${CANARY}`, members('mine', CANARY, { ETag: '"v1"' }));
+  const node = await openCollectingNode();
+  const { id: profile } = await addProfile(node);
+  await node.watch(web.url('/'), { profile });
+  expect(await node.check()).toMatchObject({ failed: 0 });
+  expect(await filesWith(node.node.dataFolder, CANARY)).toEqual([]);
+});
+
+test('what the site says of a version counts for no other login, also if it came before the change', async () => {
+  const web = await ScriptedWeb.open();
+  const node = await openCollectingNode();
+  const { id: profile } = await addProfile(node);
+  const { id } = await node.watch(web.url('/'), { profile });
+  web.script('/', async (socket, request) => {
+    await node.node.sendJson('PATCH', `/manage/sources/${id}`, { profile: null });
+    return page('mine', { headers: { ETag: '"v1"' } })(socket, request);
+  });
+  await node.check();
+  web.script('/', page('public'));
+  await node.check();
+  expect(web.requests('/').at(-1)?.headers).not.toHaveProperty('if-none-match');
+});
+
+describe('a page that is drawn with a profile', () => {
+  const APP = `<!doctype html><p id="who">Hello</p><script>addEventListener('DOMContentLoaded', () => fetch('/me'));</script>`;
+
+  async function open() {
+    const web = await ScriptedWeb.open();
+    web.script('/', members(APP, CANARY, HTML));
+    web.script('/me', page('{"balance":1}'), page('{"balance":2}'), page('{"balance":3}'));
+    const node = await openCollectingNode({}, DERIVING);
+    const { id: profile } = await addProfile(node);
+    return { web, node, profile };
+  }
+  const partOf = (pageCapture: PageCapture | undefined) =>
+    pageCapture?.requests.find(({ url }) => url.endsWith('/me'))?.sha256;
+
+  test('is withheld with parts that are new, also if it looks as before', async () => {
+    const { web, node, profile } = await open();
+    const { id } = await node.watch(web.url('/'), { capture: 'page', profile });
+    await node.check();
+    await node.check();
+    const [second, first] = await pagesOf(node, id);
+    expect(second?.text).toBe(first?.text);
+    expect(second?.picture).toBe(first?.picture);
+    expect(partOf(second)).not.toBe(partOf(first));
+    for (const one of [first, second])
+      expect((await node.node.fetch(`/archive/${partOf(one)}`)).status).toBe(451);
+  });
+
+  test('stays shown with what the owner has shown, and what is new is withheld', async () => {
+    const { web, node, profile } = await open();
+    const { id } = await node.watch(web.url('/'), { capture: 'page', profile });
+    await node.check();
+    const [first] = await pagesOf(node, id);
+    const { items } = await node.read<{ items: { page: string | null; retrieval: number | null }[] }>(
+      '/api/withheld',
+    );
+    for (const { page: of, retrieval } of items)
+      await node.node.sendJson('DELETE', '/manage/withheld', of ? { page: of } : { retrieval });
+    const visitor = async (digests: (string | null | undefined)[]) =>
+      Promise.all(digests.map(async (sha256) => (await node.node.fetch(`/archive/${sha256}`)).status));
+    const shown = [
+      first?.text,
+      first?.document,
+      first?.picture,
+      partOf(first),
+      (await node.source(id)).last_sha256,
+    ];
+    expect(await visitor(shown)).toEqual([200, 200, 200, 200, 200]);
+    await node.check();
+    const [second] = await pagesOf(node, id);
+    expect(second?.text).toBe(first?.text);
+    expect(await visitor(shown)).toEqual([200, 200, 200, 200, 200]);
+    expect(await visitor([partOf(second)])).toEqual([451]);
+  });
+
+  test('is kept also if it sends what was given up', async () => {
+    const web = await ScriptedWeb.open();
+    const body = 'what the script sends';
+    web.script(
+      '/',
+      members(`<script>fetch('/note', { method: 'POST', body: '${body}' })</script>`, CANARY, HTML),
+    );
+    web.script('/note', page('noted'));
+    const node = await openCollectingNode();
+    const { id: profile } = await addProfile(node);
+    const { id } = await node.watch(web.url('/'), { capture: 'page', profile });
+    await node.check();
+    const [first] = await pagesOf(node, id);
+    const parts = await node.read<{ items: { retrieval: { request: { body?: { sha256: string } } } }[] }>(
+      `/api/retrievals?part_of=${first?.id}`,
+    );
+    const [sha256] = parts.items.flatMap(({ retrieval }) => retrieval.request?.body?.sha256 ?? []);
+    const released = await node.node.sendJson('POST', '/manage/released', { sha256, reason: 'owner' });
+    expect(released.ok).toBe(true);
+    await node.check();
+    expect(await node.source(id)).toMatchObject({ page_error: null });
+    expect(await pagesOf(node, id)).toHaveLength(2);
+  });
+
+  test('has the cookies of the profile in the place of a header of the source', async () => {
+    const web = await ScriptedWeb.open();
+    web.script('/', members('<script src="/app.js"></script>', CANARY, HTML));
+    web.script('/app.js', page('1'));
+    const node = await openCollectingNode();
+    const { id: profile } = await addProfile(node);
+    await node.watch(web.url('/'), { capture: 'page', profile, headers: { Cookie: 'old=one' } });
+    await node.check();
+    expect(cookiesOf(web, '/')).toEqual([`sid=${CANARY}`]);
+    expect(cookiesOf(web, '/app.js')).toEqual([`sid=${CANARY}`]);
+  });
+});
+
+test('a cookie that ends after all time is kept', async () => {
+  const node = await openCollectingNode();
+  const late = { storage_state: { cookies: [cookie(CANARY, { expires: 1e14 })] } };
+  const netscape = `127.0.0.1\tFALSE\t/\tTRUE\t9223372036854775807\tsid\t${CANARY}\n`;
+  for (const content of [late, { storage_state: undefined, netscape }])
+    expect(await addProfile(node, content)).toMatchObject({ cookies: 1 });
+});
+
+test('a request that waits for its turn has the cookies that another check got meanwhile', async () => {
+  const lookup = async () => [{ address: '127.0.0.1', family: 4 }];
+  const node = await openCollectingNode({}, { network: { lookup } });
+  const web = await ScriptedWeb.open();
+  const { id: profile } = await addProfile(node, {
+    site: 'login.example',
+    storage_state: { cookies: [cookie(CANARY, { domain: '.login.example' })] },
+  });
+  const first = await node.watch(web.url('/first', 'a.login.example'), { profile, ignore_robots: true });
+  await node.watch(web.url('/second', 'b.login.example'), { profile });
+  web.script('/first', async (socket, request) => {
+    await web.asked('/robots.txt');
+    const headers = { 'Set-Cookie': 'sid=rotated-value; Domain=login.example; Path=/' };
+    return page('one', { headers })(socket, request);
+  });
+  web.script('/robots.txt', async (socket, request) => {
+    await eventually(async () => expect((await node.source(first.id)).last_checked_at).not.toBeNull());
+    return page('', { status: 404 })(socket, request);
+  });
+  web.script('/second', page('two'));
+  await node.check();
+  expect(cookiesOf(web, '/second')).toEqual(['sid=rotated-value']);
+});
+
+test('a link with the session in it is not watched', async () => {
+  const web = await ScriptedWeb.open();
+  web.script('/', members(`<a href="/near">Near</a><a href="/near?s=${CANARY}">Secret</a>`, CANARY, HTML));
+  web.script('/near', members('near'));
+  const node = await openCollectingNode();
+  const { id: profile } = await addProfile(node);
+  await node.watch(web.url('/'), {
+    profile,
+    follow: { kind: 'links', match: '/near', limit: 5, approve: false },
+  });
+  await node.check();
+  const { items } = await node.read<{ items: WatchedSource[] }>('/manage/sources?sort=added');
+  expect(items.map(({ url }) => url).sort()).toEqual([web.url('/'), web.url('/near')]);
+});
+
+test('a plain connection replaces no cookie that only encrypted ones get', async () => {
+  const web = await ScriptedWeb.open();
+  web.script('/', page('mine', { headers: { 'Set-Cookie': 'sid=planted-value; Path=/' } }));
+  const node = await openCollectingNode();
+  const { id: profile } = await addProfile(node, {
+    storage_state: { cookies: [cookie(CANARY, { secure: true })] },
+  });
+  await node.watch(web.url('/'), { profile });
+  await node.check();
+  await node.check();
+  expect(cookiesOf(web, '/')).toEqual([undefined, undefined]);
+});
+
+test('an attempt that is made again keeps no cookies of a login page', async () => {
+  const web = await ScriptedWeb.open();
+  const refusal = page('Log in', { status: 401, headers: { 'Set-Cookie': 'sid=anonymous; Path=/' } });
+  web.script('/', refusal, members('mine'));
+  const node = await openCollectingNode({ retry_delays_seconds: [0] });
+  const { id: profile } = await addProfile(node);
+  const { id } = await node.watch(web.url('/'), { profile });
+  expect(await node.check()).toMatchObject({ failed: 0 });
+  expect(cookiesOf(web, '/')).toEqual([`sid=${CANARY}`, `sid=${CANARY}`]);
+  expect(await node.source(id)).toMatchObject({ login: 'works' });
+});
+
+test('why a page behind a login looks like an error page is said without its title', async () => {
+  const web = await ScriptedWeb.open();
+  web.script('/', members('<title>Page not found | Inbox of Ada</title><p>Nothing.</p>', CANARY, HTML));
+  const node = await openCollectingNode();
+  const { id: profile } = await addProfile(node);
+  const { id } = await node.watch(web.url('/'), { profile });
+  expect(await node.check()).toMatchObject({ failed: 0 });
+  expect((await node.retrievals(id))[0]?.page_label).toMatchObject({ label: 'error_page' });
+  const [event] = await node.events();
+  const paths = [
+    '/api/retrievals',
+    '/api/events',
+    '/api/sources',
+    '/api/dump.jsonl',
+    `/api/events/${event?.id}`,
+  ];
+  for (const path of [...paths, `/api/events/${event?.id}/quality`])
+    expect(await (await node.node.fetch(path)).text(), path).not.toContain('Ada');
+});
