@@ -31,8 +31,13 @@ test('the settings offer the extension, show a code, list the browsers that are 
   await expect(panel).toBeHidden();
   const list = section.getByRole('table', { name: 'Paired browsers' });
   await expect(list.getByRole('row')).toContainText(['Browser', 'never']);
+  // Neither that one nor the code is shown again when a browser is revoked.
+  await section.getByRole('button', { name: 'Pair a browser' }).click();
+  await expect(panel).toBeVisible();
   await section.getByRole('button', { name: 'Revoke Chrome on Linux' }).click();
   await expect(list).toBeHidden();
+  await expect(panel).toBeVisible();
+  await expect(section.getByText(/^Paired: /)).toBeHidden();
 });
 
 test('the bookmark sends a page and the selection to the form, and nothing is kept before the person agrees', async ({
@@ -96,4 +101,8 @@ test('another page cannot fill the form: neither one of another origin nor one t
   });
   await expect(form.getByText('The page has not sent its text.')).toBeVisible();
   await expect(form.getByText('page.html')).toBeHidden();
+  // The next page is out of reach of the one that opened this one.
+  await form.getByRole('link', { name: 'Findings' }).click();
+  await expect(form.getByRole('heading', { name: 'Findings', level: 1 })).toBeVisible();
+  await expect.poll(() => form.evaluate(() => window.opener === null)).toBe(true);
 });
