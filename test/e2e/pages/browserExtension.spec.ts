@@ -31,8 +31,14 @@ test('the settings offer the extension, show a code, list the browsers that are 
   await expect(panel).toBeHidden();
   const list = section.getByRole('table', { name: 'Paired browsers' });
   await expect(list.getByRole('row')).toContainText(['Browser', 'never']);
-  // Neither that one nor the code is shown again when a browser is revoked.
+  // One that was paired before is not the one that used the code, also if the newest is revoked meanwhile.
+  const { code: second } = (await (await page.request.post('/manage/pairings')).json()) as PairingCode;
+  await page.request.post('/pair', { data: { code: second, name: 'Firefox' } });
+  await page.reload();
   await section.getByRole('button', { name: 'Pair a browser' }).click();
+  await expect(panel).toBeVisible();
+  await section.getByRole('button', { name: 'Revoke Firefox' }).click();
+  await expect(list.getByRole('row')).toHaveCount(2);
   await expect(panel).toBeVisible();
   await section.getByRole('button', { name: 'Revoke Chrome on Linux' }).click();
   await expect(list).toBeHidden();
