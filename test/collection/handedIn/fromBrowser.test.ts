@@ -135,8 +135,8 @@ test('a case that is gone, a quotation that is too long and a picture that is no
 test('a paired browser shows nothing to visitors, has nothing fetched, and gives no name', async () => {
   const node = await openCollectingNode();
   const { token } = await pair(node.node);
-  for (const said of [{ withheld: 'false' }, { fetch: 'true' }, { name: 'Grace' }])
-    expect(await problemOf(await archive(node, token, { said })), JSON.stringify(said)).toMatchObject({
+  for (const [field, value] of Object.entries({ withheld: 'false', fetch: 'true', name: 'Grace' }))
+    expect(await problemOf(await archive(node, token, { said: { [field]: value } })), field).toMatchObject({
       status: 401,
       code: 'owner_required',
     });

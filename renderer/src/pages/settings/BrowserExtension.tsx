@@ -67,7 +67,8 @@ function Installation() {
 /** Shows a code, and the browsers that are paired. */
 function Pairing() {
   const create = useSave('createPairingCode', () => ({}));
-  const shown = create.data;
+  const [paired, setPaired] = useState('');
+  const shown = paired === '' ? create.data : undefined;
   const answer = useCall(
     'listPairings',
     { query: { limit: SHOWN } },
@@ -75,15 +76,10 @@ function Pairing() {
   );
   const browsers = answer.data?.items;
   const [known, setKnown] = useState<ReadonlySet<string>>(new Set());
-  const [paired, setPaired] = useState('');
   // The one that used the code was not there before.
   const added = shown && browsers?.find(({ id }) => !known.has(id));
-  const { reset } = create;
-  useEffect(() => {
-    if (!added) return;
-    setPaired(nameOf(added));
-    reset();
-  }, [added, reset]);
+  // It stays said when that browser is revoked.
+  if (added && paired === '') setPaired(nameOf(added));
   const show = () => {
     setKnown(new Set(browsers?.map(({ id }) => id)));
     setPaired('');
@@ -91,7 +87,7 @@ function Pairing() {
   };
   return (
     <div className="stack gap-4 items-start">
-      {shown && !added ? (
+      {shown ? (
         <Code
           key={shown.code}
           code={shown.code}
