@@ -18,6 +18,8 @@ const PAGE_MS = 45_000;
 const TRIES = 5;
 /** The node takes no larger file. */
 const MAX_FILE_BYTES = 200_000_000;
+/** And no larger picture: the page is kept without it. */
+const MAX_PICTURE_BYTES = 50_000_000;
 
 /** Whether the browser may save pages itself. It can, then, save each page: the person allows it in the options. */
 export function savesWholePages(): Promise<boolean> {
@@ -66,7 +68,7 @@ async function pictureOf({ windowId }: chrome.Tab): Promise<Blob | null> {
     const bytes = Uint8Array.from(atob(url.slice(url.indexOf(',') + 1)), (character) =>
       character.charCodeAt(0),
     );
-    return new Blob([bytes], { type: 'image/png' });
+    return bytes.length > MAX_PICTURE_BYTES ? null : new Blob([bytes], { type: 'image/png' });
   } catch {
     // The window was covered or closed meanwhile, or the browser takes no more pictures this second. The page is kept.
     return null;

@@ -39,13 +39,15 @@ chrome.contextMenus.onClicked.addListener(({ menuItemId, linkUrl }, tab) => {
 
 /** A menu has no place for words: they are at the button. */
 async function sayAtButton(error: unknown): Promise<void> {
-  if (!isForPerson(error)) throw error;
+  // What is sent at the same time, such as by a worker that was just started, says at the button how much waits.
+  await deliver();
   await chrome.action.setBadgeText({ text: '!' });
-  await chrome.action.setTitle({ title: error.message });
+  await chrome.action.setTitle({ title: wordsOf(error) });
 }
 
-function isForPerson(error: unknown): error is Error {
-  return error instanceof CannotArchiveError || error instanceof QueueFullError;
+function wordsOf(error: unknown): string {
+  const isForPerson = error instanceof CannotArchiveError || error instanceof QueueFullError;
+  return isForPerson ? error.message : `This could not be saved. ${String(error)}`;
 }
 
 chrome.runtime.onStartup.addListener(() => void deliver());
@@ -89,7 +91,9 @@ class Popup {
   }
 
   async #handle(message: PopupMessage): Promise<void> {
+    if (message.kind === 'stay') return;
     if (message.kind === 'archive') await this.#archive(message.tabId);
+    else if (message.kind === 'resume') this.#resume(message.id);
     else if (message.kind === 'change') await this.#change(message);
     else if (message.kind === 'discard') await this.#drop(message.id);
     else if (message.kind === 'retry') await changeEntry(message.id, { isRefused: false, error: '' });
@@ -107,12 +111,17 @@ class Popup {
       const { cases } = await readConnection();
       if (cases.some(({ id }) => id === last)) await changeEntry(this.#id, { case: last ?? '' });
     } catch (error) {
-      this.#error = isForPerson(error) ? error.message : `The page could not be saved. ${String(error)}`;
+      this.#error = wordsOf(error);
     } finally {
       this.#isArchiving = false;
     }
     // Shows what waits and asks for the cases, while this page is held.
     void deliver().then(() => this.#show());
+  }
+
+  #resume(id: number): void {
+    this.#id = id;
+    hold(id);
   }
 
   async #change({ note, case: chosen, isQuoted }: PopupMessage & { kind: 'change' }): Promise<void> {

@@ -1,6 +1,6 @@
 import { greet, handIn, NodeError, watch } from './node.ts';
 import { type Pairing, readConnection, readPairing, saveConnection } from './pairing.ts';
-import { changeEntry, type Entry, listEntries, removeEntry } from './queue.ts';
+import { changeEntry, type Entry, listEntries, readEntry, removeEntry } from './queue.ts';
 
 const RETRY = 'deliver';
 const RETRY_MINUTES = 0.5;
@@ -39,17 +39,29 @@ export function deliver(): Promise<void> {
 }
 
 async function deliverAll(): Promise<void> {
-  const pairing = await readPairing();
-  if (pairing) await deliverTo(pairing);
-  await showState();
+  try {
+    const pairing = await readPairing();
+    if (pairing) await deliverTo(pairing);
+  } finally {
+    // Whatever happened, the browser is asked to wake the worker while something waits.
+    await showState();
+  }
 }
 
 async function deliverTo(pairing: Pairing): Promise<void> {
-  const waiting = (await listEntries()).filter(({ isRefused }) => !isRefused);
   try {
     const cases = await greet(pairing);
     await saveConnection({ state: 'on', cases });
-    for (const entry of waiting) if (!held.has(entry.id)) await send(pairing, entry);
+    // What failed at the last try comes last: it holds up nothing else.
+    const waiting = (await listEntries()).toSorted(
+      (one, other) => Number(one.error !== '') - Number(other.error !== ''),
+    );
+    for (const { id } of waiting) {
+      // Meanwhile the person may have changed or discarded it, or forgotten the node.
+      const [entry, current] = await Promise.all([readEntry(id), readPairing()]);
+      if (current?.token !== pairing.token) return;
+      if (entry && !entry.isRefused && !held.has(id)) await send(pairing, entry);
+    }
   } catch (error) {
     if (!(error instanceof NodeError)) throw error;
     if (error.kind === 'later' || error.kind === 'refused') return;

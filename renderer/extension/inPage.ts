@@ -279,7 +279,9 @@ function selectedQuote(): Quote | null {
   const after = document.createRange();
   after.setStart(range.endContainer, range.endOffset);
   after.setEndAfter(document.body);
-  const prefix = oneLine(before.toString()).slice(-MAX_CONTEXT);
+  const prefix = oneLine(before.toString())
+    .slice(-MAX_CONTEXT)
+    .replace(/^[\udc00-\udfff]/, '');
   return { exact, prefix, suffix: cut(oneLine(after.toString()), MAX_CONTEXT) };
 }
 

@@ -3,6 +3,10 @@ import type { Connection } from './pairing.ts';
 /** What the popup asks of the worker. */
 export type PopupMessage =
   | { kind: 'archive'; tabId: number }
+  /** The worker was stopped while the person looked at the page that was archived: the new one keeps it back, too. */
+  | { kind: 'resume'; id: number }
+  /** The person is still there. The browser stops a worker that hears nothing for half a minute. */
+  | { kind: 'stay' }
   /** What the person added to the page that was just archived. */
   | { kind: 'change'; note: string; case: string; isQuoted: boolean }
   | { kind: 'send' }

@@ -2,6 +2,13 @@ import type { HandInFields } from '../../shared/collection/handedIn.ts';
 import type { Paired, PairState } from '../../shared/node/pairing.ts';
 import type { Pairing } from './pairing.ts';
 
+/** What a refusal of the node may say. */
+interface Answer {
+  code?: unknown;
+  detail?: unknown;
+  paused?: unknown;
+}
+
 /**
  * Why the node did not do what was asked. `off`: nothing answers. `later`: it cannot at the moment. `refused`: it will not,
  * whenever it is asked. `revoked`: this browser is not paired any more. `stranger`: another program answers.
@@ -9,12 +16,15 @@ import type { Pairing } from './pairing.ts';
 export class NodeError extends Error {
   readonly kind: 'off' | 'later' | 'refused' | 'revoked' | 'stranger';
   readonly code: string;
+  /** With `source_exists`: whether the source is paused. */
+  readonly isPaused: boolean;
 
-  constructor(kind: NodeError['kind'], message: string, code = '') {
+  constructor(kind: NodeError['kind'], message: string, { code, paused }: Answer = {}) {
     super(message);
     this.name = 'NodeError';
     this.kind = kind;
-    this.code = code;
+    this.code = typeof code === 'string' ? code : '';
+    this.isPaused = paused === true;
   }
 }
 
@@ -38,6 +48,8 @@ export function nodeAddress(typed: string): string {
       'refused',
       'A node on another machine needs an https address. Turn on HTTPS on its page Sharing.',
     );
+  // Another user of the machine could listen at the other address of this name, and pass everything on.
+  if (url.hostname === 'localhost') url.hostname = '127.0.0.1';
   return url.origin;
 }
 
@@ -105,7 +117,7 @@ export async function handIn(
   await ask(`${pairing.address}/manage/handed-in`, sent, SEND_MS);
 }
 
-/** Watches an address, unless it is watched already. @throws NodeError */
+/** Watches an address, unless it is watched already. @throws NodeError, also if it is a source that is paused */
 export async function watch(pairing: Pairing, url: string): Promise<void> {
   try {
     await ask(`${pairing.address}/manage/sources`, {
@@ -114,7 +126,7 @@ export async function watch(pairing: Pairing, url: string): Promise<void> {
       body: JSON.stringify({ url }),
     });
   } catch (error) {
-    if (!(error instanceof NodeError) || error.code !== 'source_exists') throw error;
+    if (!(error instanceof NodeError) || error.code !== 'source_exists' || error.isPaused) throw error;
   }
 }
 
@@ -137,11 +149,11 @@ async function ask(url: string, init: RequestInit = {}, ms = ASK_MS): Promise<un
     throw new NodeError('off', `Your node does not answer.${hint}`);
   }
   const { status } = response;
-  const answer = (await response.json().catch(() => ({}))) as { code?: unknown; detail?: unknown };
+  const answer = (await response.json().catch(() => ({}))) as Answer;
   if (response.ok) return answer;
   const detail = typeof answer.detail === 'string' ? answer.detail : `It answered ${status}.`;
   const kind = status === 401 ? 'revoked' : LATER.has(status) ? 'later' : 'refused';
-  throw new NodeError(kind, detail, typeof answer.code === 'string' ? answer.code : '');
+  throw new NodeError(kind, detail, answer);
 }
 
 function bearer({ token }: Pairing): { Authorization: string } {

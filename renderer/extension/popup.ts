@@ -7,23 +7,24 @@ import type { PopupMessage, PopupState, ShownEntry } from './messages.ts';
 
 /** As long as the line in the popup needs to run out (style.css). */
 const MOMENT_MS = 4_000;
+const STAY_MS = 15_000;
 
 const form = element('page', HTMLFormElement);
 const note = field('note', HTMLTextAreaElement);
 const chosen = field('case', HTMLSelectElement);
 const isQuoted = field('isQuoted', HTMLInputElement);
-const port = chrome.runtime.connect({ name: 'popup' });
+let port = connected();
 let archived: number | null = null;
 let moment: ReturnType<typeof setTimeout> | undefined;
 let wasSent = false;
 
-port.onMessage.addListener((state) => show(state as PopupState));
+setInterval(() => post({ kind: 'stay' }), STAY_MS);
 
 form.addEventListener('input', () => {
   post({ kind: 'change', note: note.value, case: chosen.value, isQuoted: isQuoted.checked });
 });
 // Whoever looks closer is not hurried.
-for (const event of ['pointerdown', 'keydown', 'input']) form.addEventListener(event, endMoment);
+for (const event of ['focusin', 'pointerdown', 'keydown', 'input']) form.addEventListener(event, endMoment);
 form.addEventListener('submit', (event) => {
   event.preventDefault();
   send();
@@ -39,6 +40,17 @@ for (const id of ['options', 'pair'])
 
 const [clicked] = await chrome.tabs.query({ active: true, currentWindow: true });
 if (clicked?.id !== undefined) post({ kind: 'archive', tabId: clicked.id });
+
+/** Connects with the worker, again if the browser stopped it, so that nothing that is typed from now on is lost. */
+function connected(): chrome.Port {
+  const opened = chrome.runtime.connect({ name: 'popup' });
+  opened.onMessage.addListener((state) => show(state as PopupState));
+  opened.onDisconnect.addListener(() => {
+    port = connected();
+    if (archived !== null && !wasSent) post({ kind: 'resume', id: archived });
+  });
+  return opened;
+}
 
 function show(state: PopupState): void {
   const { connection, node, isArchiving, error, cases } = state;

@@ -61,6 +61,11 @@ export async function listEntries(): Promise<Entry[]> {
   return (await inStore('readonly', (store) => store.getAll())) as Entry[];
 }
 
+/** Returns an entry as it is now; undefined if it was removed. */
+export async function readEntry(id: number): Promise<Entry | undefined> {
+  return (await inStore('readonly', (store) => store.get(id))) as Entry | undefined;
+}
+
 /** Changes an entry, unless it was removed meanwhile. */
 export async function changeEntry(
   id: number,

@@ -14,24 +14,26 @@ const NO_NOTE = 'Selected in the browser.';
  * Hands in what a person's browser showed. The passage that they had selected becomes a finding, and the finding, or else
  * the event, is put into the case that they chose. Either all of it is recorded or nothing.
  *
- * @throws Problem `unknown_target` if there is no such case, `case_full`, and like `HandedIn.handIn`
+ * @param by who hands it in: a paired browser may say less than the owner
+ * @throws Problem `owner_required`, `unknown_target` if there is no such case, `case_full`, and like `HandedIn.handIn`
  */
 export async function handInToCase(
   { store, handedIn }: { store: Store; handedIn: HandedIn },
   received: ReceivedHandIn,
   fields: HandInFields,
-  name: string,
+  by: { name: string; isOwner: boolean },
 ): Promise<{ handIn: HandIn; isNew: boolean }> {
   const { quote, quote_prefix = '', quote_suffix = '', case: chosen } = fields;
   try {
     // Before any byte is kept.
+    if (!by.isOwner) refuseOwnersFields(fields);
     requireChosen(store.read, chosen);
   } catch (error) {
     await received.staged.discard();
     await received.picture?.staged.discard();
     throw error;
   }
-  return handedIn.handIn(received, fields, name, (database, { source, observer, document }) => {
+  return handedIn.handIn(received, fields, by.name, (database, { source, observer, document }) => {
     requireChosen(database, chosen);
     const event = String(eventOf(database, { source, observer, document }));
     const target = { kind: 'event' as const, id: event };
@@ -48,7 +50,7 @@ export async function handInToCase(
         ? undefined
         : addFindingNow(database, store, {
             target,
-            text: fields.note || NO_NOTE,
+            text: fields.note?.trim() || NO_NOTE,
             tags: [],
             passage: { ...passage, exact: quote },
             supersedes: null,
@@ -63,6 +65,12 @@ export async function handInToCase(
 const eventOf = selectValue<number, [version: { source: string; observer: string; document: string }]>(`
   SELECT max(id) AS id FROM events WHERE source_key = (SELECT key FROM sources WHERE id = @source)
   AND observer = @observer AND sha256 = @document`);
+
+/** The token of a browser shows nothing to visitors, has nothing fetched, and speaks in nobody else's name. */
+function refuseOwnersFields({ withheld, fetch, name }: HandInFields): void {
+  if (withheld !== false && fetch !== true && name === undefined) return;
+  throw new Problem('owner_required', 'A paired browser cannot give “withheld”, “fetch” and “name”.');
+}
 
 function requireChosen(database: ReadDatabase, id: string | undefined): void {
   if (id === undefined || caseById(database, id)) return;

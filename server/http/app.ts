@@ -56,7 +56,7 @@ export function createApp(config: AppConfig): Express {
     for (const name of names) {
       const spec: RouteSpec = ROUTES[name];
       addRoute(routes, spec, async (request, response) => {
-        const visitor = guards.allow(request, spec.access);
+        const visitor = guards.allow(request, request.path, spec.access);
         renewIfDue(visitor, request, response);
         const ownsQuery = endsInUrl(spec) || spec.readsOwnQuery;
         const search = ownsQuery ? new URLSearchParams() : searchOf(request.originalUrl);

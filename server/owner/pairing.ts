@@ -17,8 +17,13 @@ import type { Store } from '../store/store.ts';
 import { sameSecret } from './ownerKeys.ts';
 
 const CODE_LENGTH = 8;
-/** A code is given up after so many wrong ones. Someone who guesses has five tries among 32^8 codes. */
+/**
+ * From an address, so many wrong codes are compared with a code. The sixth is not, and neither is a right one: whoever guesses
+ * on the network does not spend the tries of the person at the machine.
+ */
 const MAX_TRIES = 5;
+/** The code is given up after so many wrong ones from all addresses: few among 32^8 codes. */
+const MAX_TRIES_OF_ALL = 1_000;
 const MINUTE_MS = 60_000;
 /** The last use of a token is stored at most this often. */
 const USE_UPDATE_INTERVAL_MS = 3_600_000;
@@ -28,12 +33,14 @@ const MAX_BROWSERS = 100;
 interface OpenCode {
   code: string;
   expiresAt: number;
-  triesLeft: number;
+  /** The wrong codes, by address. */
+  wrong: Map<string, number>;
+  wrongOfAll: number;
 }
 
 /**
  * The browsers that are paired with the node, and the one code that pairs another. A code is kept in memory, is used up
- * by pairing, and is given up after a few wrong ones. Only digests of tokens are stored.
+ * by pairing, and takes a few wrong ones from each address. Only digests of tokens are stored.
  */
 export class Pairings {
   readonly #store: Store;
@@ -58,7 +65,7 @@ export class Pairings {
       (byte) => PAIRING_ALPHABET[byte % PAIRING_ALPHABET.length],
     ).join('');
     const expiresAt = this.#store.clock.now() + PAIRING_MINUTES * MINUTE_MS;
-    this.#open = { code, expiresAt, triesLeft: MAX_TRIES };
+    this.#open = { code, expiresAt, wrong: new Map(), wrongOfAll: 0 };
     return {
       code: `${code.slice(0, CODE_LENGTH / 2)}-${code.slice(CODE_LENGTH / 2)}`,
       expires_at: instantOf(expiresAt),
@@ -66,8 +73,8 @@ export class Pairings {
   }
 
   /** Uses the code up and pairs a browser. Its token is only in the result. @throws Problem `pairing_refused` */
-  async pair(typed: string, name: string): Promise<Omit<Paired, 'node'>> {
-    this.#spend(plainPairingCode(typed));
+  async pair(typed: string, name: string, address: string): Promise<Omit<Paired, 'node'>> {
+    this.#spend(plainPairingCode(typed), address);
     const id = `br_${this.#store.randomHex(20)}`;
     const token = `${PAIRED_TOKEN_PREFIX}${this.#store.randomHex(64)}`;
     const row = { id, token_sha256: digestOf(token), name: name.trim(), created_at: this.#store.instant() };
@@ -76,14 +83,18 @@ export class Pairings {
   }
 
   /** Who guesses learns nothing but that a code did not pair: not whether there is one, nor how many tries are left. */
-  #spend(code: string): void {
+  #spend(code: string, address: string): void {
     const open = this.#open;
-    const isCurrent = open !== undefined && open.triesLeft > 0 && this.#store.clock.now() < open.expiresAt;
-    if (isCurrent && sameSecret(code, open.code)) {
-      this.#open = undefined;
-      return;
+    const wrong = open?.wrong.get(address) ?? 0;
+    if (open && wrong < MAX_TRIES && this.#store.clock.now() < open.expiresAt) {
+      if (sameSecret(code, open.code)) {
+        this.#open = undefined;
+        return;
+      }
+      open.wrong.set(address, wrong + 1);
+      open.wrongOfAll += 1;
+      if (open.wrongOfAll === MAX_TRIES_OF_ALL) this.#open = undefined;
     }
-    if (open) open.triesLeft -= 1;
     throw new Problem(
       'pairing_refused',
       `This code is wrong, was used, or is older than ${PAIRING_MINUTES} minutes. Show a new one under Settings, Browser extension.`,

@@ -50,7 +50,7 @@ describe('pairing by a code', () => {
     expect(Buffer.concat([database, log]).includes(paired.token)).toBe(false);
   });
 
-  test('a wrong code is refused, and five of them end the code; so does a new one, and time', async () => {
+  test('a wrong code is refused, and five of them end the tries of an address; so does a new one, and time', async () => {
     const clock = new ManualClock();
     const node = await openTestNode({ clock });
     expect((await sendCode(node, '0000-0000')).status).toBe(403);
@@ -66,6 +66,27 @@ describe('pairing by a code', () => {
     await clock.turn(PAIRING_MINUTES * 60_000);
     expect((await sendCode(node, late.code)).status).toBe(403);
     expect((await sendCode(node, (await pairingCode(node)).code)).status).toBe(201);
+  });
+
+  test('wrong codes from elsewhere do not spend the tries of the person, but a thousand of them end the code', async () => {
+    const node = await openTestNode({ publicUrl: 'https://archive.example' });
+    const { code } = await pairingCode(node);
+    const guess = async (address: string, typed: string) => {
+      const { status } = await rawRequest(`${node.url}/pair`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', 'X-Forwarded-For': address },
+        body: JSON.stringify({ code: typed }),
+      });
+      return status;
+    };
+    for (let tried = 0; tried < 5; tried += 1) expect(await guess('203.0.113.1', 'UUUU-UUUU')).toBe(403);
+    expect(await guess('203.0.113.1', code)).toBe(403);
+    expect((await sendCode(node, code)).status).toBe(201);
+
+    const { code: second } = await pairingCode(node);
+    const guesses = Array.from({ length: 1_000 }, (_, each) => `203.0.${each >> 8}.${each & 255}`);
+    await Promise.all(guesses.map((address) => guess(address, 'UUUU-UUUU')));
+    expect((await sendCode(node, second)).status).toBe(403);
   });
 
   test('a revoked browser is nobody, at once; a pairing survives a restart', async () => {
@@ -136,6 +157,21 @@ describe('what the token of a paired browser opens', () => {
     });
   });
 
+  test('an address that is paused is not called watched', async () => {
+    const node = await openTestNode();
+    const { token } = await pair(node);
+    const url = 'https://paused.example/';
+    const added = await node.sendJson('POST', '/manage/sources', { url });
+    const { id } = (await added.json()) as { id: string };
+    expect((await node.sendJson('PATCH', `/manage/sources/${id}`, { paused: true })).status).toBe(200);
+    const answer = await node.fetch('/manage/sources', {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ url }),
+    });
+    expect(await problemOf(answer)).toMatchObject({ code: 'source_exists', source: id, paused: true });
+  });
+
   test('it is told the cases by id and title, and nothing of what is in them', async () => {
     const node = await openTestNode();
     const { token } = await pair(node);
@@ -189,6 +225,34 @@ describe('calls of an extension', () => {
       const answer = await rawRequest(`${node.url}${path}`, { headers });
       expect([answer.status, answer.headers['access-control-allow-origin']], path).toEqual([403, undefined]);
     }
+  });
+
+  test('a browser on another machine may ask whether it may send, while the node is not shared', async ({
+    skip,
+  }) => {
+    requireNetwork(networkAddress, skip);
+    const node = await openTestNode({ host: '0.0.0.0' });
+    const url = `http://${networkAddress}:${new URL(node.url).port}`;
+    const ask = (path: string, headers: Record<string, string>) =>
+      rawRequest(`${url}${path}`, { method: 'OPTIONS', headers });
+    for (const path of ['/pair', '/manage/handed-in', '/manage/sources'])
+      expect(
+        (await ask(path, { ...fromExtension, 'Access-Control-Request-Method': 'POST' })).status,
+        path,
+      ).toBe(204);
+    expect((await ask('/manage/settings', fromExtension)).status).toBe(403);
+    expect((await ask('/manage/sources', {})).status).toBe(403);
+  });
+
+  test('cookies do not count on its routes, and no other site opens them', async () => {
+    const node = await openTestNode();
+    const Cookie =
+      (await node.fetch(node.createSignInLink())).headers.get('Set-Cookie')?.split(';', 1)[0] ?? '';
+    const open = async (headers: Record<string, string>) =>
+      (await rawRequest(`${node.url}/pair`, { headers: { Cookie, ...headers } })).status;
+    expect(await open({})).toBe(200);
+    expect(await open(fromExtension)).toBe(401);
+    expect(await open({ 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' })).toBe(403);
   });
 
   test('a session, the owner’s token and other origins open nothing for it', async () => {

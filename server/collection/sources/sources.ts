@@ -150,7 +150,14 @@ export function watchSource(
   if (known && known.url !== url)
     throw new Problem('id_taken', `Another URL already has the id ${id}. This URL cannot be watched.`);
   if (known && !known.removed) {
-    throw new Problem('source_exists', 'This URL is already watched.', { members: { source: id } });
+    const { paused } = known;
+    throw new Problem(
+      'source_exists',
+      paused
+        ? 'This URL is a source, but it is paused. Resume it on its page.'
+        : 'This URL is already watched.',
+      { members: { source: id, paused } },
+    );
   }
   const added_at = store.instant();
   const row = { ...settings, id, url, added_at, next_check_at, removed: false };

@@ -91,8 +91,9 @@ class HandedInForm extends FormParts {
       throw unreadableForm('the part of a file is not named “file” or “picture”');
     const maxBytes = name === 'file' ? MAX_HANDED_IN_BYTES : MAX_PICTURE_BYTES;
     const staged = await this.#receiver.receive(stream as AsyncIterable<Buffer>, maxBytes);
-    await this.#received.get(name)?.staged.discard();
+    const before = this.#received.get(name);
     this.#received.set(name, { staged, mediaType: mimeType, name: filename });
+    await before?.staged.discard();
   }
 
   /** Waits for the files. Returns the upload, or discards it and throws the first failure. */

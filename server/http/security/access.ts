@@ -54,13 +54,17 @@ export interface Secrets {
   tls: () => TlsAddress;
 }
 
-/** Identifies the client. It refuses nothing: whether a wrong token matters depends on the route. */
-export function identify(request: IncomingMessage, secrets: Secrets): Visitor {
+/**
+ * Identifies the client. It refuses nothing: whether a wrong token matters depends on the route.
+ *
+ * @param withCookies whether sessions and invitations in cookies count
+ */
+export function identify(request: IncomingMessage, secrets: Secrets, { withCookies = true } = {}): Visitor {
   const { keys, sessions, invitations, pairings, cookieName } = secrets;
   const { address, loopback } = secrets.publicAddress.peerOf(request);
   // Cookies that were set over another connection do not count on one that everyone can read.
   const isPlain = isOverPlainNetwork(request, secrets.tls(), secrets.publicAddress);
-  const cookie = (name: string) => (isPlain ? undefined : cookieOf(request, name));
+  const cookie = (name: string) => (isPlain || !withCookies ? undefined : cookieOf(request, name));
   const session = cookie(cookieName);
   const bearer = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
   const found = bearer === undefined && session !== undefined ? sessions.find(session) : undefined;

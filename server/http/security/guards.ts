@@ -33,7 +33,7 @@ export interface Guards {
    *
    * @throws Problem like `authorize`
    */
-  allow(request: IncomingMessage, access: Access): Visitor;
+  allow(request: IncomingMessage, path: string, access: Access): Visitor;
   /**
    * Returns whether a page may contain data of the archive: the client may read it and, while the node is not shared, the
    * page was not opened from another site.
@@ -79,11 +79,16 @@ export function createGuards({ listenHost, settings, secrets }: GuardsConfig): G
       const tls = secrets.tls();
       if (tls && isOverPlainNetwork(request, tls, secrets.publicAddress)) refuseSecrets(request, path, tls);
       if (isShared()) return;
+      if (isExtensionCall(request, path)) {
+        // A browser asks without the token whether it may send it.
+        if (request.method !== 'OPTIONS') requireLocalClient(request, path, secrets);
+        return;
+      }
       requireLocalClient(request, path, secrets);
-      if (!isExtensionCall(request, path)) refuseOtherSites(request, path);
+      refuseOtherSites(request, path);
     },
-    allow(request, access) {
-      const visitor = identify(request, secrets);
+    allow(request, path, access) {
+      const visitor = identify(request, secrets, { withCookies: !isExtensionCall(request, path) });
       authorize(access, visitor, settings.sharing);
       if (visitor.browser) secrets.pairings.note(visitor.browser);
       return visitor;
@@ -111,7 +116,8 @@ function requireLocalClient(request: IncomingMessage, path: string, secrets: Sec
 function refuseOtherSites(request: IncomingMessage, path: string): void {
   const { method, headers } = request;
   if (!isFromOtherSite(request)) return;
-  const opensInterface = !isData(path) && method === 'GET' && headers['sec-fetch-mode'] === 'navigate';
+  const opensInterface =
+    !isData(path) && !isPairingPath(path) && method === 'GET' && headers['sec-fetch-mode'] === 'navigate';
   if (!opensInterface) throw notShared('This node is private: pages from other sites may not read from it.');
 }
 

@@ -20,7 +20,7 @@ export const pairingRoutes = {
     tag: 'Manage',
     summary: 'Create a code that pairs one browser with the node, once',
     description:
-      'It is valid for ten minutes, replaces the code before it, and is given up after five wrong codes.',
+      'It is valid for ten minutes, replaces the code before it, and takes no more codes from an address that sent five wrong ones.',
     body: NO_BODY,
     responses: { 201: { description: 'The code', schema: pairingCodeSchema } },
     problems: ['too_many_browsers'],

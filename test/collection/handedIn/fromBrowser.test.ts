@@ -131,3 +131,22 @@ test('a case that is gone, a quotation that is too long and a picture that is no
   expect(await node.read('/manage/handed-in')).toMatchObject({ total: 0 });
   expect(await node.events()).toEqual([]);
 });
+
+test('a paired browser shows nothing to visitors, has nothing fetched, and gives no name', async () => {
+  const node = await openCollectingNode();
+  const { token } = await pair(node.node);
+  for (const [field, value] of Object.entries({ withheld: 'false', fetch: 'true', name: 'Grace' }))
+    expect(await problemOf(await archive(node, token, { said: { [field]: value } })), field).toMatchObject({
+      status: 401,
+      code: 'owner_required',
+    });
+  expect(await node.read('/manage/handed-in')).toMatchObject({ total: 0 });
+  expect((await archive(node, token, { said: { withheld: 'true' } })).status).toBe(201);
+});
+
+test('a note of spaces is no text of a finding', async () => {
+  const node = await openCollectingNode();
+  const { token } = await pair(node.node);
+  expect((await archive(node, token, { said: { ...QUOTE, note: '  ' } })).status).toBe(201);
+  expect(await node.read('/api/findings')).toMatchObject({ items: [{ text: 'Selected in the browser.' }] });
+});

@@ -31,8 +31,19 @@ test('the settings offer the extension, show a code, list the browsers that are 
   await expect(panel).toBeHidden();
   const list = section.getByRole('table', { name: 'Paired browsers' });
   await expect(list.getByRole('row')).toContainText(['Browser', 'never']);
+  // One that was paired before is not the one that used the code, also if the newest is revoked meanwhile.
+  const { code: second } = (await (await page.request.post('/manage/pairings')).json()) as PairingCode;
+  await page.request.post('/pair', { data: { code: second, name: 'Firefox' } });
+  await page.reload();
+  await section.getByRole('button', { name: 'Pair a browser' }).click();
+  await expect(panel).toBeVisible();
+  await section.getByRole('button', { name: 'Revoke Firefox' }).click();
+  await expect(list.getByRole('row')).toHaveCount(2);
+  await expect(panel).toBeVisible();
   await section.getByRole('button', { name: 'Revoke Chrome on Linux' }).click();
   await expect(list).toBeHidden();
+  await expect(panel).toBeVisible();
+  await expect(section.getByText(/^Paired: /)).toBeHidden();
 });
 
 test('the bookmark sends a page and the selection to the form, and nothing is kept before the person agrees', async ({
@@ -96,4 +107,8 @@ test('another page cannot fill the form: neither one of another origin nor one t
   });
   await expect(form.getByText('The page has not sent its text.')).toBeVisible();
   await expect(form.getByText('page.html')).toBeHidden();
+  // The next page is out of reach of the one that opened this one.
+  await form.getByRole('link', { name: 'Findings' }).click();
+  await expect(form.getByRole('heading', { name: 'Findings', level: 1 })).toBeVisible();
+  await expect.poll(() => form.evaluate(() => window.opener === null)).toBe(true);
 });

@@ -221,6 +221,48 @@ test('while the node is off, pages and links wait, also through a restart; each 
   await expectHandedIn(page.request, 2);
 });
 
+test('what the person discards, changes and unticks while another page is being sent counts', async ({
+  page,
+  browserWithExtension: chromium,
+  account,
+  address,
+}) => {
+  await chromium.pair(address.url, await codeOf(page.request));
+  await expect.poll(async () => (await paired(page.request))[0]?.last_used_at).toBeTruthy();
+  const visited = await chromium.open(`${account}/login`);
+  address.delay();
+  const unwanted = await chromium.click(visited);
+  await unwanted.expectText(/Send now/);
+  await unwanted.press('Discard');
+  await select(visited, 'met in Berlin');
+  const wanted = await chromium.click(visited);
+  await wanted.expectText(/met in Berlin/);
+  await wanted.set('note', 'Only this.');
+  await wanted.evaluate(`document.querySelector('[name=isQuoted]').click()`);
+  await wanted.press('Send now');
+  address.answer();
+  await wanted.expectText(/In the archive of /);
+  expect(await handedIn(page.request)).toMatchObject([{ note: 'Only this.' }]);
+  expect(await (await page.request.get('/api/findings')).json()).toMatchObject({ total: 0 });
+});
+
+test('what is typed after the browser stopped the worker is not lost, and nothing is sent before', async ({
+  page,
+  node,
+  browserWithExtension: chromium,
+  account,
+}) => {
+  await chromium.pair(node.url, await codeOf(page.request));
+  const popup = await chromium.click(await chromium.open(`${account}/login`));
+  await popup.expectText(/Send now/);
+  await popup.set('note', 'First.');
+  await chromium.stopWorker();
+  await popup.set('note', 'Second.');
+  await popup.press('Send now');
+  await popup.expectText(/In the archive of /);
+  expect(await handedIn(page.request)).toMatchObject([{ note: 'Second.' }]);
+});
+
 test('a revoked browser says so and keeps what waits; another program at the address gets nothing', async ({
   page,
   browserWithExtension: chromium,

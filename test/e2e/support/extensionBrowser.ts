@@ -76,6 +76,17 @@ export class ExtensionBrowser {
     return this.context.serviceWorkers()[0] ?? (await this.context.waitForEvent('serviceworker'));
   }
 
+  /** Stops the worker, as the browser does when it is idle. */
+  async stopWorker(): Promise<void> {
+    const browser = await this.context.browser()?.newBrowserCDPSession();
+    if (!browser) throw new Error('The browser has no protocol.');
+    const asked = browser as unknown as RawSession;
+    const url = (await this.worker()).url();
+    const { targetInfos } = await asked.send('Target.getTargets', {});
+    const worker = targetInfos.find((target) => target.url === url);
+    await asked.send('Target.closeTarget', { targetId: worker?.targetId });
+  }
+
   async id(): Promise<string> {
     return new URL((await this.worker()).url()).host;
   }
@@ -228,6 +239,7 @@ export class Relay {
   #server: Server | undefined;
   #port = 0;
   readonly #sockets = new Set<{ destroy(): void }>();
+  #delay: PromiseWithResolvers<void> | undefined;
 
   constructor(url: string) {
     this.#target = Number(new URL(url).port);
@@ -244,11 +256,24 @@ export class Relay {
         this.#sockets.add(each);
         each.on('error', () => each.destroy()).on('close', () => this.#sockets.delete(each));
       }
-      socket.pipe(node).pipe(socket);
+      socket.on('data', (asked) => {
+        void (this.#delay?.promise ?? Promise.resolve()).then(() => node.write(asked));
+      });
+      node.pipe(socket);
     }).listen(this.#port, '127.0.0.1');
     await once(this.#server, 'listening');
     const address = this.#server.address();
     this.#port = typeof address === 'object' ? (address?.port ?? 0) : 0;
+  }
+
+  /** Keeps what is asked from now on from the node, until `answer`. */
+  delay(): void {
+    this.#delay = Promise.withResolvers();
+  }
+
+  answer(): void {
+    this.#delay?.resolve();
+    this.#delay = undefined;
   }
 
   async turnOff(): Promise<void> {

@@ -78,7 +78,7 @@ export function HandInForm({ given, open }: HandInFormProps) {
       />
       <Textarea
         label="Quotation"
-        description="Optional. A passage of the page that becomes a finding, with the note as its text."
+        description="Optional. A passage of the page that becomes a finding, with the note as its text. Findings are public. Visitors read the passage only where they may read the page."
         autosize
         minRows={2}
         maxRows={8}

@@ -4,13 +4,14 @@ import { EmptyState } from '../../components/feedback/ErrorNote.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { useIsOwner, useSession } from '../../state/session.ts';
 import { HandInForm } from './HandInForm.tsx';
-import { receivePage, type SaidOfPage, saidInFragment } from './sentPage.ts';
+import { HAND_IN_PATH, receivePage, type SaidOfPage, saidInFragment } from './sentPage.ts';
 
 /** The form for a page that the bookmark sends. The person looks at what came, and hands it in or not. */
 export default function SentPage() {
   const isOwner = useIsOwner();
   const isKnown = useSession((state) => state.session !== undefined);
   const { hash } = useLocation();
+  useEffect(() => leaveOpener, []);
   const [said] = useState(() => saidInFragment(hash));
   // The address of a page may hold what must not stay in the history.
   useEffect(() => window.history.replaceState(window.history.state, '', window.location.pathname), []);
@@ -23,6 +24,11 @@ export default function SentPage() {
       </Page>
     );
   return isOwner ? <Sent said={said} /> : <Page title="Hand in a page">{null}</Page>;
+}
+
+/** The next page is a new document, which the page that opened this one does not reach. */
+function leaveOpener(): void {
+  if (window.location.pathname !== HAND_IN_PATH) window.location.reload();
 }
 
 function Sent({ said }: { said: SaidOfPage | undefined }) {
@@ -41,7 +47,7 @@ function Sent({ said }: { said: SaidOfPage | undefined }) {
       <HandInForm
         key={file ? 'sent' : 'empty'}
         given={{ url: said?.url ?? '', quote: said?.quote ?? '', file: file ?? null }}
-        // A new document, which the page that opened this one does not reach.
+        // As a new document: see `leaveOpener`.
         open={(path) => window.location.assign(path)}
       />
     </Page>

@@ -24,7 +24,7 @@ export function BrowserExtension() {
         <h2 id="browser-extension">Browser extension</h2>
         <p className="muted small">
           One click archives what your browser shows, also behind a login. A paired browser can hand in pages
-          and watch links. It can read nothing.
+          and watch links. It can read nothing but the titles of your cases.
         </p>
       </div>
       <div className={`${classes.fields} stack gap-6`}>
@@ -67,24 +67,27 @@ function Installation() {
 /** Shows a code, and the browsers that are paired. */
 function Pairing() {
   const create = useSave('createPairingCode', () => ({}));
-  const shown = create.data;
+  const [paired, setPaired] = useState('');
+  const shown = paired === '' ? create.data : undefined;
   const answer = useCall(
     'listPairings',
     { query: { limit: SHOWN } },
     shown ? { refetchInterval: WATCH_MS } : undefined,
   );
   const browsers = answer.data?.items;
-  // The one that used the code was paired after it was shown.
-  const newest = browsers?.[0];
-  const [known, setKnown] = useState<string>();
-  const isUsed = shown !== undefined && newest !== undefined && newest.id !== known;
+  const [known, setKnown] = useState<ReadonlySet<string>>(new Set());
+  // The one that used the code was not there before.
+  const added = shown && browsers?.find(({ id }) => !known.has(id));
+  // It stays said when that browser is revoked.
+  if (added && paired === '') setPaired(nameOf(added));
   const show = () => {
-    setKnown(newest?.id);
+    setKnown(new Set(browsers?.map(({ id }) => id)));
+    setPaired('');
     create.mutate();
   };
   return (
     <div className="stack gap-4 items-start">
-      {shown && !isUsed ? (
+      {shown ? (
         <Code
           key={shown.code}
           code={shown.code}
@@ -103,7 +106,7 @@ function Pairing() {
           Pair a browser
         </Button>
       )}
-      <output className="good">{isUsed && `Paired: ${nameOf(newest)}.`}</output>
+      <output className="good">{paired && `Paired: ${paired}.`}</output>
       {create.error && <ErrorNote error={create.error} />}
       {answer.error && <ErrorNote error={answer.error} onRetry={() => void answer.refetch()} />}
       {browsers && browsers.length > 0 && <BrowserList browsers={browsers} />}
@@ -149,7 +152,7 @@ function Code({ code, expiresAt, onNew, onDone }: CodeProps) {
       </dl>
       <p className="muted small">
         {secondsLeft > 0
-          ? `It pairs one browser. It is valid for another ${minutesOf(secondsLeft)}, and is given up after five wrong codes.`
+          ? `It pairs one browser. It is valid for another ${minutesOf(secondsLeft)}, and takes five wrong codes from an address.`
           : `This code was valid for ${PAIRING_MINUTES} minutes.`}
       </p>
       <Group gap="sm">

@@ -13,11 +13,12 @@ export function handedInHandlers(
 ): Pick<Handlers, 'handIn' | 'listHandedIn' | 'readHandedIn'> {
   const { store } = services;
   return {
-    handIn: async ({ query, request }) => {
+    handIn: async ({ query, request, visitor }) => {
       // Both the file and its decoded parts are on the disk at the same time.
       handedIn.requireRoom(2 * Number(request.headers['content-length'] ?? 0));
       const { received, fields } = await readHandedInUpload(request, handedIn, query);
-      const { handIn, isNew } = await handInToCase({ store, handedIn }, received, fields, nodeName);
+      const by = { name: nodeName, isOwner: visitor.owner };
+      const { handIn, isNew } = await handInToCase({ store, handedIn }, received, fields, by);
       return isNew ? created(handIn, `/manage/handed-in/${handIn.id}`) : ok(handIn);
     },
     listHandedIn: ({ query, request }) => page(request, query, listHandIns(store.read, query)),

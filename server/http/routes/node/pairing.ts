@@ -40,8 +40,8 @@ export function pairingHandlers({
       await pairings.revoke(params.id ?? '');
       return noContent;
     },
-    pair: async ({ body: { code, name } }) => {
-      const { id, token } = await pairings.pair(code, name);
+    pair: async ({ body: { code, name }, visitor: { address } }) => {
+      const { id, token } = await pairings.pair(code, name, address);
       return created({ id, token, node: nodeName }, '/pair');
     },
     readPairState: ({ visitor: { browser } }) => {
