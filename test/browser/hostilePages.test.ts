@@ -22,7 +22,8 @@ interface Hostile {
   refused?: string[];
 }
 
-const LOOP = 1_500;
+/** A page that never ends has this time. A slow machine needs most of it to begin. */
+const LOOP = 4_000;
 
 const PAGES: Hostile[] = [
   {
