@@ -15,7 +15,7 @@ import { openCollectingNode } from '../support.ts';
  * archive a day later. 300 take about ten minutes: `STRONGROOM_PAGES=300 npm run trials -- samePages`.
  */
 
-const PAGES = Number(process.env['STRONGROOM_PAGES'] ?? 16);
+const PAGES = Number(process.env['STRONGROOM_PAGES'] ?? 12);
 const DAY_MS = 86_400_000;
 /** The share of the pages whose picture and text must be identical. */
 const SAME = 0.99;
