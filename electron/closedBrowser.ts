@@ -103,7 +103,7 @@ class ClosedSessions {
   }
 
   async #create(): Promise<Session> {
-    // Without the prefix `persist:` nothing of it is written to the disk.
+    // A partition without the prefix `persist:` is kept in memory only.
     const created = session.fromPartition(`closed-browser-${randomUUID()}`, { cache: false });
     created.setPermissionRequestHandler((_contents, _permission, callback) => callback(false));
     created.setPermissionCheckHandler(() => false);
@@ -135,7 +135,7 @@ class Tab {
     this.gone = new Promise((_, reject) => {
       this.#rejectGone = reject;
     });
-    // Whoever waits for an answer is told.
+    // Those who wait for it handle the rejection. This avoids an unhandled one when nobody does.
     this.gone.catch(() => {});
   }
 

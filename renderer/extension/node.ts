@@ -65,7 +65,7 @@ export async function pair(address: string, code: string, name: string): Promise
 
 /**
  * Makes sure that the node which this browser was paired with is what answers, and returns its cases. While the node is
- * off, another program may listen at its address: the token is sent only to whoever can prove to know its digest.
+ * off, another program may listen at its address. So the token is sent only after the node has proved that it knows its digest.
  *
  * @throws NodeError
  */

@@ -97,7 +97,7 @@ async function inStore<Result>(
 ): Promise<Result> {
   const database = await openDatabase();
   try {
-    // An entry is on the disk, not only on its way there, before the person is told that it is kept.
+    // The person is told that an entry is kept only after it is on the disk.
     const transaction = database.transaction(STORE, mode, { durability: 'strict' });
     const result = await resultOf(request(transaction.objectStore(STORE)));
     if (mode === 'readwrite') await ended(transaction);

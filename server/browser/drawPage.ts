@@ -39,11 +39,13 @@ export interface BrowserLogin {
   readonly origins: readonly { origin: string; items: readonly (readonly [string, string])[] }[];
 }
 
-interface BrowserCookie {
+/** A cookie as RFC 6265 keeps it. */
+export interface BrowserCookie {
   name: string;
   value: string;
+  /** In lower case, without a leading dot. */
   domain: string;
-  /** Whether only this host gets it. */
+  /** Whether it is sent to this host only, and not to those below it. */
   hostOnly: boolean;
   path: string;
   secure: boolean;

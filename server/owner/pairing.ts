@@ -18,8 +18,8 @@ import { sameSecret } from './ownerKeys.ts';
 
 const CODE_LENGTH = 8;
 /**
- * From an address, so many wrong codes are compared with a code. The sixth is not, and neither is a right one: whoever guesses
- * on the network does not spend the tries of the person at the machine.
+ * After this many wrong codes, an address cannot pair with the current code. Each address has its own tries, so that guesses
+ * from the network do not spend those of the person at the machine.
  */
 const MAX_TRIES = 5;
 /** The code is given up after so many wrong ones from all addresses: few among 32^8 codes. */

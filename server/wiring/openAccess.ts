@@ -36,22 +36,10 @@ export function openAccess(
   const sessions = new OwnerSessions(store, log);
   const pairings = new Pairings(store, log);
   const cookieName = sessionCookie(nodeName);
-  const secrets = {
-    keys,
-    sessions,
-    invitations,
-    pairings,
-    cookieName,
-    publicAddress,
-    tls: () => listeners.tls,
-  };
+  const access = { keys, sessions, invitations, pairings, cookieName, publicAddress };
+  const secrets = { ...access, tls: () => listeners.tls };
   return {
-    keys,
-    sessions,
-    invitations,
-    pairings,
-    cookieName,
-    publicAddress,
+    ...access,
     secrets,
     tls,
     guards: createGuards({ listenHost: host, settings, secrets }),

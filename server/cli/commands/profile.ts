@@ -10,8 +10,8 @@ import {
   type Profile,
   type ProfileChange,
   profileChangeSchema,
+  profileContentOf,
 } from '../../../shared/collection/profile.ts';
-import { profileContentOf } from '../../../shared/collection/profileFile.ts';
 import { newSourceSchema } from '../../../shared/collection/source.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { countOf } from '../../../shared/values/text.ts';

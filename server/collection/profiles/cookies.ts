@@ -1,18 +1,6 @@
-/** A cookie as RFC 6265 keeps it. */
-export interface Cookie {
-  name: string;
-  value: string;
-  /** In lower case, without a leading dot. */
-  domain: string;
-  /** Whether it is sent to this host only, and not to those below it. */
-  hostOnly: boolean;
-  path: string;
-  secure: boolean;
-  httpOnly: boolean;
-  sameSite: 'Strict' | 'Lax' | 'None' | null;
-  /** Milliseconds since 1970; null for the end of the session. */
-  expires: number | null;
-}
+import type { BrowserCookie } from '../../browser/drawPage.ts';
+
+export type Cookie = BrowserCookie;
 
 /** The longest name with its value, as browsers accept it. */
 const MAX_COOKIE_CHARACTERS = 4_096;

@@ -23,7 +23,7 @@ export function readAsset(name: string): Promise<string> {
   return known;
 }
 
-/** The script can be read: whoever verifies with it can see what it does. */
+/** The script is not minified, so that people can read what it does before they rely on it. */
 async function buildScript(name: string): Promise<string> {
   const result = await build({
     configFile: false,

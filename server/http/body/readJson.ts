@@ -41,7 +41,7 @@ export async function readBytes(body: AsyncIterable<Uint8Array>, maxBytes: numbe
   return Buffer.concat(chunks, bytes);
 }
 
-/** Reads a whole body of JSON. @throws Problem `invalid_json` as soon as it is too complex, like `readBytes` otherwise */
+/** Reads a JSON body. @throws Problem `invalid_json` as soon as the body is too complex, and the problems of `readBytes` */
 export function readJsonText(
   body: AsyncIterable<Uint8Array>,
   maxBytes: number,

@@ -72,7 +72,7 @@ test('a page at a public address reaches no private one: by number, name, redire
     'site.example': PUBLIC,
     'inside.example': PRIVATE,
     localhost: PRIVATE,
-    // The page is told one thing, and the node looks again.
+    // The first lookup gives the public address, and the next the private one.
     'rebound.example': [PUBLIC, PRIVATE],
   };
   const { node, site, inside } = await openSite(names);

@@ -1,8 +1,12 @@
 import { Textarea, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { type ReactNode, useState } from 'react';
-import { type KeptProfile, MAX_PROFILE_BYTES, type Profile } from '../../../../shared/collection/profile.ts';
-import { profileContentOf } from '../../../../shared/collection/profileFile.ts';
+import {
+  type KeptProfile,
+  MAX_PROFILE_BYTES,
+  type Profile,
+  profileContentOf,
+} from '../../../../shared/collection/profile.ts';
 import { fieldErrors } from '../../api/client.ts';
 import { countOf, formatBytes } from '../../format/size.ts';
 import { DialogForm, FormDialog, type FormDialogControls, useItemForm } from './DialogForm.tsx';

@@ -1,10 +1,11 @@
 import { useEffect, useState } from 'react';
 import { useLocation } from 'react-router';
+import { HAND_IN_PATH } from '../../../../shared/node/pages.ts';
 import { EmptyState } from '../../components/feedback/ErrorNote.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { useIsOwner, useSession } from '../../state/session.ts';
 import { HandInForm } from './HandInForm.tsx';
-import { HAND_IN_PATH, receivePage, type SaidOfPage, saidInFragment } from './sentPage.ts';
+import { receivePage, type SaidOfPage, saidInFragment } from './sentPage.ts';
 
 /** The form for a page that the bookmark sends. The person looks at what came, and hands it in or not. */
 export default function SentPage() {

@@ -1,12 +1,28 @@
 import { MAX_QUOTE_CHARACTERS } from '../../../../shared/findings/finding.ts';
+import { HAND_IN_PATH } from '../../../../shared/node/pages.ts';
 import { isHttpUrl } from '../../../../shared/values/text.ts';
 
-/** The page of the interface that the bookmark opens. It alone keeps its opener (server/http/security/guards.ts). */
-export { HAND_IN_PATH } from '../../../../shared/node/pages.ts';
-
 /** What the form and the page in which the bookmark was clicked say to each other. */
-export const READY_MESSAGE = 'strongroom-ready';
-export const PAGE_MESSAGE = 'strongroom-page';
+const READY_MESSAGE = 'strongroom-ready';
+const PAGE_MESSAGE = 'strongroom-page';
+
+/**
+ * Returns the address of a bookmark that hands in the page on which it is clicked. It opens this node's form, with the
+ * address and the selection in the fragment, which browsers send to no server. When the form says that it is ready, it gets
+ * the text of the page. The form and the page know each other by their origins.
+ */
+export function bookmarklet(origin: string): string {
+  const code = `(()=>{
+const node=${JSON.stringify(origin)};
+const said=new URLSearchParams({url:location.href,quote:String(getSelection()).slice(0,${MAX_QUOTE_CHARACTERS})});
+const opened=open(node+${JSON.stringify(`${HAND_IN_PATH}#`)}+said);
+addEventListener('message',(event)=>{
+if(event.source!==opened||event.origin!==node||event.data!==${JSON.stringify(READY_MESSAGE)})return;
+opened.postMessage({kind:${JSON.stringify(PAGE_MESSAGE)},html:'<!doctype html>'+document.documentElement.outerHTML},node);
+});
+})()`;
+  return `javascript:${encodeURIComponent(code.replaceAll('\n', ''))}`;
+}
 
 /** A page has less text. */
 const MAX_CHARACTERS = 50_000_000;

@@ -16,7 +16,7 @@ import type { CaptureMode } from '../../../../shared/collection/source.ts';
 import { useCall } from '../../api/useCall.ts';
 import { type Choice, ChoiceCards } from '../../components/forms/pickers.tsx';
 import { formatCount } from '../../format/size.ts';
-import { LoginField } from './LoginField.tsx';
+import { LoginField } from './Login.tsx';
 import { ScheduleFields } from './ScheduleFields.tsx';
 import classes from './SourceForm.module.css';
 import type { DraftErrors, FollowDraft, SourceDraft } from './sourceForm.ts';

@@ -21,7 +21,7 @@ import { useHidden } from '../../state/withheld.ts';
 import { PageText } from '../captures/PageTabs.tsx';
 import { shareText } from '../captures/pageWords.ts';
 import { FollowedLinks } from './FoundList.tsx';
-import { isAboutLogin, LoginFact, LoginNotice } from './LoginNotice.tsx';
+import { isAboutLogin, LoginFact, LoginNotice } from './Login.tsx';
 import { CheckOutcome, ImportedSourceNotice, NoiseRunNote } from './Notices.tsx';
 import { hoursText, zoneOf } from './ScheduleFields.tsx';
 import { SourceActions } from './SourceActions.tsx';

@@ -56,7 +56,7 @@ export function newestPage(database: ReadDatabase, sourceKey: number): PageCaptu
   );
 }
 
-/** Returns the id of the newest page capture of a source, whoever made it. */
+/** Returns the id of the newest page capture of a source, by any observer. */
 export function newestPageId(database: ReadDatabase, sourceKey: number): string | undefined {
   return one<{ id: string }>(
     database,

@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core';
+import { Button, Select } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { Link } from 'react-router';
 import { EXPIRY_WORDS, type Profile } from '../../../../shared/collection/profile.ts';
@@ -6,6 +6,7 @@ import type { WatchedSource } from '../../../../shared/collection/source.ts';
 import { useCall } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/Values.tsx';
 import { ProfileDialog } from '../../components/forms/ProfileDialog.tsx';
+import { type DraftErrors, MISSING_PROFILE, type SourceDraft } from './sourceForm.ts';
 import type { VisibleSource } from './useSources.ts';
 
 /** Whether a failed check is due to the login. */
@@ -16,10 +17,81 @@ export function isAboutLogin(error: string): boolean {
 /** All profiles of a node fit into one page. */
 const SHOWN = 200;
 
+function useProfiles(enabled = true): readonly Profile[] {
+  return useCall('listProfiles', { query: { limit: SHOWN } }, { enabled }).data?.items ?? [];
+}
+
 function useProfile({ profile }: Pick<VisibleSource, 'profile'>): Profile | undefined {
   // One that was just removed is not asked for by its id.
-  const { data } = useCall('listProfiles', { query: { limit: SHOWN } }, { enabled: Boolean(profile) });
-  return data?.items.find(({ id }) => id === profile);
+  return useProfiles(Boolean(profile)).find(({ id }) => id === profile);
+}
+
+interface LoginFieldProps {
+  draft: SourceDraft;
+  errors: DraftErrors;
+  onChange: (change: Partial<SourceDraft>) => void;
+}
+
+const NEW = 'new';
+
+/** With which profile a source is watched: those of its site are offered, and a new one can be made. */
+export function LoginField({ draft, errors, onChange }: LoginFieldProps) {
+  const profiles = useProfiles();
+  const [isMaking, making] = useDisclosure();
+  const { profile } = draft;
+  const address = /^https?:/i.test(draft.url.trim()) ? draft.url.trim() : `https://${draft.url.trim()}`;
+  const offered = profiles.filter((each) => each.id === profile || isForAddress(each, address));
+  const choices = [
+    { value: '', label: 'No login' },
+    ...(profile === MISSING_PROFILE
+      ? [{ value: MISSING_PROFILE, label: 'Its profile is gone: it is not fetched' }]
+      : []),
+    ...offered.map(({ id, name, site, state }) => ({
+      value: id,
+      label: `${name === site ? site : `${name} (${site})`}${state === 'expired' ? ', expired' : ''}`,
+    })),
+    { value: NEW, label: 'New profile…' },
+  ];
+  return (
+    <>
+      <Select
+        label="Log in with"
+        description={
+          profile === ''
+            ? 'For a page that you see only when you are logged in.'
+            : 'Visitors do not get what it brings, unless you show it.'
+        }
+        data={choices}
+        allowDeselect={false}
+        value={profile}
+        error={errors.profile}
+        onChange={(value) => (value === NEW ? making.open() : onChange({ profile: value ?? '' }))}
+      />
+      {/* Its form is not part of this one, though its events would reach it. */}
+      <div onSubmit={(event) => event.stopPropagation()}>
+        <ProfileDialog
+          opened={isMaking}
+          onClose={making.close}
+          site={suggestedSite(address)}
+          onSaved={({ id }) => onChange({ profile: id })}
+        />
+      </div>
+    </>
+  );
+}
+
+/** Whether a profile is for an address. The node decides; this is for the choice. */
+function isForAddress({ site }: Pick<Profile, 'site'>, address: string): boolean {
+  const url = URL.parse(address);
+  if (!url) return false;
+  return url.hostname === site || url.host === site || url.hostname.endsWith(`.${site}`);
+}
+
+/** Returns the site that is suggested for an address: its host without `www.`, and with its port on this machine. */
+function suggestedSite(address: string): string {
+  const url = URL.parse(address);
+  if (!url) return '';
+  return /^[\d.]+$|^localhost$|^\[/.test(url.hostname) ? url.host : url.hostname.replace(/^www\./, '');
 }
 
 const WORDS: Record<NonNullable<WatchedSource['login']>, string> = {
