@@ -195,29 +195,6 @@ export async function readObject(
   return digest.digest('hex') === sha256 ? Buffer.concat(chunks) : null;
 }
 
-const BEGINNING_BYTES = 65_536;
-
-/** Reads the beginning of a stored object as text; undefined if it is not here or cannot be read. */
-export async function beginningOf(
-  { read, blobs }: Pick<Store, 'read' | 'blobs'>,
-  sha256: string,
-): Promise<string | undefined> {
-  if (blobBytes(read, sha256) === undefined || blobs.isReleased(sha256)) return undefined;
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  try {
-    for await (const chunk of blobs.read(sha256)) {
-      chunks.push(chunk);
-      bytes += chunk.length;
-      if (bytes >= BEGINNING_BYTES) break;
-    }
-  } catch (error) {
-    if (isUnreadable(error) || isMissing(error)) return undefined;
-    throw error;
-  }
-  return Buffer.concat(chunks).subarray(0, BEGINNING_BYTES).toString('utf8');
-}
-
 function withoutFragment(url: string): string {
   const end = url.indexOf('#');
   return end < 0 ? url : url.slice(0, end);

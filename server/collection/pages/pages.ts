@@ -15,12 +15,12 @@ import { type Deriver, objectToRead } from '../derived/process/deriver.ts';
 import { NotDerivableError } from '../derived/process/tasks.ts';
 import { ConnectionPool } from '../fetch/connections.ts';
 import type { FetchServices } from '../fetch/requester.ts';
-import { asksForPassword, isLoginAddress } from '../profiles/expiry.ts';
+import { asksForPassword, beginningOf, isLoginAddress } from '../profiles/expiry.ts';
 import { LoginMissingError, type Profiles } from '../profiles/profiles.ts';
 import { recordLogin } from '../profiles/recordLogin.ts';
 import type { ProfileSession } from '../profiles/session.ts';
 import type { ObjectReceiver } from '../record/objectReceiver.ts';
-import { beginningOf, readObject } from './archiveGate.ts';
+import { readObject } from './archiveGate.ts';
 import {
   NoSpaceForPageError,
   type PageChange,

@@ -1,4 +1,7 @@
 import type { ExpiryReason } from '../../../shared/collection/profile.ts';
+import { Problem } from '../../../shared/problems.ts';
+import { startOfBlob } from '../../store/blobs/offloaded/offloadedBlobs.ts';
+import type { Store } from '../../store/store.ts';
 
 /*
  * Whether a site still accepts a login is said by nothing in HTTP alone. These rules are narrow: a page is taken for a login
@@ -51,11 +54,28 @@ export function isLoginAddress(address: string): boolean {
   );
 }
 
-/** Whether a page has a field for a password. */
+/** Whether a page has a field for a password. A tag is read up to the next one, so that no page takes long. */
 export function asksForPassword(html: string): boolean {
-  return /<input\b[^>]{0,2000}\btype\s*=\s*["']?password\b/i.test(html);
+  return /<input\b[^<>]{0,2000}\btype\s*=\s*["']?password\b/i.test(html);
 }
 
 function withoutQuery(url: string): string {
   return url.replace(/[?#].*$/, '');
+}
+
+const BEGINNING_BYTES = 65_536;
+
+/** Returns the beginning of an object as text; undefined if its bytes cannot be read now. */
+export async function beginningOf(
+  { blobs }: Pick<Store, 'blobs'>,
+  sha256: string,
+): Promise<string | undefined> {
+  try {
+    const bytes = await startOfBlob(blobs, sha256, BEGINNING_BYTES);
+    return bytes && Buffer.from(bytes).toString('utf8');
+  } catch (error) {
+    // It may be in a copy only, which does not answer. The source is checked all the same.
+    if (error instanceof Problem) return undefined;
+    throw error;
+  }
 }

@@ -15,7 +15,7 @@ import type { Retrieval } from '../../../shared/collection/retrieval.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Slice } from '../../../shared/values/list.ts';
 import { type CsvCell, csvLines } from '../../csv.ts';
-import { isMissing, isUnreadable } from '../../store/blobs/blobStore.ts';
+import { startOfBlob } from '../../store/blobs/offloaded/offloadedBlobs.ts';
 import { databaseFile } from '../../store/files.ts';
 import { observersOf, otherObserversOf } from '../../store/sqlite/collection/captures.ts';
 import { batchOf } from '../../store/sqlite/collection/retrievalBatches.ts';
@@ -366,20 +366,10 @@ export async function readEventQuality(
 }
 
 async function beginningOf({ blobs }: Pick<Store, 'blobs'>, sha256: string | null): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
   if (sha256 === null) return Buffer.alloc(0);
-  try {
-    for await (const chunk of blobs.read(sha256)) {
-      chunks.push(chunk);
-      bytes += chunk.length;
-      if (bytes >= PAGE_BEGINNING_BYTES) break;
-    }
-  } catch (error) {
-    if (!isMissing(error) && !isUnreadable(error)) throw error;
-    throw new Problem('blob_damaged', 'The stored bytes of this version cannot be read.');
-  }
-  return Buffer.concat(chunks).subarray(0, PAGE_BEGINNING_BYTES);
+  const bytes = await startOfBlob(blobs, sha256, PAGE_BEGINNING_BYTES);
+  if (bytes) return Buffer.from(bytes);
+  throw new Problem('blob_damaged', 'The stored bytes of this version cannot be read.');
 }
 
 /** Events examined at a time, matching or not. The node handles other requests in between. */

@@ -1,10 +1,14 @@
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { PageCapture, PageList } from '../../../shared/collection/page.ts';
 import type { WatchedSource } from '../../../shared/collection/source.ts';
+import type { Copy } from '../../../shared/node/copy.ts';
 import { filesWith } from '../../copies/withheldCopies.ts';
 import { eventually } from '../../support/eventually.ts';
 import { closeScriptedWebs, page, redirect, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
-import { closeTestNodes, DERIVING } from '../../support/node.ts';
+import { closeTestNodes, DERIVING, temporaryFolder } from '../../support/node.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 import { addProfile, CANARY, cookie, cookiesOf, members } from './support.ts';
 
@@ -44,6 +48,29 @@ test('what the site says of a version counts for no other login, also if it came
   web.script('/', page('public'));
   await node.check();
   expect(web.requests('/').at(-1)?.headers).not.toHaveProperty('if-none-match');
+});
+
+test('a version that is only in a copy which does not answer keeps no check from its end', async () => {
+  const web = await ScriptedWeb.open();
+  web.script('/', members('<p>first', CANARY, HTML), members('<p>second', CANARY, HTML));
+  const node = await openCollectingNode({}, DERIVING);
+  const { id: profile } = await addProfile(node);
+  const { id } = await node.watch(web.url('/'), { profile });
+  await node.check();
+  const place = join(await temporaryFolder(), 'copy');
+  const target = pathToFileURL(place).href;
+  const added = await node.node.sendJson('POST', '/manage/copies', { target });
+  const copy = ((await added.json()) as Copy).id;
+  await node.node.fetchAsOwner(`/manage/copies/${copy}/sync?wait=true`, { method: 'POST' });
+  await node.node.sendJson('POST', `/manage/copies/${copy}/check?wait=true`, {});
+  await node.node.sendJson('PATCH', '/manage/settings', { offload_after_days: 0 });
+  await node.node.fetchAsOwner('/manage/offload?wait=true', { method: 'POST' });
+  const { last_sha256 } = await node.read<WatchedSource>(`/manage/sources/${id}`);
+  await rename(place, `${place}-unplugged`);
+  const read = await node.node.fetchAsOwner(`/archive/${last_sha256}`);
+  expect(await read.json()).toMatchObject({ code: 'copy_unreachable' });
+  web.script('/', members('<form><input type="password"></form>', CANARY, HTML));
+  expect(await node.check()).toMatchObject({ failed: 0, changed: 1 });
 });
 
 describe('a page that is drawn with a profile', () => {
