@@ -2,7 +2,6 @@ import './styles/base.css';
 import './styles/classes.css';
 import '@mantine/core/styles.layer.css';
 import '@mantine/notifications/styles.layer.css';
-// Not with the palette: styles that are loaded later come earlier in the document, and Mantine's own would win.
 import '@mantine/spotlight/styles.layer.css';
 import './styles/mantine.css';
 import { createRoot } from 'react-dom/client';

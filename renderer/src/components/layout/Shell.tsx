@@ -8,23 +8,8 @@ import { invitationInFragment, useInvitationLink, useSession } from '../../state
 import { ErrorNote } from '../feedback/ErrorNote.tsx';
 import { JobsTray } from '../feedback/JobsTray.tsx';
 import { Navigation } from './Navigation.tsx';
+import { Palette } from './Palette.tsx';
 import classes from './Shell.module.css';
-
-// Loaded once the first page leaves the browser time. Its shortcut works before that: it opens as soon as it has loaded.
-const Palette = lazy(async () => {
-  await idle();
-  return { default: (await import('./Palette.tsx')).Palette };
-});
-const MAX_IDLE_WAIT_MS = 1000;
-
-function idle(): Promise<void> {
-  return new Promise((resolve) => {
-    // Safari has no idle callbacks.
-    if ('requestIdleCallback' in window)
-      window.requestIdleCallback(() => resolve(), { timeout: MAX_IDLE_WAIT_MS });
-    else setTimeout(resolve, MAX_IDLE_WAIT_MS);
-  });
-}
 
 /** The layout around every page: navigation on the left (on top if narrow) and jobs at the bottom. */
 export function Shell() {
@@ -59,9 +44,7 @@ export function Shell() {
         </Link>
         <span className="cut push muted tiny nowrap mono">{session?.node}</span>
       </header>
-      <Suspense fallback={null}>
-        <Palette />
-      </Suspense>
+      <Palette />
       <WindowDrop />
       <div className={classes.side}>
         <Navigation />
