@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { defineConfig } from '@playwright/test';
-import { chromiumLaunchOptions } from './support/chromium.ts';
+import { headlessLaunchOptions } from './support/chromium.ts';
 
 // Processes started by tests run from the sources: they keep what Node compiles.
 process.env.NODE_COMPILE_CACHE ??= resolve(import.meta.dirname, '../node_modules/.cache/strongroom');
@@ -24,7 +24,7 @@ export default defineConfig({
   reporter: 'list',
   use: {
     browserName: 'chromium',
-    launchOptions: chromiumLaunchOptions(),
+    launchOptions: await headlessLaunchOptions(),
     // Tracing takes a third of the processor time of a test. `npm run e2e -- NAME --trace on` shows why one fails.
     trace: 'off',
     screenshot: 'only-on-failure',

@@ -58,7 +58,7 @@ test('memory bombs end within their bounds, other pages are captured meanwhile, 
   requireOnLinux(process.platform === 'linux', 'The memory of browsers is watched on Linux.', skip);
   const web = await ScriptedWeb.open();
   const dataFolder = join(await temporaryFolder(), 'data');
-  const node = await openCollectingNode({ page_timeout_seconds: 10 }, { dataFolder });
+  const node = await openCollectingNode({ page_timeout_seconds: 6 }, { dataFolder });
   web.script('/quiet', answer('<p>quiet', HTML));
   const quiet = await node.watch(web.url('/quiet'), { capture: 'page' });
   for (const [index, [name, script]] of Object.entries(BOMBS).entries()) {

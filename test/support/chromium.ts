@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium, type LaunchOptions } from 'playwright';
+import { packagedBrowser, packagedVariables } from '../../server/browser/packagedBrowser.ts';
 import { installDebianPackages } from './debian.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -67,7 +68,17 @@ function findChromium(): string {
   );
 }
 
-/** The options for `chromium.launch()`, in specs and in scripts. */
+/** The options for `chromium.launch()` with a whole browser, as a person has it. */
 export function chromiumLaunchOptions(): LaunchOptions {
   return { executablePath: findChromium(), args: flags };
+}
+
+/**
+ * The options for the specs. The headless shell that comes with `npm ci` is the same engine, and takes a third less of
+ * the processor's time.
+ */
+export async function headlessLaunchOptions(): Promise<LaunchOptions> {
+  const shell = process.env.CHROMIUM_PATH ? null : await packagedBrowser();
+  if (shell === null) return chromiumLaunchOptions();
+  return { executablePath: shell, args: flags, env: { ...process.env, ...packagedVariables(shell) } };
 }
