@@ -1,6 +1,6 @@
 import type { Event } from '../../../shared/collection/event.ts';
 import { EVENT_TEXT } from '../../../shared/collection/eventText.ts';
-import { element, escapeXml, type Xml } from '../../archive/harvesting/formats.ts';
+import { element, escapeXml, type Xml } from '../../harvesting/formats.ts';
 import { eventsOf, lastEventOfLedger } from '../../store/sqlite/node/copyPages.ts';
 import { sourceName } from './fragments.ts';
 import { JSON_TYPE, type Page, type PageContext, textPage } from './frame.ts';

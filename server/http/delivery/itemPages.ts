@@ -1,9 +1,9 @@
 import { Problem } from '../../../shared/problems.ts';
 import { ROUTES } from '../../../shared/routes.ts';
 import { isDigest } from '../../../shared/values/digest.ts';
-import { readCitedItem } from '../../archive/citations/citedWork.ts';
-import { MAX_PARTS, schemaOrgDocument } from '../../archive/citations/jsonFormats.ts';
-import { type LinkContext, readSignposts, type TypedLink } from '../../archive/citations/signposts.ts';
+import { readCitedItem } from '../../citations/citedWork.ts';
+import { MAX_PARTS, schemaOrgDocument } from '../../citations/jsonFormats.ts';
+import { type LinkContext, readSignposts, type TypedLink } from '../../citations/signposts.ts';
 import { requirePage } from '../../collection/pages/readPages.ts';
 import { readSource } from '../../collection/sources/sources.ts';
 import { readEvent } from '../../collection/timeline/events.ts';

@@ -8,8 +8,8 @@ import {
   type LinksetFormat,
 } from '../../../../shared/archive/citation.ts';
 import { Problem } from '../../../../shared/problems.ts';
-import { cite, citeAs, describeTables } from '../../../archive/citations/citations.ts';
-import { readLinkset } from '../../../archive/citations/signposts.ts';
+import { cite, citeAs, describeTables } from '../../../citations/citations.ts';
+import { readLinkset } from '../../../citations/signposts.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Handlers } from '../../app.ts';
 import { linksetJson, linksetText } from '../../delivery/itemPages.ts';

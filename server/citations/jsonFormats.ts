@@ -1,5 +1,5 @@
-import { type PackFile, parseRelatedIdentifier, uriOfIdentifier } from '../../../shared/archive/pack.ts';
-import type { License } from '../../../shared/archive/vocabulary.ts';
+import { type PackFile, parseRelatedIdentifier, uriOfIdentifier } from '../../shared/archive/pack.ts';
+import type { License } from '../../shared/archive/vocabulary.ts';
 import {
   type CitableWork,
   type CitedAuthor,

@@ -1,4 +1,4 @@
-import type { CslItem, CslName } from '../../../shared/archive/citation.ts';
+import type { CslItem, CslName } from '../../shared/archive/citation.ts';
 import { type CitableWork, type CitedWork, initials, nameParts, urnOf } from './citedWork.ts';
 
 /** If there are more authors, only the first 19 and the last are named. */

@@ -1,8 +1,8 @@
-import type { Citation, CitationFormat, DescriptorFormat } from '../../../shared/archive/citation.ts';
-import { Problem } from '../../../shared/problems.ts';
-import type { DamageContext } from '../../fixity/audit.ts';
-import type { Store } from '../../store/store.ts';
-import type { Reader } from '../../withholding/withholding.ts';
+import type { Citation, CitationFormat, DescriptorFormat } from '../../shared/archive/citation.ts';
+import { Problem } from '../../shared/problems.ts';
+import type { DamageContext } from '../fixity/audit.ts';
+import type { Store } from '../store/store.ts';
+import type { Reader } from '../withholding/withholding.ts';
 import { type CitableWork, type CitationContext, readCitedPack, readCitedWork } from './citedWork.ts';
 import { dataciteRecord } from './jsonFormats.ts';
 import { croissantDescriptor, frictionlessDescriptor } from './tableDescriptors.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { CitableWork } from '../../server/archive/citations/citedWork.ts';
-import { apaReference } from '../../server/archive/citations/textFormats.ts';
+import type { CitableWork } from '../../server/citations/citedWork.ts';
+import { apaReference } from '../../server/citations/textFormats.ts';
 import { CITATION_FORMATS } from '../../shared/archive/citation.ts';
 import type { Study } from '../../shared/archive/study.ts';
 import { type CitationReaders, loadCitationReaders } from '../support/archive/citationReaders.ts';

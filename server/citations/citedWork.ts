@@ -1,14 +1,14 @@
-import type { CslName } from '../../../shared/archive/citation.ts';
-import type { Pack, PackFile, PackRecord } from '../../../shared/archive/pack.ts';
-import type { License } from '../../../shared/archive/vocabulary.ts';
-import { Problem } from '../../../shared/problems.ts';
-import { iterateCitedPacks, packById } from '../../store/sqlite/archive/packs.ts';
-import type { StudyRow } from '../../store/sqlite/archive/studies.ts';
-import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
-import { onSnapshot } from '../../store/sqlite/engine/queries.ts';
-import { requireItem } from '../comments.ts';
-import { readPack } from '../packs/readPack.ts';
-import { requireStudy } from '../studies.ts';
+import type { CslName } from '../../shared/archive/citation.ts';
+import type { Pack, PackFile, PackRecord } from '../../shared/archive/pack.ts';
+import type { License } from '../../shared/archive/vocabulary.ts';
+import { Problem } from '../../shared/problems.ts';
+import { requireItem } from '../archive/comments.ts';
+import { readPack } from '../archive/packs/readPack.ts';
+import { requireStudy } from '../archive/studies.ts';
+import { iterateCitedPacks, packById } from '../store/sqlite/archive/packs.ts';
+import type { StudyRow } from '../store/sqlite/archive/studies.ts';
+import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
+import { onSnapshot } from '../store/sqlite/engine/queries.ts';
 
 export interface CitedAuthor {
   name: string;
