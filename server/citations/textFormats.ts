@@ -1,22 +1,39 @@
 import type { CslItem, CslName } from '../../shared/archive/citation.ts';
-import { type CitableWork, type CitedWork, initials, nameParts, urnOf } from './citedWork.ts';
+import { html } from '../html.ts';
+import {
+  type CitableWork,
+  type CitedAuthor,
+  dateText,
+  initials,
+  KINDS,
+  nameParts,
+  urnOf,
+} from './citedWork.ts';
 
 /** If there are more authors, only the first 19 and the last are named. */
 const MAX_AUTHORS = 20;
 
 /**
- * Formats a reference in the style of the APA Publication Manual (7th edition, 10.9), as plain text. A pack without a URL
- * is identified by its fingerprint.
+ * Formats a reference in the style of the APA Publication Manual (7th edition, 10.9 and 10.16), as plain text. A pack
+ * without a URL is identified by its fingerprint. When an observed page was published is not known, so the day of its
+ * retrieval is named.
  */
 export function apaReference(work: CitableWork): string {
+  const { observed } = work;
   const version = work.version === undefined ? '' : ` (Version ${work.version})`;
-  const title = `${work.title}${version} [${genreOf(work)}].`;
-  const authors = listed(work.authors.map(({ name }) => nameParts(name)));
-  const year = `(${work.date.year}).`;
+  const title = observed ? withFullStop(work.title) : `${work.title}${version} [${KINDS[work.kind].genre}].`;
+  const authors = listed(work.authors.map(nameParts));
+  const year = `(${observed ? 'n.d.' : work.date.year}).`;
   // Without authors, the title comes first.
   const opening = authors === '' ? [title, year] : [withFullStop(authors), year, title];
   const identifier = work.url ?? urnOf(work);
-  return [...opening, withFullStop(work.publisher), ...(identifier ? [identifier] : [])].join(' ');
+  if (!observed) {
+    return [...opening, withFullStop(work.publisher), ...(identifier ? [identifier] : [])].join(' ');
+  }
+  const archive = `${work.publisher}${identifier ? ` (${identifier})` : ''}`;
+  const { year: retrievedYear, month, day } = work.date;
+  const retrieved = `Retrieved ${MONTHS[month - 1]} ${day}, ${retrievedYear}, from ${observed.address}`;
+  return [...opening, withFullStop(archive), withFullStop(observed.site), retrieved].join(' ');
 }
 
 function listed(names: readonly CslName[]): string {
@@ -47,7 +64,20 @@ function withFullStop(text: string): string {
   return /[.?!]$/.test(text) ? text : `${text}.`;
 }
 
-const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+const MONTHS = [
+  'January',
+  'February',
+  'March',
+  'April',
+  'May',
+  'June',
+  'July',
+  'August',
+  'September',
+  'October',
+  'November',
+  'December',
+];
 
 /** BibTeX counts braces even after a backslash, so unpaired braces must be replaced. */
 const LATEX: Readonly<Record<string, string>> = {
@@ -68,26 +98,36 @@ const LATEX: Readonly<Record<string, string>> = {
  * every letter that LaTeX has no command for, for example a whole title in Chinese.
  */
 export function bibtexEntry(work: CitableWork): string {
+  const { observed } = work;
   const fields: Record<string, string> = {
-    author: work.authors.map(({ name }) => bibtexAuthor(nameParts(name))).join(' and '),
+    author: work.authors.map((author) => bibtexAuthor(nameParts(author))).join(' and '),
     // The second pair of braces preserves the capital letters of the title.
     title: `{${escapeLatex(work.title)}}`,
-    year: String(work.date.year),
-    publisher: `{${escapeLatex(work.publisher)}}`,
-    url: work.url ?? '',
+    ...(observed
+      ? {
+          organization: `{${escapeLatex(observed.site)}}`,
+          url: observed.address.replace(/[{}\\]/g, encodeURIComponent),
+          urldate: dateText(work),
+        }
+      : {
+          year: String(work.date.year),
+          publisher: `{${escapeLatex(work.publisher)}}`,
+          url: work.url ?? '',
+        }),
     version: work.version === undefined ? '' : String(work.version),
     keywords: work.keywords
       .map(keywordText)
       .filter((keyword) => keyword !== '')
       .join(', '),
     abstract: escapeLatex(work.abstract),
-    note: work.digest ? fingerprintNote(work.digest) : '',
+    note: escapeLatex(noteOf(work)),
   };
   const lines = Object.entries(fields)
     .filter(([, value]) => value !== '')
     .map(([name, value]) => `  ${name} = {${value}},`);
   // The month is a BibTeX macro, so it has no braces.
-  return [`@misc{${work.id},`, ...lines, `  month = ${MONTHS[work.date.month - 1]},`, '}', ''].join('\n');
+  const month = observed ? [] : [`  month = ${MONTHS[work.date.month - 1]?.slice(0, 3).toLowerCase()},`];
+  return [`@misc{${work.id},`, ...lines, ...month, '}', ''].join('\n');
 }
 
 function escapeLatex(text: string): string {
@@ -116,21 +156,32 @@ function namePart(part: string): string {
  * comparison in the tests wraps values at 70 characters, and readers truncate such values.
  */
 export function risRecord(work: CitableWork): string {
-  const { year, month, day } = work.date;
-  const two = (number: number) => String(number).padStart(2, '0');
+  const { observed } = work;
+  const day = dateText(work).replaceAll('-', '/');
   const fields: [string, string | undefined][] = [
-    ['TY', work.kind === 'pack' ? 'DATA' : 'GEN'],
+    ['TY', KINDS[work.kind].ris],
     ['ID', work.id],
-    ...work.authors.map(({ name }): [string, string] => ['AU', risAuthor(name)]),
+    ...work.authors.map((author): [string, string] => ['AU', risAuthor(author)]),
     ['TI', work.title],
-    ['PY', String(year)],
-    ['DA', `${year}/${two(month)}/${two(day)}`],
-    ['PB', work.publisher],
+    ...(observed
+      ? ([
+          ['T2', observed.site],
+          // The day of the retrieval; some programs have it in the one field, some in the other.
+          ['Y2', day],
+          ['M1', day],
+          ['DB', work.publisher],
+          ['AV', work.url ?? urnOf(work)],
+        ] as [string, string | undefined][])
+      : ([
+          ['PY', String(work.date.year)],
+          ['DA', day],
+          ['PB', work.publisher],
+        ] as [string, string][])),
     ['ET', work.version === undefined ? undefined : String(work.version)],
     ['AB', work.abstract || undefined],
     ...work.keywords.map((keyword): [string, string] => ['KW', keyword]),
-    ['N1', work.digest ? fingerprintNote(work.digest) : undefined],
-    ['UR', work.url],
+    ['N1', noteOf(work) || undefined],
+    ['UR', observed ? observed.address : work.url],
     ['ER', ''],
   ];
   return fields
@@ -140,36 +191,82 @@ export function risRecord(work: CitableWork): string {
 }
 
 /** RIS has a name as `Family, Given, Suffix`. */
-function risAuthor(name: string): string {
-  const parts = nameParts(name);
+function risAuthor(author: CitedAuthor): string {
+  const parts = nameParts(author);
   if ('literal' in parts) return parts.literal;
   return [parts.family, parts.given, ...(parts.suffix === undefined ? [] : [parts.suffix])].join(', ');
 }
 
-/** Returns the genre of the work, which APA shows in brackets. */
-export function genreOf({ kind }: Pick<CitedWork, 'kind'>): string {
-  return kind === 'pack' ? 'Data set' : 'Study';
-}
-
 /** Returns the work as CSL-JSON, the format of citation managers. */
 export function cslItem(work: CitableWork): CslItem {
+  const { observed, publisher, url } = work;
+  const { csl, genre } = KINDS[work.kind];
   const { year, month, day } = work.date;
+  const date = { 'date-parts': [[year, month, day]] } satisfies CslItem['issued'];
+  const location = url ?? urnOf(work);
+  const note = noteOf(work);
   return {
     id: work.id,
-    type: work.kind === 'pack' ? 'dataset' : 'document',
+    type: csl,
     title: work.title,
-    author: work.authors.map(({ name }) => nameParts(name)),
-    issued: { 'date-parts': [[year, month, day]] },
-    publisher: work.publisher,
-    ...(work.url === undefined ? {} : { URL: work.url }),
-    genre: genreOf(work),
+    author: work.authors.map(nameParts),
+    ...(observed
+      ? {
+          accessed: date,
+          'container-title': observed.site,
+          URL: observed.address,
+          archive: publisher,
+          ...(location === undefined ? {} : { archive_location: location }),
+        }
+      : { issued: date, publisher, ...(url === undefined ? {} : { URL: url }), genre }),
     ...(work.version === undefined ? {} : { version: String(work.version) }),
     ...(work.abstract ? { abstract: work.abstract } : {}),
     ...(work.keywords.length > 0 ? { keyword: work.keywords.join(', ') } : {}),
-    ...(work.digest ? { note: fingerprintNote(work.digest) } : {}),
+    ...(note ? { note } : {}),
   };
 }
 
-function fingerprintNote(digest: string): string {
-  return `SHA-256 fingerprint: ${digest}`;
+/** What no field of a format has: the time of a retrieval, who made it, where the version is, and the digest. */
+function noteOf({ observed, digest, publisher, url }: CitableWork): string {
+  return [
+    observed && `Retrieved ${observed.at}${observed.by}`,
+    observed && `archived by ${publisher}${url === undefined ? '' : `: ${url}`}`,
+    digest && `SHA-256 fingerprint: ${digest}`,
+  ]
+    .filter(Boolean)
+    .join('; ');
+}
+
+/** What a URN cannot hold as it is (RFC 8141), such as a query and a fragment; and so the percent sign. */
+const NOT_IN_URN = /[^\w.~!$&'()*+,;=:@/-]/g;
+/** What the name of an archive in a PWID may not have. */
+const NOT_IN_ARCHIVE_ID = /[^A-Za-z0-9._~-]+/g;
+
+/**
+ * Returns the PWID of an observed version (the IANA registration of the URN namespace `pwid`): who archived what, when, and
+ * how much of it. The archive is the host of its public address, else its name. Undefined if there is no version.
+ */
+export function pwidOf({ observed, digest, url, publisher }: CitableWork): string | undefined {
+  if (!observed || digest === null) return undefined;
+  const archive = (url === undefined ? publisher : new URL(url).hostname).replace(NOT_IN_ARCHIVE_ID, '-');
+  const address = observed.address.replace(NOT_IN_URN, encodeURIComponent);
+  return `urn:pwid:${archive}:${toSeconds(observed.at)}:${observed.precision}:${address}`;
+}
+
+/**
+ * Returns the Robust Link to an observed version (https://robustlinks.mementoweb.org/spec): a link to the address that also
+ * says where the version is archived, and of when it is. Undefined if there is no version.
+ */
+export function robustLink(work: CitableWork): string | undefined {
+  const { observed, title } = work;
+  const version = work.url ?? urnOf(work);
+  if (!observed || work.digest === null) return undefined;
+  const { address, at } = observed;
+  return html`<a href="${address}" data-originalurl="${address}" data-versionurl="${version}" data-versiondate="${toSeconds(at)}">${title}</a>`
+    .text;
+}
+
+/** Neither a PWID nor a Robust Link has fractions of a second. */
+function toSeconds(instant: string): string {
+  return instant.replace(/\.\d+Z$/, 'Z');
 }

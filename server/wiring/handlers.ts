@@ -72,7 +72,7 @@ function archiveRoutes({ store, settings, log, nodeName, publicAddress, derived 
     ...draftHandlers(new Drafts({ store, settings, log })),
     ...driftHandlers(store),
     ...commentsHandlers(store),
-    ...citationsHandlers(store, nodeName, publicAddress),
+    ...citationsHandlers({ store, texts: derived.texts }, nodeName, publicAddress),
     ...harvestingHandlers(store, settings, nodeName, publicAddress),
     ...blobsHandlers(store),
   };
