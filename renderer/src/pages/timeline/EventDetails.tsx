@@ -20,6 +20,7 @@ import type { Retrieval } from '../../../../shared/collection/retrieval.ts';
 import { urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { AddToCase } from '../../components/content/AddToCase.tsx';
+import { CiteButton } from '../../components/content/Citation.tsx';
 import { FindingsSection } from '../../components/content/Findings.tsx';
 import { ObjectCard } from '../../components/content/ObjectCard.tsx';
 import { PageThumbnail } from '../../components/content/PageThumbnail.tsx';
@@ -142,6 +143,7 @@ function EventActions({ id, source }: { id: number; source: string }) {
       >
         Evidence file
       </Button>
+      <CiteButton item={String(id)} size="xs" />
       {isOwner && <AddToCase item={{ kind: 'event', id: String(id) }} />}
     </Group>
   );
