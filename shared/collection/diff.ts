@@ -170,7 +170,11 @@ export const diffSchema = diffOf('Diff', ofEvent).meta({ id: 'Diff' });
 export type Diff = z.output<typeof diffSchema>;
 export type DiffSide = z.output<typeof side>;
 
-/** The differences between two files of packs. */
+export const compareObjectsQuery = z.strictObject({
+  with: digestSchema.meta({ description: 'The digest of the newer one.' }),
+});
+
+/** The differences between two files of packs, or two objects. */
 export const fileDiffSchema = diffOf('FileDiff', {}).meta({ id: 'FileDiff' });
 export type FileDiff = z.output<typeof fileDiffSchema>;
 

@@ -154,6 +154,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   'server/cli': {
     layers: [
       ...ALL_SERVICES,
+      'server/citations',
       'server/copies',
       'server/peers',
       'server/owner',

@@ -1,5 +1,11 @@
 import { foundTextSchema, objectTextSchema, searchQuery } from '../../collection/derived.ts';
-import { diffSchema, newNoisePreviewSchema, noisePreviewSchema } from '../../collection/diff.ts';
+import {
+  compareObjectsQuery,
+  diffSchema,
+  fileDiffSchema,
+  newNoisePreviewSchema,
+  noisePreviewSchema,
+} from '../../collection/diff.ts';
 import { objectViewSchema, pageResourcesSchema, viewQuery } from '../../collection/view.ts';
 import { jobSchema } from '../../node/job.ts';
 import { pageOf } from '../../values/list.ts';
@@ -79,6 +85,23 @@ export const diffRoutes = {
       304: { description: 'Not modified' },
     },
     problems: DIFF_PROBLEMS,
+  }),
+  compareObjects: route({
+    method: 'GET',
+    path: '/archive/{sha256}/diff',
+    access: 'read',
+    tag: 'Objects',
+    summary: 'Compare an object with another',
+    description:
+      'Compares two objects, or files of packs, in the form that suits their kind. Noise rules are not applied. The ' +
+      'diff is derived data and is not stored.',
+    query: compareObjectsQuery,
+    headers: { 'If-None-Match': 'The entity tag of a cached copy.' },
+    responses: {
+      200: { description: 'The diff; its form depends on the kind of the objects', schema: fileDiffSchema },
+      304: { description: 'Not modified' },
+    },
+    problems: ['invalid_parameter', ...DIFF_PROBLEMS],
   }),
   runNoiseRules: route({
     method: 'POST',
