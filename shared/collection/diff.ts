@@ -170,9 +170,7 @@ export const diffSchema = diffOf('Diff', ofEvent).meta({ id: 'Diff' });
 export type Diff = z.output<typeof diffSchema>;
 export type DiffSide = z.output<typeof side>;
 
-export const compareObjectsQuery = z.strictObject({
-  with: digestSchema.meta({ description: 'The digest of the newer one.' }),
-});
+export const compareObjectsQuery = z.strictObject({ from: digestSchema, to: digestSchema });
 
 /** The differences between two files of packs, or two objects. */
 export const fileDiffSchema = diffOf('FileDiff', {}).meta({ id: 'FileDiff' });

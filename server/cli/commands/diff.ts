@@ -7,7 +7,6 @@ import { isDigest, pageIdSchema } from '../../../shared/values/digest.ts';
 import { FileDiffs } from '../../collection/diff/diffs.ts';
 import { requirePage } from '../../collection/pages/readPages.ts';
 import { readEvent } from '../../collection/timeline/events.ts';
-import { OWNER } from '../../withholding/withholding.ts';
 import { readArchive } from '../collectionHere.ts';
 import { type Command, type ExitCode, NODE_OPTIONS, optionsHelp, print, UsageError } from '../options.ts';
 import { escapeForTerminal } from '../terminal.ts';
@@ -37,15 +36,15 @@ export const diff: Command = {
           async (id) => readEvent(store, id),
           async (id) => requirePage(store, id),
         );
-        return new FileDiffs(store, deriver).compareObjects(await digestOf(from), await digestOf(to), OWNER);
+        return new FileDiffs(store, deriver).compareObjects(await digestOf(from), await digestOf(to));
       },
       there: async (node) => {
         const digestOf = versionReader(
           async (id) => (await node.request('GET', `/api/events/${id}`)) as Event,
           async (id) => (await node.request('GET', `/archive/pages/${id}`)) as PageCapture,
         );
-        const query = new URLSearchParams({ with: await digestOf(to) }).toString();
-        return (await node.request('GET', `/archive/${await digestOf(from)}/diff?${query}`)) as FileDiff;
+        const query = new URLSearchParams({ from: await digestOf(from), to: await digestOf(to) });
+        return (await node.request('GET', `/manage/diff?${query.toString()}`)) as FileDiff;
       },
     });
     if (values.json) print(JSON.stringify(found));

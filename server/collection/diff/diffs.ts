@@ -2,7 +2,6 @@ import type { Comparison, Diff, DiffSide, FileDiff } from '../../../shared/colle
 import { MAX_SUMMARY_CHARACTERS } from '../../../shared/collection/event.ts';
 import type { NoiseRule } from '../../../shared/collection/noise.ts';
 import { Problem } from '../../../shared/problems.ts';
-import { isDigest } from '../../../shared/values/digest.ts';
 import {
   type DerivedDocumentRow,
   derivedDocument,
@@ -260,18 +259,18 @@ export class FileDiffs {
   }
 
   /**
-   * Compares two objects, or files of packs, as what they came as.
+   * Compares two objects, or files of packs, as what they came as, for the owner.
    *
-   * @throws Problem like `compare`; `not_found`, `withheld`, `released`
+   * @throws Problem like `compare`; `not_found`, `released`
    */
-  async compareObjects(from: string, to: string, reader: Reader): Promise<FileDiff> {
+  async compareObjects(from: string, to: string): Promise<FileDiff> {
     const sides = [this.#storedAs(from), this.#storedAs(to)] as const;
-    requireAllReadable(this.#store.read, [from, to], reader);
+    requireAllReadable(this.#store.read, [from, to], OWNER);
     return this.compare(...sides);
   }
 
   #storedAs(sha256: string): FileToCompare {
-    const bytes = isDigest(sha256) ? blobBytes(this.#store.read, sha256) : undefined;
+    const bytes = blobBytes(this.#store.read, sha256);
     if (bytes === undefined)
       throw new Problem('not_found', `The archive has no bytes with the digest ${sha256}.`);
     const { contentType, contentEncoding } = objectToRead(this.#store, sha256);

@@ -88,20 +88,26 @@ export const diffRoutes = {
   }),
   compareObjects: route({
     method: 'GET',
-    path: '/archive/{sha256}/diff',
-    access: 'read',
-    tag: 'Objects',
-    summary: 'Compare an object with another',
+    path: '/manage/diff',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Compare two objects',
     description:
       'Compares two objects, or files of packs, in the form that suits their kind. Noise rules are not applied. The ' +
       'diff is derived data and is not stored.',
     query: compareObjectsQuery,
-    headers: { 'If-None-Match': 'The entity tag of a cached copy.' },
     responses: {
       200: { description: 'The diff; its form depends on the kind of the objects', schema: fileDiffSchema },
-      304: { description: 'Not modified' },
     },
-    problems: ['invalid_parameter', ...DIFF_PROBLEMS],
+    problems: [
+      'not_found',
+      'released',
+      'blob_damaged',
+      'copy_unreachable',
+      'not_derivable',
+      'derivation_busy',
+      'shutting_down',
+    ],
   }),
   runNoiseRules: route({
     method: 'POST',

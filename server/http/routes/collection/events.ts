@@ -145,10 +145,7 @@ export function diffHandlers(
   fileDiffs: FileDiffs,
 ): Pick<Handlers, 'readDiff' | 'compareObjects' | 'runNoiseRules' | 'previewNoiseRules'> {
   return {
-    compareObjects: async ({ params: { sha256 = '' }, query, request, visitor }) => {
-      const diff = await fileDiffs.compareObjects(sha256, query.with, visitor);
-      return sendJsonWithEtag(request, diff, withheldHeaders(store.read, [sha256, query.with], visitor));
-    },
+    compareObjects: async ({ query }) => ok(await fileDiffs.compareObjects(query.from, query.to)),
     readDiff: async ({ params, request, visitor }) => {
       const diff = await diffs.diffOf(params.id ?? '', visitor);
       const digests = [diff.from.sha256, diff.to.sha256];
