@@ -1,4 +1,5 @@
 import { BROWSER, type Event, SELF } from '../../shared/collection/event.ts';
+import { eventTitle } from '../../shared/collection/eventText.ts';
 import { handedInWords } from '../../shared/collection/handedInWords.ts';
 import type { PageCapture } from '../../shared/collection/page.ts';
 import type { ViewQuery } from '../../shared/collection/view.ts';
@@ -28,6 +29,8 @@ interface Observation {
   /** The path of the page that shows it. */
   path: string;
   source: Pick<Event['source'], 'url' | 'name' | 'agency'>;
+  /** What it is called where its bytes have no title, or a reader may not read them; by default as the source is. */
+  name?: string;
   at: string;
   observer: string;
   /** Null if there was no version: the source could not be retrieved. */
@@ -46,10 +49,12 @@ export function citedEvent(
   const { store } = services;
   const event = readEvent(store, id);
   const { source, observer, sha256 } = event;
+  const name = source.name || source.url;
   return cited(services, from, reader, {
     key: `event-${id}`,
     path: `/timeline/${id}`,
     source,
+    name: sha256 === null ? eventTitle(event, name) : name,
     at: event.original_observed_at ?? event.observed_at,
     observer,
     sha256,
@@ -104,7 +109,7 @@ async function cited(
   services: ObservationServices,
   { origin, publisher }: CitationContext,
   reader: Reader,
-  { key, path, source, at, observer, sha256, page }: Observation,
+  { key, path, source, name = source.name, at, observer, sha256, page }: Observation,
 ): Promise<CitedWork> {
   const { read } = services.store;
   const title = page ? titleOfPage(read, page, reader) : await titleOfObject(services, sha256, reader);
@@ -113,7 +118,7 @@ async function cited(
   return {
     id: key,
     kind: 'observation',
-    title: oneLine(title) || oneLine(source.name) || source.url,
+    title: oneLine(title) || oneLine(name) || source.url,
     authors: agency === '' ? [] : [{ name: agency, orcid: null, affiliation: '', isOrganization: true }],
     date: dayOf(at),
     publisher,

@@ -31,9 +31,9 @@ export function apaReference(work: CitableWork): string {
     return [...opening, withFullStop(work.publisher), ...(identifier ? [identifier] : [])].join(' ');
   }
   const archive = `${work.publisher}${identifier ? ` (${identifier})` : ''}`;
-  const { year: retrievedYear, month, day } = work.date;
-  const retrieved = `Retrieved ${MONTHS[month - 1]} ${day}, ${retrievedYear}, from ${observed.address}`;
-  return [...opening, withFullStop(archive), withFullStop(observed.site), retrieved].join(' ');
+  const day = `${MONTHS[work.date.month - 1]} ${work.date.day}, ${work.date.year}`;
+  const seen = work.digest === null ? `Observed ${day}, at` : `Retrieved ${day}, from`;
+  return [...opening, withFullStop(archive), withFullStop(observed.site), seen, observed.address].join(' ');
 }
 
 function listed(names: readonly CslName[]): string {
@@ -229,7 +229,7 @@ export function cslItem(work: CitableWork): CslItem {
 /** What no field of a format has: the time of a retrieval, who made it, where the version is, and the digest. */
 function noteOf({ observed, digest, publisher, url }: CitableWork): string {
   return [
-    observed && `Retrieved ${observed.at}${observed.by}`,
+    observed && `${digest === null ? 'Observed' : 'Retrieved'} ${observed.at}${observed.by}`,
     observed && `archived by ${publisher}${url === undefined ? '' : `: ${url}`}`,
     digest && `SHA-256 fingerprint: ${digest}`,
   ]

@@ -219,6 +219,7 @@ test('an event without a version has no PWID and no link; what is not there is n
   for (let round = 0; round < 4; round += 1) await collecting.check([source]);
   const [lost] = await collecting.events(`source=${source}&event_type=unavailable`);
   const citation = await citationOf(node, String(lost?.id));
+  expect(citation.apa).toMatch(/^Unavailable: http.*\/gone\. \(n\.d\.\)\. .* Observed .*, at http:.*\/gone$/);
   expect(citation).toMatchObject({
     digest: null,
     csl: { archive_location: `${PUBLIC}/timeline/${lost?.id}` },
