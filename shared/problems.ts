@@ -162,3 +162,6 @@ export interface ProblemDocument {
   errors?: FieldError[];
   [member: string]: unknown;
 }
+
+/** What a node says where it has no route. A command tells by it that the node is of another version. */
+export const NOTHING_AT_PATH = 'There is nothing at this path.';

@@ -5,8 +5,11 @@ import { openArchiveForWriting } from '../collection/record/coverRetrievals.ts';
 import type { NodeConfig } from '../config.ts';
 import { Jobs } from '../runtime/jobs.ts';
 import { createLog } from '../runtime/log.ts';
+import { FolderInUseError } from '../store/opening/folderLock.ts';
 import { openSettings } from '../store/settings.ts';
 import type { Store } from '../store/store.ts';
+import { archiveFolder } from './dataFolder.ts';
+import { connectToNode, type NodeOptions, type RunningNode } from './runningNode.ts';
 
 /** The collector of a data folder that this process has open. */
 export interface CollectionHere {
@@ -14,7 +17,36 @@ export interface CollectionHere {
   /** The name of the node whose data folder it is. */
   nodeName: string;
   collection: Collection;
+  deriver: Deriver;
   close(): Promise<void>;
+}
+
+/**
+ * Reads from the archive of a data folder: in this process, or by the node that has the folder open.
+ *
+ * @throws UsageError if there is no archive; whatever reading throws
+ */
+export async function readArchive<Result>(
+  options: NodeOptions,
+  config: Partial<NodeConfig>,
+  read: {
+    here: (opened: CollectionHere) => Promise<Result>;
+    there: (node: RunningNode) => Promise<Result>;
+  },
+): Promise<Result> {
+  const folder = archiveFolder(options.data);
+  let opened: CollectionHere;
+  try {
+    opened = await openCollectionHere(folder, config);
+  } catch (error) {
+    if (!(error instanceof FolderInUseError)) throw error;
+    return read.there(await connectToNode(options));
+  }
+  try {
+    return await read.here(opened);
+  } finally {
+    await opened.close();
+  }
 }
 
 /** Opens the collector of a data folder in this process. @throws FolderInUseError if a node has the folder open */
@@ -33,6 +65,7 @@ export async function openCollectionHere(
       store,
       nodeName: key.name,
       collection,
+      deriver,
       async close() {
         await collection.close();
         await deriver.close();

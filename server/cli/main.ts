@@ -11,6 +11,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   page: async () => (await import('./commands/pages.ts')).page,
   draw: async () => (await import('./commands/pages.ts')).draw,
   'hand-in': async () => (await import('./commands/handIn.ts')).handIn,
+  cite: async () => (await import('./commands/cite.ts')).cite,
+  diff: async () => (await import('./commands/diff.ts')).diff,
   profile: async () => (await import('./commands/profile.ts')).profile,
   pack: async () => (await import('./commands/pack.ts')).pack,
   verify: async () => (await import('./commands/verify.ts')).verify,

@@ -29,6 +29,13 @@ export function printError(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
+/** Returns the only argument. @throws UsageError if there is none, or more than one */
+export function requireOne(positionals: readonly string[], otherwise: string): string {
+  const [only, ...others] = positionals;
+  if (only === undefined || others.length > 0) throw new UsageError(otherwise);
+  return only;
+}
+
 /** An option of a command: its definition for `parseArgs`, and its text in `--help`. */
 interface Option {
   type: 'string' | 'boolean';

@@ -2,13 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job } from '../../shared/node/job.ts';
+import { NOTHING_AT_PATH } from '../../shared/problems.ts';
 import { DEFAULT_HOST, DEFAULT_PORT } from '../config.ts';
 import { isMissing } from '../store/blobs/blobStore.ts';
 import { readEndpointFile } from '../store/endpointFile.ts';
 import { UsageError } from './options.ts';
 
 /** The address of a node that was started with no options. */
-const DEFAULT_URL = `http://${DEFAULT_HOST}:${DEFAULT_PORT}`;
+export const DEFAULT_URL = `http://${DEFAULT_HOST}:${DEFAULT_PORT}`;
 
 /** The options by which a command finds a running node. */
 export interface NodeOptions {
@@ -112,7 +113,7 @@ async function readResponse(url: string, response: Response): Promise<unknown> {
   const body = isJson ? ((await response.json()) as { detail?: unknown; code?: unknown }) : undefined;
   if (response.ok && body !== undefined) return body;
   const detail = body?.detail;
-  if (typeof detail === 'string' && response.status !== 404)
+  if (typeof detail === 'string' && detail !== NOTHING_AT_PATH)
     throw new RefusedByNodeError(detail, typeof body?.code === 'string' ? body.code : undefined);
   throw new Error(`The program at ${url} is not a Strongroom node of this version.`);
 }

@@ -1,4 +1,4 @@
-import { countOf } from '../../shared/values/text.ts';
+import { countOf } from '../../shared/values/counts.ts';
 import { openTarget } from '../copies/targets/openTarget.ts';
 import { InvalidCopyError } from '../copies/targets/target.ts';
 import { type VerifiedCopy, verifyCopy } from '../copies/verifyCopy.ts';

@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import { type CopyCheck, MAX_NAMED_FILES } from '../../shared/node/copy.ts';
 import { Problem } from '../../shared/problems.ts';
-import { countOf } from '../../shared/values/text.ts';
+import { countOf } from '../../shared/values/counts.ts';
 import { confirmDamage } from '../fixity/audit.ts';
 import { restoreObject } from '../fixity/repair.ts';
 import { parseTilePath, readTile } from '../ledger/tiles.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { countOf } from '../../shared/values/text.ts';
+import { countOf } from '../../shared/values/counts.ts';
 import { type Checkpoint, CheckpointError, openCheckpoint } from '../ledger/checkpoint.ts';
 import type { Checkpoints } from '../ledger/checkpoints.ts';
 import { keysOf } from '../ledger/detectRollback.ts';

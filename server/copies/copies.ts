@@ -1,7 +1,7 @@
 import type { Copy, CopyChange, CopyCheck, CopySync, LostCopy, NewCopy } from '../../shared/node/copy.ts';
 import { DEFAULT_SETTINGS, type Settings } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
-import { countOf } from '../../shared/values/text.ts';
+import { countOf } from '../../shared/values/counts.ts';
 import { keysOf } from '../ledger/detectRollback.ts';
 import { readKeyChanges } from '../ledger/keyChanges.ts';
 import type { JobRun, Jobs, RunningJob } from '../runtime/jobs.ts';

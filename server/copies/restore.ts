@@ -1,7 +1,7 @@
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Clock } from '../../shared/values/clock.ts';
-import { countOf } from '../../shared/values/text.ts';
+import { countOf } from '../../shared/values/counts.ts';
 import type { DumpHead } from '../dump/checkDump.ts';
 import { restoreDump } from '../dump/restoreDump.ts';
 import { markRestoredWithoutBlobs } from '../fixity/audit.ts';

@@ -2,7 +2,7 @@ import type { StudyStatus } from '../../shared/archive/study.ts';
 import type { EventType } from '../../shared/collection/event.ts';
 import type { SourceState } from '../../shared/collection/source.ts';
 import { ENTRY_TYPES, type EntryType, type LedgerEntry, NO_HASH } from '../../shared/ledger/ledger.ts';
-import { countOf } from '../../shared/values/text.ts';
+import { countOf } from '../../shared/values/counts.ts';
 import { isOwnRecord } from '../ledger/certifiedKey.ts';
 import type { Checkpoint } from '../ledger/checkpoint.ts';
 import { entryText, hashOf } from '../ledger/entry.ts';

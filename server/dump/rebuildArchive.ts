@@ -4,7 +4,7 @@ import { readdir, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Clock, instantOf } from '../../shared/values/clock.ts';
-import { countOf } from '../../shared/values/text.ts';
+import { countOf } from '../../shared/values/counts.ts';
 import { CheckpointError, nodeKeyOf, openCheckpoint } from '../ledger/checkpoint.ts';
 import { readStoredCheckpoints } from '../ledger/checkpoints.ts';
 import { detectRollback, readKnownState } from '../ledger/detectRollback.ts';

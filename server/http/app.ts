@@ -7,7 +7,7 @@ import express, {
 } from 'express';
 import { z } from 'zod';
 import { MAX_JSON_VALUES, MAX_VISITOR_JSON_VALUES } from '../../shared/limits.ts';
-import { Problem } from '../../shared/problems.ts';
+import { NOTHING_AT_PATH, Problem } from '../../shared/problems.ts';
 import type { RouteSpec } from '../../shared/routes/route.ts';
 import { ROUTES, type RouteName, type RouteTable } from '../../shared/routes.ts';
 import type { AdmittedWrite, WriteLimits } from '../archive/limits/writeLimits.ts';
@@ -89,7 +89,7 @@ export function createApp(config: AppConfig): Express {
     }),
   );
   app.use(() => {
-    throw new Problem('not_found', 'There is nothing at this path.');
+    throw new Problem('not_found', NOTHING_AT_PATH);
   });
   app.use(handleErrors(log));
   return app;

@@ -1,7 +1,7 @@
 import type { KeyChange } from '../../shared/ledger/keyChange.ts';
 import { NO_HASH } from '../../shared/ledger/ledger.ts';
 import { parseSavedHead, type SavedHead, withPlainLineEnds } from '../../shared/ledger/savedHead.ts';
-import { countOf } from '../../shared/values/text.ts';
+import { countOf } from '../../shared/values/counts.ts';
 import { openForReading, type ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { onSnapshot } from '../store/sqlite/engine/queries.ts';
 import { entryAt, lastEntry } from '../store/sqlite/node/ledger.ts';

@@ -2,7 +2,7 @@ import type { ConsistencyProof, InclusionProof } from '../../shared/ledger/ledge
 import type { PackProvenance } from '../../shared/node/peer.ts';
 import { Problem } from '../../shared/problems.ts';
 import { isConsistent as isConsistentWith, rootFromPath, type TreeHead } from '../../shared/proof/tree.ts';
-import { countOf } from '../../shared/values/text.ts';
+import { countOf } from '../../shared/values/counts.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { onSnapshot } from '../store/sqlite/engine/queries.ts';
 import { entryAt, lastEntry } from '../store/sqlite/node/ledger.ts';

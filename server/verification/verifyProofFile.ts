@@ -6,7 +6,7 @@ import { checkEvidence } from '../../shared/proof/checkEvidence.ts';
 import { type Claim, EVIDENCE_FORMATS, type Evidence } from '../../shared/proof/evidence.ts';
 import { TimestampError, verifyTimestamp } from '../../shared/proof/verifyTimestamp.ts';
 import { instantOf } from '../../shared/values/clock.ts';
-import { countOf } from '../../shared/values/text.ts';
+import { countOf } from '../../shared/values/counts.ts';
 import { nodeCrypto } from '../ledger/nodeCrypto.ts';
 import { orIfMissing } from '../store/files.ts';
 import { type Finding, finding } from './report.ts';

@@ -54,31 +54,34 @@ import type { Services } from './openServices.ts';
 
 /** Returns the handlers of all routes. */
 export function handlersOf(services: Services): Handlers {
+  // One for all, so that there is one limit, and what was compared is kept once.
+  const fileDiffs = new FileDiffs(services.store, services.derived.deriver);
   return {
-    ...archiveRoutes(services),
-    ...collectionRoutes(services),
+    ...archiveRoutes(services, fileDiffs),
+    ...collectionRoutes(services, fileDiffs),
     ...findingRoutes(services),
     ...ledgerRoutes(services),
     ...nodeRoutes(services),
   };
 }
 
-function archiveRoutes({ store, settings, log, nodeName, publicAddress, derived }: Services) {
+function archiveRoutes(services: Services, fileDiffs: FileDiffs) {
+  const { store, settings, log, nodeName, publicAddress, derived } = services;
   return {
     ...nodesHandlers(store),
     ...studiesHandlers(store, publicAddress),
     ...packsHandlers(store, publicAddress),
-    ...packComparisonHandlers(store, new FileDiffs(store, derived.deriver)),
+    ...packComparisonHandlers(store, fileDiffs),
     ...draftHandlers(new Drafts({ store, settings, log })),
     ...driftHandlers(store),
     ...commentsHandlers(store),
-    ...citationsHandlers(store, nodeName, publicAddress),
+    ...citationsHandlers({ store, texts: derived.texts }, nodeName, publicAddress),
     ...harvestingHandlers(store, settings, nodeName, publicAddress),
     ...blobsHandlers(store),
   };
 }
 
-function collectionRoutes(services: Services) {
+function collectionRoutes(services: Services, fileDiffs: FileDiffs) {
   const { store, key, log, settings, nodeName, publicAddress, exports } = services;
   const { collection, derived, diffs, noise, summaries, checkpoints, timestamps } = services;
   const exporter = { nodeName, nodeKey: key.verifierKey, version: VERSION };
@@ -90,12 +93,12 @@ function collectionRoutes(services: Services) {
     ...handedInHandlers(collection.handedIn, { store, texts: derived.texts }, nodeName),
     ...collectionHandlers(store, settings),
     ...eventHandlers(store, nodeName, { exports, publicAddress, summaries, log }),
-    ...pageHandlers(store, collection, new FileDiffs(store, derived.deriver), derived.deriver),
+    ...pageHandlers(store, collection, fileDiffs, derived.deriver),
     ...objectHandlers(store),
     ...mementoHandlers(store, publicAddress),
     ...warcHandlers({ store, checkpoints, timestamps, exporter }, exports),
     ...derivedHandlers(store, derived.texts),
-    ...diffHandlers(store, diffs, noise),
+    ...diffHandlers(store, diffs, noise, fileDiffs),
     ...viewHandlers(store, new PageCache(store, derived.deriver)),
   };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { viewQuery } from '../collection/view.ts';
 import { digestSchema, packIdSchema, sourceIdSchema } from '../values/digest.ts';
-import { itemIdSchema } from './comment.ts';
 
 /** The citation formats by their value of `format`, with their media types. */
 export const CITATION_FORMATS = {
@@ -11,6 +11,13 @@ export const CITATION_FORMATS = {
   datacite: 'application/vnd.datacite.datacite+json',
 } as const;
 export type CitationFormat = keyof typeof CITATION_FORMATS;
+
+/**
+ * The formats that only what was on the web has, by their value of `format`, with their media types. They must be asked
+ * for by name: a browser that accepts `text/html` wants no link.
+ */
+export const WEB_FORMATS = { pwid: 'text/plain', robust_link: 'text/html' } as const;
+export type WebFormat = keyof typeof WEB_FORMATS;
 
 /** What describes a pack of tables to programs that read its rows, by the words of `format`, with media types. */
 export const DESCRIPTOR_FORMATS = {
@@ -25,18 +32,27 @@ const cslNameSchema = z.union([
 ]);
 export type CslName = z.output<typeof cslNameSchema>;
 
-/** An item of CSL-JSON (https://docs.citationstyles.org), with the fields that packs and studies have. */
+const cslDateSchema = z.strictObject({ 'date-parts': z.tuple([z.tuple([z.int(), z.int(), z.int()])]) });
+
+/** An item of CSL-JSON (https://docs.citationstyles.org), with the fields that packs, studies and observations have. */
 const cslItemSchema = z
   .strictObject({
-    id: itemIdSchema,
-    type: z.enum(['dataset', 'document']),
+    id: z.string(),
+    type: z.enum(['dataset', 'document', 'webpage']),
     title: z.string(),
     author: z.array(cslNameSchema),
-    issued: z.strictObject({ 'date-parts': z.tuple([z.tuple([z.int(), z.int(), z.int()])]) }),
-    publisher: z.string(),
-    /** Missing if the node has no address that others can open. */
+    /** Only of a pack or a study: when a page was published is not known. */
+    issued: cslDateSchema.optional(),
+    /** Only of an observation: the day of its retrieval. */
+    accessed: cslDateSchema.optional(),
+    publisher: z.string().optional(),
+    /** The page of a pack or a study; missing if the node has no address that others can open. Else the address on the web. */
     URL: z.string().optional(),
-    genre: z.string(),
+    /** The site, the archive that holds the version, and where: its URL, or the URN of its bytes. */
+    'container-title': z.string().optional(),
+    archive: z.string().optional(),
+    archive_location: z.string().optional(),
+    genre: z.string().optional(),
     version: z.string().optional(),
     abstract: z.string().optional(),
     keyword: z.string().optional(),
@@ -47,15 +63,21 @@ export type CslItem = z.output<typeof cslItemSchema>;
 
 export const citationSchema = z
   .strictObject({
-    id: itemIdSchema,
+    id: z.string(),
     /** The URL of the item's page on this node, with the host of the request. The other fields have the public address. */
     url: z.string(),
-    /** The fingerprint of a pack; a study has none. */
+    /** The fingerprint of a pack, or the digest of the observed version; null if there is neither. */
     digest: digestSchema.nullable(),
     csl: cslItemSchema,
     apa: z.string(),
     bibtex: z.string(),
     ris: z.string(),
+    pwid: z.string().optional().meta({
+      description: 'The PWID of an observed version (a URN of the namespace `pwid`).',
+    }),
+    robust_link: z.string().optional().meta({
+      description: 'The Robust Link of an observed version, as HTML.',
+    }),
   })
   .meta({ id: 'Citation' });
 export type Citation = z.output<typeof citationSchema>;
@@ -65,10 +87,16 @@ export const citationQuery = z.strictObject({
     .string()
     .optional()
     .meta({
-      enum: [...Object.keys(CITATION_FORMATS), ...Object.keys(DESCRIPTOR_FORMATS)],
+      enum: [
+        ...Object.keys(CITATION_FORMATS),
+        ...Object.keys(WEB_FORMATS),
+        ...Object.keys(DESCRIPTOR_FORMATS),
+      ],
       description:
-        'One format. Overrides `Accept`. `croissant` and `frictionless` describe packs with a table (CSV or TSV).',
+        'One format. Overrides `Accept`. `pwid` and `robust_link` name what was on the web; `croissant` and `frictionless` describe packs with a table (CSV or TSV).',
     }),
+  /** Of an object: as which of its retrievals it is cited. */
+  ...viewQuery.shape,
 });
 
 /** The media types of a linkset (RFC 9264) by their value of `format`. */

@@ -170,7 +170,9 @@ export const diffSchema = diffOf('Diff', ofEvent).meta({ id: 'Diff' });
 export type Diff = z.output<typeof diffSchema>;
 export type DiffSide = z.output<typeof side>;
 
-/** The differences between two files of packs. */
+export const compareObjectsQuery = z.strictObject({ from: digestSchema, to: digestSchema });
+
+/** The differences between two files of packs, or two objects. */
 export const fileDiffSchema = diffOf('FileDiff', {}).meta({ id: 'FileDiff' });
 export type FileDiff = z.output<typeof fileDiffSchema>;
 

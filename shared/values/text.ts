@@ -17,11 +17,6 @@ export function text(min: number, max: number) {
     .meta(min > 0 ? { minLength: min, maxLength: max } : { maxLength: max });
 }
 
-/** A number with its noun: `1 entry`, `2 entries`. */
-export function countOf(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`;
-}
-
 function codePoints(value: string): number {
   let count = 0;
   for (const _ of value) count += 1;

@@ -48,6 +48,10 @@ const cases: [file: string, line: string, why: string | null][] = [
     'archive/ and collection/ import ledger/',
   ],
   ['server/archive/http.ts', "import '../http/app.ts';", 'services do not import each other'],
+  ['server/archive/cites.ts', "import '../citations/citations.ts';", 'services do not import each other'],
+  ['server/citations/ok.ts', "import '../findings/findings.ts';", null],
+  ['server/citations/up.ts', "import '../http/app.ts';", 'citations/ cites what services recorded'],
+  ['server/harvesting/up.ts', "import '../collection/view.ts';", 'describes packs as they are cited'],
   ['server/archive/cli.ts', "import '../cli.ts';", 'archive/ and collection/ import ledger/'],
   ['server/archive/sql.ts', "import 'better-sqlite3';", 'Only server/store uses SQL'],
 

@@ -81,6 +81,14 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     layers: SERVICES,
     why: 'findings/ records notes on events, objects and packs, which it names by their ids: it imports no other service.',
   },
+  'server/citations': {
+    layers: ['server/archive', 'server/collection', 'server/findings', ...SERVICES],
+    why: 'citations/ cites what services recorded: it imports services, and they do not import it.',
+  },
+  'server/harvesting': {
+    layers: ['server/archive', 'server/citations', ...SERVICES],
+    why: 'harvesting/ describes packs as they are cited: it imports archive/ and citations/, and nothing above them.',
+  },
   'server/cases': {
     layers: [...ALL_SERVICES, 'server/evidence'],
     why: 'cases/ collects what services recorded, with its evidence: it imports services and evidence/, and nothing above them.',
@@ -108,7 +116,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     why: 'drift/ compares what packs relate to with what was collected: it imports services, and they do not import it.',
   },
   'server/copies': {
-    layers: [...ALL_SERVICES],
+    layers: ['server/citations', 'server/harvesting/formats.ts', ...ALL_SERVICES],
     why: 'copies/ writes and restores whole archives elsewhere: it imports services, and nothing above them.',
   },
   'server/peers': {
@@ -132,9 +140,11 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       ...ALL_SERVICES,
       'server/cases',
       'server/alerts',
+      'server/citations',
       'server/copies',
       'server/drift',
       'server/evidence',
+      'server/harvesting',
       'server/peers',
       'server/owner',
       'server/config.ts',
@@ -144,6 +154,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   'server/cli': {
     layers: [
       ...ALL_SERVICES,
+      'server/citations',
       'server/copies',
       'server/peers',
       'server/owner',

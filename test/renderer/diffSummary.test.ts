@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { snippetParts } from '../../renderer/src/pages/search/SearchPage.tsx';
-import { diffSummary, hexBytes, unchangedBefore } from '../../renderer/src/pages/timeline/diffSummary.ts';
 import { visibleText } from '../../shared/collection/derived.ts';
 import type { Diff, TextPart } from '../../shared/collection/diff.ts';
+import { diffSummary, hexBytes, unchangedBefore } from '../../shared/collection/diffSummary.ts';
 
 const side = { sha256: 'a'.repeat(64), bytes: 10, content_type: null };
 const shared = {

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { nodeCrypto } from '../../server/ledger/nodeCrypto.ts';
+import type { Citation } from '../../shared/archive/citation.ts';
 import { mementoTimestamp } from '../../shared/collection/captures.ts';
 import type { Event } from '../../shared/collection/event.ts';
 import { checkEvidence } from '../../shared/proof/checkEvidence.ts';
@@ -306,6 +307,33 @@ describe('with all secrets withheld', () => {
       withheld: { reason: 'personal_data' },
     });
     expect(await json(asOwner(path))).toMatchObject({ passage: { exact: 'A zymurgical afternoon' } });
+  });
+
+  test('a citation has a title and a quotation only for those who may read the bytes', async () => {
+    const { finding, versions, pages } = archive;
+    const cited = async (ask: typeof asVisitor, id: string) => {
+      const { csl, pwid } = await json<Citation>(ask(`/api/items/${id}/cite`));
+      return { title: csl.title, abstract: csl.abstract, pwid: /:(part|page):/.exec(pwid ?? '')?.[1] };
+    };
+    const address = changed.source.url;
+    const title = expect.stringMatching(/^Notes on \w+ days$/) as string;
+    for (const id of [String(changed.id), ...versions]) {
+      expect(await cited(asVisitor, id)).toEqual({ title: address, abstract: undefined, pwid: 'part' });
+      expect(await cited(asOwner, id)).toEqual({ title, abstract: undefined, pwid: 'part' });
+    }
+    expect(await cited(asVisitor, finding)).toMatchObject({ title: address, abstract: 'Note this.' });
+    expect(await cited(asOwner, finding)).toMatchObject({
+      title,
+      abstract: '“A zymurgical afternoon” Note this.',
+    });
+    for (const { id, text } of pages) {
+      expect(await cited(asVisitor, id)).toMatchObject({
+        title: expect.stringMatching(/^http:.*shop$/) as string,
+        pwid: 'page',
+      });
+      expect(await cited(asOwner, id)).toMatchObject({ title: 'Shop', pwid: 'page' });
+      expect(await cited(asOwner, text)).toMatchObject({ title: 'Shop', pwid: 'page' });
+    }
   });
 
   test('a search for words of the quotation finds it only for the owner', async () => {

@@ -1,5 +1,6 @@
 import { brotliDecompressSync, gunzipSync, inflateRawSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
+import { CITATION_FORMATS, DESCRIPTOR_FORMATS, WEB_FORMATS } from '../../shared/archive/citation.ts';
 import { pathOf, type RouteSpec } from '../../shared/routes/route.ts';
 import { ROUTES, type RouteName } from '../../shared/routes.ts';
 import { closeScriptedWebs } from '../support/network/scriptedWeb.ts';
@@ -34,7 +35,7 @@ const QUERIES: Partial<Record<RouteName, (archive: SecretArchive) => string[]>> 
   comparePackFiles: ({ packs }) => [`with=${packs[1]}&path=data.csv`],
   harvest: () => ['verb=ListRecords&metadataPrefix=oai_dc', 'verb=ListRecords&metadataPrefix=oai_datacite'],
 };
-const CITATIONS = ['bibtex', 'ris', 'csl-json', 'apa', 'datacite', 'croissant', 'frictionless'];
+const CITATIONS = Object.keys({ ...CITATION_FORMATS, ...WEB_FORMATS, ...DESCRIPTOR_FORMATS });
 
 /** Routes that return the bytes or something made from them. The test must reach each of them. */
 const TELLING: readonly RouteName[] = [

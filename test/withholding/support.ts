@@ -81,7 +81,7 @@ export async function archiveWithSecrets(): Promise<SecretArchive> {
 
   const notes = (word: string) =>
     page(
-      `<html><title>Notes</title><body><h1>Notes of the day</h1><p>A ${word} afternoon.</p></body></html>`,
+      `<html><title>Notes on ${word} days</title><body><h1>Notes of the day</h1><p>A ${word} afternoon.</p></body></html>`,
       HTML,
     );
   const drawn = (word: string) =>
@@ -193,6 +193,8 @@ export async function archiveWithSecrets(): Promise<SecretArchive> {
         ...retrievals,
         ...events.map(({ id }) => String(id)),
         ...pages.map(({ id }) => id),
+        // An object is cited by its digest.
+        versions[0] ?? '',
       ],
       other: pages.map(({ id }) => id),
       part: ['picture', 'text', 'document', 'thumbnail'],

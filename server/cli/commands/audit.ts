@@ -6,7 +6,7 @@ import type {
   LostAndFoundFindings,
 } from '../../../shared/ledger/fixity.ts';
 import { systemClock } from '../../../shared/values/clock.ts';
-import { countOf } from '../../../shared/values/text.ts';
+import { countOf } from '../../../shared/values/counts.ts';
 import { openArchiveForWriting } from '../../collection/record/coverRetrievals.ts';
 import { auditBlobs, auditEverything, checkDatabase } from '../../fixity/audit.ts';
 import type { Finding } from '../../fixity/damages.ts';

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import type { Copy, CopyChange, CopySync, LostCopy, NewCopy } from '../../../shared/node/copy.ts';
 import { copyChangeSchema, copyKeySchema } from '../../../shared/node/copy.ts';
 import { systemClock } from '../../../shared/values/clock.ts';
-import { countOf } from '../../../shared/values/text.ts';
+import { countOf } from '../../../shared/values/counts.ts';
 import { openArchiveForWriting } from '../../collection/record/coverRetrievals.ts';
 import { keepProcessAlive } from '../../runtime/background.ts';
 import { Jobs } from '../../runtime/jobs.ts';

@@ -7,7 +7,15 @@ import { kindOf } from '../../collection/handedIn/fileKind.ts';
 import type { NodeConfig } from '../../config.ts';
 import { FolderInUseError } from '../../store/opening/folderLock.ts';
 import { openCollectionHere } from '../collectionHere.ts';
-import { type Command, type ExitCode, NODE_OPTIONS, optionsHelp, print, UsageError } from '../options.ts';
+import {
+  type Command,
+  type ExitCode,
+  NODE_OPTIONS,
+  optionsHelp,
+  print,
+  requireOne,
+  UsageError,
+} from '../options.ts';
 import { connectToNode, type NodeOptions } from '../runningNode.ts';
 import { escapeForTerminal } from '../terminal.ts';
 
@@ -52,8 +60,7 @@ export const handIn: Command = {
   help: HELP,
   async run(args, config): Promise<ExitCode> {
     const { values, positionals } = parseArgs({ args, allowPositionals: true, options: OPTIONS });
-    const [file, ...others] = positionals;
-    if (file === undefined || others.length > 0) throw new UsageError('Name one file.');
+    const file = requireOne(positionals, 'Name one file.');
     const { url, title, 'seen-at': seenAt, note, name, show } = values;
     const said = {
       ...(url !== undefined && { url }),

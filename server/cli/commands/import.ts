@@ -6,7 +6,7 @@ import { MAX_CAPTURE_FILE_BYTES } from '../../../shared/limits.ts';
 import type { Job } from '../../../shared/node/job.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { systemClock } from '../../../shared/values/clock.ts';
-import { countOf } from '../../../shared/values/text.ts';
+import { countOf } from '../../../shared/values/counts.ts';
 import { addPack } from '../../archive/packs/addPack.ts';
 import { stagePackFile } from '../../archive/packs/file/readPackFile.ts';
 import { describeCaptureFile, importCaptureFile } from '../../collection/captures/importCaptureFile.ts';

@@ -5,7 +5,7 @@ import type { LedgerVerification } from '../../../shared/ledger/ledger.ts';
 import type { Stamping } from '../../../shared/ledger/timestamp.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { systemClock } from '../../../shared/values/clock.ts';
-import { countOf } from '../../../shared/values/text.ts';
+import { countOf } from '../../../shared/values/counts.ts';
 import { isPrivateAddress, systemLookup } from '../../collection/fetch/connect.ts';
 import { createPost } from '../../collection/fetch/post.ts';
 import { openArchiveForWriting } from '../../collection/record/coverRetrievals.ts';

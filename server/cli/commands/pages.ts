@@ -18,6 +18,7 @@ import {
   optionsHelp,
   print,
   printError,
+  requireOne,
   UsageError,
 } from '../options.ts';
 import { connectToNode, type NodeOptions, RefusedByNodeError, type RunningNode } from '../runningNode.ts';
@@ -131,12 +132,6 @@ function printDraw(drawn: ArchivedDraw, file: string): void {
   print(`The picture is ${same_picture ? 'the same' : 'not the same'}.`);
   print(`The text is ${same_text ? 'the same' : 'not the same'}.`);
   for (const difference of differences) print(escapeForTerminal(difference));
-}
-
-function requireOne(positionals: readonly string[], otherwise: string): string {
-  const [only, ...others] = positionals;
-  if (only === undefined || others.length > 0) throw new UsageError(otherwise);
-  return only;
 }
 
 function requireUrl(given: string): string {

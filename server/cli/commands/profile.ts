@@ -14,7 +14,7 @@ import {
 } from '../../../shared/collection/profile.ts';
 import { newSourceSchema } from '../../../shared/collection/source.ts';
 import { Problem } from '../../../shared/problems.ts';
-import { countOf } from '../../../shared/values/text.ts';
+import { countOf } from '../../../shared/values/counts.ts';
 import { changeSource, normalizeUrl, sourceIdOf } from '../../collection/sources/sources.ts';
 import type { NodeConfig } from '../../config.ts';
 import { isMissing } from '../../store/files.ts';

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../../shared/values/clock.ts';
-import { countOf } from '../../../shared/values/text.ts';
+import { countOf } from '../../../shared/values/counts.ts';
 import { type RebuildResult, rebuildArchive } from '../../dump/rebuildArchive.ts';
 import { checkDatabase } from '../../fixity/audit.ts';
 import { NodeKeyError } from '../../ledger/nodeKey.ts';

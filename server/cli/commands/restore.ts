@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../../shared/values/clock.ts';
-import { countOf } from '../../../shared/values/text.ts';
+import { countOf } from '../../../shared/values/counts.ts';
 import { TARGET_HELP, TARGET_OPTIONS, targetOf } from '../copyTarget.ts';
 import { requireEmpty } from '../dataFolder.ts';
 import {

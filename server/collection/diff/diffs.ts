@@ -221,6 +221,8 @@ interface FileToCompare {
   sha256: string;
   bytes: number;
   content_type: string | null;
+  /** The content codings of the stored bytes; absent or null if they are not encoded. */
+  content_encoding?: string | null;
 }
 
 interface Made {
@@ -249,10 +251,30 @@ export class FileDiffs {
    * @throws Problem `blob_damaged`, `not_derivable`, `derivation_busy`, `shutting_down`.
    */
   async compare(from: FileToCompare, to: FileToCompare): Promise<FileDiff> {
-    const key = JSON.stringify([from.sha256, from.content_type, to.sha256, to.content_type]);
+    const key = JSON.stringify([from, to]);
     const { made_at, content } = this.#takeKept(key) ?? (await this.#makeOnce(key, from, to));
     const { noise: _noise, ...comparison } = decompressContent<Comparison>(content);
-    return { from, to, made_at, tool: DIFF_TOOL, ...comparison } as FileDiff;
+    const sideOf = ({ content_encoding: _encoding, ...side }: FileToCompare): DiffSide => side;
+    return { from: sideOf(from), to: sideOf(to), made_at, tool: DIFF_TOOL, ...comparison } as FileDiff;
+  }
+
+  /**
+   * Compares two objects, or files of packs, as what they came as, for the owner.
+   *
+   * @throws Problem like `compare`; `not_found`, `released`
+   */
+  async compareObjects(from: string, to: string): Promise<FileDiff> {
+    const sides = [this.#storedAs(from), this.#storedAs(to)] as const;
+    requireAllReadable(this.#store.read, [from, to], OWNER);
+    return this.compare(...sides);
+  }
+
+  #storedAs(sha256: string): FileToCompare {
+    const bytes = blobBytes(this.#store.read, sha256);
+    if (bytes === undefined)
+      throw new Problem('not_found', `The archive has no bytes with the digest ${sha256}.`);
+    const { contentType, contentEncoding } = objectToRead(this.#store, sha256);
+    return { sha256, bytes, content_type: contentType, content_encoding: contentEncoding };
   }
 
   #makeOnce(key: string, from: FileToCompare, to: FileToCompare): Promise<Made> {
@@ -279,9 +301,9 @@ export class FileDiffs {
     return made;
   }
 
-  #toRead({ sha256, content_type }: FileToCompare): ObjectToRead {
+  #toRead({ sha256, content_type, content_encoding = null }: FileToCompare): ObjectToRead {
     const file = this.#store.blobs.fileOf(sha256);
-    return { sha256, file, contentType: content_type, contentEncoding: null };
+    return { sha256, file, contentType: content_type, contentEncoding: content_encoding };
   }
 
   /** Returns a kept comparison and marks it as the most recently used. */

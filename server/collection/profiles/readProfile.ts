@@ -7,7 +7,7 @@ import {
   type ProfileChange,
 } from '../../../shared/collection/profile.ts';
 import { Problem } from '../../../shared/problems.ts';
-import { countOf } from '../../../shared/values/text.ts';
+import { countOf } from '../../../shared/values/counts.ts';
 import { type Cookie, isValidCookie, sameSiteOf } from './cookies.ts';
 import { domainOf, hostOfSite, isDomainOfSite, isOfSite, siteNamed } from './site.ts';
 

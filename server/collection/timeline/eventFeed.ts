@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Feed } from 'feed';
 import { BROWSER, type Event, type EventsQuery } from '../../../shared/collection/event.ts';
-import { EVENT_TEXT } from '../../../shared/collection/eventText.ts';
+import { eventTitle } from '../../../shared/collection/eventText.ts';
 import { handedInWords, isHandedIn } from '../../../shared/collection/handedInWords.ts';
 import type { Store } from '../../store/store.ts';
 import { unreadable, VISITOR } from '../../withholding/withholding.ts';
@@ -63,8 +63,9 @@ export async function readEventFeed(
 }
 
 /** `Changed: Daily levels (3 rows added)`. */
-function titleOf({ event_type, source, summary }: Event): string {
-  const title = `${EVENT_TEXT[event_type].name}: ${source.name || source.url}`;
+function titleOf(event: Event): string {
+  const { source, summary } = event;
+  const title = eventTitle(event, source.name || source.url);
   return summary === null || summary === undefined ? title : `${title} (${summary})`;
 }
 

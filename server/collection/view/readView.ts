@@ -39,7 +39,7 @@ export async function readObjectView(
 ): Promise<ObjectView> {
   const bytes = requireObject(store.read, sha256);
   requireReadable(store.read, sha256, reader);
-  const retrieval = requireRetrieval(store, sha256, query);
+  const retrieval = requireViewedRetrieval(store, sha256, query);
   // A 304 does not repeat the headers that the object arrived with.
   const { contentType, contentEncoding } = objectToRead(store, sha256);
   const { source_id, url, name, final_url, moment, observer, observed_at, original_observed_at, status } =
@@ -80,7 +80,7 @@ export async function readArchivedPage(
 ): Promise<MadePage> {
   requireObject(store.read, sha256);
   requireReadable(store.read, sha256, reader);
-  const retrieval = requireRetrieval(store, sha256, query);
+  const retrieval = requireViewedRetrieval(store, sha256, query);
   const { final_url: url, moment } = retrieval;
   try {
     return await pages.make({ sha256, url, moment, handIn: handInOf(store.read, retrieval) }, reader);
@@ -109,7 +109,12 @@ export function pageResources(sha256: string, { title, used, missing, truncated 
   };
 }
 
-function requireRetrieval({ read }: ReadStore, sha256: string, { source, at }: ViewQuery): ViewedRetrieval {
+/** Returns the retrieval of an object that a query selects: the first if it names none. @throws Problem `not_found` */
+export function requireViewedRetrieval(
+  { read }: Pick<Store, 'read'>,
+  sha256: string,
+  { source, at }: ViewQuery,
+): ViewedRetrieval {
   const found = source === undefined ? firstRetrieval(read, sha256) : retrievalOf(read, sha256, source, at);
   if (found) return found;
   throw new Problem(

@@ -1,6 +1,6 @@
 import { protocolWords, serverWords } from '../../../shared/collection/connection.ts';
 import type { Event } from '../../../shared/collection/event.ts';
-import { EVENT_TEXT } from '../../../shared/collection/eventText.ts';
+import { eventTitle } from '../../../shared/collection/eventText.ts';
 import { isHandedIn } from '../../../shared/collection/handedInWords.ts';
 import { type Html, html } from '../../html.ts';
 import { eventById } from '../../store/sqlite/collection/timeline/events.ts';
@@ -29,7 +29,7 @@ export async function eventPage(context: PageContext, id: number): Promise<Page 
   const event = eventById(context.database, id);
   if (!event) return undefined;
   const { name, agency } = sourceName(context, event.source);
-  const title = `${EVENT_TEXT[event.event_type].name}: ${name}`;
+  const title = eventTitle(event, name);
   const path = pagePath('events', id);
   const month = event.observed_at.slice(0, 7);
   const before = eventBefore(context.database, event);

@@ -1,7 +1,7 @@
 import { type Pack, type PackFile, type PackRecord, uriOfIdentifier } from '../../../shared/archive/pack.ts';
-import { citedPack } from '../../archive/citations/citedWork.ts';
-import { apaReference } from '../../archive/citations/textFormats.ts';
 import { readPack } from '../../archive/packs/readPack.ts';
+import { citedPack } from '../../citations/citedWork.ts';
+import { apaReference } from '../../citations/textFormats.ts';
 import { type Html, html } from '../../html.ts';
 import {
   commentsUntil,

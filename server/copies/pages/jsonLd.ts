@@ -1,7 +1,7 @@
 import type { PackFile } from '../../../shared/archive/pack.ts';
 import type { Event } from '../../../shared/collection/event.ts';
-import type { CitedWork } from '../../archive/citations/citedWork.ts';
-import { schemaOrgDocument } from '../../archive/citations/jsonFormats.ts';
+import type { CitedWork } from '../../citations/citedWork.ts';
+import { schemaOrgDocument } from '../../citations/jsonFormats.ts';
 import type { StudyRow } from '../../store/sqlite/archive/studies.ts';
 import type { ListedPack, RecordedSourceRow } from '../../store/sqlite/node/copyPages.ts';
 import type { PageContext } from './frame.ts';

@@ -1,6 +1,6 @@
 import type { Event } from '../../../shared/collection/event.ts';
-import { EVENT_TEXT } from '../../../shared/collection/eventText.ts';
-import { element, escapeXml, type Xml } from '../../archive/harvesting/formats.ts';
+import { eventTitle } from '../../../shared/collection/eventText.ts';
+import { element, escapeXml, type Xml } from '../../harvesting/formats.ts';
 import { eventsOf, lastEventOfLedger } from '../../store/sqlite/node/copyPages.ts';
 import { sourceName } from './fragments.ts';
 import { JSON_TYPE, type Page, type PageContext, textPage } from './frame.ts';
@@ -59,7 +59,7 @@ function feedEntry(context: PageContext, event: Event): Xml {
   return element('entry', {}, [
     // With an address, the page's own; else one that does not depend on where the copy is.
     element('id', {}, [publicUrl === null ? tagUri(node, `event/${event.id}`) : publicUrl + path]),
-    element('title', {}, [`${EVENT_TEXT[event.event_type].name}: ${name}`]),
+    element('title', {}, [eventTitle(event, name)]),
     element('updated', {}, [event.observed_at]),
     element('published', {}, [event.observed_at]),
     element('link', { rel: 'alternate', href: `${publicUrl ?? ''}${path}`, type: 'text/html' }),

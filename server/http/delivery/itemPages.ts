@@ -1,9 +1,9 @@
 import { Problem } from '../../../shared/problems.ts';
 import { ROUTES } from '../../../shared/routes.ts';
 import { isDigest } from '../../../shared/values/digest.ts';
-import { readCitedItem } from '../../archive/citations/citedWork.ts';
-import { MAX_PARTS, schemaOrgDocument } from '../../archive/citations/jsonFormats.ts';
-import { type LinkContext, readSignposts, type TypedLink } from '../../archive/citations/signposts.ts';
+import { readCitedItem } from '../../citations/citedWork.ts';
+import { MAX_PARTS, schemaOrgDocument } from '../../citations/jsonFormats.ts';
+import { type LinkContext, readSignposts, type TypedLink } from '../../citations/signposts.ts';
 import { requirePage } from '../../collection/pages/readPages.ts';
 import { readSource } from '../../collection/sources/sources.ts';
 import { readEvent } from '../../collection/timeline/events.ts';
@@ -62,8 +62,7 @@ function itemPage(store: Store, { nodeName, path, origin }: Page, id: string): P
   // The head of a study describes its first packs. It is read for every page, so a large study must not be read whole.
   const from = { origin, publisher: nodeName };
   const { work, files } = readCitedItem(store.read, id, from, MAX_PARTS);
-  const addresses = { pack: `/packs/${id}`, study: `/studies/${id}` };
-  if (path !== addresses[work.kind]) throw new Problem('not_found', `There is no page ${path}.`);
+  if (work.url !== origin + path) throw new Problem('not_found', `There is no page ${path}.`);
   const head = headHtml({
     canonical: work.url,
     feed: FEED,

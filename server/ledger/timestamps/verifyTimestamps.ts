@@ -1,7 +1,7 @@
 import type { LedgerProblem } from '../../../shared/ledger/ledger.ts';
 import { UnknownAlgorithmError } from '../../../shared/proof/algorithms.ts';
 import { TimestampError, verifyTimestamp } from '../../../shared/proof/verifyTimestamp.ts';
-import { countOf } from '../../../shared/values/text.ts';
+import { countOf } from '../../../shared/values/counts.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { iterateTimestamps, lastEntry, type StoredTimestamp } from '../../store/sqlite/node/ledger.ts';
 import { nodeCrypto } from '../nodeCrypto.ts';

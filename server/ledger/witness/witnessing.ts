@@ -1,8 +1,8 @@
 import type { WitnessedLog, WitnessRefusal } from '../../../shared/ledger/witness.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { noteBody } from '../../../shared/proof/signedNote.ts';
+import { countOf } from '../../../shared/values/counts.ts';
 import type { Slice } from '../../../shared/values/list.ts';
-import { countOf } from '../../../shared/values/text.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import {
   allWitnessedLogs,

@@ -7,6 +7,7 @@ import {
   linksetQuery,
   lookupQuery,
   lookupSchema,
+  WEB_FORMATS,
 } from '../../archive/citation.ts';
 import { commentSchema, commentsQuery, newCommentSchema } from '../../archive/comment.ts';
 import { pageOf } from '../../values/list.ts';
@@ -39,18 +40,22 @@ export const itemRoutes = {
     path: '/api/items/{id}/cite',
     access: 'read',
     tag: 'Citations',
-    summary: 'Read the citation of a pack or a study',
+    summary: 'Read the citation of a pack, a study, an event, an object, a page capture or a finding',
     description:
-      'Choose one format with `format` or with `Accept`. The default is JSON with all text formats.',
+      'The id is that of the item; of an object it is its digest. Choose one format with `format` or with `Accept`. The default is JSON with all text formats. A title or a quotation from bytes that the reader may not read is left out.',
     query: citationQuery,
     responses: {
       200: {
         description: 'The citation in all text formats, or in the requested one',
         schema: citationSchema,
-        mediaTypes: [...Object.values(CITATION_FORMATS), ...Object.values(DESCRIPTOR_FORMATS)],
+        mediaTypes: [
+          ...Object.values(CITATION_FORMATS),
+          ...Object.values(WEB_FORMATS),
+          ...Object.values(DESCRIPTOR_FORMATS),
+        ],
       },
     },
-    problems: ['not_found', 'invalid_format', 'not_acceptable', 'copy_unreachable'],
+    problems: ['not_found', 'invalid_format', 'not_acceptable', 'derivation_busy', 'copy_unreachable'],
   }),
   readLinkset: route({
     method: 'GET',

@@ -1,5 +1,11 @@
 import { foundTextSchema, objectTextSchema, searchQuery } from '../../collection/derived.ts';
-import { diffSchema, newNoisePreviewSchema, noisePreviewSchema } from '../../collection/diff.ts';
+import {
+  compareObjectsQuery,
+  diffSchema,
+  fileDiffSchema,
+  newNoisePreviewSchema,
+  noisePreviewSchema,
+} from '../../collection/diff.ts';
 import { objectViewSchema, pageResourcesSchema, viewQuery } from '../../collection/view.ts';
 import { jobSchema } from '../../node/job.ts';
 import { pageOf } from '../../values/list.ts';
@@ -79,6 +85,29 @@ export const diffRoutes = {
       304: { description: 'Not modified' },
     },
     problems: DIFF_PROBLEMS,
+  }),
+  compareObjects: route({
+    method: 'GET',
+    path: '/manage/diff',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Compare two objects',
+    description:
+      'Compares two objects, or files of packs, in the form that suits their kind. Noise rules are not applied. The ' +
+      'diff is derived data and is not stored.',
+    query: compareObjectsQuery,
+    responses: {
+      200: { description: 'The diff; its form depends on the kind of the objects', schema: fileDiffSchema },
+    },
+    problems: [
+      'not_found',
+      'released',
+      'blob_damaged',
+      'copy_unreachable',
+      'not_derivable',
+      'derivation_busy',
+      'shutting_down',
+    ],
   }),
   runNoiseRules: route({
     method: 'POST',

@@ -95,7 +95,9 @@ test('the owner watches a first page, and both of its versions are kept', async 
   await expect(page.getByText('first seen', { exact: true }).first()).toBeVisible();
   await checks.accessible(page);
   await page.getByRole('link', { name: 'Notice' }).first().click();
-  await expect(page.getByText('The content changed.')).toBeVisible();
+  await expect(
+    page.getByRole('complementary', { name: 'Event' }).getByText('The content changed.'),
+  ).toBeVisible();
   await checks.accessible(page);
   for (const body of [before, after]) {
     const object = await fetch(new URL(`/archive/${sha256(body)}`, node.url));

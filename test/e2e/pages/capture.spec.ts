@@ -38,6 +38,11 @@ test('a page that scripts draw is watched as a person sees it, shown, and drawn 
   await expect(page.getByRole('heading', { level: 1, name: 'The shop' })).toBeVisible();
   await expect(page.getByAltText('Picture of The shop')).toHaveJSProperty('naturalWidth', 1280);
   await expect(page.getByText('4 answers, 1 without one')).toBeVisible();
+  await page.getByRole('button', { name: 'Cite' }).click();
+  const cite = page.getByRole('dialog', { name: 'Cite' });
+  await cite.getByText('PWID', { exact: true }).click();
+  await expect(cite.locator('pre')).toHaveText(/^urn:pwid:[^:]+:.*Z:page:http:.*\/shop$/);
+  await page.keyboard.press('Escape');
   const document = page.frameLocator('iframe');
   await expect(document.getByText('Bread costs 2.10')).toBeVisible();
   // A style that only the page asked for comes from the archive.

@@ -9,6 +9,9 @@ export interface CitationItem {
   publisher?: string;
   keyword?: string;
   issued?: { 'date-parts': number[][] };
+  accessed?: { 'date-parts': number[][] };
+  archive_location?: string;
+  note?: string;
 }
 
 interface CiteClass {

@@ -13,7 +13,7 @@ export const DATACITE_SCHEMA = {
   properties: {
     schemaVersion: { const: 'http://datacite.org/schema/kernel-4' },
     types: object(
-      { resourceType: text(), resourceTypeGeneral: { enum: ['Collection', 'Dataset'] } },
+      { resourceType: text(), resourceTypeGeneral: { enum: ['Collection', 'Dataset', 'Other'] } },
       'resourceType',
       'resourceTypeGeneral',
     ),
@@ -32,7 +32,7 @@ export const DATACITE_SCHEMA = {
     publicationYear: { type: 'string', pattern: '^[0-9]{4}$' },
     dates: list(
       object(
-        { date: { type: 'string', format: 'date' }, dateType: { enum: ['Created', 'Issued'] } },
+        { date: { type: 'string', format: 'date' }, dateType: { enum: ['Created', 'Issued', 'Collected'] } },
         'date',
         'dateType',
       ),

@@ -18,6 +18,7 @@ import { ErrorNote } from '../feedback/ErrorNote.tsx';
 import { DialogForm, FormDialog, type FormDialogControls, useItemForm } from '../forms/DialogForm.tsx';
 import { Section } from '../layout/Page.tsx';
 import { AddToCase } from './AddToCase.tsx';
+import { CiteButton } from './Citation.tsx';
 import classes from './Findings.module.css';
 import { type FoundPassage, findPassage, type QuotedObject } from './passages.ts';
 
@@ -148,28 +149,30 @@ export function FindingCard({ finding, withTarget = false }: FindingCardProps) {
             </>
           )}
         </span>
-        {isOwner && isCurrent && <Actions finding={finding} />}
-        {isOwner && !isCurrent && <AddToCase item={{ kind: 'finding', id }} size="compact-xs" />}
+        <span className={classes.actions}>
+          {isOwner && isCurrent && <Changes finding={finding} />}
+          {isOwner && <AddToCase item={{ kind: 'finding', id }} size="compact-xs" />}
+          <CiteButton item={id} size="compact-xs" variant="subtle" />
+        </span>
       </div>
     </article>
   );
 }
 
-function Actions({ finding }: { finding: Finding }) {
+function Changes({ finding }: { finding: Finding }) {
   const [isEditing, editing] = useDisclosure(false);
   const [isWithdrawing, withdrawing] = useDisclosure(false);
   const sha256 = finding.passage?.sha256 ?? null;
   // The dialog keeps its form while it closes.
   const [objects] = useState(sha256 === null ? [] : [{ sha256, name: 'Object' }]);
   return (
-    <span className={classes.actions}>
+    <>
       <Button variant="subtle" size="compact-xs" onClick={editing.open}>
         New version
       </Button>
       <Button variant="subtle" size="compact-xs" onClick={withdrawing.open}>
         Withdraw
       </Button>
-      <AddToCase item={{ kind: 'finding', id: finding.id }} size="compact-xs" />
       <FindingDialog
         opened={isEditing}
         onClose={editing.close}
@@ -179,7 +182,7 @@ function Actions({ finding }: { finding: Finding }) {
         superseded={finding}
       />
       <WithdrawDialog finding={finding} opened={isWithdrawing} onClose={withdrawing.close} />
-    </span>
+    </>
   );
 }
 

@@ -10,6 +10,7 @@ import { Link, useParams } from 'react-router';
 import type { PageCapture } from '../../../../shared/collection/page.ts';
 import { useCall } from '../../api/useCall.ts';
 import { useSave } from '../../api/useSave.ts';
+import { CiteButton } from '../../components/content/Citation.tsx';
 import { Withheld } from '../../components/content/Withheld.tsx';
 import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
@@ -115,6 +116,7 @@ function CaptureActions({ page, draw }: CaptureActionsProps) {
           Newer
         </Button>
       )}
+      <CiteButton item={page.id} />
       {isReadable && (
         <Button
           component="a"

@@ -12,11 +12,11 @@ import type {
   TableRow,
   TextPart,
 } from '../../../../shared/collection/diff.ts';
+import { dimensions, hexBytes, unchangedBefore } from '../../../../shared/collection/diffSummary.ts';
 import { urlOf } from '../../api/client.ts';
 import { MAX_IMAGE_BYTES, previewKind } from '../../components/content/RowsTable.tsx';
 import { countOf, formatBytes, formatCount } from '../../format/size.ts';
 import classes from './Differences.module.css';
-import { dimensions, hexBytes, unchangedBefore } from './diffSummary.ts';
 
 /** How many passages are shown at first. */
 const FIRST_PASSAGES = 40;

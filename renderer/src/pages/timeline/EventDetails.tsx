@@ -15,11 +15,13 @@ import {
   type EventNeighbours as Neighbours,
   SELF,
 } from '../../../../shared/collection/event.ts';
+import { eventMeaning } from '../../../../shared/collection/eventText.ts';
 import { HANDED_IN_WORDS, isHandedIn } from '../../../../shared/collection/handedInWords.ts';
 import type { Retrieval } from '../../../../shared/collection/retrieval.ts';
 import { urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { AddToCase } from '../../components/content/AddToCase.tsx';
+import { CiteButton } from '../../components/content/Citation.tsx';
 import { FindingsSection } from '../../components/content/Findings.tsx';
 import { ObjectCard } from '../../components/content/ObjectCard.tsx';
 import { PageThumbnail } from '../../components/content/PageThumbnail.tsx';
@@ -69,7 +71,7 @@ export function EventDetails({ id, addressOfEvent, onStep }: EventDetailsProps) 
           {event.page_label && <PageLabelNote label={event.page_label} withReason />}
           {event.is_noise && <NoiseMark />}
         </p>
-        <p className="mt-2 muted">{meaningOf(event)}</p>
+        <p className="mt-2 muted">{eventMeaning(event)}</p>
         {event.page_label && <QualityFindings key={event.id} id={event.id} />}
       </div>
       {event.page !== null && <EventPicture source={event.source.id} page={event.page} />}
@@ -142,6 +144,7 @@ function EventActions({ id, source }: { id: number; source: string }) {
       >
         Evidence file
       </Button>
+      <CiteButton item={String(id)} size="xs" />
       {isOwner && <AddToCase item={{ kind: 'event', id: String(id) }} />}
     </Group>
   );
@@ -200,34 +203,6 @@ function factsOf(event: Details, addressOfEvent: (id: number) => string) {
       </Link>,
     ],
   ] as const;
-}
-
-function meaningOf({ event_type, reverts_to, observer }: Event): string {
-  const whose = observer === SELF ? '' : ' in the captures of this observer';
-  if (observer === BROWSER && event_type === 'first_seen')
-    return 'The page was drawn for the first time, as a person sees it.';
-  if (observer === BROWSER && event_type === 'changed')
-    return reverts_to === null
-      ? 'The visible text of the page changed. Both versions are kept.'
-      : 'The page shows the same text as in an earlier version.';
-  if (isHandedIn(observer))
-    return event_type === 'first_seen'
-      ? `The first version that this person saw of the address, ${HANDED_IN_WORDS}.`
-      : `Another version than this person handed in before, ${HANDED_IN_WORDS}.`;
-  switch (event_type) {
-    case 'first_seen':
-      return `The source was retrieved for the first time${whose}.`;
-    case 'changed':
-      return reverts_to === null
-        ? `The content changed${whose}. Both versions are kept.`
-        : `The source returned to an earlier version${whose}.`;
-    case 'unavailable':
-      return 'Several consecutive checks failed. The source may be temporarily unreachable. Its last version is kept.';
-    case 'disappeared':
-      return 'The server reported twice, minutes apart, that the resource no longer exists. Its last version is kept.';
-    case 'recovered':
-      return 'The source can be retrieved again.';
-  }
 }
 
 interface EventNeighboursProps {

@@ -3,6 +3,7 @@ import { IconFilterOff } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import type { AnyDiff, Diff } from '../../../../shared/collection/diff.ts';
+import { diffSummary } from '../../../../shared/collection/diffSummary.ts';
 import type { Event } from '../../../../shared/collection/event.ts';
 import type { NoiseFindings, RuleOutcome } from '../../../../shared/collection/noise.ts';
 import { call, urlOf } from '../../api/client.ts';
@@ -14,7 +15,6 @@ import { countOf } from '../../format/size.ts';
 import { useIsOwner } from '../../state/session.ts';
 import classes from './Differences.module.css';
 import { ByteDiff, ImageDiff, JsonChanges, TableDiff, TextHunks } from './Differences.tsx';
-import { diffSummary } from './diffSummary.ts';
 
 /**
  * The differences between the two versions of a change. A diff is computed on first request, which may take a

@@ -1,23 +1,16 @@
 import { IconFilterOff } from '@tabler/icons-react';
 import { BROWSER, type Event } from '../../../../shared/collection/event.ts';
+import { eventMeaning } from '../../../../shared/collection/eventText.ts';
 import { isHandedIn } from '../../../../shared/collection/handedInWords.ts';
-import { STATES } from '../../components/data/states.ts';
 import { TimeText } from '../../components/data/Values.tsx';
 import { LazyTooltip } from '../../components/feedback/LazyTooltip.tsx';
 import classes from './EventMarks.module.css';
 
 /** What an event means, in one line: for a change, what changed, once the node has summarized it. */
-export function ChangeSummary({ event }: { event: Pick<Event, 'event_type' | 'summary' | 'observer'> }) {
-  if (event.event_type === 'first_seen' && event.observer === BROWSER)
-    return <span className={classes.plain}>The page was drawn for the first time.</span>;
-  if (event.event_type === 'first_seen' && isHandedIn(event.observer))
-    return <span className="cut muted">A person handed in what their browser showed.</span>;
-  if (event.event_type !== 'changed') {
-    return <span className="cut muted">{STATES.event[event.event_type].meaning}</span>;
-  }
+export function ChangeSummary({ event }: { event: Event }) {
   // The text of the source may run in the other direction.
   if (event.summary) return <bdi className={`${classes.summary} cut`}>{event.summary}</bdi>;
-  return <span className="cut muted">The content changed</span>;
+  return <span className="cut muted">{eventMeaning(event)}</span>;
 }
 
 /** Marks a change that is fully explained by noise rules. */

@@ -5,11 +5,17 @@ import { useState } from 'react';
 import { Link, useNavigate, useParams, useSearchParams } from 'react-router';
 import { BROWSER } from '../../../../shared/collection/event.ts';
 import { isHandedIn } from '../../../../shared/collection/handedInWords.ts';
-import type { MissingResource, ObjectView, PageResources } from '../../../../shared/collection/view.ts';
+import type {
+  MissingResource,
+  ObjectView,
+  PageResources,
+  ViewQuery,
+} from '../../../../shared/collection/view.ts';
 import { isHttpUrl } from '../../../../shared/values/text.ts';
 import { ApiProblem, urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { useSave } from '../../api/useSave.ts';
+import { CiteButton } from '../../components/content/Citation.tsx';
 import { FindingsSection } from '../../components/content/Findings.tsx';
 import { ObjectRetrievals, ObjectText } from '../../components/content/ObjectCard.tsx';
 import { ObjectDigest, ObserverText } from '../../components/content/Retrieval.tsx';
@@ -41,7 +47,7 @@ export default function ViewPage() {
     error,
     refetch,
   } = useCall('readObjectView', { params: { sha256 }, query }, { enabled: hidden === null });
-  if (hidden) return <HiddenObject sha256={sha256} hidden={hidden} />;
+  if (hidden) return <HiddenObject sha256={sha256} retrieval={query} hidden={hidden} />;
   if (error instanceof ApiProblem && UNKNOWN.has(error.document.code))
     return <UnknownObject sha256={sha256} />;
   if (error) {
@@ -75,8 +81,14 @@ function titleOf({ source, file_name }: ObjectView): string {
   return source.name || file_name;
 }
 
+interface HiddenObjectProps {
+  sha256: string;
+  retrieval: ViewQuery;
+  hidden: Hidden;
+}
+
 /** An object whose bytes the person may not read: why, and what the record says. */
-function HiddenObject({ sha256, hidden }: { sha256: string; hidden: Hidden }) {
+function HiddenObject({ sha256, retrieval, hidden }: HiddenObjectProps) {
   const { text, source } = useObjectName(sha256);
   const lead = (
     <span className="cluster gap-4">
@@ -85,7 +97,7 @@ function HiddenObject({ sha256, hidden }: { sha256: string; hidden: Hidden }) {
     </span>
   );
   return (
-    <Page title={text} lead={lead}>
+    <Page title={text} lead={lead} actions={<CiteButton item={sha256} retrieval={retrieval} />}>
       <div className="stack gap-6">
         <NotShown {...hidden} />
         <Section title="Record">
@@ -170,6 +182,7 @@ export function ViewActions({ view }: { view: ObjectView }) {
       {view.kind === 'html' && view.observer !== BROWSER && !isHandedIn(view.observer) && (
         <DrawButton view={view} />
       )}
+      <CiteButton item={sha256} retrieval={{ source: source.id, at: view.at }} />
       <Button
         component="a"
         href={urlOf('readObject', { params: { sha256 } })}

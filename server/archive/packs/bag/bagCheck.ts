@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Problem } from '../../../../shared/problems.ts';
-import { countOf } from '../../../../shared/values/text.ts';
+import { countOf } from '../../../../shared/values/counts.ts';
 import {
   ALGORITHMS,
   compareManifest,

@@ -6,11 +6,13 @@ import {
   type DescriptorFormat,
   LINKSET_FORMATS,
   type LinksetFormat,
+  WEB_FORMATS,
+  type WebFormat,
 } from '../../../../shared/archive/citation.ts';
 import { Problem } from '../../../../shared/problems.ts';
-import { cite, citeAs, describeTables } from '../../../archive/citations/citations.ts';
-import { readLinkset } from '../../../archive/citations/signposts.ts';
-import type { Store } from '../../../store/store.ts';
+import { cite, citeAs, describeTables } from '../../../citations/citations.ts';
+import type { ObservationServices } from '../../../citations/observations.ts';
+import { readLinkset } from '../../../citations/signposts.ts';
 import type { Handlers } from '../../app.ts';
 import { linksetJson, linksetText } from '../../delivery/itemPages.ts';
 import { ok } from '../../reply.ts';
@@ -18,10 +20,11 @@ import { isLoopback } from '../../security/machineAddresses.ts';
 import type { PublicAddress } from '../../security/publicAddress.ts';
 
 export function citationsHandlers(
-  store: Store,
+  services: ObservationServices,
   nodeName: string,
   publicAddress: PublicAddress,
 ): Pick<Handlers, 'readCitation' | 'readLinkset'> {
+  const { store } = services;
   const contextOf = (request: Request) => ({
     origin: publicAddress.originOf(request),
     publisher: nodeName,
@@ -35,19 +38,20 @@ export function citationsHandlers(
   };
   return {
     readCitation: async ({ params, query, request, visitor: reader }) => {
-      const id = params.id ?? '';
+      const { format, ...retrieval } = query;
+      const asked = { id: params.id ?? '', query: retrieval, reader };
       const from = citedFrom(request);
-      const form = query.format === undefined ? acceptedForm(request) : formatOf(query.format);
-      if (form === 'all') return { ...ok(cite(store, id, from)), headers: { Vary: 'Accept' } };
+      const form = format === undefined ? acceptedForm(request) : formatOf(format);
+      if (form === 'all') return { ...ok(await cite(services, asked, from)), headers: { Vary: 'Accept' } };
       const text = isDescriptor(form)
-        ? await describeTables(store, id, from, { format: form, reader })
-        : citeAs(store, id, from, form);
+        ? await describeTables(store, asked, from, form)
+        : await citeAs(services, asked, from, form);
       const { ending, mediaType } = FILES[form];
       return {
         write: (response) => {
           response.set({
             'Cache-Control': 'no-store',
-            'Content-Disposition': `inline; filename="${id}${ending}"`,
+            'Content-Disposition': `inline; filename="${asked.id}${ending}"`,
             Vary: 'Accept',
           });
           response.setHeader('Content-Type', mediaType);
@@ -91,7 +95,7 @@ function acceptedLinkset(request: Request): LinksetFormat {
   );
 }
 
-type Form = CitationFormat | DescriptorFormat;
+type Form = CitationFormat | WebFormat | DescriptorFormat;
 
 const UTF_8 = '; charset=utf-8';
 const FILES: Record<Form, { ending: string; mediaType: string }> = {
@@ -100,6 +104,8 @@ const FILES: Record<Form, { ending: string; mediaType: string }> = {
   'csl-json': { ending: '.csl.json', mediaType: CITATION_FORMATS['csl-json'] },
   apa: { ending: '.txt', mediaType: CITATION_FORMATS.apa + UTF_8 },
   datacite: { ending: '.datacite.json', mediaType: CITATION_FORMATS.datacite },
+  pwid: { ending: '.pwid.txt', mediaType: WEB_FORMATS.pwid + UTF_8 },
+  robust_link: { ending: '.html', mediaType: WEB_FORMATS.robust_link + UTF_8 },
   croissant: {
     ending: '.croissant.json',
     mediaType: `${DESCRIPTOR_FORMATS.croissant}; profile="http://mlcommons.org/croissant/1.0"`,
@@ -119,12 +125,13 @@ function formatOf(format: string): Form {
   throw new Problem('invalid_format', `Set format to ${FORMATS.join(', ')}, or omit it to get all formats.`);
 }
 
-const MEDIA_TYPES: Record<Form, string> = { ...CITATION_FORMATS, ...DESCRIPTOR_FORMATS };
+/** The formats that can be asked for by `Accept`. */
+const MEDIA_TYPES: Record<Exclude<Form, WebFormat>, string> = { ...CITATION_FORMATS, ...DESCRIPTOR_FORMATS };
 
 /** The media types in order of preference. */
 const OFFERED: readonly (readonly [string, Form | 'all'])[] = [
   ['application/json', 'all'],
-  ...FORMATS.map((format) => [MEDIA_TYPES[format], format] as const),
+  ...Object.entries(MEDIA_TYPES).map(([format, mediaType]) => [mediaType, format as Form] as const),
   // The form that content negotiation of DOIs uses to select a style.
   ['text/x-bibliography;style=apa', 'apa'],
   ['text/x-bibliography;style=apa;locale=en-US', 'apa'],

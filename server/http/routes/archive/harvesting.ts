@@ -1,8 +1,8 @@
 import type { Request } from 'express';
 import { MEBIBYTE } from '../../../../shared/limits.ts';
 import { Problem } from '../../../../shared/problems.ts';
-import { harvest } from '../../../archive/harvesting/harvest.ts';
-import { readSitemap, robotsTxt, sitemapIndex } from '../../../archive/harvesting/sitemap.ts';
+import { harvest } from '../../../harvesting/harvest.ts';
+import { readSitemap, robotsTxt, sitemapIndex } from '../../../harvesting/sitemap.ts';
 import type { SettingsStore } from '../../../store/settings.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Handlers } from '../../app.ts';

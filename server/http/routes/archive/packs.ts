@@ -1,7 +1,6 @@
 import { pathOf } from '../../../../shared/routes/route.ts';
 import { ROUTES } from '../../../../shared/routes.ts';
 import { lookUpDigests, packsOfBlob, readBlob } from '../../../archive/blobs.ts';
-import { readSignposts } from '../../../archive/citations/signposts.ts';
 import { addPack } from '../../../archive/packs/addPack.ts';
 import { comparePacks, filesToCompare, verifyPack } from '../../../archive/packs/comparePacks.ts';
 import { PackFiles } from '../../../archive/packs/file/writePackFile.ts';
@@ -13,6 +12,7 @@ import {
   readPackText,
   requirePack,
 } from '../../../archive/packs/readPack.ts';
+import { readSignposts } from '../../../citations/signposts.ts';
 import type { FileDiffs } from '../../../collection/diff/diffs.ts';
 import type { Store } from '../../../store/store.ts';
 import { requireAllReadable } from '../../../withholding/withholding.ts';

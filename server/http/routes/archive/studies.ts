@@ -1,7 +1,6 @@
 import { Problem } from '../../../../shared/problems.ts';
 import { pathOf } from '../../../../shared/routes/route.ts';
 import { ROUTES } from '../../../../shared/routes.ts';
-import { readSignposts } from '../../../archive/citations/signposts.ts';
 import { addComment, listComments } from '../../../archive/comments.ts';
 import {
   createStudy,
@@ -12,6 +11,7 @@ import {
   studyTableCsv,
 } from '../../../archive/studies.ts';
 import { createTreeNode, readTree, readTreeNode } from '../../../archive/treeNodes.ts';
+import { readSignposts } from '../../../citations/signposts.ts';
 import { packDrift, studyDrift } from '../../../drift/drift.ts';
 import type { ReadStore, Store } from '../../../store/store.ts';
 import type { Handlers } from '../../app.ts';

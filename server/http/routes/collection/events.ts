@@ -3,7 +3,7 @@ import type { Event, EventsQuery } from '../../../../shared/collection/event.ts'
 import { Problem } from '../../../../shared/problems.ts';
 import type { Texts } from '../../../collection/derived/derived.ts';
 import { readObjectText, searchObjectTexts } from '../../../collection/derived/search.ts';
-import type { Diffs } from '../../../collection/diff/diffs.ts';
+import type { Diffs, FileDiffs } from '../../../collection/diff/diffs.ts';
 import type { Summaries } from '../../../collection/diff/summaries.ts';
 import type { Noise } from '../../../collection/noise/noise.ts';
 import type { EventFeed } from '../../../collection/timeline/eventFeed.ts';
@@ -142,8 +142,10 @@ export function diffHandlers(
   store: Store,
   diffs: Diffs,
   noise: Noise,
-): Pick<Handlers, 'readDiff' | 'runNoiseRules' | 'previewNoiseRules'> {
+  fileDiffs: FileDiffs,
+): Pick<Handlers, 'readDiff' | 'compareObjects' | 'runNoiseRules' | 'previewNoiseRules'> {
   return {
+    compareObjects: async ({ query }) => ok(await fileDiffs.compareObjects(query.from, query.to)),
     readDiff: async ({ params, request, visitor }) => {
       const diff = await diffs.diffOf(params.id ?? '', visitor);
       const digests = [diff.from.sha256, diff.to.sha256];

@@ -1,8 +1,8 @@
-import { MEBIBYTE } from '../../../shared/limits.ts';
-import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
-import { lastEntry } from '../../store/sqlite/node/ledger.ts';
-import type { Store } from '../../store/store.ts';
+import { MEBIBYTE } from '../../shared/limits.ts';
 import { type CitationContext, readCitedPack } from '../citations/citedWork.ts';
+import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
+import { lastEntry } from '../store/sqlite/node/ledger.ts';
+import type { Store } from '../store/store.ts';
 import { changedPacks, firstDatestamp, type HarvestedPack, harvestedPack, secondOf } from './changes.ts';
 import { element, FORMATS, type MetadataPrefix, type Xml } from './formats.ts';
 import {

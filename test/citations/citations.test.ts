@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { CitableWork } from '../../server/archive/citations/citedWork.ts';
-import { apaReference } from '../../server/archive/citations/textFormats.ts';
+import type { CitableWork } from '../../server/citations/citedWork.ts';
+import { apaReference } from '../../server/citations/textFormats.ts';
 import { CITATION_FORMATS } from '../../shared/archive/citation.ts';
 import type { Study } from '../../shared/archive/study.ts';
 import { type CitationReaders, loadCitationReaders } from '../support/archive/citationReaders.ts';
@@ -8,7 +8,7 @@ import { uploadNewPack } from '../support/archive/packs.ts';
 import { ManualClock } from '../support/manualClock.ts';
 import { rawRequest } from '../support/network/rawRequest.ts';
 import { closeTestNodes, openTestNode } from '../support/node.ts';
-import { citationOf, citedAs, HOSTILE_TITLES } from './citationSupport.ts';
+import { citationOf, citedAs, HOSTILE_TITLES, plain } from './citationSupport.ts';
 
 afterEach(closeTestNodes);
 
@@ -285,9 +285,4 @@ function depthOf(text: string): number {
     expect(depth).toBeGreaterThanOrEqual(0);
   }
   return depth;
-}
-
-/** Removes the marks that the parser adds to protected capitals. */
-function plain(text: string | undefined): string | undefined {
-  return text?.replace(/<\/?span[^>]*>/g, '');
 }

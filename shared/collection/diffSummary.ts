@@ -1,5 +1,5 @@
-import type { AnyDiff, Hunk } from '../../../../shared/collection/diff.ts';
-import { countOf, formatCount } from '../../format/size.ts';
+import { countOf, formatCount } from '../values/counts.ts';
+import type { AnyDiff, Hunk } from './diff.ts';
 
 type OfKind<Kind extends AnyDiff['kind']> = Extract<AnyDiff, { kind: Kind }>;
 type WordsDiff = OfKind<'text' | 'html' | 'xml' | 'pdf'>;

@@ -1,11 +1,6 @@
-import { Problem } from '../../../shared/problems.ts';
-import {
-  countItems,
-  entryAtPlace,
-  type SitemapKind,
-  sitemapItems,
-} from '../../store/sqlite/archive/harvest.ts';
-import type { Store } from '../../store/store.ts';
+import { Problem } from '../../shared/problems.ts';
+import { countItems, entryAtPlace, type SitemapKind, sitemapItems } from '../store/sqlite/archive/harvest.ts';
+import type { Store } from '../store/store.ts';
 import { secondOf } from './changes.ts';
 import { element, type Xml } from './formats.ts';
 

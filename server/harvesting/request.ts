@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { LICENSES } from '../../../shared/archive/vocabulary.ts';
-import { type IndexedSet, packsWithSubject, packsWithValue } from '../../store/sqlite/archive/harvest.ts';
-import { allTreeNodes } from '../../store/sqlite/archive/studies.ts';
-import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
+import { LICENSES } from '../../shared/archive/vocabulary.ts';
 import { LICENSES_CITED } from '../citations/jsonFormats.ts';
+import { type IndexedSet, packsWithSubject, packsWithValue } from '../store/sqlite/archive/harvest.ts';
+import { allTreeNodes } from '../store/sqlite/archive/studies.ts';
+import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { FORMATS, type MetadataPrefix } from './formats.ts';
 
 const VERBS = [

@@ -4,10 +4,10 @@ import {
   type IndexedSet,
   packsAddedFrom,
   packsWithValue,
-} from '../../../server/store/sqlite/archive/harvest.ts';
-import { openForReading } from '../../../server/store/sqlite/engine/open.ts';
-import { ManualClock } from '../../support/manualClock.ts';
-import { closeTestNodes, openTestNode, type TestNode } from '../../support/node.ts';
+} from '../../server/store/sqlite/archive/harvest.ts';
+import { openForReading } from '../../server/store/sqlite/engine/open.ts';
+import { ManualClock } from '../support/manualClock.ts';
+import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { harvest, harvestAll, uploadMany } from './harvester.ts';
 
 const SHARED = { mode: 'read', require_invitation: false };

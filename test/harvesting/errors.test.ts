@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { uploadNewPack } from '../../support/archive/packs.ts';
-import { ManualClock } from '../../support/manualClock.ts';
-import { closeTestNodes, openTestNode, type TestNode } from '../../support/node.ts';
+import { uploadNewPack } from '../support/archive/packs.ts';
+import { ManualClock } from '../support/manualClock.ts';
+import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { harvest } from './harvester.ts';
 
 const SHARED = { mode: 'read', require_invitation: false };

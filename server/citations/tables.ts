@@ -1,10 +1,10 @@
 import { buffer } from 'node:stream/consumers';
 import { TextDecoder } from 'node:util';
 import { CsvError, parse } from 'csv-parse/sync';
-import type { PackFile } from '../../../shared/archive/pack.ts';
-import { confirmDamage, type DamageContext, isBlobDamageError } from '../../fixity/audit.ts';
-import { isDamaged } from '../../fixity/damages.ts';
-import { type Reader, unreadable } from '../../withholding/withholding.ts';
+import type { PackFile } from '../../shared/archive/pack.ts';
+import { confirmDamage, type DamageContext, isBlobDamageError } from '../fixity/audit.ts';
+import { isDamaged } from '../fixity/damages.ts';
+import { type Reader, unreadable } from '../withholding/withholding.ts';
 
 /** The maximum number of tables that are read, so that one request reads a few megabytes at most. */
 const MAX_TABLES = 50;

@@ -4,9 +4,9 @@ import {
   lastChangeOf,
   packsAddedFrom,
   setFieldsOf,
-} from '../../store/sqlite/archive/harvest.ts';
-import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
-import { entryAt } from '../../store/sqlite/node/ledger.ts';
+} from '../store/sqlite/archive/harvest.ts';
+import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
+import { entryAt } from '../store/sqlite/node/ledger.ts';
 import { indexedPacks, type ListSelection, packSets } from './request.ts';
 
 /** A pack in a list of OAI-PMH. */

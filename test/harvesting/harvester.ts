@@ -1,9 +1,9 @@
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import { expect } from 'vitest';
-import type { Pack } from '../../../shared/archive/pack.ts';
-import { sampleRecord } from '../../support/archive/packs.ts';
-import type { ManualClock } from '../../support/manualClock.ts';
-import type { TestNode } from '../../support/node.ts';
+import type { Pack } from '../../shared/archive/pack.ts';
+import { sampleRecord } from '../support/archive/packs.ts';
+import type { ManualClock } from '../support/manualClock.ts';
+import type { TestNode } from '../support/node.ts';
 
 /** XML as objects. The names of attributes begin with `@`. Repeatable elements are lists. */
 export type Parsed = Record<string, unknown>;

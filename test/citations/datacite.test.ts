@@ -1,12 +1,9 @@
-import { Ajv2020 } from 'ajv/dist/2020.js';
-import formats from 'ajv-formats';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Study } from '../../shared/archive/study.ts';
 import { RELATION_TYPES } from '../../shared/archive/vocabulary.ts';
-import { DATACITE_SCHEMA } from '../support/archive/dataciteSchema.ts';
 import { uploadNewPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode } from '../support/node.ts';
-import { citedAs, HOSTILE_TITLES } from './citationSupport.ts';
+import { citedAs, HOSTILE_TITLES, validDatacite } from './citationSupport.ts';
 
 afterEach(closeTestNodes);
 
@@ -87,19 +84,12 @@ describe('the DataCite format of a citation', () => {
     'DataCite JSON keeps the rules of schema 4.5 and later, whatever a record or a study holds (%s)',
     async (publicUrl) => {
       const node = await openTestNode({ publicUrl });
-      const ajv = new Ajv2020({ allErrors: true });
-      formats.default(ajv, ['date', 'uri']);
-      const validate = ajv.compile(DATACITE_SCHEMA);
-      const requireValid = async (id: string) => {
-        const record: unknown = JSON.parse(await citedAs(node, id, 'datacite'));
-        expect(validate(record) || validate.errors).toBe(true);
-      };
       const study = (await (await node.sendJson('POST', '/api/studies', { title: 'Tides' })).json()) as Study;
-      await requireValid(study.id);
+      await validDatacite(node, study.id);
       for (const title of HOSTILE_TITLES) {
         const keywords = [title.slice(0, 100), 'tide', 'tide', ' tide\n', '\u0007'];
         const { id } = await uploadNewPack(node, { title, summary: title, keywords, study: study.id });
-        await requireValid(id);
+        await validDatacite(node, id);
       }
       const first = await uploadNewPack(node, { title: 'First' });
       const everything = await uploadNewPack(
@@ -122,7 +112,7 @@ describe('the DataCite format of a citation', () => {
         },
         { 'a.txt': 'four', 'b.txt': 'five' },
       );
-      for (const id of [first.id, everything.id, study.id]) await requireValid(id);
+      for (const id of [first.id, everything.id, study.id]) await validDatacite(node, id);
     },
   );
 });

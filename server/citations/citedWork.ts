@@ -1,35 +1,66 @@
-import type { CslName } from '../../../shared/archive/citation.ts';
-import type { Pack, PackFile, PackRecord } from '../../../shared/archive/pack.ts';
-import type { License } from '../../../shared/archive/vocabulary.ts';
-import { Problem } from '../../../shared/problems.ts';
-import { iterateCitedPacks, packById } from '../../store/sqlite/archive/packs.ts';
-import type { StudyRow } from '../../store/sqlite/archive/studies.ts';
-import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
-import { onSnapshot } from '../../store/sqlite/engine/queries.ts';
-import { requireItem } from '../comments.ts';
-import { readPack } from '../packs/readPack.ts';
-import { requireStudy } from '../studies.ts';
+import type { CslName } from '../../shared/archive/citation.ts';
+import type { Pack, PackFile, PackRecord } from '../../shared/archive/pack.ts';
+import type { License } from '../../shared/archive/vocabulary.ts';
+import { Problem } from '../../shared/problems.ts';
+import { requireItem } from '../archive/comments.ts';
+import { readPack } from '../archive/packs/readPack.ts';
+import { requireStudy } from '../archive/studies.ts';
+import { iterateCitedPacks, packById } from '../store/sqlite/archive/packs.ts';
+import type { StudyRow } from '../store/sqlite/archive/studies.ts';
+import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
+import { onSnapshot } from '../store/sqlite/engine/queries.ts';
 
 export interface CitedAuthor {
   name: string;
   orcid: string | null;
   affiliation: string;
+  /** Whether it is known to be no person, so that the name is left whole. */
+  isOrganization?: boolean;
 }
 
 /** A relation of the work to another, with a DataCite relation type. */
 export type CitedRelation = PackRecord['related'][number];
 
-/** The data of a pack or a study that citations use. All texts are single lines. */
+/** What a work is in the terms of each format. */
+export const KINDS = {
+  pack: { genre: 'Data set', csl: 'dataset', ris: 'DATA', datacite: 'Dataset', dated: 'Issued' },
+  study: { genre: 'Study', csl: 'document', ris: 'GEN', datacite: 'Collection', dated: 'Created' },
+  observation: {
+    genre: 'Archived web resource',
+    csl: 'webpage',
+    ris: 'ELEC',
+    datacite: 'Other',
+    dated: 'Collected',
+  },
+} as const;
+
+/** Where and when something was on the web. */
+export interface Observed {
+  /** The address that was retrieved. */
+  address: string;
+  /** The host of the address. */
+  site: string;
+  at: string;
+  /** Who retrieved it, in words that follow the time; empty if it was this node. */
+  by: string;
+  /** Whether the version is a whole page as a browser drew it, or one of its parts. */
+  precision: 'page' | 'part';
+}
+
+/** What citations use of a pack, a study or an observation. All texts are single lines. */
 export interface CitedWork {
+  /** The key of the work in a bibliography. */
   id: string;
-  kind: 'pack' | 'study';
+  kind: keyof typeof KINDS;
   title: string;
   authors: CitedAuthor[];
-  /** The day (UTC) on which the archive received it. */
+  /** The day (UTC) on which the archive received it, or on which it was observed. */
   date: { year: number; month: number; day: number };
   /** The name of the node. */
   publisher: string;
+  /** The page of this node that shows it. */
   url: string;
+  /** The fingerprint of a pack, or the digest of the observed bytes. */
   digest: string | null;
   /** The position in a chain of packs that supersede each other; undefined if there is only one. */
   version: number | undefined;
@@ -40,12 +71,14 @@ export interface CitedWork {
   files: number;
   mediaTypes: string[];
   relations: CitedRelation[];
+  /** Of an observation. */
+  observed?: Observed;
 }
 
 /** A work as it is printed in a citation: without a URL if nobody else could open it. */
 export type CitableWork = Omit<CitedWork, 'url'> & { url: string | undefined };
 
-/** The identifier of a work in every archive that holds it; undefined for a study. */
+/** The identifier of a work in every archive that holds it; undefined for a study, and for an observation without bytes. */
 export function urnOf({ digest }: Pick<CitedWork, 'digest'>): string | undefined {
   return digest === null ? undefined : `urn:sha256:${digest}`;
 }
@@ -54,7 +87,7 @@ export function urnOf({ digest }: Pick<CitedWork, 'digest'>): string | undefined
  * Converts text to one line. In line-based formats a line break would start a new field, and control characters are not
  * valid in any format.
  */
-function oneLine(text: string): string {
+export function oneLine(text: string): string {
   return text
     .replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
     .replace(/\s+/gu, ' ')
@@ -194,7 +227,7 @@ function asCited({ name, orcid, affiliation }: CitedAuthor): CitedAuthor {
   return { name: oneLine(name) || 'Anonymous', orcid, affiliation: oneLine(affiliation) };
 }
 
-function dayOf(instant: string): CitedWork['date'] {
+export function dayOf(instant: string): CitedWork['date'] {
   const date = new Date(instant);
   return { year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate() };
 }
@@ -239,7 +272,11 @@ const MOST_WORDS = 6;
  * not clearly a person's in one of these forms is left whole: organizations, single words, scripts without capital
  * letters, and Vietnamese names, which begin with the family name.
  */
-export function nameParts(name: string): CslName {
+export function nameParts({
+  name,
+  isOrganization = false,
+}: Pick<CitedAuthor, 'name' | 'isOrganization'>): CslName {
+  if (isOrganization) return { literal: name };
   const parts = name.split(',').map((part) => part.trim());
   const [first = '', second = '', third] = parts;
   if (parts.length === 1) return splitName(first) ?? { literal: name };
@@ -267,7 +304,7 @@ function splitName(text: string): SplitName | undefined {
   const words = text.split(' ').filter((word) => word !== '');
   while (words.length > 2 && TITLE.test(words[0] ?? '')) words.shift();
   const generation = words.length > 2 && GENERATION.test(words.at(-1) ?? '') ? words.pop() : undefined;
-  if (words.length < 2 || words.length > MOST_WORDS || isOrganization(words.join(' '))) return undefined;
+  if (words.length < 2 || words.length > MOST_WORDS || isOrganizationName(words.join(' '))) return undefined;
   const start = familyStart(words);
   const given = words.slice(0, start);
   if (!isCapital(words.at(-1) ?? '') || !given.every((word) => isCapital(word))) return undefined;
@@ -293,7 +330,7 @@ function familyStart(words: readonly string[]): number {
 /** Letters that only Vietnamese has. */
 const VIETNAMESE = /[\u01A0\u01A1\u01AF\u01B0\u1EA0-\u1EF9]/;
 
-function isOrganization(text: string): boolean {
+function isOrganizationName(text: string): boolean {
   if (!/^[\p{L}\p{M}.'’ʼ-]+(?: [\p{L}\p{M}.'’ʼ-]+)*$/u.test(text) || VIETNAMESE.test(text.normalize('NFC')))
     return true;
   return text

@@ -1,10 +1,10 @@
-import { CITATION_FORMATS, DESCRIPTOR_FORMATS } from '../../../shared/archive/citation.ts';
-import type { PackFile } from '../../../shared/archive/pack.ts';
-import type { License } from '../../../shared/archive/vocabulary.ts';
-import { authorsAndLicense, filesOfPack, packById } from '../../store/sqlite/archive/packs.ts';
-import { onSnapshot } from '../../store/sqlite/engine/queries.ts';
-import type { Store } from '../../store/store.ts';
-import { requireItem } from '../comments.ts';
+import { CITATION_FORMATS, DESCRIPTOR_FORMATS } from '../../shared/archive/citation.ts';
+import type { PackFile } from '../../shared/archive/pack.ts';
+import type { License } from '../../shared/archive/vocabulary.ts';
+import { requireItem } from '../archive/comments.ts';
+import { authorsAndLicense, filesOfPack, packById } from '../store/sqlite/archive/packs.ts';
+import { onSnapshot } from '../store/sqlite/engine/queries.ts';
+import type { Store } from '../store/store.ts';
 import { type CitationContext, type CitedWork, readCitedItem } from './citedWork.ts';
 import { LICENSES_CITED } from './jsonFormats.ts';
 import { isTable } from './tables.ts';

@@ -98,8 +98,9 @@ function recordSetOf({ file, slug, table }: DescribedFile): object[] {
   return [{ '@type': 'cr:RecordSet', '@id': id, name: file.path, field }];
 }
 
-function creatorOf({ name, orcid, affiliation }: CitedAuthor): object {
-  const parts = nameParts(name);
+function creatorOf(author: CitedAuthor): object {
+  const { name, orcid, affiliation } = author;
+  const parts = nameParts(author);
   return {
     '@type': 'sc:Person',
     ...(orcid ? { '@id': `https://orcid.org/${orcid}` } : {}),
@@ -143,8 +144,9 @@ function licenseOf(license: NonNullable<CitedWork['license']>): object {
   return { name: license, path: rightsUri, title: rights };
 }
 
-function contributorOf({ name, orcid, affiliation }: CitedAuthor): object {
-  const parts = nameParts(name);
+function contributorOf(author: CitedAuthor): object {
+  const { name, orcid, affiliation } = author;
+  const parts = nameParts(author);
   return {
     title: name,
     ...('family' in parts ? { givenName: parts.given, familyName: parts.family } : {}),

@@ -1,15 +1,16 @@
-import { type PackFile, parseRelatedIdentifier, uriOfIdentifier } from '../../../shared/archive/pack.ts';
-import type { License } from '../../../shared/archive/vocabulary.ts';
+import { type PackFile, parseRelatedIdentifier, uriOfIdentifier } from '../../shared/archive/pack.ts';
+import type { License } from '../../shared/archive/vocabulary.ts';
 import {
   type CitableWork,
   type CitedAuthor,
   type CitedRelation,
   type CitedWork,
   dateText,
+  KINDS,
   nameParts,
   urnOf,
 } from './citedWork.ts';
-import { genreOf } from './textFormats.ts';
+import { pwidOf } from './textFormats.ts';
 
 /** The name and the address of each licence, as catalogues know them. */
 export const LICENSES_CITED: Record<License, { rights: string; rightsUri: string }> = {
@@ -35,7 +36,7 @@ export interface DataciteCreator {
 /** A work in DataCite's schema. Lists may be empty. */
 interface DataciteRecord {
   schemaVersion: string;
-  types: { resourceTypeGeneral: 'Dataset' | 'Collection'; resourceType: string };
+  types: { resourceTypeGeneral: string; resourceType: string };
   /** A URN if the node has no address that others can open. The schema of 4.5 requires it. */
   url: string;
   alternateIdentifiers: { alternateIdentifier: string; alternateIdentifierType: string }[];
@@ -71,25 +72,25 @@ const UNAVAILABLE = ':unav';
  * lists without repetition. It has no DOI, so its address identifies it.
  */
 export function dataciteRecord(work: CitableWork): DataciteRecord {
+  const { datacite, genre, dated } = KINDS[work.kind];
+  const pwid = pwidOf(work);
   return {
     schemaVersion: 'http://datacite.org/schema/kernel-4',
-    types: {
-      resourceTypeGeneral: work.kind === 'pack' ? 'Dataset' : 'Collection',
-      resourceType: genreOf(work),
-    },
-    url: work.url ?? urnOf(work) ?? `urn:strongroom:study:${work.id}`,
+    types: { resourceTypeGeneral: datacite, resourceType: genre },
+    url: work.url ?? urnOf(work) ?? `urn:strongroom:${work.kind}:${work.id}`,
     alternateIdentifiers: [
       ...(work.url === undefined ? [] : [{ alternateIdentifier: work.url, alternateIdentifierType: 'URL' }]),
       { alternateIdentifier: work.id, alternateIdentifierType: 'Strongroom id' },
       ...(work.digest
         ? [{ alternateIdentifier: work.digest, alternateIdentifierType: 'SHA-256 fingerprint' }]
         : []),
+      ...(pwid === undefined ? [] : [{ alternateIdentifier: pwid, alternateIdentifierType: 'PWID' }]),
     ],
     creators: work.authors.length > 0 ? work.authors.map(creatorOf) : [{ name: UNAVAILABLE }],
     titles: [{ title: work.title }],
     publisher: { name: work.publisher },
     publicationYear: String(work.date.year),
-    dates: [{ date: dateText(work), dateType: work.kind === 'pack' ? 'Issued' : 'Created' }],
+    dates: [{ date: dateText(work), dateType: dated }],
     subjects: [...new Set(work.keywords)].map((subject) => ({ subject })),
     descriptions: work.abstract ? [{ description: work.abstract, descriptionType: 'Abstract' }] : [],
     rightsList: work.license
@@ -109,8 +110,9 @@ export function dataciteRecord(work: CitableWork): DataciteRecord {
   };
 }
 
-function creatorOf({ name, orcid, affiliation }: CitedAuthor): DataciteCreator {
-  const parts = nameParts(name);
+function creatorOf(author: CitedAuthor): DataciteCreator {
+  const { name, orcid, affiliation } = author;
+  const parts = nameParts(author);
   const isSplit = 'family' in parts;
   return {
     name,
@@ -206,8 +208,9 @@ export function schemaOrgDocument(work: CitedWork, files: readonly PackFile[], o
   };
 }
 
-function personOf({ name, orcid, affiliation }: CitedAuthor): object {
-  const parts = nameParts(name);
+function personOf(author: CitedAuthor): object {
+  const { name, orcid, affiliation } = author;
+  const parts = nameParts(author);
   return {
     '@type': 'Person',
     ...(orcid ? { '@id': `https://orcid.org/${orcid}` } : {}),

@@ -1,5 +1,8 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
 import { expect } from 'vitest';
 import type { Citation } from '../../shared/archive/citation.ts';
+import { DATACITE_SCHEMA } from '../support/archive/dataciteSchema.ts';
 import type { TestNode } from '../support/node.ts';
 
 export async function citationOf(node: TestNode, id: string): Promise<Citation> {
@@ -14,6 +17,17 @@ export async function citedAs(node: TestNode, id: string, format: string): Promi
   return response.text();
 }
 
+const ajv = new Ajv2020({ allErrors: true });
+formats.default(ajv, ['date', 'uri']);
+const validate = ajv.compile(DATACITE_SCHEMA);
+
+/** Returns the citation in DataCite's JSON, which must keep the rules of schema 4.5 and later. */
+export async function validDatacite(node: TestNode, id: string): Promise<object> {
+  const record = JSON.parse(await citedAs(node, id, 'datacite')) as object;
+  expect(validate(record) || validate.errors).toBe(true);
+  return record;
+}
+
 /** Titles with the syntax of citation formats. */
 export const HOSTILE_TITLES = [
   'An }unbalanced{ brace, and {one} more \\{',
@@ -24,3 +38,8 @@ export const HOSTILE_TITLES = [
   'and others and and, Jr. = # % ,',
   '電子メールの件名 — Über Größe, Ελλάδα, العربية, 𝔘𝔫𝔦',
 ];
+
+/** Removes the marks that the parser adds to protected capitals. */
+export function plain(text: string | undefined): string | undefined {
+  return text?.replace(/<\/?span[^>]*>/g, '');
+}

@@ -1,0 +1,123 @@
+import { parseArgs } from 'node:util';
+import type { FileDiff, Hunk, JsonChange, TableParts, TableRow } from '../../../shared/collection/diff.ts';
+import { diffSummary } from '../../../shared/collection/diffSummary.ts';
+import type { Event } from '../../../shared/collection/event.ts';
+import type { PageCapture } from '../../../shared/collection/page.ts';
+import { isDigest, pageIdSchema } from '../../../shared/values/digest.ts';
+import { FileDiffs } from '../../collection/diff/diffs.ts';
+import { requirePage } from '../../collection/pages/readPages.ts';
+import { readEvent } from '../../collection/timeline/events.ts';
+import { readArchive } from '../collectionHere.ts';
+import { type Command, type ExitCode, NODE_OPTIONS, optionsHelp, print, UsageError } from '../options.ts';
+import { escapeForTerminal } from '../terminal.ts';
+
+const HELP = `Usage: strongroom diff A B [options]
+
+Prints what changed from one version to another, as the interface shows it: texts word by word, with [-removed-] and
+{+added+}, tables by their rows, JSON by its values. A and B are digests, events (their version) or page captures (their
+text). If a node has the data folder open, that node compares them.
+
+${optionsHelp(NODE_OPTIONS)}
+
+Exit code: 0 if the bytes of the two are the same, 1 if they differ, 2 if they could not be compared.`;
+
+export const diff: Command = {
+  name: 'diff',
+  summary: 'print what changed from one version to another',
+  help: HELP,
+  async run(args, config): Promise<ExitCode> {
+    const { values, positionals } = parseArgs({ args, allowPositionals: true, options: NODE_OPTIONS });
+    const [from, to, ...others] = positionals;
+    if (from === undefined || to === undefined || others.length > 0)
+      throw new UsageError('Name two versions: digests, events or page captures.');
+    const found = await readArchive(values, config, {
+      here: async ({ store, deriver }) => {
+        const digestOf = versionReader(
+          async (id) => readEvent(store, id),
+          async (id) => requirePage(store, id),
+        );
+        return new FileDiffs(store, deriver).compareObjects(await digestOf(from), await digestOf(to));
+      },
+      there: async (node) => {
+        const digestOf = versionReader(
+          async (id) => (await node.request('GET', `/api/events/${id}`)) as Event,
+          async (id) => (await node.request('GET', `/archive/pages/${id}`)) as PageCapture,
+        );
+        const query = new URLSearchParams({ from: await digestOf(from), to: await digestOf(to) });
+        return (await node.request('GET', `/manage/diff?${query.toString()}`)) as FileDiff;
+      },
+    });
+    if (values.json) print(JSON.stringify(found));
+    else for (const line of linesOf(found)) print(escapeForTerminal(line));
+    return found.from.sha256 === found.to.sha256 ? 0 : 1;
+  },
+};
+
+/** Returns a function that finds the digest of the version that was named. */
+function versionReader(
+  eventOf: (id: string) => Promise<Event>,
+  pageOf: (id: string) => Promise<PageCapture>,
+): (named: string) => Promise<string> {
+  return async (named) => {
+    if (isDigest(named)) return named;
+    if (pageIdSchema.safeParse(named).success) return (await pageOf(named)).text;
+    if (!/^[1-9]\d{0,14}$/.test(named))
+      throw new UsageError(`${escapeForTerminal(named)} is not a digest, an event or a page capture.`);
+    const { sha256 } = await eventOf(named);
+    if (sha256 === null) throw new UsageError(`Event ${named} has no version: nothing was retrieved.`);
+    return sha256;
+  };
+}
+
+function linesOf(found: FileDiff): string[] {
+  if (found.from.sha256 === found.to.sha256) return ['The bytes are the same.'];
+  const said = [diffSummary(found), found.reason, found.truncated && 'The list of differences is truncated.'];
+  const lines = said.filter((line) => typeof line === 'string');
+  return [...(lines.length > 0 ? lines : ['No differences in the compared content.']), ...changesOf(found)];
+}
+
+function changesOf(found: FileDiff): string[] {
+  switch (found.kind) {
+    case 'json':
+      return found.changes.map(jsonLine);
+    case 'csv':
+      return tableLines(found);
+    case 'image':
+      return [];
+    case 'bytes':
+      return found.around
+        ? [`- ${found.around.from}`, `+ ${found.around.to}`, `(hex, from byte ${found.around.offset})`]
+        : [];
+    default:
+      return found.hunks.flatMap(hunkLines);
+  }
+}
+
+function hunkLines({ from_line, to_line, page, parts }: Hunk): string[] {
+  const marked = parts.map(({ op, text }) =>
+    op === 'same' ? text : op === 'added' ? `{+${text}+}` : `[-${text}-]`,
+  );
+  const place = page === null ? '' : ` page ${page}`;
+  return ['', `@@ -${from_line} +${to_line} @@${place}`, ...marked.join('').trimEnd().split('\n')];
+}
+
+const SIGNS = { added: '+', removed: '-', changed: '~', moved: '>' } as const;
+
+function jsonLine({ op, pointer, from_pointer, before, after }: JsonChange): string {
+  const where = from_pointer === null ? pointer || '(root)' : `${from_pointer} → ${pointer}`;
+  const valueOf = (value: typeof before) => value && `${value.json}${value.cut ? '…' : ''}`;
+  const values = [...new Set([valueOf(before), valueOf(after)])].filter((value) => value !== null);
+  return `${SIGNS[op]} ${where}: ${values.join(' → ')}`;
+}
+
+function tableLines({ rows }: TableParts): string[] {
+  return rows.map(rowLine);
+}
+
+function rowLine({ op, from_row, to_row, key, cells }: TableRow): string {
+  const name = key === null ? `row ${to_row ?? from_row}` : `row ${to_row ?? from_row} (${key})`;
+  const changes = cells.map(({ column, before, after }) =>
+    op === 'changed' ? `${column}: ${before ?? ''} → ${after ?? ''}` : `${column}: ${after ?? before ?? ''}`,
+  );
+  return `${SIGNS[op]} ${name} ${changes.join(', ')}`;
+}

@@ -1,0 +1,97 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Citation } from '../../shared/archive/citation.ts';
+import type { Event } from '../../shared/collection/event.ts';
+import { openCollectingNode } from '../collection/support.ts';
+import { uploadNewPack } from '../support/archive/packs.ts';
+import type { CommandResult } from '../support/cli.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
+import { closeTestNodes, temporaryFolder } from '../support/node.ts';
+import { runHere } from '../support/runHere.ts';
+
+const PUBLIC = 'https://archive.example';
+
+/** What each of these commands prints while a node has the data folder open, and what when none has. */
+let printed: Record<'there' | 'here', CommandResult[]>;
+let events: Event[];
+let pack: string;
+let data: string;
+
+const commands = () => {
+  const [first, second] = events.map(({ id }) => String(id));
+  return [
+    ['cite', second, '--format', 'robust_link'],
+    ['cite', pack, '--format', 'ris'],
+    ['cite', String(events[0]?.sha256)],
+    ['cite', String(events[0]?.sha256), '--source', String(events[0]?.source.id), '--json'],
+    ['diff', first, second],
+    ['diff', String(events[2]?.sha256), String(events[3]?.sha256)],
+    ['diff', first, String(events[0]?.sha256)],
+    ['cite', '999999'],
+    ['diff', first, 'f'.repeat(64)],
+  ].map((words) => words.map(String));
+};
+
+beforeAll(async () => {
+  data = join(await temporaryFolder(), 'data');
+  const collecting = await openCollectingNode({ public_url: PUBLIC }, { dataFolder: data });
+  const web = await ScriptedWeb.open();
+  const html = { headers: { 'Content-Type': 'text/html' } };
+  const csv = { headers: { 'Content-Type': 'text/csv' } };
+  web.script('/fees', page('<p>The fee is 10 euros.', html), page('<p>The fee is 20 euros.', html));
+  web.script('/fees.csv', page('kind,fee\na,1\nb,2\n', csv), page('kind,fee\na,1\nb,3\nc,4\n', csv));
+  const sources = [await collecting.watch(web.url('/fees')), await collecting.watch(web.url('/fees.csv'))];
+  for (const { id } of sources) for (let round = 0; round < 2; round += 1) await collecting.check([id]);
+  events = (await collecting.events()).reverse();
+  ({ id: pack } = await uploadNewPack(collecting.node, { title: 'Sea level' }));
+  const runAll = async () => {
+    const results: CommandResult[] = [];
+    for (const words of commands()) results.push(await runHere([...words, '--data', data]));
+    return results;
+  };
+  const there = await runAll();
+  await collecting.node.close();
+  printed = { there, here: await runAll() };
+});
+afterAll(async () => {
+  await closeTestNodes();
+  await closeScriptedWebs();
+});
+
+test.each(['there', 'here'] as const)('an archive is cited, and versions are compared (%s)', (where) => {
+  const [link, ris, apa, json, words, rows, same, unknown, absent] = printed[where];
+  expect([link?.code, link?.stdout]).toEqual([
+    0,
+    expect.stringMatching(
+      new RegExp(`^<a href=.* data-versionurl="${PUBLIC}/timeline/${events[1]?.id}".*</a>\n$`),
+    ),
+  ]);
+  expect(ris?.stdout).toContain(`UR  - ${PUBLIC}/packs/${pack}\r\n`);
+  expect(apa?.stdout).toMatch(/ Retrieved \w+ \d+, \d{4}, from http:\/\/.*\/fees\n$/);
+  expect(JSON.parse(json?.stdout ?? '') as Citation).toMatchObject({ digest: events[0]?.sha256 });
+  expect([words?.code, words?.stdout.split('\n')]).toEqual([
+    1,
+    ['1 passage, 1 word added, 1 removed', '', '@@ -1 +1 @@', 'The fee is [-10-]{+20+} euros.', ''],
+  ]);
+  expect([rows?.code, rows?.stdout.split('\n')]).toEqual([
+    1,
+    ['1 row added, 1 changed (1 cell)', '~ row 2 (b) fee: 2 → 3', '+ row 3 (c) kind: c, fee: 4', ''],
+  ]);
+  expect([same?.code, same?.stdout]).toEqual([0, 'The bytes are the same.\n']);
+  expect([unknown?.code, unknown?.stderr]).toEqual([2, 'There is no such event.\n']);
+  expect([absent?.code, absent?.stderr]).toEqual([
+    2,
+    `The archive has no bytes with the digest ${'f'.repeat(64)}.\n`,
+  ]);
+});
+
+test.each([
+  [['cite']],
+  [['cite', '1', '--format', 'endnote']],
+  [['cite', '1', '--source', 'x']],
+  [['diff', '1']],
+  [['diff', '1', 'one']],
+])('exits with 2 and one sentence at %j', async (words) => {
+  const { code, stderr } = await runHere([...words, '--data', data]);
+  expect([code, stderr.trimEnd().split('\n')]).toEqual([2, [expect.any(String)]]);
+});
