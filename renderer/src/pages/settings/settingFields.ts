@@ -228,6 +228,13 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
           'Every byte is re-hashed once in this period: in small steps every ten minutes, at most 20 MB/s. 0 turns these checks off.',
         unit: 'days',
       },
+      {
+        name: 'drill_every_days',
+        label: 'Restore test every',
+        meaning:
+          'Each copy is restored into a temporary folder: all records and some objects. The result is verified and removed. 0 turns these tests off.',
+        unit: 'days',
+      },
     ],
   },
   {
