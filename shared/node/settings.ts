@@ -82,6 +82,10 @@ const proof = {
     .meta({
       description: 'The URLs of the RFC 3161 authorities that timestamp the ledger; none by default.',
     }),
+  timestamps_answered: z.boolean().meta({
+    description:
+      'Whether the owner has answered whether timestamp authorities may be asked. The interface does not ask again then. Only those named in `timestamp_authorities` are ever asked.',
+  }),
   timestamp_every_hours: z
     .number()
     .min(0.1, 'At least 0.1.')
@@ -166,6 +170,7 @@ export const DEFAULT_SETTINGS: Settings = {
   offload_after_days: null,
   keep_local_gb: null,
   timestamp_authorities: [],
+  timestamps_answered: false,
   timestamp_every_hours: 24,
   witnesses: [],
   user_agent: 'Strongroom/0.1.0 (+https://strongroom.example)',
