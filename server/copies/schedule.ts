@@ -6,7 +6,7 @@ import { restoreDrillSchema } from '../../shared/node/restoreDrill.ts';
 import type { Settings } from '../../shared/node/settings.ts';
 import { every, inBackground } from '../runtime/background.ts';
 import type { Log } from '../runtime/log.ts';
-import { allCopies, type CopyRow } from '../store/sqlite/node/copies.ts';
+import { allCopies, type CopyRow, holdsWithheldKey } from '../store/sqlite/node/copies.ts';
 import { lastEntry } from '../store/sqlite/node/ledger.ts';
 import type { Store } from '../store/store.ts';
 import { isOutdated } from './sync.ts';
@@ -27,8 +27,9 @@ interface ScheduleServices {
 const POLL_INTERVAL_MS = 60_000;
 const MS_PER_MINUTE = 60_000;
 const MS_PER_DAY = 86_400_000;
-/** The time between a scheduled check, or a drill, that failed or was cancelled and the next one. */
+/** The time between a scheduled check that failed, or a drill that was cancelled, and the next one. */
 const CHECK_AGAIN_MS = 21_600_000;
+/** The time between a drill that could not be done and the next one. */
 const DRILL_AGAIN_MS = MS_PER_DAY;
 
 /** Keeps copies up to date, reads them back as often as this archive is audited, and tests restoring them. */
@@ -112,15 +113,14 @@ export class CopySchedule {
     );
   }
 
-  /** Starts a restore drill of a copy that is complete, if the last one is too long ago. One copy after the other. */
-  #drillIfDue({ id, is_listed, synced_size, last_drill }: CopyRow): void {
+  /** Starts a restore drill of a complete copy, if it is due. One copy after the other. */
+  #drillIfDue(copy: CopyRow): void {
     const { store, settings, log } = this.#services;
+    const { id, is_listed, synced_size } = copy;
     const { drill_every_days } = settings();
     const now = store.clock.now();
     if (drill_every_days === 0 || synced_size === 0 || is_listed === 0 || this.#isDrilling) return;
-    const last = last_drill === null ? undefined : restoreDrillSchema.parse(JSON.parse(last_drill));
-    const everyMs = last?.outcome === 'restored' ? drill_every_days * MS_PER_DAY : DRILL_AGAIN_MS;
-    if (last && now - Date.parse(last.at) < everyMs) return;
+    if (!isDrillDue(copy, now, drill_every_days * MS_PER_DAY)) return;
     // It may have been cancelled.
     const begun = this.#drilledAt.get(id);
     if (begun !== undefined && now - begun < CHECK_AGAIN_MS) return;
@@ -139,6 +139,21 @@ export class CopySchedule {
       this.#isDrilling = false;
     }
   }
+}
+
+/**
+ * Returns whether a restore drill of a copy is due: after its interval, the next day if it could not be done, and soon after
+ * what it found missing may have been put right.
+ */
+function isDrillDue(copy: CopyRow, now: number, everyMs: number): boolean {
+  if (copy.last_drill === null) return true;
+  const { at, outcome } = restoreDrillSchema.parse(JSON.parse(copy.last_drill));
+  const since = now - Date.parse(at);
+  if (since >= everyMs) return true;
+  if (outcome === 'restored') return false;
+  if (outcome === 'damaged') return copy.checked_at !== null && copy.checked_at > at;
+  if (outcome === 'key_missing' && !holdsWithheldKey(copy)) return false;
+  return since >= DRILL_AGAIN_MS;
 }
 
 /** Why nothing is sent over the network in the background; null if it may be sent. */

@@ -12,7 +12,9 @@ import { run } from '../../server/store/sqlite/engine/queries.ts';
 import {
   type CopyRow,
   insertCopy,
+  setChecked,
   setDrilled,
+  setKeptKey,
   setReadBack,
   setSynced,
 } from '../../server/store/sqlite/node/copies.ts';
@@ -138,7 +140,7 @@ describe('the schedule', () => {
     schedule.close();
   });
 
-  test('tests a complete copy once a month, a failed one the next day, and one copy after the other', async () => {
+  test('tests a complete copy once a month, and sooner if what failed may have been put right', async () => {
     for (const digit of ['a', 'b', 'c']) await addRow(idOf(digit));
     await store.write((database) =>
       run(database, 'UPDATE copies SET is_listed = 1 WHERE id <> ?', idOf('c')),
@@ -169,6 +171,17 @@ describe('the schedule', () => {
     outcome = 'restored';
     expect(await turn(DAY_MS)).toEqual([idOf('a'), idOf('b')]);
     expect(await turn(DAY_MS)).toEqual([]);
+    outcome = 'damaged';
+    expect(await turn(30 * DAY_MS)).toEqual([idOf('a'), idOf('b')]);
+    expect(await turn(DAY_MS)).toEqual([]);
+    // A check has sent again what was damaged.
+    await store.write((database) => setChecked(database, idOf('b'), store.instant()));
+    outcome = 'key_missing';
+    expect(await turn(DAY_MS)).toEqual([idOf('b')]);
+    expect(await turn(2 * DAY_MS)).toEqual([]);
+    await store.write((database) => setKeptKey(database, idOf('b'), 'key', 'recipient'));
+    outcome = 'restored';
+    expect(await turn(DAY_MS)).toEqual([idOf('b')]);
     schedule.close();
     const never = follow(0, DONE, drill, 0);
     expect(await turn(60 * DAY_MS)).toEqual([]);

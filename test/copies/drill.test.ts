@@ -2,6 +2,12 @@ import { existsSync } from 'node:fs';
 import { appendFile, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Copies } from '../../server/copies/copies.ts';
+import { openArchive } from '../../server/ledger/openArchive.ts';
+import { Jobs } from '../../server/runtime/jobs.ts';
+import { createLog } from '../../server/runtime/log.ts';
+import { DEFAULT_SETTINGS } from '../../shared/node/settings.ts';
+import { systemClock } from '../../shared/values/clock.ts';
 import { AlertingNode, closeAll, dataOf } from '../alerts/support.ts';
 import { WebhookReceiver } from '../alerts/webhookReceiver.ts';
 import { filledArchive } from '../dump/filledArchive.ts';
@@ -138,6 +144,22 @@ test('too little room is said with what would be needed', async () => {
   expect(drilled.needed_bytes).toBeGreaterThan(16_000_000);
   expect(drilled.sentence).toMatch(/needs 1[67] MB .* 0 MB to spare/);
   expect(await left()).toEqual([]);
+
+  // Others fill the disk after the drill has begun.
+  await node.close();
+  const { store, checkpoints } = await openArchive({ folder: data, clock: systemClock });
+  const jobs = new Jobs(systemClock, store.randomHex);
+  let looks = 0;
+  const settings = () => ({ ...DEFAULT_SETTINGS, min_free_disk_gb: (looks += 1) === 1 ? 0 : 1_000_000 });
+  const compare = () => Promise.reject(new Error('No page is made.'));
+  const copies = new Copies({ store, checkpoints, compare, jobs, log: createLog('silent'), settings });
+  const filled = await copies.drill(copy.id).finished;
+  expect(filled).toMatchObject({ outcome: 'no_room', sentence: expect.stringContaining('filled up during') });
+  expect(filled.needed_bytes).toBe(drilled.needed_bytes);
+  expect(await left()).toEqual([]);
+  copies.close();
+  await jobs.close();
+  await store.close();
 });
 
 test('a drill that the owner or a shutdown ends leaves nothing and is not counted', async () => {

@@ -94,15 +94,19 @@ async function runInThread(
 ): Promise<DrillFinding> {
   const full = new AbortController();
   let needed = 0;
-  const watch = every(ROOM_POLL_MS, () => {
-    if (roomOf(services) < 0) full.abort(NoRoomError.during(needed));
-  });
+  const look = () => {
+    // Until the need is known, and if there is too little room from the start, the thread says so itself.
+    const hasBegun = needed > 0 && needed <= input.room;
+    if (hasBegun && roomOf(services) < 0) full.abort(NoRoomError.during(needed));
+  };
+  const watch = every(ROOM_POLL_MS, look);
   try {
     return await runWorker<DrillFinding, DrillProgress>(workerUrl('drill', import.meta.url), input, {
       signal: AbortSignal.any([signal, full.signal]),
       onProgress: (reported) => {
         if ('needed' in reported) needed = reported.needed;
         else progress(reported.done, reported.total);
+        look();
       },
     });
   } catch (error) {
