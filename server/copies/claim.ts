@@ -68,7 +68,7 @@ async function readCopiedCheckpoint(
       if (!(error instanceof CheckpointError)) throw error;
     }
   }
-  throw new CopyError(`The checkpoint in ${target.name} was altered, or another archive signed it.`);
+  throw new InvalidCopyError(`The checkpoint in ${target.name} was altered, or another archive signed it.`);
 }
 
 /**
@@ -95,6 +95,12 @@ function parsed(bytes: Buffer): unknown {
   }
 }
 
+/** What a copy is compared with: the ledger of this archive, and its key. */
+export interface KnownArchive {
+  store: Pick<Store, 'read'>;
+  checkpoints: { key: { verifierKey: string } };
+}
+
 /** The open archive that is copied. */
 export interface CopyServices {
   store: Store;
@@ -110,7 +116,7 @@ export interface CopyServices {
  * @throws CopyError
  */
 export async function assertOwnedByThisNode(
-  services: CopyServices,
+  services: KnownArchive,
   { owner_token }: Pick<CopyRow, 'owner_token'>,
   target: CopyTarget,
 ): Promise<CopiedCheckpoint | undefined> {
@@ -128,7 +134,7 @@ export async function assertOwnedByThisNode(
 
 /** @throws CopyError if the copy is ahead of this archive, or holds another history */
 export async function requireSameHistory(
-  { store, checkpoints }: CopyServices,
+  { store, checkpoints }: KnownArchive,
   target: CopyTarget,
 ): Promise<CopiedCheckpoint | undefined> {
   const copied = await readCopiedCheckpoint(
@@ -142,7 +148,7 @@ export async function requireSameHistory(
       `The copy in ${target.name} has ${countOf(copied.size, 'entry', 'entries')}, and this archive has ${size}. Restore from the copy, or choose another place.`,
     );
   if (!rootAt(store.read, copied.size).equals(copied.root))
-    throw new CopyError(
+    throw new InvalidCopyError(
       `The copy in ${target.name} has a different history from this archive. Choose another place.`,
     );
   return copied;

@@ -1,4 +1,5 @@
 import type { Copy, CopyChange, CopyCheck, CopySync, LostCopy, NewCopy } from '../../shared/node/copy.ts';
+import { type RestoreDrill, restoreDrillSchema } from '../../shared/node/restoreDrill.ts';
 import { DEFAULT_SETTINGS, type Settings } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
 import { countOf } from '../../shared/values/counts.ts';
@@ -13,6 +14,7 @@ import {
   changeCopySettings,
   copyAt,
   deleteCopy,
+  holdsWithheldKey,
   insertCopy,
   setKeptKey,
 } from '../store/sqlite/node/copies.ts';
@@ -29,6 +31,7 @@ import {
 } from './claim.ts';
 import { CLAIM, KEY } from './copyPaths.ts';
 import { CopyQueue, NEW_COPY } from './copyQueue.ts';
+import { drillCopy } from './drill/restoreDrill.ts';
 import { announceClaim, CopyFiles } from './files/copyFiles.ts';
 import { putKey } from './keys/ownerKey.ts';
 import { markCopyLost } from './offload/markLost.ts';
@@ -39,12 +42,14 @@ import { syncCopy } from './sync.ts';
 import { isWithin, openTarget } from './targets/openTarget.ts';
 import { CopyError, type CopyTarget } from './targets/target.ts';
 
+type CopiesSettings = Pick<Settings, 'audit_every_days' | 'drill_every_days' | 'min_free_disk_gb'>;
+
 export interface CopiesConfig extends CopyServices {
   jobs: Jobs;
   log: Log;
   /** Offloads objects once a copy was read back. */
   offloading?: Pick<Offloading, 'isEnabled' | 'soon'>;
-  settings?: () => Pick<Settings, 'audit_every_days'>;
+  settings?: () => CopiesSettings;
   /** Why nothing is sent over the network in the background. */
   networkPause?: (() => Promise<NetworkPause>) | undefined;
 }
@@ -56,10 +61,14 @@ export class Copies {
   readonly #schedule: CopySchedule;
   readonly #queue: CopyQueue;
   readonly #credentials: CredentialsWriter;
+  readonly #settings: () => CopiesSettings;
   readonly #syncs = new Map<string, RunningJob<CopySync>>();
+  readonly #drills = new Map<string, RunningJob<RestoreDrill>>();
 
   constructor(config: CopiesConfig) {
-    const { store, checkpoints, compare, jobs, log, offloading, settings, networkPause } = config;
+    const { store, checkpoints, compare, jobs, log, offloading, networkPause } = config;
+    const { settings = () => DEFAULT_SETTINGS } = config;
+    this.#settings = settings;
     this.#services = { store, checkpoints, compare };
     this.#queue = new CopyQueue(store, jobs, () => offloading?.soon());
     this.#credentials = new CredentialsWriter(store.folder);
@@ -67,9 +76,10 @@ export class Copies {
       store,
       log,
       networkPause,
-      settings: settings ?? (() => DEFAULT_SETTINGS),
+      settings,
       sync: (id) => this.sync(id),
       check: (id) => this.check(id),
+      drill: (id) => this.drill(id),
     });
     this.#log = log;
   }
@@ -218,10 +228,7 @@ export class Copies {
     const started = this.#queue.start(id, 'copy_sync', (_, run) =>
       this.#queue.withTarget(id, (target) => syncCopy(this.#services, this.#queue.copy(id), target, run)),
     );
-    this.#syncs.set(id, started);
-    const ended = () => void this.#syncs.delete(id);
-    started.finished.then(ended, ended);
-    return started;
+    return whileRunning(this.#syncs, id, started);
   }
 
   /** Starts reading a copy back. @throws Problem `not_found`, `shutting_down` */
@@ -231,6 +238,15 @@ export class Copies {
         checkCopy(this.#services, this.#queue.copy(id), target, { ...run, sample }),
       ),
     );
+  }
+
+  /** Starts a restore drill, or returns the one that is running. @throws Problem `not_found`, `shutting_down` */
+  drill(id: string): RunningJob<RestoreDrill> {
+    const running = this.#drills.get(id);
+    if (running) return running;
+    const services = { ...this.#services, settings: this.#settings, log: this.#log };
+    const started = this.#queue.start(id, 'copy_drill', (copy, run) => drillCopy(services, copy, run));
+    return whileRunning(this.#drills, id, started);
   }
 
   /** Reads a copy back once that an earlier version may have written with gaps. @throws Problem `copy_failed` */
@@ -308,6 +324,18 @@ export class Copies {
   }
 }
 
+/** Keeps a job among those that are running until it has ended. */
+function whileRunning<Result>(
+  running: Map<string, RunningJob<Result>>,
+  id: string,
+  started: RunningJob<Result>,
+): RunningJob<Result> {
+  running.set(id, started);
+  const ended = () => void running.delete(id);
+  started.finished.then(ended, ended);
+  return started;
+}
+
 /** @throws Problem `copy_failed` in place of a CopyError */
 async function asProblem<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
@@ -362,13 +390,18 @@ function asCopy(
     ...known,
     pages: row.pages === 1,
     has_key: row.kept_key === key,
-    has_withheld_key:
-      row.kept_recipient !== null && (row.recipient ?? row.kept_recipient) === row.kept_recipient,
+    has_withheld_key: holdsWithheldKey(row),
     withheld_cleaned: row.withheld_cleaned,
     size: row.synced_size,
     behind: Math.max(0, newest - row.synced_size),
     last_error: row.last_error,
+    last_drill: asDrill(row.last_drill),
+    proven: asDrill(row.proven_drill),
   };
+}
+
+function asDrill(json: string | null): RestoreDrill | null {
+  return json === null ? null : restoreDrillSchema.parse(JSON.parse(json));
 }
 
 /**

@@ -10,8 +10,8 @@ export const CHECKPOINT = 'checkpoint';
 /** The owner's key, encrypted with a passphrase, if the owner wants it there. */
 export const KEY = 'key.age';
 export const OBJECTS = 'archive/';
-const RECORDS = 'records/';
-const STATE = 'state/';
+export const RECORDS = 'records/';
+export const STATE = 'state/';
 
 /** The number of ledger entries whose records are in one file. */
 export const RECORDS_PER_FILE = 1_000;

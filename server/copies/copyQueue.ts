@@ -6,7 +6,12 @@ import type { Store } from '../store/store.ts';
 import { openCopy } from './openCopy.ts';
 import { CopyError, type CopyTarget } from './targets/target.ts';
 
-const UNITS = { copy_sync: 'bytes', copy_check: 'objects', mark_lost: 'objects' } as const;
+const UNITS = {
+  copy_sync: 'bytes',
+  copy_check: 'objects',
+  copy_drill: 'objects',
+  mark_lost: 'objects',
+} as const;
 
 /** The place of the tasks that add a copy: two of them could add the same one. */
 export const NEW_COPY = 'new';

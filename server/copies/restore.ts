@@ -20,7 +20,7 @@ import { encryptedDigest, objectPath, WITHHELD } from './copyPaths.ts';
 import { readKey, requireKeyOf } from './keys/ownerKey.ts';
 import { saveIdentity } from './keys/withheldKey.ts';
 import { inBatches } from './sendObjects.ts';
-import { CopyError, type CopyTarget } from './targets/target.ts';
+import { type CopyTarget, InvalidCopyError } from './targets/target.ts';
 import { decryptObjects } from './withheld/encrypted.ts';
 import { BATCH } from './withheld/withheldObjects.ts';
 
@@ -33,9 +33,16 @@ export interface RestoreOptions {
   passphrase?: string | undefined;
   /** The identity (age) that decrypts withheld objects, if the owner has it elsewhere. */
   identity?: string | undefined;
+  /** Returns the objects to restore in place of all. Such an archive is not meant to last: nothing is synced. */
+  sample?: ((read: ReadDatabase, encrypted: ReadonlySet<string>) => BlobRow[]) | undefined;
   signal: AbortSignal;
   /** Called with the number of objects read, and how many there are. */
   progress: (done: number, total: number) => void;
+}
+
+export interface BlobRow {
+  sha256: string;
+  bytes: number;
 }
 
 interface RestoredObjects {
@@ -81,7 +88,9 @@ export async function restoreCopy(options: RestoreOptions): Promise<RestoreResul
     await writeFileDurably(join(partial, 'checkpoint'), note, 0o600);
     const { problems } = await runLedgerVerification({ folder: partial, clock });
     if (problems.length > 0)
-      throw new CopyError(`The ledger in ${target.name} is invalid: ${countOf(problems.length, 'problem')}.`);
+      throw new InvalidCopyError(
+        `The ledger in ${target.name} is invalid: ${countOf(problems.length, 'problem')}.`,
+      );
     // Replaces an empty folder. If the folder holds anything, this fails and changes nothing.
     await rename(partial, folder);
     await syncFolder(dirname(folder));
@@ -118,17 +127,18 @@ async function fill(
  * this resolves. The folder gets its name after that, so a crash leaves no partial archive.
  */
 async function restoreObjects(
-  { target, signal, progress, identity }: RestoreOptions,
+  { target, signal, progress, identity, sample }: RestoreOptions,
   { read, folder }: Pick<Store, 'read' | 'folder'>,
 ): Promise<RestoredObjects> {
   const released = counter(read, 'released_objects');
   const result: RestoredObjects = { objects: 0, bytes: 0, missing: [], encrypted: [], released };
-  const total = count(read, 'blobs') - released;
   const encrypted = new Set<string>();
   for await (const { path } of target.list(WITHHELD, signal)) {
     const sha256 = encryptedDigest(path);
     if (sha256 !== undefined) encrypted.add(sha256);
   }
+  const chosen = sample?.(read, encrypted);
+  const total = chosen?.length ?? count(read, 'blobs') - released;
   /** Encrypted objects that were not in the clear. */
   const waiting: string[] = [];
   const report = () => progress(result.objects + result.missing.length + result.encrypted.length, total);
@@ -136,7 +146,7 @@ async function restoreObjects(
     result.objects += 1;
     result.bytes += bytes;
   };
-  await inParallel(iterateBlobRows(read), target.concurrency, async (row) => {
+  await inParallel(chosen ?? iterateBlobRows(read), target.concurrency, async (row) => {
     signal.throwIfAborted();
     const { sha256 } = row;
     // One that was withheld a moment ago is still in the clear.
@@ -158,7 +168,7 @@ async function restoreObjects(
   };
   if (identity !== undefined)
     for (const batch of inBatches(read, waiting, BATCH)) await decryptBatch(identity, batch);
-  await syncObjects(folder, read, new Set([...result.missing, ...result.encrypted]));
+  if (!chosen) await syncObjects(folder, read, new Set([...result.missing, ...result.encrypted]));
   result.missing.sort();
   result.encrypted.sort();
   return result;

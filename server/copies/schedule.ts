@@ -2,10 +2,11 @@ import { execFile } from 'node:child_process';
 import { networkInterfaces } from 'node:os';
 import { promisify } from 'node:util';
 import { DEFAULT_EVERY_MINUTES } from '../../shared/node/copy.ts';
+import { restoreDrillSchema } from '../../shared/node/restoreDrill.ts';
 import type { Settings } from '../../shared/node/settings.ts';
 import { every, inBackground } from '../runtime/background.ts';
 import type { Log } from '../runtime/log.ts';
-import { allCopies, type CopyRow } from '../store/sqlite/node/copies.ts';
+import { allCopies, type CopyRow, holdsWithheldKey } from '../store/sqlite/node/copies.ts';
 import { lastEntry } from '../store/sqlite/node/ledger.ts';
 import type { Store } from '../store/store.ts';
 import { isOutdated } from './sync.ts';
@@ -13,26 +14,31 @@ import { isOutdated } from './sync.ts';
 interface ScheduleServices {
   store: Store;
   log: Log;
-  settings: () => Pick<Settings, 'audit_every_days'>;
+  settings: () => Pick<Settings, 'audit_every_days' | 'drill_every_days'>;
   /** Why nothing is sent over the network in the background. */
   networkPause?: (() => Promise<NetworkPause>) | undefined;
-  /** Starts a sync or a complete check of a copy. */
+  /** Starts a sync, a complete check or a restore drill of a copy. */
   sync: (id: string) => { finished: Promise<unknown> };
   check: (id: string) => { finished: Promise<unknown> };
+  drill: (id: string) => { finished: Promise<unknown> };
 }
 
 /** How often the node checks whether a copy is behind. */
 const POLL_INTERVAL_MS = 60_000;
 const MS_PER_MINUTE = 60_000;
 const MS_PER_DAY = 86_400_000;
-/** The time between a scheduled check that failed and the next one. */
+/** The time between a scheduled check that failed, or a drill that was cancelled, and the next one. */
 const CHECK_AGAIN_MS = 21_600_000;
+/** The time between a drill that could not be done and the next one. */
+const DRILL_AGAIN_MS = MS_PER_DAY;
 
-/** Keeps copies up to date, and reads them back as often as this archive is audited. */
+/** Keeps copies up to date, reads them back as often as this archive is audited, and tests restoring them. */
 export class CopySchedule {
   readonly #services: ScheduleServices;
   readonly #syncedAt = new Map<string, number>();
   readonly #checkedAt = new Map<string, number>();
+  readonly #drilledAt = new Map<string, number>();
+  #isDrilling = false;
   /** As it was when last looked at. */
   #paused: NetworkPause = null;
   #timer: NodeJS.Timeout | undefined;
@@ -74,6 +80,7 @@ export class CopySchedule {
       if (this.pauseOf(copy) !== null) continue;
       this.#syncIfDue(copy);
       this.#checkIfDue(copy);
+      this.#drillIfDue(copy);
     }
   }
 
@@ -105,6 +112,48 @@ export class CopySchedule {
       (error) => log.warn({ error, copy: id }, 'A copy could not be read back.'),
     );
   }
+
+  /** Starts a restore drill of a complete copy, if it is due. One copy after the other. */
+  #drillIfDue(copy: CopyRow): void {
+    const { store, settings, log } = this.#services;
+    const { id, is_listed, synced_size } = copy;
+    const { drill_every_days } = settings();
+    const now = store.clock.now();
+    if (drill_every_days === 0 || synced_size === 0 || is_listed === 0 || this.#isDrilling) return;
+    if (!isDrillDue(copy, now, drill_every_days * MS_PER_DAY)) return;
+    // It may have been cancelled.
+    const begun = this.#drilledAt.get(id);
+    if (begun !== undefined && now - begun < CHECK_AGAIN_MS) return;
+    this.#drilledAt.set(id, now);
+    inBackground(
+      () => this.#drill(id),
+      (error) => log.warn({ error, copy: id }, 'A copy could not be tested.'),
+    );
+  }
+
+  async #drill(id: string): Promise<void> {
+    this.#isDrilling = true;
+    try {
+      await this.#services.drill(id).finished;
+    } finally {
+      this.#isDrilling = false;
+    }
+  }
+}
+
+/**
+ * Returns whether a restore drill of a copy is due: after its interval, the next day if it could not be done, and soon after
+ * what it found missing may have been put right.
+ */
+function isDrillDue(copy: CopyRow, now: number, everyMs: number): boolean {
+  if (copy.last_drill === null) return true;
+  const { at, outcome } = restoreDrillSchema.parse(JSON.parse(copy.last_drill));
+  const since = now - Date.parse(at);
+  if (since >= everyMs) return true;
+  if (outcome === 'restored') return false;
+  if (outcome === 'damaged') return copy.checked_at !== null && copy.checked_at > at;
+  if (outcome === 'key_missing' && !holdsWithheldKey(copy)) return false;
+  return since >= DRILL_AGAIN_MS;
 }
 
 /** Why nothing is sent over the network in the background; null if it may be sent. */

@@ -56,6 +56,10 @@ const alertWhenSchema = z
       .optional()
       .meta({ description: 'The disk is nearly full, or the archive has reached its size limit.' }),
     copy_behind: z.boolean().optional().meta({ description: 'A copy of the archive is out of date.' }),
+    drill_failed: z
+      .boolean()
+      .optional()
+      .meta({ description: 'A test showed that the archive could not be restored from a copy.' }),
   })
   .meta({ id: 'AlertWhen' });
 export type AlertWhen = z.output<typeof alertWhenSchema>;
@@ -69,6 +73,7 @@ export const STATE_CONDITIONS = [
   'profile_expired',
   'disk',
   'copy_behind',
+  'drill_failed',
 ] as const;
 
 /** What a rule can be about. */
@@ -198,6 +203,7 @@ const ALERT_KINDS = [
   'profile_expired',
   'disk',
   'copy_behind',
+  'drill_failed',
   'test',
 ] as const;
 export type AlertKind = (typeof ALERT_KINDS)[number];

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { instantSchema } from '../values/text.ts';
+import { restoreDrillSchema } from './restoreDrill.ts';
 
 /** A second copy of the archive, in a folder or in a bucket of an S3-compatible object store. */
 export const copyIdSchema = z.string().regex(/^cp_[0-9a-f]{20}$/, 'A copy id is cp_ and 20 hex digits.');
@@ -99,6 +100,10 @@ export const copySchema = z
     paused: z.enum(['no_network', 'metered']).nullable(),
     /** Why the last sync or check failed; null if it did not. */
     last_error: z.string().nullable(),
+    /** The last restore drill from it; null if there was none. */
+    last_drill: restoreDrillSchema.nullable(),
+    /** The last drill that showed that the archive can be restored from it. */
+    proven: restoreDrillSchema.nullable(),
   })
   .meta({ id: 'Copy' });
 export type Copy = z.output<typeof copySchema>;

@@ -16,6 +16,7 @@ export const jobSchema = z
       'texts',
       'copy_sync',
       'copy_check',
+      'copy_drill',
       'offload',
       'bring_back',
       'mark_lost',

@@ -41,6 +41,10 @@ const collection = {
     .min(0, 'At least 0.')
     .max(3650, 'At most ten years.')
     .meta({ description: '0 disables scheduled audits.' }),
+  drill_every_days: z.int().min(0, 'At least 0.').max(3650, 'At most ten years.').meta({
+    description:
+      'The time between two restore drills of a copy: it is restored into a temporary folder, verified and removed. 0 disables them.',
+  }),
   user_agent: z
     .string()
     .regex(/^[\x21-\x7e](?:[\x20-\x7e]{0,198}[\x21-\x7e])?$/, 'Printable ASCII, at most 200 characters.')
@@ -78,6 +82,10 @@ const proof = {
     .meta({
       description: 'The URLs of the RFC 3161 authorities that timestamp the ledger; none by default.',
     }),
+  timestamps_answered: z.boolean().meta({
+    description:
+      'Whether the owner has answered whether timestamp authorities may be asked. The interface does not ask again then. Only those named in `timestamp_authorities` are ever asked.',
+  }),
   timestamp_every_hours: z
     .number()
     .min(0.1, 'At least 0.1.')
@@ -152,6 +160,7 @@ export const DEFAULT_SETTINGS: Settings = {
   request_timeout_seconds: 60,
   max_object_mb: 100,
   audit_every_days: 30,
+  drill_every_days: 30,
   page_width: 1280,
   page_height: 800,
   page_timeout_seconds: 30,
@@ -161,6 +170,7 @@ export const DEFAULT_SETTINGS: Settings = {
   offload_after_days: null,
   keep_local_gb: null,
   timestamp_authorities: [],
+  timestamps_answered: false,
   timestamp_every_hours: 24,
   witnesses: [],
   user_agent: 'Strongroom/0.1.0 (+https://strongroom.example)',

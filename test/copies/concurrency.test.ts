@@ -8,9 +8,19 @@ import { openTarget } from '../../server/copies/targets/openTarget.ts';
 import { CopyError } from '../../server/copies/targets/target.ts';
 import { inParallel } from '../../server/runtime/inParallel.ts';
 import { createLog } from '../../server/runtime/log.ts';
-import { type CopyRow, insertCopy, setReadBack, setSynced } from '../../server/store/sqlite/node/copies.ts';
+import { run } from '../../server/store/sqlite/engine/queries.ts';
+import {
+  type CopyRow,
+  insertCopy,
+  setChecked,
+  setDrilled,
+  setKeptKey,
+  setReadBack,
+  setSynced,
+} from '../../server/store/sqlite/node/copies.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
 import type { Copy } from '../../shared/node/copy.ts';
+import type { DrillOutcome } from '../../shared/node/restoreDrill.ts';
 import { DEFAULT_SETTINGS } from '../../shared/node/settings.ts';
 import { sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
 import { ManualClock } from '../support/manualClock.ts';
@@ -95,17 +105,23 @@ describe('the schedule', () => {
     });
   }
 
-  function follow(audit_every_days: number, sync: (id: string) => { finished: Promise<unknown> }) {
+  function follow(
+    audit_every_days: number,
+    sync: (id: string) => { finished: Promise<unknown> },
+    drill: (id: string) => Promise<unknown> = () => Promise.resolve(),
+    drill_every_days = 30,
+  ) {
     const checked: string[] = [];
     const schedule = new CopySchedule({
       store,
       log: createLog('silent'),
-      settings: () => ({ ...DEFAULT_SETTINGS, audit_every_days }),
+      settings: () => ({ ...DEFAULT_SETTINGS, audit_every_days, drill_every_days }),
       sync,
       check: (id) => {
         checked.push(id);
         return { finished: Promise.resolve() };
       },
+      drill: (id) => ({ finished: drill(id) }),
     });
     schedule.start();
     return { checked, schedule };
@@ -122,6 +138,54 @@ describe('the schedule', () => {
     await vi.advanceTimersByTimeAsync(60_000);
     expect(checked).toEqual([idOf('a')]);
     schedule.close();
+  });
+
+  test('tests a complete copy once a month, and sooner if what failed may have been put right', async () => {
+    for (const digit of ['a', 'b', 'c']) await addRow(idOf(digit));
+    await store.write((database) =>
+      run(database, 'UPDATE copies SET is_listed = 1 WHERE id <> ?', idOf('c')),
+    );
+    const drilled: string[] = [];
+    let outcome: DrillOutcome = 'restored';
+    let running: Promise<unknown> = Promise.resolve();
+    const drill = (id: string) => {
+      drilled.push(id);
+      const at = store.instant();
+      const found = { at, outcome, sentence: '', restored: null, needed_bytes: null };
+      return (running = store.write((database) => setDrilled(database, id, found)));
+    };
+    const turn = async (ms: number) => {
+      drilled.length = 0;
+      await clock.jump(ms);
+      for (let poll = 0; poll < 3; poll += 1) {
+        await vi.advanceTimersByTimeAsync(60_000);
+        await running;
+      }
+      return drilled;
+    };
+    const { schedule } = follow(0, DONE, drill);
+    expect(await turn(0)).toEqual([idOf('a'), idOf('b')]);
+    expect(await turn(29 * DAY_MS)).toEqual([]);
+    outcome = 'unreachable';
+    expect(await turn(DAY_MS)).toEqual([idOf('a'), idOf('b')]);
+    outcome = 'restored';
+    expect(await turn(DAY_MS)).toEqual([idOf('a'), idOf('b')]);
+    expect(await turn(DAY_MS)).toEqual([]);
+    outcome = 'damaged';
+    expect(await turn(30 * DAY_MS)).toEqual([idOf('a'), idOf('b')]);
+    expect(await turn(DAY_MS)).toEqual([]);
+    // A check has sent again what was damaged.
+    await store.write((database) => setChecked(database, idOf('b'), store.instant()));
+    outcome = 'key_missing';
+    expect(await turn(DAY_MS)).toEqual([idOf('b')]);
+    expect(await turn(2 * DAY_MS)).toEqual([]);
+    await store.write((database) => setKeptKey(database, idOf('b'), 'key', 'recipient'));
+    outcome = 'restored';
+    expect(await turn(DAY_MS)).toEqual([idOf('b')]);
+    schedule.close();
+    const never = follow(0, DONE, drill, 0);
+    expect(await turn(60 * DAY_MS)).toEqual([]);
+    never.schedule.close();
   });
 
   test('reads a copy back once that an earlier version wrote in parts, also without a schedule', async () => {

@@ -121,6 +121,7 @@ describe('the schedule of the copies', () => {
           return { finished: Promise.resolve() };
         },
         check: () => ({ finished: Promise.resolve() }),
+        drill: () => ({ finished: Promise.resolve() }),
       });
       schedule.start();
       await vi.advanceTimersByTimeAsync(60_000);

@@ -5,6 +5,7 @@ import { expect } from 'vitest';
 import { openTarget } from '../../server/copies/targets/openTarget.ts';
 import { type VerifiedCopy, verifyCopy } from '../../server/copies/verifyCopy.ts';
 import type { Copy, CopyCheck, CopySync } from '../../shared/node/copy.ts';
+import type { RestoreDrill } from '../../shared/node/restoreDrill.ts';
 import type { TestNode } from '../support/node.ts';
 
 export async function addCopy(node: TestNode, place: string, fields: object = {}): Promise<Copy> {
@@ -67,4 +68,10 @@ export async function filesWith(place: string, word: string): Promise<string[]> 
     if ((await readFile(file)).includes(word)) found.push(file.slice(place.length + 1));
   }
   return found.sort();
+}
+
+export async function drill(node: TestNode, { id }: Copy): Promise<RestoreDrill> {
+  const answer = await node.fetchAsOwner(`/manage/copies/${id}/drill?wait=true`, { method: 'POST' });
+  expect(answer.status, await answer.clone().text()).toBe(200);
+  return (await answer.json()) as RestoreDrill;
 }

@@ -176,9 +176,29 @@ test('the owner has the ledger timestamped, and sees which entries are covered, 
   const authority = await TimestampAuthority.open();
   try {
     await record(page, 3);
-    await page.goto('/ledger');
+    // The owner is asked once, at the first start or here. After “No”, the settings change it.
+    const question = page.getByRole('region', { name: 'May this node ask timestamp authorities?' });
+    await page.goto('/');
+    await expect(question).toContainText('SHA-256 of the ledger’s checkpoint');
+    await checks.accessible(page);
     const section = page.getByRole('region', { name: 'Timestamps' });
+    await page.goto('/ledger');
+    await question.getByRole('textbox', { name: 'Authorities' }).fill('');
+    await question.getByRole('button', { name: 'Yes, ask them' }).click();
+    await expect(question).toContainText('Name at least one authority');
+    await question.getByRole('textbox', { name: 'Authorities' }).fill(`${authority.url}\nnonsense`);
+    await question.getByRole('button', { name: 'Yes, ask them' }).click();
+    await expect(question.getByRole('textbox', { name: 'Authorities' })).toHaveAttribute(
+      'aria-invalid',
+      'true',
+    );
+    await checks.accessible(page);
+    await question.getByRole('button', { name: 'No', exact: true }).click();
+    await expect(question).toBeHidden();
+    await page.reload();
     await expect(section.getByText('No timestamps yet')).toBeVisible();
+    await expect(question).toBeHidden();
+    expect(authority.queries).toEqual([]);
     await section.getByRole('link', { name: 'settings' }).click();
     await page.getByLabel('Authorities').fill(authority.url);
     await page.getByRole('button', { name: 'Save' }).click();
@@ -217,6 +237,17 @@ test('the owner has the ledger timestamped, and sees which entries are covered, 
     await checks.accessible(page);
     const command = await runCommand(['ledger', 'verify', '--data', node.dataFolder]);
     expect(command.code).toBe(0);
+
+    const unanswered = { timestamps_answered: false, timestamp_authorities: [] };
+    await page.request.patch('/manage/settings', { data: unanswered });
+    await page.goto('/');
+    await question.getByRole('textbox', { name: 'Authorities' }).fill(authority.url);
+    await question.getByRole('button', { name: 'Yes, ask them' }).click();
+    await expect(question).toBeHidden();
+    expect(await (await page.request.get('/manage/settings')).json()).toMatchObject({
+      timestamps_answered: true,
+      timestamp_authorities: [authority.url],
+    });
   } finally {
     await authority.close();
   }

@@ -31,6 +31,7 @@ async function takePictures(): Promise<void> {
   try {
     const api = await openOwnerApi(node);
     await fillWithDemo(api, web);
+    await api.call('changeSettings', { body: { timestamps_answered: true } });
     await mkdir(PICTURES, { recursive: true });
     for (const look of ['light', 'dark'] as const) {
       const context = await browser.newContext({

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { SETTING_GROUPS } from '../../renderer/src/pages/settings/settingFields.ts';
 import { settingsSchema } from '../../shared/node/settings.ts';
 
-/** The pages Sharing and Alerts have their own forms for them. */
-const ON_OTHER_PAGES = ['tls', 'repair_from_peers', 'smtp'];
+/** The pages Sharing, Alerts and Ledger have their own forms for them. */
+const ON_OTHER_PAGES = ['tls', 'repair_from_peers', 'smtp', 'timestamps_answered'];
 
-test('every setting appears once, on the settings page or on the page Sharing or Alerts', () => {
+test('every setting appears once, on the settings page or on the page Sharing, Alerts or Ledger', () => {
   const shown = SETTING_GROUPS.flatMap(({ fields }) => fields.map(({ name }) => name));
   expect([...shown, ...ON_OTHER_PAGES].toSorted()).toEqual(Object.keys(settingsSchema.shape).toSorted());
 });

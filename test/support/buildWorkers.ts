@@ -15,7 +15,7 @@ export default async function buildWorkers(): Promise<() => Promise<void>> {
   await build({
     configFile: false,
     logLevel: 'error',
-    ssr: { noExternal: true, external: ['better-sqlite3', 'pdfjs-dist'] },
+    ssr: { noExternal: true, external: ['better-sqlite3', 'pdfjs-dist', '@aws-sdk/client-s3'] },
     build: {
       ssr: true,
       target: 'node24',

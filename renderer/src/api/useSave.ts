@@ -78,7 +78,7 @@ const OUTDATED_READS = {
   testAlert: ['listDeliveries'],
   retryDelivery: ['listDeliveries'],
 
-  changeSettings: ['readSettings', 'readAddresses'],
+  changeSettings: ['readSettings', 'readAddresses', 'readAuthorities'],
   setSharing: ['readSharing', 'readAddresses'],
   createInvitation: ['listInvitations'],
   revokeInvitation: ['listInvitations'],

@@ -5,6 +5,7 @@ import { EXPIRY_WORDS } from '../../../shared/collection/profile.ts';
 import type { Damage } from '../../../shared/ledger/fixity.ts';
 import { DEFAULT_EVERY_MINUTES } from '../../../shared/node/copy.ts';
 import { peerRewriteSchema } from '../../../shared/node/peer.ts';
+import { restoreDrillSchema } from '../../../shared/node/restoreDrill.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { expiredProfiles } from '../../store/sqlite/collection/profiles.ts';
 import { failingSources, sourcesWithExpiredLogin } from '../../store/sqlite/collection/sources.ts';
@@ -149,6 +150,31 @@ export function matchExpiredProfiles(
       });
       return [{ rule: rule.id, subject, notice: about }];
     });
+  });
+}
+
+/** Returns the copies whose restore drills began to fail after a rule became active. */
+export function matchFailedDrills(
+  { store: { read } }: StateServices,
+  rules: readonly CompiledRule[],
+): Match[] {
+  const asking = rules.filter(({ rule }) => rule.when.drill_failed);
+  if (asking.length === 0) return [];
+  return allCopies(read).flatMap(({ id, target, last_drill, drill_failing_since: since }) => {
+    if (since === null || last_drill === null) return [];
+    const { sentence } = restoreDrillSchema.parse(JSON.parse(last_drill));
+    const subject = `drill_failed:${id}:${since}`;
+    const about = notice('drill_failed', since, {
+      title: `The archive could not be restored from the copy in ${target}`,
+      text: sentence,
+      path: '/settings#copies',
+    });
+    return asking
+      .filter(
+        ({ rule }) =>
+          since >= startPositionOf(rule, 'drill_failed').active_since && !hasNotice(read, rule.id, subject),
+      )
+      .map(({ rule }) => ({ rule: rule.id, subject, notice: about }));
   });
 }
 

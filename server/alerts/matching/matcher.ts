@@ -19,6 +19,7 @@ import {
   matchConditions,
   matchDamages,
   matchExpiredProfiles,
+  matchFailedDrills,
   matchFailures,
   matchRewrites,
   needConditions,
@@ -64,6 +65,7 @@ export class Matcher {
       ...matchDamages(services, rules),
       ...matchRewrites(services, rules),
       ...matchExpiredProfiles(services, rules),
+      ...matchFailedDrills(services, rules),
       ...(await matchConditions(services, rules, { write, instant: store.instant })),
       ...(await matchDrift(store, rules, this.#packs, [])),
     ];

@@ -14,6 +14,7 @@ import {
 } from '../../../shared/proof/fileList.ts';
 import { TILE_WIDTH, tilePath } from '../../../shared/proof/tiles.ts';
 import { nodeCrypto } from '../../ledger/nodeCrypto.ts';
+import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import {
   type CopiedFile,
   changedPlaces,
@@ -332,6 +333,11 @@ export async function announceClaim(
   if (!note) return;
   await target.put(announcementPath(note.sha256), { bytes: note.bytes }, { type: TEXT });
   await target.flush();
+}
+
+/** Returns the digest of a file that was sent to a copy; undefined if it is not known. */
+export function sentDigest(read: ReadDatabase, copy: string, path: string): string | undefined {
+  return copiedFile(read, copy, keyOf(path))?.sha256;
 }
 
 function keyOf(path: string): { place: number; path: string } {

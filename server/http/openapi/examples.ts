@@ -166,6 +166,23 @@ const event = {
   ledger_entry: 13,
 };
 
+const drill = {
+  at: AT,
+  outcome: 'restored',
+  sentence: 'The archive can be restored from this copy.',
+  restored: {
+    entries: 12,
+    objects: 4,
+    bytes: 81_920,
+    all_objects: 4,
+    all_bytes: 81_920,
+    records_per_second: 240,
+    bytes_per_second: 4_096_000,
+    full_restore_seconds: 1,
+  },
+  needed_bytes: null,
+};
+
 const copy = {
   id: 'cp_4f1d2c3b5a6978869504',
   target: 's3://archive-copy/strongroom',
@@ -187,6 +204,8 @@ const copy = {
   synced_at: AT,
   checked_at: null,
   last_error: null,
+  last_drill: drill,
+  proven: drill,
 };
 
 const newCopy = {

@@ -10,6 +10,7 @@ import {
   newCopySchema,
 } from '../../node/copy.ts';
 import { jobSchema } from '../../node/job.ts';
+import { restoreDrillSchema } from '../../node/restoreDrill.ts';
 import { booleanParameter, listQuery, pageOf } from '../../values/list.ts';
 import { jsonBody, NO_BODY, route } from '../route.ts';
 
@@ -91,6 +92,22 @@ export const copyRoutes = {
       202: { description: 'The job that reads', schema: jobSchema },
     },
     problems: ['not_found', 'copy_failed'],
+  }),
+  drillCopy: route({
+    method: 'POST',
+    path: '/manage/copies/{id}/drill',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Test whether the archive can be restored from a copy',
+    description:
+      'Restores all records and a sample of the objects into a temporary folder, opens and verifies the archive there, compares it with this one, and removes it. Changes neither. If a drill of this copy is running, the response is about that one.',
+    query: waitQuery,
+    body: NO_BODY,
+    responses: {
+      200: { description: 'What was found', schema: restoreDrillSchema },
+      202: { description: 'The job that restores', schema: jobSchema },
+    },
+    problems: ['not_found'],
   }),
   markCopyLost: route({
     method: 'POST',

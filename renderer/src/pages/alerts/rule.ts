@@ -147,6 +147,7 @@ export const STATE_WORDS = {
   profile_expired: 'a site no longer accepts a login',
   disk: 'the disk or the archive is full',
   copy_behind: 'a copy is out of date',
+  drill_failed: 'a restore test fails',
 } as const;
 
 /** Says what a rule does in one sentence. `nameOf` gives the name of a source. */

@@ -3,12 +3,14 @@ import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import type { Status } from '../../../../shared/collection/collection.ts';
 import type { LedgerVerification } from '../../../../shared/ledger/ledger.ts';
+import { MAX_LIST_LIMIT } from '../../../../shared/limits.ts';
 import type { Storage } from '../../../../shared/routes/node/manage.ts';
 import { useCall } from '../../api/useCall.ts';
 import { useFixity } from '../../components/content/Fixity.tsx';
 import { DigestChip, Meter, TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { countOf, formatBytes, formatCount } from '../../format/size.ts';
+import { placeOf } from '../../format/names.ts';
+import { countOf, formatBytes, formatCount, formatDuration } from '../../format/size.ts';
 import { useIsOwner } from '../../state/session.ts';
 import classes from './Overview.module.css';
 
@@ -21,7 +23,7 @@ interface CollectionProps {
   known: number;
 }
 
-/** The node's health in four panels: collection, ledger, stored bytes and disk space. */
+/** The node's health in panels: collection, ledger, stored bytes, disk space, and the copies if there are any. */
 export function NodeHealth({ watched, known }: CollectionProps) {
   const isOwner = useIsOwner();
   // Without watched sources the status is a 503 response, so it is not requested.
@@ -37,6 +39,7 @@ export function NodeHealth({ watched, known }: CollectionProps) {
       <LedgerPanel />
       <FixityPanel />
       {isOwner && storage.data && <RoomPanel storage={storage.data} />}
+      {isOwner && <CopiesPanel />}
     </section>
   );
 }
@@ -161,6 +164,51 @@ function RoomPanel({ storage }: { storage: Storage }) {
         {formatBytes(held_bytes)} of <Link to="/settings">{formatBytes(cap_bytes)}</Link> used
       </p>
       <p>{formatBytes(free_bytes)} free on the disk</p>
+    </Panel>
+  );
+}
+
+/** Whether the archive was shown to be restorable from its copies, from where, and how long it would take. */
+function CopiesPanel() {
+  const { data } = useCall(
+    'listCopies',
+    { query: { limit: MAX_LIST_LIMIT } },
+    { refetchInterval: REFRESH_MS },
+  );
+  if (!data || data.items.length === 0) return null;
+  const failing = data.items.find(({ last_drill }) => last_drill && last_drill.outcome !== 'restored');
+  const [newest] = data.items
+    .filter(({ proven }) => proven !== null)
+    .sort((one, other) => (other.proven?.at ?? '').localeCompare(one.proven?.at ?? ''));
+  const state = failing
+    ? ({ health: 'warning', summary: 'A restore test failed' } as const)
+    : newest
+      ? ({ health: 'well', summary: 'Can be restored' } as const)
+      : ({ health: 'idle', summary: 'No restore test yet' } as const);
+  return (
+    <Panel title="Copies" {...state}>
+      {failing?.last_drill && (
+        <p className="wrap-anywhere">
+          Failed <TimeText at={failing.last_drill.at} /> from{' '}
+          <Link to="/settings#copies">{placeOf(failing.target)}</Link>
+        </p>
+      )}
+      {newest?.proven && (
+        <>
+          <p className="wrap-anywhere">
+            Last proven <TimeText at={newest.proven.at} /> from{' '}
+            <Link to="/settings#copies">{placeOf(newest.target)}</Link>
+          </p>
+          {newest.proven.restored && (
+            <p>A full restore takes about {formatDuration(newest.proven.restored.full_restore_seconds)}</p>
+          )}
+        </>
+      )}
+      {!failing && !newest && (
+        <p>
+          <Link to="/settings#copies">Test a copy</Link>
+        </p>
+      )}
     </Panel>
   );
 }

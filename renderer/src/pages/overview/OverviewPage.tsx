@@ -6,6 +6,7 @@ import { MAX_LIST_LIMIT } from '../../../../shared/limits.ts';
 import type { Peer } from '../../../../shared/node/peer.ts';
 import { useCall } from '../../api/useCall.ts';
 import { DamagedObjects, useFixity } from '../../components/content/Fixity.tsx';
+import { TimestampQuestion, useTimestampQuestion } from '../../components/content/TimestampQuestion.tsx';
 import { Page, Section } from '../../components/layout/Page.tsx';
 import { formatCount } from '../../format/size.ts';
 import { useIsOwner } from '../../state/session.ts';
@@ -17,6 +18,7 @@ import { FailingSection, RecentEvents, RecentPacks } from './RecentActivity.tsx'
 export default function OverviewPage() {
   const isOwner = useIsOwner();
   const since = useLastVisit();
+  const isAsking = useTimestampQuestion();
   const packs = useCall('listPacks', { query: { limit: 1 } });
   const sources = useCall('listSources', { query: { limit: 1 } });
   const watched = useCall('listSources', { query: { limit: 1, paused: false } });
@@ -27,6 +29,7 @@ export default function OverviewPage() {
       {isOwner && packs.data && sources.data && (
         <GettingStarted hasPack={packs.data.total > 0} hasSource={sources.data.total > 0} />
       )}
+      {isAsking && <TimestampQuestion />}
       {isOwner && !!packs.data?.total && <CopyHint />}
       <NodeHealth watched={watched.data?.total} known={sources.data?.total ?? 0} />
       {!isNew && (

@@ -15,6 +15,7 @@ import {
   type NewCopy,
 } from '../../../../shared/node/copy.ts';
 import type { Job, JobKind } from '../../../../shared/node/job.ts';
+import type { DrillMeasures } from '../../../../shared/node/restoreDrill.ts';
 import { call, fieldErrors } from '../../api/client.ts';
 import { callKey, useCall } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/Values.tsx';
@@ -22,7 +23,7 @@ import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { ItemButton, RemoveItemButton } from '../../components/forms/buttons.tsx';
 import { DialogForm, FormDialog, type FormDialogControls } from '../../components/forms/DialogForm.tsx';
 import { folderTarget, placeOf } from '../../format/names.ts';
-import { countOf } from '../../format/size.ts';
+import { countOf, formatBytes, formatCount, formatDuration } from '../../format/size.ts';
 import { useFollowedJob, useJobs } from '../../state/jobs.ts';
 import { BucketAccess, checkSecret, SyncInterval } from './CopyFields.tsx';
 import { CopyKey, EditCopy, RemoveCopy } from './EditCopy.tsx';
@@ -85,7 +86,7 @@ export function Copies() {
   );
 }
 
-const RELOAD_AFTER: ReadonlySet<JobKind> = new Set(['copy_sync', 'copy_check', 'mark_lost']);
+const RELOAD_AFTER: ReadonlySet<JobKind> = new Set(['copy_sync', 'copy_check', 'copy_drill', 'mark_lost']);
 
 /** Loads the copies again when such a job ends, also one that runs on schedule. */
 function useReloadAfterJobs(): void {
@@ -107,7 +108,7 @@ const PAUSED: Record<NonNullable<Copy['paused']>, string> = {
   metered: 'Paused on a metered connection. “Sync now” still works.',
 };
 
-type Work = 'sync' | 'check' | 'sample';
+type Work = 'sync' | 'check' | 'sample' | 'drill';
 
 /** A copy: where it is, whether it is up to date, and its buttons. The job tray shows the progress of its jobs. */
 function CopyItem({ copy }: { copy: Copy }) {
@@ -140,12 +141,14 @@ function CopyItem({ copy }: { copy: Copy }) {
         {countOf(copy.every_minutes ?? DEFAULT_EVERY_MINUTES, 'minute')} · key:{' '}
         {copy.has_key ? 'stored in the copy, encrypted' : 'not stored in the copy'}
       </p>
+      <LastDrill copy={copy} />
       <WithheldThere copy={copy} />
       <PagesChoice copy={copy} place={place} />
       <Group gap="xs">
         {button('sync', 'Sync now')}
         {button('check', 'Check all')}
         {button('sample', 'Check a sample')}
+        {button('drill', 'Test restore now')}
         <ItemButton label="Key" of={place} onClick={keyDialog.open} />
         <ItemButton label="Edit" of={place} onClick={editing.open} />
         <RemoveItemButton of={place} onClick={removing.open} />
@@ -173,11 +176,13 @@ function useCopyWork({ id }: Copy) {
   const params = { id };
   const work = useMutation({
     mutationFn: async (kind: Work) => {
-      const job =
-        kind === 'sync'
-          ? await call('syncCopy', { params })
-          : await call('checkCopy', { params, body: kind === 'sample' ? { sample: SAMPLE } : {} });
-      return { kind, job: job as Job };
+      const job = {
+        sync: () => call('syncCopy', { params }),
+        check: () => call('checkCopy', { params, body: {} }),
+        sample: () => call('checkCopy', { params, body: { sample: SAMPLE } }),
+        drill: () => call('drillCopy', { params }),
+      }[kind];
+      return { kind, job: (await job()) as Job };
     },
   });
   const job = useFollowedJob(work.data?.job.id);
@@ -204,6 +209,42 @@ function State({ copy: { behind, last_error, synced_at } }: { copy: Copy }) {
       </span>
     </p>
   );
+}
+
+/** What the last restore test of a copy found. */
+function LastDrill({ copy: { last_drill: drill, proven } }: { copy: Copy }) {
+  if (drill === null) return <p className="muted small">Restore test: never.</p>;
+  if (drill.outcome !== 'restored')
+    return (
+      <p className="warn small wrap-anywhere" aria-live="polite">
+        Restore test failed <TimeText at={drill.at} />. {drill.sentence}{' '}
+        {proven && (
+          <>
+            It last succeeded <TimeText at={proven.at} />.
+          </>
+        )}
+      </p>
+    );
+  return (
+    <p className="muted small" aria-live="polite">
+      Restore test passed <TimeText at={drill.at} />
+      {drill.restored && `: ${restoredSentence(drill.restored)}`}
+    </p>
+  );
+}
+
+function restoredSentence({
+  entries,
+  objects,
+  all_objects,
+  full_restore_seconds,
+  ...speed
+}: DrillMeasures): string {
+  const records = `all records of ${countOf(entries, 'ledger entry', 'ledger entries')}`;
+  const all = countOf(all_objects, 'object');
+  const sample = objects === all_objects ? all : `${formatCount(objects)} of ${all}`;
+  const rate = `${formatCount(speed.records_per_second)} records/s, ${formatBytes(speed.bytes_per_second)}/s`;
+  return `${records} and ${sample}. A full restore would take about ${formatDuration(full_restore_seconds)} (${rate}).`;
 }
 
 /** What a copy holds of what visitors may not see. */

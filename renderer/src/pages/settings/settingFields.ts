@@ -189,7 +189,8 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
       {
         name: 'timestamp_authorities',
         label: 'Authorities',
-        meaning: 'URLs, separated by spaces. Use two independent authorities if you can.',
+        meaning:
+          'URLs, separated by spaces. Use two independent authorities if you can. Only these are ever asked.',
         unit: '',
         isWide: true,
       },
@@ -228,6 +229,13 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
           'Every byte is re-hashed once in this period: in small steps every ten minutes, at most 20 MB/s. 0 turns these checks off.',
         unit: 'days',
       },
+      {
+        name: 'drill_every_days',
+        label: 'Restore test every',
+        meaning:
+          'Each copy is restored into a temporary folder: all records and some objects. The result is verified and removed. 0 turns these tests off.',
+        unit: 'days',
+      },
     ],
   },
   {
@@ -253,8 +261,13 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
   },
 ];
 
-/** The settings of the form. The others are set on the pages Sharing and Alerts. */
-export const formSchema = settingsSchema.omit({ tls: true, repair_from_peers: true, smtp: true });
+/** The settings of the form. The others are set on the pages Sharing, Alerts and Ledger. */
+export const formSchema = settingsSchema.omit({
+  tls: true,
+  repair_from_peers: true,
+  smtp: true,
+  timestamps_answered: true,
+});
 
 /** The form values as text. Numbers may be empty while typing, and lists are written with commas. */
 export type Typed = Record<keyof typeof formSchema.shape, number | string>;
@@ -263,6 +276,7 @@ export function typedOf({
   tls: _encryption,
   repair_from_peers: _peers,
   smtp: _mail,
+  timestamps_answered: _question,
   ...settings
 }: Settings): Typed {
   const { retry_delays_seconds, timestamp_authorities, witnesses, offload_after_days, keep_local_gb } =

@@ -10,6 +10,7 @@ type CopyRoutes =
   | 'removeCopy'
   | 'syncCopy'
   | 'checkCopy'
+  | 'drillCopy'
   | 'markCopyLost'
   | 'keepKeyInCopy'
   | 'removeKeyFromCopy'
@@ -41,6 +42,7 @@ export function copyHandlers(copies: Copies, offloading: Offloading): Pick<Handl
       return noContent;
     },
     syncCopy: ({ params, query }) => jobReply(query, copies.sync(params.id ?? '')),
+    drillCopy: ({ params, query }) => jobReply(query, copies.drill(params.id ?? '')),
     markCopyLost: ({ params, query }) => jobReply(query, copies.markLost(params.id ?? '')),
     checkCopy: ({ params, query, body }) => jobReply(query, copies.check(params.id ?? '', body?.sample)),
   };

@@ -1,3 +1,4 @@
+import type { RestoreDrill } from '../../../../shared/node/restoreDrill.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 import {
   change,
@@ -58,6 +59,11 @@ export interface CopyRow {
   kept_recipient: string | null;
   /** How many withheld objects it had in the clear and no longer has. */
   withheld_cleaned: number;
+  /** The last restore drill (`RestoreDrill`), and the last that succeeded, as JSON; null if there was none. */
+  last_drill: string | null;
+  proven_drill: string | null;
+  /** When the drills began to fail for the reason of the last one; null if it succeeded. */
+  drill_failing_since: string | null;
 }
 
 export const insertCopy = inserts<
@@ -153,9 +159,28 @@ export function setKeptKey(
   );
 }
 
+/** Returns whether a copy holds the key that decrypts its withheld objects. */
+export function holdsWithheldKey({ recipient, kept_recipient }: CopyRow): boolean {
+  return kept_recipient !== null && (recipient ?? kept_recipient) === kept_recipient;
+}
+
 /** Records that everything in a copy was read back since a time. */
 export function setReadBack(database: WriteDatabase, id: string, since: string): void {
   statement(database, 'UPDATE copies SET read_back_at = ?, must_read_back = 0 WHERE id = ?').run(since, id);
+}
+
+/** Records a restore drill. Drills that fail for the same reason in a row are one failure. */
+export function setDrilled(database: WriteDatabase, id: string, drill: RestoreDrill): void {
+  statement(
+    database,
+    `UPDATE copies SET last_drill = $json,
+       proven_drill = iif($outcome = 'restored', $json, proven_drill),
+       drill_failing_since = CASE
+         WHEN $outcome = 'restored' THEN NULL
+         WHEN last_drill ->> 'outcome' = $outcome THEN coalesce(drill_failing_since, $at)
+         ELSE $at END
+     WHERE id = $id`,
+  ).run({ id, json: JSON.stringify(drill), outcome: drill.outcome, at: drill.at });
 }
 
 /** Returns whether a copy is known to hold an object. */

@@ -6,6 +6,7 @@ import type { Timestamp } from '../../../../../shared/ledger/timestamp.ts';
 import { MAX_LIST_LIMIT } from '../../../../../shared/limits.ts';
 import { call, urlOf } from '../../../api/client.ts';
 import { callKey, useCall } from '../../../api/useCall.ts';
+import { TimestampQuestion, useTimestampQuestion } from '../../../components/content/TimestampQuestion.tsx';
 import { DataTable } from '../../../components/data/DataTable.tsx';
 import { TimeText } from '../../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
@@ -18,6 +19,7 @@ export function Timestamps() {
   const isOwner = useIsOwner();
   const stamps = useCall('listTimestamps', { query: { limit: MAX_LIST_LIMIT } });
   const states = useCall('readAuthorities', {}, { enabled: isOwner });
+  const isAsking = useTimestampQuestion();
   const authorities = states.data?.authorities ?? [];
   return (
     <Section title="Timestamps">
@@ -26,8 +28,9 @@ export function Timestamps() {
           Independent authorities signed that these entries existed at these times. Their clocks and keys do
           not depend on this node.
         </p>
+        {isAsking && <TimestampQuestion />}
         {stamps.error && <ErrorNote error={stamps.error} onRetry={() => void stamps.refetch()} />}
-        {stamps.data?.total === 0 && (
+        {stamps.data?.total === 0 && !isAsking && (
           <EmptyState title="No timestamps yet">
             {isOwner ? (
               <>

@@ -1,0 +1,117 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { GIGABYTE } from '../../../shared/limits.ts';
+import type { RestoreDrill } from '../../../shared/node/restoreDrill.ts';
+import type { Settings } from '../../../shared/node/settings.ts';
+import { every } from '../../runtime/background.ts';
+import type { JobRun } from '../../runtime/jobs.ts';
+import type { Log } from '../../runtime/log.ts';
+import { runWorker } from '../../runtime/runWorker.ts';
+import { workerUrl } from '../../runtime/workerUrl.ts';
+import { temporaryFolder } from '../../store/files.ts';
+import { type CopyRow, holdsWithheldKey, setDrilled } from '../../store/sqlite/node/copies.ts';
+import type { Store } from '../../store/store.ts';
+import type { CopyServices } from '../claim.ts';
+import { KEY } from '../copyPaths.ts';
+import { sentDigest } from '../files/copyFiles.ts';
+import { readCredentials } from '../openCopy.ts';
+import { type DrillFinding, type DrillInput, type DrillProgress, findingOf, NoRoomError } from './finding.ts';
+
+export interface DrillServices extends Pick<CopyServices, 'store' | 'checkpoints'> {
+  settings: () => Pick<Settings, 'min_free_disk_gb'>;
+  log: Log;
+}
+
+/** How often the disk is looked at while a drill fills it. */
+const ROOM_POLL_MS = 1_000;
+
+/**
+ * Restores a copy into a temporary folder of this archive: all records, and a sample of the objects. The archive there is
+ * opened, verified and compared with this one, then removed. All of it happens in a thread, which reads this archive and
+ * the copy and writes neither. If the process is killed, the next start removes the folder.
+ *
+ * @throws the signal's reason, once nothing is left; nothing is recorded then
+ */
+export async function drillCopy(
+  services: DrillServices,
+  copy: CopyRow,
+  { signal, progress }: JobRun,
+): Promise<RestoreDrill> {
+  const { store, log } = services;
+  const at = store.instant();
+  const folder = join(temporaryFolder(store.folder), `restore-drill-${store.randomHex(16)}`);
+  let finding: DrillFinding;
+  try {
+    await mkdir(folder, { mode: 0o700 });
+    const input = await inputOf(services, copy, folder);
+    finding = await runInThread(services, input, { signal, progress });
+  } catch (error) {
+    if (signal.aborted) throw error;
+    log.error({ error, copy: copy.id }, 'A restore drill could not be finished');
+    const why = error instanceof Error ? error.message : String(error);
+    const sentence = `The restore test could not be finished: ${why}`;
+    finding = { outcome: 'failed', sentence, restored: null, needed_bytes: null };
+  } finally {
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+  const drill = { at, ...finding };
+  await store.write((database) => setDrilled(database, copy.id, drill));
+  return drill;
+}
+
+async function inputOf(services: DrillServices, copy: CopyRow, folder: string): Promise<DrillInput> {
+  const { store, checkpoints } = services;
+  const { id, target, endpoint, region, owner_token } = copy;
+  const credentials = (await readCredentials(store.folder))[id];
+  return {
+    archive: store.folder,
+    verifierKey: checkpoints.key.verifierKey,
+    folder,
+    address: { target, endpoint, region, ...credentials },
+    copy: {
+      owner_token,
+      lacksKey: !holdsWithheldKey(copy),
+      keyFile: copy.kept_key === null ? undefined : sentDigest(store.read, id, KEY),
+    },
+    room: roomOf(services),
+    start: store.randomHex(64),
+  };
+}
+
+/** The bytes that may be written before the disk has only those that the settings keep free. */
+function roomOf({
+  store,
+  settings,
+}: { store: Pick<Store, 'freeBytes'> } & Pick<DrillServices, 'settings'>): number {
+  return store.freeBytes() - settings().min_free_disk_gb * GIGABYTE;
+}
+
+/** Ends the thread if the disk fills up, also through what others write. @throws the signal's reason */
+async function runInThread(
+  services: DrillServices,
+  input: DrillInput,
+  { signal, progress }: JobRun,
+): Promise<DrillFinding> {
+  const full = new AbortController();
+  let needed = 0;
+  const look = () => {
+    // Until the need is known, and if there is too little room from the start, the thread says so itself.
+    const hasBegun = needed > 0 && needed <= input.room;
+    if (hasBegun && roomOf(services) < 0) full.abort(NoRoomError.during(needed));
+  };
+  const watch = every(ROOM_POLL_MS, look);
+  try {
+    return await runWorker<DrillFinding, DrillProgress>(workerUrl('drill', import.meta.url), input, {
+      signal: AbortSignal.any([signal, full.signal]),
+      onProgress: (reported) => {
+        if ('needed' in reported) needed = reported.needed;
+        else progress(reported.done, reported.total);
+        look();
+      },
+    });
+  } catch (error) {
+    return findingOf(error, needed);
+  } finally {
+    clearInterval(watch);
+  }
+}
