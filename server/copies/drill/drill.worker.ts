@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../../shared/values/clock.ts';
-import { countOf } from '../../../shared/values/text.ts';
+import { countOf } from '../../../shared/values/counts.ts';
 import { openArchive } from '../../ledger/openArchive.ts';
 import { rootAt } from '../../ledger/tree.ts';
 import { answerParent } from '../../runtime/answerParent.ts';
