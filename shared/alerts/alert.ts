@@ -34,7 +34,7 @@ const alertWhenSchema = z
     }),
     labels: anyOf(z.enum(LABEL_FILTERS)).meta({
       description:
-        'Only events whose version has one of these labels; `any`: has a label; `none`: has no label.',
+        'Only events whose version has one of these labels; `any`: has a label; `none`: has no label. Changes outside the watched part of their source match only if `outside` is named.',
     }),
     not_noise: z
       .boolean()
@@ -51,6 +51,10 @@ const alertWhenSchema = z
       .boolean()
       .optional()
       .meta({ description: 'A site no longer accepts the profile with which sources are watched.' }),
+    watch_lost: z
+      .boolean()
+      .optional()
+      .meta({ description: 'The watched part of a source is not in its newest version.' }),
     disk: z
       .boolean()
       .optional()
@@ -67,6 +71,7 @@ export const STATE_CONDITIONS = [
   'damaged',
   'peer_rewritten',
   'profile_expired',
+  'watch_lost',
   'disk',
   'copy_behind',
 ] as const;
@@ -196,6 +201,7 @@ const ALERT_KINDS = [
   'damage',
   'peer_rewritten',
   'profile_expired',
+  'watch_lost',
   'disk',
   'copy_behind',
   'test',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { digestSchema } from '../values/digest.ts';
 import { instantSchema } from '../values/text.ts';
-import { noiseFindingsSchema, noiseRulesSchema } from './noise.ts';
+import { noiseFindingsSchema, noiseRulesSchema, watchSchema } from './noise.ts';
 
 const side = z.strictObject({
   sha256: digestSchema,
@@ -189,8 +189,9 @@ export type Comparison = (
 
 export const newNoisePreviewSchema = z
   .strictObject({
-    rules: noiseRulesSchema,
-    /** The number of one change of the source whose diff under these rules is wanted. */
+    watch: watchSchema.nullable().default(null),
+    rules: noiseRulesSchema.default([]),
+    /** The number of one change of the source whose diff is wanted with this watched part and these rules. */
     event: z.int().min(1).optional(),
   })
   .meta({ id: 'NewNoisePreview' });

@@ -1,13 +1,18 @@
 import { watchesEvents } from '../../../shared/alerts/alert.ts';
 import type { Event, LabelFilter, PageLabel } from '../../../shared/collection/event.ts';
 import { failureWords } from '../../../shared/collection/failureWords.ts';
+import { selectorOf } from '../../../shared/collection/noise.ts';
 import { EXPIRY_WORDS } from '../../../shared/collection/profile.ts';
 import type { Damage } from '../../../shared/ledger/fixity.ts';
 import { DEFAULT_EVERY_MINUTES } from '../../../shared/node/copy.ts';
 import { peerRewriteSchema } from '../../../shared/node/peer.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { expiredProfiles } from '../../store/sqlite/collection/profiles.ts';
-import { failingSources, sourcesWithExpiredLogin } from '../../store/sqlite/collection/sources.ts';
+import {
+  failingSources,
+  sourcesWithExpiredLogin,
+  sourcesWithLostPart,
+} from '../../store/sqlite/collection/sources.ts';
 import {
   type AlertRule,
   allConditions,
@@ -152,6 +157,34 @@ export function matchExpiredProfiles(
   });
 }
 
+/** Returns the sources whose watched part was found to be missing after a rule became active. */
+export function matchLostParts({ store: { read } }: StateServices, rules: readonly CompiledRule[]): Match[] {
+  const asking = rules.filter(({ rule }) => rule.when.watch_lost);
+  if (asking.length === 0) return [];
+  return sourcesWithLostPart(read).flatMap((source) => {
+    const { id, url, name, watch, watch_lost_at } = source;
+    if (watch === null || watch_lost_at === null) return [];
+    const subject = `watch_lost:${id}:${watch_lost_at}`;
+    return asking
+      .filter(
+        ({ rule, matchesSource }) =>
+          watch_lost_at >= startPositionOf(rule, 'watch_lost').active_since &&
+          matchesSource(source) &&
+          !hasNotice(read, rule.id, subject),
+      )
+      .map(({ rule }) => ({
+        rule: rule.id,
+        subject,
+        notice: notice('watch_lost', watch_lost_at, {
+          title: `The watched part of ${name || url} is gone`,
+          text: `${selectorOf(watch).value} is not in the newest version. Until it is back, every change counts. Choose another part on the page of the source.`,
+          path: `/sources/${id}`,
+          source: { id, url, name },
+        }),
+      }));
+  });
+}
+
 /** A copy has fallen behind if it misses entries, and was not synced for three of its intervals and an hour at least. */
 const BEHIND_INTERVALS = 3;
 const BEHIND_AT_LEAST_MS = 3_600_000;
@@ -281,10 +314,10 @@ export function compileRule(rule: AlertRule): CompiledRule {
     words: when.words && preparedWords(when.words),
     notNoise: when.not_noise === true,
     matchesSource,
-    mayMatch: ({ id, event_type, source, page_label }) =>
+    mayMatch: ({ id, event_type, source, page_label, outside }) =>
       id > after_event &&
       (types === undefined || types.has(event_type)) &&
-      (labels === undefined || hasLabel(labels, page_label)) &&
+      (outside ? labels?.has('outside') === true : labels === undefined || hasLabel(labels, page_label)) &&
       matchesSource(source),
   };
 }

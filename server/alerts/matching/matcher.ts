@@ -20,6 +20,7 @@ import {
   matchDamages,
   matchExpiredProfiles,
   matchFailures,
+  matchLostParts,
   matchRewrites,
   needConditions,
 } from './matchStates.ts';
@@ -64,6 +65,7 @@ export class Matcher {
       ...matchDamages(services, rules),
       ...matchRewrites(services, rules),
       ...matchExpiredProfiles(services, rules),
+      ...matchLostParts(services, rules),
       ...(await matchConditions(services, rules, { write, instant: store.instant })),
       ...(await matchDrift(store, rules, this.#packs, [])),
     ];
@@ -87,12 +89,26 @@ export class Matcher {
       const found: Match[] = [];
       for (const event of page) {
         signal.throwIfAborted();
-        found.push(...(await matchEvent(needsEvents, event, reader, signal)));
+        found.push(
+          ...(await matchEvent(needsEvents, await this.#placed(needsEvents, event, signal), reader, signal)),
+        );
       }
       found.push(...(await matchDrift(store, rules, this.#packs, page)));
       after = page.at(-1)?.id ?? last;
       await this.#keep(found, after);
     }
+  }
+
+  /** The mark of a change outside the watched part may still be missing, so the two versions are compared here. */
+  async #placed(rules: readonly CompiledRule[], event: Event, signal: AbortSignal): Promise<Event> {
+    const { store, reader } = this.#services;
+    const { event_type, is_noise, source } = event;
+    if (event_type !== 'changed' || is_noise !== null) return event;
+    if (!rules.some(({ isAboutEvents, matchesSource }) => isAboutEvents && matchesSource(source)))
+      return event;
+    if (!sourceById(store.read, source.id)?.watch) return event;
+    const comparison = await reader.comparisonOf(event.id, signal);
+    return comparison?.noise.outside ? { ...event, outside: true } : event;
   }
 
   #keep(found: readonly Match[], cursor?: number): Promise<void> {
@@ -120,7 +136,7 @@ async function matchEvent(
   const matches: Match[] = [];
   for (const compiled of rules) {
     if (!compiled.isAboutEvents || !compiled.mayMatch(event)) continue;
-    if (compiled.notNoise && (await isNoise(event, reader, signal))) continue;
+    if (compiled.notNoise && !event.outside && (await isNoise(event, reader, signal))) continue;
     if (compiled.words && !(await reader.hasWords(event, compiled.words, signal))) continue;
     matches.push({ rule: compiled.rule.id, subject: `event:${event.id}`, notice: noticeOf(event) });
   }

@@ -1,11 +1,21 @@
 import type { NewNoisePreview, NoisePreview, NoiseRun } from '../../../shared/collection/diff.ts';
-import type { NoiseFindings, NoiseRule } from '../../../shared/collection/noise.ts';
+import {
+  type NoiseFindings,
+  type Scope,
+  type Selector,
+  selectorOf,
+} from '../../../shared/collection/noise.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { DamageContext } from '../../fixity/audit.ts';
 import { yieldToEventLoop } from '../../runtime/background.ts';
 import type { JobRun, Jobs, RunningJob } from '../../runtime/jobs.ts';
 import type { Log } from '../../runtime/log.ts';
-import { sourceById } from '../../store/sqlite/collection/sources.ts';
+import {
+  type PartToSeek,
+  partsToSeek,
+  recordSearch,
+  sourceById,
+} from '../../store/sqlite/collection/sources.ts';
 import {
   type ComparableEvent,
   comparableEvent,
@@ -17,6 +27,7 @@ import {
   lastJudgedEvent,
   putEventNoise,
   setLastJudgedEvent,
+  withScope,
 } from '../../store/sqlite/collection/timeline/eventNoise.ts';
 import { lastEventId } from '../../store/sqlite/collection/timeline/events.ts';
 import type { Store } from '../../store/store.ts';
@@ -40,13 +51,13 @@ interface NoiseConfig {
   idleMs?: number;
 }
 
-/** The service that applies noise rules to the changes of sources. */
+/** The service that applies the watched parts and the noise rules of sources to their changes. */
 export interface Noise {
-  /** Starts applying rules to new changes in the background. */
+  /** Starts applying them to new changes in the background, and looking for the watched parts. */
   startFollowing(): void;
-  /** Starts a job that applies the current rules of a source to all of its past changes. @throws Problem `not_found`. */
+  /** Starts a job that applies those of a source to all of its past changes. @throws Problem `not_found`. */
   startRun(sourceId: string): RunningJob<NoiseRun>;
-  /** Shows the effect of a set of rules on a source's changes. @throws Problem `not_found`, `invalid_field`. */
+  /** Shows the effect of a watched part and a set of rules on a source's changes. @throws Problem `not_found`, `invalid_field`. */
   preview(sourceId: string, request: NewNoisePreview): Promise<NoisePreview>;
   close(): Promise<void>;
 }
@@ -54,7 +65,7 @@ export interface Noise {
 /** Events read at a time, whose marks are written together. */
 const BATCH = 50;
 /** Limits on a preview: the newest changes that it covers, and its time. */
-const MAX_PREVIEWED = 20;
+const MAX_PREVIEWED = 50;
 const PREVIEW_MS = 10_000;
 
 /** Opens the service. It does nothing before one of its methods is called. */
@@ -92,13 +103,13 @@ async function judgePastEvents(
     const found: EventNoise[] = [];
     for (const event of page) {
       if (signal.aborted || event.rules_digest === null) break;
-      const judgement = await judgeEvent({ store, deriver }, event, event.rules, 'low');
-      const is_noise = noiseMarkOf(judgement);
-      if (is_noise !== undefined) found.push({ event: event.id, is_noise, rules_digest: event.rules_digest });
+      const judgement = await judgeEvent({ store, deriver }, event.compared, event.scope, 'low');
+      const mark = noiseMarkOf(judgement);
+      if (mark) found.push({ event: event.id, ...mark, rules_digest: event.rules_digest });
       run.events += 1;
-      if (is_noise) run.noise += 1;
+      if (mark?.is_noise) run.noise += 1;
       if (!('noise' in judgement)) run.unreadable += 1;
-      else if (judgement.noise.rules.some(({ outcome }) => outcome === 'timed_out')) run.timed_out += 1;
+      else if (isTimedOut(judgement.noise)) run.timed_out += 1;
       progress(run.events, total);
     }
     await store.write((database) => putEventNoise(database, found));
@@ -107,13 +118,17 @@ async function judgePastEvents(
   }
 }
 
+function isTimedOut({ rules, watch }: NoiseFindings): boolean {
+  return [watch, ...rules].some((selector) => selector?.outcome === 'timed_out');
+}
+
 async function previewRules(
   { store, deriver, diffs }: NoiseConfig,
   sourceKey: number,
   sourceId: string,
-  { rules, event: eventId }: NewNoisePreview,
+  { event: eventId, ...scope }: NewNoisePreview,
 ): Promise<NoisePreview> {
-  await requireValidRules(rules, '/rules');
+  await requireValidScope(scope, '/rules');
   const total = countComparable(store.read, sourceKey);
   if (eventId !== undefined) {
     const event = comparableEvent(store.read, eventId);
@@ -122,7 +137,7 @@ async function previewRules(
         errors: [{ path: '/event', message: 'This is not a change of this source.' }],
       });
     }
-    const diff = await diffs.diffWith(event, rules);
+    const diff = await diffs.diffWith(event, scope);
     const { id, observed_at } = event;
     return { total, events: [{ event: id, observed_at, noise: diff.noise, problem: null }], diff };
   }
@@ -131,7 +146,8 @@ async function previewRules(
   const newest = comparableEventsOf(store.read, sourceKey, { limit: MAX_PREVIEWED });
   for (const event of newest) {
     if (performance.now() > deadline) break;
-    const judgement = await judgeEvent({ store, deriver }, event, rules, 'normal');
+    const seen = withScope(event, scope);
+    const judgement = await judgeEvent({ store, deriver }, seen.compared, seen.scope, 'normal');
     const { id, observed_at } = event;
     events.push(
       'noise' in judgement
@@ -149,45 +165,48 @@ interface JudgeServices {
   deriver: Deriver;
 }
 
-/** The findings of the rules for an event, or why the versions cannot be read and whether their bytes are intact. */
+/** The findings for an event, or why the versions cannot be read and whether their bytes are intact. */
 type Judgement = { noise: NoiseFindings } | { problem: string; isIntact: boolean };
 
 /**
- * Applies rules to the two versions of an event, in the derive process.
+ * Applies a watched part and rules to two versions, in the derive process.
  *
  * @throws Problem `derivation_busy`, `shutting_down`.
  */
 async function judgeEvent(
   { store, deriver }: JudgeServices,
-  event: Pick<ComparableEvent, 'sha256' | 'previous_sha256'>,
-  rules: readonly NoiseRule[],
+  { from, to }: ComparableEvent['compared'],
+  scope: Scope,
   priority: DeriveOptions['priority'],
 ): Promise<Judgement> {
   try {
     const noise = await deriver.derive(
       {
         task: 'noise',
-        from: objectToRead(store, event.previous_sha256),
-        to: objectToRead(store, event.sha256),
-        rules,
+        from: objectToRead(store, from),
+        to: objectToRead(store, to),
+        scope,
       },
       { timeoutMs: JUDGE_TIMEOUT_MS, priority },
     );
     return { noise };
   } catch (error) {
     if (!(error instanceof NotDerivableError)) throw error;
-    await noticeDamagedObjects(store, error, [event.previous_sha256, event.sha256]);
+    await noticeDamagedObjects(store, error, [from, to]);
     return { problem: error.message, isIntact: isPermanent(error.reason) };
   }
 }
 
+type Mark = Pick<EventNoise, 'is_noise' | 'outside'>;
+
 /**
- * Returns whether to mark an event as noise. An event whose versions cannot be read is not noise. Returns undefined if
- * there are no rules, or if the bytes are missing or damaged, so that the event stays unmarked.
+ * Returns how to mark an event. An event whose versions cannot be read is not noise. Returns undefined if everything is
+ * compared, or if the bytes are missing or damaged, so that the event stays unmarked.
  */
-function noiseMarkOf(judgement: Judgement): boolean | undefined {
-  if ('noise' in judgement) return judgement.noise.is_noise ?? undefined;
-  return judgement.isIntact ? false : undefined;
+function noiseMarkOf(judgement: Judgement): Mark | undefined {
+  if (!('noise' in judgement)) return judgement.isIntact ? { is_noise: false, outside: false } : undefined;
+  const { is_noise, outside } = judgement.noise;
+  return is_noise === null ? undefined : { is_noise, outside };
 }
 
 /** Events looked up at a time. */
@@ -195,7 +214,7 @@ const PAGE = 1_000;
 /** The position is written at least once per this many events, so that a restart repeats little work. */
 const WRITE_EVERY = 10_000;
 
-/** Applies noise rules to new changes in the background, once the store is idle. */
+/** Judges new changes in the background, once the store is idle, and looks for watched parts in new versions. */
 class NoiseFollower {
   readonly #store: Store;
   readonly #deriver: Deriver;
@@ -242,6 +261,7 @@ class NoiseFollower {
         await this.#idleMonitor.waitUntilIdle(signal);
         this.#isWoken = false;
         await this.#judgeNew(signal);
+        await this.#seekParts(signal);
       }
     } catch (error) {
       if (!signal.aborted) this.#log.error({ error }, 'The noise rules could not be applied to new events');
@@ -268,36 +288,71 @@ class NoiseFollower {
     }
   }
 
-  async #judge(event: ComparableEvent): Promise<void> {
-    const { id, rules, rules_digest } = event;
+  async #seekParts(signal: AbortSignal): Promise<void> {
+    let after = 0;
+    for (;;) {
+      const page = partsToSeek(this.#store.read, after, PAGE);
+      for (const part of page) {
+        signal.throwIfAborted();
+        await this.#seek(part);
+      }
+      after = page.at(-1)?.key ?? after;
+      if (page.length < PAGE) return;
+    }
+  }
+
+  /** A version that cannot be read now is looked at again later. */
+  async #seek({ key, watch, sha256 }: PartToSeek): Promise<void> {
     const services = { store: this.#store, deriver: this.#deriver };
-    const is_noise = noiseMarkOf(await judgeEvent(services, event, rules, 'low'));
+    const version = { from: sha256, to: sha256 };
+    const judgement = await judgeEvent(services, version, { watch, rules: [] }, 'low');
+    if (!('noise' in judgement)) return;
+    const { outcome, found } = judgement.noise.watch ?? {};
+    // A search that did not end says nothing.
+    const isLost = found?.to === 0 && (outcome === 'applied' || outcome === 'not_applicable');
+    const lost_at = isLost ? this.#store.instant() : null;
+    await this.#idleMonitor.write((database) =>
+      recordSearch(database, { key, watch: JSON.stringify(watch), sha256, lost_at }),
+    );
+  }
+
+  async #judge(event: ComparableEvent): Promise<void> {
+    const { id, compared, scope, rules_digest } = event;
+    const services = { store: this.#store, deriver: this.#deriver };
+    const mark = noiseMarkOf(await judgeEvent(services, compared, scope, 'low'));
     await this.#idleMonitor.write((database) => {
-      if (is_noise !== undefined && rules_digest !== null)
-        putEventNoise(database, [{ event: id, is_noise, rules_digest }]);
+      if (mark && rules_digest !== null) putEventNoise(database, [{ event: id, ...mark, rules_digest }]);
       setLastJudgedEvent(database, id);
     });
   }
 }
 
-const SENTENCES: Record<NoiseRule['kind'], string> = {
+const SENTENCES: Record<Selector['kind'], string> = {
   selector: 'This is not a CSS selector.',
+  xpath: 'This is not an XPath of nodes, such as //table[2]//td[3].',
+  heading: 'This is not a heading.',
+  table: 'This is not a table.',
   pattern: 'This is not a JavaScript regular expression.',
   json_path: 'This is not a JSONPath (RFC 9535), such as $.meta.generated_at.',
 };
 
 /**
- * Requires the value of every rule to be valid for its kind.
+ * Requires the values of the watched part and of every rule to be valid for their kinds.
  *
  * @param path JSON Pointer to the list of rules in the request body
  * @throws Problem `invalid_field` with a pointer to each invalid value.
  */
-export async function requireValidRules(rules: readonly NoiseRule[], path: string): Promise<void> {
-  if (rules.length === 0) return;
-  // Loaded with the first rule, because the parsers are large.
-  const { canCompile } = await import('./ruleRun.ts');
-  const errors = rules.flatMap((rule, index) =>
-    canCompile(rule) ? [] : [{ path: `${path}/${index}/value`, message: SENTENCES[rule.kind] }],
+export async function requireValidScope({ watch, rules }: Scope, path: string): Promise<void> {
+  if (watch === null && rules.length === 0) return;
+  // Loaded with the first selector, because the parsers are large.
+  const { canCompile } = await import('./selectors.ts');
+  const selectors: [path: string, selector: Selector][] = rules.map((rule, index) => [
+    `${path}/${index}/value`,
+    rule,
+  ]);
+  if (watch) selectors.unshift([`/watch/${Object.keys(watch)[0]}`, selectorOf(watch)]);
+  const errors = selectors.flatMap(([at, selector]) =>
+    canCompile(selector) ? [] : [{ path: at, message: SENTENCES[selector.kind] }],
   );
   const [first] = errors;
   if (first) throw new Problem('invalid_field', `${first.path}: ${first.message}`, { errors });

@@ -136,6 +136,7 @@ const LABEL_WORDS: Record<LabelFilter, string> = {
   rate_limit: 'looks like a rate limit',
   error_page: 'looks like an error page',
   script_shell: 'is built by scripts',
+  outside: 'is the same in the watched part',
 };
 
 /** The conditions other than events, as the end of “when …”. */
@@ -145,6 +146,7 @@ export const STATE_WORDS = {
   damaged: 'a stored object is damaged',
   peer_rewritten: 'a peer rewrites its ledger',
   profile_expired: 'a site no longer accepts a login',
+  watch_lost: 'the watched part of a source is gone',
   disk: 'the disk or the archive is full',
   copy_behind: 'a copy is out of date',
 } as const;

@@ -125,6 +125,9 @@ export type NoiseErrors = Readonly<Record<number, { value?: string; note?: strin
 
 const RULE_KINDS: Record<NoiseRuleKind, { label: string; example: string }> = {
   selector: { label: 'CSS selector', example: '.visitor-counter' },
+  xpath: { label: 'XPath', example: '//div[@id="visits"]' },
+  heading: { label: 'Heading and text', example: 'Visitors today' },
+  table: { label: 'Table', example: 'Its caption, or 2 for the second' },
   pattern: { label: 'Pattern', example: 'Generated at \\d\\d:\\d\\d' },
   json_path: { label: 'JSON path', example: '$.meta.generated_at' },
 };

@@ -151,7 +151,7 @@ function NoiseNote({ noise, children }: NoiseNoteProps) {
               <code className="wrap-anywhere">{rule.value}</code>
               <span className="muted">
                 {rule.note && `${rule.note}. `}
-                {KINDS[rule.kind]}; {outcomeOf(rule)}.
+                {SELECTOR_KINDS[rule.kind]}; {outcomeOf(rule)}.
               </span>
             </li>
           ))}
@@ -167,10 +167,14 @@ function findingOf({ is_noise, ignored }: NoiseFindings): string {
   return `The noise rules of this source ignore ${countOf(ignored, 'part')}. Other parts changed too.`;
 }
 
-const KINDS: Record<RuleOutcome['kind'], string> = {
+/** What a selector of each kind is called. */
+export const SELECTOR_KINDS: Record<RuleOutcome['kind'], string> = {
   selector: 'CSS selector',
-  pattern: 'Pattern',
+  xpath: 'XPath',
   json_path: 'JSONPath',
+  heading: 'Heading',
+  table: 'Table',
+  pattern: 'Pattern',
 };
 
 function outcomeOf({ outcome, ignored }: RuleOutcome): string {

@@ -28,7 +28,7 @@ async function runTask(task: DeriveTask): Promise<TaskResults[DeriveTask['task']
     case 'diff':
       return makeDiff(task);
     case 'noise':
-      return judgeObjects(task, task.rules);
+      return judgeObjects(task, task.scope);
     case 'page':
       return makePage(task);
     case 'pictures':
@@ -42,11 +42,11 @@ async function runTask(task: DeriveTask): Promise<TaskResults[DeriveTask['task']
 }
 
 async function makeDiff(task: DiffTask): Promise<DiffResult> {
-  const { rules, onlyBytes } = task;
+  const { scope, onlyBytes } = task;
   const { comparison, pages } =
     onlyBytes === null
-      ? await compareWithPages(task, rules)
-      : { comparison: await compareAsBytes(task, rules, onlyBytes), pages: null };
+      ? await compareWithPages(task, scope)
+      : { comparison: await compareAsBytes(task, scope, onlyBytes), pages: null };
   return {
     noise: comparison.noise,
     summary: summarize(comparison, pages),

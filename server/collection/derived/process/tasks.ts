@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { deflateSync, inflate, inflateSync } from 'node:zlib';
 import type { ObjectText } from '../../../../shared/collection/derived.ts';
 import type { Follow } from '../../../../shared/collection/follow.ts';
-import type { NoiseFindings, NoiseRule } from '../../../../shared/collection/noise.ts';
+import type { NoiseFindings, Scope } from '../../../../shared/collection/noise.ts';
 import type { Region } from '../../../../shared/collection/page.ts';
 import type { MissingResource } from '../../../../shared/collection/view.ts';
 
@@ -33,22 +33,22 @@ export interface SearchedTask {
   content: Uint8Array;
 }
 
-/** Compare two versions without the parts that the noise rules ignore. */
+/** Compare two versions: what is watched, without the parts that the noise rules ignore. */
 export interface DiffTask {
   task: 'diff';
   from: ObjectToRead;
   to: ObjectToRead;
-  rules: readonly NoiseRule[];
+  scope: Scope;
   /** Why only the bytes are compared, or null. */
   onlyBytes: string | null;
 }
 
-/** Decide whether the rules explain every change between two versions. */
+/** Decide whether the watched part and the rules leave nothing of the change between two versions. */
 interface NoiseTask {
   task: 'noise';
   from: ObjectToRead;
   to: ObjectToRead;
-  rules: readonly NoiseRule[];
+  scope: Scope;
 }
 
 /** The archive's capture of an address that a page refers to. */
