@@ -22,6 +22,11 @@ export function countOf(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
 
+/** Removes case, accents and extra spaces from a text, for sorting, for exact filters and for searching words. */
+export function foldedText(value: string): string {
+  return value.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().replace(/\s+/gu, ' ').trim();
+}
+
 function codePoints(value: string): number {
   let count = 0;
   for (const _ of value) count += 1;

@@ -1,4 +1,4 @@
-import { watchesEvents } from '../../../shared/alerts/alert.ts';
+import { type Conditions, conditionsOf, watchesEvents } from '../../../shared/alerts/alert.ts';
 import type { Event, LabelFilter, PageLabel } from '../../../shared/collection/event.ts';
 import { failureWords } from '../../../shared/collection/failureWords.ts';
 import { selectorOf } from '../../../shared/collection/noise.ts';
@@ -7,6 +7,7 @@ import type { Damage } from '../../../shared/ledger/fixity.ts';
 import { DEFAULT_EVERY_MINUTES } from '../../../shared/node/copy.ts';
 import { peerRewriteSchema } from '../../../shared/node/peer.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
+import { preparedWords, type Words } from '../../collection/noise/words.ts';
 import { expiredProfiles } from '../../store/sqlite/collection/profiles.ts';
 import {
   failingSources,
@@ -29,7 +30,6 @@ import { lastEntry } from '../../store/sqlite/node/ledger.ts';
 import { allPeerRewrites } from '../../store/sqlite/node/peers.ts';
 import { reachedStorageLimit } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
-import { preparedWords, type Words } from '../changeReader.ts';
 import type { Match } from '../queue.ts';
 
 interface StateServices {
@@ -292,6 +292,8 @@ export interface CompiledRule {
   /** Whether the versions have to be compared before an event of the right source and type matches. */
   words: Words | undefined;
   notNoise: boolean;
+  /** What must be within the watched part of the versions. */
+  conditions: Conditions | undefined;
   matchesSource: (source: MatchedSource) => boolean;
   /** Whether the type, the source and the label of an event match. */
   mayMatch: (event: Event) => boolean;
@@ -313,6 +315,7 @@ export function compileRule(rule: AlertRule): CompiledRule {
     isAboutEvents: watchesEvents(when),
     words: when.words && preparedWords(when.words),
     notNoise: when.not_noise === true,
+    conditions: conditionsOf(when),
     matchesSource,
     mayMatch: ({ id, event_type, source, page_label, outside }) =>
       id > after_event &&

@@ -122,7 +122,7 @@ export class Matcher {
 
 /**
  * Returns which rules match an event. Only what the node saw itself counts: what others captured may be years old. The
- * versions are compared only if a rule that matches otherwise asks for words or for what is not noise.
+ * versions are compared only if a rule that matches otherwise asks for words, for what is not noise or for conditions.
  *
  * @throws Problem `shutting_down`; the signal's reason
  */
@@ -138,7 +138,9 @@ async function matchEvent(
     if (!compiled.isAboutEvents || !compiled.mayMatch(event)) continue;
     if (compiled.notNoise && !event.outside && (await isNoise(event, reader, signal))) continue;
     if (compiled.words && !(await reader.hasWords(event, compiled.words, signal))) continue;
-    matches.push({ rule: compiled.rule.id, subject: `event:${event.id}`, notice: noticeOf(event) });
+    if (compiled.conditions && !(await reader.meets(event, compiled.conditions, signal))) continue;
+    const match = { rule: compiled.rule.id, ...matchOf(event) };
+    matches.push(event.event_type === 'changed' ? { ...match, change: event.id } : match);
   }
   return matches;
 }
@@ -151,8 +153,8 @@ async function isNoise(event: Event, reader: ChangeReader, signal: AbortSignal):
   return comparison?.noise.is_noise === true;
 }
 
-function noticeOf({ id, observed_at, source }: Event): Notice {
-  return {
+export function matchOf({ id, observed_at, source }: Event): Pick<Match, 'subject' | 'notice'> {
+  const notice: Notice = {
     kind: 'event',
     at: observed_at,
     event: id,
@@ -161,6 +163,7 @@ function noticeOf({ id, observed_at, source }: Event): Notice {
     path: `/timeline/${id}`,
     source: { id: source.id, url: source.url, name: source.name },
   };
+  return { subject: `event:${id}`, notice };
 }
 
 const WORDS: Record<Exclude<DriftState, 'same'>, string> = {

@@ -5,7 +5,7 @@ import { decodeText, readBody } from '../derived/body.ts';
 import { pdfText } from '../derived/extract/extractText.ts';
 import { htmlText } from '../derived/extract/markup.ts';
 import type { MediaKind } from '../derived/mediaKind.ts';
-import { NotDerivableError, type ObjectToRead } from '../derived/process/tasks.ts';
+import { type ConditionsTask, NotDerivableError, type ObjectToRead } from '../derived/process/tasks.ts';
 import { mapPair, type Pair, RuleRun } from '../noise/ruleRun.ts';
 import { compareBytes, compareImages, UndecodableImageError } from './compareBytes.ts';
 import { compareStructure, parseJson, UncomparableJsonError } from './compareStructure.ts';
@@ -63,6 +63,47 @@ export async function judgeObjects(objects: Pair<ObjectToRead>, scope: Scope): P
     if (reasonOf(error) === undefined) throw error;
     return unread();
   }
+}
+
+/**
+ * Returns whether a change, or a first version, meets conditions within what is watched. What is noise or outside does not,
+ * and nor does what has no text. Runs in the derive process.
+ *
+ * @throws NotDerivableError `object_missing`, `object_damaged`.
+ */
+export async function checkObjects({
+  isFirst,
+  scope,
+  conditions,
+  ...objects
+}: ConditionsTask): Promise<boolean> {
+  const bodies = readBodies(objects);
+  if ('reason' in bodies || !isReadable(bodies.kind)) return false;
+  try {
+    const sides = await readSides(bodies.kind, bodies, scope);
+    if (!isFirst && sides.run.findings(isSame(sides)).is_noise) return false;
+    const { from, to } = textsOf(sides);
+    // Loaded with the first condition, because the tables of Unicode are large.
+    const { meetsConditions } = await import('../noise/conditions.ts');
+    return meetsConditions(conditions, { from: isFirst ? null : from, to });
+  } catch (error) {
+    if (reasonOf(error) === undefined) throw error;
+    return false;
+  }
+}
+
+/** Returns what is compared as text: of JSON the values, of a table the cells below the header. */
+function textsOf(sides: Sides): Pair<string> {
+  if (sides.kind === 'json') return mapPair(sides.values, (value) => leavesOf(value).join('\n'));
+  if (sides.kind === 'csv')
+    return mapPair(sides.tables, ({ rows }) => rows.map((cells) => cells.join(' | ')).join('\n'));
+  return sides.texts;
+}
+
+function leavesOf(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return [JSON.stringify(value)];
+  return Object.values(value).flatMap(leavesOf);
 }
 
 type Body = { bytes: Uint8Array; contentType: string | null };

@@ -1,3 +1,4 @@
+import type { Conditions } from '../../../shared/alerts/alert.ts';
 import type { NewNoisePreview, NoisePreview, NoiseRun } from '../../../shared/collection/diff.ts';
 import {
   type NoiseFindings,
@@ -17,6 +18,7 @@ import {
   sourceById,
 } from '../../store/sqlite/collection/sources.ts';
 import {
+  type Change,
   type ComparableEvent,
   comparableEvent,
   comparableEventsOf,
@@ -59,6 +61,12 @@ export interface Noise {
   startRun(sourceId: string): RunningJob<NoiseRun>;
   /** Shows the effect of a watched part and a set of rules on a source's changes. @throws Problem `not_found`, `invalid_field`. */
   preview(sourceId: string, request: NewNoisePreview): Promise<NoisePreview>;
+  /**
+   * Returns whether a change, or a first version, meets conditions within what is watched. False for what can never be read.
+   *
+   * @throws Problem `derivation_busy`, `copy_unreachable`, `shutting_down`.
+   */
+  check(change: Change, conditions: Conditions): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -79,6 +87,7 @@ export function openNoise(config: NoiseConfig): Noise {
       return jobs.start('noise', 'events', (run) => judgePastEvents(config, key, run));
     },
     preview: (sourceId, request) => previewRules(config, requireKey(store, sourceId), sourceId, request),
+    check: (change, conditions) => checkConditions(config, change, conditions),
     close: () => follower.close(),
   };
 }
@@ -194,6 +203,26 @@ async function judgeEvent(
     if (!(error instanceof NotDerivableError)) throw error;
     await noticeDamagedObjects(store, error, [from, to]);
     return { problem: error.message, isIntact: isPermanent(error.reason) };
+  }
+}
+
+async function checkConditions(
+  { store, deriver }: JudgeServices,
+  { from, to, scope }: Change,
+  conditions: Conditions,
+): Promise<boolean> {
+  const isFirst = from === null;
+  const newer = objectToRead(store, to);
+  const older = isFirst ? newer : objectToRead(store, from);
+  try {
+    return await deriver.derive(
+      { task: 'conditions', from: older, to: newer, isFirst, scope, conditions },
+      { timeoutMs: JUDGE_TIMEOUT_MS, priority: 'low' },
+    );
+  } catch (error) {
+    if (!(error instanceof NotDerivableError)) throw error;
+    await noticeDamagedObjects(store, error, [from ?? to, to]);
+    return false;
   }
 }
 

@@ -4,6 +4,7 @@ import { load } from 'cheerio/slim';
 import * as fontoxpath from 'fontoxpath';
 import { JSONPathEnvironment, type JSONPathQuery } from 'json-p3';
 import type { Selector } from '../../../shared/collection/noise.ts';
+import { foldedText } from '../../../shared/values/text.ts';
 import { withTimeLimit } from '../diff/limits.ts';
 
 /** A node of a parsed document, as far as it is read here. */
@@ -96,9 +97,9 @@ const HEADING = /^h[1-6]$/;
 
 /** Returns a heading and what follows it until the next heading of its level or above. */
 function afterHeading({ $, root }: MarkupDocument, value: string): MarkupNode[] {
-  const wanted = folded(value);
+  const wanted = foldedText(value);
   for (const heading of walk(root)) {
-    if (!HEADING.test(heading.name ?? '') || folded($(heading as never).text()) !== wanted) continue;
+    if (!HEADING.test(heading.name ?? '') || foldedText($(heading as never).text()) !== wanted) continue;
     const level = Number(heading.name?.slice(1));
     const ends = (node: MarkupNode) => {
       for (const inner of walk(node))
@@ -143,10 +144,10 @@ function inTable(document: MarkupDocument, value: string, columns: readonly stri
 
 function tableNamed(document: MarkupDocument, value: string): MarkupNode | undefined {
   const tables = [...walk(document.root)].filter(({ name }) => name === 'table');
-  const wanted = folded(value);
+  const wanted = foldedText(value);
   const captioned = tables.find((table) => {
     const caption = table.children?.find(({ name }) => name === 'caption');
-    return caption && folded(document.$(caption as never).text()) === wanted;
+    return caption && foldedText(document.$(caption as never).text()) === wanted;
   });
   if (captioned) return captioned;
   if (/^\d+$/.test(value)) return tables[Number(value) - 1];
@@ -167,13 +168,9 @@ function placedCells({ children = [] }: MarkupNode): { cell: MarkupNode; place: 
 
 /** Returns the positions of columns by their names; undefined if one of them is missing. */
 export function columnPlaces(header: readonly string[], columns: readonly string[]): number[] | undefined {
-  const names = header.map(folded);
-  const places = columns.map((name) => names.indexOf(folded(name)));
+  const names = header.map(foldedText);
+  const places = columns.map((name) => names.indexOf(foldedText(name)));
   return places.includes(-1) ? undefined : places;
-}
-
-function folded(text: string): string {
-  return text.normalize('NFKC').toLowerCase().replace(/\s+/gu, ' ').trim();
 }
 
 /** Walks a tree in document order. Not recursive, because a hostile document can be arbitrarily deep. */

@@ -406,16 +406,23 @@ function runOf(run: FollowRunRow | undefined): FollowRun | null {
 
 /** Requires `match` to be a regular expression of RE2's syntax. @throws Problem `invalid_field`. */
 async function requireValidFollow(follow: Follow | null | undefined): Promise<void> {
-  if (follow?.match === undefined) return;
+  if (follow?.match !== undefined) await requireExpression(follow.match, '/follow/match');
+}
+
+/**
+ * Requires a regular expression of RE2's syntax.
+ *
+ * @param path JSON Pointer to it in the request body
+ * @throws Problem `invalid_field`
+ */
+export async function requireExpression(value: string, path: string): Promise<void> {
   // Loaded with the first expression, because its tables of Unicode are large.
   const { RE2JS, RE2JSException } = await import('re2js');
   try {
-    RE2JS.compile(follow.match);
+    RE2JS.compile(value);
   } catch (error) {
     if (!(error instanceof RE2JSException)) throw error;
     const message = `This is not a regular expression of RE2’s syntax (${error.message.replace(/^error parsing regexp: /, '')}).`;
-    throw new Problem('invalid_field', `/follow/match: ${message}`, {
-      errors: [{ path: '/follow/match', message }],
-    });
+    throw new Problem('invalid_field', `${path}: ${message}`, { errors: [{ path, message }] });
   }
 }

@@ -1,6 +1,6 @@
 import { flushCompileCache } from 'node:module';
 import { connectToParent } from '../../../runtime/parent.ts';
-import { compareAsBytes, compareWithPages, judgeObjects } from '../../diff/compare.ts';
+import { checkObjects, compareAsBytes, compareWithPages, judgeObjects } from '../../diff/compare.ts';
 import { summarize } from '../../diff/summarize.ts';
 import { makePage } from '../../view/page/makePage.ts';
 import { makeText, searchedText } from '../extract/extractText.ts';
@@ -29,6 +29,8 @@ async function runTask(task: DeriveTask): Promise<TaskResults[DeriveTask['task']
       return makeDiff(task);
     case 'noise':
       return judgeObjects(task, task.scope);
+    case 'conditions':
+      return checkObjects(task);
     case 'page':
       return makePage(task);
     case 'pictures':

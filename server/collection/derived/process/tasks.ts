@@ -1,5 +1,6 @@
 import { promisify } from 'node:util';
 import { deflateSync, inflate, inflateSync } from 'node:zlib';
+import type { Conditions } from '../../../../shared/alerts/alert.ts';
 import type { ObjectText } from '../../../../shared/collection/derived.ts';
 import type { Follow } from '../../../../shared/collection/follow.ts';
 import type { NoiseFindings, Scope } from '../../../../shared/collection/noise.ts';
@@ -49,6 +50,17 @@ interface NoiseTask {
   from: ObjectToRead;
   to: ObjectToRead;
   scope: Scope;
+}
+
+/** Decide whether a change, or a first version, meets conditions within what is watched. */
+export interface ConditionsTask {
+  task: 'conditions';
+  from: ObjectToRead;
+  to: ObjectToRead;
+  /** Whether there is no older version: `from` is the same as `to` then. */
+  isFirst: boolean;
+  scope: Scope;
+  conditions: Conditions;
 }
 
 /** The archive's capture of an address that a page refers to. */
@@ -114,6 +126,7 @@ export type DeriveTask =
   | SearchedTask
   | DiffTask
   | NoiseTask
+  | ConditionsTask
   | PageTask
   | LinksTask
   | PicturesTask
@@ -171,6 +184,7 @@ export interface TaskResults {
   searched: string;
   diff: DiffResult;
   noise: NoiseFindings;
+  conditions: boolean;
   page: PageResult;
   links: LinksResult;
   pictures: PictureComparison;

@@ -103,15 +103,19 @@ const BY_SOURCE = comparable('INDEXED BY events_by_source');
 
 function fromStored(stored: Stored): ComparableEvent {
   const { noise_rules, watch, in_page, from_document, to_document, ...row } = stored;
-  const scope: Scope = {
-    watch: watch === null ? null : (JSON.parse(watch) as Watch),
-    rules: noise_rules === null ? [] : (JSON.parse(noise_rules) as NoiseRule[]),
-    elsewhere: in_page === 1,
-  };
+  const scope = scopeOf({ noise_rules, watch, in_page });
   const documents =
     from_document === null || to_document === null ? null : { from: from_document, to: to_document };
   const compared = (scope.watch && documents) ?? { from: row.previous_sha256, to: row.sha256 };
   return { ...row, compared, documents, scope };
+}
+
+function scopeOf({ noise_rules, watch, in_page }: Pick<Stored, 'noise_rules' | 'watch' | 'in_page'>): Scope {
+  return {
+    watch: watch === null ? null : (JSON.parse(watch) as Watch),
+    rules: noise_rules === null ? [] : (JSON.parse(noise_rules) as NoiseRule[]),
+    elsewhere: in_page === 1,
+  };
 }
 
 /** Returns an event with something else to be compared. A part of a drawn page is in its document: its text has none. */
@@ -123,6 +127,30 @@ export function withScope(event: ComparableEvent, { watch, rules }: Scope): Comp
     compared: (watch && event.documents) ?? versions,
     rules_digest: scopeDigest({ watch, rules }),
   };
+}
+
+/** Two versions, or a first one, and what of them counts. */
+export interface Change {
+  from: string | null;
+  to: string;
+  scope: Scope;
+}
+
+/** Returns the versions of a change or of a first version; undefined for any other event. */
+export function changeOf(database: ReadDatabase, event: Event): Change | undefined {
+  if (event.event_type === 'changed') {
+    const found = comparableEvent(database, event.id);
+    return found && { ...found.compared, scope: found.scope };
+  }
+  if (event.event_type !== 'first_seen') return undefined;
+  const first = statement<Omit<Stored, 'sha256'> & { sha256: string }>(
+    database,
+    `SELECT e.sha256, s.noise_rules, s.watch, s.capture = 'page' AND e.page IS NULL AS in_page, ${DOCUMENTS}
+     FROM events e JOIN sources s ON s.key = e.source_key WHERE e.id = ? AND e.sha256 IS NOT NULL`,
+  ).get(event.id);
+  if (!first) return undefined;
+  const scope = scopeOf(first);
+  return { from: null, to: (scope.watch && first.to_document) ?? first.sha256, scope };
 }
 
 /** Returns the digests of everything that a description of an event may quote. */

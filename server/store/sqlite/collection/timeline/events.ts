@@ -173,6 +173,17 @@ export const eventsAfter = selectAll<Stored, [id: number, limit: number], Event>
   eventFromStored,
 );
 
+/** Returns the changes of the same source, by the same observer, after an event. */
+export const changesOfSourceAfter = selectAll<
+  Stored,
+  [event: Pick<Event, 'id' | 'observer'> & { source: string }],
+  Event
+>(
+  `SELECT ${EVENT_COLUMNS} FROM sources s CROSS JOIN events e ON e.source_key = s.key WHERE s.id = @source
+   AND e.id > @id AND e.event_type = 'changed' AND e.observer = @observer ORDER BY e.id`,
+  eventFromStored,
+);
+
 /** Returns events by id, in the order of the given ids. */
 export const eventsByIds = selectAll<Stored, [ids: readonly number[]], Event>(
   `SELECT ${EVENT_COLUMNS} FROM json_each(?) j CROSS JOIN events e ON e.id = j.value
