@@ -268,6 +268,7 @@ export const LIST_MEDIA_TYPES = {
   'text/x-opml': 'opml',
   'application/xml': 'opml',
   'text/xml': 'opml',
+  'text/html': 'bookmarks',
 } as const;
 export type ListFormat = (typeof LIST_MEDIA_TYPES)[keyof typeof LIST_MEDIA_TYPES];
 
