@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { digestSchema } from '../values/digest.ts';
 import { instantSchema } from '../values/text.ts';
-import { noiseFindingsSchema, noiseRulesSchema, watchSchema } from './noise.ts';
+import { noiseFindingsSchema, noiseRulesSchema, watchOutcomeSchema, watchSchema } from './noise.ts';
 
 const side = z.strictObject({
   sha256: digestSchema,
@@ -201,6 +201,13 @@ export const noisePreviewSchema = z
   .strictObject({
     /** The number of changes of the source. */
     total: z.int(),
+    /** What of the newest version is compared; null if there is no version, or `event` was given. */
+    newest: z
+      .strictObject({
+        watch: watchOutcomeSchema.nullable(),
+        text: z.string().nullable().meta({ description: 'Its beginning as text; null if it has none.' }),
+      })
+      .nullable(),
     /** The findings for the newest changes, newest first, or for the requested one. */
     events: z.array(
       z.strictObject({

@@ -105,7 +105,7 @@ const ruleOutcomeSchema = z
   .meta({ id: 'NoiseRuleOutcome' });
 export type RuleOutcome = z.output<typeof ruleOutcomeSchema>;
 
-const watchOutcomeSchema = z
+export const watchOutcomeSchema = z
   .strictObject({
     ...applied,
     /** The number of parts that the selector matched in the older and in the newer version. */

@@ -5,7 +5,13 @@ import { decodeText, readBody } from '../derived/body.ts';
 import { pdfText } from '../derived/extract/extractText.ts';
 import { htmlText } from '../derived/extract/markup.ts';
 import type { MediaKind } from '../derived/mediaKind.ts';
-import { type ConditionsTask, NotDerivableError, type ObjectToRead } from '../derived/process/tasks.ts';
+import {
+  type ConditionsTask,
+  NotDerivableError,
+  type ObjectToRead,
+  type WatchedResult,
+  type WatchedTask,
+} from '../derived/process/tasks.ts';
 import { mapPair, type Pair, RuleRun } from '../noise/ruleRun.ts';
 import { compareBytes, compareImages, UndecodableImageError } from './compareBytes.ts';
 import { compareStructure, parseJson, UncomparableJsonError } from './compareStructure.ts';
@@ -89,6 +95,31 @@ export async function checkObjects({
   } catch (error) {
     if (reasonOf(error) === undefined) throw error;
     return false;
+  }
+}
+
+/** The text of the watched part that a preview shows. */
+const MAX_EXCERPT = 600;
+
+/**
+ * Finds what is watched of one version. Runs in the derive process.
+ *
+ * @throws NotDerivableError `object_missing`, `object_damaged`.
+ */
+export async function readWatched({ object, scope }: WatchedTask): Promise<WatchedResult> {
+  const bodies = readBodies({ from: object, to: object });
+  const unread = (): WatchedResult => ({ watch: new RuleRun(scope).findings(false).watch, text: null });
+  if ('reason' in bodies || !isReadable(bodies.kind)) return unread();
+  try {
+    const sides = await readSides(bodies.kind, bodies, scope);
+    const text = textsOf(sides).to.trim();
+    return {
+      watch: sides.run.findings(true).watch,
+      text: text.length > MAX_EXCERPT ? `${text.slice(0, MAX_EXCERPT).toWellFormed()}…` : text,
+    };
+  } catch (error) {
+    if (reasonOf(error) === undefined) throw error;
+    return unread();
   }
 }
 

@@ -12,6 +12,7 @@ import { yieldToEventLoop } from '../../runtime/background.ts';
 import type { JobRun, Jobs, RunningJob } from '../../runtime/jobs.ts';
 import type { Log } from '../../runtime/log.ts';
 import {
+  newestVersion,
   type PartToSeek,
   partsToSeek,
   recordSearch,
@@ -40,7 +41,7 @@ import {
   noticeDamagedObjects,
   objectToRead,
 } from '../derived/process/deriver.ts';
-import { isPermanent, NotDerivableError } from '../derived/process/tasks.ts';
+import { isPermanent, NotDerivableError, type WatchedResult } from '../derived/process/tasks.ts';
 import type { Diffs } from '../diff/diffs.ts';
 
 interface NoiseConfig {
@@ -148,12 +149,18 @@ async function previewRules(
     }
     const diff = await diffs.diffWith(event, scope);
     const { id, observed_at } = event;
-    return { total, events: [{ event: id, observed_at, noise: diff.noise, problem: null }], diff };
+    return {
+      total,
+      newest: null,
+      events: [{ event: id, observed_at, noise: diff.noise, problem: null }],
+      diff,
+    };
   }
+  const newest = newestVersion(store.read, sourceKey);
+  const version = newest === undefined ? undefined : await readVersion({ store, deriver }, newest, scope);
   const events: NoisePreview['events'] = [];
   const deadline = performance.now() + PREVIEW_MS;
-  const newest = comparableEventsOf(store.read, sourceKey, { limit: MAX_PREVIEWED });
-  for (const event of newest) {
+  for (const event of comparableEventsOf(store.read, sourceKey, { limit: MAX_PREVIEWED })) {
     if (performance.now() > deadline) break;
     const seen = withScope(event, scope);
     const judgement = await judgeEvent({ store, deriver }, seen.compared, seen.scope, 'normal');
@@ -164,7 +171,7 @@ async function previewRules(
         : { event: id, observed_at, noise: null, problem: judgement.problem },
     );
   }
-  return { total, events, diff: null };
+  return { total, newest: version ?? null, events, diff: null };
 }
 
 const JUDGE_TIMEOUT_MS = 15_000;
@@ -203,6 +210,26 @@ async function judgeEvent(
     if (!(error instanceof NotDerivableError)) throw error;
     await noticeDamagedObjects(store, error, [from, to]);
     return { problem: error.message, isIntact: isPermanent(error.reason) };
+  }
+}
+
+/** Returns what is watched of a version; undefined if its bytes are missing or damaged. */
+async function readVersion(
+  { store, deriver }: JudgeServices,
+  sha256: string,
+  scope: Scope,
+  priority: DeriveOptions['priority'] = 'normal',
+): Promise<WatchedResult | undefined> {
+  try {
+    const object = objectToRead(store, sha256);
+    return await deriver.derive(
+      { task: 'watched', object, scope },
+      { timeoutMs: JUDGE_TIMEOUT_MS, priority },
+    );
+  } catch (error) {
+    if (!(error instanceof NotDerivableError)) throw error;
+    await noticeDamagedObjects(store, error, [sha256]);
+    return undefined;
   }
 }
 
@@ -251,6 +278,8 @@ class NoiseFollower {
   readonly #idleMonitor: IdleMonitor;
   readonly #closing = new AbortController();
   #running: Promise<void> | undefined;
+  /** Versions that could not be read, in which a part was to be looked for. */
+  readonly #unreadable = new Set<string>();
   #isWoken = false;
   #after: number;
 
@@ -323,20 +352,22 @@ class NoiseFollower {
       const page = partsToSeek(this.#store.read, after, PAGE);
       for (const part of page) {
         signal.throwIfAborted();
-        await this.#seek(part);
+        if (!this.#unreadable.has(unreadableKey(part))) await this.#seek(part);
       }
       after = page.at(-1)?.key ?? after;
       if (page.length < PAGE) return;
     }
   }
 
-  /** A version that cannot be read now is looked at again later. */
+  /** A version that cannot be read is looked at again after the next start. */
   async #seek({ key, watch, sha256 }: PartToSeek): Promise<void> {
     const services = { store: this.#store, deriver: this.#deriver };
-    const version = { from: sha256, to: sha256 };
-    const judgement = await judgeEvent(services, version, { watch, rules: [] }, 'low');
-    if (!('noise' in judgement)) return;
-    const { outcome, found } = judgement.noise.watch ?? {};
+    const version = await readVersion(services, sha256, { watch, rules: [] }, 'low');
+    if (!version) {
+      this.#unreadable.add(unreadableKey({ key, watch, sha256 }));
+      return;
+    }
+    const { outcome, found } = version.watch ?? {};
     // A search that did not end says nothing.
     const isLost = found?.to === 0 && (outcome === 'applied' || outcome === 'not_applicable');
     const lost_at = isLost ? this.#store.instant() : null;
@@ -354,6 +385,10 @@ class NoiseFollower {
       setLastJudgedEvent(database, id);
     });
   }
+}
+
+function unreadableKey({ key, watch, sha256 }: PartToSeek): string {
+  return JSON.stringify([key, sha256, watch]);
 }
 
 const SENTENCES: Record<Selector['kind'], string> = {

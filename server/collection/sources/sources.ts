@@ -423,6 +423,8 @@ export async function requireExpression(value: string, path: string): Promise<vo
   } catch (error) {
     if (!(error instanceof RE2JSException)) throw error;
     const message = `This is not a regular expression of RE2’s syntax (${error.message.replace(/^error parsing regexp: /, '')}).`;
-    throw new Problem('invalid_field', `${path}: ${message}`, { errors: [{ path, message }] });
+    throw new Problem('invalid_field', 'The regular expression cannot be used.', {
+      errors: [{ path, message }],
+    });
   }
 }

@@ -191,7 +191,9 @@ test('a part is previewed over the versions that the archive holds, and applied 
   const [newest] = shown.events;
   const one = await preview(source, { css: '#fee b' }, { event: newest?.event });
   expect(one.diff).toMatchObject({ summary: { added: 1, removed: 1 } });
+  expect(shown.newest).toEqual({ watch: shown.events[0]?.noise?.watch, text: '5' });
   const nothing = await preview(source, { heading: 'None' });
+  expect(nothing.newest?.watch?.found.to).toBe(0);
   expect(nothing.events[0]?.noise?.watch?.found).toEqual({ from: 0, to: 0 });
 
   const before = await node.read<LedgerVerification>('/api/ledger/verify');

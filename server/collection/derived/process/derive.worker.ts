@@ -1,6 +1,12 @@
 import { flushCompileCache } from 'node:module';
 import { connectToParent } from '../../../runtime/parent.ts';
-import { checkObjects, compareAsBytes, compareWithPages, judgeObjects } from '../../diff/compare.ts';
+import {
+  checkObjects,
+  compareAsBytes,
+  compareWithPages,
+  judgeObjects,
+  readWatched,
+} from '../../diff/compare.ts';
 import { summarize } from '../../diff/summarize.ts';
 import { makePage } from '../../view/page/makePage.ts';
 import { makeText, searchedText } from '../extract/extractText.ts';
@@ -31,6 +37,8 @@ async function runTask(task: DeriveTask): Promise<TaskResults[DeriveTask['task']
       return judgeObjects(task, task.scope);
     case 'conditions':
       return checkObjects(task);
+    case 'watched':
+      return readWatched(task);
     case 'page':
       return makePage(task);
     case 'pictures':

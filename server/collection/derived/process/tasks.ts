@@ -3,7 +3,7 @@ import { deflateSync, inflate, inflateSync } from 'node:zlib';
 import type { Conditions } from '../../../../shared/alerts/alert.ts';
 import type { ObjectText } from '../../../../shared/collection/derived.ts';
 import type { Follow } from '../../../../shared/collection/follow.ts';
-import type { NoiseFindings, Scope } from '../../../../shared/collection/noise.ts';
+import type { NoiseFindings, Scope, WatchOutcome } from '../../../../shared/collection/noise.ts';
 import type { Region } from '../../../../shared/collection/page.ts';
 import type { MissingResource } from '../../../../shared/collection/view.ts';
 
@@ -61,6 +61,20 @@ export interface ConditionsTask {
   isFirst: boolean;
   scope: Scope;
   conditions: Conditions;
+}
+
+/** Find what is watched of one version. */
+export interface WatchedTask {
+  task: 'watched';
+  object: ObjectToRead;
+  scope: Scope;
+}
+
+/** What is watched of a version. */
+export interface WatchedResult {
+  watch: WatchOutcome | null;
+  /** The beginning of what is compared, as text; null if it cannot be read. */
+  text: string | null;
 }
 
 /** The archive's capture of an address that a page refers to. */
@@ -127,6 +141,7 @@ export type DeriveTask =
   | DiffTask
   | NoiseTask
   | ConditionsTask
+  | WatchedTask
   | PageTask
   | LinksTask
   | PicturesTask
@@ -185,6 +200,7 @@ export interface TaskResults {
   diff: DiffResult;
   noise: NoiseFindings;
   conditions: boolean;
+  watched: WatchedResult;
   page: PageResult;
   links: LinksResult;
   pictures: PictureComparison;

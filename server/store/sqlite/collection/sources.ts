@@ -100,6 +100,19 @@ export interface PartToSeek {
   sha256: string;
 }
 
+/** The object in which the part of a source is watched, as SQL: its newest version, or the newest page as it was drawn. */
+const NEWEST = `iif(capture = 'page', (
+  SELECT json_extract(record, '$.document') FROM page_captures INDEXED BY page_captures_by_source
+  WHERE source_key = sources.key AND observer IS NULL ORDER BY started_at DESC, ledger_entry DESC LIMIT 1), last_sha256)`;
+
+/** Returns the digest of the object in which the part of a source is watched; undefined if there is none. */
+export function newestVersion(database: ReadDatabase, key: number): string | undefined {
+  return (
+    one<{ sha256: string | null }>(database, `SELECT ${NEWEST} AS sha256 FROM sources WHERE key = ?`, key)
+      ?.sha256 ?? undefined
+  );
+}
+
 /** Returns sources whose watched part was not looked for in their newest version or drawn page, by key. */
 export const partsToSeek = selectAll<
   Omit<PartToSeek, 'watch'> & { watch: string },
@@ -107,10 +120,7 @@ export const partsToSeek = selectAll<
   PartToSeek
 >(
   `SELECT key, watch, sha256 FROM (
-     SELECT key, watch, watch_sought, iif(capture = 'page', (
-       SELECT json_extract(record, '$.document') FROM page_captures INDEXED BY page_captures_by_source
-       WHERE source_key = sources.key AND observer IS NULL ORDER BY started_at DESC, ledger_entry DESC LIMIT 1),
-       last_sha256) AS sha256
+     SELECT key, watch, watch_sought, ${NEWEST} AS sha256
      FROM sources INDEXED BY sources_with_watch WHERE watch IS NOT NULL AND removed = 0)
    WHERE sha256 IS NOT NULL AND watch_sought IS NOT sha256 AND key > ? ORDER BY key LIMIT ?`,
   (row) => ({ ...row, watch: JSON.parse(row.watch) as Watch }),
