@@ -60,7 +60,12 @@ export class ChangeReader {
    */
   async hasWords(event: Event, words: Words, signal: AbortSignal): Promise<boolean> {
     const { id, event_type, sha256, previous_sha256 } = event;
-    if (event_type === 'first_seen') return this.#textHas(sha256, words, signal);
+    if (event_type === 'first_seen') {
+      const first = changeOf(this.#services.store.read, event);
+      return first?.scope.watch
+        ? this.changeMeets(first, { appears: words.map(({ folded }) => folded) }, signal)
+        : this.#textHas(sha256, words, signal);
+    }
     if (event_type !== 'changed') return false;
     const comparison = await this.#compare(id, signal);
     if (comparison === UNKNOWN) return true;

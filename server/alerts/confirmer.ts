@@ -20,7 +20,7 @@ import { matchOf } from './matching/matcher.ts';
 import { queueMatches } from './queue.ts';
 import type { AlertServices } from './services.ts';
 
-type ConfirmerServices = Pick<AlertServices, 'recheck'> & {
+type ConfirmerServices = Pick<AlertServices, 'recheck' | 'log'> & {
   store: AlertServices['store'];
   reader: ChangeReader;
 };
@@ -44,7 +44,7 @@ export class Confirmer {
     for (const [source, found] of Map.groupBy(due, ({ event }) => events.get(event)?.source.id)) {
       signal.throwIfAborted();
       const open = found.filter((each) => !this.#isSettled(each));
-      const isFetched = source !== undefined && open.length > 0 && (await this.#fetch(source));
+      const isFetched = source !== undefined && open.length > 0 && (await this.#fetch(source, signal));
       for (const each of found) await this.#settle(each, events.get(each.event), isFetched, signal);
     }
     const next = nextConfirmationAt(store.read);
@@ -58,13 +58,15 @@ export class Confirmer {
   }
 
   /** Returns false if the source cannot be fetched now: an extra alert is better than a missing one. */
-  async #fetch(source: string): Promise<boolean> {
+  async #fetch(source: string, signal: AbortSignal): Promise<boolean> {
     try {
       await this.#services.recheck(source);
       return sourceById(this.#services.store.read, source)?.last_error === null;
     } catch (error) {
-      if (error instanceof Problem && error.code === 'unknown_source') return false;
-      throw error;
+      if (signal.aborted || (error instanceof Problem && error.code === 'shutting_down')) throw error;
+      // A source that is no longer watched cannot be fetched either.
+      this.#services.log.warn({ error, source }, 'A change could not be confirmed');
+      return false;
     }
   }
 

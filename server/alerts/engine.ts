@@ -39,7 +39,7 @@ export class AlertEngine {
     const reader = new ChangeReader(services);
     const { write } = this.#idleMonitor;
     this.#matcher = new Matcher({ store, settings: () => settings.current, reader, write });
-    this.#confirmer = new Confirmer({ store, reader, recheck: services.recheck });
+    this.#confirmer = new Confirmer({ store, reader, log, recheck: services.recheck });
     this.#sender = new Sender({
       ...shared,
       store,

@@ -34,7 +34,10 @@ export interface Match {
 
 export type QueueContext = Pick<Store, 'clock' | 'randomHex'>;
 
-/** Stores what rules matched and queues the messages or what is to be confirmed before, in one transaction. A stored match is not sent again. */
+/**
+ * Stores what rules matched and queues the messages, in one transaction, or what is to be confirmed before. A stored match
+ * is not sent again.
+ */
 export function queueMatches(
   database: WriteDatabase,
   matches: readonly Match[],

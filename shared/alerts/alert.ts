@@ -125,7 +125,12 @@ const EVENT_CONDITIONS = [
 /** Returns the conditions on what is watched; undefined if there are none. */
 export function conditionsOf({ number, pattern, appears, disappears }: AlertWhen): Conditions | undefined {
   const given = { number, pattern, appears, disappears };
-  return Object.values(given).some((condition) => condition !== undefined) ? given : undefined;
+  return isUnconditional(given) ? undefined : given;
+}
+
+/** Whether there are no conditions: then any change within what is watched meets them. */
+export function isUnconditional(conditions: Conditions): boolean {
+  return Object.values(conditions).every((condition) => condition === undefined);
 }
 
 /** What a rule can be about. */

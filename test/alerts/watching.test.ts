@@ -40,6 +40,7 @@ test('rules alert of the watched part only, by its number, a pattern and words, 
     appears: [{ appears: ['CLÓSED'] }, [3]],
     disappears: [{ disappears: ['open', 'one'] }, [3]],
     both: [{ number: { below: 1_280 }, appears: ['closed'] }, []],
+    words: [{ words: ['one', 'closed'] }, [3, 5]],
     lost: [{ watch_lost: true }, [5]],
   };
   const receivers = new Map<string, WebhookReceiver>();
@@ -115,6 +116,23 @@ describe('a change that is to be confirmed', () => {
     expect(delivery?.events).toEqual([events[1]?.id]);
     expect(web.requests('/fee')).toHaveLength(5);
   });
+});
+
+test('a change of bytes that changed again when they were fetched a second time stands', async () => {
+  const clock = new ManualClock();
+  const receiver = await WebhookReceiver.open();
+  const alerting = await AlertingNode.open({ clock });
+  const web = await ScriptedWeb.open();
+  const bytes = { headers: { 'Content-Type': 'application/octet-stream' } };
+  web.script('/bytes', page('\x00one', bytes), page('\x00two', bytes), page('\x00three', bytes));
+  await alerting.watch(web.url('/bytes'), { name: 'Bytes' });
+  await alerting.check();
+  await alerting.alert({ event_types: ['changed'], confirm: true }, [receiver.target]);
+  await alerting.check();
+  await clock.sleeperOf(30_000);
+  await clock.jump(30_000);
+  await alerting.untilDelivered('sent');
+  expect(sentTo(receiver)).toMatchObject([{ title: 'Bytes has changed' }]);
 });
 
 test.each<[object, string]>([

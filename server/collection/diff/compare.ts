@@ -1,3 +1,4 @@
+import { isUnconditional } from '../../../shared/alerts/alert.ts';
 import type { Comparison } from '../../../shared/collection/diff.ts';
 import type { NoiseFindings, Scope } from '../../../shared/collection/noise.ts';
 import { isMissing } from '../../store/blobs/blobStore.ts';
@@ -72,8 +73,8 @@ export async function judgeObjects(objects: Pair<ObjectToRead>, scope: Scope): P
 }
 
 /**
- * Returns whether a change, or a first version, meets conditions within what is watched. What is noise or outside does not,
- * and nor does what has no text. Runs in the derive process.
+ * Returns whether a change, or a first version, meets conditions within what is watched. What is noise or outside does not.
+ * What has no text meets none. Runs in the derive process.
  *
  * @throws NotDerivableError `object_missing`, `object_damaged`.
  */
@@ -84,7 +85,7 @@ export async function checkObjects({
   ...objects
 }: ConditionsTask): Promise<boolean> {
   const bodies = readBodies(objects);
-  if ('reason' in bodies || !isReadable(bodies.kind)) return false;
+  if ('reason' in bodies || !isReadable(bodies.kind)) return isUnconditional(conditions);
   try {
     const sides = await readSides(bodies.kind, bodies, scope);
     if (!isFirst && sides.run.findings(isSame(sides)).is_noise) return false;
@@ -94,7 +95,7 @@ export async function checkObjects({
     return meetsConditions(conditions, { from: isFirst ? null : from, to });
   } catch (error) {
     if (reasonOf(error) === undefined) throw error;
-    return false;
+    return isUnconditional(conditions);
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Conditions } from '../../../shared/alerts/alert.ts';
+import { type Conditions, isUnconditional } from '../../../shared/alerts/alert.ts';
 import type { NewNoisePreview, NoisePreview, NoiseRun } from '../../../shared/collection/diff.ts';
 import {
   type NoiseFindings,
@@ -13,10 +13,10 @@ import type { JobRun, Jobs, RunningJob } from '../../runtime/jobs.ts';
 import type { Log } from '../../runtime/log.ts';
 import {
   newestVersion,
-  type PartToSeek,
-  partsToSeek,
   recordSearch,
   sourceById,
+  type WatchedPart,
+  watchedParts,
 } from '../../store/sqlite/collection/sources.ts';
 import {
   type Change,
@@ -63,7 +63,7 @@ export interface Noise {
   /** Shows the effect of a watched part and a set of rules on a source's changes. @throws Problem `not_found`, `invalid_field`. */
   preview(sourceId: string, request: NewNoisePreview): Promise<NoisePreview>;
   /**
-   * Returns whether a change, or a first version, meets conditions within what is watched. False for what can never be read.
+   * Returns whether a change, or a first version, meets conditions within what is watched. What can never be read meets none.
    *
    * @throws Problem `derivation_busy`, `copy_unreachable`, `shutting_down`.
    */
@@ -249,7 +249,7 @@ async function checkConditions(
   } catch (error) {
     if (!(error instanceof NotDerivableError)) throw error;
     await noticeDamagedObjects(store, error, [from ?? to, to]);
-    return false;
+    return isUnconditional(conditions);
   }
 }
 
@@ -270,6 +270,11 @@ const PAGE = 1_000;
 /** The position is written at least once per this many events, so that a restart repeats little work. */
 const WRITE_EVERY = 10_000;
 
+/** Watched parts looked up at a time. */
+const PARTS = 200;
+
+type PartToSeek = Pick<WatchedPart, 'key' | 'watch'> & { sha256: string };
+
 /** Judges new changes in the background, once the store is idle, and looks for watched parts in new versions. */
 class NoiseFollower {
   readonly #store: Store;
@@ -279,7 +284,7 @@ class NoiseFollower {
   readonly #closing = new AbortController();
   #running: Promise<void> | undefined;
   /** Versions that could not be read, in which a part was to be looked for. */
-  readonly #unreadable = new Set<string>();
+  readonly #unread = new Set<string>();
   #isWoken = false;
   #after: number;
 
@@ -349,28 +354,29 @@ class NoiseFollower {
   async #seekParts(signal: AbortSignal): Promise<void> {
     let after = 0;
     for (;;) {
-      const page = partsToSeek(this.#store.read, after, PAGE);
-      for (const part of page) {
+      const page = watchedParts(this.#store.read, after, PARTS);
+      for (const { key, watch, sha256, watch_sought } of page) {
         signal.throwIfAborted();
-        if (!this.#unreadable.has(unreadableKey(part))) await this.#seek(part);
+        if (sha256 !== null && sha256 !== watch_sought) await this.#seek({ key, watch, sha256 });
       }
       after = page.at(-1)?.key ?? after;
-      if (page.length < PAGE) return;
+      if (page.length < PARTS) return;
+      await yieldToEventLoop();
     }
   }
 
-  /** A version that cannot be read is looked at again after the next start. */
+  /** A version that cannot be read, or not in time, is looked at again after the next start. */
   async #seek({ key, watch, sha256 }: PartToSeek): Promise<void> {
+    const name = JSON.stringify([key, sha256, watch]);
+    if (this.#unread.has(name)) return;
     const services = { store: this.#store, deriver: this.#deriver };
     const version = await readVersion(services, sha256, { watch, rules: [] }, 'low');
-    if (!version) {
-      this.#unreadable.add(unreadableKey({ key, watch, sha256 }));
+    const { outcome, found } = version?.watch ?? {};
+    if (!found || outcome === 'timed_out' || outcome === 'failed') {
+      this.#unread.add(name);
       return;
     }
-    const { outcome, found } = version.watch ?? {};
-    // A search that did not end says nothing.
-    const isLost = found?.to === 0 && (outcome === 'applied' || outcome === 'not_applicable');
-    const lost_at = isLost ? this.#store.instant() : null;
+    const lost_at = found.to === 0 ? this.#store.instant() : null;
     await this.#idleMonitor.write((database) =>
       recordSearch(database, { key, watch: JSON.stringify(watch), sha256, lost_at }),
     );
@@ -385,10 +391,6 @@ class NoiseFollower {
       setLastJudgedEvent(database, id);
     });
   }
-}
-
-function unreadableKey({ key, watch, sha256 }: PartToSeek): string {
-  return JSON.stringify([key, sha256, watch]);
 }
 
 const SENTENCES: Record<Selector['kind'], string> = {

@@ -215,16 +215,16 @@ export class KeptNodes {
     return false;
   }
 
-  /** Removes everything else, and the attributes of what is around. */
-  prune({ $, root }: MarkupDocument): void {
+  /** Removes everything else, and the attributes of what is around. The document can only be written afterwards. */
+  prune({ root }: MarkupDocument): void {
     const open = [root];
     for (let node = open.pop(); node; node = open.pop()) {
-      if (this.#kept.has(node)) continue;
-      if (node !== root && !this.#around.has(node)) $(node as never).remove();
-      else {
-        if (node.attribs) node.attribs = {};
-        open.push(...(node.children ?? []));
-      }
+      if (node.attribs) node.attribs = {};
+      // Removing one child after the other takes quadratic time.
+      node.children = (node.children ?? []).filter(
+        (child) => this.#kept.has(child) || this.#around.has(child),
+      );
+      for (const child of node.children) if (!this.#kept.has(child)) open.push(child);
     }
   }
 }

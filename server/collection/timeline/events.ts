@@ -389,7 +389,7 @@ const COLUMNS: Readonly<Record<string, (event: Event) => CsvCell>> = {
   sha256: ({ sha256 }) => sha256,
   previous_sha256: (event) => event.previous_sha256,
   reverts_to: (event) => event.reverts_to,
-  page_label: ({ page_label }) => page_label?.label ?? null,
+  page_label: ({ page_label, outside }) => page_label?.label ?? (outside ? 'outside' : null),
   page: ({ page }) => page,
   is_noise: ({ is_noise }) => is_noise,
   summary: ({ summary }) => summary ?? null,

@@ -88,16 +88,19 @@ const profileOf = selectValue<string | null, [key: number]>('SELECT profile FROM
 const watchOf = selectValue<string | null, [key: number]>('SELECT watch FROM sources WHERE key = ?');
 
 /** If another part is watched than before, it was not looked for yet. */
-const forgetSearch = (database: WriteDatabase, key: number, before: string | null): void => {
+function forgetSearch(database: WriteDatabase, key: number, before: string | null): void {
   const sql = 'UPDATE sources SET watch_sought = NULL, watch_lost_at = NULL WHERE key = ? AND watch IS NOT ?';
   run(database, sql, key, before);
-};
+}
 
-/** A source whose watched part is to be looked for in an object. */
-export interface PartToSeek {
+/** The watched part of a source, and the object in which it is to be looked for. */
+export interface WatchedPart {
   key: number;
   watch: Watch;
-  sha256: string;
+  /** Null if there is no version yet. */
+  sha256: string | null;
+  /** The object in which it was last looked for. */
+  watch_sought: string | null;
 }
 
 /** The object in which the part of a source is watched, as SQL: its newest version, or the newest page as it was drawn. */
@@ -113,16 +116,14 @@ export function newestVersion(database: ReadDatabase, key: number): string | und
   );
 }
 
-/** Returns sources whose watched part was not looked for in their newest version or drawn page, by key. */
-export const partsToSeek = selectAll<
-  Omit<PartToSeek, 'watch'> & { watch: string },
+/** Returns the watched parts of sources after a key. */
+export const watchedParts = selectAll<
+  Omit<WatchedPart, 'watch'> & { watch: string },
   [after: number, limit: number],
-  PartToSeek
+  WatchedPart
 >(
-  `SELECT key, watch, sha256 FROM (
-     SELECT key, watch, watch_sought, ${NEWEST} AS sha256
-     FROM sources INDEXED BY sources_with_watch WHERE watch IS NOT NULL AND removed = 0)
-   WHERE sha256 IS NOT NULL AND watch_sought IS NOT sha256 AND key > ? ORDER BY key LIMIT ?`,
+  `SELECT key, watch, watch_sought, ${NEWEST} AS sha256 FROM sources INDEXED BY sources_with_watch
+   WHERE watch IS NOT NULL AND removed = 0 AND key > ? ORDER BY key LIMIT ?`,
   (row) => ({ ...row, watch: JSON.parse(row.watch) as Watch }),
 );
 
