@@ -286,8 +286,8 @@ function isReadable(kind: MediaKind): kind is ReadableKind {
 }
 
 /**
- * Reads two versions of one kind and removes what is not watched, and the parts that the rules match. JSON and CSV that cannot be parsed are read
- * as plain text.
+ * Reads two versions of one kind and removes what is not watched, and the parts that the rules match. JSON and CSV that
+ * cannot be parsed are read as plain text.
  *
  * @throws NotDerivableError if a PDF cannot be read; TimeLimitError.
  */

@@ -113,7 +113,7 @@ function afterHeading({ $, root }: MarkupDocument, value: string): MarkupNode[] 
   return [];
 }
 
-/** Returns the outermost element that has nothing after the heading that is in it: many pages wrap their headings. */
+/** Returns the outermost element that is around the heading alone: many pages wrap their headings, with an edit link. */
 function wrapped(heading: MarkupNode): MarkupNode {
   let node = heading;
   while (node.parent?.attribs && !/^(body|html)$/.test(node.parent.name ?? '') && isAlone(node))
@@ -121,12 +121,17 @@ function wrapped(heading: MarkupNode): MarkupNode {
   return node;
 }
 
-function isAlone({ parent }: MarkupNode): boolean {
-  const others = parent?.children?.filter(({ attribs, type, data }) =>
-    type === 'text' ? data?.trim() : attribs,
-  );
-  return others?.length === 1;
+/** Whether there is no text and no block beside a node. */
+function isAlone(node: MarkupNode): boolean {
+  const others = node.parent?.children?.filter((child) => child !== node) ?? [];
+  return others.every((other) => {
+    if (other.type === 'text') return other.data?.trim() === '';
+    for (const { name } of walk(other)) if (BLOCK.test(name ?? '')) return false;
+    return true;
+  });
 }
+
+const BLOCK = /^(article|blockquote|div|dl|figure|form|h[1-6]|ol|p|pre|section|table|ul)$/;
 
 /** Returns a table, or the cells of some of its columns. All columns must be there. */
 function inTable(document: MarkupDocument, value: string, columns: readonly string[] | undefined) {

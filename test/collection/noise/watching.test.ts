@@ -55,7 +55,7 @@ async function preview({ id }: WatchedSource, watch: Watch | null, more: object 
 
 const FEES = (fee: number, note: string, visits: number) => `<!doctype html><title>${note}</title>
   <div class="top"><h2>News</h2></div><p>${note}
-  <div class="top"><h2>Fees</h2></div><p id="fee" class="v${visits}">Fee <b>${fee}</b> euros <i>${visits}</i><h3>Details</h3><p>yearly
+  <div class="top"><h2>Fees</h2> <span>[edit]</span></div><p id="fee" class="v${visits}">Fee <b>${fee}</b> euros <i>${visits}</i><h3>Details</h3><p>yearly
   <h2>Contact</h2><p>${note}
   <table><caption>Prices</caption><tr><th>Item<th>Price<th>Seen<tr><td>Tea<td>${fee}<td>${note}</table>`;
 
