@@ -20,7 +20,7 @@ export interface MarkupNode {
 }
 
 /** A parsed HTML or XML document. */
-export interface MarkupDocument {
+interface MarkupDocument {
   $: CheerioAPI;
   root: MarkupNode;
   isXml: boolean;
@@ -179,7 +179,7 @@ export function columnPlaces(header: readonly string[], columns: readonly string
 }
 
 /** Walks a tree in document order. Not recursive, because a hostile document can be arbitrarily deep. */
-export function* walk(root: MarkupNode): Generator<MarkupNode> {
+function* walk(root: MarkupNode): Generator<MarkupNode> {
   const open = [root];
   for (let node = open.pop(); node; node = open.pop()) {
     yield node;
