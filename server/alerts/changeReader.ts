@@ -1,15 +1,19 @@
+import type { Conditions } from '../../shared/alerts/alert.ts';
 import type { Comparison, Hunk, JsonChange, TableRow } from '../../shared/collection/diff.ts';
 import type { Event } from '../../shared/collection/event.ts';
 import { Problem } from '../../shared/problems.ts';
-import { foldedText } from '../archive/packs/readPack.ts';
 import type { Texts } from '../collection/derived/derived.ts';
 import { decompressContent, type TextContent } from '../collection/derived/process/tasks.ts';
 import type { Diffs } from '../collection/diff/diffs.ts';
+import type { Noise } from '../collection/noise/noise.ts';
+import { countOccurrences, occursIn, type Words } from '../collection/noise/words.ts';
+import { type Change, changeOf } from '../store/sqlite/collection/timeline/eventNoise.ts';
 import type { Store } from '../store/store.ts';
 
 interface ChangeReaderServices {
-  store: Pick<Store, 'clock'>;
+  store: Pick<Store, 'clock' | 'read'>;
   diffs: Pick<Diffs, 'comparisonOf'>;
+  noise: Pick<Noise, 'check'>;
   texts: Pick<Texts, 'textOf'>;
 }
 
@@ -56,7 +60,12 @@ export class ChangeReader {
    */
   async hasWords(event: Event, words: Words, signal: AbortSignal): Promise<boolean> {
     const { id, event_type, sha256, previous_sha256 } = event;
-    if (event_type === 'first_seen') return this.#textHas(sha256, words, signal);
+    if (event_type === 'first_seen') {
+      const first = changeOf(this.#services.store.read, event);
+      return first?.scope.watch
+        ? this.changeMeets(first, { appears: words.map(({ folded }) => folded) }, signal)
+        : this.#textHas(sha256, words, signal);
+    }
     if (event_type !== 'changed') return false;
     const comparison = await this.#compare(id, signal);
     if (comparison === UNKNOWN) return true;
@@ -66,6 +75,21 @@ export class ChangeReader {
     return (
       (await this.#textHas(sha256, words, signal)) || (await this.#textHas(previous_sha256, words, signal))
     );
+  }
+
+  /**
+   * Returns whether a first version or a change meets conditions within what is watched. What cannot be read at the moment
+   * counts as a match, and nothing that can never be read does.
+   */
+  async meets(event: Event, conditions: Conditions, signal: AbortSignal): Promise<boolean> {
+    const change = changeOf(this.#services.store.read, event);
+    return change !== undefined && this.changeMeets(change, conditions, signal);
+  }
+
+  /** Same as `meets`, for any two versions. Changes outside the watched part, or that are noise, meet nothing. */
+  async changeMeets(change: Change, conditions: Conditions, signal: AbortSignal): Promise<boolean> {
+    const met = await this.#patiently(() => this.#services.noise.check(change, conditions), signal);
+    return met === UNKNOWN || met;
   }
 
   async #textHas(sha256: string | null, words: Words, signal: AbortSignal): Promise<boolean> {
@@ -150,35 +174,4 @@ function textOfJsonChange({ op, pointer, before, after }: JsonChange): string {
 
 function textOfRow({ cells }: TableRow): string {
   return cells.map(({ before, after }) => `${before ?? ''} | ${after ?? ''}`).join(' | ');
-}
-
-/** Scripts that write no spaces between words. */
-const NO_SPACES =
-  /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u;
-const IN_WORD = /[\p{L}\p{N}]$/u;
-
-/** Words and phrases, prepared for `occursIn`. */
-export type Words = readonly { folded: string; anywhere: boolean }[];
-
-export function preparedWords(words: readonly string[]): Words {
-  return words.map((word) => {
-    const folded = foldedText(word);
-    return { folded, anywhere: NO_SPACES.test(folded) || !/^[\p{L}\p{N}]/u.test(folded) };
-  });
-}
-
-/** Returns how often words begin in a text. Case and accents are ignored. */
-function countOccurrences(words: Words, text: string): number {
-  const folded = foldedText(text);
-  let count = 0;
-  for (const { folded: word, anywhere } of words) {
-    for (let at = folded.indexOf(word); at >= 0; at = folded.indexOf(word, at + word.length)) {
-      if (anywhere || !IN_WORD.test(folded.slice(Math.max(0, at - 2), at))) count += 1;
-    }
-  }
-  return count;
-}
-
-function occursIn(words: Words, text: string): boolean {
-  return countOccurrences(words, text) > 0;
 }

@@ -2,6 +2,7 @@ import { IdleMonitor } from '../collection/derived/idleMonitor.ts';
 import { yieldToEventLoop } from '../runtime/background.ts';
 import { deliveryById, failInterrupted } from '../store/sqlite/node/alerts.ts';
 import { ChangeReader } from './changeReader.ts';
+import { Confirmer } from './confirmer.ts';
 import { Matcher } from './matching/matcher.ts';
 import type { AlertSecrets } from './secrets.ts';
 import { Sender, type SenderServices } from './sending/sender.ts';
@@ -20,10 +21,12 @@ export class AlertEngine {
   readonly #services: AlertServices;
   readonly #idleMonitor: IdleMonitor;
   readonly #matcher: Matcher;
+  readonly #confirmer: Confirmer;
   readonly #sender: Sender;
   readonly #closing = new AbortController();
   readonly #loops: Promise<void>[] = [];
   readonly #toMatch = new Signal();
+  readonly #toConfirm = new Signal();
   readonly #toSend = new Signal();
 
   constructor(
@@ -36,6 +39,7 @@ export class AlertEngine {
     const reader = new ChangeReader(services);
     const { write } = this.#idleMonitor;
     this.#matcher = new Matcher({ store, settings: () => settings.current, reader, write });
+    this.#confirmer = new Confirmer({ store, reader, log, recheck: services.recheck });
     this.#sender = new Sender({
       ...shared,
       store,
@@ -53,6 +57,7 @@ export class AlertEngine {
     this.#idleMonitor.start(() => this.#toMatch.now());
     this.#loops.push(
       this.#repeat(() => this.#match()),
+      this.#repeat(() => this.#confirm()),
       this.#repeat(() => this.#send()),
     );
   }
@@ -60,6 +65,7 @@ export class AlertEngine {
   /** Looks again now: a rule, a setting or a message changed. */
   wake(): void {
     this.#toMatch.now();
+    this.#toConfirm.now();
     this.#toSend.now();
   }
 
@@ -97,8 +103,16 @@ export class AlertEngine {
     const woken = this.#toMatch.next();
     await this.#idleMonitor.waitUntilIdle(signal);
     const { needsPolling } = await this.#matcher.poll(signal);
+    this.#toConfirm.now();
     this.#toSend.now();
     await this.#sleep(woken, needsPolling ? POLL_INTERVAL_MS : undefined);
+  }
+
+  async #confirm(): Promise<void> {
+    const woken = this.#toConfirm.next();
+    const ms = await this.#confirmer.poll(this.#closing.signal);
+    this.#toSend.now();
+    await this.#sleep(woken, ms);
   }
 
   async #send(): Promise<void> {

@@ -3,15 +3,19 @@ import { instantOf } from '../../shared/values/clock.ts';
 import type { WriteDatabase } from '../store/sqlite/engine/open.ts';
 import {
   type AlertRule,
+  hasNotice,
   insertDelivery,
   insertNotice,
   type Notice,
+  putConfirmation,
   ruleById,
 } from '../store/sqlite/node/alerts.ts';
 import type { Store } from '../store/store.ts';
 
 /** A failed attempt is repeated for this long. */
 export const GIVE_UP_AFTER_MS = 86_400_000;
+/** A change is looked at again after this time, if the rule wants it to be confirmed. */
+const CONFIRM_AFTER_MS = 30_000;
 /** If a rule matches more things together, they go out in one message. */
 const MAX_SINGLE = 20;
 /** Maximum matches per message; the others are counted. */
@@ -24,11 +28,16 @@ export interface Match {
   rule: string;
   subject: string;
   notice: Notice;
+  /** The change that a rule may want confirmed before it alerts. */
+  change?: number;
 }
 
 export type QueueContext = Pick<Store, 'clock' | 'randomHex'>;
 
-/** Stores what rules matched and queues the messages, in one transaction. A stored match is not sent again. */
+/**
+ * Stores what rules matched and queues the messages, in one transaction, or what is to be confirmed before. A stored match
+ * is not sent again.
+ */
 export function queueMatches(
   database: WriteDatabase,
   matches: readonly Match[],
@@ -40,7 +49,17 @@ export function queueMatches(
     if (!rule || rule.paused) continue;
     const now = context.clock.now();
     const due_at = rule.every === 'at_once' ? null : instantOf(digestDueAt(now, rule.every));
-    const added = found.filter((match) => insertNotice(database, { ...match, due_at }));
+    const added = found.filter((match) => {
+      if (!rule.when.confirm || match.change === undefined)
+        return insertNotice(database, { ...match, due_at });
+      if (!hasNotice(database, id, match.subject))
+        putConfirmation(database, {
+          rule: id,
+          event: match.change,
+          due_at: instantOf(now + CONFIRM_AFTER_MS),
+        });
+      return false;
+    });
     if (due_at !== null || added.length === 0) continue;
     const notices = added.map(({ notice }) => notice);
     const messages = notices.length > MAX_SINGLE ? [notices] : notices.map((notice) => [notice]);

@@ -11,6 +11,7 @@ import { type FieldError, Problem } from '../../shared/problems.ts';
 import type { Slice } from '../../shared/values/list.ts';
 import type { Network } from '../collection/fetch/requester.ts';
 import { PrivateAddressCheck } from '../collection/sources/privateSources.ts';
+import { requireExpression } from '../collection/sources/sources.ts';
 import { sourceById } from '../store/sqlite/collection/sources.ts';
 import { lastEventId } from '../store/sqlite/collection/timeline/events.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
@@ -71,6 +72,7 @@ export function asAlert(rule: AlertRule, made: ReadonlyMap<string, string> = new
 /** Adds a rule. It applies to what happens from now on. @throws Problem `private_address`, `unknown_source` */
 export async function addRule(services: RuleServices, added: NewAlert): Promise<Alert> {
   const { store, secrets } = services;
+  await requireExpressionOf(added.when);
   await requireReachable(services.network, added.to);
   requireSources(store.read, added.when.sources);
   const id = `al_${store.randomHex(20)}`;
@@ -101,6 +103,7 @@ export async function changeRule(
 ): Promise<Alert> {
   const { store, secrets, network } = services;
   requireRule(store.read, id);
+  await requireExpressionOf(change.when);
   if (to) await requireReachable(network, to);
   requireSources(store.read, change.when?.sources);
   const { kept, made } = to ? await secretsFor(services, id, to) : { kept: undefined, made: undefined };
@@ -179,6 +182,11 @@ async function requireReachable(network: Network, to: readonly NewAlertTarget[])
     throw new Problem('private_address', 'The webhook is on this machine or in a private network.', {
       errors,
     });
+}
+
+/** @throws Problem `invalid_field` if the pattern is not a regular expression */
+async function requireExpressionOf(when: AlertRule['when'] | undefined): Promise<void> {
+  if (when?.pattern !== undefined) await requireExpression(when.pattern, '/when/pattern');
 }
 
 /** @throws Problem `unknown_source` */

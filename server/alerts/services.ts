@@ -1,6 +1,7 @@
 import type { Texts } from '../collection/derived/derived.ts';
 import type { Diffs } from '../collection/diff/diffs.ts';
 import type { Network } from '../collection/fetch/requester.ts';
+import type { Noise } from '../collection/noise/noise.ts';
 import type { Post } from '../ledger/outgoing.ts';
 import type { Log } from '../runtime/log.ts';
 import type { SettingsStore } from '../store/settings.ts';
@@ -11,6 +12,9 @@ export interface AlertServices {
   store: Store;
   settings: SettingsStore;
   diffs: Pick<Diffs, 'comparisonOf'>;
+  noise: Pick<Noise, 'check'>;
+  /** Checks a source now. */
+  recheck: (source: string) => Promise<void>;
   texts: Pick<Texts, 'textOf'>;
   post: Post;
   log: Log;

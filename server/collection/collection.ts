@@ -77,6 +77,8 @@ export interface Collection {
   capturePage(url: string): Promise<PageCapture>;
   /** Fetches addresses that a drawn page asked for; each that is not watched becomes a paused source. */
   fetchMissing(urls: readonly string[]): Promise<CollectionResult>;
+  /** Checks a source now, after the rounds before it. @throws Problem `unknown_source`, `shutting_down` */
+  recheck(id: string): Promise<void>;
   /** Draws pages from the archive alone. */
   readonly draws: Draws;
   /** Third parties' captures. */
@@ -160,6 +162,15 @@ export function openCollection(config: CollectionConfig): Collection {
     preview: (url, profile) => previews.preview(url, profile),
     draws,
     capturePage: capturePageNow,
+    async recheck(id) {
+      if (closing.signal.aborted) throw shuttingDown();
+      await collector.collect(() => chooseSources(store, [id]), {
+        startedBy: 'schedule',
+        signal: closing.signal,
+        progress: () => {},
+      });
+      if (closing.signal.aborted) throw shuttingDown();
+    },
     async fetchMissing(urls) {
       const ids = await store.write((database) => urls.map((url) => pausedSource(database, store, url)));
       return startRound({ store, jobs, collector }, ids, closing.signal).finished;

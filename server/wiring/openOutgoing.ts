@@ -1,8 +1,10 @@
 import { Alerts } from '../alerts/alerts.ts';
+import type { Collection } from '../collection/collection.ts';
 import type { Texts } from '../collection/derived/derived.ts';
 import type { Diffs } from '../collection/diff/diffs.ts';
 import { isPrivateAddress, systemLookup } from '../collection/fetch/connect.ts';
 import { createPost } from '../collection/fetch/post.ts';
+import type { Noise } from '../collection/noise/noise.ts';
 import type { NodeConfig } from '../config.ts';
 import type { PublicAddress } from '../http/security/publicAddress.ts';
 import { Timestamps } from '../ledger/timestamps/timestamps.ts';
@@ -14,7 +16,13 @@ import type { SharedServices } from './sharedServices.ts';
 export function openOutgoing(
   config: NodeConfig,
   { store, checkpoints, clock, log, settings }: SharedServices,
-  { diffs, texts, publicAddress }: { diffs: Diffs; texts: Texts; publicAddress: PublicAddress },
+  {
+    diffs,
+    noise,
+    collection,
+    texts,
+    publicAddress,
+  }: { diffs: Diffs; noise: Noise; collection: Collection; texts: Texts; publicAddress: PublicAddress },
 ) {
   const network = { lookup: systemLookup, isPrivateAddress, ...config.network };
   const post = createPost(
@@ -30,6 +38,8 @@ export function openOutgoing(
       settings,
       diffs,
       texts,
+      noise,
+      recheck: (source) => collection.recheck(source),
       post,
       log,
       network,

@@ -35,14 +35,14 @@ export async function openServices(
   };
   const access = openAccess(config, shared, keys);
   const collecting = openCollecting(config, shared);
-  const { derived, diffs } = collecting;
+  const { derived, diffs, noise, collection } = collecting;
   const { publicAddress } = access;
   return {
     ...shared,
     ...access,
     ...collecting,
     ...openPreservation(config, shared, derived.deriver),
-    ...openOutgoing(config, shared, { diffs, texts: derived.texts, publicAddress }),
+    ...openOutgoing(config, shared, { diffs, noise, collection, texts: derived.texts, publicAddress }),
     rendererFolder: config.rendererFolder ?? defaultRendererFolder(),
   };
 }

@@ -19,6 +19,37 @@ function anyOf<Item extends z.ZodType<string>>(item: Item) {
     .optional();
 }
 
+const words = anyOf(
+  text(1, 200).refine((value) => /[\p{L}\p{N}]/u.test(value), 'Enter at least one letter or digit.'),
+);
+
+const number = z
+  .strictObject({
+    above: z.number().optional(),
+    below: z.number().optional(),
+    changed_by: z.number().positive('More than 0.').optional(),
+  })
+  .refine((given) => Object.keys(given).length > 0, 'Give above, below or changed_by.')
+  .refine(({ above, below }) => above === undefined || below === undefined || above < below, {
+    path: ['below'],
+    message: 'No number is above the one and below the other.',
+  });
+
+/** What must be true within the watched part of a change, or of a first version. */
+const conditionFields = {
+  number: number.optional().meta({
+    description:
+      'The first number within what is watched has changed, and is now above or below a number, or by so much.',
+  }),
+  pattern: text(1, 1_000).optional().meta({
+    description:
+      'A regular expression (RE2) that matches something in what is watched that it did not match in the version before.',
+  }),
+  appears: words.meta({ description: 'One of these words is in what is watched, and was not before.' }),
+  disappears: words.meta({ description: 'One of these words was in what is watched, and is no longer.' }),
+};
+export type Conditions = z.output<z.ZodObject<typeof conditionFields>>;
+
 /** What an alert is about. Events are watched if one of the first fields says so, or if no field names anything else. */
 const alertWhenSchema = z
   .strictObject({
@@ -26,15 +57,18 @@ const alertWhenSchema = z
     tags: anyOf(text(1, 100)).meta({ description: 'Only sources with one of these tags.' }),
     agencies: anyOf(text(1, 200)).meta({ description: 'Only sources of one of these agencies.' }),
     sources: anyOf(sourceIdSchema).meta({ description: 'Only these sources.' }),
-    words: anyOf(
-      text(1, 200).refine((words) => /[\p{L}\p{N}]/u.test(words), 'Enter at least one letter or digit.'),
-    ).meta({
+    words: words.meta({
       description:
         'Only changes that add or remove one of these words or phrases. Case and accents are ignored; the beginning of a word is enough.',
     }),
+    ...conditionFields,
+    confirm: z.boolean().optional().meta({
+      description:
+        '`true` fetches the source a second time, 30 seconds after a change was found to match, and alerts only if it still does.',
+    }),
     labels: anyOf(z.enum(LABEL_FILTERS)).meta({
       description:
-        'Only events whose version has one of these labels; `any`: has a label; `none`: has no label.',
+        'Only events whose version has one of these labels; `any`: has a label; `none`: has no label. Changes outside the watched part of their source match only if `outside` is named.',
     }),
     not_noise: z
       .boolean()
@@ -51,6 +85,10 @@ const alertWhenSchema = z
       .boolean()
       .optional()
       .meta({ description: 'A site no longer accepts the profile with which sources are watched.' }),
+    watch_lost: z
+      .boolean()
+      .optional()
+      .meta({ description: 'The watched part of a source is not in its newest version.' }),
     disk: z
       .boolean()
       .optional()
@@ -71,10 +109,34 @@ export const STATE_CONDITIONS = [
   'damaged',
   'peer_rewritten',
   'profile_expired',
+  'watch_lost',
   'disk',
   'copy_behind',
   'drill_failed',
 ] as const;
+
+/** The fields of `when` that say which events. */
+const EVENT_CONDITIONS = [
+  'event_types',
+  'words',
+  'labels',
+  'number',
+  'pattern',
+  'appears',
+  'disappears',
+  'confirm',
+] as const;
+
+/** Returns the conditions on what is watched; undefined if there are none. */
+export function conditionsOf({ number, pattern, appears, disappears }: AlertWhen): Conditions | undefined {
+  const given = { number, pattern, appears, disappears };
+  return isUnconditional(given) ? undefined : given;
+}
+
+/** Whether there are no conditions: then any change within what is watched meets them. */
+export function isUnconditional(conditions: Conditions): boolean {
+  return Object.values(conditions).every((condition) => condition === undefined);
+}
 
 /** What a rule can be about. */
 export type AlertSubject = 'events' | (typeof STATE_CONDITIONS)[number];
@@ -88,9 +150,7 @@ export function subjectsOf(when: AlertWhen): AlertSubject[] {
 /** Returns whether a rule is about events. */
 export function watchesEvents(when: AlertWhen): boolean {
   return (
-    when.event_types !== undefined ||
-    when.words !== undefined ||
-    when.labels !== undefined ||
+    EVENT_CONDITIONS.some((name) => when[name] !== undefined) ||
     !STATE_CONDITIONS.some((name) => when[name] === true)
   );
 }
@@ -201,6 +261,7 @@ const ALERT_KINDS = [
   'damage',
   'peer_rewritten',
   'profile_expired',
+  'watch_lost',
   'disk',
   'copy_behind',
   'drill_failed',

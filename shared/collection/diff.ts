@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { digestSchema } from '../values/digest.ts';
 import { instantSchema } from '../values/text.ts';
-import { noiseFindingsSchema, noiseRulesSchema } from './noise.ts';
+import { noiseFindingsSchema, noiseRulesSchema, watchOutcomeSchema, watchSchema } from './noise.ts';
 
 const side = z.strictObject({
   sha256: digestSchema,
@@ -191,8 +191,9 @@ export type Comparison = (
 
 export const newNoisePreviewSchema = z
   .strictObject({
-    rules: noiseRulesSchema,
-    /** The number of one change of the source whose diff under these rules is wanted. */
+    watch: watchSchema.nullable().default(null),
+    rules: noiseRulesSchema.default([]),
+    /** The number of one change of the source whose diff is wanted with this watched part and these rules. */
     event: z.int().min(1).optional(),
   })
   .meta({ id: 'NewNoisePreview' });
@@ -202,6 +203,13 @@ export const noisePreviewSchema = z
   .strictObject({
     /** The number of changes of the source. */
     total: z.int(),
+    /** What of the newest version is compared; null if there is no version, or `event` was given. */
+    newest: z
+      .strictObject({
+        watch: watchOutcomeSchema.nullable(),
+        text: z.string().nullable().meta({ description: 'Its beginning as text; null if it has none.' }),
+      })
+      .nullable(),
     /** The findings for the newest changes, newest first, or for the requested one. */
     events: z.array(
       z.strictObject({

@@ -52,7 +52,12 @@ export const eventSchema = z
       description: 'The page capture of an event by the observer `browser`; else null.',
     }),
     is_noise: z.boolean().nullable().meta({
-      description: 'Whether the source’s noise rules explain the entire change; null if none were applied.',
+      description:
+        'Whether the source’s noise rules explain the entire change, or it is outside the watched part; null if neither was applied.',
+    }),
+    outside: z.boolean().meta({
+      description:
+        'The label `outside`: nothing changed in the part of the source that is watched. Derived, as `is_noise` is.',
     }),
     summary: z
       .string()
@@ -109,8 +114,8 @@ export const eventObserversSchema = z
   .meta({ id: 'EventObservers' });
 export type EventObservers = z.output<typeof eventObserversSchema>;
 
-/** The values of the filter by label. */
-export const LABEL_FILTERS = [...PAGE_LABELS, 'any', 'none'] as const;
+/** The values of the filter by label. `outside`: nothing changed in the watched part of the source. */
+export const LABEL_FILTERS = [...PAGE_LABELS, 'outside', 'any', 'none'] as const;
 export type LabelFilter = (typeof LABEL_FILTERS)[number];
 
 /** A date or an instant (RFC 3339) as a query value. */

@@ -4,7 +4,7 @@ import { booleanParameter, listQuery, searchParameter } from '../values/list.ts'
 import { httpUrlSchema, instantSchema, text } from '../values/text.ts';
 import { eventTypeSchema, pageLabelSchema } from './event.ts';
 import { followRunSchema, followSchema } from './follow.ts';
-import { noiseRulesSchema } from './noise.ts';
+import { noiseRulesSchema, watchSchema } from './noise.ts';
 import { PROFILE_STATES, profileIdSchema } from './profile.ts';
 import { retrievalErrorSchema } from './retrieval.ts';
 import { activeHoursSchema, cronSchema, timeZoneSchema } from './schedule/scheduleFields.ts';
@@ -54,6 +54,10 @@ const sourceFields = {
   ignore_robots: z.boolean(),
   headers: headersSchema,
   noise_rules: noiseRulesSchema,
+  watch: watchSchema.nullable().meta({
+    description:
+      'The part that is watched: only a change of it counts for alerts, for summaries and as not noise. Null for everything.',
+  }),
   every: cronSchema.nullable().meta({
     description: 'A cron expression of five fields, which replaces `every_minutes`; null for none.',
   }),
@@ -97,6 +101,7 @@ export const newSourceSchema = z
     ignore_robots: sourceFields.ignore_robots.default(false),
     headers: sourceFields.headers.default({}),
     noise_rules: sourceFields.noise_rules.default([]),
+    watch: sourceFields.watch.default(null),
     every: sourceFields.every.default(null),
     time_zone: sourceFields.time_zone.default(null),
     active_hours: sourceFields.active_hours.default(null),
@@ -164,6 +169,11 @@ export const watchedSourceSchema = sourceSchema
     ignore_robots: z.boolean(),
     headers: z.record(z.string(), z.string()),
     noise_rules: noiseRulesSchema,
+    watch: watchSchema.nullable(),
+    watch_lost_at: instantSchema.nullable().meta({
+      description:
+        'Since when the watched part is not found in the newest version; null if it is, or everything is watched.',
+    }),
     every: z.string().nullable(),
     time_zone: z.string().nullable(),
     active_hours: activeHoursSchema.nullable(),
@@ -258,6 +268,7 @@ export const LIST_MEDIA_TYPES = {
   'text/x-opml': 'opml',
   'application/xml': 'opml',
   'text/xml': 'opml',
+  'text/html': 'bookmarks',
 } as const;
 export type ListFormat = (typeof LIST_MEDIA_TYPES)[keyof typeof LIST_MEDIA_TYPES];
 

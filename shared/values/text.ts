@@ -17,6 +17,11 @@ export function text(min: number, max: number) {
     .meta(min > 0 ? { minLength: min, maxLength: max } : { maxLength: max });
 }
 
+/** Removes case, accents and extra spaces from a text, for sorting, for exact filters and for searching words. */
+export function foldedText(value: string): string {
+  return value.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().replace(/\s+/gu, ' ').trim();
+}
+
 function codePoints(value: string): number {
   let count = 0;
   for (const _ of value) count += 1;

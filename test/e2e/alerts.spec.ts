@@ -51,9 +51,19 @@ test('the owner adds an alert from the page of a source, tests it, and sees what
     await checks.accessible(page);
     await dialog.getByRole('button', { name: 'Add alert' }).click();
     await expect(dialog.getByText('Say where the alert goes.')).toBeVisible();
+    await dialog.getByRole('button', { name: 'Conditions on the watched part' }).click();
+    await dialog.getByLabel('First number is above').fill('140');
+    await dialog.getByLabel('Pattern that newly matches').fill('(');
+    await expect(
+      dialog.getByText('if in what is watched the first number is above 140 and the pattern “(”'),
+    ).toBeVisible();
     await dialog.getByLabel('Webhooks').fill(hook);
     await dialog.getByLabel('Webhooks').press('Enter');
     checks.allow(/422/);
+    await dialog.getByRole('button', { name: 'Add alert' }).click();
+    await expect(dialog.getByText('This is not a regular expression of RE2’s syntax')).toBeVisible();
+    await dialog.getByLabel('Pattern that newly matches').fill('');
+    await checks.accessible(page);
     await dialog.getByRole('button', { name: 'Add alert' }).click();
     await expect(
       dialog.getByText('This address is private. Allow that (allow_private) if it is intended.'),

@@ -13,7 +13,7 @@ const shared = {
   tool: { name: 'tool', version: '1' },
   truncated: false,
   reason: null,
-  noise: { rules: [], is_noise: null, ignored: 0 },
+  noise: { rules: [], watch: null, outside: false, is_noise: null, ignored: 0 },
 };
 
 function hunk(from_line: number, ...parts: TextPart[]) {

@@ -1,14 +1,20 @@
-import { watchesEvents } from '../../../shared/alerts/alert.ts';
+import { type Conditions, conditionsOf, watchesEvents } from '../../../shared/alerts/alert.ts';
 import type { Event, LabelFilter, PageLabel } from '../../../shared/collection/event.ts';
 import { failureWords } from '../../../shared/collection/failureWords.ts';
+import { selectorOf } from '../../../shared/collection/noise.ts';
 import { EXPIRY_WORDS } from '../../../shared/collection/profile.ts';
 import type { Damage } from '../../../shared/ledger/fixity.ts';
 import { DEFAULT_EVERY_MINUTES } from '../../../shared/node/copy.ts';
 import { peerRewriteSchema } from '../../../shared/node/peer.ts';
 import { restoreDrillSchema } from '../../../shared/node/restoreDrill.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
+import { preparedWords, type Words } from '../../collection/noise/words.ts';
 import { expiredProfiles } from '../../store/sqlite/collection/profiles.ts';
-import { failingSources, sourcesWithExpiredLogin } from '../../store/sqlite/collection/sources.ts';
+import {
+  failingSources,
+  sourcesWithExpiredLogin,
+  sourcesWithLostPart,
+} from '../../store/sqlite/collection/sources.ts';
 import {
   type AlertRule,
   allConditions,
@@ -25,7 +31,6 @@ import { lastEntry } from '../../store/sqlite/node/ledger.ts';
 import { allPeerRewrites } from '../../store/sqlite/node/peers.ts';
 import { reachedStorageLimit } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
-import { preparedWords, type Words } from '../changeReader.ts';
 import type { Match } from '../queue.ts';
 
 interface StateServices {
@@ -178,6 +183,34 @@ export function matchFailedDrills(
   });
 }
 
+/** Returns the sources whose watched part was found to be missing after a rule became active. */
+export function matchLostParts({ store: { read } }: StateServices, rules: readonly CompiledRule[]): Match[] {
+  const asking = rules.filter(({ rule }) => rule.when.watch_lost);
+  if (asking.length === 0) return [];
+  return sourcesWithLostPart(read).flatMap((source) => {
+    const { id, url, name, watch, watch_lost_at } = source;
+    if (watch === null || watch_lost_at === null) return [];
+    const subject = `watch_lost:${id}:${watch_lost_at}`;
+    return asking
+      .filter(
+        ({ rule, matchesSource }) =>
+          watch_lost_at >= startPositionOf(rule, 'watch_lost').active_since &&
+          matchesSource(source) &&
+          !hasNotice(read, rule.id, subject),
+      )
+      .map(({ rule }) => ({
+        rule: rule.id,
+        subject,
+        notice: notice('watch_lost', watch_lost_at, {
+          title: `The watched part of ${name || url} is gone`,
+          text: `${selectorOf(watch).value} is not in the newest version. Until it is back, every change counts. Choose another part on the page of the source.`,
+          path: `/sources/${id}`,
+          source: { id, url, name },
+        }),
+      }));
+  });
+}
+
 /** A copy has fallen behind if it misses entries, and was not synced for three of its intervals and an hour at least. */
 const BEHIND_INTERVALS = 3;
 const BEHIND_AT_LEAST_MS = 3_600_000;
@@ -285,6 +318,8 @@ export interface CompiledRule {
   /** Whether the versions have to be compared before an event of the right source and type matches. */
   words: Words | undefined;
   notNoise: boolean;
+  /** What must be within the watched part of the versions. */
+  conditions: Conditions | undefined;
   matchesSource: (source: MatchedSource) => boolean;
   /** Whether the type, the source and the label of an event match. */
   mayMatch: (event: Event) => boolean;
@@ -306,11 +341,12 @@ export function compileRule(rule: AlertRule): CompiledRule {
     isAboutEvents: watchesEvents(when),
     words: when.words && preparedWords(when.words),
     notNoise: when.not_noise === true,
+    conditions: conditionsOf(when),
     matchesSource,
-    mayMatch: ({ id, event_type, source, page_label }) =>
+    mayMatch: ({ id, event_type, source, page_label, outside }) =>
       id > after_event &&
       (types === undefined || types.has(event_type)) &&
-      (labels === undefined || hasLabel(labels, page_label)) &&
+      (outside ? labels?.has('outside') === true : labels === undefined || hasLabel(labels, page_label)) &&
       matchesSource(source),
   };
 }

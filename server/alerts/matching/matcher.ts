@@ -21,6 +21,7 @@ import {
   matchExpiredProfiles,
   matchFailedDrills,
   matchFailures,
+  matchLostParts,
   matchRewrites,
   needConditions,
 } from './matchStates.ts';
@@ -66,6 +67,7 @@ export class Matcher {
       ...matchRewrites(services, rules),
       ...matchExpiredProfiles(services, rules),
       ...matchFailedDrills(services, rules),
+      ...matchLostParts(services, rules),
       ...(await matchConditions(services, rules, { write, instant: store.instant })),
       ...(await matchDrift(store, rules, this.#packs, [])),
     ];
@@ -89,12 +91,26 @@ export class Matcher {
       const found: Match[] = [];
       for (const event of page) {
         signal.throwIfAborted();
-        found.push(...(await matchEvent(needsEvents, event, reader, signal)));
+        found.push(
+          ...(await matchEvent(needsEvents, await this.#placed(needsEvents, event, signal), reader, signal)),
+        );
       }
       found.push(...(await matchDrift(store, rules, this.#packs, page)));
       after = page.at(-1)?.id ?? last;
       await this.#keep(found, after);
     }
+  }
+
+  /** The mark of a change outside the watched part may still be missing, so the two versions are compared here. */
+  async #placed(rules: readonly CompiledRule[], event: Event, signal: AbortSignal): Promise<Event> {
+    const { store, reader } = this.#services;
+    const { event_type, is_noise, source } = event;
+    if (event_type !== 'changed' || is_noise !== null) return event;
+    if (!rules.some(({ isAboutEvents, matchesSource }) => isAboutEvents && matchesSource(source)))
+      return event;
+    if (!sourceById(store.read, source.id)?.watch) return event;
+    const comparison = await reader.comparisonOf(event.id, signal);
+    return comparison?.noise.outside ? { ...event, outside: true } : event;
   }
 
   #keep(found: readonly Match[], cursor?: number): Promise<void> {
@@ -108,7 +124,7 @@ export class Matcher {
 
 /**
  * Returns which rules match an event. Only what the node saw itself counts: what others captured may be years old. The
- * versions are compared only if a rule that matches otherwise asks for words or for what is not noise.
+ * versions are compared only if a rule that matches otherwise asks for words, for what is not noise or for conditions.
  *
  * @throws Problem `shutting_down`; the signal's reason
  */
@@ -122,9 +138,11 @@ async function matchEvent(
   const matches: Match[] = [];
   for (const compiled of rules) {
     if (!compiled.isAboutEvents || !compiled.mayMatch(event)) continue;
-    if (compiled.notNoise && (await isNoise(event, reader, signal))) continue;
+    if (compiled.notNoise && !event.outside && (await isNoise(event, reader, signal))) continue;
     if (compiled.words && !(await reader.hasWords(event, compiled.words, signal))) continue;
-    matches.push({ rule: compiled.rule.id, subject: `event:${event.id}`, notice: noticeOf(event) });
+    if (compiled.conditions && !(await reader.meets(event, compiled.conditions, signal))) continue;
+    const match = { rule: compiled.rule.id, ...matchOf(event) };
+    matches.push(event.event_type === 'changed' ? { ...match, change: event.id } : match);
   }
   return matches;
 }
@@ -137,8 +155,8 @@ async function isNoise(event: Event, reader: ChangeReader, signal: AbortSignal):
   return comparison?.noise.is_noise === true;
 }
 
-function noticeOf({ id, observed_at, source }: Event): Notice {
-  return {
+export function matchOf({ id, observed_at, source }: Event): Pick<Match, 'subject' | 'notice'> {
+  const notice: Notice = {
     kind: 'event',
     at: observed_at,
     event: id,
@@ -147,6 +165,7 @@ function noticeOf({ id, observed_at, source }: Event): Notice {
     path: `/timeline/${id}`,
     source: { id: source.id, url: source.url, name: source.name },
   };
+  return { subject: `event:${id}`, notice };
 }
 
 const WORDS: Record<Exclude<DriftState, 'same'>, string> = {

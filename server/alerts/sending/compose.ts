@@ -4,6 +4,7 @@ import type { Event } from '../../../shared/collection/event.ts';
 import { EVENT_TEXT } from '../../../shared/collection/eventText.ts';
 import { instantOf } from '../../../shared/values/clock.ts';
 import { plainLine, summarize } from '../../collection/diff/summarize.ts';
+import { quotedDigests } from '../../store/sqlite/collection/timeline/eventNoise.ts';
 import { eventById } from '../../store/sqlite/collection/timeline/events.ts';
 import type { DeliveryRow, Notice } from '../../store/sqlite/node/alerts.ts';
 import type { Store } from '../../store/store.ts';
@@ -54,9 +55,8 @@ async function itemOf(
 }
 
 /** A message leaves the node, so it says only what visitors may read. */
-function mayDescribe(read: Store['read'], { sha256, previous_sha256 }: Event): boolean {
-  const versions = [sha256, previous_sha256].filter((digest) => digest !== null);
-  return areReadable(read, versions, VISITOR);
+function mayDescribe(read: Store['read'], event: Event): boolean {
+  return areReadable(read, quotedDigests(read, event), VISITOR);
 }
 
 /** Whether a message that was composed earlier may still be sent: nothing that it describes was withheld since. */

@@ -11,6 +11,7 @@ import { canonicalText } from '../../../shared/values/canonicalJson.ts';
 import { checkBody } from '../../../shared/values/checkBody.ts';
 import { ID_DIGITS } from '../../../shared/values/digest.ts';
 import { jsonPointer } from '../../../shared/values/issueMessage.ts';
+import { foldedText } from '../../../shared/values/text.ts';
 import { appendEntry } from '../../ledger/appendEntry.ts';
 import { sha256Of } from '../../ledger/entry.ts';
 import {
@@ -32,7 +33,7 @@ import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
 import type { Store } from '../../store/store.ts';
 import { flagDigest } from '../recordedSubjects.ts';
-import { foldedText, requirePack } from './readPack.ts';
+import { requirePack } from './readPack.ts';
 
 /** Inserts the rows of a pack with the ledger entry `seq`. `original_had_method` is the state of the original pack now. */
 export function insertPackRows(

@@ -1,6 +1,7 @@
 import type { Pack, PackRecord, PacksQuery } from '../../../shared/archive/pack.ts';
 import { VERDICTS, type Verdict } from '../../../shared/archive/vocabulary.ts';
 import { Problem } from '../../../shared/problems.ts';
+import { foldedText } from '../../../shared/values/text.ts';
 import {
   type PackFilter,
   type PackFilterName,
@@ -258,9 +259,4 @@ function filtersOf(query: PacksQuery): PackFilter[] {
   for (const name of FOLDED) add(name, query[name] === undefined ? undefined : foldedText(query[name]));
   add('flagged', query.flagged === undefined ? undefined : String(query.flagged));
   return filters;
-}
-
-/** Removes case, accents and extra spaces from a text, for sorting and for exact filters. */
-export function foldedText(text: string): string {
-  return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().replace(/\s+/gu, ' ').trim();
 }

@@ -56,10 +56,17 @@ A list is one of
   CSV (.csv)          with a header; the column url is required, the columns name, agency, tags, every_minutes,
                       max_object_mb, ignore_robots and capture (object or page) are optional
   OPML (.opml, .xml)
+  bookmarks (.html)   as browsers export them; folders become tags
 
 Exit code: 0 if all sources are watched now, 1 if any was refused, 2 if they could not be added.`;
 
-const FORMS: Readonly<Record<string, ListFormat>> = { '.csv': 'csv', '.opml': 'opml', '.xml': 'opml' };
+const FORMS: Readonly<Record<string, ListFormat>> = {
+  '.csv': 'csv',
+  '.opml': 'opml',
+  '.xml': 'opml',
+  '.html': 'bookmarks',
+  '.htm': 'bookmarks',
+};
 
 export const watch: Command = {
   name: 'watch',

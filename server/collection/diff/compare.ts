@@ -1,11 +1,18 @@
+import { isUnconditional } from '../../../shared/alerts/alert.ts';
 import type { Comparison } from '../../../shared/collection/diff.ts';
-import type { NoiseFindings, NoiseRule } from '../../../shared/collection/noise.ts';
+import type { NoiseFindings, Scope } from '../../../shared/collection/noise.ts';
 import { isMissing } from '../../store/blobs/blobStore.ts';
 import { decodeText, readBody } from '../derived/body.ts';
 import { pdfText } from '../derived/extract/extractText.ts';
 import { htmlText } from '../derived/extract/markup.ts';
 import type { MediaKind } from '../derived/mediaKind.ts';
-import { NotDerivableError, type ObjectToRead } from '../derived/process/tasks.ts';
+import {
+  type ConditionsTask,
+  NotDerivableError,
+  type ObjectToRead,
+  type WatchedResult,
+  type WatchedTask,
+} from '../derived/process/tasks.ts';
 import { mapPair, type Pair, RuleRun } from '../noise/ruleRun.ts';
 import { compareBytes, compareImages, UndecodableImageError } from './compareBytes.ts';
 import { compareStructure, parseJson, UncomparableJsonError } from './compareStructure.ts';
@@ -25,19 +32,19 @@ const COMPARE_MS = 8_000;
  */
 export async function compareWithPages(
   objects: Pair<ObjectToRead>,
-  rules: readonly NoiseRule[],
+  scope: Scope,
 ): Promise<{ comparison: Comparison; pages: Pair<number> | null }> {
   const asBytes = async (reason: string) => ({
-    comparison: await compareAsBytes(objects, rules, reason),
+    comparison: await compareAsBytes(objects, scope, reason),
     pages: null,
   });
   const bodies = readBodies(objects);
   if ('reason' in bodies) return asBytes(bodies.reason);
   const { kind, from, to } = bodies;
   try {
-    if (kind === 'image') return { comparison: compareAsImages(from.bytes, to.bytes, rules), pages: null };
+    if (kind === 'image') return { comparison: compareAsImages(from.bytes, to.bytes, scope), pages: null };
     if (!isReadable(kind)) return await asBytes(REASONS.onlyBytes);
-    const sides = await readSides(kind, { from, to }, rules);
+    const sides = await readSides(kind, { from, to }, scope);
     const pages = sides.kind === 'pdf' ? mapPair(sides.texts, (text) => pageStarts(text).length) : null;
     return { comparison: compareSides(sides), pages };
   } catch (error) {
@@ -48,24 +55,87 @@ export async function compareWithPages(
 }
 
 /**
- * Returns whether the rules explain every change, without making a diff. Runs in the derive process.
+ * Returns whether the rules and the watched part leave nothing of a change, without making a diff. Runs in the derive process.
  *
  * @throws NotDerivableError `object_missing`, `object_damaged`.
  */
-export async function judgeObjects(
-  objects: Pair<ObjectToRead>,
-  rules: readonly NoiseRule[],
-): Promise<NoiseFindings> {
+export async function judgeObjects(objects: Pair<ObjectToRead>, scope: Scope): Promise<NoiseFindings> {
   const bodies = readBodies(objects);
-  const unread = () => new RuleRun(rules).findings(false);
+  const unread = () => new RuleRun(scope).findings(false);
   if ('reason' in bodies || !isReadable(bodies.kind)) return unread();
   try {
-    const sides = await readSides(bodies.kind, bodies, rules);
+    const sides = await readSides(bodies.kind, bodies, scope);
     return sides.run.findings(isSame(sides));
   } catch (error) {
     if (reasonOf(error) === undefined) throw error;
     return unread();
   }
+}
+
+/**
+ * Returns whether a change, or a first version, meets conditions within what is watched. What is noise or outside does not.
+ * What has no text meets none. Runs in the derive process.
+ *
+ * @throws NotDerivableError `object_missing`, `object_damaged`.
+ */
+export async function checkObjects({
+  isFirst,
+  scope,
+  conditions,
+  ...objects
+}: ConditionsTask): Promise<boolean> {
+  const bodies = readBodies(objects);
+  if ('reason' in bodies || !isReadable(bodies.kind)) return isUnconditional(conditions);
+  try {
+    const sides = await readSides(bodies.kind, bodies, scope);
+    if (!isFirst && sides.run.findings(isSame(sides)).is_noise) return false;
+    const { from, to } = textsOf(sides);
+    // Loaded with the first condition, because the tables of Unicode are large.
+    const { meetsConditions } = await import('../noise/conditions.ts');
+    return meetsConditions(conditions, { from: isFirst ? null : from, to });
+  } catch (error) {
+    if (reasonOf(error) === undefined) throw error;
+    return isUnconditional(conditions);
+  }
+}
+
+/** The text of the watched part that a preview shows. */
+const MAX_EXCERPT = 600;
+
+/**
+ * Finds what is watched of one version. Runs in the derive process.
+ *
+ * @throws NotDerivableError `object_missing`, `object_damaged`.
+ */
+export async function readWatched({ object, scope }: WatchedTask): Promise<WatchedResult> {
+  const bodies = readBodies({ from: object, to: object });
+  const unread = (): WatchedResult => ({ watch: new RuleRun(scope).findings(false).watch, text: null });
+  if ('reason' in bodies || !isReadable(bodies.kind)) return unread();
+  try {
+    const sides = await readSides(bodies.kind, bodies, scope);
+    const text = textsOf(sides).to.trim();
+    return {
+      watch: sides.run.findings(true).watch,
+      text: text.length > MAX_EXCERPT ? `${text.slice(0, MAX_EXCERPT).toWellFormed()}…` : text,
+    };
+  } catch (error) {
+    if (reasonOf(error) === undefined) throw error;
+    return unread();
+  }
+}
+
+/** Returns what is compared as text: of JSON the values, of a table the cells below the header. */
+function textsOf(sides: Sides): Pair<string> {
+  if (sides.kind === 'json') return mapPair(sides.values, (value) => leavesOf(value).join('\n'));
+  if (sides.kind === 'csv')
+    return mapPair(sides.tables, ({ rows }) => rows.map((cells) => cells.join(' | ')).join('\n'));
+  return sides.texts;
+}
+
+function leavesOf(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return [JSON.stringify(value)];
+  return Object.values(value).flatMap(leavesOf);
 }
 
 type Body = { bytes: Uint8Array; contentType: string | null };
@@ -98,18 +168,18 @@ function reasonOf(error: unknown): string | undefined {
   return REASONS.asBytes(error.message.replace(/\.$/, ''));
 }
 
-function compareAsImages(from: Uint8Array, to: Uint8Array, rules: readonly NoiseRule[]): Comparison {
+function compareAsImages(from: Uint8Array, to: Uint8Array, scope: Scope): Comparison {
   const parts = compareImages(from, to);
   const { differing_pixels } = parts.summary;
   const reason =
     differing_pixels === null ? REASONS.differentSizes : differing_pixels === 0 ? REASONS.samePixels : null;
-  return { kind: 'image', ...parts, truncated: false, reason, noise: new RuleRun(rules).findings(false) };
+  return { kind: 'image', ...parts, truncated: false, reason, noise: new RuleRun(scope).findings(false) };
 }
 
 /** @throws NotDerivableError `object_missing`, `object_damaged`. */
 export async function compareAsBytes(
   objects: Pair<ObjectToRead>,
-  rules: readonly NoiseRule[],
+  scope: Scope,
   reason: string,
 ): Promise<Comparison> {
   const { sha256, ...parts } = await compareBytes(objects.from.file, objects.to.file).catch(
@@ -121,7 +191,7 @@ export async function compareAsBytes(
   if (sha256.from !== objects.from.sha256 || sha256.to !== objects.to.sha256) {
     throw new NotDerivableError('object_damaged', 'The object’s stored bytes no longer match its digest.');
   }
-  return { kind: 'bytes', ...parts, truncated: false, reason, noise: new RuleRun(rules).findings(false) };
+  return { kind: 'bytes', ...parts, truncated: false, reason, noise: new RuleRun(scope).findings(false) };
 }
 
 /** Returns whether both versions are the same without the ignored parts. False if either was not read completely. */
@@ -175,7 +245,8 @@ function compareSides(sides: Sides): Comparison {
 /** Returns the most important reason why the comparison is limited or empty, and the findings of the rules. */
 function remarks(sides: Sides, isSame: boolean, reason: string | null): Pick<Comparison, 'reason' | 'noise'> {
   const noise = sides.run.findings(isSame);
-  const mainReason = sides.reason ?? (noise.is_noise ? REASONS.allNoise : reason);
+  const mainReason =
+    sides.reason ?? (noise.outside ? REASONS.allOutside : noise.is_noise ? REASONS.allNoise : reason);
   return { reason: mainReason ?? (sides.isPart ? REASONS.partOnly : null), noise };
 }
 
@@ -194,7 +265,7 @@ interface SideBody {
   contentType: string | null;
 }
 
-/** The parts of two versions to be compared, without those that the noise rules ignore. */
+/** The parts of two versions to be compared: what is watched, without what the noise rules ignore. */
 type Sides = (
   | { kind: 'text' | 'html' | 'xml' | 'pdf'; texts: Pair<string> }
   | { kind: 'json'; values: Pair<unknown> }
@@ -215,17 +286,13 @@ function isReadable(kind: MediaKind): kind is ReadableKind {
 }
 
 /**
- * Reads two versions of one kind and removes the parts that the rules match. JSON and CSV that cannot be parsed are read
- * as plain text.
+ * Reads two versions of one kind and removes what is not watched, and the parts that the rules match. JSON and CSV that
+ * cannot be parsed are read as plain text.
  *
  * @throws NotDerivableError if a PDF cannot be read; TimeLimitError.
  */
-async function readSides(
-  kind: ReadableKind,
-  bodies: Pair<SideBody>,
-  rules: readonly NoiseRule[],
-): Promise<Sides> {
-  const run = new RuleRun(rules);
+async function readSides(kind: ReadableKind, bodies: Pair<SideBody>, scope: Scope): Promise<Sides> {
+  const run = new RuleRun(scope);
   if (kind === 'pdf') {
     const [from, to] = [await pdfText(bodies.from.bytes), await pdfText(bodies.to.bytes)];
     const texts = ignoreInTexts(run, { from: from.text, to: to.text });
@@ -242,15 +309,18 @@ async function readSides(
     case 'json':
       return readOrAsText(texts, run, () => ({
         kind,
-        values: run.ignoreNodes(mapPair(texts, parseJson)),
+        values: run.readValues(mapPair(texts, parseJson)),
       }));
     case 'csv':
       return readOrAsText(texts, run, () => ({
         kind,
-        tables: ignoreInCells(run, {
-          from: parseTable(texts.from, bodies.from.contentType),
-          to: parseTable(texts.to, bodies.to.contentType),
-        }),
+        tables: ignoreInCells(
+          run,
+          run.readTables({
+            from: parseTable(texts.from, bodies.from.contentType),
+            to: parseTable(texts.to, bodies.to.contentType),
+          }),
+        ),
       }));
     case 'text':
       return { kind, texts: ignoreInTexts(run, texts), run, isPart: false, reason: null };
@@ -270,7 +340,7 @@ function readOrAsText(texts: Pair<string>, run: RuleRun, read: () => Read): Side
 }
 
 function readHtml(markup: Pair<string>, run: RuleRun): Sides {
-  const found = mapPair(run.ignoreElements(markup, { isXml: false }), htmlText);
+  const found = mapPair(run.readMarkup(markup, { isXml: false }), htmlText);
   const links = mapPair(found, (page) => (page.links ?? []).map(({ href }) => `→ ${href}`).join('\n'));
   // Link targets are part of a page's content; they are appended only if they differ.
   const linksDiffer = links.from !== links.to;
@@ -289,7 +359,7 @@ function readHtml(markup: Pair<string>, run: RuleRun): Sides {
 
 /** XML is compared as source, with each tag on its own line. */
 function readXml(markup: Pair<string>, run: RuleRun): Sides {
-  const left = run.ignoreElements(markup, { isXml: true });
+  const left = run.readMarkup(markup, { isXml: true });
   const texts = mapPair(left, (text) => text.replace(/>\s*</g, '>\n<'));
   return { kind: 'xml', texts: ignoreInTexts(run, texts), run, isPart: false, reason: null };
 }

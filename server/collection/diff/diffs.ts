@@ -1,6 +1,6 @@
 import type { Comparison, Diff, DiffSide, FileDiff } from '../../../shared/collection/diff.ts';
 import { MAX_SUMMARY_CHARACTERS } from '../../../shared/collection/event.ts';
-import type { NoiseRule } from '../../../shared/collection/noise.ts';
+import { EVERYTHING, type Scope } from '../../../shared/collection/noise.ts';
 import { Problem } from '../../../shared/problems.ts';
 import {
   type DerivedDocumentRow,
@@ -11,7 +11,7 @@ import {
   type ComparableEvent,
   comparableEvent,
   putEventNoise,
-  rulesDigest,
+  withScope,
 } from '../../store/sqlite/collection/timeline/eventNoise.ts';
 import { type EventSummary, putEventSummary } from '../../store/sqlite/collection/timeline/events.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
@@ -65,7 +65,7 @@ export class Diffs {
    */
   async diffOf(id: string, reader: Reader): Promise<Diff> {
     const event = this.#requireComparable(id);
-    requireAllReadable(this.#store.read, [event.sha256, event.previous_sha256], reader);
+    requireAllReadable(this.#store.read, digestsOf(event), reader);
     const stored = derivedDocument(this.#store.read, 'diff', String(event.id));
     const version = versionWith(event.rules_digest);
     const isCurrent = stored?.tool === DIFF_TOOL.name && stored.tool_version === version;
@@ -75,14 +75,14 @@ export class Diffs {
   }
 
   /**
-   * Returns the diff that an event would have with other rules. It is not stored.
+   * Returns the diff that an event would have with another watched part and other rules. It is not stored.
    *
    * @throws Problem `blob_damaged`, `derivation_busy`, `shutting_down`.
    */
-  async diffWith(event: ComparableEvent, rules: readonly NoiseRule[]): Promise<Diff> {
-    const withRules = { ...event, rules: [...rules], rules_digest: rulesDigest(rules) };
-    const { content } = await this.#derive(withRules);
-    return this.#toDiff(withRules, this.#store.instant(), decompressContent<Comparison>(content));
+  async diffWith(event: ComparableEvent, scope: Scope): Promise<Diff> {
+    const changed = withScope(event, scope);
+    const { content } = await this.#derive(changed);
+    return this.#toDiff(changed, this.#store.instant(), decompressContent<Comparison>(content));
   }
 
   /**
@@ -155,7 +155,7 @@ export class Diffs {
     const document: DerivedDocumentRow = {
       kind: 'diff',
       subject: String(event.id),
-      objects: [event.previous_sha256, event.sha256],
+      objects: digestsOf(event),
       tool: DIFF_TOOL.name,
       tool_version: versionWith(event.rules_digest),
       made_at: this.#store.instant(),
@@ -169,7 +169,12 @@ export class Diffs {
       putEventSummary(database, summaryOf(event, summary));
       if (event.rules_digest === null || noise.is_noise === null) return;
       putEventNoise(database, [
-        { event: event.id, is_noise: noise.is_noise, rules_digest: event.rules_digest },
+        {
+          event: event.id,
+          is_noise: noise.is_noise,
+          outside: noise.outside,
+          rules_digest: event.rules_digest,
+        },
       ]);
     });
     return document;
@@ -177,9 +182,9 @@ export class Diffs {
 
   #derive(event: ComparableEvent, priority: DeriveOptions['priority'] = 'normal'): Promise<DiffResult> {
     const compared = {
-      from: objectToRead(this.#store, event.previous_sha256),
-      to: objectToRead(this.#store, event.sha256),
-      rules: event.rules,
+      from: objectToRead(this.#store, event.compared.from),
+      to: objectToRead(this.#store, event.compared.to),
+      scope: event.scope,
     };
     return deriveComparison(this.#store, this.#deriver, compared, priority);
   }
@@ -187,8 +192,8 @@ export class Diffs {
   #toDiff(event: ComparableEvent, made_at: string, comparison: Comparison): Diff {
     return {
       event: event.id,
-      from: this.#side(event.previous_sha256),
-      to: this.#side(event.sha256),
+      from: this.#side(event.compared.from),
+      to: this.#side(event.compared.to),
       made_at,
       tool: DIFF_TOOL,
       ...comparison,
@@ -203,6 +208,11 @@ export class Diffs {
   #bytes(sha256: string): number {
     return blobBytes(this.#store.read, sha256) ?? 0;
   }
+}
+
+/** The objects that a diff is made of and says something about. */
+function digestsOf({ sha256, previous_sha256, compared }: ComparableEvent): string[] {
+  return [...new Set([previous_sha256, sha256, compared.from, compared.to])];
 }
 
 /** The process that made it read hostile bytes, so what it says is limited here again. */
@@ -294,7 +304,7 @@ export class FileDiffs {
     const { content } = await deriveComparison(this.#store, this.#deriver, {
       from: this.#toRead(from),
       to: this.#toRead(to),
-      rules: [],
+      scope: EVERYTHING,
     });
     const made = { made_at: this.#store.instant(), content };
     if (![from, to].some(({ sha256 }) => this.#store.blobs.isReleased(sha256))) this.#keep(key, made);
@@ -352,11 +362,11 @@ const FALLBACKS: Partial<Record<NotDerivableReason, string>> = {
 export async function deriveComparison(
   store: Store,
   deriver: Deriver,
-  { from, to, rules }: Pick<DiffTask, 'from' | 'to' | 'rules'>,
+  { from, to, scope }: Pick<DiffTask, 'from' | 'to' | 'scope'>,
   priority: DeriveOptions['priority'] = 'normal',
 ): Promise<DiffResult> {
   const digests = [from.sha256, to.sha256];
-  const task = { task: 'diff' as const, from, to, rules };
+  const task = { task: 'diff' as const, from, to, scope };
   const sizes = digests.map((sha256) => blobBytes(store.read, sha256) ?? 0);
   const onlyBytes =
     Math.max(...sizes) > MAX_DIFF_MEGABYTES * 1_000_000 ? REASONS.tooLarge(MAX_DIFF_MEGABYTES) : null;
@@ -390,6 +400,7 @@ const LIBRARIES = [
   'jpeg-js.0.4.4',
   'cheerio.1.2.0',
   'json-p3.2.3.1',
+  'fontoxpath.3.34.0',
 ];
 
 /**
@@ -398,10 +409,10 @@ const LIBRARIES = [
  */
 export const DIFF_TOOL = {
   name: 'strongroom-diff',
-  version: `3+${[...LIBRARIES, ...TEXTS].join('.')}`,
+  version: `4+${[...LIBRARIES, ...TEXTS].join('.')}`,
 } as const;
 
-/** Returns the version under which a diff is stored. It includes the noise rules, because they change the diff. */
+/** Returns the version under which a diff is stored. It includes the watched part and the noise rules, because they change the diff. */
 export function versionWith(rulesDigest: string | null): string {
   return rulesDigest === null ? DIFF_TOOL.version : `${DIFF_TOOL.version}.rules.${rulesDigest}`;
 }

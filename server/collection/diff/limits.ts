@@ -72,6 +72,7 @@ export const REASONS = {
   tooMuchMemory:
     'Comparing the contents of the two versions took too much memory, so their bytes are compared.',
   toolFailed: 'The tool that reads such objects failed on these, so their bytes are compared.',
+  allOutside: 'Nothing changed in the part of this source that is watched.',
   allNoise: 'Every change is ignored by the noise rules of this source.',
   sameText: 'The text is the same in both versions; only the markup or other bytes changed.',
   sameValues: 'The values are the same in both versions; only their notation changed.',

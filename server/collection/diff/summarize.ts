@@ -18,8 +18,9 @@ export function summarize(comparison: Comparison, pages: Pair<number> | null): s
   return text === null ? null : plainLine(text, MAX_SUMMARY_CHARACTERS);
 }
 
-/** Names the rule that explains the change. */
-function noiseSummary({ noise: { rules } }: Comparison): string {
+/** Names the rule that explains the change, or says that it is elsewhere. */
+function noiseSummary({ noise: { rules, outside } }: Comparison): string {
+  if (outside) return 'outside the watched part';
   const used = rules.filter(({ ignored }) => ignored.from + ignored.to > 0);
   const [first] = used;
   if (!first) return 'Noise';

@@ -273,6 +273,7 @@ function newSourceOf({ url, title }: FoundLinkRow, parent: SourceRow, profile: s
     ignore_robots: false,
     headers: {},
     noise_rules: [],
+    watch: null,
     follow: null,
     capture: 'object',
     picture_events: null,

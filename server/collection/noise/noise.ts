@@ -1,12 +1,25 @@
+import { type Conditions, isUnconditional } from '../../../shared/alerts/alert.ts';
 import type { NewNoisePreview, NoisePreview, NoiseRun } from '../../../shared/collection/diff.ts';
-import type { NoiseFindings, NoiseRule } from '../../../shared/collection/noise.ts';
+import {
+  type NoiseFindings,
+  type Scope,
+  type Selector,
+  selectorOf,
+} from '../../../shared/collection/noise.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { DamageContext } from '../../fixity/audit.ts';
 import { yieldToEventLoop } from '../../runtime/background.ts';
 import type { JobRun, Jobs, RunningJob } from '../../runtime/jobs.ts';
 import type { Log } from '../../runtime/log.ts';
-import { sourceById } from '../../store/sqlite/collection/sources.ts';
 import {
+  newestVersion,
+  recordSearch,
+  sourceById,
+  type WatchedPart,
+  watchedParts,
+} from '../../store/sqlite/collection/sources.ts';
+import {
+  type Change,
   type ComparableEvent,
   comparableEvent,
   comparableEventsOf,
@@ -17,6 +30,7 @@ import {
   lastJudgedEvent,
   putEventNoise,
   setLastJudgedEvent,
+  withScope,
 } from '../../store/sqlite/collection/timeline/eventNoise.ts';
 import { lastEventId } from '../../store/sqlite/collection/timeline/events.ts';
 import type { Store } from '../../store/store.ts';
@@ -27,7 +41,7 @@ import {
   noticeDamagedObjects,
   objectToRead,
 } from '../derived/process/deriver.ts';
-import { isPermanent, NotDerivableError } from '../derived/process/tasks.ts';
+import { isPermanent, NotDerivableError, type WatchedResult } from '../derived/process/tasks.ts';
 import type { Diffs } from '../diff/diffs.ts';
 
 interface NoiseConfig {
@@ -40,21 +54,27 @@ interface NoiseConfig {
   idleMs?: number;
 }
 
-/** The service that applies noise rules to the changes of sources. */
+/** The service that applies the watched parts and the noise rules of sources to their changes. */
 export interface Noise {
-  /** Starts applying rules to new changes in the background. */
+  /** Starts applying them to new changes in the background, and looking for the watched parts. */
   startFollowing(): void;
-  /** Starts a job that applies the current rules of a source to all of its past changes. @throws Problem `not_found`. */
+  /** Starts a job that applies those of a source to all of its past changes. @throws Problem `not_found`. */
   startRun(sourceId: string): RunningJob<NoiseRun>;
-  /** Shows the effect of a set of rules on a source's changes. @throws Problem `not_found`, `invalid_field`. */
+  /** Shows the effect of a watched part and a set of rules on a source's changes. @throws Problem `not_found`, `invalid_field`. */
   preview(sourceId: string, request: NewNoisePreview): Promise<NoisePreview>;
+  /**
+   * Returns whether a change, or a first version, meets conditions within what is watched. What can never be read meets none.
+   *
+   * @throws Problem `derivation_busy`, `copy_unreachable`, `shutting_down`.
+   */
+  check(change: Change, conditions: Conditions): Promise<boolean>;
   close(): Promise<void>;
 }
 
 /** Events read at a time, whose marks are written together. */
 const BATCH = 50;
 /** Limits on a preview: the newest changes that it covers, and its time. */
-const MAX_PREVIEWED = 20;
+const MAX_PREVIEWED = 50;
 const PREVIEW_MS = 10_000;
 
 /** Opens the service. It does nothing before one of its methods is called. */
@@ -68,6 +88,7 @@ export function openNoise(config: NoiseConfig): Noise {
       return jobs.start('noise', 'events', (run) => judgePastEvents(config, key, run));
     },
     preview: (sourceId, request) => previewRules(config, requireKey(store, sourceId), sourceId, request),
+    check: (change, conditions) => checkConditions(config, change, conditions),
     close: () => follower.close(),
   };
 }
@@ -92,13 +113,13 @@ async function judgePastEvents(
     const found: EventNoise[] = [];
     for (const event of page) {
       if (signal.aborted || event.rules_digest === null) break;
-      const judgement = await judgeEvent({ store, deriver }, event, event.rules, 'low');
-      const is_noise = noiseMarkOf(judgement);
-      if (is_noise !== undefined) found.push({ event: event.id, is_noise, rules_digest: event.rules_digest });
+      const judgement = await judgeEvent({ store, deriver }, event.compared, event.scope, 'low');
+      const mark = noiseMarkOf(judgement);
+      if (mark) found.push({ event: event.id, ...mark, rules_digest: event.rules_digest });
       run.events += 1;
-      if (is_noise) run.noise += 1;
+      if (mark?.is_noise) run.noise += 1;
       if (!('noise' in judgement)) run.unreadable += 1;
-      else if (judgement.noise.rules.some(({ outcome }) => outcome === 'timed_out')) run.timed_out += 1;
+      else if (isTimedOut(judgement.noise)) run.timed_out += 1;
       progress(run.events, total);
     }
     await store.write((database) => putEventNoise(database, found));
@@ -107,13 +128,17 @@ async function judgePastEvents(
   }
 }
 
+function isTimedOut({ rules, watch }: NoiseFindings): boolean {
+  return [watch, ...rules].some((selector) => selector?.outcome === 'timed_out');
+}
+
 async function previewRules(
   { store, deriver, diffs }: NoiseConfig,
   sourceKey: number,
   sourceId: string,
-  { rules, event: eventId }: NewNoisePreview,
+  { event: eventId, ...scope }: NewNoisePreview,
 ): Promise<NoisePreview> {
-  await requireValidRules(rules, '/rules');
+  await requireValidScope(scope, '/rules');
   const total = countComparable(store.read, sourceKey);
   if (eventId !== undefined) {
     const event = comparableEvent(store.read, eventId);
@@ -122,16 +147,23 @@ async function previewRules(
         errors: [{ path: '/event', message: 'This is not a change of this source.' }],
       });
     }
-    const diff = await diffs.diffWith(event, rules);
+    const diff = await diffs.diffWith(event, scope);
     const { id, observed_at } = event;
-    return { total, events: [{ event: id, observed_at, noise: diff.noise, problem: null }], diff };
+    return {
+      total,
+      newest: null,
+      events: [{ event: id, observed_at, noise: diff.noise, problem: null }],
+      diff,
+    };
   }
+  const newest = newestVersion(store.read, sourceKey);
+  const version = newest === undefined ? undefined : await readVersion({ store, deriver }, newest, scope);
   const events: NoisePreview['events'] = [];
   const deadline = performance.now() + PREVIEW_MS;
-  const newest = comparableEventsOf(store.read, sourceKey, { limit: MAX_PREVIEWED });
-  for (const event of newest) {
+  for (const event of comparableEventsOf(store.read, sourceKey, { limit: MAX_PREVIEWED })) {
     if (performance.now() > deadline) break;
-    const judgement = await judgeEvent({ store, deriver }, event, rules, 'normal');
+    const seen = withScope(event, scope);
+    const judgement = await judgeEvent({ store, deriver }, seen.compared, seen.scope, 'normal');
     const { id, observed_at } = event;
     events.push(
       'noise' in judgement
@@ -139,7 +171,7 @@ async function previewRules(
         : { event: id, observed_at, noise: null, problem: judgement.problem },
     );
   }
-  return { total, events, diff: null };
+  return { total, newest: version ?? null, events, diff: null };
 }
 
 const JUDGE_TIMEOUT_MS = 15_000;
@@ -149,45 +181,88 @@ interface JudgeServices {
   deriver: Deriver;
 }
 
-/** The findings of the rules for an event, or why the versions cannot be read and whether their bytes are intact. */
+/** The findings for an event, or why the versions cannot be read and whether their bytes are intact. */
 type Judgement = { noise: NoiseFindings } | { problem: string; isIntact: boolean };
 
 /**
- * Applies rules to the two versions of an event, in the derive process.
+ * Applies a watched part and rules to two versions, in the derive process.
  *
  * @throws Problem `derivation_busy`, `shutting_down`.
  */
 async function judgeEvent(
   { store, deriver }: JudgeServices,
-  event: Pick<ComparableEvent, 'sha256' | 'previous_sha256'>,
-  rules: readonly NoiseRule[],
+  { from, to }: ComparableEvent['compared'],
+  scope: Scope,
   priority: DeriveOptions['priority'],
 ): Promise<Judgement> {
   try {
     const noise = await deriver.derive(
       {
         task: 'noise',
-        from: objectToRead(store, event.previous_sha256),
-        to: objectToRead(store, event.sha256),
-        rules,
+        from: objectToRead(store, from),
+        to: objectToRead(store, to),
+        scope,
       },
       { timeoutMs: JUDGE_TIMEOUT_MS, priority },
     );
     return { noise };
   } catch (error) {
     if (!(error instanceof NotDerivableError)) throw error;
-    await noticeDamagedObjects(store, error, [event.previous_sha256, event.sha256]);
+    await noticeDamagedObjects(store, error, [from, to]);
     return { problem: error.message, isIntact: isPermanent(error.reason) };
   }
 }
 
+/** Returns what is watched of a version; undefined if its bytes are missing or damaged. */
+async function readVersion(
+  { store, deriver }: JudgeServices,
+  sha256: string,
+  scope: Scope,
+  priority: DeriveOptions['priority'] = 'normal',
+): Promise<WatchedResult | undefined> {
+  try {
+    const object = objectToRead(store, sha256);
+    return await deriver.derive(
+      { task: 'watched', object, scope },
+      { timeoutMs: JUDGE_TIMEOUT_MS, priority },
+    );
+  } catch (error) {
+    if (!(error instanceof NotDerivableError)) throw error;
+    await noticeDamagedObjects(store, error, [sha256]);
+    return undefined;
+  }
+}
+
+async function checkConditions(
+  { store, deriver }: JudgeServices,
+  { from, to, scope }: Change,
+  conditions: Conditions,
+): Promise<boolean> {
+  const isFirst = from === null;
+  const newer = objectToRead(store, to);
+  const older = isFirst ? newer : objectToRead(store, from);
+  try {
+    return await deriver.derive(
+      { task: 'conditions', from: older, to: newer, isFirst, scope, conditions },
+      { timeoutMs: JUDGE_TIMEOUT_MS, priority: 'low' },
+    );
+  } catch (error) {
+    if (!(error instanceof NotDerivableError)) throw error;
+    await noticeDamagedObjects(store, error, [from ?? to, to]);
+    return isUnconditional(conditions);
+  }
+}
+
+type Mark = Pick<EventNoise, 'is_noise' | 'outside'>;
+
 /**
- * Returns whether to mark an event as noise. An event whose versions cannot be read is not noise. Returns undefined if
- * there are no rules, or if the bytes are missing or damaged, so that the event stays unmarked.
+ * Returns how to mark an event. An event whose versions cannot be read is not noise. Returns undefined if everything is
+ * compared, or if the bytes are missing or damaged, so that the event stays unmarked.
  */
-function noiseMarkOf(judgement: Judgement): boolean | undefined {
-  if ('noise' in judgement) return judgement.noise.is_noise ?? undefined;
-  return judgement.isIntact ? false : undefined;
+function noiseMarkOf(judgement: Judgement): Mark | undefined {
+  if (!('noise' in judgement)) return judgement.isIntact ? { is_noise: false, outside: false } : undefined;
+  const { is_noise, outside } = judgement.noise;
+  return is_noise === null ? undefined : { is_noise, outside };
 }
 
 /** Events looked up at a time. */
@@ -195,7 +270,12 @@ const PAGE = 1_000;
 /** The position is written at least once per this many events, so that a restart repeats little work. */
 const WRITE_EVERY = 10_000;
 
-/** Applies noise rules to new changes in the background, once the store is idle. */
+/** Watched parts looked up at a time. */
+const PARTS = 200;
+
+type PartToSeek = Pick<WatchedPart, 'key' | 'watch'> & { sha256: string };
+
+/** Judges new changes in the background, once the store is idle, and looks for watched parts in new versions. */
 class NoiseFollower {
   readonly #store: Store;
   readonly #deriver: Deriver;
@@ -203,6 +283,8 @@ class NoiseFollower {
   readonly #idleMonitor: IdleMonitor;
   readonly #closing = new AbortController();
   #running: Promise<void> | undefined;
+  /** Versions that could not be read, in which a part was to be looked for. */
+  readonly #unread = new Set<string>();
   #isWoken = false;
   #after: number;
 
@@ -242,6 +324,7 @@ class NoiseFollower {
         await this.#idleMonitor.waitUntilIdle(signal);
         this.#isWoken = false;
         await this.#judgeNew(signal);
+        await this.#seekParts(signal);
       }
     } catch (error) {
       if (!signal.aborted) this.#log.error({ error }, 'The noise rules could not be applied to new events');
@@ -268,36 +351,74 @@ class NoiseFollower {
     }
   }
 
-  async #judge(event: ComparableEvent): Promise<void> {
-    const { id, rules, rules_digest } = event;
+  async #seekParts(signal: AbortSignal): Promise<void> {
+    let after = 0;
+    for (;;) {
+      const page = watchedParts(this.#store.read, after, PARTS);
+      for (const { key, watch, sha256, watch_sought } of page) {
+        signal.throwIfAborted();
+        if (sha256 !== null && sha256 !== watch_sought) await this.#seek({ key, watch, sha256 });
+      }
+      after = page.at(-1)?.key ?? after;
+      if (page.length < PARTS) return;
+      await yieldToEventLoop();
+    }
+  }
+
+  /** A version that cannot be read, or not in time, is looked at again after the next start. */
+  async #seek({ key, watch, sha256 }: PartToSeek): Promise<void> {
+    const name = JSON.stringify([key, sha256, watch]);
+    if (this.#unread.has(name)) return;
     const services = { store: this.#store, deriver: this.#deriver };
-    const is_noise = noiseMarkOf(await judgeEvent(services, event, rules, 'low'));
+    const version = await readVersion(services, sha256, { watch, rules: [] }, 'low');
+    const { outcome, found } = version?.watch ?? {};
+    if (!found || outcome === 'timed_out' || outcome === 'failed') {
+      this.#unread.add(name);
+      return;
+    }
+    const lost_at = found.to === 0 ? this.#store.instant() : null;
+    await this.#idleMonitor.write((database) =>
+      recordSearch(database, { key, watch: JSON.stringify(watch), sha256, lost_at }),
+    );
+  }
+
+  async #judge(event: ComparableEvent): Promise<void> {
+    const { id, compared, scope, rules_digest } = event;
+    const services = { store: this.#store, deriver: this.#deriver };
+    const mark = noiseMarkOf(await judgeEvent(services, compared, scope, 'low'));
     await this.#idleMonitor.write((database) => {
-      if (is_noise !== undefined && rules_digest !== null)
-        putEventNoise(database, [{ event: id, is_noise, rules_digest }]);
+      if (mark && rules_digest !== null) putEventNoise(database, [{ event: id, ...mark, rules_digest }]);
       setLastJudgedEvent(database, id);
     });
   }
 }
 
-const SENTENCES: Record<NoiseRule['kind'], string> = {
+const SENTENCES: Record<Selector['kind'], string> = {
   selector: 'This is not a CSS selector.',
+  xpath: 'This is not an XPath of nodes, such as //table[2]//td[3].',
+  heading: 'This is not a heading.',
+  table: 'This is not a table.',
   pattern: 'This is not a JavaScript regular expression.',
   json_path: 'This is not a JSONPath (RFC 9535), such as $.meta.generated_at.',
 };
 
 /**
- * Requires the value of every rule to be valid for its kind.
+ * Requires the values of the watched part and of every rule to be valid for their kinds.
  *
  * @param path JSON Pointer to the list of rules in the request body
  * @throws Problem `invalid_field` with a pointer to each invalid value.
  */
-export async function requireValidRules(rules: readonly NoiseRule[], path: string): Promise<void> {
-  if (rules.length === 0) return;
-  // Loaded with the first rule, because the parsers are large.
-  const { canCompile } = await import('./ruleRun.ts');
-  const errors = rules.flatMap((rule, index) =>
-    canCompile(rule) ? [] : [{ path: `${path}/${index}/value`, message: SENTENCES[rule.kind] }],
+export async function requireValidScope({ watch, rules }: Scope, path: string): Promise<void> {
+  if (watch === null && rules.length === 0) return;
+  // Loaded with the first selector, because the parsers are large.
+  const { canCompile } = await import('./selectors.ts');
+  const selectors: [path: string, selector: Selector][] = rules.map((rule, index) => [
+    `${path}/${index}/value`,
+    rule,
+  ]);
+  if (watch) selectors.unshift([`/watch/${Object.keys(watch)[0]}`, selectorOf(watch)]);
+  const errors = selectors.flatMap(([at, selector]) =>
+    canCompile(selector) ? [] : [{ path: at, message: SENTENCES[selector.kind] }],
   );
   const [first] = errors;
   if (first) throw new Problem('invalid_field', `${first.path}: ${first.message}`, { errors });

@@ -232,7 +232,7 @@ export class PageCapturer {
           task: 'noise',
           from: this.#object(from, 'text/plain; charset=utf-8'),
           to: this.#object(to, 'text/plain; charset=utf-8'),
-          rules: source.noise_rules,
+          scope: { watch: null, rules: source.noise_rules },
         },
         { timeoutMs: COMPARE_MS, priority: 'low' },
       );

@@ -24,6 +24,7 @@ export function recordedSource(source: RecordedSource) {
     time_zone,
     active_hours,
     follow,
+    watch,
     found_in,
     capture,
     picture_events,
@@ -41,6 +42,7 @@ export function recordedSource(source: RecordedSource) {
     ...(every !== null && { every }),
     ...(time_zone !== null && { time_zone }),
     ...(active_hours && { active_hours }),
+    ...(watch && { watch }),
     ...(follow && { follow }),
     ...(found_in !== null && { found_in }),
     ...(capture !== 'object' && { capture }),
@@ -83,7 +85,8 @@ export function hasSameSettings(left: SourceSettings, right: SourceSettings): bo
 }
 
 function settingsOf(source: SourceSettings): SourceSettings {
-  const { name, agency, tags, every_minutes, max_object_mb, ignore_robots, headers, noise_rules } = source;
+  const { name, agency, tags, every_minutes, max_object_mb, ignore_robots, headers, noise_rules, watch } =
+    source;
   const { paused, allow_private, every, time_zone, active_hours, follow, found_in } = source;
   const { capture, picture_events, keep_days, needs_login, profile } = source;
   return {
@@ -95,6 +98,7 @@ function settingsOf(source: SourceSettings): SourceSettings {
     ignore_robots,
     headers,
     noise_rules,
+    watch,
     paused,
     allow_private,
     every,

@@ -49,7 +49,7 @@ import { onSnapshot } from '../../store/sqlite/engine/queries.ts';
 import { matchExpression } from '../../store/sqlite/engine/search.ts';
 import type { Store } from '../../store/store.ts';
 import { isPrivateAddress } from '../fetch/connect.ts';
-import { requireValidRules } from '../noise/noise.ts';
+import { requireValidScope } from '../noise/noise.ts';
 import { isOfSite } from '../profiles/site.ts';
 import { hasSchedule, nextCheckTime, requireValidSchedule, waitsForHours } from '../schedule/nextCheck.ts';
 import { allowsPrivateAddress } from './privateSources.ts';
@@ -98,10 +98,10 @@ export async function addSource(
 }
 
 async function requireValidSettings(
-  source: Pick<SourceSettings, 'noise_rules' | 'follow'> & Schedule,
+  source: Pick<SourceSettings, 'noise_rules' | 'watch' | 'follow'> & Schedule,
   now: number,
 ): Promise<void> {
-  await requireValidRules(source.noise_rules, '/noise_rules');
+  await requireValidScope({ watch: source.watch, rules: source.noise_rules }, '/noise_rules');
   await requireValidFollow(source.follow);
   requireValidSchedule(source, now);
 }
@@ -210,7 +210,10 @@ export function findOrAddPausedSource(
 export async function changeSource(store: Store, id: string, change: SourceChange): Promise<WatchedSource> {
   const before = requireWatched(store.read, id);
   const wanted = { ...before, ...change };
-  await requireValidSettings({ ...wanted, noise_rules: change.noise_rules ?? [] }, store.clock.now());
+  await requireValidSettings(
+    { ...wanted, noise_rules: change.noise_rules ?? [], watch: change.watch ?? null },
+    store.clock.now(),
+  );
   const isRescheduled = !hasSameSchedule(before, wanted);
   const due = before.every === null ? before.next_check_at : null;
   const scheduled = isRescheduled ? nextScheduled(wanted, store, due) : null;
@@ -346,6 +349,8 @@ function watchedSource(database: Store['read'], row: SourceRow): WatchedSource {
     ignore_robots: row.ignore_robots,
     headers: row.headers,
     noise_rules: row.noise_rules,
+    watch: row.watch,
+    watch_lost_at: row.watch === null ? null : row.watch_lost_at,
     every: row.every,
     time_zone: row.time_zone,
     active_hours: row.active_hours,
@@ -401,16 +406,25 @@ function runOf(run: FollowRunRow | undefined): FollowRun | null {
 
 /** Requires `match` to be a regular expression of RE2's syntax. @throws Problem `invalid_field`. */
 async function requireValidFollow(follow: Follow | null | undefined): Promise<void> {
-  if (follow?.match === undefined) return;
+  if (follow?.match !== undefined) await requireExpression(follow.match, '/follow/match');
+}
+
+/**
+ * Requires a regular expression of RE2's syntax.
+ *
+ * @param path JSON Pointer to it in the request body
+ * @throws Problem `invalid_field`
+ */
+export async function requireExpression(value: string, path: string): Promise<void> {
   // Loaded with the first expression, because its tables of Unicode are large.
   const { RE2JS, RE2JSException } = await import('re2js');
   try {
-    RE2JS.compile(follow.match);
+    RE2JS.compile(value);
   } catch (error) {
     if (!(error instanceof RE2JSException)) throw error;
     const message = `This is not a regular expression of RE2’s syntax (${error.message.replace(/^error parsing regexp: /, '')}).`;
-    throw new Problem('invalid_field', `/follow/match: ${message}`, {
-      errors: [{ path: '/follow/match', message }],
+    throw new Problem('invalid_field', 'The regular expression cannot be used.', {
+      errors: [{ path, message }],
     });
   }
 }

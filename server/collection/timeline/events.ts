@@ -41,6 +41,7 @@ import {
   scanTimeline,
   type TimelinePosition,
 } from '../../store/sqlite/collection/timeline/eventList.ts';
+import { quotedDigests } from '../../store/sqlite/collection/timeline/eventNoise.ts';
 import {
   eventById,
   eventsAfter,
@@ -155,13 +156,12 @@ export function withReadableSummaries(
   events: readonly Event[],
   reader: Reader,
 ): Event[] {
-  const versionsOf = ({ sha256, previous_sha256 }: Event) =>
-    [sha256, previous_sha256].filter((digest) => digest !== null);
   const summarized = events.filter(({ summary }) => summary !== null && summary !== undefined);
-  const hidden = unreadableAmong(read, summarized.flatMap(versionsOf), reader);
+  const quoted = new Map(summarized.map((event) => [event, quotedDigests(read, event)]));
+  const hidden = unreadableAmong(read, [...quoted.values()].flat(), reader);
   if (hidden.size === 0) return [...events];
   return events.map((event) =>
-    versionsOf(event).some((digest) => hidden.has(digest)) ? { ...event, summary: null } : event,
+    quoted.get(event)?.some((digest) => hidden.has(digest)) ? { ...event, summary: null } : event,
   );
 }
 
@@ -389,7 +389,7 @@ const COLUMNS: Readonly<Record<string, (event: Event) => CsvCell>> = {
   sha256: ({ sha256 }) => sha256,
   previous_sha256: (event) => event.previous_sha256,
   reverts_to: (event) => event.reverts_to,
-  page_label: ({ page_label }) => page_label?.label ?? null,
+  page_label: ({ page_label, outside }) => page_label?.label ?? (outside ? 'outside' : null),
   page: ({ page }) => page,
   is_noise: ({ is_noise }) => is_noise,
   summary: ({ summary }) => summary ?? null,

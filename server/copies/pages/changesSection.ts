@@ -1,6 +1,7 @@
 import { visibleText } from '../../../shared/collection/derived.ts';
 import type { ByteParts, Comparison, Hunk, JsonChange, TableParts } from '../../../shared/collection/diff.ts';
 import type { Event } from '../../../shared/collection/event.ts';
+import { EVERYTHING } from '../../../shared/collection/noise.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { type Deriver, objectToRead } from '../../collection/derived/process/deriver.ts';
 import { decompressContent } from '../../collection/derived/process/tasks.ts';
@@ -168,15 +169,15 @@ export class CharacterLimit {
 const NOT_COMPARED: ReadonlySet<string> = new Set(['blob_damaged', 'released', 'not_derivable']);
 
 /**
- * Returns what compares versions for pages, in the document processes and after what readers of the node wait for. Noise
- * rules are not applied: they may change at any time, and a page shows what depends on the two objects only.
+ * Returns what compares versions for pages, in the document processes and after what readers of the node wait for. The
+ * watched part and noise rules are not applied: they may change at any time, and a page shows what depends on the two objects only.
  */
 export function versionComparer(store: Store, deriver: Deriver): CompareVersions {
   return async ({ previous_sha256, sha256 }) => {
     const from = objectToRead(store, previous_sha256);
     const to = objectToRead(store, sha256);
     try {
-      const { content } = await deriveComparison(store, deriver, { from, to, rules: [] }, 'low');
+      const { content } = await deriveComparison(store, deriver, { from, to, scope: EVERYTHING }, 'low');
       return decompressContent<Comparison>(content);
     } catch (error) {
       if (error instanceof Problem && NOT_COMPARED.has(error.code)) return undefined;

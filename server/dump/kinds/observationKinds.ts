@@ -265,12 +265,26 @@ const event = recorded({
   },
 });
 
+const EVENT_NOISE_ROWS: DumpedRows = {
+  from: 'event_noise',
+  order: 'event',
+  members: ['event', 'is_noise', 'rules_digest', 'outside'],
+};
+
 const eventNoise = kind({
-  schema: line('event_noise', { event: number, is_noise: flag, rules_digest: rulesDigestSchema }),
-  rows: { from: 'event_noise', order: 'event' },
+  schema: line('event_noise', {
+    event: number,
+    is_noise: flag,
+    rules_digest: rulesDigestSchema,
+    // Dumps from before a part could be watched have none.
+    outside: flag.optional(),
+  }),
+  rows: EVENT_NOISE_ROWS,
   order: (value) => value.event,
   check: ({ events }, value, at) =>
     requireThat(value.event <= events, 'no earlier line defines its event.', at),
+  restore: (database, value) =>
+    restoreRow(database, EVENT_NOISE_ROWS, { ...value, outside: value.outside ?? 0 }),
 });
 
 const EVENT_KINDS = { event, event_noise: eventNoise };

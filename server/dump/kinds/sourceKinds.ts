@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { recordedObserverSchema } from '../../../shared/collection/captures.ts';
 import { eventTypeSchema, SELF } from '../../../shared/collection/event.ts';
 import { followSchema } from '../../../shared/collection/follow.ts';
-import { noiseRulesSchema } from '../../../shared/collection/noise.ts';
+import { noiseRulesSchema, watchSchema } from '../../../shared/collection/noise.ts';
 import { retrievalErrorSchema } from '../../../shared/collection/retrieval.ts';
 import {
   activeHoursSchema,
@@ -21,7 +21,7 @@ import { recordedSource } from '../../collection/sources/sourceRevisions.ts';
 import { sourceIdOf } from '../../collection/sources/sources.ts';
 import { fingerprintOf } from '../../ledger/entry.ts';
 import { indexSource, sourceByKey } from '../../store/sqlite/collection/sources.ts';
-import { rulesDigest } from '../../store/sqlite/collection/timeline/eventNoise.ts';
+import { scopeDigest } from '../../store/sqlite/collection/timeline/eventNoise.ts';
 import { restoreRow } from '../../store/sqlite/node/dumpedRows.ts';
 import { type DumpedArchive, requireThat, stateAfter } from '../dumpedArchive.ts';
 import { count, type DumpKind, flag, httpUrl, kind, line, number, recorded } from './dumpKind.ts';
@@ -67,6 +67,7 @@ const laterSettings = {
   capture: z.enum(CAPTURE_MODES),
   picture_events: newSourceSchema.shape.picture_events.unwrap().unwrap(),
   keep_days: newSourceSchema.shape.keep_days.unwrap().unwrap(),
+  watch: watchSchema,
 };
 
 const sourceSchema = line('source', {
@@ -105,11 +106,13 @@ const sourceSchema = line('source', {
   keep_days: laterSettings.keep_days.nullable().optional(),
   // Dumps from before profiles existed have none. A dump never has the profile itself.
   needs_login: flag.optional(),
+  // Dumps from before a part could be watched have none.
+  watch: laterSettings.watch.nullable().optional(),
   header_names: headerNames,
 });
 
 const HEADER_NAMES = 'json((SELECT json_group_array(h.key) FROM json_each(headers) h))';
-const JSON_COLUMNS = ['tags', 'noise_rules', 'active_hours', 'follow'];
+const JSON_COLUMNS = ['tags', 'noise_rules', 'watch', 'active_hours', 'follow'];
 
 const source = kind({
   schema: sourceSchema,
@@ -144,7 +147,7 @@ type SourceLine = z.output<typeof sourceSchema>;
 
 /** Checks the line of a source: its settings must be those of its newest revision, and its state must be possible. */
 function checkSource(archive: DumpedArchive, source: SourceLine, at: number): void {
-  const { key, id, url, revision, noise_rules, rules_digest, last_sha256, last_event_type } = source;
+  const { key, id, url, revision, noise_rules, watch, rules_digest, last_sha256, last_event_type } = source;
   requireThat(id === sourceIdOf(url), 'its id is not that of its URL.', at);
   requireThat(
     !archive.sources.has(key) && !archive.sourceKeys.has(id),
@@ -159,8 +162,8 @@ function checkSource(archive: DumpedArchive, source: SourceLine, at: number): vo
     at,
   );
   requireThat(
-    (rules_digest ?? null) === rulesDigest(noise_rules ?? []),
-    'its rules_digest is not that of its noise_rules.',
+    (rules_digest ?? null) === scopeDigest({ watch: watch ?? null, rules: noise_rules ?? [] }),
+    'its rules_digest is not that of its watched part and its noise_rules.',
     at,
   );
   checkState(source, at);
@@ -180,6 +183,7 @@ function recordOf({ header_names, noise_rules, ignore_robots, paused, removed, .
     ...settings,
     headers: Object.fromEntries(header_names.map((name) => [name, ''])),
     noise_rules: noise_rules ?? [],
+    watch: settings.watch ?? null,
     every: settings.every ?? null,
     time_zone: settings.time_zone ?? null,
     active_hours: settings.active_hours ?? null,
@@ -228,6 +232,7 @@ const sourceRevision = recorded({
       capture: laterSettings.capture.optional(),
       picture_events: laterSettings.picture_events.optional(),
       keep_days: laterSettings.keep_days.optional(),
+      watch: laterSettings.watch.optional(),
       login: z.literal(true).optional(),
     }),
   }),

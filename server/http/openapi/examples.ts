@@ -163,6 +163,7 @@ const event = {
   page_label: null,
   page: null,
   is_noise: null,
+  outside: false,
   ledger_entry: 13,
 };
 

@@ -68,7 +68,7 @@ export const DIFF_PROBLEMS = [
   'storage_failed',
 ] as const;
 
-/** Differences between two versions of a source, and the noise rules that mark irrelevant changes. */
+/** Differences between two versions of a source, with the watched parts and noise rules that mark irrelevant changes. */
 export const diffRoutes = {
   readDiff: route({
     method: 'GET',
@@ -77,7 +77,7 @@ export const diffRoutes = {
     tag: 'Timeline',
     summary: 'Read the difference between the two versions of an event',
     description:
-      'The diff is computed at the first request and stored until the tool or the noise rules of the source change. It ' +
+      'The diff is computed at the first request and stored until the tool, the watched part or the noise rules of the source change. It ' +
       'is derived data: the two objects are the evidence. There is no endpoint that lists diffs.',
     headers: { 'If-None-Match': 'The entity tag of a cached copy.' },
     responses: {
@@ -114,7 +114,7 @@ export const diffRoutes = {
     path: '/manage/sources/{id}/noise',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Apply the noise rules of a source to all of its past changes, as a job',
+    summary: 'Apply the watched part and the noise rules of a source to all of its past changes, as a job',
     body: NO_BODY,
     responses: { 202: { description: 'The job', schema: jobSchema } },
     problems: ['not_found'],
@@ -124,12 +124,12 @@ export const diffRoutes = {
     path: '/manage/sources/{id}/noise/preview',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Preview noise rules without storing them',
+    summary: 'Preview a watched part and noise rules without storing them',
     description:
-      'Applies the rules to the newest changes of the source, as many as fit into the time limit. With `event` they are ' +
+      'Applies them to the newest changes of the source, as many as fit into the time limit. With `event` they are ' +
       'applied to that change only, and the response includes its diff.',
     body: jsonBody(newNoisePreviewSchema),
-    responses: { 200: { description: 'The effect of the rules on each change', schema: noisePreviewSchema } },
+    responses: { 200: { description: 'The effect on each change', schema: noisePreviewSchema } },
     problems: ['not_found', 'blob_damaged', 'copy_unreachable', 'not_derivable', 'derivation_busy'],
   }),
 };

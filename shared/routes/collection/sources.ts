@@ -72,7 +72,7 @@ export const sourceRoutes = {
     tag: 'Manage',
     summary: 'Add the sources of a list',
     description:
-      'Accepts text with one URL per line (`#` begins a comment), CSV with a column `url` and optional columns for other fields, or OPML, whose outline titles become tags. At most 10,000 entries. The result lists the outcome of each entry.',
+      'Accepts text with one URL per line (`#` begins a comment), CSV with a column `url` and optional columns for other fields, OPML, whose outline titles become tags, or bookmarks as browsers export them (Netscape HTML), whose folders become tags. At most 10,000 entries. The result lists the outcome of each entry.',
     query: z.strictObject({
       capture: z.enum(CAPTURE_MODES).optional().meta({ description: 'For entries that do not state it.' }),
     }),

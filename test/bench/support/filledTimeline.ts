@@ -5,7 +5,7 @@ import { createFolder, databaseFile } from '../../../server/store/files.ts';
 import { insertCapture } from '../../../server/store/sqlite/collection/captures.ts';
 import { insertRetrieval } from '../../../server/store/sqlite/collection/retrievals.ts';
 import { updateCheckState } from '../../../server/store/sqlite/collection/sources.ts';
-import { putEventNoise, rulesDigest } from '../../../server/store/sqlite/collection/timeline/eventNoise.ts';
+import { putEventNoise, scopeDigest } from '../../../server/store/sqlite/collection/timeline/eventNoise.ts';
 import { putEventSummary } from '../../../server/store/sqlite/collection/timeline/events.ts';
 import { migrate } from '../../../server/store/sqlite/engine/migrate.ts';
 import { openForWriting, statement, type WriteDatabase } from '../../../server/store/sqlite/engine/open.ts';
@@ -115,7 +115,7 @@ function addSource(database: WriteDatabase, number: number): Standing {
 
 /** Every tenth source has a rule, which calls every second of its changes noise. */
 const RULE = { kind: 'selector', value: '.clock', note: '' } as const;
-const RULES_DIGEST = rulesDigest([RULE]) ?? '';
+const RULES_DIGEST = scopeDigest({ watch: null, rules: [RULE] }) ?? '';
 
 function hasRules(source: number): boolean {
   return source % 10 === 0;
@@ -127,7 +127,8 @@ function addDerived(database: WriteDatabase, source: number, number: number): vo
   const rules_digest = hasRules(source) ? RULES_DIGEST : null;
   const summary = is_noise ? 'Noise by the rule “.clock”' : `${number} → ${number + 5} euros, +14 −7 words`;
   putEventSummary(database, { event, summary, rules_digest });
-  if (hasRules(source)) putEventNoise(database, [{ event, is_noise, rules_digest: RULES_DIGEST }]);
+  if (hasRules(source))
+    putEventNoise(database, [{ event, is_noise, outside: false, rules_digest: RULES_DIGEST }]);
 }
 
 function addEvent(database: WriteDatabase, standings: readonly Standing[], number: number): void {

@@ -47,7 +47,7 @@ describe('the diff of an event', () => {
       tool: { name: 'strongroom-diff' },
       truncated: false,
       reason: null,
-      noise: { rules: [], is_noise: null, ignored: 0 },
+      noise: { rules: [], watch: null, outside: false, is_noise: null, ignored: 0 },
       summary: { unit: 'words', added: 1, removed: 1 },
     });
     expect(partsOf(diff)).toContainEqual({ op: 'removed', text: 'noon' });

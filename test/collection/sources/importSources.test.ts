@@ -54,6 +54,35 @@ describe('a list of sources', () => {
     ]);
   });
 
+  test('as bookmarks of a browser has names, and folders as tags', async () => {
+    const node = await openTestNode();
+    const bookmarks = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
+<META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=UTF-8">
+<TITLE>Bookmarks</TITLE><H1>Bookmarks</H1>
+<DL><p>
+  <DT><H3 ADD_DATE="1">Sea &amp; tides</H3>
+  <DL><p>
+    <DT><A HREF="https://a.example/?x=1&amp;y=2" ADD_DATE="1" TAGS="daily,Sea &amp; tides">Levels
+ today</A>
+    <DT><H3>Old</H3>
+    <DL><p><DT><A HREF="https://b.example/">${'b'.repeat(300)}</A></DL><p>
+  </DL><p>
+  <DT><A HREF="javascript:alert(1)">Bookmarklet</A>
+  <DD>No <A>link</A>
+  <DT><A HREF="https://c.example/">C</A>
+</DL>`;
+    const { items, ...counts } = await imported(node, 'text/html', bookmarks);
+    expect(counts).toMatchObject({ added: 3, refused: 1 });
+    expect(items.map(({ line }) => line)).toEqual([7, 10, 12, 14]);
+    expect((await watched(node)).map(({ url, name, tags }) => [url, name, tags])).toEqual([
+      ['https://a.example/?x=1&y=2', 'Levels today', ['Sea & tides', 'daily']],
+      ['https://b.example/', 'b'.repeat(200), ['Sea & tides', 'Old']],
+      ['https://c.example/', 'C', []],
+    ]);
+    const page = await send(node, 'text/html', '<!DOCTYPE html><a href="https://d.example/">d</a>');
+    expect(page.status).toBe(422);
+  });
+
   test('as CSV sets the fields that its columns name', async () => {
     const node = await openTestNode();
     const csv =

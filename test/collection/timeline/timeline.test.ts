@@ -3,7 +3,7 @@ import { listEvents, readEventDensity } from '../../../server/collection/timelin
 import { appendEntry } from '../../../server/ledger/appendEntry.ts';
 import { insertRetrieval } from '../../../server/store/sqlite/collection/retrievals.ts';
 import { insertSource } from '../../../server/store/sqlite/collection/sources.ts';
-import { putEventNoise, rulesDigest } from '../../../server/store/sqlite/collection/timeline/eventNoise.ts';
+import { putEventNoise, scopeDigest } from '../../../server/store/sqlite/collection/timeline/eventNoise.ts';
 import {
   eventById,
   insertEvent,
@@ -56,7 +56,8 @@ function markAtRandom(database: WriteDatabase, random: Random, count: number): v
   const found = Array.from({ length: count }, () => ({
     event: 1 + random(EVENTS),
     is_noise: random(3) > 0,
-    rules_digest: rulesDigest([rule(random(2))]) ?? '',
+    outside: false,
+    rules_digest: scopeDigest({ watch: null, rules: [rule(random(2))] }) ?? '',
   }));
   putEventNoise(database, found);
 }
@@ -94,6 +95,7 @@ function addSource(database: WriteDatabase, random: Random, number: number): num
     ignore_robots: false,
     headers: {},
     noise_rules: number % 3 === 0 ? [rule(number % 2)] : [],
+    watch: null,
     every: null,
     time_zone: null,
     active_hours: null,

@@ -183,6 +183,12 @@ const noise = {
     tone: 'quiet',
     meaning: 'The noise rules explain the entire change.',
   },
+  outside: {
+    label: 'outside',
+    icon: IconCircleDashed,
+    tone: 'quiet',
+    meaning: 'Nothing changed in the watched part.',
+  },
   news: {
     label: 'change',
     icon: IconPencil,

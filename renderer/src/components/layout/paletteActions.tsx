@@ -118,7 +118,7 @@ function collection({ address, navigate }: ActionContext): PaletteAction[] {
     {
       id: 'list',
       label: 'Add a list of sources',
-      words: 'import csv opml urls watch',
+      words: 'import csv opml bookmarks urls watch',
       icon: <IconWorldSearch size={18} aria-hidden />,
       run: () => navigate('/sources?list'),
     },

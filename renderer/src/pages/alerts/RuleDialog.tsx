@@ -1,14 +1,19 @@
 import {
   Button,
   Checkbox,
+  Collapse,
   Group,
   Modal,
   MultiSelect,
+  NumberInput,
   SegmentedControl,
   TagsInput,
   TextInput,
+  UnstyledButton,
 } from '@mantine/core';
 import { useForm } from '@mantine/form';
+import { useDisclosure } from '@mantine/hooks';
+import { IconChevronRight } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ALERT_PACES, type Alert, STATE_CONDITIONS } from '../../../../shared/alerts/alert.ts';
@@ -168,9 +173,10 @@ function What({ form, nameOf }: { form: RuleForm; nameOf: (source: string) => st
         {...form.getInputProps('event_types')}
       />
       <EventFilters form={form} nameOf={nameOf} />
+      {form.values.event_types.length > 0 && <WatchedConditions form={form} />}
       <Checkbox
         label="Exclude noise"
-        description="Changes that noise rules explain."
+        description="Changes that noise rules explain. Changes outside the watched part never alert, unless their label is chosen."
         {...form.getInputProps('not_noise', { type: 'checkbox' })}
       />
       <Checkbox.Group label="Also when" {...form.getInputProps('states')}>
@@ -183,6 +189,82 @@ function What({ form, nameOf }: { form: RuleForm; nameOf: (source: string) => st
     </fieldset>
   );
 }
+
+/** What must be true within the part of a source that is watched. */
+function WatchedConditions({ form }: { form: RuleForm }) {
+  const [opened, { toggle }] = useDisclosure(WATCHED_FIELDS.some((field) => form.values[field].length > 0));
+  const isOpen = opened || WATCHED_FIELDS.some((field) => form.errors[field] !== undefined);
+  return (
+    <>
+      <UnstyledButton
+        className="line inline gap-2 self-start compact accent"
+        aria-expanded={isOpen}
+        onClick={toggle}
+      >
+        <IconChevronRight size={16} aria-hidden data-open={isOpen || undefined} />
+        Conditions on the watched part
+      </UnstyledButton>
+      <Collapse expanded={isOpen}>
+        <div className="stack gap-4">
+          <p className="small muted">
+            The part is set on the page of the source. Without one, these apply to all of it.
+          </p>
+          <div className={`${classes.pair} stack gap-4`}>
+            <NumberInput
+              label="First number is above"
+              placeholder="Any"
+              hideControls
+              {...form.getInputProps('above')}
+              onChange={(value) => form.setFieldValue('above', String(value))}
+            />
+            <NumberInput
+              label="First number is below"
+              placeholder="Any"
+              hideControls
+              {...form.getInputProps('below')}
+              onChange={(value) => form.setFieldValue('below', String(value))}
+            />
+            <NumberInput
+              label="It changed by at least"
+              placeholder="Any"
+              hideControls
+              {...form.getInputProps('changed_by')}
+              onChange={(value) => form.setFieldValue('changed_by', String(value))}
+            />
+            <TextInput
+              label="Pattern that newly matches"
+              placeholder="A regular expression (RE2)"
+              spellCheck={false}
+              autoComplete="off"
+              {...form.getInputProps('pattern')}
+            />
+            <TagsInput
+              label="Words that appear"
+              placeholder={form.values.appears.length === 0 ? 'Any' : ''}
+              acceptValueOnBlur
+              splitChars={[]}
+              {...form.getInputProps('appears')}
+            />
+            <TagsInput
+              label="Words that disappear"
+              placeholder={form.values.disappears.length === 0 ? 'Any' : ''}
+              acceptValueOnBlur
+              splitChars={[]}
+              {...form.getInputProps('disappears')}
+            />
+          </div>
+        </div>
+      </Collapse>
+      <Checkbox
+        label="Confirm changes"
+        description="Fetches the source again after 30 seconds and alerts only if the change still stands."
+        {...form.getInputProps('confirm', { type: 'checkbox' })}
+      />
+    </>
+  );
+}
+
+const WATCHED_FIELDS = ['above', 'below', 'changed_by', 'pattern', 'appears', 'disappears'] as const;
 
 function Where({ form }: { form: RuleForm }) {
   const settings = useCall('readSettings');
@@ -230,7 +312,10 @@ function Where({ form }: { form: RuleForm }) {
 }
 
 /** The form of a rule, as far as its fields use it. */
-type RuleForm = Pick<ReturnType<typeof useForm<RuleDraft>>, 'getInputProps' | 'values'>;
+type RuleForm = Pick<
+  ReturnType<typeof useForm<RuleDraft>>,
+  'getInputProps' | 'setFieldValue' | 'errors' | 'values'
+>;
 
 /** To which events of which sources a rule is limited. */
 function EventFilters({ form, nameOf }: { form: RuleForm; nameOf: (source: string) => string }) {

@@ -21,6 +21,14 @@ export interface RuleDraft {
   agencies: string[];
   sources: string[];
   words: string[];
+  appears: string[];
+  disappears: string[];
+  pattern: string;
+  /** Numbers as text; empty: none. */
+  above: string;
+  below: string;
+  changed_by: string;
+  confirm: boolean;
   labels: LabelFilter[];
   not_noise: boolean;
   states: StateCondition[];
@@ -38,6 +46,13 @@ export const EMPTY_DRAFT: RuleDraft = {
   agencies: [],
   sources: [],
   words: [],
+  appears: [],
+  disappears: [],
+  pattern: '',
+  above: '',
+  below: '',
+  changed_by: '',
+  confirm: false,
   labels: [],
   not_noise: true,
   states: [],
@@ -56,6 +71,13 @@ export function draftOf({ name, when, to, every }: Alert): RuleDraft {
     agencies: when.agencies ?? [],
     sources: when.sources ?? [],
     words: when.words ?? [],
+    appears: when.appears ?? [],
+    disappears: when.disappears ?? [],
+    pattern: when.pattern ?? '',
+    above: String(when.number?.above ?? ''),
+    below: String(when.number?.below ?? ''),
+    changed_by: String(when.number?.changed_by ?? ''),
+    confirm: when.confirm ?? false,
     labels: when.labels ?? [],
     not_noise: when.not_noise ?? false,
     states: STATE_CONDITIONS.filter((condition) => when[condition]),
@@ -69,17 +91,31 @@ export function draftOf({ name, when, to, every }: Alert): RuleDraft {
 
 export function whenOf(draft: RuleDraft): AlertWhen {
   const filled = <Item>(list: Item[]) => (list.length > 0 ? list : undefined);
+  const isAboutEvents = draft.event_types.length > 0;
   const when: AlertWhen = {
     event_types: filled(draft.event_types),
     tags: filled(draft.tags),
     agencies: filled(draft.agencies),
     sources: filled(draft.sources),
-    words: draft.event_types.length > 0 ? filled(draft.words) : undefined,
-    labels: draft.event_types.length > 0 ? filled(draft.labels) : undefined,
+    ...(isAboutEvents && {
+      words: filled(draft.words),
+      number: numberOf(draft),
+      pattern: draft.pattern || undefined,
+      appears: filled(draft.appears),
+      disappears: filled(draft.disappears),
+      confirm: draft.confirm || undefined,
+      labels: filled(draft.labels),
+    }),
     not_noise: draft.not_noise || undefined,
     ...Object.fromEntries(draft.states.map((condition) => [condition, true])),
   };
   return Object.fromEntries(Object.entries(when).filter(([, value]) => value !== undefined));
+}
+
+function numberOf({ above, below, changed_by }: RuleDraft): AlertWhen['number'] {
+  const given = Object.entries({ above, below, changed_by }).filter(([, typed]) => typed.trim() !== '');
+  if (given.length === 0) return undefined;
+  return Object.fromEntries(given.map(([name, typed]) => [name, Number(typed)]));
 }
 
 export function bodyOf(draft: RuleDraft): Omit<NewAlert, 'paused'> {
@@ -116,6 +152,7 @@ export function fieldAt(body: Pick<NewAlert, 'to'>, path: readonly PropertyKey[]
   }
   if (first === 'when') {
     if (STATE_CONDITIONS.some((condition) => condition === second)) return 'states';
+    if (second === 'number') return path[2] === 'below' || path[2] === 'changed_by' ? path[2] : 'above';
     return typeof second === 'string' && second in EMPTY_DRAFT ? (second as keyof RuleDraft) : 'event_types';
   }
   return first === 'every' ? 'every' : 'name';
@@ -136,6 +173,7 @@ const LABEL_WORDS: Record<LabelFilter, string> = {
   rate_limit: 'looks like a rate limit',
   error_page: 'looks like an error page',
   script_shell: 'is built by scripts',
+  outside: 'is the same in the watched part',
 };
 
 /** The conditions other than events, as the end of “when …”. */
@@ -145,6 +183,7 @@ export const STATE_WORDS = {
   damaged: 'a stored object is damaged',
   peer_rewritten: 'a peer rewrites its ledger',
   profile_expired: 'a site no longer accepts a login',
+  watch_lost: 'the watched part of a source is gone',
   disk: 'the disk or the archive is full',
   copy_behind: 'a copy is out of date',
   drill_failed: 'a restore test fails',
@@ -164,7 +203,8 @@ export function ruleSentence({ when, to, every }: SaidRule, nameOf: (source: str
   return `${pace}, ${targets || 'nobody yet'}, when ${joined([...events, ...states], 'or')}.`;
 }
 
-function eventWords({ event_types, words, labels, not_noise }: AlertWhen, sources: string): string {
+function eventWords(when: AlertWhen, sources: string): string {
+  const { event_types, words, labels, not_noise, confirm } = when;
   const types = event_types ?? [];
   const what =
     types.length === 0
@@ -180,7 +220,22 @@ function eventWords({ event_types, words, labels, not_noise }: AlertWhen, source
         'or',
       )}`
     : '';
-  return `${sources} ${what}${text}${page}${not_noise ? ', other than noise' : ''}`;
+  const conditions = joined(conditionWords(when), 'and');
+  const within = conditions && `, if in what is watched ${conditions}`;
+  const again = confirm ? ', confirmed after 30 seconds' : '';
+  return `${sources} ${what}${text}${page}${not_noise ? ', other than noise' : ''}${within}${again}`;
+}
+
+function conditionWords({ number, pattern, appears, disappears }: AlertWhen): string[] {
+  const { above, below, changed_by } = number ?? {};
+  return [
+    above === undefined ? '' : `the first number is above ${above}`,
+    below === undefined ? '' : `the first number is below ${below}`,
+    changed_by === undefined ? '' : `the first number changes by at least ${changed_by}`,
+    pattern === undefined ? '' : `the pattern ${quoted(pattern)} matches something new`,
+    appears ? `${joined(appears.map(quoted), 'or')} appears` : '',
+    disappears ? `${joined(disappears.map(quoted), 'or')} disappears` : '',
+  ].filter(Boolean);
 }
 
 function sourceWords({ sources, tags, agencies }: AlertWhen, nameOf: (source: string) => string): string {

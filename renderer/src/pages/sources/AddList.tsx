@@ -120,7 +120,10 @@ function ListFields({ isSending, error, onSend, onClose }: ListFieldsProps) {
         description={
           <>
             Paste a list, drop a file, or{' '}
-            <FileButton onChange={read} accept=".txt,.csv,.opml,.xml,text/plain,text/csv,text/xml">
+            <FileButton
+              onChange={read}
+              accept=".txt,.csv,.opml,.xml,.html,.htm,text/plain,text/csv,text/xml,text/html"
+            >
               {(props) => (
                 <UnstyledButton {...props} className={classes.choose}>
                   choose a file
@@ -323,6 +326,10 @@ const LIST_FORMATS: Record<ListFormat, { label: string; description: string }> =
     label: 'OPML',
     description: 'The export format of feed readers. The titles of a feed’s groups become its tags.',
   },
+  bookmarks: {
+    label: 'Bookmarks',
+    description: 'The HTML file that browsers export. The folders of a bookmark become its tags.',
+  },
 };
 
 /** The media type of a list. */
@@ -333,6 +340,7 @@ function listMediaType(form: ListFormat): string {
 /** Detects the format from the beginning of the text or, if that is ambiguous, from the file name. */
 function detectListFormat(text: string, fileName = ''): ListFormat {
   const beginning = text.replace(/^\uFEFF/, '').trimStart();
+  if (/^<!DOCTYPE NETSCAPE-Bookmark/i.test(beginning)) return 'bookmarks';
   if (beginning.startsWith('<')) return 'opml';
   const [first = ''] = beginning.split(/\r?\n/, 1);
   const cells = first.split(',').map((cell) =>
@@ -351,6 +359,7 @@ function listSizeText(text: string, form: ListFormat): string {
   if (form === 'opml') {
     return countOf(text.match(/\b(?:xmlUrl|htmlUrl|url)\s*=/gi)?.length ?? 0, 'URL', 'URLs');
   }
+  if (form === 'bookmarks') return countOf(text.match(/<a\s[^>]*href/gi)?.length ?? 0, 'bookmark');
   const lines = text.split('\n').filter((line) => line.trim() !== '' && !/^\s*#/.test(line));
   return form === 'csv'
     ? countOf(Math.max(0, lines.length - 1), 'row')

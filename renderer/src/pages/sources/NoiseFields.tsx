@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Select, TextInput } from '@mantine/core';
+import { ActionIcon, Button, Select, TagsInput, TextInput } from '@mantine/core';
 import { IconPlus, IconX } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { Link } from 'react-router';
@@ -6,10 +6,12 @@ import type { NoisePreview } from '../../../../shared/collection/diff.ts';
 import {
   MAX_NOISE_RULES,
   NOISE_RULE_KINDS,
+  type NoiseFindings,
   type NoiseRule,
   type NoiseRuleKind,
   noiseRulesSchema,
   type RuleOutcome,
+  type Watch,
 } from '../../../../shared/collection/noise.ts';
 import { ApiProblem, call } from '../../api/client.ts';
 import { StateBadge, TimeText } from '../../components/data/Values.tsx';
@@ -17,6 +19,7 @@ import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { countOf, formatCount } from '../../format/size.ts';
 import { DiffContent } from '../timeline/EventDiff.tsx';
 import classes from './SourceForm.module.css';
+import { type DraftErrors, errorsOf } from './sourceForm.ts';
 
 interface NoiseFieldsProps {
   rules: readonly TypedRule[];
@@ -72,7 +75,8 @@ interface RuleRowProps {
   onRemove: () => void;
 }
 
-function RuleRow({ rule: { kind, value, note }, number, error, onChange, onRemove }: RuleRowProps) {
+function RuleRow({ rule, number, error, onChange, onRemove }: RuleRowProps) {
+  const { kind, value, note, columns = [] } = rule;
   const { example } = RULE_KINDS[kind];
   return (
     <div className={`${classes.rule} stack gap-2 start`}>
@@ -94,6 +98,17 @@ function RuleRow({ rule: { kind, value, note }, number, error, onChange, onRemov
         error={error?.value}
         onChange={(event) => onChange({ value: event.currentTarget.value })}
       />
+      {kind === 'table' && (
+        <TagsInput
+          aria-label={`Columns of rule ${number}`}
+          placeholder={columns.length === 0 ? 'All columns, or names' : ''}
+          className={classes.columns}
+          value={columns}
+          onChange={(names) => onChange({ columns: names })}
+          splitChars={[]}
+          acceptValueOnBlur
+        />
+      )}
       <TextInput
         aria-label={`Note for rule ${number}`}
         placeholder="Note, for example: visitor counter"
@@ -125,6 +140,9 @@ export type NoiseErrors = Readonly<Record<number, { value?: string; note?: strin
 
 const RULE_KINDS: Record<NoiseRuleKind, { label: string; example: string }> = {
   selector: { label: 'CSS selector', example: '.visitor-counter' },
+  xpath: { label: 'XPath', example: '//div[@id="visits"]' },
+  heading: { label: 'Heading and text', example: 'Visitors today' },
+  table: { label: 'Table', example: 'Its caption, or 2 for the second' },
   pattern: { label: 'Pattern', example: 'Generated at \\d\\d:\\d\\d' },
   json_path: { label: 'JSON path', example: '$.meta.generated_at' },
 };
@@ -144,7 +162,12 @@ function emptyRule(): TypedRule {
 
 /** Validates the rules with the node's schema. */
 export function rulesOf(typed: readonly TypedRule[]): { value: NoiseRule[] } | { errors: NoiseErrors } {
-  const plain = typed.map(({ kind, value, note }) => ({ kind, value: value.trim(), note: note.trim() }));
+  const plain = typed.map(({ kind, value, note, columns = [] }) => ({
+    kind,
+    value: value.trim(),
+    ...(kind === 'table' && columns.length > 0 && { columns }),
+    note: note.trim(),
+  }));
   const parsed = noiseRulesSchema.safeParse(plain);
   if (parsed.success) return { value: parsed.data };
   return {
@@ -181,27 +204,30 @@ function byRule(faults: readonly (readonly [path: string[], message: string])[])
 
 interface NoiseTrialProps {
   sourceId: string;
+  watch: Watch | null;
   rules: readonly TypedRule[];
-  /** Applies the rules to all past versions. Undefined while the rules are not saved. */
+  /** Applies them to all past versions. Undefined while they are not saved. */
   onRun: (() => void) | undefined;
-  /** Reports the rules' errors, which are shown next to the rules. */
-  onErrors: (errors: NoiseErrors) => void;
+  /** Reports the errors of the rules and of other fields, which are shown there. */
+  onErrors: (errors: NoiseErrors, others: DraftErrors) => void;
 }
 
-/** Previews the rules on the newest changes of the source. Nothing is saved. */
-export function NoisePreviewPanel({ sourceId, rules, onRun, onErrors }: NoiseTrialProps) {
+/** Previews the watched part and the rules on the newest changes of the source. Nothing is saved. */
+export function NoisePreviewPanel({ sourceId, watch, rules, onRun, onErrors }: NoiseTrialProps) {
   const trial = useMutation({
-    mutationFn: (newRules: NoiseRule[]) =>
-      call('previewNoiseRules', { params: { id: sourceId }, body: { rules: newRules } }),
-    onError: (error) => onErrors(ruleErrorsOf(error, 'rules')),
+    mutationFn: (scope: PreviewedScope) =>
+      call('previewNoiseRules', { params: { id: sourceId }, body: scope }),
+    onError: (error) => onErrors(ruleErrorsOf(error, 'rules'), errorsOf(error)),
   });
   const run = () => {
     const parsed = rulesOf(rules);
-    if ('errors' in parsed) return onErrors(parsed.errors);
-    onErrors({});
-    trial.mutate(parsed.value);
+    if ('errors' in parsed) return onErrors(parsed.errors, {});
+    onErrors({}, {});
+    trial.mutate({ watch, rules: parsed.value });
   };
-  const isShown = trial.isError && Object.keys(ruleErrorsOf(trial.error, 'rules')).length > 0;
+  const isShown =
+    trial.isError &&
+    Object.keys({ ...ruleErrorsOf(trial.error, 'rules'), ...errorsOf(trial.error) }).length > 0;
   return (
     <div className={`${classes.trial} stack gap-3 items-start`}>
       <div className="cluster stretch gap-2">
@@ -220,7 +246,7 @@ export function NoisePreviewPanel({ sourceId, rules, onRun, onErrors }: NoiseTri
           <RemainingDifferences
             key={trial.submittedAt}
             sourceId={sourceId}
-            rules={trial.variables}
+            scope={trial.variables}
             event={trial.data.events[0].event}
           />
         )}
@@ -230,17 +256,24 @@ export function NoisePreviewPanel({ sourceId, rules, onRun, onErrors }: NoiseTri
   );
 }
 
-function Findings({ preview: { events, total } }: { preview: NoisePreview }) {
+function Findings({ preview }: { preview: NoisePreview }) {
+  const { events, total } = preview;
   const [newest] = events;
   if (!newest)
-    return <p className="small muted">The source has not changed yet, so there is nothing to preview.</p>;
-  const noise = events.filter((event) => event.noise?.is_noise).length;
+    return (
+      <div className={`${classes.previewed} stack gap-2 sunk`}>
+        <Watched newest={preview.newest} />
+        <p className="small muted">The source has not changed yet, so there are no changes to preview.</p>
+      </div>
+    );
+  const alerts = events.filter((event) => !event.noise?.is_noise).length;
+  const versions = `${events.length === total ? '' : 'the last '}${countOf(events.length + 1, 'version')}`;
   return (
     <div className={`${classes.previewed} stack gap-2 sunk`}>
+      <Watched newest={preview.newest} />
       <p className="small">
         <strong>
-          {noise} of {events.length === total ? '' : 'the last '}
-          {countOf(events.length, 'change')} would be noise.
+          Would have alerted {alerts === 1 ? 'once' : `${alerts} times`} in {versions}.
         </strong>{' '}
         {newest.noise && newest.noise.rules.length > 0 && 'Latest change:'}
       </p>
@@ -261,7 +294,7 @@ function Findings({ preview: { events, total } }: { preview: NoisePreview }) {
       >
         {events.map(({ event, observed_at, noise: found, problem }) => (
           <li key={event} className="cluster gap-4 baseline">
-            <StateBadge kind="noise" value={found === null ? 'unknown' : found.is_noise ? 'noise' : 'news'} />
+            <StateBadge kind="noise" value={noiseState(found)} />
             <Link to={`/timeline/${event}`} target="_blank">
               Event {event}
             </Link>
@@ -272,6 +305,34 @@ function Findings({ preview: { events, total } }: { preview: NoisePreview }) {
           </li>
         ))}
       </ul>
+    </div>
+  );
+}
+
+function noiseState(found: NoiseFindings | null): 'unknown' | 'outside' | 'noise' | 'news' {
+  if (found === null) return 'unknown';
+  if (found.outside) return 'outside';
+  return found.is_noise ? 'noise' : 'news';
+}
+
+/** What of the newest version is watched. */
+function Watched({ newest }: Pick<NoisePreview, 'newest'>) {
+  if (!newest?.watch) return null;
+  const { outcome, found } = newest.watch;
+  if (outcome === 'timed_out')
+    return <p className="small">Looking for the part took too long. Simplify it.</p>;
+  if (found.to === 0)
+    return (
+      <p className="small">
+        <strong>The part is not in the newest version.</strong> Until it is, every change counts.
+      </p>
+    );
+  return (
+    <div className="small stack gap-1">
+      <strong>Watched in the newest version:</strong>
+      <blockquote className={`${classes.excerpt} wrap-anywhere`}>
+        {newest.text || <span className="muted">no text</span>}
+      </blockquote>
     </div>
   );
 }
@@ -292,17 +353,22 @@ function ruleText({ outcome, ignored }: RuleOutcome): string {
   }
 }
 
+interface PreviewedScope {
+  watch: Watch | null;
+  rules: NoiseRule[];
+}
+
 interface WhatIsLeftProps {
   sourceId: string;
-  rules: NoiseRule[];
+  scope: PreviewedScope;
   /** The event id of the change. */
   event: number;
 }
 
-/** Shows the part of a change that no rule explains. */
-function RemainingDifferences({ sourceId, rules, event }: WhatIsLeftProps) {
+/** Shows what counts of a change. */
+function RemainingDifferences({ sourceId, scope, event }: WhatIsLeftProps) {
   const comparison = useMutation({
-    mutationFn: () => call('previewNoiseRules', { params: { id: sourceId }, body: { rules, event } }),
+    mutationFn: () => call('previewNoiseRules', { params: { id: sourceId }, body: { ...scope, event } }),
   });
   const diff = comparison.data?.diff;
   if (diff) {
@@ -315,7 +381,11 @@ function RemainingDifferences({ sourceId, rules, event }: WhatIsLeftProps) {
         tabIndex={0}
       >
         {diff.noise.is_noise ? (
-          <p className="small">No differences remain. The rules explain the entire change.</p>
+          <p className="small">
+            {diff.noise.outside
+              ? 'Nothing changed in the watched part.'
+              : 'No differences remain. The rules explain the entire change.'}
+          </p>
         ) : (
           <DiffContent diff={diff} />
         )}

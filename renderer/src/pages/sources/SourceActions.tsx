@@ -33,7 +33,7 @@ import {
 } from './NoiseFields.tsx';
 import { useCollectionRun, useNoiseRun } from './runs.ts';
 import { SourceFields } from './SourceFields.tsx';
-import { changeOf, type DraftErrors, draftOf, errorsOf } from './sourceForm.ts';
+import { changeOf, type DraftErrors, draftOf, errorsOf, watchDraftOf, watchOf } from './sourceForm.ts';
 import type { VisibleSource } from './useSources.ts';
 
 /** The owner's actions for one source. */
@@ -119,9 +119,10 @@ function EditSourceForm({
   const [ruleErrors, setRuleErrors] = useState<NoiseErrors>({});
   const offerRun = useNoiseRun((state) => state.offer);
   const save = useSave('changeSource', (body: SourceChange) => ({ params: { id: source.id }, body }), {
-    onSaved: ({ noise_rules }) => {
-      const isOther = JSON.stringify(noise_rules) !== JSON.stringify(source.noise_rules);
-      if (isOther && noise_rules.length > 0) offerRun(source.id);
+    onSaved: ({ noise_rules, watch }) => {
+      const before = JSON.stringify([source.noise_rules, source.watch]);
+      const isOther = JSON.stringify([noise_rules, watch]) !== before;
+      if (isOther && (noise_rules.length > 0 || watch)) offerRun(source.id);
       onDone();
     },
     onError: (error) => {
@@ -143,6 +144,10 @@ function EditSourceForm({
     if ('errors' in parsed || 'errors' in parsedRules) return;
     save.mutate({ ...parsed.value, noise_rules: parsedRules.value });
   };
+  const watch = watchOf(draft);
+  const isSaved =
+    areSaved(rules, source) &&
+    JSON.stringify(draftOf(source)) === JSON.stringify({ ...draftOf(source), ...watchDraftOf(watch) });
   const isDirty = !areSaved(rules, source) || JSON.stringify(draft) !== JSON.stringify(draftOf(source));
   useEdits(isDirty, onDirty);
   const isShownAtFields = Object.keys(errors).length + Object.keys(ruleErrors).length > 0;
@@ -156,12 +161,16 @@ function EditSourceForm({
         onChange={(change) => setDraft((before) => ({ ...before, ...change }))}
       />
       <NoiseFields rules={rules} errors={ruleErrors} onChange={setRules} />
-      {rules.length > 0 && (
+      {(rules.length > 0 || watch) && (
         <NoisePreviewPanel
           sourceId={source.id}
+          watch={watch}
           rules={rules}
-          onRun={areSaved(rules, source) ? runSaved : undefined}
-          onErrors={setRuleErrors}
+          onRun={isSaved ? runSaved : undefined}
+          onErrors={(found, others) => {
+            setRuleErrors(found);
+            setErrors(others);
+          }}
         />
       )}
       {save.isError && !isShownAtFields && <ErrorNote error={save.error} />}

@@ -71,7 +71,7 @@ const COLUMNS: readonly Column<Event>[] = [
           <StateBadge kind="event" value={event.event_type} />
         </RowLink>
         {event.page_label && <PageLabelNote label={event.page_label} />}
-        {event.is_noise && <NoiseMark />}
+        <NoiseMark event={event} />
         {event.reverts_to !== null && <span className="small muted">returned to an older version</span>}
         <span className="small wrap-anywhere" data-show="narrow">
           <ChangeSummary event={event} />

@@ -21,6 +21,7 @@ import { ScheduleFields } from './ScheduleFields.tsx';
 import classes from './SourceForm.module.css';
 import type { DraftErrors, FollowDraft, SourceDraft } from './sourceForm.ts';
 import { useAgenciesAndTags } from './useSources.ts';
+import { WatchFields } from './WatchFields.tsx';
 
 interface SourceFieldsProps {
   draft: SourceDraft;
@@ -75,6 +76,7 @@ export function SourceFields({ draft, errors, canAllowPrivate = false, onChange 
       </div>
       <LoginField draft={draft} errors={errors} onChange={onChange} />
       <CaptureFields draft={draft} errors={errors} onChange={onChange} />
+      <WatchFields draft={draft} errors={errors} onChange={onChange} />
       <Disclosure
         title="Older versions"
         isUsed={draft.keep_days !== ''}

@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core';
-import { IconArrowLeft } from '@tabler/icons-react';
+import { IconAlertTriangle, IconArrowLeft } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { Link, useParams } from 'react-router';
 import { failureHint, failureWords } from '../../../../shared/collection/failureWords.ts';
@@ -30,6 +30,7 @@ import { SourceEvents } from './SourceEvents.tsx';
 import { SourceRetrievals } from './SourceRetrievals.tsx';
 import { CheckStrip } from './sourceColumns.tsx';
 import { useSource, type VisibleSource } from './useSources.ts';
+import { watchWords } from './WatchFields.tsx';
 
 /** The page of one source: state, events and, for the owner, all retrievals. */
 export default function SourcePage() {
@@ -114,6 +115,7 @@ export function SourceFacts({ source }: { source: VisibleSource }) {
   return (
     <>
       <LoginNotice source={source} />
+      <LostPart since={source.watch_lost_at} />
       <Failing source={source} />
       {/* What scripts draw is in the captures of the page. */}
       {source.page_label && !(source.last_page && source.page_label.label === 'script_shell') && (
@@ -155,6 +157,7 @@ export function SourceFacts({ source }: { source: VisibleSource }) {
             ],
             ['robots.txt', source.ignore_robots && 'ignored'],
             ['Headers', headerNames(source)],
+            ['Watched part', source.watch && watchWords(source.watch)],
             ['Noise rules', source.noise_rules && source.noise_rules.length > 0 && source.noise_rules.length],
             [
               source.paused && !source.last_checked_at ? 'Added' : 'Watched since',
@@ -164,6 +167,20 @@ export function SourceFacts({ source }: { source: VisibleSource }) {
         />
       </div>
     </>
+  );
+}
+
+/** Says that the watched part is gone. */
+function LostPart({ since }: { since: string | null | undefined }) {
+  if (!since) return null;
+  return (
+    <p className="mb-4 warn line gap-2 stretch">
+      <IconAlertTriangle size={16} aria-hidden />
+      <span>
+        The watched part has not been in the newest version since <TimeText at={since} />. Until it is back,
+        every change counts. Edit the source to watch another part.
+      </span>
+    </p>
   );
 }
 

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { create } from 'zustand';
 import { createJSONStorage, persist } from 'zustand/middleware';
 import type { Follow, FollowKind } from '../../../../shared/collection/follow.ts';
+import { selectorOf, type Watch } from '../../../../shared/collection/noise.ts';
 import type { Schedule, Weekday } from '../../../../shared/collection/schedule/scheduleFields.ts';
 import {
   type CaptureMode,
@@ -117,8 +118,52 @@ export function followOf(draft: FollowDraft): Follow | null {
   };
 }
 
+/** The ways to name the part that is watched, in the order of the form. */
+export const WATCH_KINDS = ['css', 'heading', 'table', 'json_path', 'xpath'] as const;
+export type WatchKind = (typeof WATCH_KINDS)[number];
+
+/** The part that is watched, as typed. */
+export interface WatchDraft {
+  /** Empty: everything. */
+  watch_kind: WatchKind | '';
+  watch_value: string;
+  /** Only of a table. */
+  watch_columns: string[];
+}
+
+export const EMPTY_WATCH: WatchDraft = { watch_kind: '', watch_value: '', watch_columns: [] };
+
+export function watchDraftOf(watch: Watch | null): WatchDraft {
+  if (!watch) return EMPTY_WATCH;
+  const kind = WATCH_KINDS.find((name) => name in watch) ?? 'css';
+  return {
+    watch_kind: kind,
+    watch_value: selectorOf(watch).value,
+    watch_columns: ('columns' in watch && watch.columns) || [],
+  };
+}
+
+/** What is sent; not yet checked. */
+export function watchOf({ watch_kind, watch_value, watch_columns }: WatchDraft): Watch | null {
+  const value = watch_value.trim();
+  switch (watch_kind) {
+    case '':
+      return null;
+    case 'table':
+      return { table: value, ...(watch_columns.length > 0 && { columns: watch_columns }) };
+    case 'css':
+      return { css: value };
+    case 'xpath':
+      return { xpath: value };
+    case 'json_path':
+      return { json_path: value };
+    case 'heading':
+      return { heading: value };
+  }
+}
+
 /** The form's fields as text. */
-export interface SourceDraft extends ScheduleDraft, FollowDraft {
+export interface SourceDraft extends ScheduleDraft, FollowDraft, WatchDraft {
   url: string;
   name: string;
   agency: string;
@@ -150,6 +195,7 @@ export const EMPTY_DRAFT: SourceDraft = {
   tags: [],
   ...EMPTY_SCHEDULE,
   ...EMPTY_FOLLOW,
+  ...EMPTY_WATCH,
   max_object_mb: '',
   ignore_robots: false,
   allow_private: true,
@@ -174,6 +220,7 @@ export function draftOf(source: WatchedSource): SourceDraft {
     tags,
     ...scheduleDraftOf(source),
     ...followDraftOf(source.follow),
+    ...watchDraftOf(source.watch),
     max_object_mb: max_object_mb === null ? '' : String(max_object_mb),
     ignore_robots,
     allow_private,
@@ -212,6 +259,7 @@ function fieldsOf(draft: SourceDraft) {
     tags,
     ...scheduleOf(draft),
     follow: followOf(draft),
+    watch: watchOf(draft),
     max_object_mb: numberOf(max_object_mb),
     ignore_robots,
     headers: headersOf(headers),
@@ -249,6 +297,7 @@ function checked<Value>(schema: z.ZodType<Value>, fields: unknown): Checked<Valu
 /** The form's field of a path in what is sent: its schedule and what it follows have a field for each part. */
 function fieldAt(path: readonly PropertyKey[]): DraftField {
   const [first, second = ''] = path.map(String);
+  if (first === 'watch') return second === 'columns' ? 'watch_columns' : 'watch_value';
   if (first === 'follow') return `follow_${second || 'kind'}` as DraftField;
   if (first !== 'active_hours') return first as DraftField;
   return second === 'time_zone' ? 'time_zone' : (`hours_${second || 'to'}` as DraftField);

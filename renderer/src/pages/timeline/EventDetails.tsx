@@ -69,7 +69,7 @@ export function EventDetails({ id, addressOfEvent, onStep }: EventDetailsProps) 
         <p className="cluster gap-4 compact">
           <StateBadge kind="event" value={event.event_type} look="boxed" />
           {event.page_label && <PageLabelNote label={event.page_label} withReason />}
-          {event.is_noise && <NoiseMark />}
+          <NoiseMark event={event} />
         </p>
         <p className="mt-2 muted">{eventMeaning(event)}</p>
         {event.page_label && <QualityFindings key={event.id} id={event.id} />}

@@ -24,7 +24,7 @@ export function EventDiff({ event }: { event: Event }) {
   const { data: diff, error, refetch } = useCall('readDiff', { params: { id: event.id } });
   const isOwner = useIsOwner();
   const [showsAll, setShowsAll] = useState(false);
-  const hasLeftOut = diff !== undefined && diff.noise.ignored > 0;
+  const leftOut = diff && leftOutBy(diff.noise);
   return (
     <section className="stack gap-3" aria-labelledby={`diff-${event.id}`}>
       <h2 id={`diff-${event.id}`} className="large">
@@ -32,12 +32,12 @@ export function EventDiff({ event }: { event: Event }) {
       </h2>
       {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
       {!diff && !error && <output className="muted">Comparing the two versions…</output>}
-      {diff && diff.noise.rules.length > 0 && (
+      {diff && (diff.noise.watch || diff.noise.rules.length > 0) && (
         <NoiseNote noise={diff.noise}>
-          {hasLeftOut && isOwner && (
+          {leftOut && isOwner && (
             <Switch
               size="xs"
-              label="Show ignored parts"
+              label={leftOut === 'watch' ? 'Show everything' : 'Show ignored parts'}
               checked={showsAll}
               onChange={({ currentTarget }) => setShowsAll(currentTarget.checked)}
             />
@@ -51,7 +51,13 @@ export function EventDiff({ event }: { event: Event }) {
   );
 }
 
-/** The same comparison without the source's noise rules; for the owner only. */
+/** What leaves parts of the versions out of a diff. */
+function leftOutBy({ watch, ignored }: NoiseFindings): 'watch' | 'rules' | undefined {
+  if (watch && watch.found.from + watch.found.to > 0) return 'watch';
+  return ignored > 0 ? 'rules' : undefined;
+}
+
+/** The same comparison of everything; for the owner only. */
 function WithoutRules({ event }: { event: Event }) {
   const { data, error, refetch } = useQuery({
     queryKey: ['diffWithoutRules', event.id],
@@ -64,13 +70,9 @@ function WithoutRules({ event }: { event: Event }) {
     staleTime: Number.POSITIVE_INFINITY,
   });
   if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />;
-  if (!data) return <p className="muted">Comparing without the noise rules…</p>;
+  if (!data) return <p className="muted">Comparing everything…</p>;
   if (data.diff) return <DiffContent diff={data.diff} />;
-  return (
-    <p className="muted">
-      {data.events[0]?.problem ?? 'A comparison without the noise rules is not available.'}
-    </p>
-  );
+  return <p className="muted">{data.events[0]?.problem ?? 'A comparison of everything is not available.'}</p>;
 }
 
 /** The summary line, a note if the comparison is limited, and the differences. */
@@ -133,7 +135,7 @@ interface NoiseNoteProps {
   children: ReactNode;
 }
 
-/** The effect of the source's noise rules on a change, and of each rule. */
+/** The effect of the source's watched part and noise rules on a change, and of each. */
 function NoiseNote({ noise, children }: NoiseNoteProps) {
   return (
     <div className={`${classes.note} stack gap-2 small`}>
@@ -143,15 +145,29 @@ function NoiseNote({ noise, children }: NoiseNoteProps) {
       </p>
       {children}
       <details>
-        <summary>{countOf(noise.rules.length, 'rule')} of this source</summary>
+        <summary>
+          {[noise.watch && 'Watched part', noise.rules.length > 0 && countOf(noise.rules.length, 'rule')]
+            .filter(Boolean)
+            .join(' and ')}{' '}
+          of this source
+        </summary>
         <ul className="plain stack gap-2 mt-2">
+          {noise.watch && (
+            <li>
+              <code className="wrap-anywhere">{noise.watch.value}</code>
+              <span className="muted">
+                {SELECTOR_KINDS[noise.watch.kind]}; watched: {countOf(noise.watch.found.from, 'part')} before,{' '}
+                {noise.watch.found.to} after.
+              </span>
+            </li>
+          )}
           {noise.rules.map((rule, index) => (
             // Two rules may be equal.
             <li key={index}>
               <code className="wrap-anywhere">{rule.value}</code>
               <span className="muted">
                 {rule.note && `${rule.note}. `}
-                {KINDS[rule.kind]}; {outcomeOf(rule)}.
+                {SELECTOR_KINDS[rule.kind]}; {outcomeOf(rule)}.
               </span>
             </li>
           ))}
@@ -161,16 +177,24 @@ function NoiseNote({ noise, children }: NoiseNoteProps) {
   );
 }
 
-function findingOf({ is_noise, ignored }: NoiseFindings): string {
+function findingOf({ is_noise, ignored, outside, watch, rules }: NoiseFindings): string {
+  if (outside) return 'Nothing changed in the part of this source that is watched.';
+  if (watch && watch.found.from + watch.found.to === 0)
+    return 'The watched part of this source is in neither version, so everything is compared.';
+  if (rules.length === 0) return 'Only the watched part of this source is compared.';
   if (is_noise) return 'The noise rules of this source explain the entire change.';
   if (ignored === 0) return 'The noise rules of this source do not apply to this change.';
   return `The noise rules of this source ignore ${countOf(ignored, 'part')}. Other parts changed too.`;
 }
 
-const KINDS: Record<RuleOutcome['kind'], string> = {
+/** What a selector of each kind is called. */
+export const SELECTOR_KINDS: Record<RuleOutcome['kind'], string> = {
   selector: 'CSS selector',
-  pattern: 'Pattern',
+  xpath: 'XPath',
   json_path: 'JSONPath',
+  heading: 'Heading',
+  table: 'Table',
+  pattern: 'Pattern',
 };
 
 function outcomeOf({ outcome, ignored }: RuleOutcome): string {

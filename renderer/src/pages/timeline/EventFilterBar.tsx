@@ -247,4 +247,5 @@ export const QUALITY_OPTIONS = [
   { value: 'rate_limit', label: 'Rate limits' },
   { value: 'error_page', label: 'Error pages' },
   { value: 'script_shell', label: 'Built by scripts' },
+  { value: 'outside', label: 'Outside' },
 ] satisfies { value: LabelFilter; label: string }[];

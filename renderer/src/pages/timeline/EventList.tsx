@@ -298,7 +298,7 @@ const EventRow = memo(function EventRow({ event, to, isOpen, onSeen }: EventRowP
         <ChangeSummary event={event} />
         {event.observer !== SELF && <ObserverText observer={event.observer} />}
         {event.page_label && <PageLabelNote label={event.page_label} />}
-        {event.is_noise && <NoiseMark />}
+        <NoiseMark event={event} />
         {event.reverts_to !== null && <span>returned to an older version</span>}
       </span>
     </div>

@@ -13,17 +13,22 @@ export function ChangeSummary({ event }: { event: Event }) {
   return <span className="cut muted">{eventMeaning(event)}</span>;
 }
 
-/** Marks a change that is fully explained by noise rules. */
-export function NoiseMark() {
+/** Marks a change that is fully explained by noise rules, or outside the watched part. */
+export function NoiseMark({ event: { is_noise, outside } }: { event: Pick<Event, 'is_noise' | 'outside'> }) {
+  if (!is_noise) return null;
   return (
     <LazyTooltip
-      label="The noise rules of this source explain the entire change. Both versions are kept."
+      label={
+        outside
+          ? 'Nothing changed in the part of this source that is watched. Both versions are kept.'
+          : 'The noise rules of this source explain the entire change. Both versions are kept.'
+      }
       maxWidth={280}
     >
       {(trigger) => (
         <span {...trigger} className="line inline gap-1 muted">
           <IconFilterOff size={13} stroke={1.8} aria-hidden />
-          noise
+          {outside ? 'outside' : 'noise'}
         </span>
       )}
     </LazyTooltip>

@@ -1,6 +1,12 @@
 import { flushCompileCache } from 'node:module';
 import { connectToParent } from '../../../runtime/parent.ts';
-import { compareAsBytes, compareWithPages, judgeObjects } from '../../diff/compare.ts';
+import {
+  checkObjects,
+  compareAsBytes,
+  compareWithPages,
+  judgeObjects,
+  readWatched,
+} from '../../diff/compare.ts';
 import { summarize } from '../../diff/summarize.ts';
 import { makePage } from '../../view/page/makePage.ts';
 import { makeText, searchedText } from '../extract/extractText.ts';
@@ -28,7 +34,11 @@ async function runTask(task: DeriveTask): Promise<TaskResults[DeriveTask['task']
     case 'diff':
       return makeDiff(task);
     case 'noise':
-      return judgeObjects(task, task.rules);
+      return judgeObjects(task, task.scope);
+    case 'conditions':
+      return checkObjects(task);
+    case 'watched':
+      return readWatched(task);
     case 'page':
       return makePage(task);
     case 'pictures':
@@ -42,11 +52,11 @@ async function runTask(task: DeriveTask): Promise<TaskResults[DeriveTask['task']
 }
 
 async function makeDiff(task: DiffTask): Promise<DiffResult> {
-  const { rules, onlyBytes } = task;
+  const { scope, onlyBytes } = task;
   const { comparison, pages } =
     onlyBytes === null
-      ? await compareWithPages(task, rules)
-      : { comparison: await compareAsBytes(task, rules, onlyBytes), pages: null };
+      ? await compareWithPages(task, scope)
+      : { comparison: await compareAsBytes(task, scope, onlyBytes), pages: null };
   return {
     noise: comparison.noise,
     summary: summarize(comparison, pages),

@@ -167,9 +167,8 @@ async function withObjects(
   borrow: (object: ObjectToRead) => Promise<ObjectToRead>,
 ): Promise<DeriveTask> {
   if (task.task === 'searched') return task;
-  if (task.task === 'text' || task.task === 'links' || task.task === 'thumbnail')
-    return { ...task, object: await borrow(task.object) };
-  if (task.task !== 'page') return { ...task, from: await borrow(task.from), to: await borrow(task.to) };
+  if ('from' in task) return { ...task, from: await borrow(task.from), to: await borrow(task.to) };
+  if (task.task !== 'page') return { ...task, object: await borrow(task.object) };
   const captures: (typeof task.captures)[number][] = [];
   for (const [address, capture] of task.captures)
     captures.push([address, capture && { ...capture, object: await borrow(capture.object) }]);

@@ -1,8 +1,9 @@
 import { promisify } from 'node:util';
 import { deflateSync, inflate, inflateSync } from 'node:zlib';
+import type { Conditions } from '../../../../shared/alerts/alert.ts';
 import type { ObjectText } from '../../../../shared/collection/derived.ts';
 import type { Follow } from '../../../../shared/collection/follow.ts';
-import type { NoiseFindings, NoiseRule } from '../../../../shared/collection/noise.ts';
+import type { NoiseFindings, Scope, WatchOutcome } from '../../../../shared/collection/noise.ts';
 import type { Region } from '../../../../shared/collection/page.ts';
 import type { MissingResource } from '../../../../shared/collection/view.ts';
 
@@ -33,22 +34,47 @@ export interface SearchedTask {
   content: Uint8Array;
 }
 
-/** Compare two versions without the parts that the noise rules ignore. */
+/** Compare two versions: what is watched, without the parts that the noise rules ignore. */
 export interface DiffTask {
   task: 'diff';
   from: ObjectToRead;
   to: ObjectToRead;
-  rules: readonly NoiseRule[];
+  scope: Scope;
   /** Why only the bytes are compared, or null. */
   onlyBytes: string | null;
 }
 
-/** Decide whether the rules explain every change between two versions. */
+/** Decide whether the watched part and the rules leave nothing of the change between two versions. */
 interface NoiseTask {
   task: 'noise';
   from: ObjectToRead;
   to: ObjectToRead;
-  rules: readonly NoiseRule[];
+  scope: Scope;
+}
+
+/** Decide whether a change, or a first version, meets conditions within what is watched. */
+export interface ConditionsTask {
+  task: 'conditions';
+  from: ObjectToRead;
+  to: ObjectToRead;
+  /** Whether there is no older version: `from` is the same as `to` then. */
+  isFirst: boolean;
+  scope: Scope;
+  conditions: Conditions;
+}
+
+/** Find what is watched of one version. */
+export interface WatchedTask {
+  task: 'watched';
+  object: ObjectToRead;
+  scope: Scope;
+}
+
+/** What is watched of a version. */
+export interface WatchedResult {
+  watch: WatchOutcome | null;
+  /** The beginning of what is compared, as text; null if it cannot be read. */
+  text: string | null;
 }
 
 /** The archive's capture of an address that a page refers to. */
@@ -114,6 +140,8 @@ export type DeriveTask =
   | SearchedTask
   | DiffTask
   | NoiseTask
+  | ConditionsTask
+  | WatchedTask
   | PageTask
   | LinksTask
   | PicturesTask
@@ -171,6 +199,8 @@ export interface TaskResults {
   searched: string;
   diff: DiffResult;
   noise: NoiseFindings;
+  conditions: boolean;
+  watched: WatchedResult;
   page: PageResult;
   links: LinksResult;
   pictures: PictureComparison;

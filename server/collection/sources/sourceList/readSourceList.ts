@@ -7,6 +7,8 @@ import {
   type NewSource,
   newSourceSchema,
 } from '../../../../shared/collection/source.ts';
+import { type ListedEntry, SourceListError } from './listedEntry.ts';
+import { readBookmarks } from './readBookmarks.ts';
 
 const MAX_COLUMNS = 200;
 const MAX_ROW_CHARACTERS = 65_536;
@@ -241,6 +243,7 @@ const READERS: Record<ListFormat, (text: string) => Read> = {
   text: (text) => ({ entries: readText(text) }),
   csv: readCsv,
   opml: readOpml,
+  bookmarks: (text) => ({ entries: readBookmarks(text) }),
 };
 
 function decoded(bytes: Uint8Array): string {
@@ -260,22 +263,6 @@ function checkEntry({ line, url, fields }: ListedEntry, capture?: CaptureMode): 
     url: url.length > MAX_REPORTED_CHARACTERS ? `${url.slice(0, MAX_REPORTED_CHARACTERS)}…` : url,
     detail: `${issue?.path.join('.') ?? 'url'}: ${issue?.message ?? 'It cannot be read.'}`,
   };
-}
-
-/** An entry of a list before validation. */
-interface ListedEntry {
-  line: number;
-  url: string;
-  /** The other fields of the source. */
-  fields: Record<string, unknown>;
-}
-
-/** The list as a whole cannot be read. The message is a sentence for people. */
-export class SourceListError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'SourceListError';
-  }
 }
 
 /** Yields the URLs of a text list, one per line. Lines that begin with `#` are comments. */

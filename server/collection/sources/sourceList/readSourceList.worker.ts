@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { readSourceList, type SourceList, SourceListError } from './readSourceList.ts';
+import { SourceListError } from './listedEntry.ts';
+import { readSourceList, type SourceList } from './readSourceList.ts';
 
 try {
   parentPort?.postMessage({ result: { list: readSourceList(workerData as SourceList) } });

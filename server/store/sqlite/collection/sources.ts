@@ -1,6 +1,6 @@
 import type { EventType } from '../../../../shared/collection/event.ts';
 import type { Follow } from '../../../../shared/collection/follow.ts';
-import type { NoiseRule } from '../../../../shared/collection/noise.ts';
+import type { NoiseRule, Watch } from '../../../../shared/collection/noise.ts';
 import type { RetrievalError } from '../../../../shared/collection/retrieval.ts';
 import type { ActiveHours, Schedule } from '../../../../shared/collection/schedule/scheduleFields.ts';
 import type {
@@ -26,7 +26,7 @@ import {
   update,
 } from '../engine/queries.ts';
 import { forgetExpiry } from './profiles.ts';
-import { rulesDigest } from './timeline/eventNoise.ts';
+import { scopeDigest } from './timeline/eventNoise.ts';
 
 /** Returns a source by key. @throws SyntaxError if the row is damaged */
 export const sourceByKey = selectOne<StoredSource, [key: number], SourceRow>(
@@ -61,7 +61,7 @@ export function insertSource(
 }
 
 /** The columns of the owner's settings. */
-const SETTINGS = `name, agency, tags, every_minutes, max_object_mb, ignore_robots, headers, noise_rules, rules_digest,
+const SETTINGS = `name, agency, tags, every_minutes, max_object_mb, ignore_robots, headers, noise_rules, watch, rules_digest,
   paused, allow_private, every, time_zone, active_hours, follow, found_in, capture, picture_events, keep_days, needs_login, profile`;
 
 /** Updates the owner's settings of a source; its state is unchanged. */
@@ -72,16 +72,79 @@ export function updateSource(
 ): void {
   deleteTags(database, source.key);
   const profile = profileOf(database, source.key) ?? null;
+  const before = watchOf(database, source.key) ?? null;
   const columns = `${SETTINGS}, removed, added_at, revision, next_check_at`;
   const row = { ...source, ...settingsForSql(source), removed: Number(source.removed) };
   update(database, 'sources', { key: 'key', columns }, row);
   if (source.capture === 'object') updatePageError(database, source.key, null);
+  forgetSearch(database, source.key, before);
   if (profile !== source.profile) forgetLogin(database, source.key);
   if (profile !== null) forgetExpiry(database, profile);
   indexSource(database, source.key, source);
 }
 
 const profileOf = selectValue<string | null, [key: number]>('SELECT profile FROM sources WHERE key = ?');
+
+const watchOf = selectValue<string | null, [key: number]>('SELECT watch FROM sources WHERE key = ?');
+
+/** If another part is watched than before, it was not looked for yet. */
+function forgetSearch(database: WriteDatabase, key: number, before: string | null): void {
+  const sql = 'UPDATE sources SET watch_sought = NULL, watch_lost_at = NULL WHERE key = ? AND watch IS NOT ?';
+  run(database, sql, key, before);
+}
+
+/** The watched part of a source, and the object in which it is to be looked for. */
+export interface WatchedPart {
+  key: number;
+  watch: Watch;
+  /** Null if there is no version yet. */
+  sha256: string | null;
+  /** The object in which it was last looked for. */
+  watch_sought: string | null;
+}
+
+/** The object in which the part of a source is watched, as SQL: its newest version, or the newest page as it was drawn. */
+const NEWEST = `iif(capture = 'page', (
+  SELECT json_extract(record, '$.document') FROM page_captures INDEXED BY page_captures_by_source
+  WHERE source_key = sources.key AND observer IS NULL ORDER BY started_at DESC, ledger_entry DESC LIMIT 1), last_sha256)`;
+
+/** Returns the digest of the object in which the part of a source is watched; undefined if there is none. */
+export function newestVersion(database: ReadDatabase, key: number): string | undefined {
+  return (
+    one<{ sha256: string | null }>(database, `SELECT ${NEWEST} AS sha256 FROM sources WHERE key = ?`, key)
+      ?.sha256 ?? undefined
+  );
+}
+
+/** Returns the watched parts of sources after a key. */
+export const watchedParts = selectAll<
+  Omit<WatchedPart, 'watch'> & { watch: string },
+  [after: number, limit: number],
+  WatchedPart
+>(
+  `SELECT key, watch, watch_sought, ${NEWEST} AS sha256 FROM sources INDEXED BY sources_with_watch
+   WHERE watch IS NOT NULL AND removed = 0 AND key > ? ORDER BY key LIMIT ?`,
+  (row) => ({ ...row, watch: JSON.parse(row.watch) as Watch }),
+);
+
+/**
+ * Records whether the watched part is in an object. Nothing is recorded if another part is watched by now.
+ *
+ * @param lost_at when it was found to be missing; null if it is there
+ */
+export const recordSearch = change<
+  [found: { key: number; watch: string; sha256: string; lost_at: string | null }]
+>(`
+  UPDATE sources SET watch_sought = @sha256,
+    watch_lost_at = iif(@lost_at IS NULL, NULL, coalesce(watch_lost_at, @lost_at))
+  WHERE key = @key AND watch = @watch`);
+
+/** Returns the sources whose watched part is not in their newest version, longest first. */
+export const sourcesWithLostPart = selectAll<StoredSource, [], SourceRow>(
+  `SELECT * FROM sources INDEXED BY sources_with_watch
+   WHERE watch IS NOT NULL AND removed = 0 AND watch_lost_at IS NOT NULL ORDER BY watch_lost_at, key`,
+  parseSourceRowForDisplay,
+);
 
 /** Another login may get something else: neither what was noticed of the old one counts, nor what it was told is unchanged. */
 function forgetLogin(database: WriteDatabase, key: number): void {
@@ -108,7 +171,8 @@ function settingsForSql(source: SourceSettings) {
     ignore_robots: Number(source.ignore_robots),
     headers: JSON.stringify(source.headers),
     noise_rules: source.noise_rules.length > 0 ? JSON.stringify(source.noise_rules) : null,
-    rules_digest: rulesDigest(source.noise_rules),
+    watch: source.watch && JSON.stringify(source.watch),
+    rules_digest: scopeDigest({ watch: source.watch, rules: source.noise_rules }),
     every: source.every,
     time_zone: source.time_zone,
     active_hours: source.active_hours && JSON.stringify(source.active_hours),
@@ -243,6 +307,8 @@ export interface SourceSettings extends Schedule {
   headers: Record<string, string>;
   /** Changes that are noise. */
   noise_rules: NoiseRule[];
+  /** The part that is watched; null for everything. */
+  watch: Watch | null;
   paused: boolean;
   /** Which of its links become sources; null if none. */
   follow: Follow | null;
@@ -288,7 +354,9 @@ export interface SourceRow extends SourceSettings, SourceCheckState {
   login_expired_at: string | null;
   /** Why the page could not be drawn at the last check. */
   page_error: PageError | null;
-  /** The digest of its noise rules; null if there are none. */
+  /** Since when the watched part is no longer found in the newest version. */
+  watch_lost_at: string | null;
+  /** The digest of its watched part and noise rules; null if there are none. */
   rules_digest: string | null;
   /** The number of bytes that the last check could not store for lack of space, if so. */
   refused_bytes: number | null;
@@ -300,6 +368,7 @@ type StoredSource = Omit<
   | 'tags'
   | 'headers'
   | 'noise_rules'
+  | 'watch'
   | 'active_hours'
   | 'follow'
   | 'ignore_robots'
@@ -311,6 +380,7 @@ type StoredSource = Omit<
   tags: string;
   headers: string;
   noise_rules: string | null;
+  watch: string | null;
   active_hours: string | null;
   follow: string | null;
   ignore_robots: number;
@@ -343,6 +413,7 @@ function parseWith(row: StoredSource, parse: (text: string, empty: unknown) => u
     tags: parse(row.tags, []) as string[],
     headers: parse(row.headers, {}) as Record<string, string>,
     noise_rules: row.noise_rules === null ? [] : (parse(row.noise_rules, []) as NoiseRule[]),
+    watch: row.watch === null ? null : (parse(row.watch, null) as Watch | null),
     active_hours: row.active_hours === null ? null : (parse(row.active_hours, null) as ActiveHours | null),
     follow: row.follow === null ? null : (parse(row.follow, null) as Follow | null),
     ignore_robots: row.ignore_robots === 1,

@@ -75,6 +75,7 @@ export function putRule(
 /** Deletes a rule with what waits to be sent for it. What was sent or failed stays. */
 export function deleteRule(database: WriteDatabase, id: string): void {
   run(database, "DELETE FROM alert_deliveries WHERE rule = ? AND state = 'waiting'", id);
+  run(database, 'DELETE FROM alert_confirmations WHERE rule = ?', id);
   run(database, 'DELETE FROM alert_rules WHERE id = ?', id);
 }
 
@@ -116,6 +117,31 @@ export function insertNotice(
 export const hasNotice = hasRow<[rule: string, subject: string]>(
   'SELECT 1 FROM alert_notices WHERE rule = ? AND subject = ?',
 );
+
+/** A change that a rule matched, and when its source is fetched again to see whether it still does. */
+export interface Confirmation {
+  rule: string;
+  event: number;
+  due_at: string;
+}
+
+export const putConfirmation = change<[confirmation: Confirmation]>(
+  'INSERT INTO alert_confirmations (rule, event, due_at) VALUES ($rule, $event, $due_at) ON CONFLICT DO NOTHING',
+);
+
+/** Returns the confirmations that are due, in the order of their events. */
+export const dueConfirmations = selectAll<Confirmation, [now: string]>(
+  'SELECT rule, event, due_at FROM alert_confirmations WHERE due_at <= ? ORDER BY event, rule LIMIT 500',
+);
+
+export const nextConfirmationAt = selectValue<string>(
+  'SELECT due_at FROM alert_confirmations ORDER BY due_at LIMIT 1',
+);
+
+/** Deletes a confirmation. Returns whether there was one. */
+export function deleteConfirmation(database: WriteDatabase, { rule, event }: Confirmation): boolean {
+  return run(database, 'DELETE FROM alert_confirmations WHERE rule = ? AND event = ?', rule, event) > 0;
+}
 
 /** Returns the rules with a digest that is due. */
 export const rulesWithDueDigest = selectValues<string, [now: string]>(

@@ -1,7 +1,7 @@
 import { EVENT_TYPES, type EventType, type LabelFilter } from '../../../../../shared/collection/event.ts';
 import { yieldToEventLoop } from '../../../../runtime/background.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../../engine/open.ts';
-import { NoiseMarks } from './eventNoise.ts';
+import { NoiseMarks, OUTSIDE_EVENTS } from './eventNoise.ts';
 import { lastEventId } from './events.ts';
 
 /** The ids of a page of events, newest first, and the total number of matches. */
@@ -323,9 +323,10 @@ function filtersByTimeOnly({ sources, event_type, observer, noise, label, seen }
 
 /** Returns a query for the ids of the events with a label, which are few. The parameter is `label`. */
 function labelled(label: LabelFilter): string {
-  const isOne = label !== 'any' && label !== 'none';
-  return `SELECT id FROM events INDEXED BY events_with_label
-    WHERE page_label IS NOT NULL ${isOne ? "AND json_extract(page_label, '$.label') = @label" : ''}`;
+  if (label === 'outside') return OUTSIDE_EVENTS;
+  const recorded = 'SELECT id FROM events INDEXED BY events_with_label WHERE page_label IS NOT NULL';
+  if (label === 'any' || label === 'none') return `${recorded} UNION ${OUTSIDE_EVENTS}`;
+  return `${recorded} AND json_extract(page_label, '$.label') = @label`;
 }
 
 /** Returns the SQL condition of the filter by label on the column `id`. The parameter is `label`. */

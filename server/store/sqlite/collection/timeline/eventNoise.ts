@@ -1,28 +1,41 @@
 import { createHash } from 'node:crypto';
-import type { NoiseRule } from '../../../../../shared/collection/noise.ts';
+import type { Event } from '../../../../../shared/collection/event.ts';
+import type { NoiseRule, Scope, Watch } from '../../../../../shared/collection/noise.ts';
 import { canonicalText } from '../../../../../shared/values/canonicalJson.ts';
 import { ID_DIGITS } from '../../../../../shared/values/digest.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../../engine/open.ts';
 import { change, hasRow, onSnapshot, selectAll, selectOne, selectValue } from '../../engine/queries.ts';
 
 /**
- * Returns the digest of a set of rules: the first digits of the SHA-256 of its canonical JSON, without the notes, which
- * do not affect the result. Null for no rules.
+ * Returns the digest of what is watched and of a set of rules: the first digits of the SHA-256 of its canonical JSON,
+ * without the notes, which do not affect the result. Null for everything without rules.
  */
-export function rulesDigest(rules: readonly NoiseRule[]): string | null {
-  if (rules.length === 0) return null;
-  const applied = canonicalText(rules.map(({ kind, value }) => ({ kind, value })));
-  return createHash('sha256').update(applied).digest('hex').slice(0, ID_DIGITS);
+export function scopeDigest({ watch, rules }: Scope): string | null {
+  if (watch === null && rules.length === 0) return null;
+  const applied = rules.map(({ kind, value, columns }) => ({ kind, value, ...(columns && { columns }) }));
+  // Without a watched part, the digest is that of earlier versions.
+  const digested = canonicalText(watch === null ? applied : { watch, rules: applied });
+  return createHash('sha256').update(digested).digest('hex').slice(0, ID_DIGITS);
 }
 
 /** The SQL column for whether a change is only noise by the current rules of its source (`events e`, `sources s`). */
 export const IS_NOISE_COLUMN = `(SELECT n.is_noise FROM event_noise n
   WHERE n.event = e.id AND n.rules_digest = s.rules_digest) AS is_noise`;
 
+/** The SQL column for whether a change is outside the watched part of its source (`events e`, `sources s`). */
+export const OUTSIDE_COLUMN = `EXISTS (SELECT 1 FROM event_noise n
+  WHERE n.event = e.id AND n.outside = 1 AND n.rules_digest = s.rules_digest) AS outside`;
+
+/** The ids of the changes outside the watched parts of their sources, as SQL. They are few. */
+export const OUTSIDE_EVENTS = `SELECT n.event FROM event_noise n INDEXED BY event_noise_outside
+  JOIN events e ON e.id = n.event JOIN sources s ON s.key = e.source_key
+  WHERE n.outside = 1 AND n.rules_digest = s.rules_digest`;
+
 /** The result of judging one event. */
 export interface EventNoise {
   event: number;
   is_noise: boolean;
+  outside: boolean;
   rules_digest: string;
 }
 
@@ -32,40 +45,123 @@ export const IS_NOISE = `EXISTS (SELECT 1 FROM event_noise n JOIN sources s ON s
 
 /** Stores the results for events, replacing earlier ones. */
 export function putEventNoise(database: WriteDatabase, found: readonly EventNoise[]): void {
-  for (const { event, is_noise, rules_digest } of found) {
+  for (const { event, is_noise, outside, rules_digest } of found) {
     statement(
       database,
-      `INSERT OR REPLACE INTO event_noise (event, is_noise, rules_digest, change)
-       VALUES (?, ?, ?, (SELECT coalesce(max(change), 0) + 1 FROM event_noise))`,
-    ).run(event, Number(is_noise), rules_digest);
+      `INSERT OR REPLACE INTO event_noise (event, is_noise, outside, rules_digest, change)
+       VALUES (?, ?, ?, ?, (SELECT coalesce(max(change), 0) + 1 FROM event_noise))`,
+    ).run(event, Number(is_noise), Number(outside), rules_digest);
   }
 }
 
-/** An event with an older and a newer version, and the rules of its source. */
+/** The digests of the older and the newer object. */
+interface Compared {
+  from: string;
+  to: string;
+}
+
+/** An event with an older and a newer version, and what of its source is compared. */
 export interface ComparableEvent {
   id: number;
   source_id: string;
   observed_at: string;
   sha256: string;
   previous_sha256: string;
-  rules: NoiseRule[];
+  /** What is compared: the two versions, or the documents of drawn pages, if a part of them is watched. */
+  compared: Compared;
+  /** The documents of the drawn pages; null if the versions are none. */
+  documents: Compared | null;
+  scope: Scope;
   rules_digest: string | null;
 }
 
-type Stored = Omit<ComparableEvent, 'rules'> & { noise_rules: string | null };
+type Stored = Omit<ComparableEvent, 'scope' | 'compared' | 'documents'> & {
+  noise_rules: string | null;
+  watch: string | null;
+  in_page: 0 | 1;
+  from_document: string | null;
+  to_document: string | null;
+};
+
+/** The documents of the page captures of an event, as SQL. */
+const DOCUMENTS = `iif(e.page IS NULL, NULL, (SELECT json_extract(p.record, '$.document')
+      FROM page_captures p WHERE p.id = e.page)) AS to_document,
+    iif(e.page IS NULL, NULL, (SELECT json_extract(p.record, '$.document')
+      FROM events b JOIN page_captures p ON p.id = b.page
+      WHERE b.sha256 = e.previous_sha256 AND b.source_key = e.source_key AND b.observer = e.observer AND b.id < e.id
+      ORDER BY b.id DESC LIMIT 1)) AS from_document`;
 
 /** `index` fixes the query plan: there may be a million events, and all may be changes. */
 const comparable = (
   index: string,
 ) => `SELECT e.id, s.id AS source_id, e.observed_at, e.sha256, e.previous_sha256,
-    s.noise_rules, s.rules_digest
+    s.noise_rules, s.watch, s.rules_digest, s.capture = 'page' AND e.page IS NULL AS in_page, ${DOCUMENTS}
   FROM events e ${index} CROSS JOIN sources s ON s.key = e.source_key
   WHERE e.event_type = 'changed' AND e.sha256 IS NOT NULL AND e.previous_sha256 IS NOT NULL`;
 const BY_NUMBER = comparable('NOT INDEXED');
 const BY_SOURCE = comparable('INDEXED BY events_by_source');
 
-function fromStored({ noise_rules, ...row }: Stored): ComparableEvent {
-  return { ...row, rules: noise_rules === null ? [] : (JSON.parse(noise_rules) as NoiseRule[]) };
+function fromStored(stored: Stored): ComparableEvent {
+  const { noise_rules, watch, in_page, from_document, to_document, ...row } = stored;
+  const scope = scopeOf({ noise_rules, watch, in_page });
+  const documents =
+    from_document === null || to_document === null ? null : { from: from_document, to: to_document };
+  const compared = (scope.watch && documents) ?? { from: row.previous_sha256, to: row.sha256 };
+  return { ...row, compared, documents, scope };
+}
+
+function scopeOf({ noise_rules, watch, in_page }: Pick<Stored, 'noise_rules' | 'watch' | 'in_page'>): Scope {
+  return {
+    watch: watch === null ? null : (JSON.parse(watch) as Watch),
+    rules: noise_rules === null ? [] : (JSON.parse(noise_rules) as NoiseRule[]),
+    elsewhere: in_page === 1,
+  };
+}
+
+/** Returns an event with something else to be compared. A part of a drawn page is in its document: its text has none. */
+export function withScope(event: ComparableEvent, { watch, rules }: Scope): ComparableEvent {
+  const versions = { from: event.previous_sha256, to: event.sha256 };
+  return {
+    ...event,
+    scope: { ...event.scope, watch, rules },
+    compared: (watch && event.documents) ?? versions,
+    rules_digest: scopeDigest({ watch, rules }),
+  };
+}
+
+/** Two versions, or a first one, and what of them counts. */
+export interface Change {
+  from: string | null;
+  to: string;
+  scope: Scope;
+}
+
+/** Returns the versions of a change or of a first version; undefined for any other event. */
+export function changeOf(database: ReadDatabase, event: Event): Change | undefined {
+  if (event.event_type === 'changed') {
+    const found = comparableEvent(database, event.id);
+    return found && { ...found.compared, scope: found.scope };
+  }
+  if (event.event_type !== 'first_seen') return undefined;
+  const first = statement<Omit<Stored, 'sha256'> & { sha256: string }>(
+    database,
+    `SELECT e.sha256, s.noise_rules, s.watch, s.capture = 'page' AND e.page IS NULL AS in_page, ${DOCUMENTS}
+     FROM events e JOIN sources s ON s.key = e.source_key WHERE e.id = ? AND e.sha256 IS NOT NULL`,
+  ).get(event.id);
+  if (!first) return undefined;
+  const scope = scopeOf(first);
+  return { from: null, to: (scope.watch && first.to_document) ?? first.sha256, scope };
+}
+
+/** Returns the digests of everything that a description of an event may quote. */
+export function quotedDigests(
+  database: ReadDatabase,
+  { id, sha256, previous_sha256, page }: Pick<Event, 'id' | 'sha256' | 'previous_sha256' | 'page'>,
+): string[] {
+  const compared = page === null ? undefined : comparableEvent(database, id)?.compared;
+  return [sha256, previous_sha256, ...(compared ? [compared.from, compared.to] : [])].filter(
+    (digest) => digest !== null,
+  );
 }
 
 /** Returns an event with two versions; undefined if it has no two versions. */
@@ -95,7 +191,7 @@ export const countComparable = selectValue<number, [sourceKey: number]>(
   0,
 );
 
-/** Whether any source has rules. */
+/** Whether any source has rules or a watched part. */
 export const hasRules = hasRow(
   'SELECT 1 FROM sources INDEXED BY sources_with_rules WHERE rules_digest IS NOT NULL',
 );

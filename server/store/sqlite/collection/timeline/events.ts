@@ -10,7 +10,7 @@ import {
   selectValues,
 } from '../../engine/queries.ts';
 import { parsePageLabel } from '../retrievals.ts';
-import { IS_NOISE_COLUMN } from './eventNoise.ts';
+import { IS_NOISE_COLUMN, OUTSIDE_COLUMN } from './eventNoise.ts';
 
 /** The SQL column with the summary of an event under the current rules of its source (`events e`, `sources s`). */
 const SUMMARY_COLUMN = `(SELECT m.summary FROM event_summaries m
@@ -90,8 +90,9 @@ export const firstEventWith = selectValue<
   SELECT min(id) AS id FROM events WHERE sha256 = @sha256 AND source_key = @source_key AND observer = @observer
   AND event_type IN ('first_seen', 'changed')`);
 
-type Stored = Omit<Event, 'source' | 'page_label' | 'is_noise'> & {
+type Stored = Omit<Event, 'source' | 'page_label' | 'is_noise' | 'outside'> & {
   is_noise: number | null;
+  outside: number;
   source_id: string;
   url: string;
   name: string;
@@ -103,15 +104,16 @@ type Stored = Omit<Event, 'source' | 'page_label' | 'is_noise'> & {
 /** The columns of an event, from `events e` joined with its source `s`. */
 const EVENT_COLUMNS = `e.id, s.id AS source_id, s.url, s.name, s.agency, s.tags, e.event_type, e.observer,
   e.observed_at, e.original_observed_at, e.sha256, e.previous_sha256, e.reverts_to, e.page_label, e.page,
-  e.ledger_entry, ${IS_NOISE_COLUMN}, ${SUMMARY_COLUMN}`;
+  e.ledger_entry, ${IS_NOISE_COLUMN}, ${OUTSIDE_COLUMN}, ${SUMMARY_COLUMN}`;
 
 function eventFromStored(row: Stored): Event {
-  const { source_id, url, name, agency, tags, page_label, is_noise, ...event } = row;
+  const { source_id, url, name, agency, tags, page_label, is_noise, outside, ...event } = row;
   return {
     ...event,
     source: { id: source_id, url, name, agency, tags: JSON.parse(tags) as string[] },
     page_label: parsePageLabel(page_label),
     is_noise: is_noise === null ? null : is_noise === 1,
+    outside: outside === 1,
   };
 }
 
@@ -168,6 +170,17 @@ export function neighboursOf(database: ReadDatabase, id: number): EventNeighbour
 /** Returns the events after an id, in the order in which they were recorded. */
 export const eventsAfter = selectAll<Stored, [id: number, limit: number], Event>(
   `SELECT ${EVENT_COLUMNS} FROM events e JOIN sources s ON s.key = e.source_key WHERE e.id > ? ORDER BY e.id LIMIT ?`,
+  eventFromStored,
+);
+
+/** Returns the changes of the same source, by the same observer, after an event. */
+export const changesOfSourceAfter = selectAll<
+  Stored,
+  [event: Pick<Event, 'id' | 'observer'> & { source: string }],
+  Event
+>(
+  `SELECT ${EVENT_COLUMNS} FROM sources s CROSS JOIN events e ON e.source_key = s.key WHERE s.id = @source
+   AND e.id > @id AND e.event_type = 'changed' AND e.observer = @observer ORDER BY e.id`,
   eventFromStored,
 );
 
