@@ -101,10 +101,14 @@ function collectionRoutes(services: Services) {
 }
 
 function findingRoutes(services: Services) {
-  const { store, nodeName, rendererFolder, exports, publicAddress } = services;
+  const { store, nodeName, rendererFolder, exports, publicAddress, derived } = services;
   const evidence = evidenceServices(services);
   return {
-    ...findingHandlers(store, nodeName, { exports, publicAddress }),
+    ...findingHandlers(store, nodeName, {
+      exports,
+      publicAddress,
+      readWords: (sha256, priority) => derived.texts.wordsOf(sha256, priority),
+    }),
     ...caseHandlers(evidence, { nodeName, rendererFolder, exports, publicAddress }),
   };
 }

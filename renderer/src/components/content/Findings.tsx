@@ -8,6 +8,7 @@ import {
   type Finding,
   type FindingTarget,
   MAX_QUOTE_CHARACTERS,
+  type PassageAnchor,
 } from '../../../../shared/findings/finding.ts';
 import { fieldErrors } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
@@ -118,6 +119,7 @@ export function FindingCard({ finding, withTarget = false }: FindingCardProps) {
           {passage.page !== null && <span className="muted small"> (page {passage.page})</span>}
         </blockquote>
       )}
+      {finding.anchor && <p className="muted small">{anchorWords(finding.anchor)}</p>}
       {withdrawal === null ? (
         <p className="measure keep-lines wrap-anywhere">{text}</p>
       ) : (
@@ -153,6 +155,18 @@ export function FindingCard({ finding, withTarget = false }: FindingCardProps) {
       </div>
     </article>
   );
+}
+
+/** Says where a passage is in a text that another tool made since, or that it is nowhere. The quotation stays. */
+function anchorWords({ state, tool, version, start, end, page }: PassageAnchor): string {
+  const text = `the text that ${tool} ${version} makes of the object`;
+  if (state === 'found') {
+    const where = page === null ? '' : `on page ${page}, `;
+    return `Now ${where}at characters ${formatCount(start ?? 0)} to ${formatCount(end ?? 0)} of ${text}.`;
+  }
+  return state === 'no_text'
+    ? `The object has no text any more: ${tool} ${version} makes none of it. The quotation is as it was recorded.`
+    : `Not found at a sure place in ${text}. The quotation is as it was recorded, from an earlier text.`;
 }
 
 function Actions({ finding }: { finding: Finding }) {
@@ -299,13 +313,13 @@ function PassageNote({ quote, objects }: { quote: string; objects: readonly Quot
   return <output className="muted small">{placeOf(data, objects)}</output>;
 }
 
-function placeOf({ passage, object }: FoundPassage, objects: readonly QuotedObject[]): string {
-  if (!object)
-    return 'The text of the object does not contain this passage. The passage is saved as entered.';
-  const { start, end, page } = passage;
+function placeOf({ found }: FoundPassage, objects: readonly QuotedObject[]): string {
+  if (!found) return 'The text of the object does not contain this passage. The passage is saved as entered.';
+  const { object, start, end, page, others } = found;
   const where = page === null ? '' : `page ${page}, `;
   const name = objects.length > 1 ? ` (${object.name})` : '';
-  return `Found in the text of the object${name}: ${where}characters ${formatCount(start ?? 0)} to ${formatCount(end ?? 0)}.`;
+  const first = others === 0 ? '' : ` This is the first of ${formatCount(others + 1)} places.`;
+  return `Found in the text of the object${name}: ${where}characters ${formatCount(start)} to ${formatCount(end)}.${first}`;
 }
 
 interface WithdrawDialogProps {

@@ -11,6 +11,7 @@ import { migration as withheldInCopies } from './migrations/0045-withheld-in-cop
 import { migration as handedIn } from './migrations/0046-handed-in.ts';
 import { migration as pairedBrowsers } from './migrations/0047-paired-browsers.ts';
 import { migration as profiles } from './migrations/0048-profiles.ts';
+import { migration as passageAnchors } from './migrations/0049-passage-anchors.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 
 const MIGRATIONS: readonly Migration[] = [
@@ -26,6 +27,7 @@ const MIGRATIONS: readonly Migration[] = [
   handedIn,
   pairedBrowsers,
   profiles,
+  passageAnchors,
 ];
 
 /** The database was written by a newer Strongroom than this one. */
