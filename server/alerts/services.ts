@@ -11,7 +11,7 @@ export interface AlertServices {
   store: Store;
   settings: SettingsStore;
   diffs: Pick<Diffs, 'comparisonOf'>;
-  texts: Pick<Texts, 'textOf'>;
+  texts: Pick<Texts, 'wordsOf'>;
   post: Post;
   log: Log;
   /** How names of webhooks are resolved, and which addresses are private. */

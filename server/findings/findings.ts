@@ -1,3 +1,4 @@
+import type { Event } from '../../shared/collection/event.ts';
 import type {
   Finding,
   FindingDetails,
@@ -376,6 +377,18 @@ export function* iterateSelected(database: ReadDatabase, selection: FindingSelec
   const { from, values } = selected(selection);
   const sql = `SELECT ${FINDING_COLUMNS} FROM ${from} ORDER BY f.ledger_entry`;
   for (const row of statement<StoredFinding>(database, sql).iterate(...values)) yield findingOf(row);
+}
+
+/** Returns the current findings that quote a version of the source of an event which the same observer saw before. */
+export function passagesBefore(
+  database: ReadDatabase,
+  { id, observer }: Pick<Event, 'id' | 'observer'>,
+): Finding[] {
+  const sql = `SELECT ${FINDING_COLUMNS} FROM current_findings c JOIN findings f USING (ledger_entry)
+    WHERE f.passage_sha256 IS NOT NULL AND EXISTS (SELECT 1 FROM events e WHERE e.sha256 = f.passage_sha256
+      AND e.source_key = (SELECT source_key FROM events WHERE id = $id) AND e.observer = $observer AND e.id < $id)
+    ORDER BY f.ledger_entry`;
+  return all<StoredFinding>(database, sql, { id, observer }).map(findingOf);
 }
 
 /** What a finding about a target is found by; undefined if the archive does not hold the target. */

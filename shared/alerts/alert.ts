@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { eventTypeSchema, LABEL_FILTERS } from '../collection/event.ts';
+import { findingIdSchema } from '../findings/finding.ts';
 import { sourceIdSchema } from '../values/digest.ts';
 import { listQuery } from '../values/list.ts';
 import { httpUrlSchema, instantSchema, text } from '../values/text.ts';
@@ -51,6 +52,9 @@ const alertWhenSchema = z
       .boolean()
       .optional()
       .meta({ description: 'A site no longer accepts the profile with which sources are watched.' }),
+    passage_changed: z.boolean().optional().meta({
+      description: 'A version of a source no longer has a passage that a finding quotes, or has it changed.',
+    }),
     disk: z
       .boolean()
       .optional()
@@ -67,6 +71,7 @@ export const STATE_CONDITIONS = [
   'damaged',
   'peer_rewritten',
   'profile_expired',
+  'passage_changed',
   'disk',
   'copy_behind',
 ] as const;
@@ -196,6 +201,7 @@ const ALERT_KINDS = [
   'damage',
   'peer_rewritten',
   'profile_expired',
+  'passage_changed',
   'disk',
   'copy_behind',
   'test',
@@ -213,6 +219,13 @@ const alertItemSchema = z
     diff: z.array(z.string()),
     link: z.string(),
     event: z.int().nullable(),
+    passage: z
+      .strictObject({ finding: findingIdSchema, before: z.string().nullable(), after: z.string().nullable() })
+      .optional()
+      .meta({
+        description:
+          'Only of `passage_changed`: the finding, the quoted words, and the words that are there now, at most 2,000 characters of each. `after` is null if there are none, and both are null if visitors may not read them.',
+      }),
     source: z.strictObject({ id: z.string(), url: z.string(), name: z.string() }).nullable(),
   })
   .meta({ id: 'AlertItem' });

@@ -49,15 +49,20 @@ export function locatePassage(
   return describe(text, rangeOf(normal, place), hasPages);
 }
 
-/** Returns the places at which a text has these words, white space and the like aside, in code points. */
-export function placesOfWords(text: string, exact: string): { start: number; end: number }[] {
+/** Returns how often a text has these words, white space and the like aside, and where first, in code points. */
+export function findWords(
+  text: string,
+  exact: string,
+): { count: number; first: { start: number; end: number } | undefined } {
   const normal = normalTextOf(text, true);
-  const sought = soughtIn({ exact, prefix: '', suffix: '' }, true);
-  return occurrences(normal, sought.words, undefined).map((start) => {
-    const range = rangeOf(normal, { start, end: start + sought.words.length });
-    const from = codePoints(text.slice(0, range.start));
-    return { start: from, end: from + codePoints(text.slice(range.start, range.end)) };
-  });
+  const { words } = soughtIn({ exact, prefix: '', suffix: '' }, true);
+  const starts = occurrences(normal, words, undefined);
+  const [at] = starts;
+  if (at === undefined) return { count: 0, first: undefined };
+  const range = rangeOf(normal, { start: at, end: at + words.length });
+  const start = codePoints(text.slice(0, range.start));
+  const end = start + codePoints(text.slice(range.start, range.end));
+  return { count: starts.length, first: { start, end } };
 }
 
 /** Where a passage is in a text, in code points, and the words that the text has there. */

@@ -39,7 +39,7 @@ async function matching(folder: string): Promise<Measurement> {
       for (let number = 0; number < RULES; number += 1) putRule(database, ruleOf(number));
     });
     const unused = () => Promise.reject(new Error('No rule asks for the bytes.'));
-    const reader = new ChangeReader({ store, diffs: { comparisonOf: unused }, texts: { textOf: unused } });
+    const reader = new ChangeReader({ store, diffs: { comparisonOf: unused }, texts: { wordsOf: unused } });
     const matcher = new Matcher({ store, settings: () => DEFAULT_SETTINGS, reader, write: store.write });
     const ms = await timed(() => matcher.poll(new AbortController().signal));
     const count = (table: string) =>

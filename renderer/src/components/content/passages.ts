@@ -1,4 +1,4 @@
-import { placesOfWords } from '../../../../shared/findings/anchor.ts';
+import { findWords } from '../../../../shared/findings/anchor.ts';
 import { MAX_QUOTE_CHARACTERS, type NewFinding } from '../../../../shared/findings/finding.ts';
 import { ApiProblem, call } from '../../api/client.ts';
 
@@ -50,15 +50,15 @@ async function locateIn({ sha256 }: QuotedObject, quote: string, signal: AbortSi
 
 /** The first place of a quotation in a text, and how many others there are. */
 function firstPlace(text: string, quote: string, hasPages: boolean) {
-  const [place, ...others] = placesOfWords(text, quote);
-  if (!place) return undefined;
+  const { count, first } = findWords(text, quote);
+  if (!first) return undefined;
   const characters = Array.from(text);
-  const { start, end } = place;
+  const { start, end } = first;
   return {
     start,
     end,
     exact: characters.slice(start, end).join(''),
     page: hasPages ? characters.slice(0, start).join('').split('\f').length : null,
-    others: others.length,
+    others: count - 1,
   };
 }

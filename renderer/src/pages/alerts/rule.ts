@@ -145,6 +145,7 @@ export const STATE_WORDS = {
   damaged: 'a stored object is damaged',
   peer_rewritten: 'a peer rewrites its ledger',
   profile_expired: 'a site no longer accepts a login',
+  passage_changed: 'a passage that a finding quotes changes or is gone',
   disk: 'the disk or the archive is full',
   copy_behind: 'a copy is out of date',
 } as const;
