@@ -10,7 +10,7 @@ import {
   MAX_QUOTE_CHARACTERS,
   type PassageAnchor,
 } from '../../../../shared/findings/finding.ts';
-import { fieldErrors } from '../../api/client.ts';
+import { fieldErrors, urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { formatCount } from '../../format/size.ts';
 import { useIsOwner } from '../../state/session.ts';
@@ -20,7 +20,7 @@ import { DialogForm, FormDialog, type FormDialogControls, useItemForm } from '..
 import { Section } from '../layout/Page.tsx';
 import { AddToCase } from './AddToCase.tsx';
 import classes from './Findings.module.css';
-import { type FoundPassage, findPassage, type QuotedObject } from './passages.ts';
+import { type FoundPassage, findPassage, type QuotedObject, textFragment } from './passages.ts';
 
 const MAX_SHOWN = 100;
 
@@ -149,11 +149,33 @@ export function FindingCard({ finding, withTarget = false }: FindingCardProps) {
               , <Link to={`/findings?state=all&q=${finding.supersedes}`}>earlier version</Link>
             </>
           )}
+          {passage?.derived && (
+            <>
+              , <EvidenceLinks id={id} exact={passage.exact} />
+            </>
+          )}
         </span>
         {isOwner && isCurrent && <Actions finding={finding} />}
         {isOwner && !isCurrent && <AddToCase item={{ kind: 'finding', id }} size="compact-xs" />}
       </div>
     </article>
+  );
+}
+
+/** Opens the evidence file of a passage at the passage, or saves it. */
+function EvidenceLinks({ id, exact }: { id: string; exact: string }) {
+  const address = urlOf('readFindingEvidence', { params: { id } });
+  return (
+    <>
+      <a href={`${address}${textFragment(exact)}`} target="_blank" rel="noopener">
+        evidence
+      </a>{' '}
+      (
+      <a href={address} download aria-label="Save the evidence file">
+        save
+      </a>
+      )
+    </>
   );
 }
 
