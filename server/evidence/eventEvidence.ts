@@ -50,7 +50,12 @@ export async function collectEventEvidence(
     ...proven,
     retrieval,
     ...(page && { page: await provenPage(store, checkpoints, page) }),
-    files: await withContent(store, filesOf(store, event, mediaType, page?.picture), reader),
+    files: await withContent(
+      store,
+      // What a browser saw is kept as text, whatever the type of the document was.
+      filesOf(store, event, page ? 'text/plain; charset=utf-8' : mediaType, page?.picture),
+      reader,
+    ),
     diff:
       event.sha256 !== null && event.previous_sha256 !== null
         ? await diffOrNull(() => diffOf(id, reader))

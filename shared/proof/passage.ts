@@ -15,7 +15,7 @@ export interface SeenPassage {
 }
 
 /** Larger objects are not read here. */
-const MAX_BYTES = 4_000_000;
+const MAX_BYTES = 2_000_000;
 
 /** Finds quoted words in bytes. `unreadable`: bytes of this type or size cannot be read as text here. */
 export function seePassage(
@@ -129,12 +129,11 @@ function find(
   const [words, before, after] = [exact, prefix, suffix].map((part) =>
     normalTextOf(part, true).text.replaceAll(' ', ''),
   ) as [string, string, string];
-  const places: number[] = [];
-  let all = '';
-  for (let at = 0; at < normal.length; at += 1) if (normal[at] !== ' ') places.push(at);
-  all = normal.replaceAll(' ', '');
-  let best: { at: number; context: number } | undefined;
   if (words === '') return undefined;
+  const places: number[] = [];
+  for (let at = 0; at < normal.length; at += 1) if (normal[at] !== ' ') places.push(at);
+  const all = normal.replaceAll(' ', '');
+  let best: { at: number; context: number } | undefined;
   for (
     let at = all.indexOf(words), seen = 0;
     at >= 0 && seen < 500;

@@ -149,7 +149,7 @@ export function FindingCard({ finding, withTarget = false }: FindingCardProps) {
               , <Link to={`/findings?state=all&q=${finding.supersedes}`}>earlier version</Link>
             </>
           )}
-          {passage?.derived && (
+          {passage && (passage.derived || finding.anchor?.state === 'found') && (
             <>
               , <EvidenceLinks id={id} exact={passage.exact} />
             </>
