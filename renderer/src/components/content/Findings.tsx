@@ -308,7 +308,7 @@ function useFindingForm({ target, objects, quote, superseded, onDone }: NewFindi
     }),
     request: async (values) => {
       const exact = values.quote.trim();
-      const passage = exact === '' ? null : (await findPassage(exact, objects)).passage;
+      const passage = exact === '' ? null : await passageOf(exact, objects, superseded);
       const { text, tags } = values;
       return { body: { target, text, tags, passage, supersedes: superseded?.id ?? null } };
     },
@@ -318,6 +318,17 @@ function useFindingForm({ target, objects, quote, superseded, onDone }: NewFindi
     },
     onSaved: onDone,
   });
+}
+
+/** A new version with the same quotation quotes the same place, also if the words are at others, too. */
+async function passageOf(
+  exact: string,
+  objects: readonly QuotedObject[],
+  superseded: Finding | undefined,
+): Promise<FoundPassage['passage']> {
+  const { derived: _made, ...quoted } = superseded?.passage ?? {};
+  if ('exact' in quoted && quoted.exact.trim() === exact) return quoted;
+  return (await findPassage(exact, objects)).passage;
 }
 
 const PAUSE_MS = 300;
