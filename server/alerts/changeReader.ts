@@ -3,10 +3,10 @@ import type { Comparison, Hunk, JsonChange, TableRow } from '../../shared/collec
 import type { Event } from '../../shared/collection/event.ts';
 import { Problem } from '../../shared/problems.ts';
 import type { Texts } from '../collection/derived/derived.ts';
-import { decompressContent, type TextContent } from '../collection/derived/process/tasks.ts';
 import type { Diffs } from '../collection/diff/diffs.ts';
 import type { Noise } from '../collection/noise/noise.ts';
 import { countOccurrences, occursIn, type Words } from '../collection/noise/words.ts';
+import type { ObjectWords } from '../findings/passages.ts';
 import { type Change, changeOf } from '../store/sqlite/collection/timeline/eventNoise.ts';
 import type { Store } from '../store/store.ts';
 
@@ -14,7 +14,7 @@ interface ChangeReaderServices {
   store: Pick<Store, 'clock' | 'read'>;
   diffs: Pick<Diffs, 'comparisonOf'>;
   noise: Pick<Noise, 'check'>;
-  texts: Pick<Texts, 'textOf'>;
+  texts: Pick<Texts, 'wordsOf'>;
 }
 
 /** How often, and after which pause, a text or a comparison is requested again while the document process is busy. */
@@ -94,10 +94,15 @@ export class ChangeReader {
 
   async #textHas(sha256: string | null, words: Words, signal: AbortSignal): Promise<boolean> {
     if (sha256 === null) return false;
-    const document = await this.#patiently(() => this.#services.texts.textOf(sha256, 'low'), signal);
-    if (document === UNKNOWN) return true;
-    if (!document.content) return false;
-    return occursIn(words, decompressContent<TextContent>(document.content).text);
+    const found = await this.#patiently(() => this.#services.texts.wordsOf(sha256, 'low'), signal);
+    if (found === UNKNOWN) return true;
+    return typeof found?.text === 'string' && occursIn(words, found.text);
+  }
+
+  /** Returns the words of an object; undefined if they cannot be read now. @throws Problem `shutting_down` */
+  async wordsOf(sha256: string, signal: AbortSignal): Promise<ObjectWords | undefined> {
+    const found = await this.#patiently(() => this.#services.texts.wordsOf(sha256, 'low'), signal);
+    return found === UNKNOWN ? undefined : found;
   }
 
   async #patiently<Result>(work: () => Promise<Result>, signal: AbortSignal): Promise<Result | Unknown> {

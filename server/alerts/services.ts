@@ -15,7 +15,7 @@ export interface AlertServices {
   noise: Pick<Noise, 'check'>;
   /** Checks a source now. */
   recheck: (source: string) => Promise<void>;
-  texts: Pick<Texts, 'textOf'>;
+  texts: Pick<Texts, 'wordsOf'>;
   post: Post;
   log: Log;
   /** How names of webhooks are resolved, and which addresses are private. */

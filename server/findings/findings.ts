@@ -1,3 +1,4 @@
+import type { Event } from '../../shared/collection/event.ts';
 import type {
   Finding,
   FindingDetails,
@@ -6,6 +7,7 @@ import type {
   FindingTarget,
   NewFinding,
   Passage,
+  PassageAnchor,
   RecordedFinding,
 } from '../../shared/findings/finding.ts';
 import { Problem } from '../../shared/problems.ts';
@@ -19,15 +21,18 @@ import { matchExpression } from '../store/sqlite/engine/search.ts';
 import { isReleasedSql, isWithheldSql } from '../store/sqlite/node/withheld.ts';
 import type { Store } from '../store/store.ts';
 import { marksOf, type Reader, unreadable } from '../withholding/withholding.ts';
+import { type ReadWords, withPlace } from './passages.ts';
 
 /**
- * Records a finding.
+ * Records a finding. Its passage is placed in the text of its object.
  *
  * @throws Problem `unknown_target` if the archive does not hold the target, or the quoted object does not belong to it;
  * `unknown_finding`, `finding_superseded` for `supersedes`
  */
-export async function addFinding(store: Store, added: NewFinding): Promise<Finding> {
-  return store.write((database) => addFindingNow(database, store, added));
+export async function addFinding(store: Store, added: NewFinding, readWords: ReadWords): Promise<Finding> {
+  requireAddable(store.read, added);
+  const placed = await withPlace(added, readWords);
+  return store.write((database) => addFindingNow(database, store, placed));
 }
 
 /** Like `addFinding`, in a transaction that is open. */
@@ -37,12 +42,18 @@ export function addFindingNow(
   added: NewFinding,
 ): Finding {
   const id = `fi_${store.randomHex(20)}`;
+  const found = requireAddable(database, added);
+  return record(database, { ...added, id, at: store.instant(), withdrawal: null }, found);
+}
+
+/** Requires that a finding can be added. Returns what its target is found by. */
+function requireAddable(database: ReadDatabase, added: NewFinding): string {
   const found = requireTarget(database, added.target);
   const { sha256 } = added.passage ?? {};
   if (sha256 && !isObjectOf(database, added.target, sha256))
     throw refused('unknown_target', '/passage/sha256', `${sha256} is not an object of this target.`);
   requireSupersedable(database, added);
-  return record(database, { ...added, id, at: store.instant(), withdrawal: null }, found);
+  return found;
 }
 
 /** Withdraws a finding with a reason. @throws Problem `not_found`, `finding_superseded` */
@@ -77,14 +88,14 @@ function record(database: WriteDatabase, recorded: RecordedFinding, found: strin
   return requireFinding(database, id);
 }
 
-function requireTarget(database: WriteDatabase, target: FindingTarget): string {
+function requireTarget(database: ReadDatabase, target: FindingTarget): string {
   const found = targetText(database, target);
   if (found === undefined)
     throw refused('unknown_target', '/target/id', `The archive has no ${target.kind} ${target.id}.`);
   return found;
 }
 
-function requireSupersedable(database: WriteDatabase, { supersedes, target }: NewFinding): void {
+function requireSupersedable(database: ReadDatabase, { supersedes, target }: NewFinding): void {
   if (supersedes === null) return;
   const superseded = findingById(database, supersedes);
   if (!superseded) throw refused('unknown_finding', '/supersedes', `There is no finding ${supersedes}.`);
@@ -146,7 +157,7 @@ export function unreadableQuote(
 /** Returns a finding without its quotation if a reader may not read the bytes that it quotes. */
 export function withReadableQuote(read: ReadDatabase, finding: Finding, reader: Reader): Finding {
   return unreadableQuote(read, finding, reader)
-    ? { ...finding, passage: null, ...marksOf(read, finding.passage?.sha256 ?? null) }
+    ? { ...finding, passage: null, anchor: null, ...marksOf(read, finding.passage?.sha256 ?? null) }
     : finding;
 }
 
@@ -203,7 +214,9 @@ const TARGET_NAME = `CASE f.target_kind
     WHERE p.id = f.target_id)
   ELSE f.target_id END AS target_name`;
 
-const FINDING_COLUMNS = `${COLUMNS}, ${TARGET_NAME},
+const ANCHOR = '(SELECT a.anchor FROM passage_anchors a WHERE a.ledger_entry = f.ledger_entry) AS anchor';
+
+const FINDING_COLUMNS = `${COLUMNS}, ${TARGET_NAME}, ${ANCHOR},
   (SELECT n.id FROM findings n WHERE n.supersedes = f.id) AS superseded_by`;
 
 /** Inserts a finding with its rows in the index. It ends the finding that it supersedes. */
@@ -268,6 +281,7 @@ function* iterateFindings(database: ReadDatabase): Generator<FindingRow> {
 
 interface StoredFinding extends Stored {
   target_name: string | null;
+  anchor: string | null;
   superseded_by: string | null;
 }
 
@@ -287,8 +301,13 @@ function recordOf({ target_kind, target_id, tags, passage, ...row }: Stored): Fi
 }
 
 function findingOf(row: StoredFinding): Finding {
-  const { target_name, superseded_by } = row;
-  return { ...recordOf(row), target_name: target_name ?? row.target_id, superseded_by };
+  const { target_name, superseded_by, anchor } = row;
+  return {
+    ...recordOf(row),
+    target_name: target_name ?? row.target_id,
+    superseded_by,
+    anchor: anchor === null ? null : (JSON.parse(anchor) as PassageAnchor),
+  };
 }
 
 /** Which findings a list has. */
@@ -358,6 +377,18 @@ export function* iterateSelected(database: ReadDatabase, selection: FindingSelec
   const { from, values } = selected(selection);
   const sql = `SELECT ${FINDING_COLUMNS} FROM ${from} ORDER BY f.ledger_entry`;
   for (const row of statement<StoredFinding>(database, sql).iterate(...values)) yield findingOf(row);
+}
+
+/** Returns the current findings that quote a version of the source of an event which the same observer saw before. */
+export function passagesBefore(
+  database: ReadDatabase,
+  { id, observer }: Pick<Event, 'id' | 'observer'>,
+): Finding[] {
+  const sql = `SELECT ${FINDING_COLUMNS} FROM current_findings c JOIN findings f USING (ledger_entry)
+    WHERE f.passage_sha256 IS NOT NULL AND EXISTS (SELECT 1 FROM events e WHERE e.sha256 = f.passage_sha256
+      AND e.source_key = (SELECT source_key FROM events WHERE id = $id) AND e.observer = $observer AND e.id < $id)
+    ORDER BY f.ledger_entry`;
+  return all<StoredFinding>(database, sql, { id, observer }).map(findingOf);
 }
 
 /** What a finding about a target is found by; undefined if the archive does not hold the target. */

@@ -15,6 +15,7 @@ export async function closeServices(services: Services, app: EventEmitter): Prom
     alertsClosed,
     services.collection.close(),
     services.derived.close(),
+    services.anchors.close(),
     services.noise.close(),
     services.summaries.close(),
     services.fixity.close(),

@@ -3,6 +3,7 @@ import { Drafts } from '../archive/drafts/drafts.ts';
 import { FileDiffs } from '../collection/diff/diffs.ts';
 import { PageCache } from '../collection/view/pageCache.ts';
 import { VERSION } from '../config.ts';
+import type { ReadWords } from '../findings/passages.ts';
 import type { Handlers } from '../http/app.ts';
 import { citationsHandlers } from '../http/routes/archive/citations.ts';
 import { draftHandlers } from '../http/routes/archive/drafts.ts';
@@ -107,7 +108,7 @@ function findingRoutes(services: Services) {
   const { store, nodeName, rendererFolder, exports, publicAddress } = services;
   const evidence = evidenceServices(services);
   return {
-    ...findingHandlers(store, nodeName, { exports, publicAddress }),
+    ...findingHandlers(store, nodeName, { exports, publicAddress, readWords: evidence.readWords }),
     ...caseHandlers(evidence, { nodeName, rendererFolder, exports, publicAddress }),
   };
 }
@@ -157,8 +158,10 @@ function nodeRoutes(services: Services) {
   };
 }
 
-function evidenceServices({ store, checkpoints, diffs }: Services) {
+function evidenceServices({ store, checkpoints, diffs, derived }: Services) {
+  const readWords: ReadWords = (sha256, priority) => derived.texts.wordsOf(sha256, priority);
   return {
+    readWords,
     store,
     checkpoints,
     diffOf: (id: string, reader: Reader) => diffs.diffOf(id, reader),

@@ -1,9 +1,11 @@
 import { openCollection } from '../collection/collection.ts';
 import { openDerived } from '../collection/derived/derived.ts';
+import { CURRENT_TEXT_TOOLS } from '../collection/derived/process/tasks.ts';
 import { Diffs } from '../collection/diff/diffs.ts';
 import { Summaries } from '../collection/diff/summaries.ts';
 import { openNoise } from '../collection/noise/noise.ts';
 import type { NodeConfig } from '../config.ts';
+import { PassageAnchors } from '../findings/passages.ts';
 import type { SharedServices } from './sharedServices.ts';
 
 /** Opens the collector, and what derives texts, diffs and noise marks from what it collected. */
@@ -19,6 +21,12 @@ export function openCollecting(
     collection: openCollection({ store, settings, jobs, log, deriver, network, startBrowser }),
     diffs,
     summaries: new Summaries({ store, diffs, log, idleMs }),
+    anchors: new PassageAnchors({
+      store,
+      log,
+      tools: CURRENT_TEXT_TOOLS,
+      readWords: (sha256, priority) => derived.texts.wordsOf(sha256, priority),
+    }),
     noise: openNoise({ store, deriver, diffs, jobs, log, idleMs }),
   };
 }

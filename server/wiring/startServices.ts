@@ -25,6 +25,7 @@ export async function startServices(config: NodeConfig, services: Services, url:
     services.derived.startFollowing();
     services.noise.startFollowing();
     services.summaries.startFollowing();
+    services.anchors.start();
   }
   if (audit && !isReadOnly(store.read)) await services.fixity.startSchedule();
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { eventTypeSchema, LABEL_FILTERS } from '../collection/event.ts';
+import { findingIdSchema } from '../findings/finding.ts';
 import { sourceIdSchema } from '../values/digest.ts';
 import { listQuery } from '../values/list.ts';
 import { httpUrlSchema, instantSchema, text } from '../values/text.ts';
@@ -89,6 +90,9 @@ const alertWhenSchema = z
       .boolean()
       .optional()
       .meta({ description: 'The watched part of a source is not in its newest version.' }),
+    passage_changed: z.boolean().optional().meta({
+      description: 'A version of a source no longer has a passage that a finding quotes, or has it changed.',
+    }),
     disk: z
       .boolean()
       .optional()
@@ -110,6 +114,7 @@ export const STATE_CONDITIONS = [
   'peer_rewritten',
   'profile_expired',
   'watch_lost',
+  'passage_changed',
   'disk',
   'copy_behind',
   'drill_failed',
@@ -262,6 +267,7 @@ const ALERT_KINDS = [
   'peer_rewritten',
   'profile_expired',
   'watch_lost',
+  'passage_changed',
   'disk',
   'copy_behind',
   'drill_failed',
@@ -280,6 +286,13 @@ const alertItemSchema = z
     diff: z.array(z.string()),
     link: z.string(),
     event: z.int().nullable(),
+    passage: z
+      .strictObject({ finding: findingIdSchema, before: z.string().nullable(), after: z.string().nullable() })
+      .optional()
+      .meta({
+        description:
+          'Only of `passage_changed`: the finding, the quoted words, and the words that are there now, at most 2,000 characters of each. `after` is null if there are none, and both are null if visitors may not read them.',
+      }),
     source: z.strictObject({ id: z.string(), url: z.string(), name: z.string() }).nullable(),
   })
   .meta({ id: 'AlertItem' });

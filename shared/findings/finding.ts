@@ -41,6 +41,22 @@ export const PASSAGE = {
   page: z.int().min(1).max(1_000_000).nullable(),
 };
 
+/** What the node knows of a passage that it found in the text of the object. */
+const derivedPassageSchema = z
+  .strictObject({
+    /** The tool that made the text, with its version. */
+    tool: z.string().min(1).max(100),
+    version: z.string().min(1).max(200),
+    text: digestSchema.meta({ description: 'The SHA-256 of the text (UTF-8).' }),
+    words_once: z.boolean().meta({
+      description: 'Whether the words occur once in the text, white space and the like aside.',
+    }),
+    context_once: z.boolean().meta({
+      description: 'Whether what precedes and what follows the words is around one place of the text only.',
+    }),
+  })
+  .meta({ id: 'DerivedPassage' });
+
 const hasRange = ({ start, end }: { start: number | null; end: number | null }) =>
   (start === null) === (end === null) && (start ?? 0) <= (end ?? 0);
 const RANGE_RULE = {
@@ -48,8 +64,11 @@ const RANGE_RULE = {
   path: ['end'],
 };
 
-/** A passage as it is recorded: every member is present. */
-const passageSchema = z.strictObject(PASSAGE).refine(hasRange, RANGE_RULE).meta({ id: 'Passage' });
+/** A passage as it is recorded. `derived` is absent if the node did not find it in the text of the object. */
+const passageSchema = z
+  .strictObject({ ...PASSAGE, derived: derivedPassageSchema.optional() })
+  .refine(hasRange, RANGE_RULE)
+  .meta({ id: 'Passage' });
 export type Passage = z.output<typeof passageSchema>;
 
 const newPassageSchema = z
@@ -83,6 +102,20 @@ export const newFindingSchema = z
   .meta({ id: 'NewFinding' });
 export type NewFinding = z.output<typeof newFindingSchema>;
 
+/** Where a passage is in the text that is made of its object now, if another tool made the one that it was quoted from. */
+const passageAnchorSchema = z
+  .strictObject({
+    tool: z.string(),
+    version: z.string(),
+    /** `not_found`: the text does not have it, or not at a place that is surely the quoted one. */
+    state: z.enum(['found', 'not_found', 'no_text']),
+    start: PASSAGE.start,
+    end: PASSAGE.end,
+    page: PASSAGE.page,
+  })
+  .meta({ id: 'PassageAnchor' });
+export type PassageAnchor = z.output<typeof passageAnchorSchema>;
+
 export const withdrawalSchema = z.strictObject({ reason: text(1, 2_000) }).meta({ id: 'FindingWithdrawal' });
 
 /** The members that the ledger covers. A withdrawal has no text, tags or passage, and names what it withdraws. */
@@ -105,6 +138,10 @@ export const findingSchema = recordedFindingSchema
     target_name: z.string(),
     superseded_by: findingIdSchema.nullable(),
     ledger_entry: z.int(),
+    anchor: passageAnchorSchema.nullable().meta({
+      description:
+        'Where the passage is now, if the text of its object was made again by another tool since. Null: as in `passage`.',
+    }),
     /** Why the quoted bytes cannot be read. `passage` is null then, although the ledger covers it. */
     ...markMembers,
   })

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
+import { addFinding } from '../findings/support.ts';
 import { eventually } from '../support/eventually.ts';
 import { ManualClock } from '../support/manualClock.ts';
 import { page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
@@ -202,4 +203,48 @@ test('a copy that falls behind is reported', async () => {
   expect(receiver.calls).toEqual([]);
   await clock.jump(2 * 3_600_000);
   expect(await titlesOf(receiver, 1)).toEqual([`The copy in ${target} is out of date`]);
+});
+
+test('a passage is reported when a new version no longer has it or has it changed, with both wordings', async () => {
+  const alerting = await AlertingNode.open();
+  const web = await ScriptedWeb.open();
+  const text = (fee: string, hours: string) =>
+    page(`<h1>Museum</h1><p>For everyone who enters, the fee is ${fee} a day.</p><p>Open ${hours}.</p>`);
+  web.script(
+    '/fees',
+    text('20 euros', 'daily'),
+    text('20 <b>euros</b>', 'on Sundays'),
+    text('25 euros', 'on Sundays'),
+    text('25 euros', 'daily'),
+    page('<h1>Museum</h1><p>Closed.</p>'),
+    page('<h1>Museum</h1><p>Closed for good.</p>'),
+  );
+  const { id: source } = await alerting.watch(web.url('/fees'), { name: 'Fees' });
+  await alerting.check();
+  const sha256 = (await alerting.events())[0]?.sha256 ?? '';
+  const target = { kind: 'object' as const, id: sha256 };
+  const quote = (exact: string) => addFinding(alerting.node, target, { passage: { sha256, exact } });
+  const { id: finding } = await quote('fee is 20 euros');
+  await quote('fee is 99 euros');
+  const receiver = await WebhookReceiver.open();
+  await alerting.alert({ passage_changed: true, sources: [source] }, [receiver.target]);
+  for (let check = 1; check <= 5; check += 1) await alerting.check();
+  const [changed, gone] = await eventually(() => {
+    const alerts = receiver.calls.flatMap((call) => dataOf(call).alerts);
+    expect(alerts).toHaveLength(2);
+    return alerts;
+  });
+  expect(changed).toMatchObject({
+    kind: 'passage_changed',
+    title: 'A quoted passage has changed: Fees',
+    passage: { finding, before: 'fee is 20 euros', after: 'fee is 25 euros' },
+    diff: ['− fee is 20 euros', '+ fee is 25 euros'],
+    event: 3,
+  });
+  expect(gone).toMatchObject({
+    title: 'A quoted passage is gone: Fees',
+    passage: { finding, before: 'fee is 20 euros', after: null },
+    event: 5,
+  });
+  expect(changed?.link).toContain(`/findings?q=${finding}`);
 });

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
+import { addFinding } from '../findings/support.ts';
 import { eventually } from '../support/eventually.ts';
 import { ManualClock } from '../support/manualClock.ts';
 import { page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
@@ -34,9 +35,25 @@ async function nodeWithSecret(receiver: WebhookReceiver, config = {}) {
 test('mails and webhooks say that something changed, and no word of what is withheld', async () => {
   const receiver = await WebhookReceiver.open();
   const { alerting, server, withhold } = await nodeWithSecret(receiver);
+  const sha256 = (await alerting.events()).at(-1)?.sha256 ?? '';
+  await addFinding(
+    alerting.node,
+    { kind: 'object', id: sha256 },
+    { passage: { sha256, exact: 'Quibblesome today' } },
+  );
+  const passages = await WebhookReceiver.open();
+  await alerting.alert({ passage_changed: true }, [passages.target]);
   await withhold();
   await alerting.check();
-  await alerting.untilDelivered('sent', 'sent');
+  await alerting.untilDelivered('sent', 'sent', 'sent');
+  const [passage] = dataOf(passages.calls[0]).alerts;
+  expect(passage).toMatchObject({
+    kind: 'passage_changed',
+    title: 'A quoted passage has changed: Diary',
+    passage: { before: null, after: null },
+    diff: [],
+  });
+  expect(passages.calls[0]?.body).not.toMatch(/quibblesome|frangipane/i);
   const [item] = dataOf(receiver.calls[0]).alerts;
   expect(item).toMatchObject({ title: 'Diary has changed', diff: [] });
   expect(item?.text).toMatch(/withheld from visitors/);

@@ -1,12 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readFinding, addFinding as recordFinding } from '../../server/findings/findings.ts';
+import { PassageAnchors } from '../../server/findings/passages.ts';
+import { createLog } from '../../server/runtime/log.ts';
+import { createBlobRowIfAbsent } from '../../server/store/sqlite/node/blobs.ts';
+import { OWNER } from '../../server/withholding/withholding.ts';
 import type { Event } from '../../shared/collection/event.ts';
-import type { FindingDetails } from '../../shared/findings/finding.ts';
+import { type FindingDetails, newFindingSchema } from '../../shared/findings/finding.ts';
 import type { LedgerEntry } from '../../shared/ledger/ledger.ts';
 import { canonicalText } from '../../shared/values/canonicalJson.ts';
 import { type CollectingNode, openCollectingNode } from '../collection/support.ts';
 import { problemOf, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
-import { closeTestNodes, type TestNode } from '../support/node.ts';
+import { closeTestNodes, type TestNode, temporaryFolder } from '../support/node.ts';
+import { closeTestStores, openTestStore } from '../support/store.ts';
 import { addFinding, findings, verifiedLedger, withdraw } from './support.ts';
 
 let collecting: CollectingNode;
@@ -54,13 +60,24 @@ describe('a finding', () => {
       target_name: 'Fee notice',
       text: 'Doubled',
       tags: ['fees', 'Gebühr'],
-      passage: { ...passage, page: null },
+      passage: {
+        ...passage,
+        page: null,
+        derived: {
+          tool: 'strongroom-html-text',
+          version: expect.stringMatching(/^1\+/),
+          text: sha256Of('The fee is 20 euros.'),
+          words_once: true,
+          context_once: true,
+        },
+      },
+      anchor: null,
       supersedes: null,
       superseded_by: null,
       withdrawal: null,
       ledger_entry: expect.any(Number),
     });
-    const { target_name: _name, superseded_by: _newer, ledger_entry, ...record } = finding;
+    const { target_name: _name, superseded_by: _newer, anchor: _anchor, ledger_entry, ...record } = finding;
     const { items } = (await (await node.fetch(`/api/ledger?from=${ledger_entry}&limit=1`)).json()) as {
       items: LedgerEntry[];
     };
@@ -123,6 +140,67 @@ describe('a finding', () => {
     ]);
     expect(await verifiedLedger(node)).toMatchObject({ ok: true });
   });
+});
+
+test('the node places a quotation in the text, and leaves one that is not there, or at several places, as it was entered', async () => {
+  const quote = async (passage: object) =>
+    (await addFinding(node, aboutEvent(), { passage: { sha256: event.sha256, ...passage } })).passage;
+  expect(await quote({ exact: 'FEE is 20' })).toMatchObject({ exact: 'FEE is 20', start: null });
+  expect(await quote({ exact: 'e' })).toMatchObject({ start: null });
+  expect(await quote({ exact: 'e', suffix: ' is' })).toMatchObject({ start: 6, end: 7, prefix: 'The fe' });
+  expect(await quote({ exact: 'The\u00a0fee is', start: 3, end: 9 })).toMatchObject({
+    exact: 'The fee is',
+    start: 0,
+    suffix: ' 20 euros.',
+    derived: { words_once: true },
+  });
+});
+
+test('a passage whose text another tool makes is anchored anew, and what cannot be is said', async () => {
+  const store = await openTestStore(await temporaryFolder());
+  const text = 'The fee is 20 euros for everyone who enters the museum. The fee is 5 euros for children.';
+  const sha256 = sha256Of(text);
+  await store.write((database) =>
+    createBlobRowIfAbsent(database, { sha256, bytes: text.length, stored_at: store.instant() }),
+  );
+  const by = (version: string, found: string | null) => async () => ({
+    tool: 'extractor',
+    version,
+    text: found,
+    pages: null,
+  });
+  const passage = { sha256, exact: '20 euros for everyone', prefix: '', suffix: '' };
+  const { id } = await recordFinding(
+    store,
+    newFindingSchema.parse({ target: { kind: 'object', id: sha256 }, text: 'Noted', passage }),
+    by('1', text),
+  );
+  const anchorBy = async (version: string, found: string | null) => {
+    const services = { store, tools: [`extractor ${version}`], log: createLog('silent') };
+    await new PassageAnchors({ ...services, readWords: by(version, found) }).anchorAll();
+    const finding = readFinding(store, id, OWNER);
+    expect(finding.passage).toMatchObject({ start: 11, end: 32, derived: { version: '1' } });
+    return finding.anchor;
+  };
+  // Such as one of an older version of the program.
+  const passageOf = { ...passage, prefix: 'museum. The fee is ', exact: '5 euros' };
+  const unplaced = await recordFinding(
+    store,
+    newFindingSchema.parse({ target: { kind: 'object', id: sha256 }, text: 'Noted', passage: passageOf }),
+    async () => undefined,
+  );
+  expect(unplaced.passage).toMatchObject({ start: null });
+  expect(await anchorBy('1', text)).toBeNull();
+  expect(readFinding(store, unplaced.id, OWNER)).toMatchObject({
+    passage: { start: null },
+    anchor: { state: 'found', version: '1', start: 67, end: 74 },
+  });
+  const reflowed = `Opening hours\n\n${text.replaceAll(' ', '\n')}`;
+  expect(await anchorBy('2', reflowed)).toMatchObject({ state: 'found', version: '2', start: 26, end: 47 });
+  expect(await anchorBy('3', `${text} ${text}`)).toMatchObject({ state: 'not_found', start: null });
+  expect(await anchorBy('4', text.replace('20', '25'))).toMatchObject({ state: 'not_found' });
+  expect(await anchorBy('5', null)).toMatchObject({ state: 'no_text', version: '5' });
+  await closeTestStores();
 });
 
 describe('a request is refused', () => {

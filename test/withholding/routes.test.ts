@@ -45,6 +45,7 @@ const TELLING: readonly RouteName[] = [
   'readBlob',
   'readEventEvidence',
   'readPackEvidence',
+  'readFindingEvidence',
   'readPagePart',
   'comparePages',
   'listEvents',

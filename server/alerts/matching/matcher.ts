@@ -12,6 +12,7 @@ import { allRules, hasNotice, type Notice, startPositionOf } from '../../store/s
 import { readSetting, writeSetting } from '../../store/sqlite/node/owner.ts';
 import type { Store } from '../../store/store.ts';
 import type { ChangeReader } from '../changeReader.ts';
+import { matchPassages } from '../passageChange.ts';
 import { type Match, queueMatches } from '../queue.ts';
 import {
   type CompiledRule,
@@ -77,11 +78,14 @@ export class Matcher {
 
   async #matchEvents(rules: readonly CompiledRule[], signal: AbortSignal): Promise<void> {
     const { store, reader } = this.#services;
-    const needsEvents = rules.filter(({ rule, isAboutEvents }) => isAboutEvents || rule.when.drift);
+    const needsEvents = rules.filter(
+      ({ rule, isAboutEvents }) => isAboutEvents || rule.when.drift || rule.when.passage_changed,
+    );
     if (needsEvents.length === 0) return;
     const starts = needsEvents.flatMap(({ rule, isAboutEvents }) => [
       ...(isAboutEvents ? [startPositionOf(rule, 'events')] : []),
       ...(rule.when.drift ? [startPositionOf(rule, 'drift')] : []),
+      ...(rule.when.passage_changed ? [startPositionOf(rule, 'passage_changed')] : []),
     ]);
     const first = Math.min(...starts.map(({ after_event }) => after_event));
     let after = Math.max(Number(readSetting(store.read, CURSOR) ?? 0), first);
@@ -93,6 +97,7 @@ export class Matcher {
         signal.throwIfAborted();
         found.push(
           ...(await matchEvent(needsEvents, await this.#placed(needsEvents, event, signal), reader, signal)),
+          ...(await matchPassages(store, needsEvents, event, { reader, signal })),
         );
       }
       found.push(...(await matchDrift(store, rules, this.#packs, page)));

@@ -4,12 +4,14 @@ import type { Event } from '../../../shared/collection/event.ts';
 import { EVENT_TEXT } from '../../../shared/collection/eventText.ts';
 import { instantOf } from '../../../shared/values/clock.ts';
 import { plainLine, summarize } from '../../collection/diff/summarize.ts';
+import { findingById, unreadableQuote } from '../../findings/findings.ts';
 import { quotedDigests } from '../../store/sqlite/collection/timeline/eventNoise.ts';
 import { eventById } from '../../store/sqlite/collection/timeline/events.ts';
 import type { DeliveryRow, Notice } from '../../store/sqlite/node/alerts.ts';
 import type { Store } from '../../store/store.ts';
 import { areReadable, VISITOR } from '../../withholding/withholding.ts';
 import type { ChangeReader } from '../changeReader.ts';
+import { passageChange } from '../passageChange.ts';
 
 interface ComposeServices {
   store: Pick<Store, 'read' | 'clock'>;
@@ -36,12 +38,13 @@ export async function composeMessage(
 }
 
 async function itemOf(
-  { kind, at, event, title, text, path, source }: Notice,
+  { kind, at, event, title, text, path, finding, source }: Notice,
   services: ComposeServices,
   signal: AbortSignal,
 ): Promise<AlertItem> {
   const found = event === null ? undefined : eventById(services.store.read, event);
-  const described = found ? await describeEvent(found, services, signal) : undefined;
+  const describe = finding === undefined ? describeEvent : describePassage(finding);
+  const described = found ? await describe(found, services, signal) : undefined;
   return {
     kind,
     at,
@@ -50,6 +53,7 @@ async function itemOf(
     diff: described?.diff ?? [],
     link: services.origin() + path,
     event,
+    ...(described?.passage && { passage: described.passage }),
     source: source && { ...source, name: plainLine(source.name, MAX_NAME) },
   };
 }
@@ -61,17 +65,66 @@ function mayDescribe(read: Store['read'], event: Event): boolean {
 
 /** Whether a message that was composed earlier may still be sent: nothing that it describes was withheld since. */
 export function isStillReadable(read: Store['read'], { alerts }: AlertMessage): boolean {
-  return alerts.every(({ event }) => {
+  return alerts.every(({ event, passage }) => {
     const found = event === null ? undefined : eventById(read, event);
-    return !found || mayDescribe(read, found);
+    return (!found || mayDescribe(read, found)) && (!passage || mayQuote(read, passage.finding));
   });
+}
+
+/** Whether visitors may read what a finding quotes. */
+function mayQuote(read: Store['read'], finding: string): boolean {
+  const found = findingById(read, finding);
+  return found !== undefined && !unreadableQuote(read, found, VISITOR);
+}
+
+type Description = Pick<AlertItem, 'title' | 'text' | 'diff' | 'passage'>;
+
+const MAX_WORDING = 2_000;
+
+/** Describes what became of the passage of a finding: both wordings, if visitors may read them. */
+function describePassage(
+  finding: string,
+): (event: Event, services: ComposeServices, signal: AbortSignal) => Promise<Description> {
+  return async (event, { store: { read }, reader }, signal) => {
+    const { source, observed_at } = event;
+    const isReadable = () => mayDescribe(read, event) && mayQuote(read, finding);
+    const passage = isReadable() ? findingById(read, finding)?.passage : undefined;
+    const compared = passage ? await passageChange(reader, passage, event, signal) : undefined;
+    // The bytes may have been withheld while they were compared.
+    const isShown = isReadable();
+    const change = isShown && typeof compared === 'object' ? compared : undefined;
+    const before = isShown && passage ? cut(passage.exact) : null;
+    const after = change?.after ? cut(change.after) : null;
+    const isGone = change !== undefined && change.after === null;
+    const isUnknown = isShown && !change;
+    const happened = isGone ? 'is gone' : isUnknown ? 'may have changed' : 'has changed';
+    const sentences = [
+      `${source.url} ${EVENT_TEXT.changed.happened} (${observed_at}).`,
+      isGone ? 'The quoted words are not in its text any more.' : '',
+      isUnknown ? 'Its text cannot be read now, so the new words are not known.' : '',
+      isShown ? '' : 'The bytes are withheld from visitors, so this message does not say more.',
+    ];
+    return {
+      title: `A quoted passage ${happened}: ${plainLine(source.name || source.url, MAX_NAME)}`,
+      text: sentences.filter(Boolean).join(' '),
+      diff: [
+        ...(before === null ? [] : [`− ${plainLine(before, MAX_LINE_CHARACTERS)}`]),
+        ...(after === null ? [] : [`+ ${plainLine(after, MAX_LINE_CHARACTERS)}`]),
+      ],
+      passage: { finding, before, after },
+    };
+  };
+}
+
+function cut(words: string): string {
+  return words.length > MAX_WORDING ? `${words.slice(0, MAX_WORDING).toWellFormed()}…` : words;
 }
 
 async function describeEvent(
   event: Event,
   { store, reader }: ComposeServices,
   signal: AbortSignal,
-): Promise<Pick<AlertItem, 'title' | 'text' | 'diff'>> {
+): Promise<Description> {
   const { id, event_type, source, page_label, observed_at } = event;
   const isReadable = () => mayDescribe(store.read, event);
   const compared =

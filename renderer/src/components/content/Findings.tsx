@@ -8,8 +8,9 @@ import {
   type Finding,
   type FindingTarget,
   MAX_QUOTE_CHARACTERS,
+  type PassageAnchor,
 } from '../../../../shared/findings/finding.ts';
-import { fieldErrors } from '../../api/client.ts';
+import { fieldErrors, urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { formatCount } from '../../format/size.ts';
 import { useIsOwner } from '../../state/session.ts';
@@ -20,7 +21,7 @@ import { Section } from '../layout/Page.tsx';
 import { AddToCase } from './AddToCase.tsx';
 import { CiteButton } from './Citation.tsx';
 import classes from './Findings.module.css';
-import { type FoundPassage, findPassage, type QuotedObject } from './passages.ts';
+import { type FoundPassage, findPassage, type QuotedObject, textFragment } from './passages.ts';
 
 const MAX_SHOWN = 100;
 
@@ -119,6 +120,7 @@ export function FindingCard({ finding, withTarget = false }: FindingCardProps) {
           {passage.page !== null && <span className="muted small"> (page {passage.page})</span>}
         </blockquote>
       )}
+      {finding.anchor && <p className="muted small">{anchorWords(finding.anchor)}</p>}
       {withdrawal === null ? (
         <p className="measure keep-lines wrap-anywhere">{text}</p>
       ) : (
@@ -148,6 +150,11 @@ export function FindingCard({ finding, withTarget = false }: FindingCardProps) {
               , <Link to={`/findings?state=all&q=${finding.supersedes}`}>earlier version</Link>
             </>
           )}
+          {passage && (passage.derived || finding.anchor?.state === 'found') && (
+            <>
+              , <EvidenceLinks id={id} exact={passage.exact} />
+            </>
+          )}
         </span>
         <span className={classes.actions}>
           {isOwner && isCurrent && <Changes finding={finding} />}
@@ -157,6 +164,35 @@ export function FindingCard({ finding, withTarget = false }: FindingCardProps) {
       </div>
     </article>
   );
+}
+
+/** Opens the evidence file of a passage at the passage, or saves it. */
+function EvidenceLinks({ id, exact }: { id: string; exact: string }) {
+  const address = urlOf('readFindingEvidence', { params: { id } });
+  return (
+    <>
+      <a href={`${address}${textFragment(exact)}`} target="_blank" rel="noopener">
+        evidence
+      </a>{' '}
+      (
+      <a href={address} download aria-label="Save the evidence file">
+        save
+      </a>
+      )
+    </>
+  );
+}
+
+/** Says where a passage is in a text that another tool made since, or that it is nowhere. The quotation stays. */
+function anchorWords({ state, tool, version, start, end, page }: PassageAnchor): string {
+  const text = `the text that ${tool} ${version} makes of the object`;
+  if (state === 'found') {
+    const where = page === null ? '' : `on page ${page}, `;
+    return `Now ${where}at characters ${formatCount(start ?? 0)} to ${formatCount(end ?? 0)} of ${text}.`;
+  }
+  return state === 'no_text'
+    ? `The object has no text any more: ${tool} ${version} makes none of it. The quotation is as it was recorded.`
+    : `Not found at a sure place in ${text}. The quotation is as it was recorded, from an earlier text.`;
 }
 
 function Changes({ finding }: { finding: Finding }) {
@@ -275,7 +311,7 @@ function useFindingForm({ target, objects, quote, superseded, onDone }: NewFindi
     }),
     request: async (values) => {
       const exact = values.quote.trim();
-      const passage = exact === '' ? null : (await findPassage(exact, objects)).passage;
+      const passage = exact === '' ? null : await passageOf(exact, objects, superseded);
       const { text, tags } = values;
       return { body: { target, text, tags, passage, supersedes: superseded?.id ?? null } };
     },
@@ -285,6 +321,17 @@ function useFindingForm({ target, objects, quote, superseded, onDone }: NewFindi
     },
     onSaved: onDone,
   });
+}
+
+/** A new version with the same quotation quotes the same place, also if the words are at others, too. */
+async function passageOf(
+  exact: string,
+  objects: readonly QuotedObject[],
+  superseded: Finding | undefined,
+): Promise<FoundPassage['passage']> {
+  const { derived: _made, ...quoted } = superseded?.passage ?? {};
+  if ('exact' in quoted && quoted.exact.trim() === exact) return quoted;
+  return (await findPassage(exact, objects)).passage;
 }
 
 const PAUSE_MS = 300;
@@ -302,13 +349,13 @@ function PassageNote({ quote, objects }: { quote: string; objects: readonly Quot
   return <output className="muted small">{placeOf(data, objects)}</output>;
 }
 
-function placeOf({ passage, object }: FoundPassage, objects: readonly QuotedObject[]): string {
-  if (!object)
-    return 'The text of the object does not contain this passage. The passage is saved as entered.';
-  const { start, end, page } = passage;
+function placeOf({ found }: FoundPassage, objects: readonly QuotedObject[]): string {
+  if (!found) return 'The text of the object does not contain this passage. The passage is saved as entered.';
+  const { object, start, end, page, others } = found;
   const where = page === null ? '' : `page ${page}, `;
   const name = objects.length > 1 ? ` (${object.name})` : '';
-  return `Found in the text of the object${name}: ${where}characters ${formatCount(start ?? 0)} to ${formatCount(end ?? 0)}.`;
+  const first = others === 0 ? '' : ` This is the first of ${formatCount(others + 1)} places.`;
+  return `Found in the text of the object${name}: ${where}characters ${formatCount(start)} to ${formatCount(end)}.${first}`;
 }
 
 interface WithdrawDialogProps {

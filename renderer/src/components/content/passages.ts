@@ -1,4 +1,5 @@
-import { MAX_QUOTE_CHARACTERS, type Passage } from '../../../../shared/findings/finding.ts';
+import { findWords } from '../../../../shared/findings/anchor.ts';
+import { MAX_QUOTE_CHARACTERS, type NewFinding } from '../../../../shared/findings/finding.ts';
 import { ApiProblem, call } from '../../api/client.ts';
 
 /** An object that a passage may be quoted from. */
@@ -8,34 +9,38 @@ export interface QuotedObject {
   name: string;
 }
 
-/** A passage, and the object whose text contains it, if one does. */
+/** A passage, and where it is in the text of an object that contains it, if one does. */
 export interface FoundPassage {
-  passage: Passage;
-  object: QuotedObject | undefined;
+  passage: NonNullable<NewFinding['passage']>;
+  found:
+    | { object: QuotedObject; start: number; end: number; page: number | null; others: number }
+    | undefined;
 }
 
 /**
- * Finds a quotation in the texts of these objects, in their order. If none has it, the passage is the quotation as it
- * was entered, of no object.
+ * Finds a quotation in the texts of these objects, in their order: the first place, if there are several. If none has it,
+ * the passage is the quotation as it was entered, of no object.
  */
 export async function findPassage(
   quote: string,
   objects: readonly QuotedObject[],
   signal?: AbortSignal,
 ): Promise<FoundPassage> {
+  const entered = { exact: quote, prefix: '', suffix: '', page: null };
   for (const object of objects) {
     const located = await locateIn(object, quote, signal);
-    if (located && located.exact.length <= MAX_QUOTE_CHARACTERS)
-      return { passage: { sha256: object.sha256, ...located }, object };
+    if (!located || located.end - located.start > MAX_QUOTE_CHARACTERS) continue;
+    const { exact, start, end } = located;
+    const passage = { ...entered, sha256: object.sha256, exact, start, end };
+    return { passage, found: { object, ...located } };
   }
-  const nowhere = { prefix: '', suffix: '', start: null, end: null, page: null };
-  return { passage: { sha256: null, exact: quote, ...nowhere }, object: undefined };
+  return { passage: { ...entered, sha256: null, start: null, end: null }, found: undefined };
 }
 
 async function locateIn({ sha256 }: QuotedObject, quote: string, signal: AbortSignal | undefined) {
   try {
     const { text, pages } = await call('readObjectText', { params: { sha256 }, signal });
-    return locatePassage(text, quote, pages !== null);
+    return firstPlace(text, quote, pages !== null);
   } catch (error) {
     // The object has no text, or its text cannot be made now. The quotation is kept without its position.
     if (error instanceof ApiProblem) return undefined;
@@ -43,54 +48,31 @@ async function locateIn({ sha256 }: QuotedObject, quote: string, signal: AbortSi
   }
 }
 
-/** How many characters before and after a passage are kept to find it again. */
-const CONTEXT_CHARACTERS = 32;
-
-/** A passage as it occurs in the text of an object. */
-type LocatedPassage = Required<Omit<Passage, 'sha256'>>;
-
-/**
- * Finds the first occurrence of a quotation in a text. White space may differ, because a page is displayed with other
- * line breaks than its text has. Positions count Unicode code points, as the Web Annotation model requires.
- *
- * @param hasPages whether form feeds separate pages
- */
-export function locatePassage(text: string, quote: string, hasPages: boolean): LocatedPassage | undefined {
-  const words = quote.trim().split(/\s+/u);
-  if (words[0] === '') return undefined;
-  const found = new RegExp(words.map(escaped).join('\\s+'), 'u').exec(text);
-  if (!found) return undefined;
-  const [exact] = found;
-  const before = text.slice(0, found.index);
-  const start = codePoints(before);
+/** The first place of a quotation in a text, and how many others there are. */
+function firstPlace(text: string, quote: string, hasPages: boolean) {
+  const { count, first } = findWords(text, quote);
+  if (!first) return undefined;
+  const characters = Array.from(text);
+  const { start, end } = first;
   return {
-    exact,
-    prefix: lastCharacters(before),
-    suffix: firstCharacters(text.slice(found.index + exact.length)),
     start,
-    end: start + codePoints(exact),
-    page: hasPages ? before.split('\f').length : null,
+    end,
+    exact: characters.slice(start, end).join(''),
+    page: hasPages ? characters.slice(0, start).join('').split('\f').length : null,
+    others: count - 1,
   };
 }
 
-function escaped(word: string): string {
-  return word.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
-}
+/** The words at either end by which a browser finds a long passage. */
+const FRAGMENT_WORDS = 5;
 
-function lastCharacters(text: string): string {
-  return Array.from(text.slice(-2 * CONTEXT_CHARACTERS))
-    .slice(-CONTEXT_CHARACTERS)
-    .join('');
-}
-
-function firstCharacters(text: string): string {
-  return Array.from(text.slice(0, 2 * CONTEXT_CHARACTERS))
-    .slice(0, CONTEXT_CHARACTERS)
-    .join('');
-}
-
-function codePoints(text: string): number {
-  let count = 0;
-  for (const _ of text) count += 1;
-  return count;
+/** Returns the fragment of an address that makes a browser show these words (URL Fragment Text Directives). */
+export function textFragment(exact: string): string {
+  const words = exact.trim().split(/\s+/u);
+  const encoded = (part: readonly string[]) => encodeURIComponent(part.join(' ')).replaceAll('-', '%2D');
+  const range =
+    words.length <= 2 * FRAGMENT_WORDS
+      ? [encoded(words)]
+      : [encoded(words.slice(0, FRAGMENT_WORDS)), encoded(words.slice(-FRAGMENT_WORDS))];
+  return `#:~:text=${range.join(',')}`;
 }

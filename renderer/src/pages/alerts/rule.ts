@@ -184,6 +184,7 @@ export const STATE_WORDS = {
   peer_rewritten: 'a peer rewrites its ledger',
   profile_expired: 'a site no longer accepts a login',
   watch_lost: 'the watched part of a source is gone',
+  passage_changed: 'a passage that a finding quotes changes or is gone',
   disk: 'the disk or the archive is full',
   copy_behind: 'a copy is out of date',
   drill_failed: 'a restore test fails',

@@ -17,6 +17,7 @@ import {
   readFinding,
   withdrawFinding,
 } from '../../../findings/findings.ts';
+import type { ReadWords } from '../../../findings/passages.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Handlers } from '../../app.ts';
 import { attachmentHeaders, CSV_TYPE, type Exports } from '../../delivery/exports.ts';
@@ -31,7 +32,11 @@ type FindingRoutes = 'listFindings' | 'listFindingTags' | 'readFinding' | 'addFi
 export function findingHandlers(
   store: Store,
   nodeName: string,
-  { exports, publicAddress }: { exports: Exports; publicAddress: PublicAddress },
+  {
+    exports,
+    publicAddress,
+    readWords,
+  }: { exports: Exports; publicAddress: PublicAddress; readWords: ReadWords },
 ): Pick<Handlers, FindingRoutes> {
   const address = (id: string) => pathOf(ROUTES.readFinding.path, { id });
   return {
@@ -53,7 +58,7 @@ export function findingHandlers(
     listFindingTags: () => ok(listFindingTags(store)),
     readFinding: ({ params: { id = '' }, visitor }) => ok(readFinding(store, id, visitor)),
     addFinding: async ({ body }) => {
-      const finding = await addFinding(store, body);
+      const finding = await addFinding(store, body, readWords);
       return created(finding, address(finding.id));
     },
     withdrawFinding: async ({ params: { id = '' }, body }) => {

@@ -11,6 +11,7 @@ import { migration as withheldInCopies } from './migrations/0045-withheld-in-cop
 import { migration as handedIn } from './migrations/0046-handed-in.ts';
 import { migration as pairedBrowsers } from './migrations/0047-paired-browsers.ts';
 import { migration as profiles } from './migrations/0048-profiles.ts';
+import { migration as passageAnchors } from './migrations/0049-passage-anchors.ts';
 import { migration as watchedParts } from './migrations/0050-watched-parts.ts';
 import { migration as restoreDrills } from './migrations/0051-restore-drills.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
@@ -28,6 +29,7 @@ const MIGRATIONS: readonly Migration[] = [
   handedIn,
   pairedBrowsers,
   profiles,
+  passageAnchors,
   watchedParts,
   restoreDrills,
 ];

@@ -101,6 +101,8 @@ export interface Notice {
   text: string | null;
   /** The path of the page that shows it. */
   path: string;
+  /** The finding whose passage changed. */
+  finding?: string;
   source: { id: string; url: string; name: string } | null;
 }
 
