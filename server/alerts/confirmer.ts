@@ -5,7 +5,7 @@ import { instantOf } from '../../shared/values/clock.ts';
 import { newestPage } from '../store/sqlite/collection/pages.ts';
 import { sourceById } from '../store/sqlite/collection/sources.ts';
 import { type Change, changeOf } from '../store/sqlite/collection/timeline/eventNoise.ts';
-import { changesOfSourceAfter, eventById } from '../store/sqlite/collection/timeline/events.ts';
+import { changesOfSourceAfter, eventById, lastEventId } from '../store/sqlite/collection/timeline/events.ts';
 import {
   type Confirmation,
   deleteConfirmation,
@@ -77,6 +77,8 @@ export class Confirmer {
     signal: AbortSignal,
   ): Promise<void> {
     const { store } = this.#services;
+    // A change that is recorded from here on was not judged.
+    const judged = lastEventId(store.read);
     const stands =
       event !== undefined &&
       !this.#isSettled(confirmation) &&
@@ -88,7 +90,11 @@ export class Confirmer {
       if (hasNotice(database, rule, subject)) return;
       // The second fetch judged the change from the version before it to the newest: what lies between is part of that.
       if (isFetched)
-        for (const later of changesOfSourceAfter(database, { ...event, source: event.source.id }))
+        for (const later of changesOfSourceAfter(database, {
+          ...event,
+          source: event.source.id,
+          until: judged,
+        }))
           insertNotice(database, { rule, ...matchOf(later), due_at: null });
       if (stands) queueMatches(database, [{ rule, ...matchOf(event) }], store);
       else insertNotice(database, { rule, ...matchOf(event), due_at: null });

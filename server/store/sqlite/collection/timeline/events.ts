@@ -176,11 +176,11 @@ export const eventsAfter = selectAll<Stored, [id: number, limit: number], Event>
 /** Returns the changes of the same source, by the same observer, after an event. */
 export const changesOfSourceAfter = selectAll<
   Stored,
-  [event: Pick<Event, 'id' | 'observer'> & { source: string }],
+  [event: Pick<Event, 'id' | 'observer'> & { source: string; until: number }],
   Event
 >(
   `SELECT ${EVENT_COLUMNS} FROM sources s CROSS JOIN events e ON e.source_key = s.key WHERE s.id = @source
-   AND e.id > @id AND e.event_type = 'changed' AND e.observer = @observer ORDER BY e.id`,
+   AND e.id > @id AND e.id <= @until AND e.event_type = 'changed' AND e.observer = @observer ORDER BY e.id`,
   eventFromStored,
 );
 
