@@ -1,4 +1,5 @@
 import { open } from 'node:fs/promises';
+import { countOf } from '../../shared/values/text.ts';
 import { DumpError } from '../dump/dumpFile.ts';
 import { type Finding, finding } from './report.ts';
 
@@ -32,8 +33,16 @@ export async function verifyDump(
     const checked = checkDump(withProgress(chunks, onProgress));
     let step = await checked.next();
     while (!step.done) step = await checked.next();
-    const { sha256 } = step.value;
-    return finding(path, 'intact', { sha256, expected: sha256, against: 'its trailer and its ledger' });
+    const { sha256, counts } = step.value;
+    const sealed = (counts.sealed_finding ?? 0) - (counts.revealed_finding ?? 0);
+    return finding(path, 'intact', {
+      sha256,
+      expected: sha256,
+      against: 'its trailer and its ledger',
+      ...(sealed > 0 && {
+        detail: `${countOf(sealed, 'finding is', 'findings are')} sealed: only commitments`,
+      }),
+    });
   } catch (error) {
     if (!(error instanceof DumpError)) throw error;
     const { message, line } = error;

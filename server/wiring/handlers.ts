@@ -3,6 +3,7 @@ import { Drafts } from '../archive/drafts/drafts.ts';
 import { FileDiffs } from '../collection/diff/diffs.ts';
 import { PageCache } from '../collection/view/pageCache.ts';
 import { VERSION } from '../config.ts';
+import { ownerEncryption } from '../copies/keys/withheldKey.ts';
 import type { Handlers } from '../http/app.ts';
 import { citationsHandlers } from '../http/routes/archive/citations.ts';
 import { draftHandlers } from '../http/routes/archive/drafts.ts';
@@ -108,6 +109,7 @@ function findingRoutes(services: Services) {
       exports,
       publicAddress,
       readWords: (sha256, priority) => derived.texts.wordsOf(sha256, priority),
+      encryption: ownerEncryption(store.folder),
     }),
     ...caseHandlers(evidence, { nodeName, rendererFolder, exports, publicAddress }),
   };
