@@ -147,6 +147,12 @@ export function insertRevealed(database: WriteDatabase, revealed: RevealedFindin
   });
 }
 
+/** Returns the number of the entry that sealed a finding; undefined if it never was. */
+export function sealedEntryOf(database: ReadDatabase, id: string): number | undefined {
+  const sql = 'SELECT ledger_entry FROM sealed_findings WHERE id = ?';
+  return one<{ ledger_entry: number }>(database, sql, id)?.ledger_entry;
+}
+
 /** A finding that is sealed, with its record if it can be read here. */
 interface StoredSealed {
   id: string;

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { copyFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inspect, promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
 import type { NodeConfig } from '../../server/config.ts';
 import { rebuildArchive } from '../../server/dump/rebuildArchive.ts';
+import { commitmentTo } from '../../server/findings/sealed.ts';
 import { openForWriting } from '../../server/store/sqlite/engine/open.ts';
 import { runLedgerVerification } from '../../server/verification/ledger/ledgerVerification.ts';
 import type { FindingDetails, SealedFinding } from '../../shared/findings/finding.ts';
@@ -19,7 +20,7 @@ import { extract } from '../support/extract.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
 import { builtInterface } from '../withholding/support.ts';
-import { addFinding, findings, verifiedLedger } from './support.ts';
+import { addFinding, createCase, findings, verifiedLedger } from './support.ts';
 
 afterEach(closeTestNodes);
 
@@ -52,7 +53,7 @@ async function sealedArchive(config: Partial<NodeConfig> = {}) {
 }
 
 test('a sealed finding is public as a commitment only, until it is revealed and everyone can check it', async () => {
-  const { node, pack, sealed } = await sealedArchive();
+  const { node, pack, sealed } = await sealedArchive({ rendererFolder: await builtInterface() });
   const { id, ledger_entry, sealed: commitment } = sealed;
   expect(sealed).toMatchObject({
     target: { kind: 'pack', id: pack },
@@ -117,6 +118,17 @@ test('a sealed finding is public as a commitment only, until it is revealed and 
   expect(stdout).toBe(`${commitment.commitment}  -\n"${commitment.commitment}"\n`);
   expect(await problemOf(reveal(node, id))).toMatchObject({ status: 409, code: 'finding_not_sealed' });
   expect(await problemOf(reveal(node, `fi_${'0'.repeat(20)}`))).toMatchObject({ status: 404 });
+  const { id: filed } = await createCase(node, 'Predictions', [{ kind: 'finding', id }]);
+  const bag = join(await temporaryFolder(), 'case.zip');
+  await writeFile(bag, Buffer.from(await (await node.fetch(`/api/cases/${filed}/bag`)).arrayBuffer()));
+  const folder = await temporaryFolder();
+  await extract(bag, folder);
+  const file = (ending: string) =>
+    readFile(join(folder, `strongroom-case-${filed}`, 'data', 'findings', `${id}.${ending}`), 'utf8');
+  expect(commitmentTo(await file('salt'), await file('json'))).toBe(
+    (JSON.parse(await file('sealed.json')) as LedgerEntry).digest,
+  );
+  expect(await file('sealed.tlog-proof')).toMatch(/^c2sp\.org\/tlog-proof/);
   await addFinding(node, { kind: 'pack', id: pack }, { text: 'A newer version', supersedes: id });
   expect(await verifiedLedger(node)).toMatchObject({ ok: true, sealed: 0, problems: [] });
 });

@@ -64,7 +64,7 @@ export const ENTRY_TYPES: Record<EntryType, EntryTypeDisplay> = {
 /** The page of an entry's subject, if there is one. */
 export function subjectUrl({ type, subject }: Pick<LedgerEntry, 'type' | 'subject'>): string | undefined {
   const id = /(?:^|[^a-z])((?:pk|st|so)_[0-9a-f]{20})/.exec(subject)?.[1];
-  if (type === 'finding.sealed') return '/findings';
+  if (type === 'finding.sealed') return '/findings?state=sealed';
   if (type.startsWith('finding.')) return `/findings?state=all&q=${subject}`;
   if (id?.startsWith('pk_')) return `/packs/${id}`;
   if (id?.startsWith('st_')) return `/studies/${id}`;
