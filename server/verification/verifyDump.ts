@@ -1,5 +1,4 @@
 import { open } from 'node:fs/promises';
-import { countOf } from '../../shared/values/text.ts';
 import { DumpError } from '../dump/dumpFile.ts';
 import { type Finding, finding } from './report.ts';
 
@@ -28,13 +27,15 @@ export async function verifyDump(
   onProgress: (bytes: number) => void,
 ): Promise<Finding> {
   // Reading dumps takes many modules, which would slow down the start of every verification.
-  const { checkDump } = await import('../dump/checkDump.ts');
+  const [{ checkDump }, { countOf }] = await Promise.all([
+    import('../dump/checkDump.ts'),
+    import('../../shared/values/text.ts'),
+  ]);
   try {
     const checked = checkDump(withProgress(chunks, onProgress));
     let step = await checked.next();
     while (!step.done) step = await checked.next();
-    const { sha256, counts } = step.value;
-    const sealed = (counts.sealed_finding ?? 0) - (counts.revealed_finding ?? 0);
+    const { sha256, sealed } = step.value;
     return finding(path, 'intact', {
       sha256,
       expected: sha256,

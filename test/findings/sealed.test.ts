@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { copyFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { inspect, promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
 import type { NodeConfig } from '../../server/config.ts';
@@ -171,7 +172,9 @@ test('what is sealed is nowhere in the clear but in the database of its owner', 
   const report = await runHere(['verify', join(made, 'dump.jsonl')]);
   expect(report).toMatchObject({ code: 0 });
   expect(report.stdout).toContain('1 finding is sealed');
-  expect(await verified(place)).toMatchObject({ ok: true });
+  const copied = await runHere(['verify', pathToFileURL(place).href]);
+  expect(copied).toMatchObject({ code: 0 });
+  expect(copied.stdout).toContain('1 finding is sealed');
 
   await reveal(node, sealed.id);
   await sync(node, copy);
