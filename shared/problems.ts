@@ -58,6 +58,7 @@ export const PROBLEMS = {
   finding_superseded: { status: 409, title: 'The finding is no longer current' },
   finding_sealed: { status: 409, title: 'The finding is sealed' },
   finding_not_sealed: { status: 409, title: 'The finding is not sealed' },
+  owner_key_invalid: { status: 409, title: 'The key of the owner cannot be read' },
   sealed_unreadable: { status: 409, title: 'The record of the sealed finding cannot be read here' },
   case_changed: { status: 409, title: 'The case has changed since it was read' },
   case_full: { status: 409, title: 'The case already has the maximum number of items' },

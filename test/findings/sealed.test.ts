@@ -134,6 +134,15 @@ test('a sealed finding is public as a commitment only, until it is revealed and 
   expect(await verifiedLedger(node)).toMatchObject({ ok: true, sealed: 0, problems: [] });
 });
 
+test('nothing is sealed while the key of the owner cannot be read', async () => {
+  const { node, pack } = await sealedArchive();
+  await writeFile(join(node.dataFolder, 'withheld.key'), 'no key');
+  const fields = { target: { kind: 'pack', id: pack }, text: 'Next', sealed: true };
+  const refused = node.sendJson('POST', '/manage/findings', fields);
+  expect(await problemOf(refused)).toMatchObject({ status: 409, code: 'owner_key_invalid' });
+  expect(await read(node.fetch('/api/findings/sealed'))).toMatchObject({ total: 1 });
+});
+
 test('what is sealed is nowhere in the clear but in the database of its owner', async () => {
   const { node, pack, sealed, logged } = await sealedArchive({ rendererFolder: await builtInterface() });
   const place = join(await temporaryFolder(), 'copy');
@@ -220,7 +229,8 @@ test('a finding stays sealed without the key of its owner, who reads and reveals
 
   // From a dump into a new folder, into which the key is put; and into the old folder, whose database is lost.
   const imported = join(base, 'imported');
-  expect(await runHere(['import', dump, '--data', imported])).toMatchObject({ code: 0 });
+  const importing = await runHere(['import', dump, '--data', imported]);
+  expect([importing.code, importing.stdout]).toEqual([0, expect.stringContaining('1 finding stays sealed')]);
   await copyFile(join(data, 'withheld.key'), join(imported, 'withheld.key'));
   expect(await asOwner(imported)).toMatchObject({ answer: sealed, unreadable: 0 });
   for (const ending of ['', '-wal', '-shm']) await rm(join(data, `strongroom.db${ending}`), { force: true });

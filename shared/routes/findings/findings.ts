@@ -99,6 +99,7 @@ export const findingRoutes = {
       'unknown_finding',
       'finding_superseded',
       'finding_sealed',
+      'owner_key_invalid',
       'archive_read_only',
     ],
   }),
