@@ -26,6 +26,7 @@ export const PROBLEMS = {
   checkpoint_not_signed: { status: 403, title: 'The checkpoint is not signed by its log' },
   unknown_log: { status: 404, title: 'This node is not a witness of that log' },
   not_found: { status: 404, title: 'Not found' },
+  no_passage: { status: 404, title: 'The finding quotes no passage that can be proven' },
   nothing_to_compare: { status: 404, title: 'There are not two versions to compare' },
   not_derivable: { status: 404, title: 'Nothing can be derived from this object' },
   method_not_allowed: { status: 405, title: 'This path does not support that method' },

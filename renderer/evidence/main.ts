@@ -11,6 +11,7 @@ function run(): void {
     const evidence = JSON.parse(document.getElementById('evidence')?.textContent ?? '') as Evidence;
     if (!EVIDENCE_FORMATS.includes(evidence.format)) throw new Error('This page does not know its format.');
     renderReport(main, evidence, checkEvidence(evidence, browserCrypto));
+    document.getElementById('passage')?.scrollIntoView({ block: 'center' });
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
     const claim: Claim = {

@@ -1,8 +1,11 @@
-import { type Connection, protocolWords, serverWords } from '../../shared/collection/connection.ts';
+import type { Connection } from '../../shared/collection/connection.ts';
+import { protocolWords, serverWords } from '../../shared/collection/connectionWords.ts';
 import { handedInWords } from '../../shared/collection/handedInWords.ts';
 import type { RecordedPage } from '../../shared/collection/page.ts';
+import type { Passage, RecordedFinding } from '../../shared/findings/finding.ts';
 import { fromBase64 } from '../../shared/proof/bytes.ts';
 import type { Claim, Evidence, EvidenceFile, Verdict } from '../../shared/proof/evidence.ts';
+import { type SeenPassage, seePassage } from '../../shared/proof/passage.ts';
 import { element, facts, section } from './elements.ts';
 
 const WORDS: Record<Verdict, string> = { holds: 'Holds', fails: 'Fails', claimed: 'Only claimed' };
@@ -14,6 +17,7 @@ export function renderReport(
   claims: readonly Claim[],
 ): void {
   main.replaceChildren(element('h1', {}, titleOf(evidence)), verdictOf(claims));
+  if (evidence?.finding) main.append(...passageSections(evidence));
   if (evidence) main.append(recordedFacts(evidence));
   for (const verdict of ['fails', 'holds', 'claimed'] as const) main.append(...claimList(verdict, claims));
   if (!evidence) return;
@@ -25,8 +29,68 @@ export function renderReport(
 
 function titleOf(evidence: Evidence | undefined): string {
   if (!evidence) return 'Evidence';
-  const what = evidence.kind === 'event' ? 'an event' : 'a pack';
-  return `Evidence of ${what}, ledger entry ${evidence.recorded.entry.seq}`;
+  const { kind, recorded, finding } = evidence;
+  const what = finding ? 'a passage' : kind === 'event' ? 'an event' : 'a pack';
+  return `Evidence of ${what}, ledger entry ${(finding ?? recorded).entry.seq}`;
+}
+
+/** How much is shown before and after a passage. */
+const AROUND_CHARACTERS = 800;
+
+/** Shows the passage as it is in the bytes, highlighted, or else as it was recorded; and what the finding says. */
+function passageSections({ finding, files, kind, recorded }: Evidence): HTMLElement[] {
+  const { passage, text, at } = parsed(finding?.record) as Partial<RecordedFinding>;
+  if (!passage) return [];
+  const file = files.find(({ sha256 }) => sha256 === passage.sha256);
+  const seen = file && seenIn(file, passage);
+  const { before, words, after } = seen
+    ? {
+        before: seen.text.slice(Math.max(0, seen.start - AROUND_CHARACTERS), seen.start).toWellFormed(),
+        words: seen.text.slice(seen.start, seen.end),
+        after: seen.text.slice(seen.end, seen.end + AROUND_CHARACTERS).toWellFormed(),
+      }
+    : { before: passage.prefix, words: passage.exact, after: passage.suffix };
+  const tidy = (part: string) => part.replace(/[^\S\n]+/g, ' ').replace(/\s*\n\s*/g, '\n');
+  const record = parsed(recorded.record);
+  const quote = element(
+    'blockquote',
+    { class: 'passage' },
+    tidy(before).trimStart(),
+    element('mark', { id: 'passage' }, tidy(words)),
+    tidy(after).trimEnd(),
+  );
+  return [
+    section(
+      'The passage',
+      element(
+        'p',
+        { class: 'detail' },
+        seen
+          ? 'Highlighted in the text, as it was read from the bytes below.'
+          : 'As it was recorded. The bytes cannot be read as text here.',
+      ),
+      quote,
+      facts([
+        ['From', kind === 'event' ? record.url : record.title],
+        ['Observed (the observer’s clock)', record.observed_at],
+        ['Page', passage.page],
+        ['In the bytes with the SHA-256', passage.sha256],
+        ['Quoted (the node’s clock)', at],
+        ['Finding', text],
+      ]),
+    ),
+  ];
+}
+
+function seenIn({ content, media_type }: EvidenceFile, passage: Passage): SeenPassage | undefined {
+  if (content === null) return undefined;
+  try {
+    const seen = seePassage(fromBase64(content), media_type, passage);
+    return typeof seen === 'object' ? seen : undefined;
+  } catch {
+    // Bytes that cannot be decoded are among the claims that fail.
+    return undefined;
+  }
 }
 
 function verdictOf(claims: readonly Claim[]): HTMLElement {
@@ -232,7 +296,7 @@ function differencesOf(diff: unknown): HTMLElement {
 
 /** All that was checked, as text, so that other programs and paper can check it again. */
 function everything(evidence: Evidence): HTMLElement {
-  const { recorded, retrieval, key, witnesses } = evidence;
+  const { recorded, retrieval, finding, sealed, key, witnesses } = evidence;
   const proofs = recorded.proofs.map(
     ({ checkpoint, hashes }) => `index ${recorded.entry.seq - 1}\n${hashes.join('\n')}\n\n${checkpoint}`,
   );
@@ -250,6 +314,9 @@ function everything(evidence: Evidence): HTMLElement {
     ...proofs.flatMap((proof) =>
       block('A proof (C2SP tlog-proof) and its checkpoint', `c2sp.org/tlog-proof@v1\n${proof}`),
     ),
+    ...(finding ? block('The finding (canonical JSON)', finding.record) : []),
+    ...(sealed ? block('The salt with which it was sealed (hex)', sealed.salt) : []),
+    ...(sealed ? block('The ledger entry that sealed it', JSON.stringify(sealed.entry)) : []),
     ...(retrieval ? block('The retrieval', retrieval.retrieval) : []),
     ...evidence.timestamps.flatMap(({ authority, reply }) =>
       block(`The timestamp of ${authority} (base64)`, reply),

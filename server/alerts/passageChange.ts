@@ -7,6 +7,7 @@ import { type ObjectWords, placedPassage } from '../findings/passages.ts';
 import { yieldToEventLoop } from '../runtime/background.ts';
 import { startPositionOf } from '../store/sqlite/node/alerts.ts';
 import type { Store } from '../store/store.ts';
+import { OWNER, unreadable } from '../withholding/withholding.ts';
 import type { ChangeReader } from './changeReader.ts';
 import type { CompiledRule } from './matching/matchStates.ts';
 import type { Match } from './queue.ts';
@@ -36,16 +37,29 @@ export async function passageChange(
   const count = quoted.text === null ? 0 : findWords(quoted.text, passage.exact).count;
   // Words that its object never had in its text cannot be seen to change.
   if (count === 0 && !placed.derived) return undefined;
-  const hasBefore = previous_sha256 === null || previous_sha256 === passage.sha256;
-  const earlier = hasBefore ? undefined : await reader.wordsOf(previous_sha256, signal);
+  const isSecond = previous_sha256 === null || previous_sha256 === passage.sha256;
+  const earlier = isSecond ? undefined : await reader.wordsOf(previous_sha256, signal);
+  return compare({ placed, count, earlier, now });
+}
+
+interface Compared {
+  /** The passage as it is in the text of its object, and how often that has the words. */
+  placed: Passage;
+  count: number;
+  /** The version before; undefined if that is the quoted one, or cannot be read. */
+  earlier: ObjectWords | undefined;
+  now: ObjectWords;
+}
+
+function compare({ placed, count, earlier, now }: Compared): PassageChange | undefined {
   const before = earlier && wordingIn(earlier, placed, count);
   // From version to version, less is different around a passage.
-  const after = wordingIn(now, before?.passage ?? placed, count);
-  const isQuotedAgain = after.words !== null && isSame(after.words, passage.exact);
-  const hadThem =
-    typeof earlier?.text === 'string' && after.words !== null && hasWords(earlier.text, after.words);
-  const isAsBefore = before ? before.words === after.words || hadThem : after.isUnchanged;
-  return isQuotedAgain || isAsBefore ? undefined : { after: after.words };
+  const { words, isUnchanged } = before?.passage
+    ? wordingIn(now, before.passage, before.count)
+    : wordingIn(now, placed, count);
+  if (words !== null && isSame(words, placed.exact)) return undefined;
+  const wasReported = earlier && before ? before.words === words || hasWords(earlier, words) : isUnchanged;
+  return wasReported ? undefined : { after: words };
 }
 
 /** What a text has at the place of a passage. */
@@ -53,31 +67,34 @@ interface Wording {
   /** Null if it has nothing of it. */
   words: string | null;
   isUnchanged: boolean;
+  /** How often it has these words. */
+  count: number;
   /** The passage as this text has it, if its place is known. */
   passage?: Passage;
 }
 
 function wordingIn(words: ObjectWords, passage: Passage, count: number): Wording {
   const { text } = words;
-  if (text === null) return { words: null, isUnchanged: false };
+  if (text === null) return { words: null, isUnchanged: false, count: 0 };
   const { sha256 } = passage;
   const at = (place: { exact: string; start: number; end: number }) =>
     placedPassage({ sha256, prefix: '', suffix: '', page: null, ...place }, words);
   const found = anchorPassage(text, passage);
   if (typeof found === 'object') {
     const { exact, start, end, same_words: isUnchanged } = found;
-    return { words: exact, isUnchanged, passage: at({ exact, start, end }) };
+    const { count: has } = findWords(text, exact);
+    return { words: exact, isUnchanged, count: has, passage: at({ exact, start, end }) };
   }
   // Moved words are not gone. The only ones are followed to their place.
   const { count: has, first } = findWords(text, passage.exact);
-  if (has === 0 || has < count) return { words: null, isUnchanged: false };
+  if (has === 0 || has < count) return { words: null, isUnchanged: false, count: has };
   const isOnly = has === 1 && first !== undefined;
   const exact = isOnly ? Array.from(text).slice(first.start, first.end).join('') : passage.exact;
-  return { words: exact, isUnchanged: true, ...(isOnly && { passage: at({ exact, ...first }) }) };
+  return { words: exact, isUnchanged: true, count: has, ...(isOnly && { passage: at({ exact, ...first }) }) };
 }
 
-function hasWords(text: string, words: string): boolean {
-  return findWords(text, words).count > 0;
+function hasWords({ text }: ObjectWords, words: string | null): boolean {
+  return text !== null && words !== null && findWords(text, words).count > 0;
 }
 
 /** Whether a text has the same words, white space and the like aside. */
@@ -103,7 +120,9 @@ export async function matchPassages(
   if (asking.length === 0) return [];
   const matches: Match[] = [];
   for (const { id: finding, passage } of passagesBefore(read, event)) {
-    if (!passage || !(await passageChange(reader, passage, event, signal))) continue;
+    // Of bytes that were given up, nothing can be said.
+    if (!passage?.sha256 || unreadable(read, passage.sha256, OWNER)) continue;
+    if (!(await passageChange(reader, passage, event, signal))) continue;
     // The words are written into the message when it is sent, if they may be read then.
     const notice = {
       kind: 'passage_changed' as const,

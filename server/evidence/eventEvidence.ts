@@ -23,17 +23,26 @@ export interface EvidenceServices {
 
 /** Collects the evidence of an event for a reader. @throws Problem `not_found`; the errors of `Checkpoints.sign` */
 export async function eventEvidence(
-  { store, checkpoints, diffOf }: EvidenceServices,
+  services: EvidenceServices,
   id: string,
   reader: Reader,
 ): Promise<Evidence> {
+  return sealed(await collectEventEvidence(services, id, reader), services.checkpoints);
+}
+
+/** Like `eventEvidence`, without the seal. */
+export async function collectEventEvidence(
+  { store, checkpoints, diffOf }: EvidenceServices,
+  id: string,
+  reader: Reader,
+): Promise<Omit<Evidence, 'seal'>> {
   const event = /^[1-9]\d{0,14}$/.test(id) ? recordedEvent(store.read, Number(id)) : undefined;
   if (!event) throw new Problem('not_found', `There is no event ${id}.`);
   const { ledger_entry, ...record } = event;
   const proven = await proveEntry(store, checkpoints, ledger_entry, canonicalText(record));
   const { retrieval, mediaType } = await provenRetrieval(store, checkpoints, event.retrieval);
   const page = event.page ? pageById(store.read, event.page) : undefined;
-  const evidence: Omit<Evidence, 'seal'> = {
+  return {
     format: page ? 'strongroom-evidence@2' : 'strongroom-evidence@1',
     kind: 'event',
     made_at: store.instant(),
@@ -41,13 +50,17 @@ export async function eventEvidence(
     ...proven,
     retrieval,
     ...(page && { page: await provenPage(store, checkpoints, page) }),
-    files: await withContent(store, filesOf(store, event, mediaType, page?.picture), reader),
+    files: await withContent(
+      store,
+      // What a browser saw is kept as text, whatever the type of the document was.
+      filesOf(store, event, page ? 'text/plain; charset=utf-8' : mediaType, page?.picture),
+      reader,
+    ),
     diff:
       event.sha256 !== null && event.previous_sha256 !== null
         ? await diffOrNull(() => diffOf(id, reader))
         : null,
   };
-  return sealed(evidence, checkpoints);
 }
 
 function filesOf(

@@ -27,16 +27,23 @@ export async function readEvidenceParts(rendererFolder: string): Promise<Evidenc
   }
 }
 
+/** The policy of an evidence file: its own script, the pictures in it, and no request. */
+export function evidencePolicy(script: string): string {
+  const hash = createHash('sha256').update(script).digest('base64');
+  return `default-src 'none'; script-src 'sha256-${hash}'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'`;
+}
+
 /**
  * Writes an evidence file: one HTML document that loads nothing. A policy allows its own script and the pictures in it, and no request at all. The
  * page shows nothing but what the script makes from the data, so that no text can contradict what was checked.
  */
 export function evidenceHtml(evidence: Evidence, { script, style }: EvidenceParts): string {
-  const hash = createHash('sha256').update(script).digest('base64');
-  const policy = `default-src 'none'; script-src 'sha256-${hash}'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'`;
+  const policy = evidencePolicy(script);
   // “<” is written as an escape, so that no text in the data can end the element.
   const data = JSON.stringify(evidence).replaceAll('<', '\\u003c');
-  const title = `Evidence of ${evidence.kind === 'event' ? 'an event' : 'a pack'}, ledger entry ${evidence.recorded.entry.seq}`;
+  const { kind, recorded, finding } = evidence;
+  const what = finding ? 'a passage' : kind === 'event' ? 'an event' : 'a pack';
+  const title = `Evidence of ${what}, ledger entry ${(finding ?? recorded).entry.seq}`;
   return `<!doctype html>
 <html lang="en">
 <head>

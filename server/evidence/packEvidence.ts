@@ -16,16 +16,25 @@ import { sealed } from './seal.ts';
  * `Checkpoints.sign`
  */
 export async function packEvidence(
-  { store, checkpoints }: Pick<EvidenceServices, 'store' | 'checkpoints'>,
+  services: Pick<EvidenceServices, 'store' | 'checkpoints'>,
   id: string,
   reader: Reader,
 ): Promise<Evidence> {
+  return sealed(await collectPackEvidence(services, id, reader), services.checkpoints);
+}
+
+/** Like `packEvidence`, without the seal. */
+export async function collectPackEvidence(
+  { store, checkpoints }: Pick<EvidenceServices, 'store' | 'checkpoints'>,
+  id: string,
+  reader: Reader,
+): Promise<Omit<Evidence, 'seal'>> {
   const { ledger_entry, digest } = requirePack(store.read, id);
   const stored = recordTexts(store.read, [ledger_entry])[0]?.record ?? 'null';
   const record = JSON.parse(stored) as PackRecord;
   const text = sha256Of(stored) === digest ? stored : canonicalText(record);
   if (sha256Of(text) !== digest) throw new Problem('database_damaged', `The record of ${id} was altered.`);
-  const evidence: Omit<Evidence, 'seal'> = {
+  return {
     format: 'strongroom-evidence@1',
     kind: 'pack',
     made_at: store.instant(),
@@ -39,5 +48,4 @@ export async function packEvidence(
     ),
     diff: null,
   };
-  return sealed(evidence, checkpoints);
 }

@@ -108,7 +108,7 @@ function requireSupersedable(database: ReadDatabase, { supersedes, target }: New
 }
 
 /** @throws Problem `finding_sealed` */
-function requireNotSealed(database: ReadDatabase, id: string): void {
+export function requireNotSealed(database: ReadDatabase, id: string): void {
   if (one(database, 'SELECT 1 FROM sealed_findings WHERE id = ?', id))
     throw new Problem('finding_sealed', `${id} is sealed. Reveal it first.`);
 }

@@ -4,6 +4,7 @@ import { FileDiffs } from '../collection/diff/diffs.ts';
 import { PageCache } from '../collection/view/pageCache.ts';
 import { VERSION } from '../config.ts';
 import { ownerEncryption } from '../copies/keys/withheldKey.ts';
+import type { ReadWords } from '../findings/passages.ts';
 import type { Handlers } from '../http/app.ts';
 import { citationsHandlers } from '../http/routes/archive/citations.ts';
 import { draftHandlers } from '../http/routes/archive/drafts.ts';
@@ -102,13 +103,13 @@ function collectionRoutes(services: Services) {
 }
 
 function findingRoutes(services: Services) {
-  const { store, nodeName, rendererFolder, exports, publicAddress, derived } = services;
+  const { store, nodeName, rendererFolder, exports, publicAddress } = services;
   const evidence = evidenceServices(services);
   return {
     ...findingHandlers(store, nodeName, {
       exports,
       publicAddress,
-      readWords: (sha256, priority) => derived.texts.wordsOf(sha256, priority),
+      readWords: evidence.readWords,
       encryption: ownerEncryption(store.folder),
     }),
     ...caseHandlers(evidence, { nodeName, rendererFolder, exports, publicAddress }),
@@ -160,8 +161,10 @@ function nodeRoutes(services: Services) {
   };
 }
 
-function evidenceServices({ store, checkpoints, diffs }: Services) {
+function evidenceServices({ store, checkpoints, diffs, derived }: Services) {
+  const readWords: ReadWords = (sha256, priority) => derived.texts.wordsOf(sha256, priority);
   return {
+    readWords,
     store,
     checkpoints,
     diffOf: (id: string, reader: Reader) => diffs.diffOf(id, reader),

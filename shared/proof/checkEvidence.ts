@@ -1,11 +1,13 @@
 import canonicalize from 'canonicalize';
 import { HANDED_IN_WORDS } from '../collection/handedInWords.ts';
+import type { RecordedFinding } from '../findings/finding.ts';
 import type { LedgerEntry } from '../ledger/ledger.ts';
 import type { ProofCrypto } from './algorithms.ts';
-import { fromBase64, hexOf, isSameBytes, utf8 } from './bytes.ts';
+import { concat, fromBase64, hexOf, isSameBytes, utf8 } from './bytes.ts';
 import type { Claim, Evidence, ProvenEntry } from './evidence.ts';
 import { checkFiles } from './evidenceFiles.ts';
 import { judge, requireThat, sha256 } from './judge.ts';
+import { seePassage } from './passage.ts';
 import { checkSeal } from './seal.ts';
 import { countLines, openCheckpoint, openCosignature, ProofError } from './signedNote.ts';
 import { rootFromLeaf } from './tree.ts';
@@ -33,6 +35,7 @@ export function checkEvidence(evidence: Evidence, crypto: ProofCrypto): Claim[] 
     ...checkRetrieval(evidence, crypto),
     ...checkPage(evidence, crypto),
     ...checkFiles(evidence, crypto),
+    ...checkFinding(evidence, crypto),
     ...checkSeal(evidence, crypto),
     ...claimedOnly(evidence),
   ];
@@ -226,8 +229,97 @@ function checkPage({ page: proven, recorded, key, kind }: Evidence, crypto: Proo
   return [recordedPage, ...checkOtherEntry('page capture', proven, key, crypto)];
 }
 
+/** A finding quotes words that are in one of the files. */
+function checkFinding(
+  { format, finding: proven, sealed, files, key }: Evidence,
+  crypto: ProofCrypto,
+): Claim[] {
+  if (!proven) {
+    if (format !== 'strongroom-evidence@3') return [];
+    const detail = 'The evidence of a passage has one, but it was removed.';
+    return [{ verdict: 'fails', claim: 'The finding is in this evidence.', detail }];
+  }
+  const { entry, record } = proven;
+  return [
+    judge(
+      `The ledger entry ${entry.seq} is of the finding with this quotation.`,
+      'The SHA-256 of the finding, with the quoted words, is the digest in the entry.',
+      () => {
+        requireThat(sha256(record, crypto) === entry.digest, 'The finding or its quotation was altered.');
+        const { id } = JSON.parse(record) as { id: string };
+        requireThat(
+          entry.type === (sealed ? 'finding.revealed' : 'finding.added') && entry.subject === id,
+          'The entry is of something else.',
+        );
+      },
+    ),
+    ...checkOtherEntry('finding', proven, key, crypto),
+    ...(sealed ? checkSealed(sealed, proven, key, crypto) : []),
+    checkPassage(record, files, crypto),
+  ];
+}
+
+/** A finding that was revealed is what was sealed before. */
+function checkSealed(
+  sealed: NonNullable<Evidence['sealed']>,
+  { entry: revealed, record }: ProvenEntry,
+  key: string,
+  crypto: ProofCrypto,
+): Claim[] {
+  const { entry, salt } = sealed;
+  return [
+    judge(
+      `The ledger entry ${entry.seq} of ${entry.at} sealed this finding.`,
+      'The SHA-256 of the salt and the finding is the digest in that entry.',
+      () => {
+        requireThat(/^[0-9a-f]{64}$/.test(salt), 'The salt was altered.');
+        const bytes = concat(bytesOfHex(salt), utf8(record));
+        requireThat(
+          sha256(bytes, crypto) === entry.digest,
+          'It sealed something else, or the salt was altered.',
+        );
+        requireThat(
+          entry.type === 'finding.sealed' && entry.subject === revealed.subject,
+          'The entry is of something else.',
+        );
+      },
+    ),
+    ...checkOtherEntry('seal', sealed, key, crypto),
+  ];
+}
+
+function bytesOfHex(hex: string): Uint8Array {
+  return Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
+}
+
+function checkPassage(record: string, files: Evidence['files'], crypto: ProofCrypto): Claim {
+  const claim = 'The quoted words are in the bytes.';
+  let unseen: string | undefined;
+  const judged = judge(claim, 'They were found in the bytes here, white space aside.', () => {
+    const { passage } = JSON.parse(record) as Pick<RecordedFinding, 'passage'>;
+    const file = files.find((one) => one.sha256 === passage?.sha256);
+    requireThat(passage !== null && file !== undefined, 'The finding quotes another object.');
+    if (!passage || !file) return;
+    if (file.content === null) {
+      unseen = 'The bytes are not in this file. Whoever has them can look for the words in them.';
+      return;
+    }
+    const bytes = fromBase64(file.content);
+    requireThat(sha256(bytes, crypto) === passage.sha256, 'The bytes were altered.');
+    const seen = seePassage(bytes, file.media_type, passage);
+    requireThat(seen !== 'absent', 'The words are not in the bytes.');
+    if (seen !== 'unreadable') return;
+    const { tool, version } = passage.derived ?? { tool: 'the node', version: '' };
+    const page = passage.page === null ? '' : ` on page ${passage.page}`;
+    unseen = `The node states that ${tool} ${version} found them${page}. Open the bytes with a program that shows them, and look.`;
+  });
+  return unseen === undefined || judged.verdict === 'fails'
+    ? judged
+    : { verdict: 'claimed', claim, detail: unseen };
+}
+
 /** What nothing in the file can prove. */
-function claimedOnly({ key, made_at, kind, diff, retrieval, page }: Evidence): Claim[] {
+function claimedOnly({ key, made_at, kind, diff, retrieval, page, finding }: Evidence): Claim[] {
   const claimed = (claim: string, detail: string): Claim => ({ verdict: 'claimed', claim, detail });
   return [
     claimed(
@@ -279,6 +371,14 @@ function claimedOnly({ key, made_at, kind, diff, retrieval, page }: Evidence): C
             'The node computed it. Compare the two versions yourself.',
           ),
         ]),
+    ...(finding
+      ? [
+          claimed(
+            'What the finding says about the words is true.',
+            'Only the owner of the archive states this. The file proves that they stated it.',
+          ),
+        ]
+      : []),
     claimed(`This file was made ${made_at}.`, 'It is from the node’s clock.'),
   ];
 }

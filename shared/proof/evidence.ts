@@ -41,11 +41,15 @@ export interface EvidenceFile {
   content: string | null;
 }
 
-export const EVIDENCE_FORMATS = ['strongroom-evidence@1', 'strongroom-evidence@2'] as const;
+export const EVIDENCE_FORMATS = [
+  'strongroom-evidence@1',
+  'strongroom-evidence@2',
+  'strongroom-evidence@3',
+] as const;
 
 /** What an evidence file holds. Everything that it shows is made from this. */
 export interface Evidence {
-  /** The second has a `page`. */
+  /** The second may have a `page`, the third also has a `finding`. */
   format: (typeof EVIDENCE_FORMATS)[number];
   kind: 'event' | 'pack';
   made_at: string;
@@ -56,6 +60,10 @@ export interface Evidence {
   retrieval: ProvenRetrieval | null;
   /** The page capture of an event that a browser saw: the entry `page.captured`. */
   page?: ProvenEntry;
+  /** The finding whose passage is in one of the files: the entry `finding.added`, or `finding.revealed`. */
+  finding?: ProvenEntry;
+  /** How it was sealed before: the entry `finding.sealed`, and the salt in hex. Only of a finding that was revealed. */
+  sealed?: ProvenEntry & { salt: string };
   timestamps: EvidenceTimestamp[];
   files: EvidenceFile[];
   /** The difference between the two versions, computed by the node; null if there is none. */

@@ -4,7 +4,13 @@ import type { Browser, Page } from '@playwright/test';
 import { runCommand } from '../support/cli.ts';
 import { page as answer, closeScriptedWebs, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { EC_KEY, RSA_KEY, TimestampAuthority } from '../support/network/timestampAuthority.ts';
-import { changesOf, evidenceIn, withCutData, withEvidence } from './support/evidenceChanges.ts';
+import {
+  changesOf,
+  evidenceIn,
+  passageChangesOf,
+  withCutData,
+  withEvidence,
+} from './support/evidenceChanges.ts';
 import { expect, test } from './support/fixtures.ts';
 import { type NodeProcess, startNode } from './support/nodeProcess.ts';
 
@@ -67,12 +73,50 @@ test('an event’s evidence file holds offline, and names each part in which a b
     await send(node, '/manage/settings', settings, 'PATCH');
     await send(node, '/manage/sources', { url: web.url('/report'), ignore_robots: true });
     for (const _ of [1, 2]) await send(node, '/manage/collections?wait=true', {});
+    const { sha256 } = JSON.parse(await textOf(node, '/api/events/2')) as { sha256: string };
+    const added = await send(node, '/manage/findings', {
+      target: { kind: 'event', id: '2' },
+      text: 'It was safe before.',
+      passage: { sha256, exact: 'The dam is not safe.' },
+    });
+    const finding = (await added.json()) as { id: string };
     await send(node, '/manage/timestamps', {});
     await send(node, '/manage/witnesses/submit', {});
 
     await page.goto('/timeline/2');
+    const opening = page.waitForEvent('popup');
+    const link = page.getByRole('link', { name: 'evidence', exact: true });
+    await expect(link).toHaveAttribute('href', /#:~:text=The%20dam%20is%20not%20safe\.$/);
+    await link.click();
+    const passage = await opening;
+    await expect(passage.getByRole('status')).toContainText('Everything that can be checked holds');
+    await expect(passage.locator('mark')).toHaveText('The dam is not safe.');
+    await expect(passage.locator('mark')).toBeInViewport();
+    await expect(passage.getByText('Holds: The quoted words are in the bytes.')).toBeVisible();
+    await checks.accessible(passage);
+    await passage.close();
+    const saving = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'Save the evidence file' }).click();
+    const savedPassage = testInfo.outputPath(`${finding.id}.evidence.html`);
+    await (await saving).saveAs(savedPassage);
+    expect((await runCommand(['verify', savedPassage])).code).toBe(0);
+    const wholePassage = await readFile(savedPassage, 'utf8');
+    const alone = await openOffline(browser, savedPassage);
+    await expect(alone.page.locator('mark')).toHaveText('The dam is not safe.');
+    expect(alone.errors).toEqual([]);
+    for (const [part, says, alter] of passageChangesOf()) {
+      const evidence = evidenceIn(wholePassage);
+      alter(evidence);
+      await writeFile(savedPassage, withEvidence(wholePassage, evidence));
+      await alone.page.goto(pathToFileURL(savedPassage).href);
+      await expect(alone.page.getByRole('status'), part).toContainText('This evidence does not hold');
+      await expect(alone.page.getByRole('listitem').filter({ hasText: says }).first(), part).toBeVisible();
+      expect((await runCommand(['verify', savedPassage])).code, part).toBe(1);
+    }
+    await alone.page.context().close();
+
     const download = page.waitForEvent('download');
-    await page.getByRole('link', { name: 'Evidence file' }).click();
+    await page.getByRole('link', { name: 'Evidence file', exact: true }).click();
     const saved = await download;
     expect(saved.suggestedFilename()).toBe('event-2.evidence.html');
     const file = testInfo.outputPath(saved.suggestedFilename());

@@ -11,10 +11,12 @@ import {
 import { nodeCrypto } from '../../server/ledger/nodeCrypto.ts';
 import { checkEvidence } from '../../shared/proof/checkEvidence.ts';
 import type { Evidence } from '../../shared/proof/evidence.ts';
-import { packForm, problemOf, sampleRecord } from '../support/archive/packs.ts';
+import { addFinding } from '../findings/support.ts';
+import { packForm, problemOf, sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { runCommand } from '../support/cli.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { pdfOf } from '../support/pdf.ts';
 
 afterEach(closeTestNodes);
 afterEach(closeScriptedWebs);
@@ -98,6 +100,96 @@ test('says of an event how it was fetched, and that only the node claims it', as
     claim: 'The server had this network address.',
     detail: 'Only the observer states this. The server signed nothing that could prove it.',
   });
+});
+
+test.each([
+  [
+    'text/html; charset=utf-8',
+    '<title>T</title><p>The <b>fee</b> is&nbsp;20&euro; for a<br>day.',
+    'fee is 20€ for a\nday',
+  ],
+  ['text/html', '<ul><li>First <script>x</script>rule</li><li>Second</li></ul>', 'First rule\n- Second'],
+  [
+    'text/html',
+    '<meta charset=windows-1252><p>Die Geb\u00fchr <img alt="betr\u00e4gt"> 20',
+    'Gebühr beträgt 20',
+  ],
+  ['text/csv', 'name;fee\n"Ada";"20 euros"\n', 'Ada\t20 euros'],
+  ['application/json', '{"fee":{"amount":20}}', '"amount": 20'],
+  ['application/xml', '<a><b>One &amp; two</b><![CDATA[three]]></a>', 'One & two'],
+])('the words of a passage are found again in bytes of %s: %s', async (type, body, exact) => {
+  const node = await openNodeWithEvidence();
+  const web = await ScriptedWeb.open();
+  web.script('/page', page(Buffer.from(body, 'latin1'), { headers: { 'Content-Type': type } }));
+  await node.sendJson('POST', '/manage/sources', { url: web.url('/page'), ignore_robots: true });
+  await node.sendJson('POST', '/manage/collections?wait=true', {});
+  const { sha256 } = (await (await node.fetch('/api/events/1')).json()) as { sha256: string };
+  const finding = await addFinding(node, { kind: 'event', id: '1' }, { passage: { sha256, exact } });
+  expect(finding.passage?.derived, JSON.stringify(finding)).toBeDefined();
+  const evidence = evidenceIn(await (await node.fetch(`/api/findings/${finding.id}/evidence`)).text());
+  const verdictOf = (changed: Evidence) =>
+    checkEvidence(changed, nodeCrypto).find(({ claim }) => claim === 'The quoted words are in the bytes.');
+  expect(verdictOf(evidence)).toMatchObject({ verdict: 'holds' });
+  expect(checkEvidence(evidence, browserCrypto).filter(({ verdict }) => verdict === 'fails')).toEqual([]);
+  const other = structuredClone(evidence);
+  const quoted = other.finding as NonNullable<Evidence['finding']>;
+  const record = JSON.parse(quoted.record) as { passage: { exact: string } };
+  record.passage.exact = exact.replace(/20|First|One/, '25');
+  quoted.record = JSON.stringify(record);
+  expect(verdictOf(other)).toMatchObject({ verdict: 'fails', detail: 'The words are not in the bytes.' });
+  expect(checkEvidence(other, nodeCrypto)).toContainEqual(
+    expect.objectContaining({ verdict: 'fails', detail: 'The finding or its quotation was altered.' }),
+  );
+});
+
+test('the evidence of a revealed finding proves when it was sealed, and there is none before', async () => {
+  const node = await openNodeWithEvidence();
+  const { id: pack, files } = await uploadNewPack(node, undefined, { 'a.txt': 'The fee is 20 euros.' });
+  const passage = { sha256: files[0]?.sha256, exact: 'fee is 20' };
+  const target = { kind: 'pack' as const, id: pack };
+  const { id } = await addFinding(node, target, { passage, sealed: true });
+  const path = `/api/findings/${id}/evidence`;
+  expect(await problemOf(node.fetch(path))).toMatchObject({ status: 409, code: 'finding_sealed' });
+  await node.sendJson('POST', `/manage/findings/${id}/reveal`, {});
+  const evidence = evidenceIn(await (await node.fetch(path)).text());
+  const sealing = (changed: Evidence) =>
+    checkEvidence(changed, nodeCrypto).find(({ claim }) => claim.endsWith('sealed this finding.'));
+  expect(sealing(evidence)).toMatchObject({ verdict: 'holds', claim: expect.stringContaining('entry 2 of') });
+  expect(checkEvidence(evidence, browserCrypto).filter(({ verdict }) => verdict === 'fails')).toEqual([]);
+  const other = structuredClone(evidence);
+  if (other.sealed) other.sealed.salt = '0'.repeat(64);
+  expect(sealing(other)).toMatchObject({ verdict: 'fails' });
+  delete other.sealed;
+  expect(checkEvidence(other, nodeCrypto).filter(({ verdict }) => verdict === 'fails')).not.toEqual([]);
+});
+
+test('the words of a PDF are only claimed, and a finding without words in an object has no evidence', async () => {
+  const node = await openNodeWithEvidence();
+  const pdf = new Uint8Array(pdfOf(['The fee is 20 euros']));
+  const id = await addPack(node, { 'fees.pdf': pdf });
+  const sha256 = sha256Of(pdf);
+  const target = { kind: 'pack' as const, id };
+  const { id: finding } = await addFinding(node, target, { passage: { sha256, exact: 'fee is 20' } });
+  const evidence = evidenceIn(await (await node.fetch(`/api/findings/${finding}/evidence`)).text());
+  const claims = checkEvidence(evidence, nodeCrypto);
+  expect(claims.filter(({ verdict }) => verdict === 'fails')).toEqual([]);
+  expect(claims).toContainEqual(
+    expect.objectContaining({
+      verdict: 'claimed',
+      claim: 'The quoted words are in the bytes.',
+      detail: expect.stringContaining('on page 1') as string,
+    }),
+  );
+  for (const passage of [null, { exact: 'fee' }, { sha256, exact: 'not there' }]) {
+    const added = await addFinding(node, target, { passage });
+    expect(await problemOf(node.fetch(`/api/findings/${added.id}/evidence`))).toMatchObject({
+      status: 404,
+      code: 'no_passage',
+    });
+  }
+  const withheld = await node.sendJson('POST', '/manage/withheld', { sha256, reason: 'personal_data' });
+  expect(withheld.status).toBe(201);
+  expect(await problemOf(node.fetch(`/api/findings/${finding}/evidence`))).toMatchObject({ status: 451 });
 });
 
 test('what does not exist has no evidence, and without the built interface there is none', async () => {

@@ -182,7 +182,19 @@ test('a passage whose text another tool makes is anchored anew, and what cannot 
     expect(finding.passage).toMatchObject({ start: 11, end: 32, derived: { version: '1' } });
     return finding.anchor;
   };
+  // Such as one of an older version of the program.
+  const passageOf = { ...passage, prefix: 'museum. The fee is ', exact: '5 euros' };
+  const unplaced = await recordFinding(
+    store,
+    newFindingSchema.parse({ target: { kind: 'object', id: sha256 }, text: 'Noted', passage: passageOf }),
+    async () => undefined,
+  );
+  expect(unplaced.passage).toMatchObject({ start: null });
   expect(await anchorBy('1', text)).toBeNull();
+  expect(readFinding(store, unplaced.id, OWNER)).toMatchObject({
+    passage: { start: null },
+    anchor: { state: 'found', version: '1', start: 67, end: 74 },
+  });
   const reflowed = `Opening hours\n\n${text.replaceAll(' ', '\n')}`;
   expect(await anchorBy('2', reflowed)).toMatchObject({ state: 'found', version: '2', start: 26, end: 47 });
   expect(await anchorBy('3', `${text} ${text}`)).toMatchObject({ state: 'not_found', start: null });

@@ -165,7 +165,7 @@ test('what is sealed is nowhere in the clear but in the database of its owner', 
     `/api/findings/${sealed.id}`,
     `/api/findings/${sealed.id}/evidence`,
     `/api/items/${sealed.id}/cite`,
-    '/feed.atom',
+    '/api/events.atom',
     `/api/packs/${pack}`,
     '/api/ledger',
   ].entries())

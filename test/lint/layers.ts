@@ -38,8 +38,17 @@ const APART =
 export const LAYERS: Readonly<Record<string, Layer>> = {
   shared: {
     layers: [],
-    packages: ['zod', 'canonicalize', 'jsonc-parser', 'asn1js', 'croner', '@noble/ed25519', '@noble/hashes'],
-    why: 'shared/ runs in the server, in workers and in the browser: it imports only zod, canonicalize, jsonc-parser, asn1js, croner, @noble and its own files.',
+    packages: [
+      'zod',
+      'canonicalize',
+      'jsonc-parser',
+      'asn1js',
+      'croner',
+      'htmlparser2',
+      '@noble/ed25519',
+      '@noble/hashes',
+    ],
+    why: 'shared/ runs in the server, in workers and in the browser: it imports only zod, canonicalize, jsonc-parser, asn1js, croner, htmlparser2, @noble and its own files.',
   },
   'server/runtime': {
     layers: ['shared'],

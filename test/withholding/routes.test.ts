@@ -44,6 +44,7 @@ const TELLING: readonly RouteName[] = [
   'readBlob',
   'readEventEvidence',
   'readPackEvidence',
+  'readFindingEvidence',
   'readPagePart',
   'comparePages',
   'listEvents',

@@ -96,14 +96,16 @@ function describePassage(
     const before = isShown && passage ? cut(passage.exact) : null;
     const after = change?.after ? cut(change.after) : null;
     const isGone = change !== undefined && change.after === null;
+    const isUnknown = isShown && !change;
+    const happened = isGone ? 'is gone' : isUnknown ? 'may have changed' : 'has changed';
     const sentences = [
       `${source.url} ${EVENT_TEXT.changed.happened} (${observed_at}).`,
       isGone ? 'The quoted words are not in its text any more.' : '',
-      isShown && !change ? 'Its text cannot be read now, so the new words are not known.' : '',
+      isUnknown ? 'Its text cannot be read now, so the new words are not known.' : '',
       isShown ? '' : 'The bytes are withheld from visitors, so this message does not say more.',
     ];
     return {
-      title: `A quoted passage ${isGone ? 'is gone' : 'has changed'}: ${plainLine(source.name || source.url, MAX_NAME)}`,
+      title: `A quoted passage ${happened}: ${plainLine(source.name || source.url, MAX_NAME)}`,
       text: sentences.filter(Boolean).join(' '),
       diff: [
         ...(before === null ? [] : [`− ${plainLine(before, MAX_LINE_CHARACTERS)}`]),

@@ -1,4 +1,4 @@
-import { protocolWords, serverWords } from '../../../shared/collection/connection.ts';
+import { protocolWords, serverWords } from '../../../shared/collection/connectionWords.ts';
 import type { Event } from '../../../shared/collection/event.ts';
 import { EVENT_TEXT } from '../../../shared/collection/eventText.ts';
 import { isHandedIn } from '../../../shared/collection/handedInWords.ts';

@@ -7,8 +7,10 @@ import type { Evidence } from '../../../shared/proof/evidence.ts';
 import { exportFromNode } from '../../dump/exportArchive.ts';
 import { writeDump } from '../../dump/restoreDump.ts';
 import { type EvidenceServices, eventEvidence } from '../../evidence/eventEvidence.ts';
-import { evidenceHtml, readEvidenceParts } from '../../evidence/evidenceHtml.ts';
+import { evidenceHtml, evidencePolicy, readEvidenceParts } from '../../evidence/evidenceHtml.ts';
+import { findingEvidence } from '../../evidence/findingEvidence.ts';
 import { packEvidence } from '../../evidence/packEvidence.ts';
+import type { ReadWords } from '../../findings/passages.ts';
 import { listDamages } from '../../fixity/damages.ts';
 import { type FixityService, listAudits } from '../../fixity/fixity.ts';
 import { listLostAndFound } from '../../fixity/lostAndFound.ts';
@@ -189,25 +191,38 @@ export function timestampHandlers(store: Store, timestamps: Timestamps): Pick<Ha
 
 /** Handlers for evidence files. */
 export function evidenceHandlers(
-  services: EvidenceServices,
+  services: EvidenceServices & { readWords: ReadWords },
   rendererFolder: string,
-): Pick<Handlers, 'readEventEvidence' | 'readPackEvidence'> {
-  const send = async (name: string, collect: () => Promise<Evidence>): Promise<WrittenReply> => {
+): Pick<Handlers, 'readEventEvidence' | 'readPackEvidence' | 'readFindingEvidence'> {
+  const send = async (
+    name: string,
+    collect: () => Promise<Evidence>,
+    headersOf = (_script: string): Record<string, string> => ({}),
+  ): Promise<WrittenReply> => {
     const parts = await readEvidenceParts(rendererFolder);
     const html = evidenceHtml(await collect(), parts);
-    return {
-      write: (response) =>
-        void response
-          .set({ 'Content-Disposition': `attachment; filename="${name}"`, 'Cache-Control': 'no-store' })
-          .type('text/html')
-          .send(html),
+    const headers = {
+      'Content-Disposition': `attachment; filename="${name}"`,
+      'Cache-Control': 'no-store',
+      ...headersOf(parts.script),
     };
+    return { write: (response) => void response.set(headers).type('text/html').send(html) };
   };
   return {
     readEventEvidence: ({ params: { id = '' }, visitor }) =>
       send(`event-${id}.evidence.html`, () => eventEvidence(services, id, visitor)),
     readPackEvidence: ({ params: { id = '' }, visitor }) =>
       send(`${id}.evidence.html`, () => packEvidence(services, id, visitor)),
+    readFindingEvidence: ({ params: { id = '' }, visitor }) =>
+      send(
+        `${id}.evidence.html`,
+        () => findingEvidence(services, id, visitor),
+        // It is opened at the passage. The sandbox gives it an origin of its own, so its script reaches nothing of the node.
+        (script) => ({
+          'Content-Disposition': `inline; filename="${id}.evidence.html"`,
+          'Content-Security-Policy': `${evidencePolicy(script)}; sandbox allow-scripts allow-downloads`,
+        }),
+      ),
   };
 }
 

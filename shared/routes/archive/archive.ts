@@ -257,6 +257,16 @@ export const evidenceRoutes = {
     responses: RESPONSES,
     problems: PROBLEMS,
   }),
+  readFindingEvidence: route({
+    method: 'GET',
+    path: '/api/findings/{id}/evidence',
+    access: 'read',
+    tag: 'Findings',
+    summary: 'Open the evidence file of a quoted passage',
+    description: `${DESCRIPTION} It shows the passage first, and looks for the quoted words in the bytes.`,
+    responses: RESPONSES,
+    problems: [...PROBLEMS, 'finding_sealed', 'no_passage', 'withheld', 'released', 'derivation_busy'],
+  }),
   readPackEvidence: route({
     method: 'GET',
     path: '/api/packs/{id}/evidence',

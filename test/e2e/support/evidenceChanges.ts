@@ -152,3 +152,29 @@ export function changesOf(): Change[] {
     ['a version taken out', 'it was removed', (e) => e.files.pop()],
   ];
 }
+
+/** One change in what an evidence file has of a finding, and what the page says of it. */
+export function passageChangesOf(): Change[] {
+  const finding = (evidence: Evidence) => evidence.finding as NonNullable<Evidence['finding']>;
+  const quoting = (from: string, to: string) => (evidence: Evidence) =>
+    void (finding(evidence).record = finding(evidence).record.replace(from, to));
+  return [
+    ['a word of the quotation', 'The words are not in the bytes.', quoting('not safe', 'very safe')],
+    [
+      'a word of the finding',
+      'The finding or its quotation was altered.',
+      quoting('It was safe', 'It is safe'),
+    ],
+    [
+      'the bytes',
+      'The bytes were altered.',
+      ({ files: [file] }) => file && (file.content = changed(file.content ?? '', 12)),
+    ],
+    [
+      'entry of the finding',
+      'The ledger entry was altered.',
+      (e) => (finding(e).entry.at = changed(finding(e).entry.at, 3)),
+    ],
+    ['the finding taken out', 'but it was removed.', (e) => delete e.finding],
+  ];
+}

@@ -10,7 +10,7 @@ import {
   MAX_QUOTE_CHARACTERS,
   type PassageAnchor,
 } from '../../../../shared/findings/finding.ts';
-import { fieldErrors } from '../../api/client.ts';
+import { fieldErrors, urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { formatCount } from '../../format/size.ts';
 import { useIsOwner } from '../../state/session.ts';
@@ -21,7 +21,7 @@ import { Section } from '../layout/Page.tsx';
 import { AddToCase } from './AddToCase.tsx';
 import { PassageQuote, SealedCard, SealLine, TagList, TargetLine } from './FindingParts.tsx';
 import classes from './Findings.module.css';
-import { type FoundPassage, findPassage, type QuotedObject } from './passages.ts';
+import { type FoundPassage, findPassage, type QuotedObject, textFragment } from './passages.ts';
 
 const MAX_SHOWN = 100;
 
@@ -135,11 +135,33 @@ export function FindingCard({ finding, withTarget = false }: FindingCardProps) {
               , <Link to={`/findings?state=all&q=${finding.supersedes}`}>earlier version</Link>
             </>
           )}
+          {passage && (passage.derived || finding.anchor?.state === 'found') && (
+            <>
+              , <EvidenceLinks id={id} exact={passage.exact} />
+            </>
+          )}
         </span>
         {isOwner && isCurrent && <Actions finding={finding} />}
         {isOwner && !isCurrent && <AddToCase item={{ kind: 'finding', id }} size="compact-xs" />}
       </div>
     </article>
+  );
+}
+
+/** Opens the evidence file of a passage at the passage, or saves it. */
+function EvidenceLinks({ id, exact }: { id: string; exact: string }) {
+  const address = urlOf('readFindingEvidence', { params: { id } });
+  return (
+    <>
+      <a href={`${address}${textFragment(exact)}`} target="_blank" rel="noopener">
+        evidence
+      </a>{' '}
+      (
+      <a href={address} download aria-label="Save the evidence file">
+        save
+      </a>
+      )
+    </>
   );
 }
 
@@ -281,7 +303,7 @@ function useFindingForm({ target, objects, quote, superseded, onDone }: NewFindi
     }),
     request: async (values) => {
       const exact = values.quote.trim();
-      const passage = exact === '' ? null : (await findPassage(exact, objects)).passage;
+      const passage = exact === '' ? null : await passageOf(exact, objects, superseded);
       const { text, tags, sealed } = values;
       return { body: { target, text, tags, passage, supersedes: superseded?.id ?? null, sealed } };
     },
@@ -291,6 +313,17 @@ function useFindingForm({ target, objects, quote, superseded, onDone }: NewFindi
     },
     onSaved: onDone,
   });
+}
+
+/** A new version with the same quotation quotes the same place, also if the words are at others, too. */
+async function passageOf(
+  exact: string,
+  objects: readonly QuotedObject[],
+  superseded: Finding | undefined,
+): Promise<FoundPassage['passage']> {
+  const { derived: _made, ...quoted } = superseded?.passage ?? {};
+  if ('exact' in quoted && quoted.exact.trim() === exact) return quoted;
+  return (await findPassage(exact, objects)).passage;
 }
 
 const PAUSE_MS = 300;

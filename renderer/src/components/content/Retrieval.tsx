@@ -7,7 +7,8 @@ import {
   IconServer2,
 } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
-import { type Connection, protocolWords, serverWords } from '../../../../shared/collection/connection.ts';
+import type { Connection } from '../../../../shared/collection/connection.ts';
+import { protocolWords, serverWords } from '../../../../shared/collection/connectionWords.ts';
 import { BROWSER, type PageLabel, SELF } from '../../../../shared/collection/event.ts';
 import { handedInWords } from '../../../../shared/collection/handedInWords.ts';
 import { useVerified } from '../../state/objectChecks.ts';

@@ -1,0 +1,110 @@
+import type { Finding, Passage } from '../../shared/findings/finding.ts';
+import { Problem } from '../../shared/problems.ts';
+import { fromBase64 } from '../../shared/proof/bytes.ts';
+import type { Evidence } from '../../shared/proof/evidence.ts';
+import { seePassage } from '../../shared/proof/passage.ts';
+import { canonicalText } from '../../shared/values/canonicalJson.ts';
+import { findingById, recordOfFinding, requireNotSealed } from '../findings/findings.ts';
+import { placedPassage, type ReadWords } from '../findings/passages.ts';
+import { sealedEntryOf } from '../findings/sealed.ts';
+import { selectValue } from '../store/sqlite/engine/queries.ts';
+import { type Reader, requireReadable } from '../withholding/withholding.ts';
+import { collectEventEvidence, type EvidenceServices } from './eventEvidence.ts';
+import { collectPackEvidence } from './packEvidence.ts';
+import { proveAtHead } from './proveEntry.ts';
+import { sealed } from './seal.ts';
+
+interface FindingEvidenceServices extends EvidenceServices {
+  readWords: ReadWords;
+}
+
+/**
+ * Collects the evidence of a quoted passage for a reader: the finding, and the event or pack that the quoted bytes came with.
+ *
+ * @throws Problem `not_found`, `finding_sealed`, `no_passage`; `withheld`, `released` if the reader may not read the bytes; the errors of
+ * `Checkpoints.sign`
+ */
+export async function findingEvidence(
+  services: FindingEvidenceServices,
+  id: string,
+  reader: Reader,
+): Promise<Evidence> {
+  const { store, checkpoints } = services;
+  const finding = findingById(store.read, id);
+  if (!finding) {
+    requireNotSealed(store.read, id);
+    throw new Problem('not_found', `There is no finding ${id}.`);
+  }
+  const { passage } = finding;
+  if (!passage?.sha256)
+    throw new Problem('no_passage', 'It quotes no object. Use the evidence file of what it is about.');
+  requireReadable(store.read, passage.sha256, reader);
+  await requireInText(services, { ...passage, sha256: passage.sha256 });
+  const base = await collectOrigin(services, finding, passage.sha256, reader);
+  const { ledger_entry } = finding;
+  const record = canonicalText(recordOfFinding(finding));
+  const sealEntry = sealedEntryOf(store.read, id);
+  const salt = finding.sealed?.salt;
+  const evidence: Omit<Evidence, 'seal'> = {
+    ...base,
+    format: 'strongroom-evidence@3',
+    finding: await proveAtHead(store, checkpoints, ledger_entry, record),
+    ...(sealEntry !== undefined &&
+      salt && { sealed: { ...(await proveAtHead(store, checkpoints, sealEntry, record)), salt } }),
+  };
+  requireSeen(evidence, passage);
+  // The bytes may have been withheld meanwhile.
+  requireReadable(store.read, passage.sha256, reader);
+  return sealed(evidence, checkpoints);
+}
+
+/** A quotation of older versions, and one that was handed in, was not placed when it was recorded. */
+async function requireInText(
+  { readWords }: FindingEvidenceServices,
+  passage: Passage & { sha256: string },
+): Promise<void> {
+  if (passage.derived) return;
+  const words = await readWords(passage.sha256, 'normal');
+  if (!words || !placedPassage(passage, words).derived) throw notInText();
+}
+
+function notInText(): Problem {
+  return new Problem(
+    'no_passage',
+    'The text of the object does not have the quoted words at one place, so there is nothing to prove.',
+  );
+}
+
+/** Collects the evidence of the event that brought the quoted bytes, or of the pack that has them. */
+function collectOrigin(
+  services: FindingEvidenceServices,
+  { target }: Finding,
+  sha256: string,
+  reader: Reader,
+): Promise<Omit<Evidence, 'seal'>> {
+  const { read } = services.store;
+  if (target.kind === 'pack') return collectPackEvidence(services, target.id, reader);
+  const event = eventWith(read, { sha256, target: target.kind === 'event' ? target.id : null });
+  if (event !== undefined) return collectEventEvidence(services, String(event), reader);
+  if (target.kind === 'event') return collectEventEvidence(services, target.id, reader);
+  const pack = packWith(read, { sha256 });
+  if (pack !== undefined) return collectPackEvidence(services, pack, reader);
+  throw new Problem('no_passage', 'No event and no pack of this archive came with the quoted bytes.');
+}
+
+/** The event that a finding is about if it brought the object, else the first that did: of its source, or of any. */
+const eventWith = selectValue<number, [values: { sha256: string; target: string | null }]>(`
+  SELECT e.id FROM events e WHERE e.sha256 = @sha256 AND (@target IS NULL OR e.source_key =
+    (SELECT t.source_key FROM events t WHERE t.id = CAST(@target AS INTEGER)))
+  ORDER BY e.id <> coalesce(CAST(@target AS INTEGER), 0), e.id LIMIT 1`);
+
+const packWith = selectValue<string, [values: { sha256: string }]>(`
+  SELECT p.id FROM pack_files f JOIN packs p ON p.ledger_entry = f.pack WHERE f.sha256 = @sha256
+  ORDER BY p.ledger_entry LIMIT 1`);
+
+/** An evidence file whose own check would not find the words is not made. */
+function requireSeen({ files }: Pick<Evidence, 'files'>, passage: Passage): void {
+  const file = files.find(({ sha256 }) => sha256 === passage.sha256);
+  if (!file?.content) return;
+  if (seePassage(fromBase64(file.content), file.media_type, passage) === 'absent') throw notInText();
+}

@@ -1,0 +1,188 @@
+import { Tokenizer } from 'htmlparser2';
+import type { Passage } from '../findings/finding.ts';
+import { normalTextOf } from '../findings/normalText.ts';
+
+/*
+ * Whether the words of a quotation are in the bytes of an object, read without the node's own extractor. White space does not
+ * count, since tags may or may not stand for it.
+ */
+
+/** A text that was read from bytes, with the range of the quoted words in it (UTF-16 units). */
+export interface SeenPassage {
+  text: string;
+  start: number;
+  end: number;
+}
+
+/** Larger objects are not read here. */
+const MAX_BYTES = 2_000_000;
+
+/** Finds quoted words in bytes. `unreadable`: bytes of this type or size cannot be read as text here. */
+export function seePassage(
+  bytes: Uint8Array,
+  mediaType: string,
+  passage: Pick<Passage, 'exact' | 'prefix' | 'suffix'>,
+): SeenPassage | 'absent' | 'unreadable' {
+  const kind = kindOf(bytes, mediaType);
+  if (kind === 'other' || bytes.length > MAX_BYTES) return 'unreadable';
+  const source = decode(bytes, mediaType);
+  for (const [text, words] of readings(source, kind, passage.exact)) {
+    const seen = find(text, { ...passage, exact: words });
+    if (seen) return { text, ...seen };
+  }
+  return 'absent';
+}
+
+type Kind = 'markup' | 'table' | 'text' | 'other';
+
+function kindOf(bytes: Uint8Array, mediaType: string): Kind {
+  const beginning = new TextDecoder('latin1').decode(bytes.subarray(0, 1_024));
+  // A server may say that a PDF is text.
+  if (beginning.startsWith('%PDF')) return 'other';
+  if (/html|xml/i.test(mediaType)) return 'markup';
+  if (/csv|tab-separated/i.test(mediaType)) return 'table';
+  if (/^text\/|json|yaml|javascript/i.test(mediaType)) return 'text';
+  if (!/octet-stream|^$/i.test(mediaType) || beginning.includes('\0')) return 'other';
+  return /<(!doctype|html|head|body)\b/i.test(beginning) ? 'markup' : 'text';
+}
+
+/** The ways in which a text and the quoted words are read, the strictest first. */
+function* readings(source: string, kind: Kind, words: string): Generator<[text: string, words: string]> {
+  if (kind === 'markup') {
+    // The node's text marks items of lists.
+    const unmarked = words.replace(/^\s*(?:-|\d+\.)\s+/gm, '');
+    for (const hidden of [HIDDEN, CODE]) {
+      const text = textOfMarkup(source, hidden);
+      yield [text, words];
+      yield [text, unmarked];
+    }
+  }
+  yield [source, words];
+  if (kind === 'table') yield [source.replace(/[",;|\t]/g, ' '), words.replace(/[",;|\t]/g, ' ')];
+}
+
+const CODE = new Set(['script', 'style']);
+const HIDDEN = new Set('script style template noscript svg iframe object canvas textarea title'.split(' '));
+const INLINE = new Set(
+  'a abbr b bdi bdo cite code del em font i img ins kbd label mark q s samp small span strong sub sup time u var wbr'.split(
+    ' ',
+  ),
+);
+
+/** Returns the character data of HTML or XML, with what images say of themselves. Uses no tree, so no nesting is too deep. */
+function textOfMarkup(source: string, hidden: ReadonlySet<string>): string {
+  let text = '';
+  let name = '';
+  let attribute = '';
+  /** The hidden element that is open, and how often. */
+  let closed = '';
+  let depth = 0;
+  const put = (part: string) => {
+    if (depth === 0) text += part;
+  };
+  const tokenizer = new Tokenizer(
+    { decodeEntities: true },
+    {
+      ontext: (start, end) => put(source.slice(start, end)),
+      ontextentity: (codePoint) => put(String.fromCodePoint(codePoint)),
+      onopentagname(start, end) {
+        name = source.slice(start, end).toLowerCase();
+        if (!INLINE.has(name)) put('\n');
+      },
+      onopentagend() {
+        if (depth === 0 && hidden.has(name)) closed = name;
+        if (name === closed) depth += 1;
+      },
+      onselfclosingtag() {},
+      onclosetag(start, end) {
+        const closing = source.slice(start, end).toLowerCase();
+        if (depth > 0 && closing === closed) depth -= 1;
+        if (depth === 0) closed = '';
+        if (!INLINE.has(closing)) put('\n');
+      },
+      onattribname: (start, end) => void (attribute = source.slice(start, end).toLowerCase()),
+      onattribdata(start, end) {
+        if (name === 'img' && attribute === 'alt') put(source.slice(start, end));
+      },
+      onattribentity(codePoint) {
+        if (name === 'img' && attribute === 'alt') put(String.fromCodePoint(codePoint));
+      },
+      onattribend() {},
+      oncdata: (start, end, offset) => put(source.slice(start, end - offset)),
+      oncomment() {},
+      ondeclaration() {},
+      onprocessinginstruction() {},
+      onend() {},
+    },
+  );
+  tokenizer.write(source);
+  tokenizer.end();
+  return text;
+}
+
+/** Returns the range of words in a text; of several, the one with the most of the context around it. */
+function find(
+  text: string,
+  { exact, prefix, suffix }: Pick<Passage, 'exact' | 'prefix' | 'suffix'>,
+): { start: number; end: number } | undefined {
+  const { text: normal, starts, ends } = normalTextOf(text, true);
+  const [words, before, after] = [exact, prefix, suffix].map((part) =>
+    normalTextOf(part, true).text.replaceAll(' ', ''),
+  ) as [string, string, string];
+  if (words === '') return undefined;
+  const places: number[] = [];
+  for (let at = 0; at < normal.length; at += 1) if (normal[at] !== ' ') places.push(at);
+  const all = normal.replaceAll(' ', '');
+  let best: { at: number; context: number } | undefined;
+  for (
+    let at = all.indexOf(words), seen = 0;
+    at >= 0 && seen < 500;
+    at = all.indexOf(words, at + 1), seen += 1
+  ) {
+    let context = 0;
+    while (context < before.length && all[at - 1 - context] === before[before.length - 1 - context])
+      context += 1;
+    const end = at + words.length;
+    for (let follows = 0; follows < after.length && all[end + follows] === after[follows]; follows += 1)
+      context += 1;
+    if (!best || context > best.context) best = { at, context };
+  }
+  if (!best) return undefined;
+  return {
+    start: starts[places[best.at] ?? 0] ?? 0,
+    end: ends[places[best.at + words.length - 1] ?? 0] ?? 0,
+  };
+}
+
+/** Decodes text like a browser: the byte order mark, the charset of the media type, what the document declares, UTF-8. */
+function decode(bytes: Uint8Array, mediaType: string): string {
+  const beginning = new TextDecoder('latin1').decode(bytes.subarray(0, 4_096));
+  const mark = beginning.startsWith('\u00ef\u00bb\u00bf')
+    ? 'utf-8'
+    : beginning.startsWith('\u00ff\u00fe')
+      ? 'utf-16le'
+      : beginning.startsWith('\u00fe\u00ff')
+        ? 'utf-16be'
+        : undefined;
+  const declared =
+    /charset\s*=\s*["']?([^\s"';>]+)/i.exec(mediaType)?.[1] ??
+    /<meta[^>]+charset\s*=\s*["']?([^\s"';>/]+)|^<\?xml[^>]+encoding\s*=\s*["']([^"']+)/i
+      .exec(beginning)
+      ?.slice(1)
+      .find(Boolean);
+  for (const encoding of [mark, declared, 'utf-8']) {
+    const text = encoding && tryDecode(bytes, encoding, encoding === 'utf-8' && !mark && !declared);
+    if (text !== undefined && text !== '') return text;
+  }
+  return new TextDecoder('windows-1252').decode(bytes);
+}
+
+function tryDecode(bytes: Uint8Array, encoding: string, fatal: boolean): string | undefined {
+  try {
+    return new TextDecoder(encoding, { fatal }).decode(bytes);
+  } catch (error) {
+    // An encoding that nobody knows, or bytes that are not UTF-8.
+    if (error instanceof RangeError || error instanceof TypeError) return undefined;
+    throw error;
+  }
+}
