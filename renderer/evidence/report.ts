@@ -296,7 +296,7 @@ function differencesOf(diff: unknown): HTMLElement {
 
 /** All that was checked, as text, so that other programs and paper can check it again. */
 function everything(evidence: Evidence): HTMLElement {
-  const { recorded, retrieval, finding, key, witnesses } = evidence;
+  const { recorded, retrieval, finding, sealed, key, witnesses } = evidence;
   const proofs = recorded.proofs.map(
     ({ checkpoint, hashes }) => `index ${recorded.entry.seq - 1}\n${hashes.join('\n')}\n\n${checkpoint}`,
   );
@@ -315,6 +315,8 @@ function everything(evidence: Evidence): HTMLElement {
       block('A proof (C2SP tlog-proof) and its checkpoint', `c2sp.org/tlog-proof@v1\n${proof}`),
     ),
     ...(finding ? block('The finding (canonical JSON)', finding.record) : []),
+    ...(sealed ? block('The salt with which it was sealed (hex)', sealed.salt) : []),
+    ...(sealed ? block('The ledger entry that sealed it', JSON.stringify(sealed.entry)) : []),
     ...(retrieval ? block('The retrieval', retrieval.retrieval) : []),
     ...evidence.timestamps.flatMap(({ authority, reply }) =>
       block(`The timestamp of ${authority} (base64)`, reply),

@@ -1,4 +1,5 @@
 import { createHash, hash } from 'node:crypto';
+import type { Finding } from '../../shared/findings/finding.ts';
 import { Problem } from '../../shared/problems.ts';
 import { canonicalText } from '../../shared/values/canonicalJson.ts';
 import {
@@ -17,6 +18,7 @@ import { type EvidenceParts, evidenceHtml } from '../evidence/evidenceHtml.ts';
 import { packEvidence } from '../evidence/packEvidence.ts';
 import { type AnnotationAddresses, annotationCollection } from '../findings/annotations.ts';
 import { recordOfFinding } from '../findings/findings.ts';
+import { sealedEntryOf } from '../findings/sealed.ts';
 import { entryText } from '../ledger/entry.ts';
 import { proveInclusionAsFile } from '../ledger/prove.ts';
 import { entryAt } from '../store/sqlite/node/ledger.ts';
@@ -69,6 +71,18 @@ function payloadOf(services: BagServices, contents: CaseContents): PayloadFile[]
     text(path, async function* () {
       yield await make();
     });
+  /** Of a finding that was sealed: the salt, and the entry that sealed it. */
+  const sealedFiles = ({ id, sealed }: Finding): PayloadFile[] => {
+    const entry = sealed && sealedEntryOf(store.read, id);
+    if (!sealed?.salt || entry === undefined) return [];
+    const { salt } = sealed;
+    const paths = CASE_PATHS.sealed(id);
+    return [
+      made(paths.salt, () => salt),
+      made(paths.entry, () => entryOf(store, entry)),
+      made(paths.proof, () => proveInclusionAsFile(store, services.checkpoints, entry)),
+    ];
+  };
   return [
     made(CASE_PATHS.index, () => caseIndex(contents, addresses.nodeName)),
     made(CASE_PATHS.readme, () => readmeText(contents.case)),
@@ -81,6 +95,7 @@ function payloadOf(services: BagServices, contents: CaseContents): PayloadFile[]
         made(paths.record, () => canonicalText(recordOfFinding(finding))),
         made(paths.entry, () => entryOf(store, ledger_entry)),
         made(paths.proof, () => proveInclusionAsFile(store, services.checkpoints, ledger_entry)),
+        ...sealedFiles(finding),
       ];
     }),
     ...events.map(({ id }) =>

@@ -120,6 +120,11 @@ export const CASE_PATHS = {
     entry: `findings/${id}.entry.json`,
     proof: `findings/${id}.tlog-proof`,
   }),
+  sealed: (id: string) => ({
+    salt: `findings/${id}.salt`,
+    entry: `findings/${id}.sealed.json`,
+    proof: `findings/${id}.sealed.tlog-proof`,
+  }),
   evidence: (name: string) => `evidence/${name}.evidence.html`,
   pack: (id: string) => `packs/${id}.pack.zip`,
   /** Without an extension, so that no program opens archived content by itself. */
@@ -139,6 +144,8 @@ Open index.html in a browser. It needs no network and runs no script.
               They may contain scripts: open them with care.
   findings/   For each finding what the ledger records (.json), its ledger entry (.entry.json), and the proof that
               the entry is in the ledger (.tlog-proof, C2SP). The SHA-256 of the .json is the "digest" in the entry.
+              For one that was sealed before also the salt in hex (.salt), the entry that sealed it (.sealed.json) and
+              the proof of that (.sealed.tlog-proof). Its "digest" is the SHA-256 of the bytes of the salt and the .json.
   findings.jsonld   All findings as a W3C Web Annotation collection.
   case.json         The case: its items in their order, with the notes.
 

@@ -57,7 +57,7 @@ function asJson({
 }: VerifiedCopy): object {
   const archive = head && { node: head.node, key: head.verifierKey, entries: head.checkpoint.size };
   const sentence = invalid && { sentence: invalid.message };
-  const counts = { objects, bytes, withheld, released };
+  const counts = { objects, bytes, withheld, released, sealed: head?.sealed ?? 0 };
   return { ok, ...archive, ...sentence, listed: isListed, ...counts, damaged, missing, extra };
 }
 
@@ -85,6 +85,10 @@ function sentencesOf({ ok, head, isListed, objects, bytes, ...files }: VerifiedC
   if (released > 0)
     sentences.push(
       `${countOf(released, 'object was', 'objects were')} given up (released), as the ledger records. The copy need not hold ${released === 1 ? 'it' : 'them'}.`,
+    );
+  if (head && head.sealed > 0)
+    sentences.push(
+      `${countOf(head.sealed, 'finding is', 'findings are')} sealed: only commitments could be verified.`,
     );
   if (!isListed)
     sentences.push(

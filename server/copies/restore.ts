@@ -4,6 +4,7 @@ import type { Clock } from '../../shared/values/clock.ts';
 import { countOf } from '../../shared/values/counts.ts';
 import type { DumpHead } from '../dump/checkDump.ts';
 import { restoreDump } from '../dump/restoreDump.ts';
+import { readEncrypted } from '../findings/sealed.ts';
 import { markRestoredWithoutBlobs } from '../fixity/audit.ts';
 import { markReadOnly } from '../ledger/appendEntry.ts';
 import { keyFile } from '../ledger/nodeKey.ts';
@@ -18,7 +19,7 @@ import { runLedgerVerification } from '../verification/ledger/ledgerVerification
 import { assembleDump } from './assembleDump.ts';
 import { encryptedDigest, objectPath, WITHHELD } from './copyPaths.ts';
 import { readKey, requireKeyOf } from './keys/ownerKey.ts';
-import { saveIdentity } from './keys/withheldKey.ts';
+import { decryptTexts, saveIdentity } from './keys/withheldKey.ts';
 import { inBatches } from './sendObjects.ts';
 import { type CopyTarget, InvalidCopyError } from './targets/target.ts';
 import { decryptObjects } from './withheld/encrypted.ts';
@@ -58,6 +59,8 @@ interface RestoredObjects {
 
 export interface RestoreResult extends RestoredObjects {
   head: DumpHead;
+  /** Sealed findings whose records the copy holds encrypted, and that could not be decrypted without the owner's key. */
+  sealed: number;
 }
 
 /**
@@ -115,8 +118,9 @@ async function fill(
     const objects = await restoreObjects(options, store);
     // Reading what only the owner's key decrypts must not record damage.
     if (objects.encrypted.length > 0) await markRestoredWithoutBlobs(store);
+    const sealed = await readEncrypted(store, (texts) => decryptTexts(texts, options.identity));
     await store.write((database) => markReadOnly(database));
-    return { head, ...objects };
+    return { head, ...objects, sealed };
   } finally {
     await store.close();
   }

@@ -33,6 +33,8 @@ export interface DumpHead {
   verifierKey: string;
   checkpoint: Checkpoint;
   counts: Record<string, number>;
+  /** How many findings are sealed: of those the dump has only the commitment, and the record encrypted. */
+  sealed: number;
   /** The digest of all bytes before the trailer. */
   sha256: string;
 }
@@ -154,7 +156,9 @@ class DumpCheck {
       if (trailer.counts[name] !== counted)
         throw new DumpError(`The trailer has a wrong count of the ${counted} lines of the kind ${name}.`);
     }
-    return { ...this.#header, counts: trailer.counts, sha256 };
+    const { counts } = trailer;
+    const sealed = (counts.sealed_finding ?? 0) - (counts.revealed_finding ?? 0);
+    return { ...this.#header, counts, sealed, sha256 };
   }
 }
 

@@ -47,6 +47,8 @@ export class DumpedArchive {
   readonly comments = new Map<string, string>();
   /** The target of each finding; undefined once it is superseded, and for a withdrawal. */
   readonly findings = new Map<string, string | undefined>();
+  /** The entries of the sealed findings that were revealed. */
+  readonly revealed = new Set<number>();
   readonly cases = new Set<string>();
   readonly sources = new Map<number, DumpedSource>();
   readonly sourceKeys = new Map<string, number>();

@@ -4,8 +4,9 @@ import { fromBase64 } from '../../shared/proof/bytes.ts';
 import type { Evidence } from '../../shared/proof/evidence.ts';
 import { seePassage } from '../../shared/proof/passage.ts';
 import { canonicalText } from '../../shared/values/canonicalJson.ts';
-import { findingById, recordOfFinding } from '../findings/findings.ts';
+import { findingById, recordOfFinding, requireNotSealed } from '../findings/findings.ts';
 import { placedPassage, type ReadWords } from '../findings/passages.ts';
+import { sealedEntryOf } from '../findings/sealed.ts';
 import { selectValue } from '../store/sqlite/engine/queries.ts';
 import { type Reader, requireReadable } from '../withholding/withholding.ts';
 import { collectEventEvidence, type EvidenceServices } from './eventEvidence.ts';
@@ -20,7 +21,7 @@ interface FindingEvidenceServices extends EvidenceServices {
 /**
  * Collects the evidence of a quoted passage for a reader: the finding, and the event or pack that the quoted bytes came with.
  *
- * @throws Problem `not_found`, `no_passage`; `withheld`, `released` if the reader may not read the bytes; the errors of
+ * @throws Problem `not_found`, `finding_sealed`, `no_passage`; `withheld`, `released` if the reader may not read the bytes; the errors of
  * `Checkpoints.sign`
  */
 export async function findingEvidence(
@@ -30,7 +31,10 @@ export async function findingEvidence(
 ): Promise<Evidence> {
   const { store, checkpoints } = services;
   const finding = findingById(store.read, id);
-  if (!finding) throw new Problem('not_found', `There is no finding ${id}.`);
+  if (!finding) {
+    requireNotSealed(store.read, id);
+    throw new Problem('not_found', `There is no finding ${id}.`);
+  }
   const { passage } = finding;
   if (!passage?.sha256)
     throw new Problem('no_passage', 'It quotes no object. Use the evidence file of what it is about.');
@@ -39,10 +43,14 @@ export async function findingEvidence(
   const base = await collectOrigin(services, finding, passage.sha256, reader);
   const { ledger_entry } = finding;
   const record = canonicalText(recordOfFinding(finding));
+  const sealEntry = sealedEntryOf(store.read, id);
+  const salt = finding.sealed?.salt;
   const evidence: Omit<Evidence, 'seal'> = {
     ...base,
     format: 'strongroom-evidence@3',
     finding: await proveAtHead(store, checkpoints, ledger_entry, record),
+    ...(sealEntry !== undefined &&
+      salt && { sealed: { ...(await proveAtHead(store, checkpoints, sealEntry, record)), salt } }),
   };
   requireSeen(evidence, passage);
   // The bytes may have been withheld meanwhile.

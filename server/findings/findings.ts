@@ -47,7 +47,7 @@ export function addFindingNow(
 }
 
 /** Requires that a finding can be added. Returns what its target is found by. */
-function requireAddable(database: ReadDatabase, added: NewFinding): string {
+export function requireAddable(database: ReadDatabase, added: NewFinding): string {
   const found = requireTarget(database, added.target);
   const { sha256 } = added.passage ?? {};
   if (sha256 && !isObjectOf(database, added.target, sha256))
@@ -56,7 +56,7 @@ function requireAddable(database: ReadDatabase, added: NewFinding): string {
   return found;
 }
 
-/** Withdraws a finding with a reason. @throws Problem `not_found`, `finding_superseded` */
+/** Withdraws a finding with a reason. @throws Problem `not_found`, `finding_superseded`, `finding_sealed` */
 export async function withdrawFinding(store: Store, withdrawn: string, reason: string): Promise<Finding> {
   const id = `fi_${store.randomHex(20)}`;
   return store.write((database) => {
@@ -98,10 +98,19 @@ function requireTarget(database: ReadDatabase, target: FindingTarget): string {
 function requireSupersedable(database: ReadDatabase, { supersedes, target }: NewFinding): void {
   if (supersedes === null) return;
   const superseded = findingById(database, supersedes);
-  if (!superseded) throw refused('unknown_finding', '/supersedes', `There is no finding ${supersedes}.`);
+  if (!superseded) {
+    requireNotSealed(database, supersedes);
+    throw refused('unknown_finding', '/supersedes', `There is no finding ${supersedes}.`);
+  }
   if (superseded.target.kind !== target.kind || superseded.target.id !== target.id)
     throw refused('unknown_finding', '/supersedes', 'That finding has another target.');
   requireCurrent(superseded);
+}
+
+/** @throws Problem `finding_sealed` */
+export function requireNotSealed(database: ReadDatabase, id: string): void {
+  if (one(database, 'SELECT 1 FROM sealed_findings WHERE id = ?', id))
+    throw new Problem('finding_sealed', `${id} is sealed. Reveal it first.`);
 }
 
 function requireCurrent({ id, superseded_by, withdrawal }: Omit<Finding, 'target'>): void {
@@ -123,7 +132,10 @@ const MAX_TAGS = 500;
 /** @throws Problem `not_found` */
 function requireFinding(database: ReadDatabase, id: string): Finding {
   const finding = findingById(database, id);
-  if (!finding) throw new Problem('not_found', `There is no finding ${id}.`);
+  if (!finding) {
+    requireNotSealed(database, id);
+    throw new Problem('not_found', `There is no finding ${id}.`);
+  }
   return finding;
 }
 
@@ -157,7 +169,13 @@ export function unreadableQuote(
 /** Returns a finding without its quotation if a reader may not read the bytes that it quotes. */
 export function withReadableQuote(read: ReadDatabase, finding: Finding, reader: Reader): Finding {
   return unreadableQuote(read, finding, reader)
-    ? { ...finding, passage: null, anchor: null, ...marksOf(read, finding.passage?.sha256 ?? null) }
+    ? {
+        ...finding,
+        passage: null,
+        anchor: null,
+        ...(finding.sealed && { sealed: { ...finding.sealed, salt: null, record: null } }),
+        ...marksOf(read, finding.passage?.sha256 ?? null),
+      }
     : finding;
 }
 
@@ -207,7 +225,8 @@ const COLUMNS = `f.ledger_entry, f.id, f.at, f.target_kind, f.target_id, f.text,
 const STORED_COLUMNS = `ledger_entry, id, at, target_kind, target_id, text, tags, passage, passage_sha256, supersedes,
   withdrawal`;
 
-const TARGET_NAME = `CASE f.target_kind
+/** The name of the target of a row `f`. */
+export const TARGET_NAME = `CASE f.target_kind
   WHEN 'event' THEN (SELECT coalesce(nullif(s.name, ''), s.url) FROM events e JOIN sources s ON s.key = e.source_key
     WHERE e.id = CAST(f.target_id AS INTEGER))
   WHEN 'pack' THEN (SELECT r.record ->> 'title' FROM packs p JOIN pack_records r USING (ledger_entry)
@@ -216,7 +235,11 @@ const TARGET_NAME = `CASE f.target_kind
 
 const ANCHOR = '(SELECT a.anchor FROM passage_anchors a WHERE a.ledger_entry = f.ledger_entry) AS anchor';
 
-const FINDING_COLUMNS = `${COLUMNS}, ${TARGET_NAME}, ${ANCHOR},
+/** The seal of a finding that was revealed. */
+const SEAL = `(SELECT json_object('at', l.at, 'commitment', l.digest, 'salt', r.salt) FROM revealed_findings r
+  JOIN ledger l ON l.seq = r.sealed_entry WHERE r.ledger_entry = f.ledger_entry) AS seal`;
+
+const FINDING_COLUMNS = `${COLUMNS}, ${TARGET_NAME}, ${ANCHOR}, ${SEAL},
   (SELECT n.id FROM findings n WHERE n.supersedes = f.id) AS superseded_by`;
 
 /** Inserts a finding with its rows in the index. It ends the finding that it supersedes. */
@@ -282,6 +305,7 @@ function* iterateFindings(database: ReadDatabase): Generator<FindingRow> {
 interface StoredFinding extends Stored {
   target_name: string | null;
   anchor: string | null;
+  seal: string | null;
   superseded_by: string | null;
 }
 
@@ -301,12 +325,19 @@ function recordOf({ target_kind, target_id, tags, passage, ...row }: Stored): Fi
 }
 
 function findingOf(row: StoredFinding): Finding {
-  const { target_name, superseded_by, anchor } = row;
+  const { target_name, superseded_by, anchor, seal } = row;
+  const finding = recordOf(row);
   return {
-    ...recordOf(row),
+    ...finding,
     target_name: target_name ?? row.target_id,
     superseded_by,
     anchor: anchor === null ? null : (JSON.parse(anchor) as PassageAnchor),
+    ...(seal !== null && {
+      sealed: {
+        ...(JSON.parse(seal) as { at: string; commitment: string; salt: string }),
+        record: recordOfFinding(finding),
+      },
+    }),
   };
 }
 
@@ -422,6 +453,7 @@ function isObjectOf(database: ReadDatabase, { kind, id }: FindingTarget, sha256:
  * | finding.added     | the finding id | {at, id, passage, supersedes, tags, target, text, withdrawal}        |
  * | finding.withdrawn | the id of the  | the same; `withdrawal` is the reason, `supersedes` the finding       |
  * |                   | withdrawal     |                                                                      |
+ * | finding.revealed  | the finding id | the same as of finding.added                                         |
  */
 export const findingDigest: (finding: RecordedFinding) => string = fingerprintOver([
   'id',
@@ -443,7 +475,7 @@ export function recordOfFinding(finding: RecordedFinding): RecordedFinding {
 /** Recomputes the digests of all findings from their rows, for the verification of the ledger. */
 export const FINDING_SUBJECTS: readonly RecordedSubjects[] = [
   {
-    types: ['finding.added', 'finding.withdrawn'],
+    types: ['finding.added', 'finding.withdrawn', 'finding.revealed'],
     *digests(database) {
       for (const finding of iterateFindings(database))
         yield { seq: finding.ledger_entry, digest: findingDigest(finding) };

@@ -27,13 +27,23 @@ export async function verifyDump(
   onProgress: (bytes: number) => void,
 ): Promise<Finding> {
   // Reading dumps takes many modules, which would slow down the start of every verification.
-  const { checkDump } = await import('../dump/checkDump.ts');
+  const [{ checkDump }, { countOf }] = await Promise.all([
+    import('../dump/checkDump.ts'),
+    import('../../shared/values/counts.ts'),
+  ]);
   try {
     const checked = checkDump(withProgress(chunks, onProgress));
     let step = await checked.next();
     while (!step.done) step = await checked.next();
-    const { sha256 } = step.value;
-    return finding(path, 'intact', { sha256, expected: sha256, against: 'its trailer and its ledger' });
+    const { sha256, sealed } = step.value;
+    return finding(path, 'intact', {
+      sha256,
+      expected: sha256,
+      against: 'its trailer and its ledger',
+      ...(sealed > 0 && {
+        detail: `${countOf(sealed, 'finding is', 'findings are')} sealed: only commitments`,
+      }),
+    });
   } catch (error) {
     if (!(error instanceof DumpError)) throw error;
     const { message, line } = error;

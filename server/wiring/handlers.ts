@@ -3,6 +3,7 @@ import { Drafts } from '../archive/drafts/drafts.ts';
 import { FileDiffs } from '../collection/diff/diffs.ts';
 import { PageCache } from '../collection/view/pageCache.ts';
 import { VERSION } from '../config.ts';
+import { ownerEncryption } from '../copies/keys/withheldKey.ts';
 import type { ReadWords } from '../findings/passages.ts';
 import type { Handlers } from '../http/app.ts';
 import { citationsHandlers } from '../http/routes/archive/citations.ts';
@@ -108,7 +109,12 @@ function findingRoutes(services: Services) {
   const { store, nodeName, rendererFolder, exports, publicAddress } = services;
   const evidence = evidenceServices(services);
   return {
-    ...findingHandlers(store, nodeName, { exports, publicAddress, readWords: evidence.readWords }),
+    ...findingHandlers(store, nodeName, {
+      exports,
+      publicAddress,
+      readWords: evidence.readWords,
+      encryption: ownerEncryption(store.folder),
+    }),
     ...caseHandlers(evidence, { nodeName, rendererFolder, exports, publicAddress }),
   };
 }

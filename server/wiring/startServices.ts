@@ -1,5 +1,7 @@
 import { loadTimeline } from '../collection/timeline/events.ts';
 import type { NodeConfig } from '../config.ts';
+import { ownerEncryption } from '../copies/keys/withheldKey.ts';
+import { readEncrypted } from '../findings/sealed.ts';
 import { isReadOnly } from '../ledger/appendEntry.ts';
 import type { Services } from './openServices.ts';
 
@@ -18,6 +20,9 @@ export async function startServices(config: NodeConfig, services: Services, url:
   }
   if (follow && !isReadOnly(store.read)) services.peers.startFollowing();
   if (collect && !isReadOnly(store.read)) services.collection.startSchedule();
+  await readEncrypted(store, ownerEncryption(store.folder).decrypt).catch((error: unknown) =>
+    log.warn({ error }, 'Sealed findings could not be decrypted; the next start tries again.'),
+  );
   loadTimeline(store).catch((error: unknown) =>
     log.warn({ error }, 'The timeline could not be loaded; the next request for it tries again.'),
   );

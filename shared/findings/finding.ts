@@ -132,6 +132,35 @@ export const recordedFindingSchema = z.strictObject({
 });
 export type RecordedFinding = z.output<typeof recordedFindingSchema>;
 
+export const newFindingRequestSchema = newFindingSchema
+  .extend({
+    sealed: z.boolean().default(false).meta({
+      description:
+        'Whether only a commitment to the finding is published now. It cannot supersede another finding, and is itself superseded or withdrawn only after it was revealed.',
+    }),
+  })
+  .refine(({ sealed, supersedes }) => !sealed || supersedes === null, {
+    message: 'A sealed finding cannot supersede another one.',
+    path: ['sealed'],
+  })
+  .meta({ id: 'NewFindingRequest' });
+
+export const saltSchema = z.string().regex(/^[0-9a-f]{64}$/, 'A salt is 64 hex digits.');
+
+const sealSchema = z
+  .strictObject({
+    at: instantSchema.meta({ description: 'When it was sealed: the time of its entry `finding.sealed`.' }),
+    commitment: digestSchema.meta({
+      description:
+        'The digest of that entry: the SHA-256 of the 32 bytes of the salt, followed by the canonical JSON of the record.',
+    }),
+    salt: saltSchema.nullable().meta({ description: 'Null until it is revealed.' }),
+    record: recordedFindingSchema.nullable().meta({
+      description: 'Null until it is revealed, and while the bytes that it quotes cannot be read.',
+    }),
+  })
+  .meta({ id: 'Seal' });
+
 export const findingSchema = recordedFindingSchema
   .extend({
     /** The name of the target: the address of an event's source, the title of a pack, the digest of an object. */
@@ -142,6 +171,8 @@ export const findingSchema = recordedFindingSchema
       description:
         'Where the passage is now, if the text of its object was made again by another tool since. Null: as in `passage`.',
     }),
+    /** Only of a finding that was sealed and then revealed. */
+    sealed: sealSchema.optional(),
     /** Why the quoted bytes cannot be read. `passage` is null then, although the ledger covers it. */
     ...markMembers,
   })
@@ -156,19 +187,39 @@ export const findingDetailsSchema = findingSchema
   .meta({ id: 'FindingDetails' });
 export type FindingDetails = z.output<typeof findingDetailsSchema>;
 
+/** A finding that is sealed. Only the owner gets what it says, and only where the record can be read. */
+export const sealedFindingSchema = z
+  .strictObject({
+    id: findingIdSchema,
+    ledger_entry: z.int(),
+    sealed: sealSchema,
+    target: findingTargetSchema.optional(),
+    target_name: z.string().optional(),
+    text: recordedFindingSchema.shape.text.optional(),
+    tags: tags.optional(),
+    passage: passageSchema.nullable().optional(),
+  })
+  .meta({ id: 'SealedFinding' });
+export type SealedFinding = z.output<typeof sealedFindingSchema>;
+
 /** `current`: neither superseded nor withdrawn. `withdrawn`: the withdrawals. */
 export const FINDING_STATES = ['current', 'superseded', 'withdrawn', 'all'] as const;
 
-const findingsFilter = {
-  q: searchParameter.optional(),
-  tag: z.string().optional(),
+const targetFilter = {
   event: integerParameter(1, Number.MAX_SAFE_INTEGER).optional(),
   object: digestSchema.optional().meta({ description: 'Findings about this object, or that quote it.' }),
   pack: packIdSchema.optional(),
+};
+const findingsFilter = {
+  q: searchParameter.optional(),
+  tag: z.string().optional(),
+  ...targetFilter,
   state: z.enum(FINDING_STATES).default('current'),
 };
 export const findingsQuery = z.strictObject({ ...listQuery, ...findingsFilter });
 export type FindingsQuery = z.output<typeof findingsQuery>;
+export const sealedFindingsQuery = z.strictObject({ ...listQuery, ...targetFilter });
+export type SealedFindingsQuery = z.output<typeof sealedFindingsQuery>;
 export type FindingsFilter = Omit<FindingsQuery, 'limit' | 'offset'>;
 
 export const findingTagsSchema = z

@@ -28,6 +28,8 @@ export const ENTRY_TYPES = [
   'peer.rewritten',
   'finding.added',
   'finding.withdrawn',
+  'finding.sealed',
+  'finding.revealed',
 ] as const;
 export type EntryType = (typeof ENTRY_TYPES)[number];
 
@@ -103,6 +105,10 @@ export const ledgerVerificationSchema = z
     duration_ms: z.number(),
     /** At most the first thousand. */
     problems: z.array(ledgerProblemSchema),
+    sealed: z.int().meta({
+      description:
+        'How many sealed findings have a record that this archive cannot read: of them only the commitment is there to check.',
+    }),
   })
   .meta({ id: 'LedgerVerification' });
 export type LedgerVerification = z.output<typeof ledgerVerificationSchema>;

@@ -3,7 +3,7 @@ import { HANDED_IN_WORDS } from '../collection/handedInWords.ts';
 import type { RecordedFinding } from '../findings/finding.ts';
 import type { LedgerEntry } from '../ledger/ledger.ts';
 import type { ProofCrypto } from './algorithms.ts';
-import { fromBase64, hexOf, isSameBytes, utf8 } from './bytes.ts';
+import { concat, fromBase64, hexOf, isSameBytes, utf8 } from './bytes.ts';
 import type { Claim, Evidence, ProvenEntry } from './evidence.ts';
 import { checkFiles } from './evidenceFiles.ts';
 import { judge, requireThat, sha256 } from './judge.ts';
@@ -230,7 +230,10 @@ function checkPage({ page: proven, recorded, key, kind }: Evidence, crypto: Proo
 }
 
 /** A finding quotes words that are in one of the files. */
-function checkFinding({ format, finding: proven, files, key }: Evidence, crypto: ProofCrypto): Claim[] {
+function checkFinding(
+  { format, finding: proven, sealed, files, key }: Evidence,
+  crypto: ProofCrypto,
+): Claim[] {
   if (!proven) {
     if (format !== 'strongroom-evidence@3') return [];
     const detail = 'The evidence of a passage has one, but it was removed.';
@@ -245,14 +248,48 @@ function checkFinding({ format, finding: proven, files, key }: Evidence, crypto:
         requireThat(sha256(record, crypto) === entry.digest, 'The finding or its quotation was altered.');
         const { id } = JSON.parse(record) as { id: string };
         requireThat(
-          entry.type === 'finding.added' && entry.subject === id,
+          entry.type === (sealed ? 'finding.revealed' : 'finding.added') && entry.subject === id,
           'The entry is of something else.',
         );
       },
     ),
     ...checkOtherEntry('finding', proven, key, crypto),
+    ...(sealed ? checkSealed(sealed, proven, key, crypto) : []),
     checkPassage(record, files, crypto),
   ];
+}
+
+/** A finding that was revealed is what was sealed before. */
+function checkSealed(
+  sealed: NonNullable<Evidence['sealed']>,
+  { entry: revealed, record }: ProvenEntry,
+  key: string,
+  crypto: ProofCrypto,
+): Claim[] {
+  const { entry, salt } = sealed;
+  return [
+    judge(
+      `The ledger entry ${entry.seq} of ${entry.at} sealed this finding.`,
+      'The SHA-256 of the salt and the finding is the digest in that entry.',
+      () => {
+        requireThat(/^[0-9a-f]{64}$/.test(salt), 'The salt was altered.');
+        const bytes = concat(bytesOfHex(salt), utf8(record));
+        requireThat(
+          sha256(bytes, crypto) === entry.digest,
+          'It sealed something else, or the salt was altered.',
+        );
+        requireThat(
+          entry.type === 'finding.sealed' && entry.subject === revealed.subject,
+          'The entry is of something else.',
+        );
+      },
+    ),
+    ...checkOtherEntry('seal', sealed, key, crypto),
+  ];
+}
+
+function bytesOfHex(hex: string): Uint8Array {
+  return Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
 }
 
 function checkPassage(record: string, files: Evidence['files'], crypto: ProofCrypto): Claim {

@@ -60,8 +60,10 @@ export interface Evidence {
   retrieval: ProvenRetrieval | null;
   /** The page capture of an event that a browser saw: the entry `page.captured`. */
   page?: ProvenEntry;
-  /** The finding whose passage is in one of the files: the entry `finding.added`. */
+  /** The finding whose passage is in one of the files: the entry `finding.added`, or `finding.revealed`. */
   finding?: ProvenEntry;
+  /** How it was sealed before: the entry `finding.sealed`, and the salt in hex. Only of a finding that was revealed. */
+  sealed?: ProvenEntry & { salt: string };
   timestamps: EvidenceTimestamp[];
   files: EvidenceFile[];
   /** The difference between the two versions, computed by the node; null if there is none. */

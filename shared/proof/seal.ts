@@ -18,14 +18,17 @@ const SEALED_PARTS = {
   diff: 'The list of differences is as the node wrote it.',
   page: 'The page capture is as the node wrote it.',
   finding: 'The finding is as the node wrote it.',
+  sealed: 'What sealed the finding is as the node wrote it.',
 } as const satisfies Partial<Record<keyof Evidence, string>>;
 
 type Part = keyof typeof SEALED_PARTS;
 
-/** Only the event of a page has a page capture, and only the evidence of a passage a finding. */
-function partsOf(evidence: Pick<Evidence, 'page' | 'finding'>): Part[] {
+const OPTIONAL: ReadonlySet<Part> = new Set<Part>(['page', 'finding', 'sealed']);
+
+/** Only the event of a page has a page capture, and only the evidence of a passage a finding, which may have been sealed. */
+function partsOf(evidence: Pick<Evidence, Part>): Part[] {
   const parts = Object.keys(SEALED_PARTS) as Part[];
-  return parts.filter((part) => (part !== 'page' && part !== 'finding') || evidence[part] !== undefined);
+  return parts.filter((part) => !OPTIONAL.has(part) || evidence[part] !== undefined);
 }
 
 /** The text that the node signs: the SHA-256 of the canonical JSON of each part. */

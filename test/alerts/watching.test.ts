@@ -1,5 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { firstNumber } from '../../server/collection/noise/conditions.ts';
+import { databaseFile } from '../../server/store/files.ts';
+import { openForReading } from '../../server/store/sqlite/engine/open.ts';
+import { count } from '../../server/store/sqlite/engine/queries.ts';
 import type { ProblemDocument } from '../../shared/problems.ts';
 import { eventually } from '../support/eventually.ts';
 import { ManualClock } from '../support/manualClock.ts';
@@ -99,12 +102,15 @@ describe('a change that is to be confirmed', () => {
   test('does not alert if it was undone, nor about that, and alerts once about another that matches too', async () => {
     const { clock, receiver, alerting, web, source } = await opened('100', '40', '100', '41', '42');
     await alerting.alert({ number: { changed_by: 50 }, confirm: true }, [receiver.target]);
+    const database = openForReading(databaseFile(alerting.node.dataFolder));
     const turn = async (requests: number) => {
       await alerting.check([source.id]);
       await eventually(async () => {
         await clock.jump(30_000);
         expect(web.requests('/fee')).toHaveLength(requests);
       });
+      // A change that is recorded before the second fetch was judged would be judged with it.
+      await eventually(() => expect(count(database, 'alert_confirmations')).toBe(0));
     };
     await turn(3);
     await turn(5);
@@ -115,6 +121,7 @@ describe('a change that is to be confirmed', () => {
     const [delivery] = await alerting.untilDelivered('sent');
     expect(delivery?.events).toEqual([events[1]?.id]);
     expect(web.requests('/fee')).toHaveLength(5);
+    database.close();
   });
 });
 

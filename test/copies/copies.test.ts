@@ -214,7 +214,11 @@ describe('the commands', () => {
     expect(await runHere(['copy', place, '--data', data])).toMatchObject({ code: 0, stderr: '' });
     expect(await runHere(['verify', targetOf(place)])).toMatchObject({ code: 0, stderr: '' });
     const restored = join(await temporaryFolder(), 'restored');
-    expect(await runHere(['restore', place, '--data', restored])).toMatchObject({ code: 0, stderr: '' });
+    const identity = ['--identity', join(data, 'withheld.key')];
+    expect(await runHere(['restore', place, '--data', restored, ...identity])).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
     const reader = await openTestNode({ dataFolder: restored });
     expect(await (await reader.fetch('/api/ledger')).json()).toEqual(head);
     const again = parseLines(await (await reader.fetch('/api/dump.jsonl')).text());

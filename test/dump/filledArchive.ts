@@ -55,6 +55,12 @@ async function fillFindings(node: CollectingNode): Promise<void> {
   });
   await sent(node, `/manage/findings/${second.id}/withdraw`, { reason: 'Misread' });
   await sent(node, '/manage/findings', { target: { kind: 'object', id: sha256 }, text: 'On an object' });
+  const sealed = { ...finding, text: 'Sealed \u2028', sealed: true };
+  await sent(node, '/manage/findings', sealed);
+  const { id: revealed } = await sent<{ id: string }>(node, '/manage/findings', sealed);
+  expect(
+    (await node.node.fetchAsOwner(`/manage/findings/${revealed}/reveal`, { method: 'POST' })).status,
+  ).toBe(201);
   const items = [
     { kind: 'event', id: String(id), note: 'A note' },
     { kind: 'finding', id: second.id },

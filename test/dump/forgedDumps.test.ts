@@ -135,7 +135,7 @@ describe('verify and import refuse a dump in which', () => {
     const older = valid.lines.flatMap((line): Line[] => {
       if (line.kind === 'header') return [{ ...line, format: 1 }];
       if (
-        /^(retrieval_batch|finding|case|object_withheld|object_shown|object_released)$/.test(
+        /^(retrieval_batch|(sealed_|revealed_)?finding|case|object_withheld|object_shown|object_released)$/.test(
           String(line.kind),
         )
       )

@@ -12,7 +12,7 @@ import { nodeCrypto } from '../../server/ledger/nodeCrypto.ts';
 import { checkEvidence } from '../../shared/proof/checkEvidence.ts';
 import type { Evidence } from '../../shared/proof/evidence.ts';
 import { addFinding } from '../findings/support.ts';
-import { packForm, problemOf, sampleRecord, sha256Of } from '../support/archive/packs.ts';
+import { packForm, problemOf, sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { runCommand } from '../support/cli.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
@@ -140,6 +140,27 @@ test.each([
   expect(checkEvidence(other, nodeCrypto)).toContainEqual(
     expect.objectContaining({ verdict: 'fails', detail: 'The finding or its quotation was altered.' }),
   );
+});
+
+test('the evidence of a revealed finding proves when it was sealed, and there is none before', async () => {
+  const node = await openNodeWithEvidence();
+  const { id: pack, files } = await uploadNewPack(node, undefined, { 'a.txt': 'The fee is 20 euros.' });
+  const passage = { sha256: files[0]?.sha256, exact: 'fee is 20' };
+  const target = { kind: 'pack' as const, id: pack };
+  const { id } = await addFinding(node, target, { passage, sealed: true });
+  const path = `/api/findings/${id}/evidence`;
+  expect(await problemOf(node.fetch(path))).toMatchObject({ status: 409, code: 'finding_sealed' });
+  await node.sendJson('POST', `/manage/findings/${id}/reveal`, {});
+  const evidence = evidenceIn(await (await node.fetch(path)).text());
+  const sealing = (changed: Evidence) =>
+    checkEvidence(changed, nodeCrypto).find(({ claim }) => claim.endsWith('sealed this finding.'));
+  expect(sealing(evidence)).toMatchObject({ verdict: 'holds', claim: expect.stringContaining('entry 2 of') });
+  expect(checkEvidence(evidence, browserCrypto).filter(({ verdict }) => verdict === 'fails')).toEqual([]);
+  const other = structuredClone(evidence);
+  if (other.sealed) other.sealed.salt = '0'.repeat(64);
+  expect(sealing(other)).toMatchObject({ verdict: 'fails' });
+  delete other.sealed;
+  expect(checkEvidence(other, nodeCrypto).filter(({ verdict }) => verdict === 'fails')).not.toEqual([]);
 });
 
 test('the words of a PDF are only claimed, and a finding without words in an object has no evidence', async () => {

@@ -61,7 +61,8 @@ test('a source gives up what is older than it keeps, and never its newest versio
 
 test('what a pack, a finding, a case or another source needs is not released for its age', async () => {
   const { node, web, clock } = await openWithClock();
-  const words = ['pack', 'object', 'event', 'passage', 'case', 'shared', 'longer', 'nobody', 'newest'];
+  const words = ['pack', 'object', 'event', 'passage', 'case', 'sealed', 'between', 'sealed event'];
+  words.push('shared', 'longer', 'nobody', 'newest');
   web.script('/a', ...words.map(text));
   web.script('/other', text('shared'), text('otherwise'));
   web.script('/longer', text('longer'), text('afterwards'));
@@ -82,6 +83,12 @@ test('what a pack, a finding, a case or another source needs is not released for
   await uploadNewPack(node.node, { files: filesOf(files) }, files);
   await created('/manage/findings', { target: { kind: 'object', id: digestOf('object') }, text: 'This.' });
   await created('/manage/findings', { target: { kind: 'event', id: await eventOf('event') }, text: 'That.' });
+  const sealed = { text: 'Sealed.', sealed: true };
+  await created('/manage/findings', { target: { kind: 'object', id: digestOf('sealed') }, ...sealed });
+  await created('/manage/findings', {
+    target: { kind: 'event', id: await eventOf('sealed event') },
+    ...sealed,
+  });
   await created('/manage/cases', { title: 'Case', items: [{ kind: 'event', id: await eventOf('case') }] });
 
   await clock.jump(11 * DAY_MS);

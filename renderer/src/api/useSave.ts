@@ -7,7 +7,7 @@ import { type CallOptions, call } from './client.ts';
 import { callKey } from './useCall.ts';
 
 const SOURCE_READS = ['listWatchedSources', 'readWatchedSource', 'listSources', 'listProfiles'] as const;
-const FINDING_READS = ['listFindings', 'listFindingTags', 'readFinding'] as const;
+const FINDING_READS = ['listFindings', 'listSealedFindings', 'listFindingTags', 'readFinding'] as const;
 /** What says whether bytes are shown, or shows them. */
 const BYTE_READS = [
   'listWithheld',
@@ -39,6 +39,7 @@ const OUTDATED_READS = {
 
   addFinding: FINDING_READS,
   withdrawFinding: FINDING_READS,
+  revealFinding: FINDING_READS,
   createCase: ['listCases'],
   changeCase: ['listCases', 'readCase'],
   addCaseItem: ['listCases', 'readCase'],

@@ -134,8 +134,8 @@ async function importFile(
         sentence: 'This is not a pack file, an exported archive, a WARC file, a WACZ package or a dump.',
       };
     await requireEmpty(folder);
-    const { counts, checkpoint } = await importDump(folder, file, systemClock);
-    const sentence = `${countOf(checkpoint.size, 'entry', 'entries')} and ${countOf(counts.pack ?? 0, 'pack')} were imported into ${folder}; the ledger matches its signed checkpoint.`;
+    const { counts, checkpoint, sealed } = await importDump(folder, file, systemClock);
+    const sentence = `${countOf(checkpoint.size, 'entry', 'entries')} and ${countOf(counts.pack ?? 0, 'pack')} were imported into ${folder}; the ledger matches its signed checkpoint.${sealedSentence(sealed)}`;
     return { file, ok: true, kind: 'dump', sentence };
   } catch (error) {
     if (error instanceof Problem) return { file, ok: false, code: error.code, sentence: error.message };
@@ -160,10 +160,15 @@ async function hereOrByNode(
   }
 }
 
+function sealedSentence(sealed: number): string {
+  if (sealed === 0) return '';
+  return ` ${countOf(sealed, 'finding stays', 'findings stay')} sealed, until withheld.key of the old data folder is put into the new one and a node is started.`;
+}
+
 async function importArchiveFile(folder: string, file: string): Promise<Imported> {
   await requireEmpty(folder);
-  const { checkpoint, blobs } = await importArchive(folder, file, systemClock);
-  const sentence = `${countOf(checkpoint.size, 'entry', 'entries')} and ${countOf(blobs, 'blob')} were imported into ${folder}; the ledger matches its signed checkpoint.`;
+  const { checkpoint, blobs, sealed } = await importArchive(folder, file, systemClock);
+  const sentence = `${countOf(checkpoint.size, 'entry', 'entries')} and ${countOf(blobs, 'blob')} were imported into ${folder}; the ledger matches its signed checkpoint.${sealedSentence(sealed)}`;
   return { file, ok: true, kind: 'archive', sentence };
 }
 

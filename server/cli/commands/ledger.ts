@@ -132,6 +132,10 @@ function printResult(
     print(`${countOf(found.size, 'entry is', 'entries are')} valid. Head ${found.head}, root ${found.root}.`);
   else if (!isDatabaseDamaged(found))
     print(`${countOf(found.problems.length, 'problem')} in ${countOf(found.size, 'entry', 'entries')}.`);
+  if (found.sealed > 0)
+    print(
+      `${countOf(found.sealed, 'finding is', 'findings are')} sealed and cannot be read here: only the commitments were checked.`,
+    );
   if (comparison) (comparison.ok ? print : printError)(comparison.sentence);
   if (kept.sentence !== null) printError(kept.sentence);
 }

@@ -25,7 +25,7 @@ const OPTIONS = {
   identity: {
     type: 'string',
     value: 'FILE',
-    help: 'decrypt withheld objects with the identity in this file: withheld.key of the old data folder',
+    help: 'decrypt withheld objects and sealed findings with the identity in this file: withheld.key of the old data folder',
   },
   ...ARCHIVE_OPTIONS,
   ...TARGET_OPTIONS,
@@ -40,8 +40,8 @@ The archive has the same ledger and gives the same answers. It refuses writes un
 --renew --data DIR” makes a new one; “strongroom key --same-key --data DIR” continues with the old one if you have put
 its file “key” back, or restored it with --key, and nothing was signed after the copy.
 
-A copy with pages for readers holds withheld objects encrypted to the owner's key. With --key or --identity they are
-decrypted; without, they are named and everything else is restored.
+A copy with pages for readers holds withheld objects encrypted to the owner's key, and every copy the records of sealed
+findings. With --key or --identity they are decrypted; without, they are named and everything else is restored.
 
 ${PASSPHRASE_HELP}
 
@@ -83,7 +83,7 @@ export const restore: Command = {
       region: values.region,
     });
     try {
-      const { head, objects, bytes, missing, encrypted, released } = await restoreCopy({
+      const { head, objects, bytes, missing, encrypted, released, sealed } = await restoreCopy({
         target,
         folder,
         clock: systemClock,
@@ -92,10 +92,10 @@ export const restore: Command = {
         signal: new AbortController().signal,
         progress: () => {},
       });
-      const ok = missing.length + encrypted.length === 0;
+      const ok = missing.length + encrypted.length + sealed === 0;
       const entries = head.checkpoint.size;
       if (values.json)
-        print(JSON.stringify({ ok, folder, entries, objects, bytes, missing, encrypted, released }));
+        print(JSON.stringify({ ok, folder, entries, objects, bytes, missing, encrypted, released, sealed }));
       else {
         for (const sha256 of missing.slice(0, MAX_LISTED))
           printError(`${sha256}: missing or damaged in the copy.`);
@@ -105,6 +105,10 @@ export const restore: Command = {
         if (encrypted.length > 0)
           printError(
             `${countOf(encrypted.length, 'withheld object is', 'withheld objects are')} encrypted and could not be read without the key. Restore with --key or --identity.`,
+          );
+        if (sealed > 0)
+          printError(
+            `${countOf(sealed, 'sealed finding stays', 'sealed findings stay')} sealed: without the key, only the commitments could be read. Restore with --key or --identity.`,
           );
         if (released > 0)
           print(

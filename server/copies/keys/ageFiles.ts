@@ -47,6 +47,25 @@ export async function decryptFile({ from, to, sha256 }: AgeFile, identity: strin
   });
 }
 
+/** Encrypts a text to a recipient. The result is base64. */
+export async function encryptText(text: string, recipient: string): Promise<string> {
+  const encrypter = new Encrypter();
+  encrypter.addRecipient(recipient);
+  return Buffer.from(await encrypter.encrypt(text)).toString('base64');
+}
+
+/** Decrypts a text. The result is undefined if it is not encrypted to this identity, or was altered. */
+export async function decryptText(encrypted: string, identity: string): Promise<string | undefined> {
+  const decrypter = new Decrypter();
+  decrypter.addIdentity(identity);
+  try {
+    return await decrypter.decrypt(Buffer.from(encrypted, 'base64'), 'text');
+  } catch {
+    // The library has no type for its errors, and here is nothing else that fails.
+    return undefined;
+  }
+}
+
 const CHUNK = 262_144;
 
 function asWeb(chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {

@@ -1,7 +1,7 @@
 import { workerData } from 'node:worker_threads';
 import { Decrypter, Encrypter, generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { answerParent } from '../../runtime/answerParent.ts';
-import { type AgeFile, decryptFile, encryptFile } from './ageFiles.ts';
+import { type AgeFile, decryptFile, decryptText, encryptFile, encryptText } from './ageFiles.ts';
 
 /**
  * Deriving a key from a passphrase takes seconds, on purpose, and large objects are encrypted here; hence a thread.
@@ -13,6 +13,8 @@ export type AgeTask =
   | { decrypt: Uint8Array; passphrase: string }
   | { generate: true }
   | { recipientOf: string }
+  | { text: string; recipient: string }
+  | { encrypted: readonly string[]; identity: string }
   | { files: readonly AgeFile[]; recipient: string }
   | { files: readonly AgeFile[]; identity: string };
 
@@ -29,6 +31,8 @@ async function run(task: AgeTask): Promise<unknown> {
   }
   if ('generate' in task) return generateX25519Identity();
   if ('recipientOf' in task) return identityToRecipient(task.recipientOf);
+  if ('text' in task) return encryptText(task.text, task.recipient);
+  if ('encrypted' in task) return Promise.all(task.encrypted.map((each) => decryptText(each, task.identity)));
   const results: unknown[] = [];
   for (const file of task.files)
     results.push(

@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Problem } from '../../../shared/problems.ts';
+import type { OwnerEncryption } from '../../findings/sealed.ts';
 import { orIfMissing, writeFileDurably } from '../../store/files.ts';
 import { CopyError } from '../targets/target.ts';
 import { runAge } from './age.ts';
@@ -34,6 +36,39 @@ export async function readIdentity(folder: string): Promise<string | undefined> 
   const identity = identityIn(text);
   if (identity !== undefined) return identity;
   throw new CopyError(`${file} is not an age identity. Put the file back from your backup.`);
+}
+
+/**
+ * Encryption of texts to the owner's key of a data folder. Only encrypting makes a key where there is none.
+ *
+ * @throws Problem `owner_key_invalid`
+ */
+export function ownerEncryption(folder: string): OwnerEncryption {
+  return {
+    encrypt: async (text) => {
+      const { recipient } = await withProblem(withheldKey(folder));
+      return runAge<string>({ text, recipient });
+    },
+    decrypt: async (encrypted) => decryptTexts(encrypted, await withProblem(readIdentity(folder))),
+  };
+}
+
+async function withProblem<Key>(reading: Promise<Key>): Promise<Key> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof CopyError) throw new Problem('owner_key_invalid', error.message, { cause: error });
+    throw error;
+  }
+}
+
+/** Decrypts texts; each is undefined if it is not encrypted to this identity. */
+export async function decryptTexts(
+  encrypted: readonly string[],
+  identity: string | undefined,
+): Promise<(string | undefined)[]> {
+  if (identity === undefined) return encrypted.map(() => undefined);
+  return runAge<(string | undefined)[]>({ encrypted, identity });
 }
 
 const making = new Map<string, Promise<string>>();

@@ -9,7 +9,7 @@ import {
   STUDY_TRANSITIONS,
 } from '../../../shared/archive/study.ts';
 import { storedCaseSchema } from '../../../shared/findings/case.ts';
-import { recordedFindingSchema } from '../../../shared/findings/finding.ts';
+import { recordedFindingSchema, saltSchema } from '../../../shared/findings/finding.ts';
 import { ledgerEntrySchema } from '../../../shared/ledger/ledger.ts';
 import { canonicalText } from '../../../shared/values/canonicalJson.ts';
 import { digestSchema, packIdSchema, studyIdSchema } from '../../../shared/values/digest.ts';
@@ -17,7 +17,8 @@ import { instantSchema } from '../../../shared/values/text.ts';
 import { commentDigest } from '../../archive/comments.ts';
 import { checkRecord, insertFlagRows, insertPackRows } from '../../archive/packs/packRows.ts';
 import { flagDigest, nodeDigest, statusDigest, studyDigest } from '../../archive/recordedSubjects.ts';
-import { findingDigest, insertFinding, targetText } from '../../findings/findings.ts';
+import { findingDigest, insertFinding, recordOfFinding, targetText } from '../../findings/findings.ts';
+import { commitmentTo, insertRevealed, insertSealed } from '../../findings/sealed.ts';
 import { fingerprintOf } from '../../ledger/entry.ts';
 import { appendTiles } from '../../ledger/tree.ts';
 import { packById } from '../../store/sqlite/archive/packs.ts';
@@ -221,13 +222,75 @@ export const ARCHIVE_KINDS: Readonly<Record<string, DumpKind>> = {
   comment,
 };
 
+/** Longer than any that a node writes. */
+const MAX_ENCRYPTED_CHARACTERS = 1_000_000;
+
+/** The entry has the commitment, so the line only has the record as the owner can read it. */
+const sealedFinding = recorded({
+  schema: line('sealed_finding', {
+    encrypted: z.base64().max(MAX_ENCRYPTED_CHARACTERS),
+    ledger_entry: number,
+  }),
+  rows: 'sealed_findings',
+  types: ['finding.sealed'],
+  digest: ({ ledger_entry }, { ledger }) => ledger.digestOf(ledger_entry),
+  restore: (database, { ledger_entry, encrypted }) =>
+    insertSealed(database, {
+      ledger_entry,
+      id: entryAt(database, ledger_entry)?.subject ?? '',
+      encrypted,
+    }),
+});
+
+const FINDING_EXPRESSIONS = { target: "json_object('kind', target_kind, 'id', target_id)" };
+const revealedSchema = line('revealed_finding', {
+  ...recordedFindingSchema.shape,
+  salt: saltSchema,
+  sealed_entry: number,
+  ledger_entry: number,
+});
+
+const revealedFinding = recorded({
+  schema: revealedSchema,
+  rows: {
+    from: 'findings f JOIN revealed_findings r ON r.ledger_entry = f.ledger_entry',
+    order: 'f.ledger_entry',
+    expressions: { ...FINDING_EXPRESSIONS, ledger_entry: 'f.ledger_entry' },
+    json: ['tags', 'passage'],
+  },
+  types: ['finding.revealed'],
+  digest: findingDigest,
+  check: checkRevealed,
+  restore: insertRevealed,
+});
+
+function checkRevealed(archive: DumpedArchive, value: z.output<typeof revealedSchema>, at: number): void {
+  const { id, target, supersedes, withdrawal, salt, sealed_entry } = value;
+  requireThat(
+    archive.ledger.typeOf(sealed_entry) === 'finding.sealed' && !archive.revealed.has(sealed_entry),
+    'it reveals no sealed finding.',
+    at,
+  );
+  requireThat(
+    commitmentTo(salt, canonicalText(recordOfFinding(value))) === archive.ledger.digestOf(sealed_entry),
+    `it is not what entry ${sealed_entry} sealed.`,
+    at,
+  );
+  requireThat(supersedes === null && withdrawal === null, 'it supersedes another finding.', at);
+  requireThat(target.kind === 'object' || holds(archive, target), 'no earlier line defines its target.', at);
+  requireThat(!archive.findings.has(id), 'an earlier line defines a finding with this id.', at);
+  archive.revealed.add(sealed_entry);
+  archive.findings.set(id, `${target.kind} ${target.id}`);
+}
+
 const findingSchema = line('finding', { ...recordedFindingSchema.shape, ledger_entry: number });
 
 const finding = recorded({
   schema: findingSchema,
   rows: {
     from: 'findings',
-    expressions: { target: "json_object('kind', target_kind, 'id', target_id)" },
+    where: 'NOT EXISTS (SELECT 1 FROM revealed_findings r WHERE r.ledger_entry = findings.ledger_entry)',
+    expressions: FINDING_EXPRESSIONS,
     json: ['tags', 'passage'],
   },
   types: ['finding.added', 'finding.withdrawn'],
@@ -275,4 +338,9 @@ function holds(archive: DumpedArchive, { kind: of, id }: { kind: string; id: str
   return of === 'pack' ? archive.packs.has(id) : archive.findings.has(id);
 }
 
-export const FINDING_KINDS: Readonly<Record<string, DumpKind>> = { finding, case: ownCase };
+export const FINDING_KINDS: Readonly<Record<string, DumpKind>> = {
+  sealed_finding: sealedFinding,
+  revealed_finding: revealedFinding,
+  finding,
+  case: ownCase,
+};

@@ -1,12 +1,12 @@
 import type { LedgerVerification } from '../../../shared/ledger/ledger.ts';
 import { instantOf } from '../../../shared/values/clock.ts';
-import type { LedgerFindings } from '../../ledger/verifyLedger.ts';
 import { runWorker } from '../../runtime/runWorker.ts';
 import { WorkCoalescer } from '../../runtime/workCoalescer.ts';
 import { workerUrl } from '../../runtime/workerUrl.ts';
 import { databaseFile } from '../../store/files.ts';
 import { requireSynced } from '../../store/sqlite/engine/writeAheadLog.ts';
 import type { Store } from '../../store/store.ts';
+import type { VerifiedLedger } from './verifyLedger.worker.ts';
 
 /**
  * Verifies the whole ledger in a worker thread. `onProgress` is called with the number of entries checked so far.
@@ -19,7 +19,7 @@ export async function runLedgerVerification(
 ): Promise<LedgerVerification> {
   requireSynced(databaseFile(folder));
   const started = clock.now();
-  const { size, head, root, problems } = await runWorker<LedgerFindings, number>(
+  const { size, head, root, problems, sealed } = await runWorker<VerifiedLedger, number>(
     workerUrl('verifyLedger', import.meta.url),
     { file: databaseFile(folder) },
     { signal, onProgress },
@@ -33,6 +33,7 @@ export async function runLedgerVerification(
     checked_at: instantOf(ended),
     duration_ms: ended - started,
     problems,
+    sealed,
   };
 }
 

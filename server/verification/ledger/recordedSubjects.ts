@@ -1,6 +1,7 @@
 import { ARCHIVE_SUBJECTS } from '../../archive/recordedSubjects.ts';
 import { COLLECTION_SUBJECTS } from '../../collection/recordedSubjects.ts';
 import { FINDING_SUBJECTS } from '../../findings/findings.ts';
+import { SEALED_SUBJECTS } from '../../findings/sealed.ts';
 import { FIXITY_SUBJECTS } from '../../fixity/damages.ts';
 import { CERTIFIED_KEY_SUBJECTS } from '../../ledger/certifiedKey.ts';
 import { KEY_SUBJECTS } from '../../ledger/keyChanges.ts';
@@ -18,4 +19,5 @@ export const RECORDED_SUBJECTS: readonly RecordedSubjects[] = [
   CERTIFIED_KEY_SUBJECTS,
   ...PEER_SUBJECTS,
   ...FINDING_SUBJECTS,
+  ...SEALED_SUBJECTS,
 ];

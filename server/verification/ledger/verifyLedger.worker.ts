@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { NO_HASH } from '../../../shared/ledger/ledger.ts';
+import { countUnreadable } from '../../findings/sealed.ts';
 import { verifyTimestamps } from '../../ledger/timestamps/verifyTimestamps.ts';
 import { type LedgerFindings, verifyLedger } from '../../ledger/verifyLedger.ts';
 import { answerParent } from '../../runtime/answerParent.ts';
@@ -11,7 +12,10 @@ import { RECORDED_SUBJECTS } from './recordedSubjects.ts';
 /** The number of checked entries, reported if the verification ends early. */
 let checked = 0;
 
-async function verify(file: string): Promise<LedgerFindings> {
+/** What a verification found. */
+export type VerifiedLedger = LedgerFindings & { sealed: number };
+
+async function verify(file: string): Promise<VerifiedLedger> {
   const database = await openSnapshot(file);
   try {
     requireCurrentSchema(database);
@@ -19,7 +23,11 @@ async function verify(file: string): Promise<LedgerFindings> {
       checked = progress;
       parentPort?.postMessage({ progress });
     });
-    return { ...findings, problems: [...findings.problems, ...verifyTimestamps(database)] };
+    return {
+      ...findings,
+      problems: [...findings.problems, ...verifyTimestamps(database)],
+      sealed: countUnreadable(database),
+    };
   } finally {
     database.close();
   }
@@ -30,7 +38,7 @@ function isUnreadableRow(error: unknown): error is Error {
   return isDatabaseDamage(error) || error instanceof SyntaxError || error instanceof TypeError;
 }
 
-function damaged(actual: string): LedgerFindings {
+function damaged(actual: string): VerifiedLedger {
   const problem = {
     seq: checked,
     problem: 'database_damaged' as const,
@@ -38,7 +46,7 @@ function damaged(actual: string): LedgerFindings {
     expected: null,
     actual,
   };
-  return { size: checked, head: NO_HASH, root: NO_HASH, problems: [problem] };
+  return { size: checked, head: NO_HASH, root: NO_HASH, problems: [problem], sealed: 0 };
 }
 
 await answerParent(() =>

@@ -265,7 +265,7 @@ export const evidenceRoutes = {
     summary: 'Open the evidence file of a quoted passage',
     description: `${DESCRIPTION} It shows the passage first, and looks for the quoted words in the bytes.`,
     responses: RESPONSES,
-    problems: [...PROBLEMS, 'no_passage', 'withheld', 'released', 'derivation_busy'],
+    problems: [...PROBLEMS, 'finding_sealed', 'no_passage', 'withheld', 'released', 'derivation_busy'],
   }),
   readPackEvidence: route({
     method: 'GET',

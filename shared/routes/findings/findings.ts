@@ -12,7 +12,9 @@ import {
   findingSchema,
   findingsQuery,
   findingTagsSchema,
-  newFindingSchema,
+  newFindingRequestSchema,
+  sealedFindingSchema,
+  sealedFindingsQuery,
   withdrawalSchema,
 } from '../../findings/finding.ts';
 import { pageOf } from '../../values/list.ts';
@@ -55,13 +57,29 @@ export const findingRoutes = {
     responses: { 200: { description: 'The tags, with the number of findings', schema: findingTagsSchema } },
     problems: [],
   }),
+  listSealedFindings: route({
+    method: 'GET',
+    path: '/api/findings/sealed',
+    access: 'read',
+    tag: 'Findings',
+    summary: 'List the findings that are sealed',
+    description:
+      'Newest first. Visitors get that something was sealed, and when. The filters are for the owner: for visitors, nothing matches them.',
+    query: sealedFindingsQuery,
+    responses: { 200: { description: 'A page of sealed findings', schema: pageOf(sealedFindingSchema) } },
+    problems: [],
+  }),
   readFinding: route({
     method: 'GET',
     path: '/api/findings/{id}',
     access: 'read',
     tag: 'Findings',
     summary: 'Read a finding and its other versions',
-    responses: { 200: { description: 'The finding', schema: findingDetailsSchema } },
+    description:
+      'A finding that is still sealed has its id, its ledger entry and `sealed`. The owner gets its text, tags, passage and target too.',
+    responses: {
+      200: { description: 'The finding', schema: z.union([findingDetailsSchema, sealedFindingSchema]) },
+    },
     problems: ['not_found'],
   }),
   addFinding: route({
@@ -72,9 +90,18 @@ export const findingRoutes = {
     summary: 'Add a finding to an event, an object or a pack',
     description:
       'A finding is recorded in the ledger. It is readable by everyone who may read the archive, and is in dumps and copies. It is never changed or deleted: another finding can supersede it, and it can be withdrawn.',
-    body: jsonBody(newFindingSchema),
-    responses: { 201: { description: 'The finding', schema: findingSchema } },
-    problems: ['unknown_target', 'unknown_finding', 'finding_superseded', 'archive_read_only'],
+    body: jsonBody(newFindingRequestSchema),
+    responses: {
+      201: { description: 'The finding', schema: z.union([findingSchema, sealedFindingSchema]) },
+    },
+    problems: [
+      'unknown_target',
+      'unknown_finding',
+      'finding_superseded',
+      'finding_sealed',
+      'owner_key_invalid',
+      'archive_read_only',
+    ],
   }),
   withdrawFinding: route({
     method: 'POST',
@@ -85,7 +112,18 @@ export const findingRoutes = {
     description: 'Records a withdrawal that supersedes the finding. The finding itself stays readable.',
     body: jsonBody(withdrawalSchema),
     responses: { 201: { description: 'The withdrawal', schema: findingSchema } },
-    problems: ['not_found', 'finding_superseded', 'archive_read_only'],
+    problems: ['not_found', 'finding_superseded', 'finding_sealed', 'archive_read_only'],
+  }),
+  revealFinding: route({
+    method: 'POST',
+    path: '/manage/findings/{id}/reveal',
+    access: 'owner',
+    tag: 'Findings',
+    summary: 'Reveal a sealed finding',
+    description:
+      'Publishes the record and the salt of a sealed finding, so that everyone can check that it is what was sealed. It is a finding like any other from then on. This cannot be undone.',
+    responses: { 201: { description: 'The finding', schema: findingSchema } },
+    problems: ['not_found', 'finding_not_sealed', 'sealed_unreadable', 'archive_read_only'],
   }),
 };
 

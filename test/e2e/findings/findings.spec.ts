@@ -114,6 +114,50 @@ test('a case is filled from the pages of a pack and an event, ordered by keyboar
   await expect(page.getByRole('heading', { name: 'No cases yet' })).toBeVisible();
 });
 
+test('a finding is sealed, which visitors see without what it says, and revealed', async ({
+  page,
+  browser,
+  node,
+  checks,
+}) => {
+  const pack = await publishPack(node, { title: 'Polls of ten years' });
+  await page.goto(`/packs/${pack.id}`);
+  await page.getByRole('button', { name: 'Add a finding' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Add a finding' });
+  await dialog.getByLabel('Finding', { exact: true }).fill('The mayor will lose.');
+  await dialog.getByLabel('Seal it: only a commitment is published now').check();
+  await expect(dialog.getByText('keep that key')).toBeVisible();
+  await checks.accessible(page);
+  await dialog.getByRole('button', { name: 'Seal finding' }).click();
+  const card = page.getByRole('article', { name: /Sealed finding/ });
+  await expect(card.getByText('The mayor will lose.')).toBeVisible();
+  await expect(card.getByText('Sealed since')).toBeVisible();
+
+  const context = await browser.newContext({ baseURL: node.url });
+  const visitor = await context.newPage();
+  checks.watch(visitor);
+  await visitor.goto(`/packs/${pack.id}`);
+  await expect(visitor.getByRole('heading', { name: 'Polls of ten years' })).toBeVisible();
+  await visitor.goto('/findings');
+  await visitor.getByRole('link', { name: 'Show sealed findings' }).click();
+  const seen = visitor.getByRole('article', { name: /Sealed finding/ });
+  await expect(seen.getByText('What it says is not public yet.')).toBeVisible();
+  await expect(visitor.getByText('mayor')).toHaveCount(0);
+  await expect(visitor.getByRole('button', { name: 'Reveal' })).toHaveCount(0);
+  await checks.accessible(visitor);
+
+  await card.getByRole('button', { name: 'Reveal' }).click();
+  const question = page.getByRole('dialog', { name: 'Reveal finding?' });
+  await expect(question.getByText('This cannot be undone.')).toBeVisible();
+  await checks.accessible(page);
+  await question.getByRole('button', { name: 'Reveal' }).click();
+  const revealed = page.getByRole('article', { name: /Finding about/ });
+  await expect(revealed.getByText('Was sealed')).toBeVisible();
+  await visitor.goto('/findings');
+  await expect(visitor.getByText('The mayor will lose.')).toBeVisible();
+  await context.close();
+});
+
 test('a visitor reads findings and cases without the controls of the owner', async ({
   browser,
   node,

@@ -1,4 +1,4 @@
-import { Button, TagsInput, Textarea } from '@mantine/core';
+import { Button, Checkbox, TagsInput, Textarea } from '@mantine/core';
 import { useDebouncedValue, useDisclosure } from '@mantine/hooks';
 import { IconNote } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
@@ -20,6 +20,7 @@ import { DialogForm, FormDialog, type FormDialogControls, useItemForm } from '..
 import { Section } from '../layout/Page.tsx';
 import { AddToCase } from './AddToCase.tsx';
 import { CiteButton } from './Citation.tsx';
+import { PassageQuote, SealedCard, SealLine, TagList, TargetLine } from './FindingParts.tsx';
 import classes from './Findings.module.css';
 import { type FoundPassage, findPassage, type QuotedObject, textFragment } from './passages.ts';
 
@@ -36,16 +37,22 @@ export function FindingsSection({ target, objects }: FindingsSectionProps) {
   const isOwner = useIsOwner();
   const query = { [target.kind]: target.id, limit: MAX_SHOWN };
   const { data, error, refetch } = useCall('listFindings', { query });
+  // Visitors do not know what a sealed finding is about.
+  const sealed = useCall('listSealedFindings', { query }, { enabled: isOwner });
   if (!isOwner && (!data || data.total === 0)) return null;
   return (
     <Section title="Findings" actions={isOwner && <AddFinding target={target} objects={objects} />}>
       {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
-      {data?.total === 0 && (
+      {sealed.error && <ErrorNote error={sealed.error} onRetry={() => void sealed.refetch()} />}
+      {data?.total === 0 && sealed.data?.total === 0 && (
         <p className="muted">
           No findings yet. To quote a passage, select it on this page, then choose “Add a finding”.
         </p>
       )}
       <div className="stack gap-3">
+        {sealed.data?.items.map((finding) => (
+          <SealedCard key={finding.id} finding={finding} withTarget={false} />
+        ))}
         {data?.items.map((finding) => (
           <FindingCard key={finding.id} finding={finding} />
         ))}
@@ -96,8 +103,6 @@ interface FindingCardProps {
   children?: ReactNode;
 }
 
-const KIND_LABELS: Record<FindingTarget['kind'], string> = { event: 'Event', object: 'Object', pack: 'Pack' };
-
 /** A finding: the quoted passage, the text, the tags, and where it is recorded. */
 export function FindingCard({ finding, withTarget = false }: FindingCardProps) {
   const isOwner = useIsOwner();
@@ -106,20 +111,8 @@ export function FindingCard({ finding, withTarget = false }: FindingCardProps) {
   const isCurrent = withdrawal === null && superseded_by === null;
   return (
     <article className={`${classes.card} stack gap-2 sheet`} aria-label={`Finding about ${target_name}`}>
-      {withTarget && (
-        <p className="compact wrap-anywhere">
-          <span className="muted">{KIND_LABELS[target.kind]}</span>{' '}
-          <Link to={addressOf(target)}>
-            {target.kind === 'object' ? target.id.slice(0, 12) : target_name}
-          </Link>
-        </p>
-      )}
-      {passage && (
-        <blockquote className={`${classes.quote} scroll serif muted keep-lines wrap-anywhere`}>
-          {passage.exact}
-          {passage.page !== null && <span className="muted small"> (page {passage.page})</span>}
-        </blockquote>
-      )}
+      {withTarget && <TargetLine target={target} name={target_name} />}
+      <PassageQuote passage={passage} />
       {finding.anchor && <p className="muted small">{anchorWords(finding.anchor)}</p>}
       {withdrawal === null ? (
         <p className="measure keep-lines wrap-anywhere">{text}</p>
@@ -128,15 +121,8 @@ export function FindingCard({ finding, withTarget = false }: FindingCardProps) {
           <strong>Withdrawn:</strong> {withdrawal}
         </p>
       )}
-      {tags.length > 0 && (
-        <ul className="cluster stretch gap-3 plain small wrap-anywhere" aria-label="Tags">
-          {tags.map((tag) => (
-            <li key={tag}>
-              <Link to={`/findings?tag=${encodeURIComponent(tag)}`}>{tag}</Link>
-            </li>
-          ))}
-        </ul>
-      )}
+      <TagList tags={tags} />
+      {finding.sealed && <SealLine {...finding.sealed} isRevealed />}
       <div className="cluster between gap-4">
         <span className="muted small">
           <TimeText at={at} />, <Link to={`/ledger?from=${ledger_entry}`}>entry {ledger_entry}</Link>
@@ -222,11 +208,6 @@ function Changes({ finding }: { finding: Finding }) {
   );
 }
 
-/** The page of what a finding is about. */
-function addressOf({ kind, id }: FindingTarget): string {
-  return { event: '/timeline/', object: '/view/', pack: '/packs/' }[kind] + id;
-}
-
 interface FindingDialogProps {
   opened: boolean;
   onClose: () => void;
@@ -255,7 +236,13 @@ function FindingForm({ target, objects, quote, superseded, onDone, ...controls }
   const known = useCall('listFindingTags');
   const { form, save } = useFindingForm({ target, objects, quote, superseded, onDone });
   return (
-    <DialogForm form={form} controls={controls} save={save} submit="Save finding" hasUnsaved={quote !== ''}>
+    <DialogForm
+      form={form}
+      controls={controls}
+      save={save}
+      submit={form.values.sealed ? 'Seal finding' : 'Save finding'}
+      hasUnsaved={quote !== ''}
+    >
       <Textarea
         label="Quoted passage"
         description="Optional. Select text on the page before you open this dialog, or paste it here."
@@ -281,10 +268,17 @@ function FindingForm({ target, objects, quote, superseded, onDone, ...controls }
         maxTags={50}
         {...form.getInputProps('tags')}
       />
+      {!superseded && (
+        <Checkbox
+          label="Seal it: only a commitment is published now"
+          description="Others see that you sealed something, and when. Reveal it later, and everyone can check that it is what you sealed."
+          {...form.getInputProps('sealed', { type: 'checkbox' })}
+        />
+      )}
       <p className="small">
-        A finding is recorded in the ledger, so it cannot be changed or deleted. Everyone who can read this
-        archive can read it, including in dumps and copies. You can supersede it with a new version or
-        withdraw it.
+        {form.values.sealed
+          ? 'A sealed finding is recorded in the ledger, so it cannot be changed or deleted. Dumps and copies have it encrypted to the key withheld.key in the data folder: keep that key, because without it nobody can restore the finding.'
+          : 'A finding is recorded in the ledger, so it cannot be changed or deleted. Everyone who can read this archive can read it, including in dumps and copies. You can supersede it with a new version or withdraw it.'}
       </p>
     </DialogForm>
   );
@@ -302,6 +296,7 @@ function useFindingForm({ target, objects, quote, superseded, onDone }: NewFindi
       quote: superseded?.passage?.exact ?? quote,
       text: superseded?.text ?? '',
       tags: superseded?.tags ?? [],
+      sealed: false,
     },
     validate: (values) => ({
       ...(values.text === '' && { text: 'Write what you found.' }),
@@ -312,8 +307,8 @@ function useFindingForm({ target, objects, quote, superseded, onDone }: NewFindi
     request: async (values) => {
       const exact = values.quote.trim();
       const passage = exact === '' ? null : await passageOf(exact, objects, superseded);
-      const { text, tags } = values;
-      return { body: { target, text, tags, passage, supersedes: superseded?.id ?? null } };
+      const { text, tags, sealed } = values;
+      return { body: { target, text, tags, passage, supersedes: superseded?.id ?? null, sealed } };
     },
     errorsOf: (error) => {
       const { 'passage.exact': passage, ...others } = fieldErrors(error);

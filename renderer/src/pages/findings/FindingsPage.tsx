@@ -1,24 +1,30 @@
 import { Button, Select } from '@mantine/core';
 import { IconDownload } from '@tabler/icons-react';
+import { Link } from 'react-router';
 import { FINDING_STATES } from '../../../../shared/findings/finding.ts';
 import { urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
+import { SealedCard } from '../../components/content/FindingParts.tsx';
 import { FindingCard } from '../../components/content/Findings.tsx';
 import { FilteredList, useUrlOffset } from '../../components/data/DataTable.tsx';
 import { EmptyState } from '../../components/feedback/ErrorNote.tsx';
 import { clearButtonProps, exportFile } from '../../components/forms/buttons.tsx';
 import { SearchField } from '../../components/forms/SearchField.tsx';
 import { Page } from '../../components/layout/Page.tsx';
+import { countOf } from '../../format/size.ts';
 import { useUrlFilters } from '../../state/urlFilters.ts';
 
 const PAGE_SIZE = 50;
 const FILTERS = ['q', 'tag', 'state', 'event', 'object', 'pack'] as const;
 const RESET = ['offset'];
-const STATE_LABELS: Record<(typeof FINDING_STATES)[number], string> = {
+/** Sealed findings are a list of their own. */
+const STATES = [...FINDING_STATES, 'sealed'] as const;
+const STATE_LABELS: Record<(typeof STATES)[number], string> = {
   current: 'Current',
   superseded: 'Superseded',
   withdrawn: 'Withdrawn',
   all: 'All',
+  sealed: 'Sealed',
 };
 
 /** All findings, with search, filters and export. */
@@ -26,16 +32,38 @@ export default function FindingsPage() {
   const filters = useUrlFilters(FILTERS, RESET);
   const [offset] = useUrlOffset();
   const query = { ...filters.values, offset, limit: PAGE_SIZE };
-  const findings = useCall('listFindings', { query }, { keepPrevious: true });
+  const isSealed = filters.values.state === 'sealed';
+  const findings = useCall('listFindings', { query }, { keepPrevious: true, enabled: !isSealed });
   return (
     <Page
       title="Findings"
       lead="Notes on events, objects and packs. The ledger records each of them."
-      actions={(findings.data?.total ?? 0) > 0 && <Exports query={filters.values} />}
+      actions={!isSealed && (findings.data?.total ?? 0) > 0 && <Exports query={filters.values} />}
     >
       <Filters filters={filters} />
+      {isSealed ? (
+        <SealedFindings offset={offset} filters={filters} />
+      ) : (
+        <OpenFindings list={findings} filters={filters} />
+      )}
+    </Page>
+  );
+}
+
+type FindingFilters = ReturnType<typeof useUrlFilters<(typeof FILTERS)[number]>>;
+
+function OpenFindings({
+  list,
+  filters,
+}: {
+  list: ReturnType<typeof useCall<'listFindings'>>;
+  filters: FindingFilters;
+}) {
+  return (
+    <>
+      {!filters.isAny && <SealedNote />}
       <FilteredList
-        list={findings}
+        list={list}
         filters={filters}
         what="findings"
         limit={PAGE_SIZE}
@@ -55,7 +83,47 @@ export default function FindingsPage() {
           </div>
         )}
       </FilteredList>
-    </Page>
+    </>
+  );
+}
+
+/** Says that there are sealed findings, which the list does not have. */
+function SealedNote() {
+  const { data } = useCall('listSealedFindings', { query: { limit: 1 } });
+  if (!data || data.total === 0) return null;
+  return (
+    <p className="muted small mb-3">
+      {countOf(data.total, 'finding is', 'findings are')} sealed.{' '}
+      <Link to="/findings?state=sealed">Show sealed findings</Link>
+    </p>
+  );
+}
+
+/** The findings of which only a commitment is public. */
+function SealedFindings({ offset, filters }: { offset: number; filters: FindingFilters }) {
+  const { event, object, pack } = filters.values;
+  const query = { event, object, pack, offset, limit: PAGE_SIZE };
+  const list = useCall('listSealedFindings', { query }, { keepPrevious: true });
+  return (
+    <FilteredList
+      list={list}
+      filters={filters}
+      what="sealed findings"
+      limit={PAGE_SIZE}
+      noMatch={[
+        'No sealed findings',
+        'A finding that is added with “Seal it” is listed here until it is revealed.',
+      ]}
+      empty={null}
+    >
+      {(items) => (
+        <div className="stack gap-3">
+          {items.map((finding) => (
+            <SealedCard key={finding.id} finding={finding} withTarget />
+          ))}
+        </div>
+      )}
+    </FilteredList>
   );
 }
 
@@ -79,35 +147,39 @@ function Exports({ query }: { query: Record<string, string | undefined> }) {
   ));
 }
 
-function Filters({ filters }: { filters: ReturnType<typeof useUrlFilters<(typeof FILTERS)[number]>> }) {
+function Filters({ filters }: { filters: FindingFilters }) {
   const { values, set } = filters;
   const { data } = useCall('listFindingTags');
   const tags = data?.tags.map(({ tag }) => tag) ?? [];
   const shown = values.tag && !tags.includes(values.tag) ? [values.tag, ...tags] : tags;
   return (
     <search className="mb-3 cluster stretch gap-2">
-      <div className="grow">
-        <SearchField
-          label="Search findings"
-          placeholder="Text, quotation, tag or what it is about"
-          value={values.q ?? ''}
-          onChange={(q) => set({ q })}
-        />
-      </div>
-      <Select
-        aria-label="Tag"
-        placeholder="Tag"
-        data={shown}
-        value={values.tag ?? null}
-        onChange={(tag) => set({ tag: tag ?? '' })}
-        searchable
-        clearable
-        clearButtonProps={clearButtonProps('Any tag')}
-        w={180}
-      />
+      {values.state !== 'sealed' && (
+        <>
+          <div className="grow">
+            <SearchField
+              label="Search findings"
+              placeholder="Text, quotation, tag or what it is about"
+              value={values.q ?? ''}
+              onChange={(q) => set({ q })}
+            />
+          </div>
+          <Select
+            aria-label="Tag"
+            placeholder="Tag"
+            data={shown}
+            value={values.tag ?? null}
+            onChange={(tag) => set({ tag: tag ?? '' })}
+            searchable
+            clearable
+            clearButtonProps={clearButtonProps('Any tag')}
+            w={180}
+          />
+        </>
+      )}
       <Select
         aria-label="State"
-        data={FINDING_STATES.map((state) => ({ value: state, label: STATE_LABELS[state] }))}
+        data={STATES.map((state) => ({ value: state, label: STATE_LABELS[state] }))}
         value={values.state ?? 'current'}
         onChange={(state) => set({ state: state === 'current' ? '' : (state ?? '') })}
         allowDeselect={false}

@@ -24,7 +24,7 @@ export function Finding({ ok, title, children }: { ok: boolean; title: ReactNode
 
 /** The result of a verification by the node. */
 export function VerificationFindings({ result }: { result: LedgerVerification }) {
-  const { ok, size, head, root, checked_at, duration_ms, problems } = result;
+  const { ok, size, head, root, checked_at, duration_ms, problems, sealed } = result;
   const entries = countOf(size, 'entry', 'entries');
   return (
     <Finding
@@ -40,6 +40,12 @@ export function VerificationFindings({ result }: { result: LedgerVerification })
         <DigestChip digest={head} label="hash of the last entry" />, root:{' '}
         <DigestChip digest={root} label="root" />
       </p>
+      {sealed > 0 && (
+        <p className="small muted">
+          {countOf(sealed, 'finding is', 'findings are')} sealed and cannot be read by this node: only the
+          commitments were checked.
+        </p>
+      )}
       {problems.length > 0 && (
         <FaultTable
           faults={problems.map(({ seq, problem, subject, expected, actual }) => ({

@@ -18,6 +18,13 @@ import {
   withdrawFinding,
 } from '../../../findings/findings.ts';
 import type { ReadWords } from '../../../findings/passages.ts';
+import {
+  listSealedFindings,
+  type OwnerEncryption,
+  readSealedFinding,
+  revealFinding,
+  sealFinding,
+} from '../../../findings/sealed.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Handlers } from '../../app.ts';
 import { attachmentHeaders, CSV_TYPE, type Exports } from '../../delivery/exports.ts';
@@ -26,7 +33,14 @@ import type { PublicAddress } from '../../security/publicAddress.ts';
 
 const JSON_LD_TYPE = 'application/ld+json; profile="http://www.w3.org/ns/anno.jsonld"';
 
-type FindingRoutes = 'listFindings' | 'listFindingTags' | 'readFinding' | 'addFinding' | 'withdrawFinding';
+type FindingRoutes =
+  | 'listFindings'
+  | 'listFindingTags'
+  | 'listSealedFindings'
+  | 'readFinding'
+  | 'addFinding'
+  | 'withdrawFinding'
+  | 'revealFinding';
 
 /** Handlers for findings. */
 export function findingHandlers(
@@ -36,7 +50,13 @@ export function findingHandlers(
     exports,
     publicAddress,
     readWords,
-  }: { exports: Exports; publicAddress: PublicAddress; readWords: ReadWords },
+    encryption,
+  }: {
+    exports: Exports;
+    publicAddress: PublicAddress;
+    readWords: ReadWords;
+    encryption: OwnerEncryption;
+  },
 ): Pick<Handlers, FindingRoutes> {
   const address = (id: string) => pathOf(ROUTES.readFinding.path, { id });
   return {
@@ -56,15 +76,21 @@ export function findingHandlers(
       );
     },
     listFindingTags: () => ok(listFindingTags(store)),
-    readFinding: ({ params: { id = '' }, visitor }) => ok(readFinding(store, id, visitor)),
-    addFinding: async ({ body }) => {
-      const finding = await addFinding(store, body, readWords);
+    listSealedFindings: ({ query, request, visitor }) =>
+      page(request, query, listSealedFindings(store, query, visitor)),
+    readFinding: ({ params: { id = '' }, visitor }) =>
+      ok(readSealedFinding(store, id, visitor) ?? readFinding(store, id, visitor)),
+    addFinding: async ({ body: { sealed, ...added } }) => {
+      const finding = sealed
+        ? await sealFinding(store, added, { readWords, encryption })
+        : await addFinding(store, added, readWords);
       return created(finding, address(finding.id));
     },
     withdrawFinding: async ({ params: { id = '' }, body }) => {
       const withdrawal = await withdrawFinding(store, id, body.reason);
       return created(withdrawal, address(withdrawal.id));
     },
+    revealFinding: async ({ params: { id = '' } }) => created(await revealFinding(store, id), address(id)),
   };
 }
 

@@ -40,7 +40,7 @@ export const partsAfter = selectAll<
  * Returns those of some digests whose bytes may be given up for their age: every source that has them keeps bytes for a
  * number of days, which are over since it last saw them, and nothing else needs them. A pack needs its files, and a draft
  * too. A finding needs its object, both versions of its event, the page that the event is about, and what its passage is
- * from; a case the same of its events. A source needs the newest version by each observer, and its newest page.
+ * from, also while it is sealed; a case the same of its events. A source needs the newest version by each observer, and its newest page.
  *
  * @param digests as JSON
  * @param now the time (RFC 3339)
@@ -48,6 +48,7 @@ export const partsAfter = selectAll<
 export const agedDigests = selectValues<string, [values: { digests: string; now: string }]>(`
   WITH named_events (id) AS MATERIALIZED (
     SELECT CAST(target_id AS INTEGER) FROM findings WHERE target_kind = 'event'
+    UNION SELECT CAST(target_id AS INTEGER) FROM sealed_texts WHERE target_kind = 'event'
     UNION SELECT CAST(item.value ->> 'id' AS INTEGER) FROM cases, json_each(cases.items) item
       WHERE item.value ->> 'kind' = 'event'
   ), named_pages (id) AS MATERIALIZED (
@@ -63,6 +64,8 @@ export const agedDigests = selectValues<string, [values: { digests: string; now:
     AND NOT EXISTS (SELECT 1 FROM certificates WHERE sha256 = j.value)
     AND NOT EXISTS (SELECT 1 FROM findings WHERE target_kind = 'object' AND target_id = j.value)
     AND NOT EXISTS (SELECT 1 FROM findings WHERE passage_sha256 = j.value)
+    AND NOT EXISTS (SELECT 1 FROM sealed_texts WHERE passage_sha256 = j.value
+      OR (target_kind = 'object' AND target_id = j.value))
     AND NOT EXISTS (SELECT 1 FROM named_events n JOIN events e ON e.id = n.id
       WHERE j.value IN (e.sha256, e.previous_sha256))
     AND NOT EXISTS (SELECT 1 FROM events e WHERE e.sha256 = j.value AND NOT EXISTS (

@@ -14,6 +14,7 @@ import { migration as profiles } from './migrations/0048-profiles.ts';
 import { migration as passageAnchors } from './migrations/0049-passage-anchors.ts';
 import { migration as watchedParts } from './migrations/0050-watched-parts.ts';
 import { migration as restoreDrills } from './migrations/0051-restore-drills.ts';
+import { migration as sealedFindings } from './migrations/0052-sealed-findings.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 
 const MIGRATIONS: readonly Migration[] = [
@@ -32,6 +33,7 @@ const MIGRATIONS: readonly Migration[] = [
   passageAnchors,
   watchedParts,
   restoreDrills,
+  sealedFindings,
 ];
 
 /** The database was written by a newer Strongroom than this one. */

@@ -6,11 +6,13 @@ import { all, count } from '../engine/queries.ts';
 const EVENTS =
   'SELECT id FROM events WHERE sha256 = $sha256 UNION SELECT id FROM events WHERE previous_sha256 = $sha256';
 
-const FINDINGS = `SELECT f.id FROM findings f JOIN current_findings USING (ledger_entry)
-  WHERE (f.target_kind = 'object' AND f.target_id = $sha256) OR f.passage_sha256 = $sha256
+/** Whether a row `f` is about the object, or about something with it. */
+const IS_ABOUT = `(f.target_kind = 'object' AND f.target_id = $sha256) OR f.passage_sha256 = $sha256
     OR (f.target_kind = 'event' AND f.target_id IN (SELECT CAST(id AS TEXT) FROM (${EVENTS})))
     OR (f.target_kind = 'pack' AND f.target_id IN (
       SELECT p.id FROM pack_files u JOIN packs p ON p.ledger_entry = u.pack WHERE u.sha256 = $sha256))`;
+
+const FINDINGS = `SELECT f.id FROM findings f JOIN current_findings USING (ledger_entry) WHERE ${IS_ABOUT}`;
 
 /** Of each kind of use, the columns that name one, and where they are from. */
 const USES = {
@@ -37,7 +39,13 @@ const USES = {
         WHERE r.sha256 = $sha256) of_object JOIN page_captures p USING (ledger_entry)`,
     'p.ledger_entry DESC',
   ],
-  findings: ['f.id, f.text', `findings f WHERE f.id IN (${FINDINGS})`, 'f.ledger_entry DESC'],
+  findings: [
+    'u.id, u.text',
+    `(SELECT f.ledger_entry, f.id, f.text FROM findings f WHERE f.id IN (${FINDINGS})
+      UNION ALL SELECT s.ledger_entry, s.id, f.record ->> 'text' FROM sealed_texts f
+        JOIN sealed_findings s USING (ledger_entry) WHERE ${IS_ABOUT}) u`,
+    'u.ledger_entry DESC',
+  ],
   cases: [
     'c.id, c.title',
     `cases c WHERE EXISTS (SELECT 1 FROM json_each(c.items) item WHERE

@@ -11,6 +11,8 @@ import {
   IconFlask2,
   IconHistory,
   IconKey,
+  IconLock,
+  IconLockOpen,
   IconMessage,
   IconNote,
   IconNoteOff,
@@ -55,11 +57,14 @@ export const ENTRY_TYPES: Record<EntryType, EntryTypeDisplay> = {
   'peer.rewritten': { word: 'peer rewrote its ledger', icon: IconAlertOctagon },
   'finding.added': { word: 'finding added', icon: IconNote },
   'finding.withdrawn': { word: 'finding withdrawn', icon: IconNoteOff },
+  'finding.sealed': { word: 'finding sealed', icon: IconLock },
+  'finding.revealed': { word: 'finding revealed', icon: IconLockOpen },
 };
 
 /** The page of an entry's subject, if there is one. */
 export function subjectUrl({ type, subject }: Pick<LedgerEntry, 'type' | 'subject'>): string | undefined {
   const id = /(?:^|[^a-z])((?:pk|st|so)_[0-9a-f]{20})/.exec(subject)?.[1];
+  if (type === 'finding.sealed') return '/findings?state=sealed';
   if (type.startsWith('finding.')) return `/findings?state=all&q=${subject}`;
   if (id?.startsWith('pk_')) return `/packs/${id}`;
   if (id?.startsWith('st_')) return `/studies/${id}`;
