@@ -5,6 +5,7 @@ import { captures } from './captures.bench.ts';
 import { collector } from './collector.bench.ts';
 import { copies } from './copies.bench.ts';
 import { dump } from './dump.bench.ts';
+import { findings } from './findings.bench.ts';
 import { interfaceBench } from './interface.bench.ts';
 import { ledger } from './ledger.bench.ts';
 import { mirror } from './mirror.bench.ts';
@@ -27,6 +28,7 @@ const BENCHES = [
   collector,
   alerts,
   captures,
+  findings,
   copies,
   mirror,
   verify,
