@@ -28,6 +28,7 @@ export const ENTRY_TYPES = [
   'peer.rewritten',
   'finding.added',
   'finding.withdrawn',
+  'observation.signed',
 ] as const;
 export type EntryType = (typeof ENTRY_TYPES)[number];
 

@@ -164,6 +164,7 @@ test('another certificate is shown next to the pinned one, and accepted', async 
     tls_fingerprint_seen: shown,
     cosign: true,
     ask_to_cosign: false,
+    observe_per_day: 0,
   };
   await listPeers(page, () => [peer]);
   await page.route(`**/manage/peers/${peer.id}`, (route) => {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { damageProblemSchema } from '../../../shared/ledger/fixity.ts';
 import { keyRenewalSchema, rollbackSchema } from '../../../shared/ledger/keyChange.ts';
+import { recordedObservationSchema } from '../../../shared/node/observation.ts';
 import { packProvenanceSchema, peerRewriteSchema } from '../../../shared/node/peer.ts';
 import {
   recordedWithholdingSchema,
@@ -247,11 +248,22 @@ const packProvenance = kind({
   },
 });
 
+/** What two nodes signed of an address that both fetched. */
+const signedObservation = recorded({
+  schema: line('signed_observation', { ledger_entry: number, record: recordedObservationSchema }),
+  rows: { from: 'signed_observations', json: ['record'] },
+  types: ['observation.signed'],
+  digest: ({ record }) => fingerprintOf(record),
+  check: ({ events }, { record }, at) =>
+    requireThat(record.event === null || record.event <= events, 'no earlier line defines its event.', at),
+});
+
 /** The changes of this node's key, and what it has from its peers. */
 export const PEER_KINDS: Readonly<Record<string, DumpKind>> = {
   key_change: keyChange,
   peer_rewrite: peerRewrite,
   pack_provenance: packProvenance,
+  signed_observation: signedObservation,
 };
 
 const witnessedLog = kind({

@@ -12,6 +12,7 @@ import { migration as handedIn } from './migrations/0046-handed-in.ts';
 import { migration as pairedBrowsers } from './migrations/0047-paired-browsers.ts';
 import { migration as profiles } from './migrations/0048-profiles.ts';
 import { migration as restoreDrills } from './migrations/0051-restore-drills.ts';
+import { migration as signedObservations } from './migrations/0053-signed-observations.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 
 const MIGRATIONS: readonly Migration[] = [
@@ -28,6 +29,7 @@ const MIGRATIONS: readonly Migration[] = [
   pairedBrowsers,
   profiles,
   restoreDrills,
+  signedObservations,
 ];
 
 /** The database was written by a newer Strongroom than this one. */

@@ -5,6 +5,7 @@ import {
   IconBinaryTree2,
   IconDownload,
   IconEye,
+  IconEyeCheck,
   IconEyeOff,
   IconFileUpload,
   IconFlag,
@@ -55,6 +56,7 @@ export const ENTRY_TYPES: Record<EntryType, EntryTypeDisplay> = {
   'peer.rewritten': { word: 'peer rewrote its ledger', icon: IconAlertOctagon },
   'finding.added': { word: 'finding added', icon: IconNote },
   'finding.withdrawn': { word: 'finding withdrawn', icon: IconNoteOff },
+  'observation.signed': { word: 'observation signed', icon: IconEyeCheck },
 };
 
 /** The page of an entry's subject, if there is one. */
