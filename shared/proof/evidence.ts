@@ -41,11 +41,15 @@ export interface EvidenceFile {
   content: string | null;
 }
 
-export const EVIDENCE_FORMATS = ['strongroom-evidence@1', 'strongroom-evidence@2'] as const;
+export const EVIDENCE_FORMATS = [
+  'strongroom-evidence@1',
+  'strongroom-evidence@2',
+  'strongroom-evidence@3',
+] as const;
 
 /** What an evidence file holds. Everything that it shows is made from this. */
 export interface Evidence {
-  /** The second has a `page`. */
+  /** The second has a `page`, the third has `seen_by`. */
   format: (typeof EVIDENCE_FORMATS)[number];
   kind: 'event' | 'pack';
   made_at: string;
@@ -56,6 +60,8 @@ export interface Evidence {
   retrieval: ProvenRetrieval | null;
   /** The page capture of an event that a browser saw: the entry `page.captured`. */
   page?: ProvenEntry;
+  /** What peers signed that fetched the address at the same time: the entries `observation.signed`. */
+  seen_by?: ProvenEntry[];
   timestamps: EvidenceTimestamp[];
   files: EvidenceFile[];
   /** The difference between the two versions, computed by the node; null if there is none. */

@@ -14,7 +14,7 @@ type Header = typeof REQUEST_HEADER | typeof STATEMENT_HEADER;
 type Json = Readonly<Record<string, unknown>>;
 
 /** The text that a node signs: a header, and canonical JSON. */
-export function observationText(header: Header, value: object): `strongroom.${string}` {
+export function observationText(header: Header, value: unknown): `strongroom.${string}` {
   return `${header}\n${canonicalize(value)}\n`;
 }
 
@@ -31,19 +31,18 @@ export function commitmentOf(salt: string, sha256: string, crypto: ProofCrypto):
 /** Reads a note without verifying its signature. @throws ProofError */
 export function readObservation(note: string, header: Header): Json {
   const body = noteBody(note);
-  const [first, json = ''] = body.split('\n', 2);
-  const value = first === header ? parseJson(json) : undefined;
-  // There is one way to write what it says.
-  if (typeof value !== 'object' || value === null || observationText(header, value) !== body)
-    throw new ProofError('This is not a signed observation.');
+  const value = valueIn(body, header);
+  if (typeof value !== 'object' || value === null) throw new ProofError('This is not a signed observation.');
   return { ...value };
 }
 
-function parseJson(text: string): unknown {
+/** Returns the value that is written in this text in the only way that there is; undefined if there is none. */
+function valueIn(body: string, header: Header): unknown {
   try {
-    return JSON.parse(text);
+    const value: unknown = JSON.parse(body.split('\n', 2)[1] ?? '');
+    return observationText(header, value) === body ? value : undefined;
   } catch {
-    // Not JSON, and so not an observation.
+    // Not JSON, or nested so deeply that it cannot be written: no observation.
     return undefined;
   }
 }

@@ -17,14 +17,15 @@ const SEALED_PARTS = {
   files: 'The files are as the node wrote them.',
   diff: 'The list of differences is as the node wrote it.',
   page: 'The page capture is as the node wrote it.',
+  seen_by: 'What peers signed is as the node wrote it.',
 } as const satisfies Partial<Record<keyof Evidence, string>>;
 
 type Part = keyof typeof SEALED_PARTS;
 
-/** Only the event of a page has a page capture. */
-function partsOf({ page }: Pick<Evidence, 'page'>): Part[] {
+/** Only the event of a page has a page capture, and few events were seen by a peer. */
+function partsOf(evidence: Omit<Evidence, 'seal'>): Part[] {
   const parts = Object.keys(SEALED_PARTS) as Part[];
-  return page === undefined ? parts.filter((part) => part !== 'page') : parts;
+  return parts.filter((part) => evidence[part] !== undefined);
 }
 
 /** The text that the node signs: the SHA-256 of the canonical JSON of each part. */

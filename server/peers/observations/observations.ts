@@ -64,7 +64,9 @@ interface Answer {
 export class Observations {
   readonly #config: ObservationsConfig;
   readonly #answerer: RequestAnswerer;
+  /** What runs: requests to peers, and answers to them. */
   readonly #running = new Set<Promise<void>>();
+  #asking = 0;
   readonly #closing = new AbortController();
 
   constructor(config: ObservationsConfig) {
@@ -139,11 +141,14 @@ export class Observations {
     const { store } = this.#config;
     const asked_at = store.instant();
     let error: string | null = null;
+    this.#asking += 1;
     try {
       await this.#ask(source, event, peer);
     } catch (thrown) {
       if (this.#closing.signal.aborted) return;
       error = sentenceOf(thrown);
+    } finally {
+      this.#asking -= 1;
     }
     await store.write((database) =>
       setObserverOutcome(database, { source_key: source.key, peer, asked_at, error }),
@@ -156,7 +161,7 @@ export class Observations {
     const refusal = this.#refusalOf(source);
     if (refusal !== undefined) throw new RefusedAnswer(refusal);
     if (event.sha256 === null) return;
-    if (this.#running.size > MAX_ASKED) throw new RefusedAnswer('Too many changes came at once.');
+    if (this.#asking > MAX_ASKED) throw new RefusedAnswer('Too many changes came at once.');
     const peer = requirePeer(store.read, id);
     const salt = store.randomHex(64);
     const { note, request } = this.#signRequest(source, event.sha256, salt, peer);
@@ -230,7 +235,7 @@ export class Observations {
   ): Promise<{ agreement: Agreement; blocks: DifferingBlocks | null }> {
     if (statement.sha256 === null) return { agreement: 'unreachable', blocks: null };
     if (statement.sha256 === sha256) return { agreement: 'same_bytes', blocks: null };
-    const { tool, tool_version, content } = await this.#config.texts.textOf(sha256);
+    const { tool, tool_version, content } = await this.#config.texts.textOf(sha256, 'low');
     const ours = content && nameText({ content, tool: `${tool} ${tool_version}` });
     const theirs = statement.text;
     if (!ours || !theirs || ours.text.tool !== theirs.tool) return { agreement: 'differs', blocks: null };
@@ -268,6 +273,7 @@ function sentenceOf(error: unknown): string {
   if (error instanceof Problem && error.cause instanceof PeerError) {
     const { status, message } = error.cause;
     if (status === 404 || status === 405) return 'The peer has a version of Strongroom that cannot do this.';
+    if (status === 422) return NOT_UNDERSTOOD;
     return status === 403 ? REFUSED : message;
   }
   if (error instanceof RefusedAnswer || error instanceof ProofError || error instanceof Problem)
@@ -277,6 +283,9 @@ function sentenceOf(error: unknown): string {
 
 const REFUSED =
   'The peer refused: its owner has not agreed, its daily limit is reached, or it could not fetch the address in time.';
+
+const NOT_UNDERSTOOD =
+  'The peer did not accept the request. Compare the clocks of both nodes, and whether it has this node’s key.';
 
 function requireSource(database: Store['read'], id: string): SourceRow {
   const source = sourceById(database, id);
