@@ -118,22 +118,27 @@ export class Observations {
 
   /** Asks the peers of a source that has a new version. It returns at once, and no failure is one of the check. */
   seen(sourceKey: number, event: number): void {
-    const { store, log } = this.#config;
-    const { read } = store;
-    const source = sourceByKey(read, sourceKey);
-    const recorded = recordedEvent(read, event);
-    if (!source || !recorded || this.#closing.signal.aborted || isReadOnly(read)) return;
-    for (const { peer } of observersOfSource(read, sourceKey)) {
-      const asking = this.#askAndKeep(source, recorded, peer).catch((error: unknown) =>
-        log.error({ error }, 'A peer could not be asked to fetch an address'),
-      );
-      this.#follow(asking);
-    }
+    if (this.#closing.signal.aborted) return;
+    const asking = this.#askAll(sourceKey, event).catch((error: unknown) =>
+      this.#config.log.error({ error }, 'A peer could not be asked to fetch an address'),
+    );
+    this.#follow(asking);
   }
 
+  async #askAll(sourceKey: number, eventId: number): Promise<void> {
+    const { read } = this.#config.store;
+    const observers = observersOfSource(read, sourceKey);
+    if (observers.length === 0 || isReadOnly(read)) return;
+    const source = sourceByKey(read, sourceKey);
+    const event = recordedEvent(read, eventId);
+    if (source && event)
+      await Promise.all(observers.map(({ peer }) => this.#askAndKeep(source, event, peer)));
+  }
+
+  /** Waits for it when the node closes. It must not be rejected. */
   #follow(work: Promise<void>): void {
-    this.#running.add(work);
-    work.finally(() => this.#running.delete(work));
+    const ended = work.then(() => void this.#running.delete(ended));
+    this.#running.add(ended);
   }
 
   /** Asks one peer, and keeps how that ended. */
@@ -163,6 +168,8 @@ export class Observations {
     if (event.sha256 === null) return;
     if (this.#asking > MAX_ASKED) throw new RefusedAnswer('Too many changes came at once.');
     const peer = requirePeer(store.read, id);
+    if (peer.state === 'rewritten')
+      throw new RefusedAnswer('The peer rewrote its ledger, so it is not asked.');
     const salt = store.randomHex(64);
     const { note, request } = this.#signRequest(source, event.sha256, salt, peer);
     const answer = await withPeer(id, (client) =>

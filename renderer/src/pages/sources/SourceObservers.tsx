@@ -1,16 +1,18 @@
 import { Switch } from '@mantine/core';
+import type { WatchedSource } from '../../../../shared/collection/source.ts';
 import { useCall } from '../../api/useCall.ts';
 import { useSave } from '../../api/useSave.ts';
 import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Section } from '../../components/layout/Page.tsx';
 
-/** Which peers are asked to fetch a source too, when it changes. Nothing if there are no peers. */
-export function SourceObservers({ id }: { id: string }) {
-  const { data, error, refetch } = useCall('readSourceObservers', { params: { id } });
+/** Which peers are asked to fetch a source too, when it changes. Only for the owner, and if there are peers. */
+export function SourceObservers({ source }: { source: WatchedSource | undefined }) {
+  const { id = '', removed = true } = source ?? {};
+  const { data, error, refetch } = useCall('readSourceObservers', { params: { id } }, { enabled: !removed });
   const change = useSave('setSourceObservers', (peers: string[]) => ({ params: { id }, body: { peers } }));
   if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />;
-  if (!data || data.peers.length === 0) return null;
+  if (!data || removed || data.peers.length === 0) return null;
   const { refusal, peers } = data;
   const asked = change.isPending ? change.variables : peers.flatMap((each) => (each.asked ? each.peer : []));
   const set = (peer: string, isAsked: boolean) =>

@@ -81,7 +81,7 @@ export default function SourcePage() {
       <CurrentVersion source={source} />
       <SourceEvents id={id} url={source.url} />
       {watched?.follow && <FollowedLinks source={watched} />}
-      {watched && !watched.removed && <SourceObservers id={id} />}
+      <SourceObservers source={watched} />
       {isOwner && <SourceRetrievals id={id} />}
     </Page>
   );

@@ -18,10 +18,10 @@ import { countOf } from '../../format/size.ts';
 import classes from './EventDetails.module.css';
 
 const AGREEMENTS: Record<Agreement, { words: string; Icon: TablerIcon; health: 'well' | 'bad' }> = {
-  same_bytes: { words: 'The same bytes', Icon: IconCircleCheck, health: 'well' },
-  same_text: { words: 'The same text', Icon: IconCircleCheck, health: 'well' },
-  differs: { words: 'Something else', Icon: IconCircleX, health: 'bad' },
-  unreachable: { words: 'Nothing', Icon: IconPlugConnectedX, health: 'bad' },
+  same_bytes: { words: 'the same bytes', Icon: IconCircleCheck, health: 'well' },
+  same_text: { words: 'the same text', Icon: IconCircleCheck, health: 'well' },
+  differs: { words: 'something else', Icon: IconCircleX, health: 'bad' },
+  unreachable: { words: 'nothing', Icon: IconPlugConnectedX, health: 'bad' },
 };
 
 /** Peers that fetched the address of an event at the same time; nothing if there are none. */
@@ -43,8 +43,8 @@ export function SeenByTwo({ event: { seen_by, sha256 } }: { event: EventDetails 
         ))}
       </ul>
       <p className="small muted">
-        Each peer signed what it got for a request that fixed this node’s result without telling it. That a
-        peer fetched the address itself, only the peer states.
+        A peer signs what it got. The request fixes this node’s result and does not tell it. That the peer
+        fetched the address itself, only the peer states.
       </p>
     </section>
   );
@@ -58,7 +58,7 @@ function Seen({ seen }: { seen: SeenBy }) {
       <p className="line gap-2 baseline wrap-anywhere" data-health={health}>
         <Icon size={17} aria-hidden />
         <span>
-          <strong>{words}</strong> at {name}
+          {name} got <strong>{words}</strong>
         </span>
       </p>
       <p className="small">
@@ -74,7 +74,7 @@ function Seen({ seen }: { seen: SeenBy }) {
 function blockWords({ ours, only_ours_count, only_theirs_count }: DifferingBlocks): string {
   if (only_ours_count + only_theirs_count === 0)
     return 'The same blocks of text, in another order or number.';
-  return `Of the ${countOf(ours, 'block')} of text here, ${only_ours_count} did not come there; ${only_theirs_count} came only there.`;
+  return `Of ${countOf(ours, 'block')} of text here, ${only_ours_count} did not come there. ${only_theirs_count} came only there.`;
 }
 
 /** The blocks of text that only this node got. */

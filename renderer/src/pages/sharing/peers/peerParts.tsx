@@ -127,7 +127,7 @@ function FetchedForPeer({
     <NumberInput
       label="Addresses to fetch for it per day"
       aria-label={`Addresses to fetch for it per day: ${name}`}
-      description="When a page changes that it watches, it can ask this node to fetch the page too and to sign what came. 0: never."
+      description="When a page that it watches changes, it can ask this node to fetch the page too and to sign what came. 0: never."
       min={0}
       max={10_000}
       clampBehavior="strict"

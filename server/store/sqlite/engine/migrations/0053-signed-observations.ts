@@ -13,7 +13,7 @@ CREATE TABLE signed_observations (
   ledger_entry INTEGER PRIMARY KEY,
   record TEXT NOT NULL
 ) STRICT;
-CREATE UNIQUE INDEX signed_observations_by_nonce
+CREATE INDEX signed_observations_by_nonce
   ON signed_observations (json_extract(record, '$.nonce'), json_extract(record, '$.role'));
 CREATE INDEX signed_observations_by_event ON signed_observations (json_extract(record, '$.event'))
   WHERE json_extract(record, '$.event') IS NOT NULL;
