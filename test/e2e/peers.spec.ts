@@ -220,8 +220,9 @@ test('a peer that agreed sees a change at the same moment, and the event says wh
     await theirs.goto('/sharing');
     const perDay = theirs.getByRole('textbox', { name: /^Addresses to fetch for it per day/ });
     await perDay.fill('20');
+    const saved = theirs.waitForResponse((answer) => answer.request().method() === 'PATCH');
     await perDay.press('Enter');
-    await expect(perDay).toBeEnabled();
+    expect((await saved).ok()).toBe(true);
     await theirs.reload();
     await expect(perDay).toHaveValue('20');
     await checks.accessible(theirs);

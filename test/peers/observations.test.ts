@@ -175,7 +175,7 @@ test('a peer fetches a change at the same moment; the event says whether bytes, 
     commitmentOf(salt ?? '', sha256Of('<p>five'), nodeCrypto),
   );
 
-  // The evidence file checks it without a node, and so does a restored archive.
+  // The evidence file checks it without a node, and so does an archive that is restored from a copy.
   const folder = await temporaryFolder();
   const [evidence, dump] = [join(folder, 'event.evidence.html'), join(folder, 'dump.jsonl')];
   const html = await (await asker.node.fetch(`/api/events/${bytes}/evidence`)).text();
@@ -194,7 +194,10 @@ test('a peer fetches a change at the same moment; the event says whether bytes, 
   expect(await runHere(['verify', evidence])).toMatchObject({ code: 1 });
   await writeFile(dump, await (await asker.node.fetch('/api/dump.jsonl')).text());
   expect(await runHere(['verify', dump])).toMatchObject({ code: 0, stderr: '' });
-  expect(await runHere(['import', dump, '--data', join(folder, 'new')])).toMatchObject({ code: 0 });
+  const copy = ['copy', join(folder, 'copy'), '--data', dirname(asker.node.tokenFile)];
+  expect(await runHere(copy)).toMatchObject({ code: 0, stderr: '' });
+  const restore = ['restore', join(folder, 'copy'), '--data', join(folder, 'new')];
+  expect(await runHere(restore)).toMatchObject({ code: 0, stderr: '' });
   const restored = await openTestNode({ dataFolder: join(folder, 'new') });
   const { seen_by } = (await (await restored.fetch(`/api/events/${differs}`)).json()) as EventDetails;
   expect(seen_by).toEqual((await eventOf(asker, differs)).seen_by);

@@ -1,9 +1,9 @@
-import type { RetrievalError } from '../../../shared/collection/retrieval.ts';
-import { contentEncodingOf } from '../../../shared/collection/retrieval.ts';
+import { contentEncodingOf, type RetrievalError } from '../../../shared/collection/retrieval.ts';
 import { MEGABYTE } from '../../../shared/limits.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { errorCode } from '../../../shared/values/errorCode.ts';
+import type { StagedFile } from '../../store/blobs/staging.ts';
 import { reachedStorageLimit } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
 import type { Deriver } from '../derived/process/deriver.ts';
@@ -48,35 +48,36 @@ export async function lookOnce(
     throw new Problem('private_address', 'A private address is not fetched for another node.');
   const { user_agent, request_timeout_seconds, max_object_mb } = settings();
   const limit = reachedStorageLimit(store, settings(), 0);
-  const attempt = await fetchObject(services, {
-    url,
-    headers: {},
-    userAgent: user_agent,
-    ignoreRobots: false,
-    timeoutMs: request_timeout_seconds * 1000,
-    maxBytes: Math.floor(max_object_mb * MEGABYTE),
-    validators: async () => undefined,
-    receive: async (chunks, maxBytes) => {
-      if (limit !== null) throw new RetrievalFailure('storage_full');
-      try {
-        return await store.blobs.staging.stageFile(chunks, maxBytes);
-      } catch (error) {
-        if (errorCode(error) === 'ENOSPC') throw new RetrievalFailure('storage_full', error);
-        throw error;
-      }
-    },
-    allowPrivateAddress: false,
-    signal,
-  });
-  const { received, status, error, content_type, headers } = attempt;
+  let staged: StagedFile | undefined;
+  const receive = async (chunks: AsyncIterable<Uint8Array>, maxBytes: number) => {
+    if (limit !== null) throw new RetrievalFailure('storage_full');
+    try {
+      return (staged = await store.blobs.staging.stageFile(chunks, maxBytes));
+    } catch (error) {
+      if (errorCode(error) === 'ENOSPC') throw new RetrievalFailure('storage_full', error);
+      throw error;
+    }
+  };
   try {
+    const { received, status, error, content_type, headers } = await fetchObject(services, {
+      url,
+      headers: {},
+      userAgent: user_agent,
+      ignoreRobots: false,
+      timeoutMs: request_timeout_seconds * 1000,
+      maxBytes: Math.floor(max_object_mb * MEGABYTE),
+      validators: async () => undefined,
+      receive,
+      allowPrivateAddress: false,
+      signal,
+    });
     if (error !== null || !received)
       return { status, error: error ?? 'invalid_response', sha256: null, bytes: null, text: null };
     const { sha256, bytes, file } = received;
     const object = { sha256, file, contentType: content_type, contentEncoding: contentEncodingOf(headers) };
     return { status, error, sha256, bytes, text: await textOf(deriver, object) };
   } finally {
-    await received?.discard();
+    await staged?.discard();
   }
 }
 

@@ -17,6 +17,7 @@ import { instantSchema } from '../../../shared/values/text.ts';
 import { damageDigest, restorationDigest } from '../../fixity/damages.ts';
 import { fingerprintOf } from '../../ledger/entry.ts';
 import { nodeCrypto } from '../../ledger/nodeCrypto.ts';
+import { isProvenObservation } from '../../ledger/observations.ts';
 import { isProvenBy } from '../../ledger/prove.ts';
 import { findCosignature, parseCosignerKey } from '../../ledger/witness/cosignature.ts';
 import { parseCheckpointRequest } from '../../ledger/witness/witnessing.ts';
@@ -254,8 +255,16 @@ const signedObservation = recorded({
   rows: { from: 'signed_observations', json: ['record'] },
   types: ['observation.signed'],
   digest: ({ record }) => fingerprintOf(record),
-  check: ({ events }, { record }, at) =>
-    requireThat(record.event === null || record.event <= events, 'no earlier line defines its event.', at),
+  check: ({ events }, { record }, at) => {
+    requireThat(record.event === null || record.event <= events, 'no earlier line defines its event.', at);
+    requireThat(
+      (record.event === null) === (record.role === 'answered') &&
+        (record.event === null) === (record.agreement === null) &&
+        isProvenObservation(record),
+      'it does not prove that both nodes signed this.',
+      at,
+    );
+  },
 });
 
 /** The changes of this node's key, and what it has from its peers. */

@@ -119,6 +119,7 @@ function FetchedForPeer({
 }) {
   const [typed, setTyped] = useState(String(observe_per_day));
   const save = () => {
+    if (isSaving) return;
     const wanted = typed === '' ? 0 : Number(typed);
     setTyped(String(wanted));
     if (wanted !== observe_per_day) onChange({ observe_per_day: wanted });
@@ -135,7 +136,7 @@ function FetchedForPeer({
       allowNegative={false}
       w="min(100%, 32rem)"
       value={typed}
-      disabled={isSaving}
+      readOnly={isSaving}
       onChange={(value) => setTyped(String(value))}
       onBlur={save}
       onKeyDown={(event) => event.key === 'Enter' && save()}
