@@ -27,7 +27,7 @@ import { problemOf, sha256Of } from '../support/archive/packs.ts';
 import { eventually } from '../support/eventually.ts';
 import { ManualClock } from '../support/manualClock.ts';
 import { closeLyingPeers, LyingPeer } from '../support/network/lyingPeer.ts';
-import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
+import { closeScriptedWebs, page, redirect, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
 import { addPeer, expectVerified, keyOf } from './support.ts';
@@ -38,8 +38,9 @@ afterEach(async () => {
   await closeScriptedWebs();
 });
 
-/** The scripted web is on loopback, and counts as public. */
-const PUBLIC = { network: { isPrivateAddress: () => false } };
+/** The scripted web is on loopback, and counts as public, except at one address. */
+const PRIVATE = '127.0.0.2';
+const PUBLIC = { network: { isPrivateAddress: (address: string) => address === PRIVATE } };
 
 interface Pair {
   asker: CollectingNode;
@@ -205,20 +206,19 @@ test('a peer fetches a change at the same moment; the event says whether bytes, 
 });
 
 test('a peer fetches only what its owner agreed to, once for each request, and never a private or secret address', async () => {
-  const pair = await twoNodes(2);
+  const pair = await twoNodes(3);
   const { asker, other, web, source, peer } = pair;
   await seenBy(asker, await change(pair, 'v1', 'v1'));
   const record = (await dumpOf(other))[0]?.record;
   const asked = readObservation(record?.request ?? '', REQUEST_HEADER);
   const key = await signingKey(asker.node);
-  const ask = (request: object, signer = key) =>
-    problemOf(
-      other.node.fetch('/api/observations', {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify({ request: signNote(signer, observationText(REQUEST_HEADER, request)) }),
-      }),
-    );
+  const send = (request: object, signer = key) =>
+    other.node.fetch('/api/observations', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ request: signNote(signer, observationText(REQUEST_HEADER, request)) }),
+    });
+  const ask = (request: object, signer = key) => problemOf(send(request, signer));
   const fresh = (change: object = {}) => ({
     ...asked,
     nonce: randomBytes(16).toString('hex'),
@@ -237,16 +237,25 @@ test('a peer fetches only what its owner agreed to, once for each request, and n
   });
   expect(await ask(fresh({ url: web.url('/a?token=abc') }))).toMatchObject({ code: 'observation_refused' });
   expect(await ask(fresh({ url: 'http://localhost:1/' }))).toMatchObject({ code: 'private_address' });
+  expect(await ask(fresh({ url: web.url('/a', PRIVATE) }))).toMatchObject({ code: 'private_address' });
   expect(web.requestCount).toBe(requests);
+  web.script('/moved', redirect(web.url('/a', PRIVATE)));
+  const { statement } = (await (await send(fresh({ url: web.url('/moved') }))).json()) as {
+    statement: string;
+  };
+  expect(readObservation(statement, STATEMENT_HEADER)).toMatchObject({
+    error: 'redirect_refused',
+    sha256: null,
+  });
   await seenBy(asker, await change(pair, 'v2', 'v2'));
   expect(await ask(fresh())).toMatchObject({
     code: 'observation_refused',
-    detail: expect.stringContaining('at most 2'),
+    detail: expect.stringContaining('at most 3'),
   });
   const event = await change(pair, 'v3', 'v3');
   await eventually(async () => expect(await outcome(pair)).toMatch(/^The peer refused/));
   expect((await eventOf(asker, event)).seen_by).toEqual([]);
-  expect(await signedIn(other.node)).toBe(2);
+  expect(await signedIn(other.node)).toBe(3);
 
   // Of these sources, nothing is given to a peer.
   const { id: secret } = await asker.watch(web.url('/b?session=1'));
@@ -283,13 +292,17 @@ test('a peer that lies, repeats an answer or answers late gains nothing: nothing
     return { ...answer, statement: signNote(key, observationText(STATEMENT_HEADER, statement)) };
   };
   let first: Answer | undefined;
-  const lie = (change: (answer: Answer) => Answer) =>
-    liar.lie(/^\/api\/observations/, (body) => {
+  type Lie = (answer: Answer) => Answer | Promise<Answer>;
+  const lie = (change: Lie) =>
+    liar.lie(/^\/api\/observations/, (body, response) => {
       const answer = JSON.parse(body.toString()) as Answer;
       first ??= answer;
-      return Buffer.from(JSON.stringify(change(answer)));
+      void Promise.resolve(change(answer)).then((said) =>
+        response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(said)),
+      );
+      return undefined;
     });
-  const refused = async (change: (answer: Answer) => Answer, why: RegExp, ours: string) => {
+  const refused = async (change: Lie, why: RegExp, ours: string) => {
     liar.tellTheTruth();
     lie(change);
     const event = await changeTo(ours);
@@ -312,8 +325,8 @@ test('a peer that lies, repeats an answer or answers late gains nothing: nothing
   await refused((answer) => ({ ...answer, blocks: [] }), /blocks of the answer/, 'v6');
   await refused(resigned({ fetched_at: new Date(clock.now() + 61_000).toISOString() }), /By its clock/, 'v7');
   await refused(
-    (answer) => {
-      void clock.turn(61_000);
+    async (answer) => {
+      await clock.turn(61_000);
       return answer;
     },
     /more than a minute after/,
