@@ -274,6 +274,7 @@ test('a peer fetches only what its owner agreed to, once for each request, and n
     await change2(pair);
     await eventually(async () => expect(await outcome(pair)).toMatch(why));
   }
+  expect((await choose(asker, source, [peer.id])).status).toBe(200);
   await set({ allow_private: false });
   await other.node.close();
   await change2(pair);

@@ -107,8 +107,10 @@ export class Observations {
     const { store } = this.#config;
     await store.write((database) => {
       const source = requireSource(database, id);
-      const refusal = peers.length > 0 ? this.#refusalOf(source) : undefined;
-      if (refusal !== undefined) throw invalid(refusal);
+      const asked = new Set(observersOfSource(database, source.key).map(({ peer }) => peer));
+      const refusal = this.#refusalOf(source);
+      // Peers that were chosen before can be left out one by one.
+      if (refusal !== undefined && peers.some((peer) => !asked.has(peer))) throw invalid(refusal);
       const unknown = peers.find((peer) => !peerById(database, peer));
       if (unknown !== undefined) throw invalid(`There is no peer ${unknown}.`);
       setObservers(database, source.key, peers);
