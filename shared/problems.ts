@@ -23,6 +23,7 @@ export const PROBLEMS = {
   foreign_origin: { status: 403, title: 'Pages from other origins may not change anything here' },
   pairing_refused: { status: 403, title: 'This pairing code is not valid' },
   sign_in_refused: { status: 403, title: 'This sign-in link is not valid' },
+  observation_refused: { status: 403, title: 'This node does not fetch that address for you' },
   checkpoint_not_signed: { status: 403, title: 'The checkpoint is not signed by its log' },
   unknown_log: { status: 404, title: 'This node is not a witness of that log' },
   not_found: { status: 404, title: 'Not found' },

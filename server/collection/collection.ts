@@ -26,6 +26,7 @@ import { type Captures, openCaptures } from './captures/captures.ts';
 import type { Deriver } from './derived/process/deriver.ts';
 import { isPrivateAddress, systemLookup } from './fetch/connect.ts';
 import { ConnectionPool } from './fetch/connections.ts';
+import { type Look, lookOnce } from './fetch/lookOnce.ts';
 import type { NetworkConfig } from './fetch/requester.ts';
 import { RobotsCache } from './fetch/robots.ts';
 import { approveFound, Follower } from './follow/follower.ts';
@@ -56,6 +57,9 @@ export interface CollectionConfig {
   network?: NetworkConfig | undefined;
 }
 
+/** Called with the key of a source and the number of an event. */
+type NewVersionListener = (sourceKey: number, event: number) => void;
+
 /** The running collector. */
 export interface Collection {
   /** Starts checking sources when they are due. */
@@ -79,6 +83,14 @@ export interface Collection {
   fetchMissing(urls: readonly string[]): Promise<CollectionResult>;
   /** Checks a source now, after the rounds before it. @throws Problem `unknown_source`, `shutting_down` */
   recheck(id: string): Promise<void>;
+  /**
+   * Fetches an address once as any visitor gets it, for a peer, and stores nothing.
+   *
+   * @throws Problem `private_address`; HostBackoffError; the signal's reason
+   */
+  look(url: string, signal: AbortSignal): Promise<Look>;
+  /** Sets what is called when a check brought a new version: with the key of the source and the event. */
+  whenNewVersion(listener: NewVersionListener): void;
   /** Draws pages from the archive alone. */
   readonly draws: Draws;
   /** Third parties' captures. */
@@ -131,6 +143,7 @@ export function openCollection(config: CollectionConfig): Collection {
   });
   const draws = new Draws({ store, settings, browser });
   const ageRule = new AgeRule(store, log);
+  let newVersionListener: NewVersionListener = () => {};
   const collector = new Collector({
     ...fetching,
     store,
@@ -141,6 +154,7 @@ export function openCollection(config: CollectionConfig): Collection {
     follow: (keys, signal) => follower.follow(keys, signal),
     capturePage: async (page, signal) => (await pages.capture(page, signal))?.event ?? null,
     onRound: () => ageRule.soon(),
+    onNewVersion: (sourceKey, event) => newVersionListener(sourceKey, event),
   });
   const scheduler = new Scheduler({ store, clock, settings, collector, log });
   const previews = new Previews({ ...fetching, store, profiles, settings }, closing.signal);
@@ -160,6 +174,11 @@ export function openCollection(config: CollectionConfig): Collection {
     },
     startRound: (ids) => startRound({ store, jobs, collector }, ids, closing.signal),
     preview: (url, profile) => previews.preview(url, profile),
+    look: (url, signal) =>
+      lookOnce({ ...fetching, store, settings, deriver }, url, AbortSignal.any([signal, closing.signal])),
+    whenNewVersion: (listener) => {
+      newVersionListener = listener;
+    },
     draws,
     capturePage: capturePageNow,
     async recheck(id) {

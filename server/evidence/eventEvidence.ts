@@ -8,6 +8,7 @@ import type { Checkpoints } from '../ledger/checkpoints.ts';
 import { pageById } from '../store/sqlite/collection/pages.ts';
 import { type RecordedEventRow, recordedEvent } from '../store/sqlite/collection/timeline/events.ts';
 import { blobBytes } from '../store/sqlite/node/blobs.ts';
+import { observationsOfEvent } from '../store/sqlite/node/observations.ts';
 import type { Store } from '../store/store.ts';
 import type { Reader } from '../withholding/withholding.ts';
 import { withContent } from './evidenceFiles.ts';
@@ -42,14 +43,17 @@ export async function collectEventEvidence(
   const proven = await proveEntry(store, checkpoints, ledger_entry, canonicalText(record));
   const { retrieval, mediaType } = await provenRetrieval(store, checkpoints, event.retrieval);
   const page = event.page ? pageById(store.read, event.page) : undefined;
+  const seen_by = await provenObservations(store, checkpoints, event.id);
   return {
-    format: page ? 'strongroom-evidence@2' : 'strongroom-evidence@1',
+    format:
+      seen_by.length > 0 ? 'strongroom-evidence@3' : page ? 'strongroom-evidence@2' : 'strongroom-evidence@1',
     kind: 'event',
     made_at: store.instant(),
     key: checkpoints.key.verifierKey,
     ...proven,
     retrieval,
     ...(page && { page: await provenPage(store, checkpoints, page) }),
+    ...(seen_by.length > 0 && { seen_by }),
     files: await withContent(
       store,
       // What a browser saw is kept as text, whatever the type of the document was.
@@ -85,6 +89,15 @@ function provenPage(
   { ledger_entry, ...record }: PageCapture,
 ): Promise<ProvenEntry> {
   return proveAtHead(store, checkpoints, ledger_entry, canonicalText(record));
+}
+
+/** What peers signed that fetched the address of an event at the same time. */
+function provenObservations(store: Store, checkpoints: Checkpoints, event: number): Promise<ProvenEntry[]> {
+  return Promise.all(
+    observationsOfEvent(store.read, event).map(({ ledger_entry, record }) =>
+      proveAtHead(store, checkpoints, ledger_entry, canonicalText(record)),
+    ),
+  );
 }
 
 async function provenRetrieval(

@@ -101,13 +101,27 @@ export class PeerClient {
     return (await this.bytes(path, maxBytes)).toString();
   }
 
-  /** @throws PeerError, also if the response has not this form */
+  /** Reads a response that has this form. @throws PeerError */
   async json<Schema extends z.ZodType>(
     path: string,
     schema: Schema,
     maxBytes: number,
   ): Promise<z.output<Schema>> {
-    const text = await this.text(path, maxBytes);
+    return this.#parse(path, await this.text(path, maxBytes), schema);
+  }
+
+  /** Sends JSON, and reads a response that has this form. @throws PeerError */
+  async post<Schema extends z.ZodType>(
+    path: string,
+    body: unknown,
+    schema: Schema,
+    maxBytes: number,
+  ): Promise<z.output<Schema>> {
+    const sent = Buffer.from(JSON.stringify(body));
+    return this.#parse(path, (await this.bytes(path, maxBytes, sent)).toString(), schema);
+  }
+
+  #parse<Schema extends z.ZodType>(path: string, text: string, schema: Schema): z.output<Schema> {
     let value: unknown;
     try {
       value = JSON.parse(text);
@@ -120,11 +134,11 @@ export class PeerClient {
     return parsed.data;
   }
 
-  /** Reads a whole response. @throws PeerError, as soon as it has more than `maxBytes` */
-  async bytes(path: string, maxBytes: number): Promise<Buffer> {
+  /** Reads a whole response, of a POST if there is a body. @throws PeerError, as soon as it has more than `maxBytes` */
+  async bytes(path: string, maxBytes: number, body?: Buffer): Promise<Buffer> {
     const chunks: Buffer[] = [];
     let received = 0;
-    for await (const chunk of this.stream(path)) {
+    for await (const chunk of this.stream(path, body)) {
       received += chunk.length;
       if (received > maxBytes) throw new TooLargeError(`${this.#host} sent more than ${maxBytes} bytes.`);
       chunks.push(chunk);
@@ -133,11 +147,11 @@ export class PeerClient {
   }
 
   /** Streams a response. The caller bounds its bytes; the time is bounded here. @throws PeerError */
-  async *stream(path: string): AsyncGenerator<Buffer> {
+  async *stream(path: string, body?: Buffer): AsyncGenerator<Buffer> {
     const deadline = new ResponseDeadline(this.#timer);
     let response: IncomingMessage | undefined;
     try {
-      response = await this.#open(path, deadline);
+      response = await this.#open(path, deadline, body);
       for await (const chunk of response as AsyncIterable<Buffer>) {
         deadline.received(chunk.length);
         yield chunk;
@@ -152,10 +166,10 @@ export class PeerClient {
   }
 
   /** The peer may have closed a kept connection at this moment: then the request is sent over another one. */
-  async #open(path: string, deadline: ResponseDeadline): Promise<IncomingMessage> {
+  async #open(path: string, deadline: ResponseDeadline, body: Buffer | undefined): Promise<IncomingMessage> {
     for (let attempt = 0; ; attempt += 1) {
       try {
-        return await this.#send(path, deadline);
+        return await this.#send(path, deadline, body);
       } catch (error) {
         if (!(error instanceof StaleConnectionError)) throw error;
         if (attempt === MAX_CONNECTIONS) throw this.#failing('closes every connection', error);
@@ -163,10 +177,14 @@ export class PeerClient {
     }
   }
 
-  #send(path: string, deadline: ResponseDeadline): Promise<IncomingMessage> {
+  #send(path: string, deadline: ResponseDeadline, body: Buffer | undefined): Promise<IncomingMessage> {
     const options: RequestOptions = {
       agent: this.#agent,
-      headers: { 'Accept-Encoding': 'identity' },
+      method: body ? 'POST' : 'GET',
+      headers: {
+        'Accept-Encoding': 'identity',
+        ...(body && { 'Content-Type': 'application/json', 'Content-Length': body.length }),
+      },
       ...(this.#signal ? { signal: this.#signal } : {}),
     };
     return new Promise((resolve, reject) => {
@@ -193,7 +211,7 @@ export class PeerClient {
         // Bytes that are withheld or were given up. The response says why.
         readProblem(response).then((problem) => reject(this.#refusal(status, path, problem)), reject);
       });
-      request.end();
+      request.end(body);
     });
   }
 

@@ -16,6 +16,7 @@ import { readPeerRewrite } from '../ledger/peerRewrites.ts';
 import type { JobRun, Jobs, RunningJob } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
 import type { SettingsStore } from '../store/settings.ts';
+import { setObservePerDay } from '../store/sqlite/node/observations.ts';
 import {
   allPeers,
   deletePeer,
@@ -32,6 +33,7 @@ import type { PeerClient, Timer } from './peerClient.ts';
 import {
   normalUrl,
   PeerConnections,
+  type PeerWork,
   pinPeer,
   requireFree,
   requireObserver,
@@ -138,6 +140,8 @@ export class Peers {
       const row = requirePeer(database, id);
       requireFree(database, { url: reached.url, name: change.name, except: id });
       updatePeer(database, { ...row, ...reached, name: change.name ?? row.name });
+      if (change.observe_per_day !== undefined)
+        setObservePerDay(database, { id, observe_per_day: change.observe_per_day });
       if (change.cosign !== undefined)
         setCosigned(database, row.key, { cosign: change.cosign, at: store.instant() });
       if (change.follow === undefined) return;
@@ -233,6 +237,11 @@ export class Peers {
     const evidence = readPeerRewrite(this.#config.store.read, id);
     if (!evidence) throw new Problem('not_found', `There is no evidence against the peer ${id}.`);
     return evidence;
+  }
+
+  /** Works with a peer, whose ledger is not read. @throws Problem `not_found`, `peer_failed`, `certificate_mismatch`, `shutting_down` */
+  withPeer<Result>(id: string, work: PeerWork<Result>): Promise<Result> {
+    return this.#connections.withPeer(id, work);
   }
 
   /** Verifies the ledger of a peer, then does some work with its connection. */

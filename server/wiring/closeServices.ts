@@ -23,6 +23,7 @@ export async function closeServices(services: Services, app: EventEmitter): Prom
     services.witnesses.close(),
     services.jobs.close(),
     services.peers.close(),
+    services.observations.close(),
   ]);
   await served;
   services.offloading.close();

@@ -137,11 +137,11 @@ function nodeRoutes(services: Services) {
   const { store, settings, jobs, nodeName } = services;
   const { keys, sessions, invitations, cookieName, publicAddress, sharing, listeners, tls } = services;
   const { pairings, rendererFolder } = services;
-  const { alerts, copies, offloading, peers, nearby } = services;
+  const { alerts, copies, offloading, peers, observations, nearby } = services;
   return {
     ...alertHandlers(alerts),
     ...copyHandlers(copies, offloading),
-    ...peerHandlers(store, peers, nearby),
+    ...peerHandlers(store, { peers, observations, nearby }),
     ...descriptionHandlers({ version: VERSION, cookieName }, publicAddress),
     ...invitationsHandlers(invitations),
     ...pairingHandlers({

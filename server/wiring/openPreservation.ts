@@ -1,15 +1,22 @@
-import type { Deriver } from '../collection/derived/process/deriver.ts';
+import type { Collection } from '../collection/collection.ts';
+import type { Derived } from '../collection/derived/derived.ts';
+import { isPrivateAddress } from '../collection/fetch/connect.ts';
 import type { NodeConfig } from '../config.ts';
 import { openCopies } from '../copies/openCopies.ts';
 import { openFixity } from '../fixity/fixity.ts';
+import { Observations } from '../peers/observations/observations.ts';
 import { Peers } from '../peers/peers.ts';
 import type { SharedServices } from './sharedServices.ts';
 
-/** Opens the audits, and the copies and peers from which damage is repaired. */
-export function openPreservation(config: NodeConfig, shared: SharedServices, deriver: Deriver) {
-  const { store, key, settings, jobs, log } = shared;
+/** Opens the audits, the copies and peers from which damage is repaired, and what peers see for each other. */
+export function openPreservation(
+  config: NodeConfig,
+  shared: SharedServices,
+  { collection, derived }: { collection: Collection; derived: Derived },
+) {
+  const { store, key, checkpoints, settings, jobs, log } = shared;
   const current = () => settings.current;
-  const { copies, offloading } = openCopies(shared, deriver, config.networkPause);
+  const { copies, offloading } = openCopies(shared, derived.deriver, config.networkPause);
   settings.onChange(() => offloading.soon());
   const peers = new Peers({
     store,
@@ -20,6 +27,16 @@ export function openPreservation(config: NodeConfig, shared: SharedServices, der
     timer: config.peerTimer,
     pollIntervalMs: config.peerPollIntervalMs,
   });
+  const observations = new Observations({
+    store,
+    checkpoints,
+    texts: derived.texts,
+    isPrivateAddress: config.network?.isPrivateAddress ?? isPrivateAddress,
+    withPeer: (id, work) => peers.withPeer(id, work),
+    look: (url, signal) => collection.look(url, signal),
+    log,
+  });
+  collection.whenNewVersion((sourceKey, event) => observations.seen(sourceKey, event));
   const fixity = openFixity({
     store,
     settings: current,
@@ -32,5 +49,5 @@ export function openPreservation(config: NodeConfig, shared: SharedServices, der
       return [...fromCopies, ...(await peers.repairDamages(run)).restored];
     },
   });
-  return { offloading, copies, peers, fixity };
+  return { offloading, copies, peers, observations, fixity };
 }

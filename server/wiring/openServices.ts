@@ -41,7 +41,7 @@ export async function openServices(
     ...shared,
     ...access,
     ...collecting,
-    ...openPreservation(config, shared, derived.deriver),
+    ...openPreservation(config, shared, collecting),
     ...openOutgoing(config, shared, { diffs, noise, collection, texts: derived.texts, publicAddress }),
     rendererFolder: config.rendererFolder ?? defaultRendererFolder(),
   };

@@ -3,6 +3,7 @@ import { markMembers } from '../node/withheld.ts';
 import { digestSchema, pageIdSchema, sourceIdSchema } from '../values/digest.ts';
 import { booleanParameter, integerParameter, listQuery, searchParameter } from '../values/list.ts';
 import { instantSchema } from '../values/text.ts';
+import { seenBySchema } from './seenBy.ts';
 
 export const EVENT_TYPES = ['first_seen', 'changed', 'unavailable', 'disappeared', 'recovered'] as const;
 export const eventTypeSchema = z.enum(EVENT_TYPES);
@@ -91,6 +92,9 @@ export const eventDetailsSchema = eventSchema
       description: 'Other observers that retrieved the same object from the same source.',
     }),
     neighbours: eventNeighboursSchema,
+    seen_by: z.array(seenBySchema).meta({
+      description: 'Peers that fetched the address within a minute of this node, and what they signed.',
+    }),
     ...markMembers,
     previous_withheld: markMembers.withheld,
     previous_released: markMembers.released,

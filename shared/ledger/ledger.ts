@@ -30,6 +30,7 @@ export const ENTRY_TYPES = [
   'finding.withdrawn',
   'finding.sealed',
   'finding.revealed',
+  'observation.signed',
 ] as const;
 export type EntryType = (typeof ENTRY_TYPES)[number];
 

@@ -3,12 +3,16 @@ import { nodePathSchema } from '../archive/study.ts';
 import { outcomeSchema, tagSchema } from '../archive/vocabulary.ts';
 import { eventTypeSchema } from '../collection/event.ts';
 import { inclusionProofSchema, ledgerEntrySchema } from '../ledger/ledger.ts';
-import { digestSchema, packIdSchema, sourceIdSchema, studyIdSchema } from '../values/digest.ts';
+import {
+  digestSchema,
+  packIdSchema,
+  peerIdSchema,
+  sourceIdSchema,
+  studyIdSchema,
+  verifierKeySchema,
+} from '../values/digest.ts';
 import { integerParameter } from '../values/list.ts';
 import { instantSchema, isHttpUrl, text } from '../values/text.ts';
-
-/** A peer is another node that this one takes packs and captures from. */
-const peerIdSchema = z.string().regex(/^pe_[0-9a-f]{20}$/, 'A peer id is pe_ and 20 hex digits.');
 
 /** The address of a node: scheme, host, port and, behind a proxy, a path. */
 const peerUrl = z
@@ -20,11 +24,6 @@ const peerUrl = z
     return url === null || (!url.username && !url.password && !url.search && !url.hash);
   }, 'The address must not have a user name, a password, a query or a fragment.')
   .meta({ format: 'uri' });
-
-const verifierKey = z
-  .string()
-  .regex(/^[^\s+]{1,100}\+[0-9a-f]{8}\+[A-Za-z0-9+/=]{44}$/, 'A key is name+hash+key, as in /api/ledger/key.')
-  .meta({ description: 'A verifier key as C2SP signed-note writes it: name+hash+key' });
 
 const label = text(1, 100).refine(
   (name) => name.trim() === name,
@@ -43,7 +42,7 @@ const witnessing = {
  */
 export const newPeerSchema = z.strictObject({
   url: peerUrl,
-  key: verifierKey.optional(),
+  key: verifierKeySchema.optional(),
   tls_fingerprint: digestSchema.optional(),
   ...witnessing,
 });
@@ -58,6 +57,9 @@ export const peerChangeSchema = z.strictObject({
   name: label.optional(),
   follow: z.boolean().optional(),
   tls_fingerprint: digestSchema.optional(),
+  observe_per_day: z.int().min(0).max(10_000, 'At most 10000 a day.').optional().meta({
+    description: 'How many addresses this node fetches for the peer in a day (UTC); 0 for none.',
+  }),
   ...witnessing,
 });
 export type PeerChange = z.output<typeof peerChangeSchema>;
@@ -106,6 +108,8 @@ export const peerSchema = z
     cosign: z.boolean(),
     /** Whether the peer is among the witnesses in the settings. */
     ask_to_cosign: z.boolean(),
+    /** How many addresses this node fetches for the peer in a day; 0 for none. */
+    observe_per_day: z.int().min(0),
   })
   .meta({ id: 'Peer' });
 export type Peer = z.output<typeof peerSchema>;
@@ -115,7 +119,7 @@ export const nearbyNodeSchema = z
   .strictObject({
     name: z.string().max(100),
     url: peerUrl,
-    key: verifierKey,
+    key: verifierKeySchema,
     tls_fingerprint: digestSchema.nullable(),
     /** The id of the peer that has this key, or null. */
     peer: peerIdSchema.nullable(),

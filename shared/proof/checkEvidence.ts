@@ -4,6 +4,7 @@ import type { RecordedFinding } from '../findings/finding.ts';
 import type { LedgerEntry } from '../ledger/ledger.ts';
 import type { ProofCrypto } from './algorithms.ts';
 import { concat, fromBase64, hexOf, isSameBytes, utf8 } from './bytes.ts';
+import { checkSeenBy } from './checkSeenBy.ts';
 import type { Claim, Evidence, ProvenEntry } from './evidence.ts';
 import { checkFiles } from './evidenceFiles.ts';
 import { judge, requireThat, sha256 } from './judge.ts';
@@ -34,6 +35,10 @@ export function checkEvidence(evidence: Evidence, crypto: ProofCrypto): Claim[] 
     ...evidence.timestamps.flatMap((timestamp) => checkTimestamp(evidence, timestamp, crypto)),
     ...checkRetrieval(evidence, crypto),
     ...checkPage(evidence, crypto),
+    ...(evidence.seen_by ?? []).flatMap((proven) => [
+      ...checkSeenBy(proven, evidence, crypto),
+      ...checkOtherEntry('peer’s statement', proven, evidence.key, crypto),
+    ]),
     ...checkFiles(evidence, crypto),
     ...checkFinding(evidence, crypto),
     ...checkSeal(evidence, crypto),

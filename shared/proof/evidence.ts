@@ -49,7 +49,7 @@ export const EVIDENCE_FORMATS = [
 
 /** What an evidence file holds. Everything that it shows is made from this. */
 export interface Evidence {
-  /** The second may have a `page`, the third also has a `finding`. */
+  /** The second may have a `page`, the third also has a `finding` or `seen_by`. */
   format: (typeof EVIDENCE_FORMATS)[number];
   kind: 'event' | 'pack';
   made_at: string;
@@ -64,6 +64,8 @@ export interface Evidence {
   finding?: ProvenEntry;
   /** How it was sealed before: the entry `finding.sealed`, and the salt in hex. Only of a finding that was revealed. */
   sealed?: ProvenEntry & { salt: string };
+  /** What peers signed that fetched the address at the same time: the entries `observation.signed`. */
+  seen_by?: ProvenEntry[];
   timestamps: EvidenceTimestamp[];
   files: EvidenceFile[];
   /** The difference between the two versions, computed by the node; null if there is none. */

@@ -19,13 +19,17 @@ const SEALED_PARTS = {
   page: 'The page capture is as the node wrote it.',
   finding: 'The finding is as the node wrote it.',
   sealed: 'What sealed the finding is as the node wrote it.',
+  seen_by: 'What peers signed is as the node wrote it.',
 } as const satisfies Partial<Record<keyof Evidence, string>>;
 
 type Part = keyof typeof SEALED_PARTS;
 
-const OPTIONAL: ReadonlySet<Part> = new Set<Part>(['page', 'finding', 'sealed']);
+const OPTIONAL: ReadonlySet<Part> = new Set<Part>(['page', 'finding', 'sealed', 'seen_by']);
 
-/** Only the event of a page has a page capture, and only the evidence of a passage a finding, which may have been sealed. */
+/**
+ * Only the event of a page has a page capture, only the evidence of a passage a finding, which may have been sealed, and few events
+ * were seen by a peer.
+ */
 function partsOf(evidence: Pick<Evidence, Part>): Part[] {
   const parts = Object.keys(SEALED_PARTS) as Part[];
   return parts.filter((part) => !OPTIONAL.has(part) || evidence[part] !== undefined);

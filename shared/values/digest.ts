@@ -23,3 +23,12 @@ export const handInIdSchema = z
   .regex(/^hi_[0-9a-f]{20}$/, 'The id of what was handed in is hi_ and 20 hex digits.');
 /** What a retrieval can be part of. */
 export const partOfSchema = z.union([pageIdSchema, handInIdSchema]);
+
+/** The id of a peer: another node that this one takes packs and captures from. */
+export const peerIdSchema = z.string().regex(/^pe_[0-9a-f]{20}$/, 'A peer id is pe_ and 20 hex digits.');
+
+/** The verifier key of a node. */
+export const verifierKeySchema = z
+  .string()
+  .regex(/^[^\s+]{1,100}\+[0-9a-f]{8}\+[A-Za-z0-9+/=]{44}$/, 'A key is name+hash+key, as in /api/ledger/key.')
+  .meta({ description: 'A verifier key as C2SP signed-note writes it: name+hash+key' });

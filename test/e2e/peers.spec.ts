@@ -164,6 +164,7 @@ test('another certificate is shown next to the pinned one, and accepted', async 
     tls_fingerprint_seen: shown,
     cosign: true,
     ask_to_cosign: false,
+    observe_per_day: 0,
   };
   await listPeers(page, () => [peer]);
   await page.route(`**/manage/peers/${peer.id}`, (route) => {
@@ -182,4 +183,73 @@ test('another certificate is shown next to the pinned one, and accepted', async 
   await alert.getByRole('button', { name: 'Accept the new certificate' }).click();
   await expect(page.getByText('Its ledger is verified.')).toBeVisible();
   await expect(page.getByRole('button', { name: 'Mirror all: The lab' })).toBeEnabled();
+});
+
+test('a peer that agreed sees a change at the same moment, and the event says what it got', async ({
+  browser,
+  host,
+  web,
+  checks,
+}) => {
+  const [asker, other] = await Promise.all([
+    host.open({ isLoopbackPublic: true }),
+    host.open({ isLoopbackPublic: true }),
+  ]);
+  try {
+    const send = async ({ url, token }: typeof asker, method: string, path: string, body: unknown) => {
+      const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` };
+      const answer = await fetch(`${url}${path}`, { method, headers, body: JSON.stringify(body) });
+      expect(answer.ok).toBe(true);
+      return (await answer.json()) as { id: string };
+    };
+    await send(asker, 'PATCH', '/manage/settings', { per_host_pause_ms: 0 });
+    await send(asker, 'POST', '/manage/peers', { url: other.url });
+    await send(other, 'POST', '/manage/peers', { url: asker.url });
+    const pages = [
+      '<p>First',
+      '<h1>Fees</h1><p>Passport: 60<p>Card: 37',
+      '<h1>Fees</h1><p>Passport: 70<p>Card: 37',
+    ];
+    web.publish('/fees', { body: (before) => pages[before] ?? '' });
+    const { id } = await send(asker, 'POST', '/manage/sources', { url: web.url('/fees'), name: 'Fees' });
+    await send(asker, 'POST', '/manage/collections?wait=true', {});
+
+    const theirs = await (await browser.newContext({ baseURL: other.url })).newPage();
+    checks.watch(theirs);
+    await theirs.goto(other.signInLink);
+    await theirs.goto('/sharing');
+    const perDay = theirs.getByRole('textbox', { name: /^Addresses to fetch for it per day/ });
+    await perDay.fill('20');
+    const saved = theirs.waitForResponse((answer) => answer.request().method() === 'PATCH');
+    await perDay.press('Enter');
+    expect((await saved).ok()).toBe(true);
+    await theirs.reload();
+    await expect(perDay).toHaveValue('20');
+    await checks.accessible(theirs);
+
+    const page = await (await browser.newContext({ baseURL: asker.url })).newPage();
+    checks.watch(page);
+    await page.goto(asker.signInLink);
+    await page.goto(`/sources/${id}`);
+    const observers = page.getByRole('region', { name: 'Also seen by' });
+    await observers.getByRole('switch').click();
+    await expect(observers.getByRole('switch')).toBeChecked();
+    await expect(observers.getByRole('switch')).toBeEnabled();
+    await send(asker, 'POST', '/manage/collections?wait=true', {});
+    const seen = page.getByRole('region', { name: 'Seen at the same moment' });
+    await expect(async () => {
+      await page.goto('/timeline/2');
+      await expect(seen).toBeVisible({ timeout: 500 });
+    }).toPass();
+    await expect(seen).toContainText('Of 3 blocks of text here, 1 did not come there. 1 came only there.');
+    await seen.getByRole('button', { name: 'Show what came only here' }).click();
+    await expect(seen.getByRole('listitem').filter({ hasText: /^Passport: 60$/ })).toBeVisible();
+    await checks.accessible(page);
+    await page.goto(`/sources/${id}`);
+    await expect(observers).toContainText('Its answer is recorded.');
+    await checks.accessible(page);
+    await Promise.all([page.context().close(), theirs.context().close()]);
+  } finally {
+    await Promise.all([asker.stop(), other.stop()]);
+  }
 });

@@ -98,6 +98,7 @@ const OUTDATED_READS = {
   changePeer: PEER_READS,
   contactPeer: PEER_READS,
   removePeer: PEER_READS,
+  setSourceObservers: ['readSourceObservers'],
   mirrorPeer: ['listPeers', 'readPeer', 'browsePeerPacks', 'browsePeerEvents'],
 } as const satisfies { readonly [Name in RouteName]?: readonly RouteName[] };
 

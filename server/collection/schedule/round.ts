@@ -38,6 +38,8 @@ interface CollectorServices extends CheckServices {
   capturePage: (page: PageToCapture, signal: AbortSignal) => Promise<number | null>;
   /** Called after a round and after the pages that it drew. */
   onRound?: () => void;
+  /** Called when a check brought a new version: with the key of the source and the event. */
+  onNewVersion?: (sourceKey: number, event: number) => void;
 }
 
 /** The minimum number of unreachable hosts that indicates a fault of the node's own network. */
@@ -206,6 +208,9 @@ class Round {
       if (check.deferred) this.#deferred.push(check.deferred);
       if (this.#anyAnswered) this.#countDeferred();
       this.#add(check);
+      const event = check.recorded.events.at(-1);
+      if (check.recorded.isNewVersion && event !== undefined)
+        this.#services.onNewVersion?.(checked.key, event);
       if (checked.follow && check.error === null) this.#followed.push(checked.key);
       if (check.page) this.#capture(check.page);
     } catch (error) {

@@ -15,6 +15,7 @@ import type { Retrieval } from '../../../shared/collection/retrieval.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Slice } from '../../../shared/values/list.ts';
 import { type CsvCell, csvLines } from '../../csv.ts';
+import { seenByOf } from '../../ledger/observations.ts';
 import { startOfBlob } from '../../store/blobs/offloaded/offloadedBlobs.ts';
 import { databaseFile } from '../../store/files.ts';
 import { observersOf, otherObserversOf } from '../../store/sqlite/collection/captures.ts';
@@ -143,6 +144,7 @@ export function readEventDetails({ read }: Pick<Store, 'read'>, id: string): Eve
       ...event,
       corroborated_by,
       neighbours: neighboursOf(read, event.id),
+      seen_by: seenByOf(read, event.id),
       ...marksOf(read, sha256),
       ...(previous.withheld && { previous_withheld: previous.withheld }),
       ...(previous.released && { previous_released: previous.released }),

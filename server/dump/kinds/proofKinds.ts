@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { damageProblemSchema } from '../../../shared/ledger/fixity.ts';
 import { keyRenewalSchema, rollbackSchema } from '../../../shared/ledger/keyChange.ts';
+import { recordedObservationSchema } from '../../../shared/node/observation.ts';
 import { packProvenanceSchema, peerRewriteSchema } from '../../../shared/node/peer.ts';
 import {
   recordedWithholdingSchema,
@@ -16,6 +17,7 @@ import { instantSchema } from '../../../shared/values/text.ts';
 import { damageDigest, restorationDigest } from '../../fixity/damages.ts';
 import { fingerprintOf } from '../../ledger/entry.ts';
 import { nodeCrypto } from '../../ledger/nodeCrypto.ts';
+import { isProvenObservation } from '../../ledger/observations.ts';
 import { isProvenBy } from '../../ledger/prove.ts';
 import { findCosignature, parseCosignerKey } from '../../ledger/witness/cosignature.ts';
 import { parseCheckpointRequest } from '../../ledger/witness/witnessing.ts';
@@ -247,11 +249,30 @@ const packProvenance = kind({
   },
 });
 
+/** What two nodes signed of an address that both fetched. */
+const signedObservation = recorded({
+  schema: line('signed_observation', { ledger_entry: number, record: recordedObservationSchema }),
+  rows: { from: 'signed_observations', json: ['record'] },
+  types: ['observation.signed'],
+  digest: ({ record }) => fingerprintOf(record),
+  check: ({ events }, { record }, at) => {
+    requireThat(record.event === null || record.event <= events, 'no earlier line defines its event.', at);
+    requireThat(
+      (record.event === null) === (record.role === 'answered') &&
+        (record.event === null) === (record.agreement === null) &&
+        isProvenObservation(record),
+      'it does not prove that both nodes signed this.',
+      at,
+    );
+  },
+});
+
 /** The changes of this node's key, and what it has from its peers. */
 export const PEER_KINDS: Readonly<Record<string, DumpKind>> = {
   key_change: keyChange,
   peer_rewrite: peerRewrite,
   pack_provenance: packProvenance,
+  signed_observation: signedObservation,
 };
 
 const witnessedLog = kind({

@@ -266,6 +266,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       ...event,
       corroborated_by: ['Internet Archive'],
       neighbours: { newer: 8, older: 6, newer_of_source: null, older_of_source: 2 },
+      seen_by: [],
     },
   },
   changeSeen: {

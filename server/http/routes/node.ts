@@ -10,6 +10,7 @@ import type { OwnerKeys } from '../../owner/ownerKeys.ts';
 import type { OwnerSessions } from '../../owner/sessions.ts';
 import type { Invitations, SharingSwitch } from '../../owner/sharing.ts';
 import type { Nearby } from '../../peers/nearby/nearby.ts';
+import type { Observations } from '../../peers/observations/observations.ts';
 import { readProvenance } from '../../peers/peerRecords.ts';
 import type { Peers } from '../../peers/peers.ts';
 import type { Jobs } from '../../runtime/jobs.ts';
@@ -243,10 +244,16 @@ type PeerRoutes =
   | 'readPeerEvidence'
   | 'mirrorPeer'
   | 'repairFromPeers'
+  | 'answerObservation'
+  | 'readSourceObservers'
+  | 'setSourceObservers'
   | 'readProvenance';
 
 /** Handlers for the peers of the archive. */
-export function peerHandlers(store: Store, peers: Peers, nearby: Nearby): Pick<Handlers, PeerRoutes> {
+export function peerHandlers(
+  store: Store,
+  { peers, observations, nearby }: { peers: Peers; observations: Observations; nearby: Nearby },
+): Pick<Handlers, PeerRoutes> {
   return {
     listPeers: ({ query, request }) => pageOfAll(request, query, peers.list()),
     listNearbyNodes: async ({ query, request }) => pageOfAll(request, query, await nearby.discover()),
@@ -268,6 +275,10 @@ export function peerHandlers(store: Store, peers: Peers, nearby: Nearby): Pick<H
     readPeerEvidence: ({ params }) => ok(peers.evidence(params.id ?? '')),
     mirrorPeer: ({ params, query, body }) => jobReply(query, peers.mirror(params.id ?? '', body)),
     repairFromPeers: ({ query }) => jobReply(query, peers.repair()),
+    answerObservation: async ({ body }) => ok(await observations.answer(body.request)),
+    readSourceObservers: ({ params }) => ok(observations.observersOf(params.id ?? '')),
+    setSourceObservers: async ({ params, body }) =>
+      ok(await observations.choose(params.id ?? '', body.peers)),
     readProvenance: ({ params, query }) => {
       const { id = '' } = params;
       const provenance = readProvenance(store, id);

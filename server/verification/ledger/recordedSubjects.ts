@@ -5,6 +5,7 @@ import { SEALED_SUBJECTS } from '../../findings/sealed.ts';
 import { FIXITY_SUBJECTS } from '../../fixity/damages.ts';
 import { CERTIFIED_KEY_SUBJECTS } from '../../ledger/certifiedKey.ts';
 import { KEY_SUBJECTS } from '../../ledger/keyChanges.ts';
+import { OBSERVATION_SUBJECTS } from '../../ledger/observations.ts';
 import { PEER_SUBJECTS } from '../../ledger/peerRewrites.ts';
 import type { RecordedSubjects } from '../../ledger/verifyLedger.ts';
 import { WITHHOLDING_SUBJECTS } from '../../withholding/withholding.ts';
@@ -18,6 +19,7 @@ export const RECORDED_SUBJECTS: readonly RecordedSubjects[] = [
   ...KEY_SUBJECTS,
   CERTIFIED_KEY_SUBJECTS,
   ...PEER_SUBJECTS,
+  ...OBSERVATION_SUBJECTS,
   ...FINDING_SUBJECTS,
   ...SEALED_SUBJECTS,
 ];

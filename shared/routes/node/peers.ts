@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { jobSchema } from '../../node/job.ts';
 import {
+  observationAnswerSchema,
+  observationCallSchema,
+  observersChangeSchema,
+  sourceObserversSchema,
+} from '../../node/observation.ts';
+import {
   browseQuery,
   mirrorRequestSchema,
   mirrorResultSchema,
@@ -160,6 +166,46 @@ export const peerRoutes = {
       202: { description: 'The job that fetches them', schema: jobSchema },
     },
     problems: [],
+  }),
+  answerObservation: route({
+    method: 'POST',
+    path: '/api/observations',
+    access: 'read',
+    tag: 'Timeline',
+    summary: 'Have an address fetched by this node at this moment, as a peer of it',
+    description:
+      'The body is a request that the peer signed with the key of its ledger. The owner says for each peer how many addresses are fetched in a day; by default none. The address is fetched as any visitor gets it, and what came is signed and recorded in the ledger.',
+    body: jsonBody(observationCallSchema),
+    responses: { 200: { description: 'What this node signed', schema: observationAnswerSchema } },
+    problems: [
+      'observation_refused',
+      'private_address',
+      'archive_read_only',
+      'disk_nearly_full',
+      'storage_failed',
+      'shutting_down',
+    ],
+  }),
+  readSourceObservers: route({
+    method: 'GET',
+    path: '/manage/sources/{id}/observers',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Read which peers are asked to fetch a source too, when it changes',
+    responses: { 200: { description: 'All peers of this node', schema: sourceObserversSchema } },
+    problems: ['not_found'],
+  }),
+  setSourceObservers: route({
+    method: 'PUT',
+    path: '/manage/sources/{id}/observers',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Choose the peers that are asked to fetch a source too, when it changes',
+    description:
+      'Never for a source with request headers or a login, at a private address, or whose address may hold a secret. Each peer must agree itself.',
+    body: jsonBody(observersChangeSchema),
+    responses: { 200: { description: 'All peers of this node', schema: sourceObserversSchema } },
+    problems: ['not_found'],
   }),
   readProvenance: route({
     method: 'GET',

@@ -3,7 +3,9 @@ import { openNode, type RunningNode } from '../../../server/node.ts';
 import { createLog } from '../../../server/runtime/log.ts';
 
 /** A request to this process. */
-export type NodeRequest = { open: string; id: number } | { close: string; id: number };
+export type NodeRequest =
+  | { open: string; id: number; isLoopbackPublic: boolean }
+  | { close: string; id: number };
 
 /** A response of this process. */
 export type NodeResponse =
@@ -33,6 +35,7 @@ async function answer(request: NodeRequest): Promise<NodeResponse> {
     dataFolder: request.open,
     port: 0,
     collect: false,
+    ...(request.isLoopbackPublic && { network: { isPrivateAddress: () => false } }),
     discovery: { addresses: [] },
     log: createLog('warn'),
   });

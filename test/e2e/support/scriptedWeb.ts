@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net';
 export interface ScriptedResponse {
   status?: number;
   headers?: Record<string, string>;
-  body?: string | Buffer;
+  /** A function gets how many requests for the path came before. */
+  body?: string | Buffer | ((before: number) => string);
 }
 
 /** A web server on loopback with scripted pages. */
@@ -24,9 +25,12 @@ export async function openScriptedWeb(): Promise<ScriptedWeb> {
   const counts = new Map<string, number>();
   const server = createServer((request, response) => {
     const path = request.url ?? '/';
-    counts.set(path, (counts.get(path) ?? 0) + 1);
+    const before = counts.get(path) ?? 0;
+    counts.set(path, before + 1);
     const { status = 200, headers = {}, body = '' } = pages.get(path) ?? { status: 404, body: 'Not here.' };
-    response.writeHead(status, { 'Content-Type': 'text/html; charset=utf-8', ...headers }).end(body);
+    response
+      .writeHead(status, { 'Content-Type': 'text/html; charset=utf-8', ...headers })
+      .end(typeof body === 'function' ? body(before) : body);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 
 /** Changes the body of a response, or writes another response itself and returns undefined. */
 export type Lie = (body: Buffer, response: ServerResponse, path: string) => Buffer | undefined;
@@ -8,7 +9,7 @@ export type Lie = (body: Buffer, response: ServerResponse, path: string) => Buff
 const opened: LyingPeer[] = [];
 
 /**
- * A server in front of a node. It forwards GET requests, and lies where a test says so. It counts the requests, and keeps
+ * A server in front of a node. It forwards requests, and lies where a test says so. It counts the requests, and keeps
  * the headers of the last one.
  */
 export class LyingPeer {
@@ -26,7 +27,7 @@ export class LyingPeer {
       const { url = '/' } = request;
       this.requests.push(url);
       this.lastHeaders = request.headers;
-      this.#answer(url, response).catch(() => response.destroy());
+      this.#answer(url, request, response).catch(() => response.destroy());
     });
   }
 
@@ -53,8 +54,15 @@ export class LyingPeer {
     this.#lies.length = 0;
   }
 
-  async #answer(path: string, response: ServerResponse): Promise<void> {
-    const truth = await fetch(new URL(path, this.#behind), { redirect: 'manual' });
+  async #answer(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = 'GET', headers } = request;
+    const sent = method === 'GET' ? {} : { method, body: Buffer.from(await buffer(request)) };
+    const type = headers['content-type'];
+    const truth = await fetch(new URL(path, this.#behind), {
+      redirect: 'manual',
+      ...(type && { headers: { 'Content-Type': type } }),
+      ...sent,
+    });
     const body = Buffer.from(await truth.arrayBuffer());
     const lie = this.#lies.find((each) => each.path.test(path))?.lie;
     const answer = lie ? lie(body, response, path) : body;

@@ -27,6 +27,7 @@ import { hoursText, zoneOf } from './ScheduleFields.tsx';
 import { SourceActions } from './SourceActions.tsx';
 import { SourceCaptures } from './SourceCaptures.tsx';
 import { SourceEvents } from './SourceEvents.tsx';
+import { SourceObservers } from './SourceObservers.tsx';
 import { SourceRetrievals } from './SourceRetrievals.tsx';
 import { CheckStrip } from './sourceColumns.tsx';
 import { useSource, type VisibleSource } from './useSources.ts';
@@ -81,6 +82,7 @@ export default function SourcePage() {
       <CurrentVersion source={source} />
       <SourceEvents id={id} url={source.url} />
       {watched?.follow && <FollowedLinks source={watched} />}
+      <SourceObservers source={watched} />
       {isOwner && <SourceRetrievals id={id} />}
     </Page>
   );

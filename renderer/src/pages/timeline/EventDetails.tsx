@@ -45,6 +45,7 @@ import { comparePath, useCaptureBefore } from '../captures/useNeighbours.ts';
 import classes from './EventDetails.module.css';
 import { EventDiff } from './EventDiff.tsx';
 import { NoiseMark } from './EventMarks.tsx';
+import { SeenByTwo } from './SeenByTwo.tsx';
 import { useShortcuts } from './shortcuts.tsx';
 
 interface EventDetailsProps {
@@ -98,6 +99,7 @@ export function EventDetails({ id, addressOfEvent, onStep }: EventDetailsProps) 
         />
       )}
       <EventRetrieval id={id} />
+      <SeenByTwo event={event} />
       <EventObservers id={id} observer={event.observer} />
       <EventActions id={id} source={event.source.id} />
       <FindingsSection target={{ kind: 'event', id: String(id) }} objects={quotedObjects(event)} />

@@ -15,6 +15,7 @@ import { migration as passageAnchors } from './migrations/0049-passage-anchors.t
 import { migration as watchedParts } from './migrations/0050-watched-parts.ts';
 import { migration as restoreDrills } from './migrations/0051-restore-drills.ts';
 import { migration as sealedFindings } from './migrations/0052-sealed-findings.ts';
+import { migration as signedObservations } from './migrations/0053-signed-observations.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 
 const MIGRATIONS: readonly Migration[] = [
@@ -34,6 +35,7 @@ const MIGRATIONS: readonly Migration[] = [
   watchedParts,
   restoreDrills,
   sealedFindings,
+  signedObservations,
 ];
 
 /** The database was written by a newer Strongroom than this one. */

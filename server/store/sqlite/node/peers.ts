@@ -19,6 +19,8 @@ export interface PeerRow {
   tls_seen: string | null;
   /** The size of its ledger up to which its withholdings were followed. */
   withheld_size: number;
+  /** How many addresses this node fetches for it in a day; 0 for none. */
+  observe_per_day: number;
 }
 
 /** One mirror of a peer: what was asked for, and how far it was taken. */
@@ -41,9 +43,15 @@ export interface PeerMirrorRow {
 const PEER_STATE = `url, name, key, pinned_at, state, last_contact_at, last_error, checkpoint, tls_fingerprint,
   tls_seen`;
 
-export const insertPeer = inserts<Omit<PeerRow, 'withheld_size'>>('peers', `id, ${PEER_STATE}`);
+export const insertPeer = inserts<Omit<PeerRow, 'withheld_size' | 'observe_per_day'>>(
+  'peers',
+  `id, ${PEER_STATE}`,
+);
 
-export function updatePeer(database: WriteDatabase, peer: Omit<PeerRow, 'withheld_size'>): void {
+export function updatePeer(
+  database: WriteDatabase,
+  peer: Omit<PeerRow, 'withheld_size' | 'observe_per_day'>,
+): void {
   update(database, 'peers', { key: 'id', columns: PEER_STATE }, peer);
 }
 

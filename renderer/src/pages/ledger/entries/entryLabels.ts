@@ -5,6 +5,7 @@ import {
   IconBinaryTree2,
   IconDownload,
   IconEye,
+  IconEyeCheck,
   IconEyeOff,
   IconFileUpload,
   IconFlag,
@@ -59,6 +60,7 @@ export const ENTRY_TYPES: Record<EntryType, EntryTypeDisplay> = {
   'finding.withdrawn': { word: 'finding withdrawn', icon: IconNoteOff },
   'finding.sealed': { word: 'finding sealed', icon: IconLock },
   'finding.revealed': { word: 'finding revealed', icon: IconLockOpen },
+  'observation.signed': { word: 'observation signed', icon: IconEyeCheck },
 };
 
 /** The page of an entry's subject, if there is one. */

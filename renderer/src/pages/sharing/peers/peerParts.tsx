@@ -1,4 +1,4 @@
-import { Alert, Button, Switch } from '@mantine/core';
+import { Alert, Button, NumberInput, Switch } from '@mantine/core';
 import {
   IconAlertOctagon,
   IconAlertTriangle,
@@ -8,6 +8,7 @@ import {
   IconPlugConnectedX,
   type TablerIcon,
 } from '@tabler/icons-react';
+import { useState } from 'react';
 import type { Job } from '../../../../../shared/node/job.ts';
 import {
   type MirrorRefusal,
@@ -100,8 +101,46 @@ export function PeerSwitches({ peer }: { peer: Peer }) {
           />
         ))}
       </div>
+      <FetchedForPeer peer={peer} isSaving={change.isPending} onChange={change.mutate} />
       {change.error && <ErrorNote error={change.error} />}
     </>
+  );
+}
+
+/** How many addresses this node fetches for a peer in a day. It is saved when the field is left, or with Enter. */
+function FetchedForPeer({
+  peer: { name, observe_per_day },
+  isSaving,
+  onChange,
+}: {
+  peer: Peer;
+  isSaving: boolean;
+  onChange: (change: PeerChange) => void;
+}) {
+  const [typed, setTyped] = useState(String(observe_per_day));
+  const save = () => {
+    if (isSaving) return;
+    const wanted = typed === '' ? 0 : Number(typed);
+    setTyped(String(wanted));
+    if (wanted !== observe_per_day) onChange({ observe_per_day: wanted });
+  };
+  return (
+    <NumberInput
+      label="Addresses to fetch for it per day"
+      aria-label={`Addresses to fetch for it per day: ${name}`}
+      description="When a page that it watches changes, it can ask this node to fetch the page too and to sign what came. 0: never."
+      min={0}
+      max={10_000}
+      clampBehavior="strict"
+      allowDecimal={false}
+      allowNegative={false}
+      w="min(100%, 32rem)"
+      value={typed}
+      readOnly={isSaving}
+      onChange={(value) => setTyped(String(value))}
+      onBlur={save}
+      onKeyDown={(event) => event.key === 'Enter' && save()}
+    />
   );
 }
 

@@ -1,0 +1,91 @@
+import { type SeenBy, seenBySchema } from '../../shared/collection/seenBy.ts';
+import {
+  type ObservationRequest,
+  observationRequestSchema,
+  observationStatementSchema,
+  type RecordedObservation,
+} from '../../shared/node/observation.ts';
+import {
+  openObservation,
+  openStatement,
+  REQUEST_HEADER,
+  readObservation,
+  STATEMENT_HEADER,
+} from '../../shared/proof/observation.ts';
+import { ifValid, ProofError } from '../../shared/proof/signedNote.ts';
+import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
+import {
+  insertObservation,
+  iterateObservations,
+  observationsOfEvent,
+} from '../store/sqlite/node/observations.ts';
+import { appendEntry } from './appendEntry.ts';
+import { fingerprintOf } from './entry.ts';
+import { nodeCrypto } from './nodeCrypto.ts';
+import type { RecordedSubjects } from './verifyLedger.ts';
+
+/** Records what one of two nodes signed of an address that both fetched, inside the caller's transaction. */
+export function recordObservation(database: WriteDatabase, record: RecordedObservation): void {
+  const { seq } = appendEntry(database, {
+    type: 'observation.signed',
+    subject: record.nonce,
+    digest: fingerprintOf(record),
+    at: record.at,
+  });
+  insertObservation(database, { ledger_entry: seq, record });
+}
+
+function parsedRequest(note: string): ObservationRequest {
+  const request = observationRequestSchema.safeParse(readObservation(note, REQUEST_HEADER));
+  if (!request.success) throw new ProofError('The request has no known form.');
+  return request.data;
+}
+
+/**
+ * Whether a record is what it says: the statement is signed by who was asked, and answers the request, which was signed by
+ * who asked. One of both is the peer.
+ */
+export function isProvenObservation({ role, nonce, peer, request, statement }: RecordedObservation): boolean {
+  return (
+    ifValid(() => {
+      const { from, to } = parsedRequest(request);
+      openObservation(request, REQUEST_HEADER, from, nodeCrypto);
+      const signed = openStatement(statement, { request, key: to }, nodeCrypto);
+      const isKnown = observationStatementSchema.safeParse(signed).success;
+      return isKnown && signed.nonce === nonce && peer.key === (role === 'asked' ? to : from);
+    }) ?? false
+  );
+}
+
+/** Returns which peers fetched the address of an event at the same time, and what they signed. */
+export function seenByOf(database: ReadDatabase, event: number): SeenBy[] {
+  return observationsOfEvent(database, event).map(({ ledger_entry, record }) => {
+    const { peer, agreement, blocks, statement } = record;
+    const { requested_at, fetched_at, status, error, sha256 } = readObservation(statement, STATEMENT_HEADER);
+    return seenBySchema.parse({
+      peer: peer.id,
+      name: peer.name,
+      key: peer.key,
+      requested_at,
+      fetched_at,
+      agreement,
+      status,
+      error,
+      sha256,
+      blocks,
+      statement,
+      ledger_entry,
+    });
+  });
+}
+
+/** Recomputes the recorded digests of signed observations for the verification of the ledger. */
+export const OBSERVATION_SUBJECTS: readonly RecordedSubjects[] = [
+  {
+    types: ['observation.signed'],
+    *digests(database) {
+      for (const { ledger_entry, record } of iterateObservations(database))
+        yield { seq: ledger_entry, digest: fingerprintOf(JSON.parse(record)) };
+    },
+  },
+];

@@ -1,0 +1,171 @@
+import { mayHoldToken } from '../../../shared/collection/handedIn.ts';
+import {
+  OBSERVATION_WINDOW_MS,
+  type ObservationRequest,
+  type ObservationStatement,
+  observationRequestSchema,
+} from '../../../shared/node/observation.ts';
+import { Problem } from '../../../shared/problems.ts';
+import {
+  observationText,
+  openObservation,
+  REQUEST_HEADER,
+  readObservation,
+  requestDigest,
+  STATEMENT_HEADER,
+} from '../../../shared/proof/observation.ts';
+import { ProofError } from '../../../shared/proof/signedNote.ts';
+import type { Look } from '../../collection/fetch/lookOnce.ts';
+import { HostBackoffError } from '../../collection/schedule/hostRateLimiter.ts';
+import { archiveReadOnly, isReadOnly } from '../../ledger/appendEntry.ts';
+import type { Checkpoints } from '../../ledger/checkpoints.ts';
+import { nodeCrypto } from '../../ledger/nodeCrypto.ts';
+import { recordObservation } from '../../ledger/observations.ts';
+import { countAnswered, wasAnswered } from '../../store/sqlite/node/observations.ts';
+import { allPeers, type PeerRow } from '../../store/sqlite/node/peers.ts';
+import type { Store } from '../../store/store.ts';
+import { nameText } from './observedText.ts';
+
+interface AnswerServices {
+  store: Store;
+  checkpoints: Pick<Checkpoints, 'key' | 'signNote'>;
+  /** Fetches an address once as any visitor gets it. */
+  look: (url: string, signal: AbortSignal) => Promise<Look>;
+}
+
+/** The asking node waits 30 seconds for an answer to begin. */
+const LOOK_MS = 24_000;
+/** Requests of one peer that are answered at once. */
+const MAX_RUNNING = 4;
+
+/** Fetches addresses for peers that the owner agreed to do so for, and signs what it got. */
+export class RequestAnswerer {
+  readonly #services: AnswerServices;
+  /** The requests that are being answered: the key of the peer by the nonce. They count for the quota. */
+  readonly #running = new Map<string, string>();
+
+  constructor(services: AnswerServices) {
+    this.#services = services;
+  }
+
+  /**
+   * Answers a request of a peer: fetches the address, records the statement in the ledger and returns it.
+   *
+   * @throws Problem `observation_refused`, `invalid_field`, `private_address`, `archive_read_only`, `shutting_down`
+   */
+  async answer(note: string, closing: AbortSignal): Promise<{ statement: string; blocks: string[] }> {
+    const { store } = this.#services;
+    if (isReadOnly(store.read)) throw archiveReadOnly();
+    const { request, peer } = this.#open(note);
+    this.#admit(request, peer);
+    this.#running.set(request.nonce, peer.key);
+    try {
+      return await this.#lookAndSign(note, request, peer, closing);
+    } finally {
+      this.#running.delete(request.nonce);
+    }
+  }
+
+  /** Verifies that a peer signed this request for this node now. */
+  #open(note: string): { request: ObservationRequest; peer: PeerRow } {
+    const { store, checkpoints } = this.#services;
+    const request = parsed(() => readObservation(note, REQUEST_HEADER));
+    const peer = allPeers(store.read).find((row) => row.key === request.from);
+    if (!peer || peer.observe_per_day === 0 || peer.state === 'rewritten')
+      throw refused('This node does not fetch addresses for you. Ask its owner.');
+    parsed(() => openObservation(note, REQUEST_HEADER, peer.key, nodeCrypto));
+    if (request.to !== checkpoints.key.verifierKey) throw invalid('This request is for another node.');
+    if (Math.abs(store.clock.now() - Date.parse(request.requested_at)) > OBSERVATION_WINDOW_MS)
+      throw invalid('This request is not of this minute. Compare the clocks of both nodes.');
+    return { request, peer };
+  }
+
+  #admit({ nonce, url }: ObservationRequest, { key, observe_per_day }: PeerRow): void {
+    const { read, instant } = this.#services.store;
+    if (this.#running.has(nonce) || wasAnswered(read, nonce)) throw invalid('This request was answered.');
+    if (mayHoldToken(url)) throw refused('The address may hold a secret.');
+    const running = [...this.#running.values()].filter((of) => of === key).length;
+    if (running >= MAX_RUNNING) throw refused('Too many of your requests are being answered.');
+    const today = `${instant().slice(0, 10)}T00:00:00.000Z`;
+    if (countAnswered(read, key, today) + running >= observe_per_day)
+      throw refused(`This node fetches at most ${observe_per_day} addresses a day for you.`);
+  }
+
+  async #lookAndSign(
+    note: string,
+    request: ObservationRequest,
+    peer: PeerRow,
+    closing: AbortSignal,
+  ): Promise<{ statement: string; blocks: string[] }> {
+    const { store, checkpoints } = this.#services;
+    const { nonce, url, requested_at } = request;
+    const { text, ...look } = await this.#look(url, closing);
+    const named = text && nameText(text);
+    const statement: ObservationStatement = {
+      nonce,
+      request: requestDigest(note, nodeCrypto),
+      url,
+      by: checkpoints.key.verifierKey,
+      requested_at,
+      fetched_at: store.instant(),
+      ...look,
+      text: named?.text ?? null,
+    };
+    const signed = checkpoints.signNote(observationText(STATEMENT_HEADER, statement));
+    if (signed === null) throw archiveReadOnly();
+    await store.write((database) =>
+      recordObservation(database, {
+        nonce,
+        role: 'answered',
+        at: store.instant(),
+        peer: { id: peer.id, name: peer.name, key: peer.key },
+        request: note,
+        statement: signed,
+        event: null,
+        salt: null,
+        agreement: null,
+        blocks: null,
+      }),
+    );
+    return { statement: signed, blocks: named?.names ?? [] };
+  }
+
+  /** Fetches within the time in which the answer is of use. */
+  async #look(url: string, closing: AbortSignal): Promise<Look> {
+    const { store, look } = this.#services;
+    const [late, done] = [new AbortController(), new AbortController()];
+    store.clock.sleep(LOOK_MS, done.signal).then(
+      () => late.abort(),
+      () => {},
+    );
+    try {
+      return await look(url, AbortSignal.any([closing, late.signal]));
+    } catch (error) {
+      if (error instanceof HostBackoffError) throw refused('The host of the address asked for a pause.');
+      if (late.signal.aborted && !closing.aborted) throw refused('The address could not be fetched in time.');
+      throw error;
+    } finally {
+      done.abort();
+    }
+  }
+}
+
+/** Reads a request. What is wrong with it is an error of who sent it. */
+function parsed(read: () => object): ObservationRequest {
+  try {
+    const request = observationRequestSchema.safeParse(read());
+    if (request.success) return request.data;
+  } catch (error) {
+    if (!(error instanceof ProofError)) throw error;
+    throw invalid(error.message);
+  }
+  throw invalid('This is not a request of a known form.');
+}
+
+function invalid(message: string): Problem {
+  return new Problem('invalid_field', message, { errors: [{ path: '/request', message }] });
+}
+
+function refused(sentence: string): Problem {
+  return new Problem('observation_refused', sentence);
+}
