@@ -7,6 +7,7 @@ import { PAIRING_MINUTES, type PairState } from '../../shared/node/pairing.ts';
 import { pathOf, type RouteSpec } from '../../shared/routes/route.ts';
 import { ROUTES } from '../../shared/routes.ts';
 import { problemOf } from '../support/archive/packs.ts';
+import { eventually } from '../support/eventually.ts';
 import { ManualClock } from '../support/manualClock.ts';
 import { pair, pairingCode, sendCode } from '../support/network/pairing.ts';
 import { rawRequest } from '../support/network/rawRequest.ts';
@@ -96,8 +97,11 @@ describe('pairing by a code', () => {
     const again = await openTestNode({ dataFolder: node.dataFolder });
     const state = await again.fetch('/pair', withToken(token));
     expect(await state.json()).toMatchObject({ browser: { id, name: 'Ada’s browser' }, cases: [] });
-    const listed = await (await again.fetchAsOwner('/manage/pairings')).json();
-    expect(listed).toMatchObject({ items: [{ last_used_at: expect.any(String) }] });
+    // When it was used is recorded after the answer.
+    await eventually(async () => {
+      const listed = await (await again.fetchAsOwner('/manage/pairings')).json();
+      expect(listed).toMatchObject({ items: [{ last_used_at: expect.any(String) }] });
+    });
     expect((await again.fetchAsOwner(`/manage/pairings/${id}`, { method: 'DELETE' })).status).toBe(204);
     expect(await problemOf(await again.fetch('/pair', withToken(token)))).toMatchObject({
       status: 401,
