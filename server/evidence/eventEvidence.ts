@@ -46,7 +46,7 @@ export async function collectEventEvidence(
   const seen_by = await provenObservations(store, checkpoints, event.id);
   return {
     format:
-      seen_by.length > 0 ? 'strongroom-evidence@3' : page ? 'strongroom-evidence@2' : 'strongroom-evidence@1',
+      seen_by.length > 0 ? 'strongroom-evidence@4' : page ? 'strongroom-evidence@2' : 'strongroom-evidence@1',
     kind: 'event',
     made_at: store.instant(),
     key: checkpoints.key.verifierKey,

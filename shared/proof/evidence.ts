@@ -45,11 +45,12 @@ export const EVIDENCE_FORMATS = [
   'strongroom-evidence@1',
   'strongroom-evidence@2',
   'strongroom-evidence@3',
+  'strongroom-evidence@4',
 ] as const;
 
 /** What an evidence file holds. Everything that it shows is made from this. */
 export interface Evidence {
-  /** The second may have a `page`, the third also has a `finding` or `seen_by`. */
+  /** The second may have a `page`, the third also has a `finding`. The fourth has `seen_by`, which the third may have too. */
   format: (typeof EVIDENCE_FORMATS)[number];
   kind: 'event' | 'pack';
   made_at: string;
