@@ -108,8 +108,14 @@ export class Confirmer {
     const newest = newestOf(store.read, event, change);
     if (!change || newest === undefined || newest === change.to) return true;
     if (newest === change.from) return false;
-    const conditions = conditionsOf(ruleById(store.read, rule)?.when ?? {});
-    return reader.changeMeets({ ...change, to: newest }, conditions ?? {}, signal);
+    const when = ruleById(store.read, rule)?.when ?? {};
+    // A rule that asks for what is outside or noise is not to be refused because it is.
+    if (when.labels?.includes('outside')) return true;
+    const conditions = conditionsOf(when);
+    const { rules, watch } = change.scope;
+    const isStrict = conditions !== undefined || when.not_noise === true || watch !== null;
+    const scope = { ...change.scope, rules: isStrict ? rules : [] };
+    return reader.changeMeets({ ...change, scope, to: newest }, conditions ?? {}, signal);
   }
 }
 

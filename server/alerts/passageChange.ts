@@ -39,6 +39,8 @@ export async function passageChange(
   if (count === 0 && !placed.derived) return undefined;
   const isSecond = previous_sha256 === null || previous_sha256 === passage.sha256;
   const earlier = isSecond ? undefined : await reader.wordsOf(previous_sha256, signal);
+  // Without a text, nothing can be said of the words. That is said once.
+  if (now.text === null) return earlier?.text === null ? undefined : 'unknown';
   return compare({ placed, count, earlier, now });
 }
 
@@ -58,8 +60,14 @@ function compare({ placed, count, earlier, now }: Compared): PassageChange | und
     ? wordingIn(now, before.passage, before.count)
     : wordingIn(now, placed, count);
   if (words !== null && isSame(words, placed.exact)) return undefined;
-  const wasReported = earlier && before ? before.words === words || hasWords(earlier, words) : isUnchanged;
+  const wasReported = earlier && before ? isReported(earlier, before, words) : isUnchanged;
   return wasReported ? undefined : { after: words };
+}
+
+/** Whether the version before had these words at the place already. Where the place is known, the same words elsewhere say nothing. */
+function isReported(earlier: ObjectWords, before: Wording, words: string | null): boolean {
+  if (before.passage && before.words !== null && words !== null) return isSame(before.words, words);
+  return before.words === words || hasWords(earlier, words);
 }
 
 /** What a text has at the place of a passage. */

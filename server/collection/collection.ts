@@ -164,6 +164,8 @@ export function openCollection(config: CollectionConfig): Collection {
     return added;
   };
   const capturePageNow = (url: string) => capturePage({ store, jobs, collector }, url, closing.signal);
+  // A look that ends early, or is refused, must not end the fetch of robots.txt that an own check waits for.
+  const robotsOfLooks = new RobotsCache(clock);
   return {
     profiles,
     handedIn: new HandedIn({ store, receiver, settings, capturePage: capturePageNow }, closing.signal),
@@ -175,7 +177,11 @@ export function openCollection(config: CollectionConfig): Collection {
     startRound: (ids) => startRound({ store, jobs, collector }, ids, closing.signal),
     preview: (url, profile) => previews.preview(url, profile),
     look: (url, signal) =>
-      lookOnce({ ...fetching, store, settings, deriver }, url, AbortSignal.any([signal, closing.signal])),
+      lookOnce(
+        { ...fetching, robots: robotsOfLooks, store, settings, deriver },
+        url,
+        AbortSignal.any([signal, closing.signal]),
+      ),
     whenNewVersion: (listener) => {
       newVersionListener = listener;
     },

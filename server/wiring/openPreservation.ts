@@ -1,6 +1,6 @@
 import type { Collection } from '../collection/collection.ts';
 import type { Derived } from '../collection/derived/derived.ts';
-import { isPrivateAddress } from '../collection/fetch/connect.ts';
+import { isPrivateAddress, systemLookup } from '../collection/fetch/connect.ts';
 import type { NodeConfig } from '../config.ts';
 import { openCopies } from '../copies/openCopies.ts';
 import { openFixity } from '../fixity/fixity.ts';
@@ -31,7 +31,7 @@ export function openPreservation(
     store,
     checkpoints,
     texts: derived.texts,
-    isPrivateAddress: config.network?.isPrivateAddress ?? isPrivateAddress,
+    network: { lookup: systemLookup, isPrivateAddress, ...config.network },
     withPeer: (id, work) => peers.withPeer(id, work),
     look: (url, signal) => collection.look(url, signal),
     log,

@@ -14,8 +14,11 @@ const CJK = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]$/u;
 /** Soft hyphens, joiners, marks of direction, the byte order mark and the Arabic stretch: they are not words. */
 const IGNORED = /^[\u00ad\u0640\u200b-\u200f\u2060-\u2064\u2066-\u2069\u202a-\u202e\ufeff]$/;
 const WHITE = /[^\S\ufeff]/;
-/** A character with the marks that are combined with it. */
-const SEGMENT = /[^][\p{M}\u1160-\u11ff]*/uy;
+/**
+ * A character with the marks that are combined with it. No script has more of them (UAX 15, stream-safe text), and sorting a
+ * longer run takes quadratic time.
+ */
+const SEGMENT = /[^][\p{M}\u1160-\u11ff]{0,30}/uy;
 /** A word that is divided at the end of a line. */
 const DIVISION = /[-\u2010\u00ad][^\S\n]*\r?\n\s*(?=\p{L})/uy;
 const LETTER_BEFORE = /\p{L}$/u;

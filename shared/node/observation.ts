@@ -10,9 +10,6 @@ import { instantSchema } from '../values/text.ts';
  * what it got. See docs/peers.md.
  */
 
-/** How far the clocks and the fetches of both nodes may be apart. */
-export const OBSERVATION_WINDOW_MS = 60_000;
-
 const nonceSchema = z.string().regex(/^[0-9a-f]{32}$/, 'A nonce has 32 hex digits.');
 const saltSchema = z.string().regex(/^[0-9a-f]{64}$/, 'A salt has 64 hex digits.');
 /** The beginning of the SHA-256 of one block of text. */

@@ -1,7 +1,13 @@
 import type { ProofCrypto } from './algorithms.ts';
 import type { Claim, Evidence, ProvenEntry } from './evidence.ts';
 import { judge, requireThat, sha256 } from './judge.ts';
-import { commitmentOf, openStatement, REQUEST_HEADER, readObservation } from './observation.ts';
+import {
+  commitmentOf,
+  OBSERVATION_WINDOW_MS,
+  openStatement,
+  REQUEST_HEADER,
+  readObservation,
+} from './observation.ts';
 
 /** What the node recorded of a peer that fetched the address at the same time. */
 interface RecordedSeenBy {
@@ -27,12 +33,17 @@ const SAW: Readonly<Record<string, string>> = {
  */
 export function checkSeenBy(
   proven: ProvenEntry,
-  { recorded }: Pick<Evidence, 'recorded'>,
+  { recorded, key: ownKey }: Pick<Evidence, 'recorded' | 'key'>,
   crypto: ProofCrypto,
 ): Claim[] {
-  let found: { agreement: string; name: string; key: string; at: string } | undefined;
+  let found: { agreement: string; name: string; key: string; at: string; from: string } | undefined;
   const signed = judge('A peer signed what it got from the same address.', '', () => {
-    const event = JSON.parse(recorded.record) as { id: number; url: string; sha256: string | null };
+    const event = JSON.parse(recorded.record) as {
+      id: number;
+      url: string;
+      sha256: string | null;
+      observed_at: string;
+    };
     const record = JSON.parse(proven.record) as RecordedSeenBy;
     const { peer, request, agreement } = record;
     requireThat(sha256(proven.record, crypto) === proven.entry.digest, 'The record of the peer was altered.');
@@ -54,11 +65,31 @@ export function checkSeenBy(
         (agreement === 'unreachable') === (got === null),
       'The peer signed something else than the node says.',
     );
-    found = { agreement, name: peer.name, key: peer.key, at: String(statement.fetched_at) };
+    const apart = Date.parse(String(statement.fetched_at)) - Date.parse(event.observed_at);
+    requireThat(
+      Math.abs(apart) <= OBSERVATION_WINDOW_MS,
+      'The peer did not fetch it within a minute of this observation.',
+    );
+    found = {
+      agreement,
+      name: peer.name,
+      key: peer.key,
+      at: String(statement.fetched_at),
+      from: String(asked.from),
+    };
   });
   if (!found) return [signed];
-  const { agreement, name, key, at } = found;
+  const { agreement, name, key, at, from } = found;
   return [
+    ...(from === ownKey
+      ? []
+      : [
+          {
+            verdict: 'claimed' as const,
+            claim: 'The peer was asked by this node.',
+            detail: `The request is signed by another key, an earlier one of this node or one of another node: ${from}`,
+          },
+        ]),
     {
       ...signed,
       claim: `${name} signed that it got ${SAW[agreement] ?? agreement} from the same address.`,

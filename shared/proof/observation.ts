@@ -3,6 +3,9 @@ import type { ProofCrypto } from './algorithms.ts';
 import { hexOf, utf8 } from './bytes.ts';
 import { countLines, noteBody, ProofError, signatureState } from './signedNote.ts';
 
+/** How far the clocks and the fetches of both nodes may be apart. */
+export const OBSERVATION_WINDOW_MS = 60_000;
+
 /**
  * The first lines of the two signed notes with which an address is seen by two nodes at one moment. No checkpoint begins so,
  * because the origin of a log is the name of its node.

@@ -208,8 +208,11 @@ test('a copy that falls behind is reported', async () => {
 test('a passage is reported when a new version no longer has it or has it changed, with both wordings', async () => {
   const alerting = await AlertingNode.open();
   const web = await ScriptedWeb.open();
+  // The words that come later stand elsewhere from the start.
   const text = (fee: string, hours: string) =>
-    page(`<h1>Museum</h1><p>For everyone who enters, the fee is ${fee} a day.</p><p>Open ${hours}.</p>`);
+    page(
+      `<h1>Museum</h1><p>For everyone who enters, the fee is ${fee} a day.</p><p>Open ${hours}.</p><p>In July the fee is 25 euros.</p>`,
+    );
   web.script(
     '/fees',
     text('20 euros', 'daily'),

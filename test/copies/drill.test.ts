@@ -37,6 +37,7 @@ async function contents(folder: string): Promise<Record<string, string>> {
   );
 }
 
+const PASSPHRASE = 'correct horse battery';
 const left = () => readdir(join(data, 'tmp'));
 
 test('an archive with everything is restored from its copy, measured, and nothing is left or changed', async () => {
@@ -44,6 +45,13 @@ test('an archive with everything is restored from its copy, measured, and nothin
   const copy = await addCopy(node, place, { pages: false });
   expect(await copyOf(node)).toMatchObject({ last_drill: null, proven: null });
   await sync(node, copy);
+  // It has a sealed finding, which nobody can read without the key.
+  expect(await drill(node, copy)).toMatchObject({
+    outcome: 'key_missing',
+    sentence: expect.stringContaining('1 sealed finding is encrypted'),
+  });
+  const kept = await node.sendJson('PUT', `/manage/copies/${copy.id}/key`, { passphrase: PASSPHRASE });
+  expect(kept.status).toBe(200);
   const before = await contents(place);
   const head = (await (await node.fetch('/api/ledger?limit=1')).json()) as { total: number };
   const drilled = await drill(node, copy);
@@ -116,7 +124,7 @@ test('a copy whose withheld objects need a key proves nothing until it holds the
   expect(missing).toMatchObject({ outcome: 'key_missing', restored: { objects: 1, all_objects: 2 } });
   expect(missing.sentence).toContain('Store it in the copy');
   const kept = await node.sendJson('PUT', `/manage/copies/${copy.id}/key`, {
-    passphrase: 'correct horse battery',
+    passphrase: PASSPHRASE,
   });
   expect(kept.status).toBe(200);
   expect(await drill(node, copy)).toMatchObject({ outcome: 'restored', restored: { objects: 2 } });

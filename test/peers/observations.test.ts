@@ -15,6 +15,8 @@ import type {
 } from '../../shared/node/observation.ts';
 import type { Peer } from '../../shared/node/peer.ts';
 import { checkEvidence } from '../../shared/proof/checkEvidence.ts';
+import { checkSeenBy } from '../../shared/proof/checkSeenBy.ts';
+import type { Evidence } from '../../shared/proof/evidence.ts';
 import {
   commitmentOf,
   observationText,
@@ -188,6 +190,19 @@ test('a peer fetches a change at the same moment; the event says whether bytes, 
       claim: `${peer.name} signed that it got the same bytes from the same address.`,
       detail: expect.stringContaining(peer.key),
     });
+  const file = JSON.parse(/id="evidence">([^<]*)</.exec(html)?.[1] ?? '') as Evidence;
+  const [proven] = file.seen_by ?? [];
+  if (!proven) throw new Error('The evidence has no statement of a peer.');
+  // A statement that was made for another node, or at another time.
+  expect(checkSeenBy(proven, { ...file, key: peer.key }, nodeCrypto)).toContainEqual(
+    expect.objectContaining({ verdict: 'claimed', claim: 'The peer was asked by this node.' }),
+  );
+  const { recorded } = file;
+  const observed = JSON.parse(recorded.record) as { observed_at: string };
+  const record = recorded.record.replace(observed.observed_at, '2001-01-01T00:00:00.000Z');
+  expect(checkSeenBy(proven, { ...file, recorded: { ...recorded, record } }, nodeCrypto)).toEqual([
+    expect.objectContaining({ verdict: 'fails' }),
+  ]);
   await writeFile(
     evidence,
     html.replace('\\"agreement\\":\\"same_bytes\\"', '\\"agreement\\":\\"differs\\"'),
@@ -206,7 +221,7 @@ test('a peer fetches a change at the same moment; the event says whether bytes, 
 });
 
 test('a peer fetches only what its owner agreed to, once for each request, and never a private or secret address', async () => {
-  const pair = await twoNodes(3);
+  const pair = await twoNodes(5);
   const { asker, other, web, source, peer } = pair;
   await seenBy(asker, await change(pair, 'v1', 'v1'));
   const record = (await dumpOf(other))[0]?.record;
@@ -250,7 +265,7 @@ test('a peer fetches only what its owner agreed to, once for each request, and n
   await seenBy(asker, await change(pair, 'v2', 'v2'));
   expect(await ask(fresh())).toMatchObject({
     code: 'observation_refused',
-    detail: expect.stringContaining('at most 3'),
+    detail: expect.stringContaining('at most 5'),
   });
   const event = await change(pair, 'v3', 'v3');
   await eventually(async () => expect(await outcome(pair)).toMatch(/^The peer refused/));

@@ -21,6 +21,8 @@ export interface LookServices extends FetchServices {
 
 /** What an address answered. */
 export interface Look {
+  /** When it had answered. */
+  at: string;
   status: number | null;
   /** Why there is no object; else null. */
   error: RetrievalError | null;
@@ -47,10 +49,9 @@ export async function lookOnce(
   if (await new PrivateAddressCheck(services).allows(url))
     throw new Problem('private_address', 'A private address is not fetched for another node.');
   const { user_agent, request_timeout_seconds, max_object_mb } = settings();
-  const limit = reachedStorageLimit(store, settings(), 0);
+  if (reachedStorageLimit(store, settings(), 0) !== null) throw noRoom();
   let staged: StagedFile | undefined;
   const receive = async (chunks: AsyncIterable<Uint8Array>, maxBytes: number) => {
-    if (limit !== null) throw new RetrievalFailure('storage_full');
     try {
       return (staged = await store.blobs.staging.stageFile(chunks, maxBytes));
     } catch (error) {
@@ -71,14 +72,21 @@ export async function lookOnce(
       allowPrivateAddress: false,
       signal,
     });
+    const at = store.instant();
+    // That this node has no room says nothing of the address.
+    if (error === 'storage_full') throw noRoom();
     if (error !== null || !received)
-      return { status, error: error ?? 'invalid_response', sha256: null, bytes: null, text: null };
+      return { at, status, error: error ?? 'invalid_response', sha256: null, bytes: null, text: null };
     const { sha256, bytes, file } = received;
     const object = { sha256, file, contentType: content_type, contentEncoding: contentEncodingOf(headers) };
-    return { status, error, sha256, bytes, text: await textOf(deriver, object) };
+    return { at, status, error, sha256, bytes, text: await textOf(deriver, object) };
   } finally {
     await staged?.discard();
   }
+}
+
+function noRoom(): Problem {
+  return new Problem('observation_refused', 'This node has no room to fetch addresses for others.');
 }
 
 async function textOf(

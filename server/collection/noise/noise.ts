@@ -233,6 +233,15 @@ async function readVersion(
   }
 }
 
+/** Only an object that has no text, or was given up, surely meets no condition: an extra alert is better than a missing one. */
+const MEETS_NONE: ReadonlySet<string> = new Set([
+  'unsupported',
+  'too_large',
+  'damaged',
+  'encrypted',
+  'released',
+]);
+
 async function checkConditions(
   { store, deriver }: JudgeServices,
   { from, to, scope }: Change,
@@ -249,7 +258,7 @@ async function checkConditions(
   } catch (error) {
     if (!(error instanceof NotDerivableError)) throw error;
     await noticeDamagedObjects(store, error, [from ?? to, to]);
-    return isUnconditional(conditions);
+    return isUnconditional(conditions) || !MEETS_NONE.has(error.reason);
   }
 }
 
@@ -417,9 +426,10 @@ export async function requireValidScope({ watch, rules }: Scope, path: string): 
     rule,
   ]);
   if (watch) selectors.unshift([`/watch/${Object.keys(watch)[0]}`, selectorOf(watch)]);
-  const errors = selectors.flatMap(([at, selector]) =>
-    canCompile(selector) ? [] : [{ path: at, message: SENTENCES[selector.kind] }],
-  );
-  const [first] = errors;
-  if (first) throw new Problem('invalid_field', `${first.path}: ${first.message}`, { errors });
+  // Only the first is looked for, because trying a hostile one takes its time.
+  const wrong = selectors.find(([, selector]) => !canCompile(selector));
+  if (!wrong) return;
+  const [at, { kind }] = wrong;
+  const message = SENTENCES[kind];
+  throw new Problem('invalid_field', `${at}: ${message}`, { errors: [{ path: at, message }] });
 }

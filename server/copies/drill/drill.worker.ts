@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../../shared/values/clock.ts';
 import { countOf } from '../../../shared/values/counts.ts';
+import { countUnreadable } from '../../findings/sealed.ts';
 import { openArchive } from '../../ledger/openArchive.ts';
 import { rootAt } from '../../ledger/tree.ts';
 import { answerParent } from '../../runtime/answerParent.ts';
@@ -82,7 +83,7 @@ async function drill(target: CopyTarget): Promise<DrillFinding> {
   const all = await compare(folder, target.name);
   const objectSeconds = (objectsAt.ended - objectsAt.begun) / 1_000;
   const recordSeconds = (performance.now() - begun) / 1_000 - objectSeconds;
-  const { head, objects, bytes, missing, encrypted } = result;
+  const { head, objects, bytes, missing, encrypted, sealed } = result;
   const lines = Object.values(head.counts).reduce((sum, counted) => sum + counted, 0);
   const restored = {
     entries: head.checkpoint.size,
@@ -93,7 +94,13 @@ async function drill(target: CopyTarget): Promise<DrillFinding> {
     bytes_per_second: rate(bytes, objectSeconds),
     full_restore_seconds: Math.ceil(recordSeconds + objectSeconds * timesTheSample(all, { objects, bytes })),
   };
-  const verdict = verdictOn(target.name, { missing, objects, encrypted: encrypted.length, encryptedThere });
+  const verdict = verdictOn(target.name, {
+    missing,
+    objects,
+    encrypted: encrypted.length,
+    encryptedThere,
+    sealed,
+  });
   return { ...verdict, restored, needed_bytes: null };
 }
 
@@ -197,11 +204,13 @@ interface Seen {
   /** Objects of the sample that could not be decrypted, and all that are encrypted. */
   encrypted: number;
   encryptedThere: number;
+  /** Sealed findings that could not be decrypted. */
+  sealed: number;
 }
 
 function verdictOn(
   name: string,
-  { missing, objects, encrypted, encryptedThere }: Seen,
+  { missing, objects, encrypted, encryptedThere, sealed }: Seen,
 ): Pick<DrillFinding, 'outcome' | 'sentence'> {
   // What this archive has given up or found lost since is known.
   const lost = missing.filter(
@@ -218,6 +227,14 @@ function verdictOn(
     const why = input.copy.lacksKey
       ? 'and the key is only on this disk. Store it in the copy (Settings → Copies → Key).'
       : 'and could not be decrypted, because withheld.key is not in this data folder. Put the file back from a backup.';
+    return { outcome: 'key_missing', sentence: `${these}, ${why}` };
+  }
+  // What cannot be read here either is no fault of the copy.
+  if (sealed > countUnreadable(archive)) {
+    const these = `${countOf(sealed, 'sealed finding is', 'sealed findings are')} encrypted in ${name}`;
+    const why = input.copy.lacksKey
+      ? 'and the key is only on this disk. Store it in the copy (Settings → Copies → Key).'
+      : 'and could not be decrypted with withheld.key of this data folder. Put the file back from a backup.';
     return { outcome: 'key_missing', sentence: `${these}, ${why}` };
   }
   return { outcome: 'restored', sentence: `The archive can be restored from ${name}.` };

@@ -1,12 +1,12 @@
 import { mayHoldToken } from '../../../shared/collection/handedIn.ts';
 import {
-  OBSERVATION_WINDOW_MS,
   type ObservationRequest,
   type ObservationStatement,
   observationRequestSchema,
 } from '../../../shared/node/observation.ts';
 import { Problem } from '../../../shared/problems.ts';
 import {
+  OBSERVATION_WINDOW_MS,
   observationText,
   openObservation,
   REQUEST_HEADER,
@@ -43,6 +43,9 @@ export class RequestAnswerer {
   readonly #services: AnswerServices;
   /** The requests that are being answered: the key of the peer by the nonce. They count for the quota. */
   readonly #running = new Map<string, string>();
+  /** The requests of a day that brought nothing to sign, by the key of the peer. They count too. */
+  readonly #failed = new Map<string, number>();
+  #failedOn = '';
 
   constructor(services: AnswerServices) {
     this.#services = services;
@@ -61,6 +64,9 @@ export class RequestAnswerer {
     this.#running.set(request.nonce, peer.key);
     try {
       return await this.#lookAndSign(note, request, peer, closing);
+    } catch (error) {
+      this.#countFailed(peer.key);
+      throw error;
     } finally {
       this.#running.delete(request.nonce);
     }
@@ -70,10 +76,11 @@ export class RequestAnswerer {
   #open(note: string): { request: ObservationRequest; peer: PeerRow } {
     const { store, checkpoints } = this.#services;
     const request = parsed(() => readObservation(note, REQUEST_HEADER));
+    // Before it is told whether there is an agreement: else anybody could ask in the name of others.
+    parsed(() => openObservation(note, REQUEST_HEADER, request.from, nodeCrypto));
     const peer = allPeers(store.read).find((row) => row.key === request.from);
     if (!peer || peer.observe_per_day === 0 || peer.state === 'rewritten')
       throw refused('This node does not fetch addresses for you. Ask its owner.');
-    parsed(() => openObservation(note, REQUEST_HEADER, peer.key, nodeCrypto));
     if (request.to !== checkpoints.key.verifierKey) throw invalid('This request is for another node.');
     if (Math.abs(store.clock.now() - Date.parse(request.requested_at)) > OBSERVATION_WINDOW_MS)
       throw invalid('This request is not of this minute. Compare the clocks of both nodes.');
@@ -87,8 +94,16 @@ export class RequestAnswerer {
     const running = [...this.#running.values()].filter((of) => of === key).length;
     if (running >= MAX_RUNNING) throw refused('Too many of your requests are being answered.');
     const today = `${instant().slice(0, 10)}T00:00:00.000Z`;
-    if (countAnswered(read, key, today) + running >= observe_per_day)
+    const failed = this.#failedOn === today.slice(0, 10) ? (this.#failed.get(key) ?? 0) : 0;
+    if (countAnswered(read, key, today) + failed + running >= observe_per_day)
       throw refused(`This node fetches at most ${observe_per_day} addresses a day for you.`);
+  }
+
+  #countFailed(key: string): void {
+    const today = this.#services.store.instant().slice(0, 10);
+    if (this.#failedOn !== today) this.#failed.clear();
+    this.#failedOn = today;
+    this.#failed.set(key, (this.#failed.get(key) ?? 0) + 1);
   }
 
   async #lookAndSign(
@@ -99,7 +114,7 @@ export class RequestAnswerer {
   ): Promise<{ statement: string; blocks: string[] }> {
     const { store, checkpoints } = this.#services;
     const { nonce, url, requested_at } = request;
-    const { text, ...look } = await this.#look(url, closing);
+    const { text, at, ...look } = await this.#look(url, closing);
     const named = text && nameText(text);
     const statement: ObservationStatement = {
       nonce,
@@ -107,7 +122,7 @@ export class RequestAnswerer {
       url,
       by: checkpoints.key.verifierKey,
       requested_at,
-      fetched_at: store.instant(),
+      fetched_at: at,
       ...look,
       text: named?.text ?? null,
     };

@@ -1,7 +1,6 @@
 import { mayHoldToken } from '../../../shared/collection/handedIn.ts';
 import type { Agreement, DifferingBlocks } from '../../../shared/collection/seenBy.ts';
 import {
-  OBSERVATION_WINDOW_MS,
   type ObservationRequest,
   type ObservationStatement,
   observationAnswerSchema,
@@ -11,6 +10,7 @@ import {
 import { Problem } from '../../../shared/problems.ts';
 import {
   commitmentOf,
+  OBSERVATION_WINDOW_MS,
   observationText,
   openStatement,
   REQUEST_HEADER,
@@ -19,7 +19,11 @@ import { ProofError } from '../../../shared/proof/signedNote.ts';
 import type { Texts } from '../../collection/derived/derived.ts';
 import type { Look } from '../../collection/fetch/lookOnce.ts';
 import type { Network } from '../../collection/fetch/requester.ts';
-import { allowsPrivateAddress, isPrivateHost } from '../../collection/sources/privateSources.ts';
+import {
+  allowsPrivateAddress,
+  isPrivateHost,
+  PrivateAddressCheck,
+} from '../../collection/sources/privateSources.ts';
 import { archiveReadOnly, isReadOnly } from '../../ledger/appendEntry.ts';
 import type { Checkpoints } from '../../ledger/checkpoints.ts';
 import { nodeCrypto } from '../../ledger/nodeCrypto.ts';
@@ -40,7 +44,7 @@ export interface ObservationsConfig {
   store: Store;
   checkpoints: Pick<Checkpoints, 'key' | 'signNote'>;
   texts: Pick<Texts, 'textOf'>;
-  isPrivateAddress: Network['isPrivateAddress'];
+  network: Network;
   /** Works with a peer over its pinned connection. */
   withPeer: <Result>(id: string, work: (client: PeerClient) => Promise<Result>) => Promise<Result>;
   /** Fetches an address once as any visitor gets it. */
@@ -169,6 +173,9 @@ export class Observations {
     if (refusal !== undefined) throw new RefusedAnswer(refusal);
     if (event.sha256 === null) return;
     if (this.#asking > MAX_ASKED) throw new RefusedAnswer('Too many changes came at once.');
+    // A name that resolves to a private address is told to nobody, also where it was never asked whether it may be private.
+    if (await new PrivateAddressCheck(this.#config.network).allows(source.url))
+      throw new RefusedAnswer(PRIVATE_ADDRESS);
     const peer = requirePeer(store.read, id);
     if (peer.state === 'rewritten')
       throw new RefusedAnswer('The peer rewrote its ledger, so it is not asked.');
@@ -254,13 +261,13 @@ export class Observations {
 
   /** Why no peer is asked to fetch a source, as a sentence; undefined if peers may be asked. */
   #refusalOf(source: SourceRow): string | undefined {
-    const { isPrivateAddress } = this.#config;
+    const { isPrivateAddress } = this.#config.network;
     if (source.needs_login || source.profile !== null)
       return 'It is watched with a login, and a peer would not see the same.';
     if (Object.keys(source.headers).length > 0)
       return 'It is fetched with request headers, and these are given to nobody.';
     if (allowsPrivateAddress(source, isPrivateAddress) || isPrivateHost(source.url, isPrivateAddress))
-      return 'It may be at a private address, which a peer cannot reach.';
+      return PRIVATE_ADDRESS;
     if (mayHoldToken(source.url)) return 'Its address may hold a secret.';
     return undefined;
   }
@@ -289,6 +296,8 @@ function sentenceOf(error: unknown): string {
     return error.message;
   throw error;
 }
+
+const PRIVATE_ADDRESS = 'It may be at a private address, which a peer cannot reach.';
 
 const REFUSED =
   'The peer refused: its owner has not agreed, its daily limit is reached, or it could not fetch the address in time.';

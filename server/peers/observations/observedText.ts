@@ -12,10 +12,11 @@ export interface NamedText {
   names: string[];
 }
 
-/** Names a derived text. `content` is the stored document. */
-export function nameText({ content, tool }: { content: Uint8Array; tool: string }): NamedText {
-  const { text } = decompressContent<TextContent>(content);
+/** Names a derived text. `content` is the stored document. There is nothing to compare if the text is empty or was cut. */
+export function nameText({ content, tool }: { content: Uint8Array; tool: string }): NamedText | undefined {
+  const { text, truncated } = decompressContent<TextContent>(content);
   const blocks = blocksOf(text.toWellFormed());
+  if (truncated || blocks.length === 0) return undefined;
   const names =
     blocks.length > MAX_BLOCKS ? [] : blocks.map((block) => sha256Of(block).slice(0, BLOCK_DIGITS));
   return {

@@ -55,7 +55,14 @@ export const itemRoutes = {
         ],
       },
     },
-    problems: ['not_found', 'invalid_format', 'not_acceptable', 'derivation_busy', 'copy_unreachable'],
+    problems: [
+      'not_found',
+      'invalid_format',
+      'not_acceptable',
+      'finding_sealed',
+      'derivation_busy',
+      'copy_unreachable',
+    ],
   }),
   readLinkset: route({
     method: 'GET',

@@ -89,7 +89,8 @@ test('two captures are compared by keyboard alone, from the event of a change', 
   await row.getByRole('link').focus();
   await page.keyboard.press('Enter');
   const compare = page.getByRole('link', { name: 'Compare with the previous capture' });
-  await expect(page.getByText('The visible text of the page changed.')).toBeVisible();
+  const event = page.getByRole('complementary', { name: 'Event' });
+  await expect(event.getByText('The visible text of the page changed.')).toBeVisible();
   await checks.accessible(page);
   await compare.focus();
   await page.keyboard.press('Enter');

@@ -95,7 +95,7 @@ const DOCUMENTS = `iif(e.page IS NULL, NULL, (SELECT json_extract(p.record, '$.d
 const comparable = (
   index: string,
 ) => `SELECT e.id, s.id AS source_id, e.observed_at, e.sha256, e.previous_sha256,
-    s.noise_rules, s.watch, s.rules_digest, s.capture = 'page' AND e.page IS NULL AS in_page, ${DOCUMENTS}
+    s.noise_rules, s.watch, s.rules_digest, s.capture = 'page' AND s.page_error IS NULL AND e.page IS NULL AS in_page, ${DOCUMENTS}
   FROM events e ${index} CROSS JOIN sources s ON s.key = e.source_key
   WHERE e.event_type = 'changed' AND e.sha256 IS NOT NULL AND e.previous_sha256 IS NOT NULL`;
 const BY_NUMBER = comparable('NOT INDEXED');
@@ -145,7 +145,7 @@ export function changeOf(database: ReadDatabase, event: Event): Change | undefin
   if (event.event_type !== 'first_seen') return undefined;
   const first = statement<Omit<Stored, 'sha256'> & { sha256: string }>(
     database,
-    `SELECT e.sha256, s.noise_rules, s.watch, s.capture = 'page' AND e.page IS NULL AS in_page, ${DOCUMENTS}
+    `SELECT e.sha256, s.noise_rules, s.watch, s.capture = 'page' AND s.page_error IS NULL AND e.page IS NULL AS in_page, ${DOCUMENTS}
      FROM events e JOIN sources s ON s.key = e.source_key WHERE e.id = ? AND e.sha256 IS NOT NULL`,
   ).get(event.id);
   if (!first) return undefined;
