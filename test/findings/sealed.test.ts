@@ -136,10 +136,15 @@ test('a sealed finding is public as a commitment only, until it is revealed and 
 
 test('nothing is sealed while the key of the owner cannot be read', async () => {
   const { node, pack } = await sealedArchive();
-  await writeFile(join(node.dataFolder, 'withheld.key'), 'no key');
+  const file = join(node.dataFolder, 'withheld.key');
+  const key = await readFile(file, 'utf8');
   const fields = { target: { kind: 'pack', id: pack }, text: 'Next', sealed: true };
-  const refused = node.sendJson('POST', '/manage/findings', fields);
-  expect(await problemOf(refused)).toMatchObject({ status: 409, code: 'owner_key_invalid' });
+  const mistyped = key.replace(/.\n$/, (end) => (end === 'Q\n' ? 'P\n' : 'Q\n'));
+  for (const text of ['no key', key + mistyped]) {
+    await writeFile(file, text);
+    const refused = node.sendJson('POST', '/manage/findings', fields);
+    expect(await problemOf(refused), text).toMatchObject({ status: 409, code: 'owner_key_invalid' });
+  }
   expect(await read(node.fetch('/api/findings/sealed'))).toMatchObject({ total: 1 });
 });
 

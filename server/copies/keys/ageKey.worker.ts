@@ -37,7 +37,13 @@ async function run(task: AgeTask): Promise<unknown> {
     return decrypter.decrypt(task.decrypt, 'text');
   }
   if ('generate' in task) return generateX25519Identity();
-  if ('recipientOf' in task) return identityToRecipient(identitiesIn(task.recipientOf)[0] ?? '');
+  if ('recipientOf' in task) {
+    // Each, so that one with a wrong character is found before anything is encrypted.
+    const [first] = await Promise.all(
+      identitiesIn(task.recipientOf).map((each) => identityToRecipient(each)),
+    );
+    return first;
+  }
   if ('text' in task) return encryptText(task.text, task.recipient);
   if ('encrypted' in task) return Promise.all(task.encrypted.map((each) => decryptText(each, task.identity)));
   const results: unknown[] = [];

@@ -81,9 +81,21 @@ const recipients = new Map<string, Promise<string>>();
 /** Returns the owner's key of a data folder, which is generated when it is first needed. @throws CopyError */
 export async function withheldKey(folder: string): Promise<WithheldKey> {
   const identity = (await readIdentity(folder)) ?? (await once(making, folder, () => make(folder)));
-  const recipient = await once(recipients, identity, () => runAge<string>({ recipientOf: identity }));
+  const recipient = await once(recipients, identity, () => recipientOf(folder, identity));
   making.delete(folder);
   return { identity, recipient };
+}
+
+/** @throws CopyError if an identity has a wrong character: its last six are a checksum */
+async function recipientOf(folder: string, identity: string): Promise<string> {
+  try {
+    return await runAge<string>({ recipientOf: identity });
+  } catch (cause) {
+    throw new CopyError(
+      `A line of ${withheldKeyFile(folder)} has a wrong character. Put the line back from your backup.`,
+      { cause },
+    );
+  }
 }
 
 async function make(folder: string): Promise<string> {
