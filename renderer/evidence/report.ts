@@ -4,7 +4,7 @@ import { handedInWords } from '../../shared/collection/handedInWords.ts';
 import type { RecordedPage } from '../../shared/collection/page.ts';
 import type { Passage, RecordedFinding } from '../../shared/findings/finding.ts';
 import { fromBase64 } from '../../shared/proof/bytes.ts';
-import type { Claim, Evidence, EvidenceFile, Verdict } from '../../shared/proof/evidence.ts';
+import type { Claim, Evidence, EvidenceFile, ProvenEntry, Verdict } from '../../shared/proof/evidence.ts';
 import { type SeenPassage, seePassage } from '../../shared/proof/passage.ts';
 import { element, facts, section } from './elements.ts';
 
@@ -297,9 +297,6 @@ function differencesOf(diff: unknown): HTMLElement {
 /** All that was checked, as text, so that other programs and paper can check it again. */
 function everything(evidence: Evidence): HTMLElement {
   const { recorded, retrieval, finding, sealed, key, witnesses } = evidence;
-  const proofs = recorded.proofs.map(
-    ({ checkpoint, hashes }) => `index ${recorded.entry.seq - 1}\n${hashes.join('\n')}\n\n${checkpoint}`,
-  );
   return section(
     'What was checked',
     element(
@@ -311,16 +308,27 @@ function everything(evidence: Evidence): HTMLElement {
     ...block('The ledger entry', JSON.stringify(recorded.entry)),
     ...block('The key of the node', key),
     ...(witnesses.length > 0 ? block('The keys of the witnesses', witnesses.join('\n')) : []),
-    ...proofs.flatMap((proof) =>
-      block('A proof (C2SP tlog-proof) and its checkpoint', `c2sp.org/tlog-proof@v1\n${proof}`),
-    ),
+    ...proofBlocks('A proof (C2SP tlog-proof) and its checkpoint', recorded),
     ...(finding ? block('The finding (canonical JSON)', finding.record) : []),
     ...(sealed ? block('The salt with which it was sealed (hex)', sealed.salt) : []),
     ...(sealed ? block('The ledger entry that sealed it', JSON.stringify(sealed.entry)) : []),
+    ...(sealed ? proofBlocks('A proof of the seal (C2SP tlog-proof) and its checkpoint', sealed) : []),
+    ...(sealed?.witnesses?.length
+      ? block('The keys of the witnesses of the seal', sealed.witnesses.join('\n'))
+      : []),
+    ...(sealed?.timestamps ?? []).flatMap(({ authority, reply }) =>
+      block(`The timestamp of ${authority} over the seal (base64)`, reply),
+    ),
     ...(retrieval ? block('The retrieval', retrieval.retrieval) : []),
     ...evidence.timestamps.flatMap(({ authority, reply }) =>
       block(`The timestamp of ${authority} (base64)`, reply),
     ),
+  );
+}
+
+function proofBlocks(title: string, { entry, proofs }: ProvenEntry): HTMLElement[] {
+  return proofs.flatMap(({ checkpoint, hashes }) =>
+    block(title, `c2sp.org/tlog-proof@v1\nindex ${entry.seq - 1}\n${hashes.join('\n')}\n\n${checkpoint}`),
   );
 }
 

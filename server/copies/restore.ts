@@ -19,7 +19,7 @@ import { runLedgerVerification } from '../verification/ledger/ledgerVerification
 import { assembleDump } from './assembleDump.ts';
 import { encryptedDigest, objectPath, WITHHELD } from './copyPaths.ts';
 import { readKey, requireKeyOf } from './keys/ownerKey.ts';
-import { decryptTexts, saveIdentity } from './keys/withheldKey.ts';
+import { decryptTexts, identityIn, saveIdentity } from './keys/withheldKey.ts';
 import { inBatches } from './sendObjects.ts';
 import { type CopyTarget, InvalidCopyError } from './targets/target.ts';
 import { decryptObjects } from './withheld/encrypted.ts';
@@ -32,7 +32,7 @@ export interface RestoreOptions {
   clock: Clock;
   /** The passphrase of the key in the copy, to restore the key too. */
   passphrase?: string | undefined;
-  /** The identity (age) that decrypts withheld objects, if the owner has it elsewhere. */
+  /** The identities (age) that decrypt withheld objects, one on each line, if the owner has them elsewhere. */
   identity?: string | undefined;
   /** Returns the objects to restore in place of all. Such an archive is not meant to last: nothing is synced. */
   sample?: ((read: ReadDatabase, encrypted: ReadonlySet<string>) => BlobRow[]) | undefined;
@@ -78,7 +78,8 @@ export async function restoreCopy(options: RestoreOptions): Promise<RestoreResul
   for (const each of [partial, records]) await rm(each, { recursive: true, force: true });
   // First, so that a wrong passphrase does not cost the time of a restore.
   const kept = passphrase === undefined ? undefined : await readKey(target, passphrase);
-  const identity = options.identity ?? kept?.identity;
+  // Both, if the owner gives both: what was sealed with either can be read.
+  const identity = identityIn([options.identity, kept?.identity].join('\n'));
   try {
     await mkdir(records, { mode: 0o700 });
     const { note, chunks } = await assembleDump(target, records, signal);

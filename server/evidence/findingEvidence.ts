@@ -11,7 +11,7 @@ import { selectValue } from '../store/sqlite/engine/queries.ts';
 import { type Reader, requireReadable } from '../withholding/withholding.ts';
 import { collectEventEvidence, type EvidenceServices } from './eventEvidence.ts';
 import { collectPackEvidence } from './packEvidence.ts';
-import { proveAtHead } from './proveEntry.ts';
+import { proveAtHead, proveEntry } from './proveEntry.ts';
 import { sealed } from './seal.ts';
 
 interface FindingEvidenceServices extends EvidenceServices {
@@ -45,12 +45,16 @@ export async function findingEvidence(
   const record = canonicalText(recordOfFinding(finding));
   const sealEntry = sealedEntryOf(store.read, id);
   const salt = finding.sealed?.salt;
+  const seal =
+    sealEntry !== undefined && salt ? await proveEntry(store, checkpoints, sealEntry, record) : undefined;
   const evidence: Omit<Evidence, 'seal'> = {
     ...base,
     format: 'strongroom-evidence@3',
     finding: await proveAtHead(store, checkpoints, ledger_entry, record),
-    ...(sealEntry !== undefined &&
-      salt && { sealed: { ...(await proveAtHead(store, checkpoints, sealEntry, record)), salt } }),
+    ...(seal &&
+      salt && {
+        sealed: { ...seal.recorded, witnesses: seal.witnesses, timestamps: seal.timestamps, salt },
+      }),
   };
   requireSeen(evidence, passage);
   // The bytes may have been withheld meanwhile.

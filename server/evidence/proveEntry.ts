@@ -6,10 +6,10 @@ import { proveInclusion } from '../ledger/prove.ts';
 import { withCosignatures } from '../ledger/witness/cosignature.ts';
 import {
   cosignaturesOf,
+  cosignedSizes,
   earliestTimestamps,
   entryAt,
   lastEntry,
-  newestCosignedSize,
 } from '../store/sqlite/node/ledger.ts';
 import type { Store } from '../store/store.ts';
 
@@ -17,8 +17,8 @@ import type { Store } from '../store/store.ts';
 export type EntryEvidence = Pick<Evidence, 'recorded' | 'witnesses' | 'timestamps'>;
 
 /**
- * Collects what proves an entry of the ledger: a proof at the newest size, at the newest that a witness cosigned, and at
- * each size that an authority stamped first.
+ * Collects what proves an entry of the ledger: a proof at the newest size, at the newest and the oldest that a witness
+ * cosigned, and at each size that an authority stamped first.
  *
  * @param record the canonical JSON of what the entry recorded
  * @throws the errors of `Checkpoints.sign`
@@ -33,12 +33,7 @@ export async function proveEntry(
   const newest = lastEntry(read)?.seq ?? 0;
   const stamped = earliestTimestamps(read, seq);
   const origin = checkpoints.key.name;
-  const cosigned = newestCosignedSize(read, seq, origin);
-  const sizes = new Set([
-    newest,
-    ...(cosigned === undefined ? [] : [cosigned]),
-    ...stamped.map(({ size }) => size),
-  ]);
+  const sizes = new Set([newest, ...cosignedSizes(read, seq, origin), ...stamped.map(({ size }) => size)]);
   const witnesses = new Set<string>();
   const proofs: ProvenEntry['proofs'] = [];
   for (const size of sizes) {

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import {
+  ADD_EARLIER_KEY,
   type Finding,
   type FindingTarget,
   type NewFinding,
@@ -96,7 +97,7 @@ export async function revealFinding(store: Store, id: string): Promise<Finding> 
     if (salt === null || record === null)
       throw new Problem(
         'sealed_unreadable',
-        `The record of ${id} is encrypted to a key that is not here. Stop the node, put withheld.key of the earlier data folder into this one, and start it.`,
+        `The record of ${id} is encrypted to a key that is not here. ${ADD_EARLIER_KEY}`,
       );
     if (commitmentTo(salt, record) !== commitment)
       throw new Problem(

@@ -8,6 +8,10 @@ export const findingIdSchema = z
   .string()
   .regex(/^fi_[0-9a-f]{20}$/, 'A finding id is fi_ and 20 hex digits.');
 
+/** What the owner does where a record is encrypted to the key of an earlier data folder. A newer key must not be replaced. */
+export const ADD_EARLIER_KEY =
+  'Stop the node. If this data folder has a withheld.key, add the line of the earlier one below its line; else put the file here. Then start the node.';
+
 /** What a finding is about. The id of an event is its number in decimal digits. */
 const findingTargetSchema = z
   .discriminatedUnion('kind', [

@@ -81,7 +81,12 @@ function canonical(value: Omit<LedgerEntry, 'hash'> | LedgerEntry): string {
 }
 
 /** Each checkpoint: its signature, the entry in it, and the lines of witnesses. */
-function checkCheckpoints({ recorded, key, witnesses }: Evidence, crypto: ProofCrypto): Claim[] {
+function checkCheckpoints(
+  { recorded, key, witnesses }: Pick<Evidence, 'recorded' | 'key' | 'witnesses'>,
+  crypto: ProofCrypto,
+  /** Those whose signatures are checked elsewhere. */
+  known: readonly string[] = [],
+): Claim[] {
   return recorded.proofs.flatMap(({ checkpoint }, index) => {
     const size = checkpoint.split('\n', 2)[1] ?? '';
     const isSigned = judge(
@@ -103,6 +108,7 @@ function checkCheckpoints({ recorded, key, witnesses }: Evidence, crypto: ProofC
       'The Merkle proof leads from the entry to the root in the checkpoint.',
       () => requireIncluded(recorded, index, key, crypto),
     );
+    if (known.includes(checkpoint)) return [isIncluded];
     const cosigned = witnesses
       .filter((witness) => checkpoint.includes(`\n— ${witness.split('+', 1)[0]} `))
       .map((witness) => checkCosignature(checkpoint, witness, size, crypto));
@@ -146,13 +152,14 @@ function checkCosignature(checkpoint: string, witness: string, size: string, cry
 }
 
 function checkTimestamp(
-  { recorded }: Evidence,
+  { recorded }: Pick<Evidence, 'recorded'>,
   { authority, text, reply }: Evidence['timestamps'][number],
   crypto: ProofCrypto,
+  of: 'entry' | 'seal' = 'entry',
 ): Claim[] {
   let found: { at: number; signer: string; issuer: string } | undefined;
   const intact = judge(
-    `The timestamp of ${authority} covers a checkpoint with this entry.`,
+    `The timestamp of ${authority} covers a checkpoint with this ${of}.`,
     'Its imprint is the SHA-256 of the checkpoint, and its signature matches the certificate that it contains.',
     () => {
       const isOfProof = recorded.proofs.some(({ checkpoint }) => checkpoint.startsWith(`${text}\n— `));
@@ -162,7 +169,7 @@ function checkTimestamp(
   );
   if (!found) return [intact];
   const { at, signer, issuer } = found;
-  const claim = `The entry existed before ${new Date(at).toISOString()}.`;
+  const claim = `The ${of} existed before ${new Date(at).toISOString()}.`;
   const detail = `The authority ${signer} states this by its own clock. Its certificate names ${issuer} as the issuer. Check the certificate with openssl ts -verify -CAfile.`;
   return [intact, { verdict: 'claimed', claim, detail }];
 }
@@ -235,10 +242,8 @@ function checkPage({ page: proven, recorded, key, kind }: Evidence, crypto: Proo
 }
 
 /** A finding quotes words that are in one of the files. */
-function checkFinding(
-  { format, finding: proven, sealed, files, key }: Evidence,
-  crypto: ProofCrypto,
-): Claim[] {
+function checkFinding(evidence: Evidence, crypto: ProofCrypto): Claim[] {
+  const { format, finding: proven, sealed, files, key } = evidence;
   if (!proven) {
     if (format !== 'strongroom-evidence@3') return [];
     const detail = 'The evidence of a passage has one, but it was removed.';
@@ -259,7 +264,7 @@ function checkFinding(
       },
     ),
     ...checkOtherEntry('finding', proven, key, crypto),
-    ...(sealed ? checkSealed(sealed, proven, key, crypto) : []),
+    ...(sealed ? checkSealed(sealed, proven, evidence, crypto) : []),
     checkPassage(record, files, crypto),
   ];
 }
@@ -268,10 +273,11 @@ function checkFinding(
 function checkSealed(
   sealed: NonNullable<Evidence['sealed']>,
   { entry: revealed, record }: ProvenEntry,
-  key: string,
+  { key, recorded }: Evidence,
   crypto: ProofCrypto,
 ): Claim[] {
-  const { entry, salt } = sealed;
+  const { entry, salt, witnesses, timestamps = [] } = sealed;
+  const known = recorded.proofs.map(({ checkpoint }) => checkpoint);
   return [
     judge(
       `The ledger entry ${entry.seq} of ${entry.at} sealed this finding.`,
@@ -290,6 +296,14 @@ function checkSealed(
       },
     ),
     ...checkOtherEntry('seal', sealed, key, crypto),
+    // Files that were made before have neither.
+    ...(witnesses ? checkCheckpoints({ recorded: sealed, key, witnesses }, crypto, known) : []),
+    ...timestamps.flatMap((timestamp) => checkTimestamp({ recorded: sealed }, timestamp, crypto, 'seal')),
+    {
+      verdict: 'claimed',
+      claim: 'The time of the seal is right.',
+      detail: `It is from the node’s clock.${witnesses?.length || timestamps.length ? ' Timestamps and witnesses limit it independently.' : ''}`,
+    },
   ];
 }
 

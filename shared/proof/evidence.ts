@@ -63,8 +63,11 @@ export interface Evidence {
   page?: ProvenEntry;
   /** The finding whose passage is in one of the files: the entry `finding.added`, or `finding.revealed`. */
   finding?: ProvenEntry;
-  /** How it was sealed before: the entry `finding.sealed`, and the salt in hex. Only of a finding that was revealed. */
-  sealed?: ProvenEntry & { salt: string };
+  /**
+   * How it was sealed before: the entry `finding.sealed`, and the salt in hex. Only of a finding that was revealed. What limits
+   * the time of the seal is absent in files that were made before.
+   */
+  sealed?: ProvenEntry & { salt: string } & Partial<Pick<Evidence, 'witnesses' | 'timestamps'>>;
   /** What peers signed that fetched the address at the same time: the entries `observation.signed`. */
   seen_by?: ProvenEntry[];
   timestamps: EvidenceTimestamp[];

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { appendFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { generateX25519Identity } from 'age-encryption';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { verifyFiles } from '../../server/copies/pages/browser/verifyFiles.ts';
 import { openCollectingNode } from '../collection/support.ts';
@@ -254,6 +255,7 @@ describe('restoring', () => {
     const { node, copy } = await copied();
     await withhold(node, { sha256: secret });
     await sync(node, copy);
+    await appendFile(join(data, 'withheld.key'), `${await generateX25519Identity()}\n`);
     const answer = await node.sendJson('PUT', `/manage/copies/${copy.id}/key`, { passphrase: PASSPHRASE });
     expect(await answer.json()).toMatchObject({ has_key: true, has_withheld_key: true });
     return node;
@@ -308,5 +310,13 @@ describe('restoring', () => {
       1,
       expect.objectContaining({ missing: [secret] }),
     ]);
+    const joined = join(await temporaryFolder(), 'joined');
+    const args = ['restore', place, '--data', joined, '--key', '--identity', other];
+    expect(await runCommand(args, undefined, { STRONGROOM_PASSPHRASE: PASSPHRASE })).toMatchObject({
+      code: 0,
+    });
+    expect(await restoredBlob(joined)).toBe(SECRET);
+    const keys = await Promise.all([other, key].map((file) => readFile(file, 'utf8')));
+    expect(await readFile(join(joined, 'withheld.key'), 'utf8')).toBe(keys.join(''));
   });
 });

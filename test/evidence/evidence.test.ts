@@ -15,11 +15,18 @@ import { addFinding } from '../findings/support.ts';
 import { packForm, problemOf, sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { runCommand } from '../support/cli.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
+import {
+  closeTimestampAuthorities,
+  EC_KEY,
+  TimestampAuthority,
+} from '../support/network/timestampAuthority.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { pdfOf } from '../support/pdf.ts';
+import { requirePrograms } from '../support/requirements.ts';
 
 afterEach(closeTestNodes);
 afterEach(closeScriptedWebs);
+afterEach(closeTimestampAuthorities);
 
 let script = '';
 beforeAll(async () => {
@@ -142,20 +149,74 @@ test.each([
   );
 });
 
-test('the evidence of a revealed finding proves when it was sealed, and there is none before', async () => {
+test('the evidence of a revealed finding proves when it was sealed, and there is none before', async ({
+  skip,
+}) => {
+  await requirePrograms(['openssl'], skip);
   const node = await openNodeWithEvidence();
   const { id: pack, files } = await uploadNewPack(node, undefined, { 'a.txt': 'The fee is 20 euros.' });
   const passage = { sha256: files[0]?.sha256, exact: 'fee is 20' };
   const target = { kind: 'pack' as const, id: pack };
+  const [authority, witness] = [await TimestampAuthority.open(EC_KEY), await openTestNode()];
+  const key = await (await node.fetch('/api/ledger/key')).text();
+  await witness.sendJson('POST', '/manage/witness/logs', { key: key.trim() });
+  const cosigner = await (await witness.fetch('/witness/key')).text();
+  const witnesses = [{ url: new URL('/witness', witness.url).href, key: cosigner.trim() }];
+  const settings = { timestamp_authorities: [authority.url], witnesses };
+  await node.sendJson('PATCH', '/manage/settings', settings);
+  const bindToTime = async () => {
+    for (const path of ['/manage/witnesses/submit', '/manage/timestamps'])
+      expect((await node.sendJson('POST', path, {})).status).toBeLessThan(300);
+  };
+  // The pack has a time of its own, so nothing of what it has counts for the seal.
+  await bindToTime();
   const { id } = await addFinding(node, target, { passage, sealed: true });
   const path = `/api/findings/${id}/evidence`;
   expect(await problemOf(node.fetch(path))).toMatchObject({ status: 409, code: 'finding_sealed' });
+  await bindToTime();
   await node.sendJson('POST', `/manage/findings/${id}/reveal`, {});
+  // A later cosignature does not replace that of the time of the seal.
+  await bindToTime();
   const evidence = evidenceIn(await (await node.fetch(path)).text());
   const sealing = (changed: Evidence) =>
     checkEvidence(changed, nodeCrypto).find(({ claim }) => claim.endsWith('sealed this finding.'));
   expect(sealing(evidence)).toMatchObject({ verdict: 'holds', claim: expect.stringContaining('entry 2 of') });
   expect(checkEvidence(evidence, browserCrypto).filter(({ verdict }) => verdict === 'fails')).toEqual([]);
+  const ofSeal = [
+    ['holds', 'The entry 2 is in that ledger of 2 entries.'],
+    ['holds', `The timestamp of ${authority.url} covers a checkpoint with this seal.`],
+    ['claimed', 'The seal existed before '],
+    ['claimed', 'The time of the seal is right.'],
+  ] as const;
+  for (const [verdict, claim] of ofSeal)
+    expect(checkEvidence(evidence, nodeCrypto), claim).toContainEqual(
+      expect.objectContaining({ verdict, claim: expect.stringContaining(claim) as string }),
+    );
+  const name = cosigner.split('+', 1)[0] ?? '';
+  const oldest = evidence.sealed?.proofs.find(({ checkpoint }) => checkpoint.split('\n')[1] === '2');
+  expect(oldest?.checkpoint).toContain(`\n— ${name} `);
+  const changes: ((sealed: NonNullable<Evidence['sealed']>) => void)[] = [
+    ({ timestamps = [] }) => timestamps.forEach((each) => void (each.text = `${each.text}0`)),
+    ({ witnesses: keys = [] }) => void keys.pop(),
+    ({ proofs }) => void proofs.at(-1)?.hashes.pop(),
+  ];
+  for (const change of changes) {
+    const altered = structuredClone(evidence);
+    if (altered.sealed) change(altered.sealed);
+    const failed = checkEvidence({ ...altered, seal: null }, nodeCrypto).filter(
+      ({ verdict }) => verdict === 'fails',
+    );
+    expect(failed, String(change)).not.toEqual([]);
+  }
+  // Files that were made before have neither witnesses nor timestamps for the seal.
+  const before = structuredClone({ ...evidence, seal: null });
+  delete before.sealed?.witnesses;
+  delete before.sealed?.timestamps;
+  before.sealed?.proofs.splice(1);
+  const ofBefore = checkEvidence(before, nodeCrypto);
+  expect(ofBefore.filter(({ verdict }) => verdict === 'fails')).toEqual([]);
+  const byItsClock = { verdict: 'claimed', detail: 'It is from the node’s clock.' };
+  expect(ofBefore).toContainEqual({ ...byItsClock, claim: 'The time of the seal is right.' });
   const other = structuredClone(evidence);
   if (other.sealed) other.sealed.salt = '0'.repeat(64);
   expect(sealing(other)).toMatchObject({ verdict: 'fails' });

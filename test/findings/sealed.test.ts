@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { copyFile, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, copyFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { inspect, promisify } from 'node:util';
@@ -9,7 +9,7 @@ import { rebuildArchive } from '../../server/dump/rebuildArchive.ts';
 import { commitmentTo } from '../../server/findings/sealed.ts';
 import { openForWriting } from '../../server/store/sqlite/engine/open.ts';
 import { runLedgerVerification } from '../../server/verification/ledger/ledgerVerification.ts';
-import type { FindingDetails, SealedFinding } from '../../shared/findings/finding.ts';
+import { ADD_EARLIER_KEY, type FindingDetails, type SealedFinding } from '../../shared/findings/finding.ts';
 import type { LedgerEntry } from '../../shared/ledger/ledger.ts';
 import { canonicalText } from '../../shared/values/canonicalJson.ts';
 import { systemClock } from '../../shared/values/clock.ts';
@@ -136,10 +136,15 @@ test('a sealed finding is public as a commitment only, until it is revealed and 
 
 test('nothing is sealed while the key of the owner cannot be read', async () => {
   const { node, pack } = await sealedArchive();
-  await writeFile(join(node.dataFolder, 'withheld.key'), 'no key');
+  const file = join(node.dataFolder, 'withheld.key');
+  const key = await readFile(file, 'utf8');
   const fields = { target: { kind: 'pack', id: pack }, text: 'Next', sealed: true };
-  const refused = node.sendJson('POST', '/manage/findings', fields);
-  expect(await problemOf(refused)).toMatchObject({ status: 409, code: 'owner_key_invalid' });
+  const mistyped = key.replace(/.\n$/, (end) => (end === 'Q\n' ? 'P\n' : 'Q\n'));
+  for (const text of ['no key', key + mistyped]) {
+    await writeFile(file, text);
+    const refused = node.sendJson('POST', '/manage/findings', fields);
+    expect(await problemOf(refused), text).toMatchObject({ status: 409, code: 'owner_key_invalid' });
+  }
   expect(await read(node.fetch('/api/findings/sealed'))).toMatchObject({ total: 1 });
 });
 
@@ -230,9 +235,27 @@ test('a finding stays sealed without the key of its owner, who reads and reveals
   // From a dump into a new folder, into which the key is put; and into the old folder, whose database is lost.
   const imported = join(base, 'imported');
   const importing = await runHere(['import', dump, '--data', imported]);
-  expect([importing.code, importing.stdout]).toEqual([0, expect.stringContaining('1 finding stays sealed')]);
-  await copyFile(join(data, 'withheld.key'), join(imported, 'withheld.key'));
-  expect(await asOwner(imported)).toMatchObject({ answer: sealed, unreadable: 0 });
+  expect([importing.code, importing.stdout]).toEqual([
+    0,
+    expect.stringContaining(`1 finding stays sealed: the key is not here. ${ADD_EARLIER_KEY}`),
+  ]);
+  // What is sealed meanwhile makes a key of its own, to which the earlier one is added.
+  expect(await runHere(['key', '--renew', '--data', imported])).toMatchObject({ code: 0 });
+  const meanwhile = (await asOwner(imported)).opened;
+  const later = await seal(meanwhile, pack);
+  const laterDump = join(base, 'later.jsonl');
+  await writeFile(laterDump, await textOf(meanwhile, '/api/dump.jsonl'));
+  await meanwhile.close();
+  await appendFile(join(imported, 'withheld.key'), await readFile(join(data, 'withheld.key')));
+  const withBoth = await asOwner(imported);
+  expect(withBoth).toMatchObject({ answer: sealed, unreadable: 0 });
+  await withBoth.opened.close();
+  const again = join(base, 'again');
+  expect(await runHere(['import', laterDump, '--data', again])).toMatchObject({ code: 0 });
+  await copyFile(join(imported, 'withheld.key'), join(again, 'withheld.key'));
+  const last = await asOwner(again);
+  expect(last).toMatchObject({ answer: sealed, unreadable: 0 });
+  expect(await read(last.opened.fetchAsOwner(`/api/findings/${later.id}`))).toEqual(later);
   for (const ending of ['', '-wal', '-shm']) await rm(join(data, `strongroom.db${ending}`), { force: true });
   await rebuildArchive({ folder: data, clock: systemClock, dump });
   const { opened, answer } = await asOwner(data);

@@ -2,6 +2,7 @@ import { createReadStream, openAsBlob } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type CaptureResult, observerSchema } from '../../../shared/collection/captures.ts';
+import { ADD_EARLIER_KEY } from '../../../shared/findings/finding.ts';
 import { MAX_CAPTURE_FILE_BYTES } from '../../../shared/limits.ts';
 import type { Job } from '../../../shared/node/job.ts';
 import { Problem } from '../../../shared/problems.ts';
@@ -162,7 +163,7 @@ async function hereOrByNode(
 
 function sealedSentence(sealed: number): string {
   if (sealed === 0) return '';
-  return ` ${countOf(sealed, 'finding stays', 'findings stay')} sealed, until withheld.key of the old data folder is put into the new one and a node is started.`;
+  return ` ${countOf(sealed, 'finding stays', 'findings stay')} sealed: the key is not here. ${ADD_EARLIER_KEY}`;
 }
 
 async function importArchiveFile(folder: string, file: string): Promise<Imported> {

@@ -25,7 +25,7 @@ const OPTIONS = {
   identity: {
     type: 'string',
     value: 'FILE',
-    help: 'decrypt withheld objects and sealed findings with the identity in this file: withheld.key of the old data folder',
+    help: 'decrypt withheld objects and sealed findings with the identities in this file: withheld.key of the old data folder',
   },
   ...ARCHIVE_OPTIONS,
   ...TARGET_OPTIONS,

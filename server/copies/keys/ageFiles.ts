@@ -29,10 +29,9 @@ export async function encryptFile({ from, to, sha256 }: AgeFile, recipient: stri
   });
 }
 
-/** Decrypts a file with an identity. The result is null if it is not encrypted to it, or has another digest. */
+/** Decrypts a file with identities, one on each line. The result is null if it is encrypted to none of them, or has another digest. */
 export async function decryptFile({ from, to, sha256 }: AgeFile, identity: string): Promise<AgeResult> {
-  const decrypter = new Decrypter();
-  decrypter.addIdentity(identity);
+  const decrypter = decrypterWith(identity);
   return orNull(async () => {
     const encrypted = createReadStream(from, { highWaterMark: CHUNK });
     try {
@@ -40,7 +39,7 @@ export async function decryptFile({ from, to, sha256 }: AgeFile, identity: strin
       await write(plain.chunks, to);
       return plain.digest() === sha256 ? { sha256, bytes: plain.bytes() } : null;
     } catch (error) {
-      // What is not encrypted to this identity, or was altered. The library has no type for its errors.
+      // What is not encrypted to these identities, or was altered. The library has no type for its errors.
       if (error instanceof Error && !('code' in error)) return null;
       throw error;
     }
@@ -54,16 +53,26 @@ export async function encryptText(text: string, recipient: string): Promise<stri
   return Buffer.from(await encrypter.encrypt(text)).toString('base64');
 }
 
-/** Decrypts a text. The result is undefined if it is not encrypted to this identity, or was altered. */
+/** Decrypts a text with identities, one on each line. The result is undefined if it is encrypted to none of them, or was altered. */
 export async function decryptText(encrypted: string, identity: string): Promise<string | undefined> {
-  const decrypter = new Decrypter();
-  decrypter.addIdentity(identity);
+  const decrypter = decrypterWith(identity);
   try {
     return await decrypter.decrypt(Buffer.from(encrypted, 'base64'), 'text');
   } catch {
     // The library has no type for its errors, and here is nothing else that fails.
     return undefined;
   }
+}
+
+/** Returns the identities of a text that has one on each line. */
+export function identitiesIn(text: string): string[] {
+  return text.split('\n');
+}
+
+function decrypterWith(identity: string): Decrypter {
+  const decrypter = new Decrypter();
+  for (const each of identitiesIn(identity)) decrypter.addIdentity(each);
+  return decrypter;
 }
 
 const CHUNK = 262_144;

@@ -1,12 +1,19 @@
 import { workerData } from 'node:worker_threads';
 import { Decrypter, Encrypter, generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { answerParent } from '../../runtime/answerParent.ts';
-import { type AgeFile, decryptFile, decryptText, encryptFile, encryptText } from './ageFiles.ts';
+import {
+  type AgeFile,
+  decryptFile,
+  decryptText,
+  encryptFile,
+  encryptText,
+  identitiesIn,
+} from './ageFiles.ts';
 
 /**
  * Deriving a key from a passphrase takes seconds, on purpose, and large objects are encrypted here; hence a thread.
  * `age-encryption` is a development dependency, because the build puts what is used of it into this file: as a whole it is
- * ten times as large.
+ * ten times as large. An `identity` may be several, one on each line.
  */
 export type AgeTask =
   | { encrypt: string; passphrase: string }
@@ -30,7 +37,13 @@ async function run(task: AgeTask): Promise<unknown> {
     return decrypter.decrypt(task.decrypt, 'text');
   }
   if ('generate' in task) return generateX25519Identity();
-  if ('recipientOf' in task) return identityToRecipient(task.recipientOf);
+  if ('recipientOf' in task) {
+    // Each, so that one with a wrong character is found before anything is encrypted.
+    const [first] = await Promise.all(
+      identitiesIn(task.recipientOf).map((each) => identityToRecipient(each)),
+    );
+    return first;
+  }
   if ('text' in task) return encryptText(task.text, task.recipient);
   if ('encrypted' in task) return Promise.all(task.encrypted.map((each) => decryptText(each, task.identity)));
   const results: unknown[] = [];

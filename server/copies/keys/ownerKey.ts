@@ -9,7 +9,7 @@ import { identityIn, withheldKey } from './withheldKey.ts';
 
 const MAX_BYTES = 65_536;
 
-/** The keys that a copy holds: that of the archive as PEM, and the identity that decrypts withheld objects. */
+/** The keys that a copy holds: that of the archive as PEM, and the identities that decrypt withheld objects, one on each line. */
 export interface KeptKeys {
   key: string;
   /** undefined if an earlier version put the key there. */

@@ -6,29 +6,33 @@ import { orIfMissing, writeFileDurably } from '../../store/files.ts';
 import { CopyError } from '../targets/target.ts';
 import { runAge } from './age.ts';
 
-/** The owner's key for what copies hold encrypted: an age identity (C2SP), and the recipient that belongs to it. */
+/** The owner's key for what copies hold encrypted: age identities (C2SP), and the recipient that belongs to the first. */
 export interface WithheldKey {
+  /** One on each line. The others are of earlier data folders. */
   identity: string;
   recipient: string;
 }
 
-const IDENTITY = /^AGE-SECRET-KEY-1[A-Z0-9]{58}$/m;
+const IDENTITY = /^AGE-SECRET-KEY-1[A-Z0-9]{58}$/gm;
 
-/** The file of the identity. Whoever has it can read withheld objects in every copy. */
+/** The file of the identities. Whoever has it can read withheld objects in every copy. */
 export function withheldKeyFile(folder: string): string {
   return join(folder, 'withheld.key');
 }
 
-/** Returns the identity in a text that may have other lines, such as a file of age, or undefined. */
+/**
+ * Returns the identities in a text that may have other lines, such as a file of age, one on each line; undefined if it has
+ * none. The first is encrypted to, and all decrypt: a key of an earlier data folder is added to the one that was made since.
+ */
 export function identityIn(text: string): string | undefined {
-  return IDENTITY.exec(text)?.[0];
+  return [...new Set(text.match(IDENTITY))].join('\n') || undefined;
 }
 
 export async function saveIdentity(folder: string, identity: string): Promise<void> {
   await writeFileDurably(withheldKeyFile(folder), `${identity}\n`, 0o600);
 }
 
-/** Returns the identity of a data folder; undefined if it has none yet. @throws CopyError if the file has none */
+/** Returns the identities of a data folder, as `identityIn` does; undefined if it has none yet. @throws CopyError if the file has none */
 export async function readIdentity(folder: string): Promise<string | undefined> {
   const file = withheldKeyFile(folder);
   const text = await orIfMissing(readFile(file, 'utf8'), undefined);
@@ -62,7 +66,7 @@ async function withProblem<Key>(reading: Promise<Key>): Promise<Key> {
   }
 }
 
-/** Decrypts texts; each is undefined if it is not encrypted to this identity. */
+/** Decrypts texts; each is undefined if it is not encrypted to one of these identities. */
 export async function decryptTexts(
   encrypted: readonly string[],
   identity: string | undefined,
@@ -77,9 +81,21 @@ const recipients = new Map<string, Promise<string>>();
 /** Returns the owner's key of a data folder, which is generated when it is first needed. @throws CopyError */
 export async function withheldKey(folder: string): Promise<WithheldKey> {
   const identity = (await readIdentity(folder)) ?? (await once(making, folder, () => make(folder)));
-  const recipient = await once(recipients, identity, () => runAge<string>({ recipientOf: identity }));
+  const recipient = await once(recipients, identity, () => recipientOf(folder, identity));
   making.delete(folder);
   return { identity, recipient };
+}
+
+/** @throws CopyError if an identity has a wrong character: its last six are a checksum */
+async function recipientOf(folder: string, identity: string): Promise<string> {
+  try {
+    return await runAge<string>({ recipientOf: identity });
+  } catch (cause) {
+    throw new CopyError(
+      `A line of ${withheldKeyFile(folder)} has a wrong character. Put the line back from your backup.`,
+      { cause },
+    );
+  }
 }
 
 async function make(folder: string): Promise<string> {

@@ -2,7 +2,12 @@ import { Button } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconLock, IconLockOpen } from '@tabler/icons-react';
 import { Link } from 'react-router';
-import type { Finding, FindingTarget, SealedFinding } from '../../../../shared/findings/finding.ts';
+import {
+  ADD_EARLIER_KEY,
+  type Finding,
+  type FindingTarget,
+  type SealedFinding,
+} from '../../../../shared/findings/finding.ts';
 import { useIsOwner } from '../../state/session.ts';
 import { DigestChip, TimeText } from '../data/Values.tsx';
 import { DialogForm, FormDialog, type FormDialogControls, useItemForm } from '../forms/DialogForm.tsx';
@@ -79,7 +84,7 @@ export function SealedCard({ finding, withTarget }: { finding: SealedFinding; wi
       {text === undefined ? (
         <p className="muted measure">
           {isOwner
-            ? 'The record is encrypted to a key that this node does not have. Stop the node, put withheld.key of the earlier data folder into this one, and start it.'
+            ? `The record is encrypted to a key that this node does not have. ${ADD_EARLIER_KEY}`
             : 'What it says is not public yet.'}
         </p>
       ) : (

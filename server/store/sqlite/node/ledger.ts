@@ -13,7 +13,6 @@ import {
   selectEach,
   selectOne,
   selectPage,
-  selectValue,
   selectValues,
   upsert,
 } from '../engine/queries.ts';
@@ -185,10 +184,13 @@ export const cosignaturesOf = selectAll<
   [checkpoint: { origin: string; size: number; root: string }]
 >('SELECT * FROM cosignatures WHERE size = @size AND root = @root AND origin = @origin ORDER BY witness');
 
-/** Returns the size of the newest checkpoint of this name over at least `size` entries that a witness cosigned. */
-export const newestCosignedSize = selectValue<number, [size: number, origin: string]>(
-  'SELECT size FROM cosignatures WHERE size >= ? AND origin = ? ORDER BY size DESC LIMIT 1',
-);
+/** Returns the sizes of the newest and the oldest checkpoint of this name over at least `size` entries that a witness cosigned. */
+export function cosignedSizes(database: ReadDatabase, size: number, origin: string): number[] {
+  const sql =
+    'SELECT max(size) AS newest, min(size) AS oldest FROM cosignatures WHERE size >= ? AND origin = ?';
+  const found = one<{ newest: number | null; oldest: number | null }>(database, sql, size, origin);
+  return [found?.newest, found?.oldest].filter((each) => typeof each === 'number');
+}
 
 /**
  * Describes what authorities and witnesses have said so far, and what this node cosigned. The text changes whenever that
