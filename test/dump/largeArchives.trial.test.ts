@@ -3,6 +3,7 @@ import { readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
+import { countOf } from '../../shared/values/counts.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
 import { exported, saveZip, textFile, withManifest } from './exportedArchive.ts';
@@ -23,7 +24,11 @@ test('an exported archive is imported although its manifest has more than 256 Mi
   });
   expect(bytes).toBeGreaterThan(256 * MEBIBYTE);
   const read = await runHere(['import', large, '--data', join(folder, 'again')]);
-  expect(read).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining(`${blobs} blobs`) });
+  expect(read).toMatchObject({
+    code: 0,
+    stderr: '',
+    stdout: expect.stringContaining(countOf(blobs, 'blob')),
+  });
 });
 
 test('a ZIP that is written while it is read is extracted by unzip, also where sizes have 64 bits', async () => {
