@@ -168,6 +168,7 @@ function evidenceServices({ store, checkpoints, diffs, derived }: Services) {
   const readWords: ReadWords = (sha256, priority) => derived.texts.wordsOf(sha256, priority);
   return {
     readWords,
+    seen: new Set<string>(),
     store,
     checkpoints,
     diffOf: (id: string, reader: Reader) => diffs.diffOf(id, reader),

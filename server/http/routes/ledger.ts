@@ -6,11 +6,10 @@ import { Problem } from '../../../shared/problems.ts';
 import type { Evidence } from '../../../shared/proof/evidence.ts';
 import { exportFromNode } from '../../dump/exportArchive.ts';
 import { writeDump } from '../../dump/restoreDump.ts';
-import { type EvidenceServices, eventEvidence } from '../../evidence/eventEvidence.ts';
+import { eventEvidence } from '../../evidence/eventEvidence.ts';
 import { evidenceHtml, evidencePolicy, readEvidenceParts } from '../../evidence/evidenceHtml.ts';
-import { findingEvidence } from '../../evidence/findingEvidence.ts';
+import { type FindingEvidenceServices, findingEvidence } from '../../evidence/findingEvidence.ts';
 import { packEvidence } from '../../evidence/packEvidence.ts';
-import type { ReadWords } from '../../findings/passages.ts';
 import { listDamages } from '../../fixity/damages.ts';
 import { type FixityService, listAudits } from '../../fixity/fixity.ts';
 import { listLostAndFound } from '../../fixity/lostAndFound.ts';
@@ -191,7 +190,7 @@ export function timestampHandlers(store: Store, timestamps: Timestamps): Pick<Ha
 
 /** Handlers for evidence files. */
 export function evidenceHandlers(
-  services: EvidenceServices & { readWords: ReadWords },
+  services: FindingEvidenceServices,
   rendererFolder: string,
 ): Pick<Handlers, 'readEventEvidence' | 'readPackEvidence' | 'readFindingEvidence'> {
   const send = async (
