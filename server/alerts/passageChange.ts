@@ -72,7 +72,7 @@ function isReported(earlier: ObjectWords, before: Wording, words: string | null)
 
 /** What a text has at the place of a passage. */
 interface Wording {
-  /** Null if it has nothing of it. */
+  /** The words at that place. Null if the text does not have the passage. */
   words: string | null;
   isUnchanged: boolean;
   /** How often it has these words. */

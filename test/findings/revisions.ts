@@ -345,8 +345,8 @@ function judge({ text, ranges }: Written, anchoring: Anchoring, passage: Passage
 }
 
 /**
- * The only place with the words and all of their context is that of the passage, whoever put them there; and so is the only
- * place within all of the context, whatever stands there now.
+ * A place is right if it is the only one with the words and their whole context, even if it is a copy. It is also right if it is
+ * the only place between the whole context, even if other words stand there now.
  */
 function isOnlyPlace(text: string, start: number, end: number, { exact, prefix, suffix }: Passage): boolean {
   const [before, words, after] = [plain(prefix).slice(1), plain(exact), plain(suffix).slice(0, -1)];

@@ -11,13 +11,7 @@ import type { DamageContext } from '../../fixity/audit.ts';
 import { yieldToEventLoop } from '../../runtime/background.ts';
 import type { JobRun, Jobs, RunningJob } from '../../runtime/jobs.ts';
 import type { Log } from '../../runtime/log.ts';
-import {
-  newestVersion,
-  recordSearch,
-  sourceById,
-  type WatchedPart,
-  watchedParts,
-} from '../../store/sqlite/collection/sources.ts';
+import { sourceById } from '../../store/sqlite/collection/sources.ts';
 import {
   type Change,
   type ComparableEvent,
@@ -33,6 +27,12 @@ import {
   withScope,
 } from '../../store/sqlite/collection/timeline/eventNoise.ts';
 import { lastEventId } from '../../store/sqlite/collection/timeline/events.ts';
+import {
+  newestVersion,
+  recordSearch,
+  type WatchedPart,
+  watchedParts,
+} from '../../store/sqlite/collection/watchedParts.ts';
 import type { Store } from '../../store/store.ts';
 import { IdleMonitor } from '../derived/idleMonitor.ts';
 import {

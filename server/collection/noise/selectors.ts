@@ -37,7 +37,7 @@ export function selectsElements(kind: Selector['kind'], isXml: boolean): boolean
   return !isXml && (kind === 'heading' || kind === 'table');
 }
 
-/** Returns the nodes that a selector names, in document order, none of them within another. */
+/** Returns the nodes that a selector matches, in document order. A node within another matching node is left out. */
 export function findNodes(document: MarkupDocument, selector: Selector): MarkupNode[] {
   return outermost(document.root, namedNodes(document, selector));
 }

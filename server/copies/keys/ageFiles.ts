@@ -29,7 +29,7 @@ export async function encryptFile({ from, to, sha256 }: AgeFile, recipient: stri
   });
 }
 
-/** Decrypts a file with identities, one on each line. The result is null if it is encrypted to none of them, or has another digest. */
+/** Decrypts a file with any of the identities (one on each line). Returns null if none fits, or if the digest differs. */
 export async function decryptFile({ from, to, sha256 }: AgeFile, identity: string): Promise<AgeResult> {
   const decrypter = decrypterWith(identity);
   return orNull(async () => {
@@ -53,7 +53,7 @@ export async function encryptText(text: string, recipient: string): Promise<stri
   return Buffer.from(await encrypter.encrypt(text)).toString('base64');
 }
 
-/** Decrypts a text with identities, one on each line. The result is undefined if it is encrypted to none of them, or was altered. */
+/** Decrypts a text with any of the identities (one on each line). Returns undefined if none fits, or if the text was altered. */
 export async function decryptText(encrypted: string, identity: string): Promise<string | undefined> {
   const decrypter = decrypterWith(identity);
   try {

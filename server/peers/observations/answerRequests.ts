@@ -76,7 +76,7 @@ export class RequestAnswerer {
   #open(note: string): { request: ObservationRequest; peer: PeerRow } {
     const { store, checkpoints } = this.#services;
     const request = parsed(() => readObservation(note, REQUEST_HEADER));
-    // Before it is told whether there is an agreement: else anybody could ask in the name of others.
+    // The signature is verified first. Otherwise anyone could find out for which keys this node fetches addresses.
     parsed(() => openObservation(note, REQUEST_HEADER, request.from, nodeCrypto));
     const peer = allPeers(store.read).find((row) => row.key === request.from);
     if (!peer || peer.observe_per_day === 0 || peer.state === 'rewritten')

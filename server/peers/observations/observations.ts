@@ -173,7 +173,7 @@ export class Observations {
     if (refusal !== undefined) throw new RefusedAnswer(refusal);
     if (event.sha256 === null) return;
     if (this.#asking > MAX_ASKED) throw new RefusedAnswer('Too many changes came at once.');
-    // A name that resolves to a private address is told to nobody, also where it was never asked whether it may be private.
+    // A private address is never sent to a peer. The name is resolved, because `allow_private` may be undecided.
     if (await new PrivateAddressCheck(this.#config.network).allows(source.url))
       throw new RefusedAnswer(PRIVATE_ADDRESS);
     const peer = requirePeer(store.read, id);

@@ -7,7 +7,7 @@ export const [paletteStore, palette] = createSpotlight();
 /** What was typed since the palette was opened. Undefined once its field has the focus and takes the keys itself. */
 let typedAhead: string | undefined;
 
-/** Opens the palette, or has it open as soon as it is rendered. */
+/** Opens the palette. If the page is not rendered yet, the palette opens when it is. */
 export function openPalette(): void {
   if (paletteStore.getState().opened) return;
   typedAhead = '';

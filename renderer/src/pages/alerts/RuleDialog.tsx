@@ -190,6 +190,12 @@ function What({ form, nameOf }: { form: RuleForm; nameOf: (source: string) => st
   );
 }
 
+const NUMBER_FIELDS = [
+  ['above', 'First number is above'],
+  ['below', 'First number is below'],
+  ['changed_by', 'It changed by at least'],
+] as const;
+
 /** What must be true within the part of a source that is watched. */
 function WatchedConditions({ form }: { form: RuleForm }) {
   const [opened, { toggle }] = useDisclosure(WATCHED_FIELDS.some((field) => form.values[field].length > 0));
@@ -210,27 +216,16 @@ function WatchedConditions({ form }: { form: RuleForm }) {
             The part is set on the page of the source. Without one, these apply to all of it.
           </p>
           <div className={`${classes.pair} stack gap-4`}>
-            <NumberInput
-              label="First number is above"
-              placeholder="Any"
-              hideControls
-              {...form.getInputProps('above')}
-              onChange={(value) => form.setFieldValue('above', String(value))}
-            />
-            <NumberInput
-              label="First number is below"
-              placeholder="Any"
-              hideControls
-              {...form.getInputProps('below')}
-              onChange={(value) => form.setFieldValue('below', String(value))}
-            />
-            <NumberInput
-              label="It changed by at least"
-              placeholder="Any"
-              hideControls
-              {...form.getInputProps('changed_by')}
-              onChange={(value) => form.setFieldValue('changed_by', String(value))}
-            />
+            {NUMBER_FIELDS.map(([name, label]) => (
+              <NumberInput
+                key={name}
+                label={label}
+                placeholder="Any"
+                hideControls
+                {...form.getInputProps(name)}
+                onChange={(value) => form.setFieldValue(name, String(value))}
+              />
+            ))}
             <TextInput
               label="Pattern that newly matches"
               placeholder="A regular expression (RE2)"
