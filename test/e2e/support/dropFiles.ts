@@ -1,12 +1,27 @@
 import type { Page } from '@playwright/test';
 
+/** How often a drop is tried: Chromium loses one if the page is just painted anew under the pointer. */
+const TRIES = 3;
+const RECEIVED_WITHIN_MS = 5_000;
+
 /** Drops files and folders of the disk on the middle of the page, as a file manager does. */
 export async function dropPaths(page: Page, files: readonly string[]): Promise<void> {
   const session = await page.context().newCDPSession(page);
   const { width, height } = page.viewportSize() ?? { width: 1280, height: 720 };
   const at = { x: width / 2, y: height / 2, data: { items: [], files: [...files], dragOperationsMask: 1 } };
-  for (const type of ['dragEnter', 'dragOver', 'drop'] as const) {
-    await session.send('Input.dispatchDragEvent', { type, ...at });
+  for (let tries = 1; ; tries += 1) {
+    const received = await page.evaluateHandle((ms) => {
+      const listened = new Promise<boolean>((resolve) => {
+        window.addEventListener('drop', () => resolve(true), { capture: true, once: true });
+        setTimeout(() => resolve(false), ms);
+      });
+      return { listened };
+    }, RECEIVED_WITHIN_MS);
+    for (const type of ['dragEnter', 'dragOver', 'drop'] as const) {
+      await session.send('Input.dispatchDragEvent', { type, ...at });
+    }
+    if (await received.evaluate(({ listened }) => listened)) break;
+    if (tries === TRIES) throw new Error('The page received no drop.');
   }
   await session.detach();
 }

@@ -1,11 +1,12 @@
 import { Burger, Drawer } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
+import { notifications } from '@mantine/notifications';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { Link, Outlet, useLocation, useNavigate } from 'react-router';
 import { readDropped } from '../../pages/assemble/files/readDropped.ts';
 import { useNodeJobs } from '../../state/jobs.ts';
 import { invitationInFragment, useInvitationLink, useSession } from '../../state/session.ts';
-import { ErrorNote } from '../feedback/ErrorNote.tsx';
+import { describeError, ErrorNote } from '../feedback/ErrorNote.tsx';
 import { JobsTray } from '../feedback/JobsTray.tsx';
 import { Navigation } from './Navigation.tsx';
 import { Palette } from './Palette.tsx';
@@ -157,9 +158,12 @@ function useTakeDrop(onTaken: () => void): (transfer: DataTransfer) => void {
     // Read at once: the entries expire with the event.
     const dropped = readDropped(transfer);
     onTaken();
-    void import('../../pages/assemble/import/importDropped.ts').then(({ importDropped }) =>
-      importDropped(dropped, () => void navigate('/assemble')),
-    );
+    import('../../pages/assemble/import/importDropped.ts')
+      .then(({ importDropped }) => importDropped(dropped, () => void navigate('/assemble')))
+      .catch((error: unknown) => {
+        const message = describeError(error).sentence;
+        notifications.show({ title: 'The files were not added', message, color: 'red' });
+      });
   };
   const latest = useRef(take);
   useEffect(() => {
