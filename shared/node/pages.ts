@@ -46,3 +46,14 @@ export function isDataPath(path: string): boolean {
     path,
   );
 }
+
+/** The pages of the settings. The URL fragment names the page. */
+export const SETTING_PAGES = [
+  { id: 'storage', title: 'Storage' },
+  { id: 'copies', title: 'Copies' },
+  { id: 'collection', title: 'Collection' },
+  { id: 'network', title: 'Network' },
+  { id: 'proof', title: 'Proof' },
+  { id: 'browsers', title: 'Browsers' },
+] as const;
+export type SettingPage = (typeof SETTING_PAGES)[number]['id'];

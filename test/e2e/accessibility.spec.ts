@@ -48,7 +48,7 @@ async function furtherPages(api: OwnerApi): Promise<DemoPage[]> {
     dialog('a new study', '/studies', 'New study'),
     dialog('a new case', '/cases', 'New case'),
     dialog('a new alert', '/alerts', 'New alert'),
-    dialog('a new copy', '/settings', 'Add a copy'),
+    dialog('a new copy', '/settings#copies', 'Add a copy'),
     dialog('a new peer', '/sharing', 'Add a peer'),
     dialog('a release', '/withheld', 'Release for good'),
     dialog('a flag', `/packs/${packs[0]?.id}`, 'Flag'),

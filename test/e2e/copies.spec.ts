@@ -70,7 +70,7 @@ test('the owner adds a copy in a folder, checks it, and removes it', async ({ pa
   await expect(health.getByText('A restore test failed')).toBeVisible();
   await expect(health.getByText(/Last proven .* from/)).toContainText(place);
   await checks.accessible(page);
-  await page.goto('/settings');
+  await page.goto('/settings#copies');
   await copies.getByRole('button', { name: `Check all: ${place}` }).click();
   await expect(copies.getByText('1 missing file was sent again.')).toBeVisible();
   await publishPack(node, { title: 'Winds' });
@@ -97,7 +97,7 @@ test('objects leave this disk for a copy and come back, and a copy can hold the 
   const pack = await publishPack(node, { title: 'Tides' });
   const digest = pack.files[0]?.sha256 ?? '';
   const place = join(parent, 'copy');
-  await page.goto('/settings');
+  await page.goto('/settings#copies');
   const copies = page.getByRole('region', { name: 'Copies' });
   await copies.getByRole('button', { name: 'Add a copy' }).click();
   const dialog = page.getByRole('dialog', { name: 'Add a copy' });
@@ -138,7 +138,7 @@ test('objects leave this disk for a copy and come back, and a copy can hold the 
   await row.getByRole('button', { name: pack.files[0]?.path ?? '', exact: true }).click();
   await expect(page.getByText(`Not on this disk. It is in ${place} and is read from there`)).toBeVisible();
   await checks.accessible(page);
-  await page.goto('/settings');
+  await page.goto('/settings#copies');
 
   await page.getByLabel('Offload objects after').fill('');
   await page.getByRole('button', { name: 'Save' }).click();
@@ -151,7 +151,7 @@ test('a copy whose disk is away says so', async ({ page, node, checks }) => {
   checks.allow(/502 \(Bad Gateway\)/);
   await publishPack(node, { title: 'Tides' });
   const place = join(parent, 'disk', 'copy');
-  await page.goto('/settings');
+  await page.goto('/settings#copies');
   const copies = page.getByRole('region', { name: 'Copies' });
   await copies.getByRole('button', { name: 'Add a copy' }).click();
   const dialog = page.getByRole('dialog', { name: 'Add a copy' });
@@ -179,7 +179,7 @@ test('a copy whose first sync fails is in the list, and is synced from there', a
   };
   const fail = { status: 502, contentType: 'application/problem+json', body: JSON.stringify(problem) };
   await page.route('**/manage/copies/*/sync*', (route) => route.fulfill(fail), { times: 1 });
-  await page.goto('/settings');
+  await page.goto('/settings#copies');
   const copies = page.getByRole('region', { name: 'Copies' });
   await copies.getByRole('button', { name: 'Add a copy' }).click();
   const dialog = page.getByRole('dialog', { name: 'Add a copy' });
@@ -199,7 +199,7 @@ test('a lost copy is marked as lost, and what only it held is recorded as damage
   checks.allow(/409 \(Conflict\)/);
   await publishPack(node, { title: 'Tides' });
   const place = join(parent, 'copy');
-  await page.goto('/settings');
+  await page.goto('/settings#copies');
   const copies = page.getByRole('region', { name: 'Copies' });
   await copies.getByRole('button', { name: 'Add a copy' }).click();
   const dialog = page.getByRole('dialog', { name: 'Add a copy' });

@@ -19,7 +19,7 @@ test('a citation is shown in every format, copied and saved as a file', async ({
   await page.goto(`/packs/${pack.id}`);
   const cite = page.getByRole('region', { name: 'Cite' });
   await expect(cite).toContainText('This node has no public address');
-  await expect(cite.getByRole('link', { name: 'Settings' })).toHaveAttribute('href', '/settings');
+  await expect(cite.getByRole('link', { name: 'Settings' })).toHaveAttribute('href', '/settings#network');
   await expect(cite.locator('pre')).not.toContainText('127.0.0.1');
   const forms = {
     APA: [`Lovelace, A. (`, '.txt'],

@@ -14,7 +14,7 @@ test('the owner sees each signed-in browser, signs another one out, then this on
   await other.goto(url);
   await expect(other.getByRole('link', { name: 'Sharing' })).toBeVisible();
 
-  await page.goto('/settings');
+  await page.goto('/settings#sessions');
   const sessions = page.getByRole('region', { name: 'Signed-in browsers' });
   await expect(sessions.getByRole('row')).toHaveCount(3);
   await expect(sessions.getByRole('row', { name: /this one/ })).toContainText('Chrome on Linux');

@@ -68,13 +68,13 @@ test('what is typed while settings are saved stays, and only what was changed he
 });
 
 test('the units stay below the save bar, and an error stands under its number', async ({ page }) => {
-  await page.goto('/settings');
-  const cap = page.getByLabel('Maximum archive size');
-  await cap.fill('-1');
-  await cap.blur();
+  await page.goto('/settings#collection');
+  const pause = page.getByLabel('Pause per host');
+  await pause.fill('-1');
+  await pause.blur();
   const message = page.getByText('At least 0.', { exact: true });
   await expect(message).toBeVisible();
-  const [value, error] = [await cap.boundingBox(), await message.boundingBox()];
+  const [value, error] = [await pause.boundingBox(), await message.boundingBox()];
   expect(error?.y).toBeGreaterThanOrEqual((value?.y ?? 0) + (value?.height ?? 0) - 1);
   expect(error?.x).toBeGreaterThanOrEqual((value?.x ?? 0) - 1);
 
@@ -165,4 +165,42 @@ test('adding a private address says so, and the owner can allow or refuse it', a
   const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
   const source = await page.request.get(`/manage/sources/${id}`);
   expect(await source.json()).toMatchObject({ allow_private: false });
+});
+
+test('settings are pages with a search, and a wrong field on another page is shown', async ({
+  page,
+  checks,
+}) => {
+  await page.goto('/settings');
+  const tab = (name: string) => page.getByRole('tab', { name, exact: true });
+  await expect(tab('Storage')).toHaveAttribute('aria-selected', 'true');
+  await page.getByLabel('Maximum archive size').fill('-1');
+  await tab('Collection').click();
+  await expect(page).toHaveURL(/#collection$/);
+  await page.getByLabel('Check every').fill('7');
+  await page.getByRole('button', { name: 'Save' }).click();
+  // What is typed on one page stays while others are open.
+  await expect(tab('Storage')).toHaveAttribute('aria-selected', 'true');
+  await expect(page.getByLabel('Maximum archive size')).toBeFocused();
+  await page.getByLabel('Maximum archive size').fill('9');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByText('Settings saved.')).toBeVisible();
+  const settings = await page.request.get('/manage/settings');
+  expect(await settings.json()).toMatchObject({ data_cap_gb: 9, collection_every_minutes: 7 });
+
+  await page.getByRole('searchbox', { name: 'Find a setting' }).fill('host pause');
+  await expect(page.getByLabel('Pause per host')).toBeVisible();
+  await expect(page.getByLabel('Maximum archive size')).toBeHidden();
+  await checks.accessible(page);
+  await page.getByRole('searchbox', { name: 'Find a setting' }).fill('passphrase');
+  await expect(page.getByRole('region', { name: 'Copies' })).toBeVisible();
+  await page.getByRole('searchbox', { name: 'Find a setting' }).fill('gramophone');
+  await expect(page.getByText('No setting matches')).toBeVisible();
+  await tab('Proof').click();
+  await expect(page.getByLabel('Authorities')).toBeVisible();
+
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('settings: net');
+  await page.getByText('Settings: Network').click();
+  await expect(page.getByLabel('Proxy IP address')).toBeVisible();
 });

@@ -45,7 +45,7 @@ test('the name of the collector is set, and an invalid name is refused at its fi
   page,
   checks,
 }) => {
-  await page.goto('/settings');
+  await page.goto('/settings#collection');
   const name = page.getByLabel(/^Collector name/);
   await name.fill('Bücherei');
   await page.getByRole('button', { name: 'Save' }).click();

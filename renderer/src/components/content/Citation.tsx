@@ -181,7 +181,7 @@ function NoAddress({ citation: { csl, digest } }: { citation: Cited }) {
       {digest === null ? '. ' : instead}
       {isOwner && (
         <>
-          You can set one in <Link to="/settings">Settings</Link>.
+          You can set one in <Link to="/settings#network">Settings</Link>.
         </>
       )}
     </p>

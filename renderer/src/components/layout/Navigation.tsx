@@ -112,7 +112,7 @@ function UnseenCount() {
 }
 
 /** A page in the navigation and the palette. */
-interface NavItem {
+export interface NavItem {
   to: string;
   label: string;
   icon: TablerIcon;

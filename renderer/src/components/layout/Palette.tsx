@@ -14,12 +14,13 @@ import { useQueryClient } from '@tanstack/react-query';
 import { type KeyboardEvent, type ReactNode, useRef, useState } from 'react';
 import { useNavigate } from 'react-router';
 import type { FoundText } from '../../../../shared/collection/derived.ts';
+import { SETTING_PAGES } from '../../../../shared/node/pages.ts';
 import { callKey, useCall } from '../../api/useCall.ts';
 import { authorsLine } from '../../format/names.ts';
 import { useDisplaySettings } from '../../state/displaySettings.ts';
 import { useIsOwner, useMayContribute, useSession } from '../../state/session.ts';
 import { describeError } from '../feedback/ErrorNote.tsx';
-import { useNavItems } from './Navigation.tsx';
+import { type NavItem, useNavItems } from './Navigation.tsx';
 import classes from './Palette.module.css';
 import { actionsFor, matchingActions, type PaletteAction } from './paletteActions.tsx';
 import { paletteStore, takeTypedAhead } from './paletteKeys.ts';
@@ -104,7 +105,11 @@ function usePaletteGroups(query: string): [title: string, found: Found[]][] {
   const studies = useCall('listStudies', search, options);
   const sources = useCall('listSources', search, options);
   const texts = useCall('searchTexts', search, options);
-  const items = useNavItems().flatMap((group) => group.items);
+  const items = useNavItems()
+    .flatMap((group) => group.items)
+    .flatMap((item) =>
+      item.to === '/settings' && query.trim() !== '' ? [item, ...settingItems(item)] : [item],
+    );
   const words = query.trim().toLowerCase();
 
   const pages = items
@@ -172,6 +177,15 @@ function foundTexts(words: string, items: readonly FoundText[]): Found[] {
       : [];
   });
   return [...each, all];
+}
+
+/** The pages of the settings as pages of the palette. */
+function settingItems(settings: NavItem): NavItem[] {
+  return SETTING_PAGES.map(({ id, title }) => ({
+    ...settings,
+    to: `${settings.to}#${id}`,
+    label: `${settings.label}: ${title}`,
+  }));
 }
 
 function startsWith(label: string, words: string): boolean {

@@ -21,7 +21,7 @@ export function PageWarnings({ page }: { page: AnyPage }) {
     warnings.push([
       'Cut off',
       <>
-        {CUT_SENTENCES[page.reason]} <Link to="/settings">{LIMITS_HINT}</Link>
+        {CUT_SENTENCES[page.reason]} <Link to="/settings#collection">{LIMITS_HINT}</Link>
       </>,
     ]);
   if (hasNoText(page))

@@ -3,8 +3,7 @@ import { useForm } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
 import { IconAlertTriangle, IconCircleCheck, IconCircleDashed, IconPlus } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useRef, useState } from 'react';
-import { useLocation } from 'react-router';
+import { useEffect, useState } from 'react';
 import {
   type Copy,
   type CopyCheck,
@@ -31,30 +30,19 @@ import classes from './SettingsPage.module.css';
 import { OffloadedObjects } from './StoredBytes.tsx';
 
 const SHOWN = 100;
-/** The URL fragment of this section. */
-const COPIES = '#copies';
 
 /** The copies of the archive in folders and buckets, each with its state and what can be done with it. */
 export function Copies() {
   const answer = useCall('listCopies', { query: { limit: SHOWN } });
   const [isAdding, adding] = useDisclosure();
-  const section = useRef<HTMLElement>(null);
-  const { hash } = useLocation();
   useReloadAfterJobs();
-  const isLoaded = answer.data !== undefined;
-  useEffect(() => {
-    if (hash !== COPIES || !isLoaded) return;
-    // Runs after the scroll to the top that every navigation does.
-    const frame = requestAnimationFrame(() => section.current?.scrollIntoView());
-    return () => cancelAnimationFrame(frame);
-  }, [hash, isLoaded]);
   const add = (
     <Button variant="default" leftSection={<IconPlus size={16} aria-hidden />} onClick={adding.open}>
       Add a copy
     </Button>
   );
   return (
-    <section ref={section} className={classes.group} aria-labelledby="copies-now">
+    <section className={classes.group} aria-labelledby="copies-now">
       <div>
         <h2 id="copies-now">Copies</h2>
         <p className="muted small">

@@ -1,8 +1,6 @@
 import { Button, Group } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconAlertTriangle, IconCircleCheck, IconCircleDashed, IconPlus } from '@tabler/icons-react';
-import { useEffect, useRef } from 'react';
-import { useLocation } from 'react-router';
 import { EXPIRY_WORDS, type Profile } from '../../../../shared/collection/profile.ts';
 import { useCall } from '../../api/useCall.ts';
 import { useSave } from '../../api/useSave.ts';
@@ -16,29 +14,18 @@ import classes from './SettingsPage.module.css';
 
 /** All profiles of a node fit into one page. */
 const SHOWN = 200;
-/** The URL fragment of this section. */
-const PROFILES = '#profiles';
 
 /** The logins with which sources are watched. */
 export function Profiles() {
   const answer = useCall('listProfiles', { query: { limit: SHOWN } });
   const [isAdding, adding] = useDisclosure();
-  const section = useRef<HTMLElement>(null);
-  const { hash } = useLocation();
-  const isLoaded = answer.data !== undefined;
-  useEffect(() => {
-    if (hash !== PROFILES || !isLoaded) return;
-    // Runs after the scroll to the top that every navigation does.
-    const frame = requestAnimationFrame(() => section.current?.scrollIntoView());
-    return () => cancelAnimationFrame(frame);
-  }, [hash, isLoaded]);
   const add = (
     <Button variant="default" leftSection={<IconPlus size={16} aria-hidden />} onClick={adding.open}>
       New profile
     </Button>
   );
   return (
-    <section ref={section} className={classes.group} aria-labelledby="profiles-now">
+    <section id="profiles" className={classes.group} aria-labelledby="profiles-now">
       <div>
         <h2 id="profiles-now">Profiles</h2>
         <p className="muted small">

@@ -3,6 +3,7 @@ import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
 import { useEffect } from 'react';
 import { useBlocker } from 'react-router';
+import type { SettingPage } from '../../../../shared/node/pages.ts';
 import { DEFAULT_SETTINGS, type Settings } from '../../../../shared/node/settings.ts';
 import { fieldErrors } from '../../api/client.ts';
 import { useSave } from '../../api/useSave.ts';
@@ -33,19 +34,13 @@ function validateSettings(typed: Typed): Record<string, string> {
   );
 }
 
-/** The first invalid field may be out of sight. */
-function goToFirst(errors: Record<string, unknown>): void {
-  const first = SETTING_GROUPS.flatMap(({ fields }) => fields).find(({ name }) => name in errors);
-  document.getElementById(first?.name ?? '')?.focus();
-}
-
 /** Ids must not contain spaces: aria-labelledby separates ids by spaces. */
 function headingId({ title }: SettingGroup): string {
   return `settings-${title.replaceAll(' ', '-')}`;
 }
 
 /** The form for the settings, and the mutation that saves them. Only changed values are sent. */
-function useSettingsForm(settings: Settings) {
+function useSettingsForm(settings: Settings, goToFirst: (errors: Record<string, unknown>) => void) {
   const form = useForm<Typed>({
     initialValues: typedOf(settings),
     validate: validateSettings,
@@ -89,14 +84,33 @@ function useSettingsForm(settings: Settings) {
   return { form, save, saveBeforeLeaving };
 }
 
+interface SettingsFormProps {
+  settings: Settings;
+  /** The groups that are shown. The form has the values of all. */
+  groups: readonly SettingGroup[];
+  /** The field that takes the focus when it appears. */
+  focused: string | undefined;
+  /** Opens a page of the settings at a field. */
+  onOpen: (page: SettingPage, field: string) => void;
+}
+
 /** The node's settings. */
-export function SettingsForm({ settings }: { settings: Settings }) {
-  const { form, save, saveBeforeLeaving } = useSettingsForm(settings);
+export function SettingsForm({ settings, groups, focused, onOpen }: SettingsFormProps) {
+  // The first invalid field may be out of sight, or on another page.
+  const goToFirst = (errors: Record<string, unknown>) => {
+    const group = SETTING_GROUPS.find(({ fields }) => fields.some(({ name }) => name in errors));
+    const first = group?.fields.find(({ name }) => name in errors)?.name;
+    if (!group || first === undefined) return;
+    const field = document.getElementById(first);
+    if (field) return field.focus();
+    onOpen(group.page, first);
+  };
+  const { form, save, saveBeforeLeaving } = useSettingsForm(settings, goToFirst);
   return (
     <form onSubmit={form.onSubmit((typed) => save.mutate(typed), goToFirst)} noValidate>
       <LeaveGuard isDirty={form.isDirty()} isSaving={save.isPending} onSave={saveBeforeLeaving} />
-      {SETTING_GROUPS.map((group) => (
-        <SettingsSection key={group.title} group={group} inputOf={form.getInputProps} />
+      {groups.map((group) => (
+        <SettingsSection key={group.title} group={group} inputOf={form.getInputProps} focused={focused} />
       ))}
       {save.error && <ErrorNote error={save.error} />}
       {form.isDirty() && (
@@ -117,9 +131,11 @@ export function SettingsForm({ settings }: { settings: Settings }) {
 interface SettingsSectionProps {
   group: SettingGroup;
   inputOf: ReturnType<typeof useForm<Typed>>['getInputProps'];
+  /** The field that takes the focus when it appears. */
+  focused: string | undefined;
 }
 
-function SettingsSection({ group, inputOf }: SettingsSectionProps) {
+function SettingsSection({ group, inputOf, focused }: SettingsSectionProps) {
   return (
     <section className={classes.group} aria-labelledby={headingId(group)}>
       <div>
@@ -128,7 +144,12 @@ function SettingsSection({ group, inputOf }: SettingsSectionProps) {
       </div>
       <div className={`${classes.fields} stack gap-4`}>
         {group.fields.map((field) => (
-          <SettingRow key={field.name} field={field} input={inputOf(field.name)} />
+          <SettingRow
+            key={field.name}
+            field={field}
+            input={inputOf(field.name)}
+            isFocused={field.name === focused}
+          />
         ))}
       </div>
     </section>
@@ -138,15 +159,17 @@ function SettingsSection({ group, inputOf }: SettingsSectionProps) {
 interface SettingRowProps {
   field: SettingField;
   input: ReturnType<SettingsSectionProps['inputOf']>;
+  isFocused: boolean;
 }
 
-function SettingRow({ field, input }: SettingRowProps) {
+function SettingRow({ field, input, isFocused }: SettingRowProps) {
   const { name, label, meaning, unit, isWide, isOptional } = field;
   const standard = DEFAULT_SETTINGS[name];
   const hint = `Default ${defaultText(name)}`;
   const shared = {
     ...input,
     id: name,
+    autoFocus: isFocused,
     'aria-describedby': `${name}-meaning`,
     className: classes.control,
   };

@@ -1,12 +1,17 @@
-import { Button, SegmentedControl } from '@mantine/core';
+import { Button, SegmentedControl, Tabs } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
+import { type ReactNode, useEffect, useState } from 'react';
+import { useLocation, useNavigate } from 'react-router';
 import { type OwnerSession, SESSION_DAYS } from '../../../../shared/node/owner.ts';
+import { SETTING_PAGES, type SettingPage } from '../../../../shared/node/pages.ts';
+import type { Settings } from '../../../../shared/node/settings.ts';
 import { call } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { useReload } from '../../api/useSave.ts';
 import { type Column, DataTable } from '../../components/data/DataTable.tsx';
 import { TimeText } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { SearchField } from '../../components/forms/SearchField.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { ThemeSwitch } from '../../components/layout/ThemeSwitch.tsx';
 import { desktop } from '../../desktop.ts';
@@ -18,12 +23,54 @@ import { Profiles } from './Profiles.tsx';
 import { SettingsForm } from './SettingsForm.tsx';
 import classes from './SettingsPage.module.css';
 import { StoredBytes } from './StoredBytes.tsx';
+import { SETTING_GROUPS, type SettingGroup } from './settingFields.ts';
+
+interface SettingPart {
+  page: SettingPage;
+  id: string;
+  words: string;
+  Part: () => ReactNode;
+  /** Whether it is above the form. */
+  isFirst?: boolean;
+}
+
+/** What is set elsewhere than in the form: on which page it is, and the words by which it is found. */
+const PARTS: readonly SettingPart[] = [
+  {
+    page: 'storage',
+    id: 'stored-bytes',
+    words: 'integrity check audit digest damage repair lost and found',
+    Part: StoredBytes,
+  },
+  {
+    page: 'copies',
+    id: 'copies',
+    words: 'copies second copy folder disk bucket object store s3 sync restore test key passphrase offload',
+    Part: Copies,
+    isFirst: true,
+  },
+  { page: 'collection', id: 'profiles', words: 'profiles login cookies storage state', Part: Profiles },
+  {
+    page: 'browsers',
+    id: 'browser',
+    words: 'this browser window theme light dark times local time utc sign out session',
+    Part: BrowserSettings,
+  },
+  {
+    page: 'browsers',
+    id: 'extension',
+    words: 'browser extension pair bookmarklet',
+    Part: BrowserExtension,
+  },
+  { page: 'browsers', id: 'sessions', words: 'signed-in browsers sessions sign out', Part: Sessions },
+];
 
 /** The node's settings and the display settings of this browser. */
 export default function SettingsPage() {
   const isOwner = useIsOwner();
   const isKnown = useSession((state) => state.session !== undefined);
   const settings = useCall('readSettings', {}, { enabled: isOwner });
+  if (isOwner && settings.data) return <OwnerSettings settings={settings.data} />;
   return (
     <Page title="Settings">
       <BrowserSettings />
@@ -33,14 +80,80 @@ export default function SettingsPage() {
         </EmptyState>
       )}
       {settings.error && <ErrorNote error={settings.error} onRetry={() => void settings.refetch()} />}
-      {settings.data && <SettingsForm settings={settings.data} />}
-      {settings.data && <StoredBytes />}
-      {settings.data && <Profiles />}
-      {settings.data && <Copies />}
-      {settings.data && <BrowserExtension />}
-      {settings.data && <Sessions />}
     </Page>
   );
+}
+
+/** One page of the settings, or everything that matches the search. */
+function OwnerSettings({ settings }: { settings: Settings }) {
+  const [words, setWords] = useState('');
+  const [focused, setFocused] = useState<string>();
+  const { hash } = useLocation();
+  const navigate = useNavigate();
+  const page = pageOf(hash);
+  useEffect(() => {
+    // Runs after the scroll to the top that every navigation does.
+    const frame = requestAnimationFrame(() => document.getElementById(hash.slice(1))?.scrollIntoView());
+    return () => cancelAnimationFrame(frame);
+  }, [hash]);
+  const groups = words
+    ? SETTING_GROUPS.map((group) => foundIn(group, words)).filter(({ fields }) => fields.length > 0)
+    : SETTING_GROUPS.filter((group) => group.page === page);
+  const parts = PARTS.filter((part) => (words ? isMatch(part.words, words) : part.page === page));
+  const open = (next: string | null, field?: string) => {
+    setWords('');
+    setFocused(field);
+    void navigate(`#${next}`);
+  };
+  return (
+    <Page title="Settings" actions={<SearchField label="Find a setting" value={words} onChange={setWords} />}>
+      <Tabs value={words ? 'found' : page} onChange={(next) => open(next)} keepMounted={false} mb="lg">
+        <Tabs.List aria-label="Pages of the settings">
+          {SETTING_PAGES.map(({ id, title }) => (
+            <Tabs.Tab key={id} value={id}>
+              {title}
+            </Tabs.Tab>
+          ))}
+          {words && <Tabs.Tab value="found">Found</Tabs.Tab>}
+        </Tabs.List>
+        <Tabs.Panel value={words ? 'found' : page}>
+          {parts.map(({ id, Part, isFirst }) => isFirst && <Part key={id} />)}
+          <SettingsForm settings={settings} groups={groups} focused={focused} onOpen={open} />
+          {parts.map(({ id, Part, isFirst }) => !isFirst && <Part key={id} />)}
+          {groups.length === 0 && parts.length === 0 && (
+            <EmptyState title="No setting matches">
+              Try another word. Permissions are on the page Sharing, mail on Alerts, and peers on Sources.
+            </EmptyState>
+          )}
+        </Tabs.Panel>
+      </Tabs>
+    </Page>
+  );
+}
+
+/** The page that a URL fragment names: its id, or that of a part of it. */
+function pageOf(hash: string): SettingPage {
+  const id = hash.slice(1);
+  const part = PARTS.find((each) => each.id === id);
+  return part?.page ?? SETTING_PAGES.find((each) => each.id === id)?.id ?? 'storage';
+}
+
+/** The fields of a group that match; all of them if its title does. */
+function foundIn(group: SettingGroup, words: string): SettingGroup {
+  if (isMatch(group.title, words)) return group;
+  return {
+    ...group,
+    fields: group.fields.filter(({ label, meaning }) => isMatch(`${group.title} ${label} ${meaning}`, words)),
+  };
+}
+
+/** Whether a text has every word that was typed. */
+function isMatch(text: string, words: string): boolean {
+  const lower = text.toLowerCase();
+  return words
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => lower.includes(word));
 }
 
 /** Display settings of this browser, and its session. */

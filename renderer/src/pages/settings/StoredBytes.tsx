@@ -1,8 +1,7 @@
 import { Button, Group } from '@mantine/core';
 import { IconCircleCheck, IconCircleDashed, IconShieldX } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useRef } from 'react';
-import { useLocation } from 'react-router';
+import { useEffect } from 'react';
 import type { Audit } from '../../../../shared/ledger/fixity.ts';
 import type { Job } from '../../../../shared/node/job.ts';
 import { call } from '../../api/client.ts';
@@ -23,22 +22,12 @@ import { useFollowedJob, useJobs } from '../../state/jobs.ts';
 import classes from './SettingsPage.module.css';
 
 const SHOWN_AUDITS = 10;
-/** The URL fragment of this section. */
-const STORED_BYTES = '#stored-bytes';
 
 /** Integrity of the stored bytes: current damage, a button to start an audit, and past audits. */
 export function StoredBytes() {
   const { fixity, error, refetch } = useFixity();
-  const section = useRef<HTMLElement>(null);
-  const { hash } = useLocation();
-  useEffect(() => {
-    if (hash !== STORED_BYTES) return;
-    // Runs after the scroll to the top that every navigation does.
-    const frame = requestAnimationFrame(() => section.current?.scrollIntoView());
-    return () => cancelAnimationFrame(frame);
-  }, [hash]);
   return (
-    <section ref={section} className={classes.group} aria-labelledby="stored-bytes-now">
+    <section id="stored-bytes" className={classes.group} aria-labelledby="stored-bytes-now">
       <div>
         <h2 id="stored-bytes-now">Integrity check</h2>
         <p className="muted small">

@@ -1,3 +1,4 @@
+import type { SettingPage } from '../../../../shared/node/pages.ts';
 import { DEFAULT_SETTINGS, type Settings, settingsSchema } from '../../../../shared/node/settings.ts';
 
 export interface SettingField {
@@ -13,14 +14,16 @@ export interface SettingField {
 }
 
 export interface SettingGroup {
+  page: SettingPage;
   title: string;
   meaning: string;
   fields: readonly SettingField[];
 }
 
-/** All settings, grouped by topic. */
+/** All settings of the form, grouped by topic. */
 export const SETTING_GROUPS: readonly SettingGroup[] = [
   {
+    page: 'storage',
     title: 'Storage',
     meaning:
       'How much this node stores. When a limit is reached, nothing is deleted and new data is rejected.',
@@ -40,6 +43,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
     ],
   },
   {
+    page: 'collection',
     title: 'Collection',
     meaning: 'How sources are checked, unless a source has its own settings.',
     fields: [
@@ -108,6 +112,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
     ],
   },
   {
+    page: 'collection',
     title: 'Pages',
     meaning:
       'How pages are drawn when they are captured as a person sees them. If a page reaches a limit, its capture is cut off there and marked as cut off.',
@@ -141,6 +146,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
     ],
   },
   {
+    page: 'network',
     title: 'Visitor limits',
     meaning:
       'How much visitors may add while the node is open for contributions. These limits never apply to you, but your writes count towards the totals.',
@@ -153,6 +159,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
     ],
   },
   {
+    page: 'network',
     title: 'Public address',
     meaning:
       'The URL at which a TLS-terminating proxy publishes this node. Permissions are set on the Sharing page.',
@@ -182,6 +189,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
     ],
   },
   {
+    page: 'proof',
     title: 'Timestamps',
     meaning:
       'An independent authority signs that the ledger existed at a given time (RFC 3161). It receives only a hash. One timestamp covers every earlier entry.',
@@ -203,6 +211,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
     ],
   },
   {
+    page: 'proof',
     title: 'Witnesses',
     meaning:
       'A witness cosigns each checkpoint of this node, but only if it continues the previous one. Readers who trust the same witness cannot be shown different histories.',
@@ -218,6 +227,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
     ],
   },
   {
+    page: 'storage',
     title: 'Stored bytes',
     meaning:
       'Disks can lose data silently. All stored bytes are re-hashed regularly to find damage while it can still be repaired.',
@@ -239,6 +249,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
     ],
   },
   {
+    page: 'copies',
     title: 'Space on this disk',
     meaning:
       'Objects that a copy holds can be offloaded: deleted from this disk and read from the copy. Without the copy or the network they cannot be read. An object is offloaded only after the copy has been read back. Its last copy cannot be removed until the object is back on this disk.',

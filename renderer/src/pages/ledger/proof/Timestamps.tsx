@@ -36,7 +36,7 @@ export function Timestamps() {
               <>
                 {authorities.length === 0 && (
                   <>
-                    Add an authority in the <Link to="/settings">settings</Link>.{' '}
+                    Add an authority in the <Link to="/settings#proof">settings</Link>.{' '}
                   </>
                 )}
                 Until then, the time of an entry is only known from this node’s clock.
