@@ -122,3 +122,20 @@ async function find(page: Page, words: string): Promise<void> {
   if (words) await page.keyboard.insertText(words);
   await expect(page.getByRole('dialog', { name: 'Search' }).getByRole('button').first()).toBeVisible();
 }
+
+test('a group of the navigation stays closed, and the palette opens its pages', async ({ page, checks }) => {
+  await page.goto('/');
+  const nav = page.getByRole('navigation', { name: 'Main' });
+  await nav.getByText('Collection', { exact: true }).click();
+  await expect(nav.getByRole('link', { name: 'Sources' })).toBeHidden();
+  await page.reload();
+  await expect(nav.getByRole('link', { name: 'Packs' })).toBeVisible();
+  await expect(nav.getByRole('link', { name: 'Sources' })).toBeHidden();
+  await checks.accessible(page);
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('sources');
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('heading', { level: 1, name: 'Sources' })).toBeVisible();
+  await nav.getByText('Collection', { exact: true }).press('Enter');
+  await expect(nav.getByRole('link', { name: 'Sources' })).toHaveAttribute('aria-current', 'page');
+});

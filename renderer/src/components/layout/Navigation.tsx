@@ -3,6 +3,7 @@ import {
   IconBinaryTree2,
   IconBook2,
   IconBriefcase,
+  IconChevronRight,
   IconEyeOff,
   IconFileSearch,
   IconFileUpload,
@@ -22,6 +23,7 @@ import {
 import { Link, NavLink } from 'react-router';
 import { formatCount } from '../../format/size.ts';
 import { preloadPage } from '../../pages/pages.ts';
+import { useDisplaySettings } from '../../state/displaySettings.ts';
 import { useSeenEvents } from '../../state/seenEvents.ts';
 import { useIsOwner, useMayContribute, useNeedsInvitation, useSession } from '../../state/session.ts';
 import { openPalette } from './paletteKeys.ts';
@@ -33,6 +35,7 @@ export function Navigation({ inDrawer = false }: { inDrawer?: boolean }) {
   const session = useSession((state) => state.session);
   const owner = useIsOwner();
   const groups = useNavItems();
+  const { closedGroups, setGroup } = useDisplaySettings();
   return (
     <nav className={classes.nav} aria-label="Main" data-in-drawer={inDrawer || undefined}>
       {!inDrawer && (
@@ -50,33 +53,53 @@ export function Navigation({ inDrawer = false }: { inDrawer?: boolean }) {
         Search
         <kbd>{/Mac|iP/.test(navigator.platform) ? '⌘' : 'Ctrl'} K</kbd>
       </button>
-      {groups.map(({ title, items }) => (
-        <div key={items[0]?.to} className="mt-4">
-          {title && <p className={`${classes.title} tiny strong muted`}>{title}</p>}
-          <ul className="plain">
-            {items.map(({ to, label, icon: Icon }) => (
-              <li key={to}>
-                <NavLink
-                  to={to}
-                  end={to === '/'}
-                  className={`${classes.link} quiet-link line gap-3`}
-                  onPointerEnter={() => preloadPage(to)}
-                  onFocus={() => preloadPage(to)}
-                >
-                  <Icon size={18} stroke={1.6} aria-hidden />
-                  {label}
-                  {to === '/timeline' && <UnseenCount />}
-                </NavLink>
-              </li>
-            ))}
-          </ul>
-        </div>
-      ))}
+      {groups.map(({ title, items }) =>
+        title ? (
+          <details
+            key={title}
+            className="mt-3"
+            open={!closedGroups.includes(title)}
+            onToggle={({ currentTarget: { open } }) => setGroup(title, open)}
+          >
+            <summary className={`${classes.title} line gap-1 tiny strong muted`}>
+              {title}
+              <IconChevronRight size={14} aria-hidden />
+            </summary>
+            <NavLinks items={items} />
+          </details>
+        ) : (
+          <div key="" className="mt-3">
+            <NavLinks items={items} />
+          </div>
+        ),
+      )}
       <div className={`${classes.foot} stack gap-3`}>
         {session && <VisitorNote owner={owner} />}
         <ThemeSwitch />
       </div>
     </nav>
+  );
+}
+
+function NavLinks({ items }: { items: readonly NavItem[] }) {
+  return (
+    <ul className="plain">
+      {items.map(({ to, label, icon: Icon }) => (
+        <li key={to}>
+          <NavLink
+            to={to}
+            end={to === '/'}
+            className={`${classes.link} quiet-link line gap-3`}
+            onPointerEnter={() => preloadPage(to)}
+            onFocus={() => preloadPage(to)}
+          >
+            <Icon size={18} stroke={1.6} aria-hidden />
+            {label}
+            {to === '/timeline' && <UnseenCount />}
+          </NavLink>
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -134,8 +157,6 @@ export const NAV_GROUPS: NavGroup[] = [
       { to: '/assemble', label: 'New pack', icon: IconPackageImport, for: 'contributor' },
       { to: '/studies', label: 'Studies', icon: IconFlask2 },
       { to: '/nodes', label: 'Subjects', icon: IconBinaryTree2 },
-      { to: '/findings', label: 'Findings', icon: IconNotes },
-      { to: '/cases', label: 'Cases', icon: IconBriefcase },
     ],
   },
   {
@@ -149,6 +170,13 @@ export const NAV_GROUPS: NavGroup[] = [
     ],
   },
   {
+    title: 'Notes',
+    items: [
+      { to: '/findings', label: 'Findings', icon: IconNotes },
+      { to: '/cases', label: 'Cases', icon: IconBriefcase },
+    ],
+  },
+  {
     title: 'Verification',
     items: [
       { to: '/verify', label: 'Verify', icon: IconShieldCheck },
@@ -156,7 +184,7 @@ export const NAV_GROUPS: NavGroup[] = [
     ],
   },
   {
-    title: '',
+    title: 'This node',
     items: [
       { to: '/withheld', label: 'Withheld', icon: IconEyeOff, for: 'owner' },
       { to: '/sharing', label: 'Sharing', icon: IconShare, for: 'owner' },
