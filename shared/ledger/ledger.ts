@@ -74,6 +74,14 @@ export const ledgerPageSchema = z
   })
   .meta({ id: 'LedgerPage' });
 
+export const entryTitleSchema = z
+  .strictObject({
+    seq: z.int().min(1),
+    title: z.string().nullable().meta({ description: 'Null for a finding, a digest, a key or a peer.' }),
+  })
+  .meta({ id: 'EntryTitle' });
+export type EntryTitle = z.output<typeof entryTitleSchema>;
+
 const ledgerProblemSchema = z.strictObject({
   /** The entry; 0 where there is none that it could be said of. */
   seq: z.int(),

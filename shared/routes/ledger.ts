@@ -4,6 +4,7 @@ import { keyChangeSchema } from '../ledger/keyChange.ts';
 import {
   consistencyProofSchema,
   consistencyQuery,
+  entryTitleSchema,
   inclusionProofSchema,
   ledgerPageSchema,
   ledgerQuery,
@@ -31,6 +32,22 @@ export const ledgerRoutes = {
     summary: 'List ledger entries, starting at `from`',
     query: ledgerQuery,
     responses: { 200: { description: 'A page of entries in order, and the head', schema: ledgerPageSchema } },
+    problems: [],
+  }),
+  listEntryTitles: route({
+    method: 'GET',
+    path: '/api/ledger/titles',
+    access: 'read',
+    tag: 'Ledger',
+    summary: 'List what ledger entries are about, in words, starting at `from`',
+    description: 'For display: the titles of today. The entries themselves name ids.',
+    query: ledgerQuery,
+    responses: {
+      200: {
+        description: 'The titles in order',
+        schema: z.strictObject({ items: z.array(entryTitleSchema) }),
+      },
+    },
     problems: [],
   }),
   verifyLedger: route({

@@ -81,6 +81,8 @@ test('an entry is found by its number, and an altered entry is reported', async 
   await expect(page).toHaveURL(/#42$/);
   const entry = page.locator('#entry-42');
   await expect(entry).toBeInViewport();
+  // In words; the id is among the details.
+  await expect(entry.getByRole('link', { name: 'http://127.0.0.1:9/41' })).toBeVisible();
   await expect(entry).toContainText('the hash matches');
   await expect(entry).toContainText('is the hash of #41');
   await checks.accessible(page);

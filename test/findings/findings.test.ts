@@ -264,3 +264,23 @@ describe('a request is refused', () => {
     expect(await problemOf(node.fetch('/api/findings?format=xml'))).toMatchObject({ code: 'invalid_format' });
   });
 });
+
+test('the ledger says in words what its entries are about, and nothing of a finding', async () => {
+  const read = async (path: string) => (await (await node.fetch(path)).json()) as { items: object[] };
+  const entries = (await read('/api/ledger?limit=500')).items as LedgerEntry[];
+  const { items } = await read('/api/ledger/titles?limit=500');
+  const titles = new Map(
+    (items as { seq: number; title: string | null }[]).map(({ seq, title }) => [seq, title]),
+  );
+  const named = entries.map(({ seq, type }) => `${type}: ${titles.get(seq)}`);
+  expect(named).toEqual(
+    expect.arrayContaining([
+      'source.added: Fee notice',
+      'retrievals.recorded: 1 retrieval',
+      'event.recorded: Changed: Fee notice',
+      `pack.added: ${((await (await node.fetch(`/api/packs/${pack}`)).json()) as { title: string }).title}`,
+      'finding.added: null',
+    ]),
+  );
+  expect((await read('/api/ledger/titles?from=2&limit=1')).items).toEqual([{ seq: 2, title: titles.get(2) }]);
+});

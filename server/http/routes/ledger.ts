@@ -33,6 +33,7 @@ import {
   listWitnessRefusals,
 } from '../../ledger/witness/witnessing.ts';
 import type { Store } from '../../store/store.ts';
+import { listEntryTitles } from '../../verification/ledger/entryTitles.ts';
 import { verifyLedgerForReader } from '../../verification/ledger/ledgerVerification.ts';
 import type { Handlers } from '../app.ts';
 import { checkedBodyChunks } from '../body/requestBody.ts';
@@ -51,6 +52,7 @@ import {
 
 type LedgerRoutes =
   | 'readLedger'
+  | 'listEntryTitles'
   | 'verifyLedger'
   | 'readCheckpoint'
   | 'readLedgerKey'
@@ -66,6 +68,7 @@ export function ledgerHandlers(store: Store, checkpoints: Checkpoints): Pick<Han
       const next = last !== undefined && last < head.seq ? nextPath(request, 'from', last + 1) : null;
       return ok({ items, total: head.seq, limit: query.limit, from: query.from, next, head });
     },
+    listEntryTitles: ({ query }) => ok({ items: listEntryTitles(store, query) }),
     verifyLedger: async () => ok(await verifyLedgerForReader(store)),
     readCheckpoint: async () => plainText(await readCheckpoint(store, checkpoints)),
     readLedgerKey: () => plainText(`${checkpoints.key.verifierKey}\n`),

@@ -25,7 +25,7 @@ interface EntriesProps {
 }
 
 /** A page of entries. The chosen entry is scrolled into view. */
-export function Entries({ page: { head, entries }, error, onRetry, chosen, onGoTo }: EntriesProps) {
+export function Entries({ page: { head, entries, titles }, error, onRetry, chosen, onGoTo }: EntriesProps) {
   const isThere = entries.some(({ seq }) => seq === chosen);
   useEffect(() => {
     if (!isThere) return;
@@ -38,7 +38,7 @@ export function Entries({ page: { head, entries }, error, onRetry, chosen, onGoT
       {chosen !== undefined && !isThere && chosen > head.seq && (
         <ErrorNote error={new Error(`Entry ${chosen} does not exist. The last entry is ${head.seq}.`)} />
       )}
-      <EntryChain entries={entries} chosen={chosen} />
+      <EntryChain entries={entries} titles={titles} chosen={chosen} />
       <EntryPager label="Pages of entries (bottom)" head={head.seq} entries={entries} onGoTo={onGoTo} />
     </>
   );
@@ -52,6 +52,8 @@ interface LedgerPageData {
   head: LedgerHead;
   /** Newest first. */
   entries: LedgerEntry[];
+  /** What the entries are about, by number. */
+  titles: ReadonlyMap<number, string>;
 }
 
 /**
@@ -71,8 +73,13 @@ async function readLedgerPage(top: number | undefined, signal: AbortSignal): Pro
   const last = top ?? (await call('readLedger', { query: { limit: 1 }, signal })).head.seq;
   const from = Math.max(1, last - PAGE_ENTRIES + 1);
   const limit = Math.max(1, last - from + 1);
-  const { items, head } = await call('readLedger', { query: { from, limit }, signal });
-  return { head, entries: items.toReversed() };
+  const query = { from, limit };
+  const [{ items, head }, named] = await Promise.all([
+    call('readLedger', { query, signal }),
+    call('listEntryTitles', { query, signal }),
+  ]);
+  const titles = new Map(named.items.flatMap(({ seq, title }) => (title ? [[seq, title] as const] : [])));
+  return { head, entries: items.toReversed(), titles };
 }
 
 interface EntryPagerProps {
@@ -150,13 +157,18 @@ function JumpTo({ head }: { head: number }) {
  * The entries as a chain, newest first. The `prev` of an entry is shown above the `hash` of the entry it
  * names. The line between them is solid only if this browser found the two equal.
  */
-function EntryChain({ entries, chosen }: { entries: readonly LedgerEntry[]; chosen: number | undefined }) {
+function EntryChain({
+  entries,
+  titles,
+  chosen,
+}: Pick<LedgerPageData, 'entries' | 'titles'> & { chosen: number | undefined }) {
   return (
     <ol className={`${classes.chain} plain sheet`} reversed start={entries[0]?.seq}>
       {entries.map((entry, index) => (
         <EntryItem
           key={entry.seq}
           entry={entry}
+          title={titles.get(entry.seq) ?? subjectLabel(entry)}
           before={entries[index + 1]}
           isChosen={entry.seq === chosen}
         />
@@ -167,12 +179,14 @@ function EntryChain({ entries, chosen }: { entries: readonly LedgerEntry[]; chos
 
 interface EntryItemProps {
   entry: LedgerEntry;
+  /** What it is about, in words if there are some. */
+  title: string;
   /** The entry that `prev` names, if it is on the page. */
   before: LedgerEntry | undefined;
   isChosen: boolean;
 }
 
-function EntryItem({ entry, before, isChosen }: EntryItemProps) {
+function EntryItem({ entry, title, before, isChosen }: EntryItemProps) {
   const { seq, at, type, prev, hash } = entry;
   const { word, icon: Icon } = ENTRY_TYPES[type];
   const address = subjectUrl(entry);
@@ -195,8 +209,8 @@ function EntryItem({ entry, before, isChosen }: EntryItemProps) {
         <Icon size={16} stroke={1.7} aria-hidden />
         {word}
       </span>
-      <span className={classes.subject}>
-        {address ? <Link to={address}>{subjectLabel(entry)}</Link> : subjectLabel(entry)}
+      <span className={classes.subject} title={subjectLabel(entry)}>
+        {address ? <Link to={address}>{title}</Link> : title}
       </span>
       <span className={`${classes.time} muted small`}>
         <TimeText at={at} />
