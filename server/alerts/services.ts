@@ -1,4 +1,4 @@
-import type { Texts } from '../collection/derived/derived.ts';
+import type { Passages } from '../collection/derived/passages/passages.ts';
 import type { Diffs } from '../collection/diff/diffs.ts';
 import type { Network } from '../collection/fetch/requester.ts';
 import type { Noise } from '../collection/noise/noise.ts';
@@ -15,7 +15,7 @@ export interface AlertServices {
   noise: Pick<Noise, 'check'>;
   /** Checks a source now. */
   recheck: (source: string) => Promise<void>;
-  texts: Pick<Texts, 'wordsOf'>;
+  passages: Pick<Passages, 'change' | 'hasWords'>;
   post: Post;
   log: Log;
   /** How names of webhooks are resolved, and which addresses are private. */

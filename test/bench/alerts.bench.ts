@@ -43,7 +43,7 @@ async function matching(folder: string): Promise<Measurement> {
       store,
       noise: { check: unused },
       diffs: { comparisonOf: unused },
-      texts: { wordsOf: unused },
+      passages: { change: unused, hasWords: unused },
     });
     const matcher = new Matcher({ store, settings: () => DEFAULT_SETTINGS, reader, write: store.write });
     const ms = await timed(() => matcher.poll(new AbortController().signal));
