@@ -99,14 +99,14 @@ function payloadOf(services: BagServices, contents: CaseContents): PayloadFile[]
       ];
     }),
     ...events.map(({ id }) =>
-      made(CASE_PATHS.evidence(`event-${id}`), async () =>
-        evidenceHtml(await eventEvidence(services, String(id), reader), evidenceParts),
-      ),
+      text(CASE_PATHS.evidence(`event-${id}`), async function* () {
+        yield* evidenceHtml(await eventEvidence(services, String(id), reader), evidenceParts);
+      }),
     ),
     ...packs.flatMap(({ id, crcs }) => [
-      made(CASE_PATHS.evidence(id), async () =>
-        evidenceHtml(await packEvidence(services, id, reader), evidenceParts),
-      ),
+      text(CASE_PATHS.evidence(id), async function* () {
+        yield* evidenceHtml(await packEvidence(services, id, reader), evidenceParts);
+      }),
       { path: CASE_PATHS.pack(id), read: () => packBytes(services, id, crcs) },
     ]),
     ...objects.map(({ sha256, bytes }) => ({
