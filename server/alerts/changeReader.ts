@@ -13,7 +13,7 @@ import type { Store } from '../store/store.ts';
 
 interface ChangeReaderServices {
   store: Pick<Store, 'clock' | 'read'>;
-  diffs: Pick<Diffs, 'comparisonOf'>;
+  diffs: Pick<Diffs, 'comparisonOf' | 'comparisonWith'>;
   noise: Pick<Noise, 'check'>;
   passages: Pick<Passages, 'change' | 'hasWords'>;
 }
@@ -69,13 +69,28 @@ export class ChangeReader {
     }
     if (event_type !== 'changed') return false;
     const comparison = await this.#compare(id, signal);
+    return this.#hasChanged(comparison, [previous_sha256, sha256], words, signal);
+  }
+
+  /** Like `hasWords`, for a change up to a later version than its own. */
+  async hasWordsUntil(change: Event, later: string, words: Words, signal: AbortSignal): Promise<boolean> {
+    const { id, previous_sha256 } = change;
+    const comparison = await this.#patiently(() => this.#services.diffs.comparisonWith(id, later), signal);
+    return this.#hasChanged(comparison, [previous_sha256, later], words, signal);
+  }
+
+  async #hasChanged(
+    comparison: Comparison | Unknown | undefined,
+    versions: readonly (string | null)[],
+    words: Words,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     if (comparison === UNKNOWN) return true;
     if (!comparison) return false;
     if (isComplete(comparison)) return changesWords(comparison, words);
     // The list of changes is cut, so the words may be anywhere in the texts.
-    return (
-      (await this.#textHas(sha256, words, signal)) || (await this.#textHas(previous_sha256, words, signal))
-    );
+    for (const version of versions) if (await this.#textHas(version, words, signal)) return true;
+    return false;
   }
 
   /**

@@ -11,7 +11,7 @@ import type { Store } from '../store/store.ts';
 export interface AlertServices {
   store: Store;
   settings: SettingsStore;
-  diffs: Pick<Diffs, 'comparisonOf'>;
+  diffs: Pick<Diffs, 'comparisonOf' | 'comparisonWith'>;
   noise: Pick<Noise, 'check'>;
   /** Checks a source now. */
   recheck: (source: string) => Promise<void>;

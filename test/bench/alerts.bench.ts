@@ -42,7 +42,7 @@ async function matching(folder: string): Promise<Measurement> {
     const reader = new ChangeReader({
       store,
       noise: { check: unused },
-      diffs: { comparisonOf: unused },
+      diffs: { comparisonOf: unused, comparisonWith: unused },
       passages: { change: unused, hasWords: unused },
     });
     const matcher = new Matcher({ store, settings: () => DEFAULT_SETTINGS, reader, write: store.write });
