@@ -1,20 +1,21 @@
 import type { Conditions } from '../../shared/alerts/alert.ts';
 import type { Comparison, Hunk, JsonChange, TableRow } from '../../shared/collection/diff.ts';
 import type { Event } from '../../shared/collection/event.ts';
+import type { Passage } from '../../shared/findings/finding.ts';
 import { Problem } from '../../shared/problems.ts';
-import type { Texts } from '../collection/derived/derived.ts';
+import type { Passages } from '../collection/derived/passages/passages.ts';
+import type { PassageChange } from '../collection/derived/process/tasks.ts';
 import type { Diffs } from '../collection/diff/diffs.ts';
 import type { Noise } from '../collection/noise/noise.ts';
 import { countOccurrences, occursIn, type Words } from '../collection/noise/words.ts';
-import type { ObjectWords } from '../findings/passages.ts';
 import { type Change, changeOf } from '../store/sqlite/collection/timeline/eventNoise.ts';
 import type { Store } from '../store/store.ts';
 
 interface ChangeReaderServices {
   store: Pick<Store, 'clock' | 'read'>;
-  diffs: Pick<Diffs, 'comparisonOf'>;
+  diffs: Pick<Diffs, 'comparisonOf' | 'comparisonWith'>;
   noise: Pick<Noise, 'check'>;
-  texts: Pick<Texts, 'wordsOf'>;
+  passages: Pick<Passages, 'change' | 'hasWords'>;
 }
 
 /** How often, and after which pause, a text or a comparison is requested again while the document process is busy. */
@@ -68,13 +69,28 @@ export class ChangeReader {
     }
     if (event_type !== 'changed') return false;
     const comparison = await this.#compare(id, signal);
+    return this.#hasChanged(comparison, [previous_sha256, sha256], words, signal);
+  }
+
+  /** Like `hasWords`, for a change up to a later version than its own. */
+  async hasWordsUntil(change: Event, later: string, words: Words, signal: AbortSignal): Promise<boolean> {
+    const { id, previous_sha256 } = change;
+    const comparison = await this.#patiently(() => this.#services.diffs.comparisonWith(id, later), signal);
+    return this.#hasChanged(comparison, [previous_sha256, later], words, signal);
+  }
+
+  async #hasChanged(
+    comparison: Comparison | Unknown | undefined,
+    versions: readonly (string | null)[],
+    words: Words,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     if (comparison === UNKNOWN) return true;
     if (!comparison) return false;
     if (isComplete(comparison)) return changesWords(comparison, words);
     // The list of changes is cut, so the words may be anywhere in the texts.
-    return (
-      (await this.#textHas(sha256, words, signal)) || (await this.#textHas(previous_sha256, words, signal))
-    );
+    for (const version of versions) if (await this.#textHas(version, words, signal)) return true;
+    return false;
   }
 
   /**
@@ -94,15 +110,28 @@ export class ChangeReader {
 
   async #textHas(sha256: string | null, words: Words, signal: AbortSignal): Promise<boolean> {
     if (sha256 === null) return false;
-    const found = await this.#patiently(() => this.#services.texts.wordsOf(sha256, 'low'), signal);
-    if (found === UNKNOWN) return true;
-    return typeof found?.text === 'string' && occursIn(words, found.text);
+    const found = await this.#patiently(() => this.#services.passages.hasWords(sha256, words), signal);
+    return found === true || found === UNKNOWN;
   }
 
-  /** Returns the words of an object; undefined if they cannot be read now. @throws Problem `shutting_down` */
-  async wordsOf(sha256: string, signal: AbortSignal): Promise<ObjectWords | undefined> {
-    const found = await this.#patiently(() => this.#services.texts.wordsOf(sha256, 'low'), signal);
-    return found === UNKNOWN ? undefined : found;
+  /**
+   * Returns what became of a passage in a version of its source. Null if that says the same as the version before it, or the
+   * quoted words again; `unknown` if the texts cannot be compared now.
+   *
+   * @throws Problem `shutting_down`; the signal's reason
+   */
+  async passageChange(
+    passage: Passage,
+    { sha256, previous_sha256 }: Pick<Event, 'sha256' | 'previous_sha256'>,
+    signal: AbortSignal,
+  ): Promise<PassageChange | 'unknown' | null> {
+    if (passage.sha256 === null || sha256 === null) return null;
+    const [quoted, version] = [
+      { ...passage, sha256: passage.sha256 },
+      { sha256, previous_sha256 },
+    ];
+    const found = await this.#patiently(() => this.#services.passages.change(quoted, version), signal);
+    return found === UNKNOWN ? 'unknown' : found;
   }
 
   async #patiently<Result>(work: () => Promise<Result>, signal: AbortSignal): Promise<Result | Unknown> {

@@ -2,6 +2,7 @@ import { conditionsOf } from '../../shared/alerts/alert.ts';
 import { type Event, SELF } from '../../shared/collection/event.ts';
 import { Problem } from '../../shared/problems.ts';
 import { instantOf } from '../../shared/values/clock.ts';
+import { preparedWords } from '../collection/noise/words.ts';
 import { newestPage } from '../store/sqlite/collection/pages.ts';
 import { sourceById } from '../store/sqlite/collection/sources.ts';
 import { type Change, changeOf } from '../store/sqlite/collection/timeline/eventNoise.ts';
@@ -111,6 +112,8 @@ export class Confirmer {
     const when = ruleById(store.read, rule)?.when ?? {};
     // A rule that asks for what is outside or noise is not to be refused because it is.
     if (when.labels?.includes('outside')) return true;
+    if (when.words && !(await reader.hasWordsUntil(event, newest, preparedWords(when.words), signal)))
+      return false;
     const conditions = conditionsOf(when);
     const { rules, watch } = change.scope;
     const isStrict = conditions !== undefined || when.not_noise === true || watch !== null;

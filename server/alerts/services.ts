@@ -1,4 +1,4 @@
-import type { Texts } from '../collection/derived/derived.ts';
+import type { Passages } from '../collection/derived/passages/passages.ts';
 import type { Diffs } from '../collection/diff/diffs.ts';
 import type { Network } from '../collection/fetch/requester.ts';
 import type { Noise } from '../collection/noise/noise.ts';
@@ -11,11 +11,11 @@ import type { Store } from '../store/store.ts';
 export interface AlertServices {
   store: Store;
   settings: SettingsStore;
-  diffs: Pick<Diffs, 'comparisonOf'>;
+  diffs: Pick<Diffs, 'comparisonOf' | 'comparisonWith'>;
   noise: Pick<Noise, 'check'>;
   /** Checks a source now. */
   recheck: (source: string) => Promise<void>;
-  texts: Pick<Texts, 'wordsOf'>;
+  passages: Pick<Passages, 'change' | 'hasWords'>;
   post: Post;
   log: Log;
   /** How names of webhooks are resolved, and which addresses are private. */

@@ -21,7 +21,7 @@ import { recordOfFinding } from '../findings/findings.ts';
 import { sealedEntryOf } from '../findings/sealed.ts';
 import { entryText } from '../ledger/entry.ts';
 import { proveInclusionAsFile } from '../ledger/prove.ts';
-import { entryAt } from '../store/sqlite/node/ledger.ts';
+import { cosignedSizes, earliestTimestamps, entryAt } from '../store/sqlite/node/ledger.ts';
 import type { Reader } from '../withholding/withholding.ts';
 import { type StreamedFile, streamedZip } from '../zip/writeZip.ts';
 import { type CaseContents, caseContents } from './caseContents.ts';
@@ -60,27 +60,47 @@ export async function* caseBag(services: BagServices, id: string): AsyncGenerato
 function payloadOf(services: BagServices, contents: CaseContents): PayloadFile[] {
   const { store, addresses, evidenceParts, reader } = services;
   const { events, packs, objects, findings } = contents;
-  const text = (path: string, read: () => AsyncIterable<string> | Iterable<string>): PayloadFile => ({
+  const text = (
+    path: string,
+    read: () => AsyncIterable<string | Buffer> | Iterable<string | Buffer>,
+  ): PayloadFile => ({
     path,
     isText: true,
     read: async function* () {
-      for await (const piece of read()) yield Buffer.from(piece);
+      for await (const piece of read()) yield typeof piece === 'string' ? Buffer.from(piece) : piece;
     },
   });
   const made = (path: string, make: () => string | Promise<string>) =>
     text(path, async function* () {
       yield await make();
     });
-  /** Of a finding that was sealed: the salt, and the entry that sealed it. */
+  /** Of a finding that was sealed: the salt, the entry that sealed it, and what shows when, as in an evidence file. */
   const sealedFiles = ({ id, sealed }: Finding): PayloadFile[] => {
     const entry = sealed && sealedEntryOf(store.read, id);
     if (!sealed?.salt || entry === undefined) return [];
     const { salt } = sealed;
     const paths = CASE_PATHS.sealed(id);
+    const proof = (path: string, size?: number) =>
+      made(path, () => proveInclusionAsFile(store, services.checkpoints, entry, size));
+    const origin = services.checkpoints.key.name;
+    const [, cosigned] = cosignedSizes(store.read, entry, origin);
+    // After a restore the node has another name, so it cannot sign what was stamped before.
+    const stamped = earliestTimestamps(store.read, entry).filter(({ text }) =>
+      text.startsWith(`${origin}\n`),
+    );
     return [
       made(paths.salt, () => salt),
       made(paths.entry, () => entryOf(store, entry)),
-      made(paths.proof, () => proveInclusionAsFile(store, services.checkpoints, entry)),
+      proof(paths.proof),
+      ...(cosigned === undefined ? [] : [proof(paths.cosigned, cosigned)]),
+      ...stamped.flatMap(({ size, text: checkpoint, reply }, index) => {
+        const timestamp = paths.timestamp(index + 1);
+        return [
+          proof(timestamp.proof, size),
+          made(timestamp.text, () => checkpoint),
+          text(timestamp.reply, () => [reply]),
+        ];
+      }),
     ];
   };
   return [
@@ -99,14 +119,14 @@ function payloadOf(services: BagServices, contents: CaseContents): PayloadFile[]
       ];
     }),
     ...events.map(({ id }) =>
-      made(CASE_PATHS.evidence(`event-${id}`), async () =>
-        evidenceHtml(await eventEvidence(services, String(id), reader), evidenceParts),
-      ),
+      text(CASE_PATHS.evidence(`event-${id}`), async function* () {
+        yield* evidenceHtml(await eventEvidence(services, String(id), reader), evidenceParts);
+      }),
     ),
     ...packs.flatMap(({ id, crcs }) => [
-      made(CASE_PATHS.evidence(id), async () =>
-        evidenceHtml(await packEvidence(services, id, reader), evidenceParts),
-      ),
+      text(CASE_PATHS.evidence(id), async function* () {
+        yield* evidenceHtml(await packEvidence(services, id, reader), evidenceParts);
+      }),
       { path: CASE_PATHS.pack(id), read: () => packBytes(services, id, crcs) },
     ]),
     ...objects.map(({ sha256, bytes }) => ({

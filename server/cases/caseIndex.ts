@@ -124,6 +124,13 @@ export const CASE_PATHS = {
     salt: `findings/${id}.salt`,
     entry: `findings/${id}.sealed.json`,
     proof: `findings/${id}.sealed.tlog-proof`,
+    cosigned: `findings/${id}.sealed.cosigned.tlog-proof`,
+    /** The reply of an authority, the text beside it that it stamped, and the proof for that size of the ledger. */
+    timestamp: (number: number) => ({
+      reply: `findings/${id}.sealed.${number}.tsr`,
+      text: `findings/${id}.sealed.${number}.txt`,
+      proof: `findings/${id}.sealed.${number}.tlog-proof`,
+    }),
   }),
   evidence: (name: string) => `evidence/${name}.evidence.html`,
   pack: (id: string) => `packs/${id}.pack.zip`,
@@ -146,6 +153,9 @@ Open index.html in a browser. It needs no network and runs no script.
               the entry is in the ledger (.tlog-proof, C2SP). The SHA-256 of the .json is the "digest" in the entry.
               For one that was sealed before also the salt in hex (.salt), the entry that sealed it (.sealed.json) and
               the proof of that (.sealed.tlog-proof). Its "digest" is the SHA-256 of the bytes of the salt and the .json.
+              When it was sealed: .sealed.cosigned.tlog-proof has the oldest checkpoint with it that a witness
+              cosigned. .sealed.1.tsr is a timestamp (RFC 3161) of the text .sealed.1.txt, which is the checkpoint in
+              .sealed.1.tlog-proof, and so on for each authority. Without these, only the clock of the node says when.
   findings.jsonld   All findings as a W3C Web Annotation collection.
   case.json         The case: its items in their order, with the notes.
 
@@ -155,6 +165,7 @@ To check that no file was changed:
   strongroom verify THE-ZIP-OR-FOLDER   the same, with Strongroom
   strongroom verify data/evidence/*     checks the evidence itself: signatures, proofs and digests
   strongroom verify data/packs/*        checks each pack
+  strongroom verify data/findings/*.tsr checks each timestamp
 
 The notes, the title and the order of the case are the owner's and can be changed. No ledger entry covers them.
 `;

@@ -36,6 +36,7 @@ import { PARTS_PER_HOST, PageCapturer } from './pages/pages.ts';
 import { Profiles } from './profiles/profiles.ts';
 import { ObjectReceiver } from './record/objectReceiver.ts';
 import { HostRateLimiter } from './schedule/hostRateLimiter.ts';
+import { LookLimiter } from './schedule/lookLimiter.ts';
 import { AgeRule } from './schedule/releaseAged.ts';
 import { Collector, chooseSources } from './schedule/round.ts';
 import { Scheduler } from './schedule/scheduler.ts';
@@ -166,6 +167,7 @@ export function openCollection(config: CollectionConfig): Collection {
   const capturePageNow = (url: string) => capturePage({ store, jobs, collector }, url, closing.signal);
   // A look that ends early, or is refused, must not end the fetch of robots.txt that an own check waits for.
   const robotsOfLooks = new RobotsCache(clock);
+  const lookLimiter = new LookLimiter(rateLimiter, clock, () => settings().per_host_pause_ms);
   return {
     profiles,
     handedIn: new HandedIn({ store, receiver, settings, capturePage: capturePageNow }, closing.signal),
@@ -178,7 +180,7 @@ export function openCollection(config: CollectionConfig): Collection {
     preview: (url, profile) => previews.preview(url, profile),
     look: (url, signal) =>
       lookOnce(
-        { ...fetching, robots: robotsOfLooks, store, settings, deriver },
+        { ...fetching, rateLimiter: lookLimiter.begin(), robots: robotsOfLooks, store, settings, deriver },
         url,
         AbortSignal.any([signal, closing.signal]),
       ),

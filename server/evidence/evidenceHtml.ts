@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Problem } from '../../shared/problems.ts';
 import type { Evidence } from '../../shared/proof/evidence.ts';
 import { isMissing } from '../store/files.ts';
+import { jsonOfFiles } from './seal.ts';
 
 /** The script and the style that every evidence file carries. They are built with the interface. */
 export interface EvidenceParts {
@@ -34,17 +35,15 @@ export function evidencePolicy(script: string): string {
 }
 
 /**
- * Writes an evidence file: one HTML document that loads nothing. A policy allows its own script and the pictures in it, and no request at all. The
- * page shows nothing but what the script makes from the data, so that no text can contradict what was checked.
+ * Writes an evidence file in pieces: one HTML document that loads nothing. A policy allows its own script and the pictures in it, and no request at
+ * all. The page shows nothing but what the script makes from the data, so that no text can contradict what was checked.
  */
-export function evidenceHtml(evidence: Evidence, { script, style }: EvidenceParts): string {
+export function* evidenceHtml(evidence: Evidence, { script, style }: EvidenceParts): Generator<string> {
   const policy = evidencePolicy(script);
-  // “<” is written as an escape, so that no text in the data can end the element.
-  const data = JSON.stringify(evidence).replaceAll('<', '\\u003c');
   const { kind, recorded, finding } = evidence;
   const what = finding ? 'a passage' : kind === 'event' ? 'an event' : 'a pack';
   const title = `Evidence of ${what}, ledger entry ${(finding ?? recorded).entry.seq}`;
-  return `<!doctype html>
+  yield `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -56,9 +55,18 @@ ${style}</style>
 </head>
 <body>
 <main><p>Your browser checks this file with the script in it. Allow scripts, and open it again.</p></main>
-<script type="application/json" id="evidence">${data}</script>
+<script type="application/json" id="evidence">`;
+  // “<” is written as an escape, so that no text in the data can end the element.
+  for (const piece of jsonOf(evidence)) yield piece.replaceAll('<', '\\u003c');
+  yield `</script>
 <script>${script}</script>
 </body>
 </html>
 `;
+}
+
+function* jsonOf({ files, ...rest }: Evidence): Generator<string> {
+  yield `${JSON.stringify(rest).slice(0, -1)},"files":`;
+  yield* jsonOfFiles(files, (file) => JSON.stringify(file));
+  yield '}';
 }

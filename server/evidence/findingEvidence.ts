@@ -1,11 +1,10 @@
-import type { Finding, Passage } from '../../shared/findings/finding.ts';
+import type { Finding, ObjectPassage } from '../../shared/findings/finding.ts';
 import { Problem } from '../../shared/problems.ts';
-import { fromBase64 } from '../../shared/proof/bytes.ts';
 import type { Evidence } from '../../shared/proof/evidence.ts';
-import { seePassage } from '../../shared/proof/passage.ts';
+import { MAX_SEEN_BYTES } from '../../shared/proof/passage.ts';
 import { canonicalText } from '../../shared/values/canonicalJson.ts';
+import type { Passages } from '../collection/derived/passages/passages.ts';
 import { findingById, recordOfFinding, requireNotSealed } from '../findings/findings.ts';
-import { placedPassage, type ReadWords } from '../findings/passages.ts';
 import { sealedEntryOf } from '../findings/sealed.ts';
 import { selectValue } from '../store/sqlite/engine/queries.ts';
 import { type Reader, requireReadable } from '../withholding/withholding.ts';
@@ -15,7 +14,7 @@ import { proveAtHead, proveEntry } from './proveEntry.ts';
 import { sealed } from './seal.ts';
 
 export interface FindingEvidenceServices extends EvidenceServices {
-  readWords: ReadWords;
+  passages: Pick<Passages, 'place' | 'isSeen'>;
   /** The findings whose words were seen in their bytes. Neither changes, and looking takes up to a second in large texts. */
   seen: Set<string>;
 }
@@ -37,12 +36,13 @@ export async function findingEvidence(
     requireNotSealed(store.read, id);
     throw new Problem('not_found', `There is no finding ${id}.`);
   }
-  const { passage } = finding;
-  if (!passage?.sha256)
+  const { sha256 } = finding.passage ?? {};
+  if (!finding.passage || !sha256)
     throw new Problem('no_passage', 'It quotes no object. Use the evidence file of what it is about.');
-  requireReadable(store.read, passage.sha256, reader);
-  await requireInText(services, { ...passage, sha256: passage.sha256 });
-  const base = await collectOrigin(services, finding, passage.sha256, reader);
+  const passage = { ...finding.passage, sha256 };
+  requireReadable(store.read, sha256, reader);
+  await requireInText(services, passage);
+  const base = await collectOrigin(services, finding, sha256, reader);
   const { ledger_entry } = finding;
   const record = canonicalText(recordOfFinding(finding));
   const sealEntry = sealedEntryOf(store.read, id);
@@ -58,21 +58,18 @@ export async function findingEvidence(
         sealed: { ...seal.recorded, witnesses: seal.witnesses, timestamps: seal.timestamps, salt },
       }),
   };
-  if (!services.seen.has(id)) requireSeen(evidence, passage);
+  if (!services.seen.has(id)) await requireSeen(services, evidence, passage);
   services.seen.add(id);
   // The bytes may have been withheld meanwhile.
-  requireReadable(store.read, passage.sha256, reader);
+  requireReadable(store.read, sha256, reader);
   return sealed(evidence, checkpoints);
 }
 
 /** A quotation of older versions, and one that was handed in, was not placed when it was recorded. */
-async function requireInText(
-  { readWords }: FindingEvidenceServices,
-  passage: Passage & { sha256: string },
-): Promise<void> {
+async function requireInText({ passages }: FindingEvidenceServices, passage: ObjectPassage): Promise<void> {
   if (passage.derived) return;
-  const words = await readWords(passage.sha256, 'normal');
-  if (!words || !placedPassage(passage, words).derived) throw notInText();
+  const placed = await passages.place(passage, 'normal');
+  if (!placed?.derived) throw notInText();
 }
 
 function notInText(): Problem {
@@ -110,8 +107,18 @@ const packWith = selectValue<string, [values: { sha256: string }]>(`
   ORDER BY p.ledger_entry LIMIT 1`);
 
 /** An evidence file whose own check would not find the words is not made. */
-function requireSeen({ files }: Pick<Evidence, 'files'>, passage: Passage): void {
+async function requireSeen(
+  { passages }: FindingEvidenceServices,
+  { files }: Pick<Evidence, 'files'>,
+  passage: ObjectPassage,
+): Promise<void> {
   const file = files.find(({ sha256 }) => sha256 === passage.sha256);
-  if (!file?.content) return;
-  if (seePassage(fromBase64(file.content), file.media_type, passage) === 'absent') throw notInText();
+  if (!file?.content || file.bytes > MAX_SEEN_BYTES) return;
+  const isSeen = await passages.isSeen(passage, Buffer.from(file.content, 'base64'), file.media_type);
+  if (isSeen === undefined)
+    throw new Problem(
+      'no_passage',
+      'The quoted words could not be looked for in the bytes within the time and memory there is for it.',
+    );
+  if (!isSeen) throw notInText();
 }

@@ -21,7 +21,7 @@ import { matchExpression } from '../store/sqlite/engine/search.ts';
 import { isReleasedSql, isWithheldSql } from '../store/sqlite/node/withheld.ts';
 import type { Store } from '../store/store.ts';
 import { marksOf, type Reader, unreadable } from '../withholding/withholding.ts';
-import { type ReadWords, withPlace } from './passages.ts';
+import { type FindsPassages, withPlace } from './passages.ts';
 
 /**
  * Records a finding. Its passage is placed in the text of its object.
@@ -29,9 +29,13 @@ import { type ReadWords, withPlace } from './passages.ts';
  * @throws Problem `unknown_target` if the archive does not hold the target, or the quoted object does not belong to it;
  * `unknown_finding`, `finding_superseded` for `supersedes`
  */
-export async function addFinding(store: Store, added: NewFinding, readWords: ReadWords): Promise<Finding> {
+export async function addFinding(
+  store: Store,
+  added: NewFinding,
+  passages: Pick<FindsPassages, 'place'>,
+): Promise<Finding> {
   requireAddable(store.read, added);
-  const placed = await withPlace(added, readWords);
+  const placed = await withPlace(added, passages);
   return store.write((database) => addFindingNow(database, store, placed));
 }
 

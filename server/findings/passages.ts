@@ -1,6 +1,4 @@
-import { createHash } from 'node:crypto';
-import { anchorPassage, locatePassage } from '../../shared/findings/anchor.ts';
-import type { NewFinding, Passage, PassageAnchor } from '../../shared/findings/finding.ts';
+import type { NewFinding, ObjectPassage, Passage, PassageAnchor } from '../../shared/findings/finding.ts';
 import { Problem } from '../../shared/problems.ts';
 import { yieldToEventLoop } from '../runtime/background.ts';
 import type { Log } from '../runtime/log.ts';
@@ -9,35 +7,24 @@ import { all, change } from '../store/sqlite/engine/queries.ts';
 import type { Store } from '../store/store.ts';
 import { OWNER, unreadable } from '../withholding/withholding.ts';
 
-/** The words of an object with the tool that made the text; undefined if its bytes cannot be read now. */
-export interface ObjectWords {
-  tool: string;
-  version: string;
-  text: string | null;
-  pages: number | null;
-}
-export type ReadWords = (sha256: string, priority: 'normal' | 'low') => Promise<ObjectWords | undefined>;
-
-/**
- * Returns a passage as it is in the text of its object: the exact words, what surrounds them, the position, and the tool that
- * made the text. A passage that the text does not have at one place is returned as it was entered.
- */
-export function placedPassage(passage: Passage, words: ObjectWords): Passage {
-  const { tool, version, text, pages } = words;
-  const located = text === null ? undefined : locatePassage(text, passage, pages !== null);
-  if (text === null || !located) return passage;
-  const { words_once, context_once, ...place } = located;
-  const derived = { tool, version, text: digestOf(text), words_once, context_once };
-  return { sha256: passage.sha256, ...place, derived };
+/** Finds passages in the texts of their objects. Each returns undefined if the text cannot be searched now. */
+export interface FindsPassages {
+  /** Returns the passage as it is in the text, or as it was given if the text does not have it at one place. */
+  place(passage: ObjectPassage, priority: 'normal' | 'low'): Promise<Passage | undefined>;
+  /** Returns where the passage is in the text that is made of its object now. */
+  anchor(passage: ObjectPassage): Promise<PassageAnchor | undefined>;
 }
 
-/** Places the passage of a new finding. If its text cannot be made now, the passage stays as it was entered. */
-export async function withPlace(added: NewFinding, readWords: ReadWords): Promise<NewFinding> {
+/** Places the passage of a new finding. If its text cannot be searched now, the passage stays as it was entered. */
+export async function withPlace(
+  added: NewFinding,
+  passages: Pick<FindsPassages, 'place'>,
+): Promise<NewFinding> {
   const { passage } = added;
   if (!passage?.sha256) return added;
   try {
-    const words = await readWords(passage.sha256, 'normal');
-    return words ? { ...added, passage: placedPassage(passage, words) } : added;
+    const placed = await passages.place({ ...passage, sha256: passage.sha256 }, 'normal');
+    return { ...added, passage: placed ?? passage };
   } catch (error) {
     if (isPassing(error)) return added;
     throw error;
@@ -45,34 +32,13 @@ export async function withPlace(added: NewFinding, readWords: ReadWords): Promis
 }
 
 /** The process that makes texts is busy, or the copy with the bytes cannot be reached. */
-export function isPassing(error: unknown): boolean {
+function isPassing(error: unknown): error is Problem {
   return error instanceof Problem && (error.code === 'derivation_busy' || error.code === 'copy_unreachable');
-}
-
-function digestOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
-}
-
-/** Where a passage is in the text that is made of its object now. */
-function anchorOf(passage: Passage, words: ObjectWords): PassageAnchor {
-  const { tool, version, text, pages } = words;
-  const nowhere = { tool, version, start: null, end: null, page: null };
-  if (text === null) return { ...nowhere, state: 'no_text' };
-  // The same text, of another version of the tool: the position is as good as it was.
-  const isSame = passage.derived?.text === digestOf(text);
-  const found =
-    passage.derived && !isSame ? anchorPassage(text, passage) : locatePassage(text, passage, false);
-  // The bytes are the same, so other words at its place are not the passage.
-  if (typeof found !== 'object' || ('same_words' in found && !found.same_words))
-    return { ...nowhere, state: 'not_found' };
-  const { start, end } = found;
-  const page = pages === null ? null : Array.from(text).slice(0, start).join('').split('\f').length;
-  return { tool, version, state: 'found', start, end, page };
 }
 
 interface AnchorServices {
   store: Pick<Store, 'read' | 'write' | 'clock'>;
-  readWords: ReadWords;
+  passages: Pick<FindsPassages, 'anchor'>;
   /** The tools that make texts now, each as `tool version`. */
   tools: readonly string[];
   log: Log;
@@ -114,7 +80,7 @@ export class PassageAnchors {
       const page = outdatedPassages(store.read, { after, tools, limit: PAGE });
       for (const { ledger_entry, passage } of page) {
         this.#closing.signal.throwIfAborted();
-        await this.#anchor(ledger_entry, JSON.parse(passage) as Passage & { sha256: string });
+        await this.#anchor(ledger_entry, JSON.parse(passage) as ObjectPassage);
       }
       after = page.at(-1)?.ledger_entry ?? 0;
       if (page.length < PAGE) return;
@@ -122,28 +88,27 @@ export class PassageAnchors {
     }
   }
 
-  async #anchor(ledger_entry: number, passage: Passage & { sha256: string }): Promise<void> {
+  async #anchor(ledger_entry: number, passage: ObjectPassage): Promise<void> {
     const { store } = this.#services;
     if (unreadable(store.read, passage.sha256, OWNER)) return;
-    const words = await this.#wordsOf(passage.sha256);
-    if (!words) return;
-    const anchor = anchorOf(passage, words);
+    const anchor = await this.#find(passage);
+    if (!anchor) return;
     const tool = `${anchor.tool} ${anchor.version}`;
     await store.write((database) =>
       putAnchor(database, { ledger_entry, tool, anchor: JSON.stringify(anchor) }),
     );
   }
 
-  async #wordsOf(sha256: string): Promise<ObjectWords | undefined> {
-    const { store, readWords } = this.#services;
+  async #find(passage: ObjectPassage): Promise<PassageAnchor | undefined> {
+    const { store, passages } = this.#services;
     const { signal } = this.#closing;
     for (;;) {
       signal.throwIfAborted();
       try {
-        return await readWords(sha256, 'low');
+        return await passages.anchor(passage);
       } catch (error) {
         if (!isPassing(error)) throw error;
-        if ((error as Problem).code === 'copy_unreachable') return undefined;
+        if (error.code === 'copy_unreachable') return undefined;
       }
       await store.clock.sleep(RETRY_MS, signal);
     }

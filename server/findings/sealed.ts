@@ -31,7 +31,7 @@ import {
   targetText,
   unreadableQuote,
 } from './findings.ts';
-import { type ReadWords, withPlace } from './passages.ts';
+import { type FindsPassages, withPlace } from './passages.ts';
 
 /*
  * A sealed finding stands apart from the findings, so that nothing that reads findings shows it. Its entry in the ledger
@@ -64,12 +64,12 @@ export function commitmentTo(salt: string, record: string): string {
 export async function sealFinding(
   store: Store,
   added: NewFinding,
-  { readWords, encryption }: { readWords: ReadWords; encryption: OwnerEncryption },
+  { passages, encryption }: { passages: Pick<FindsPassages, 'place'>; encryption: OwnerEncryption },
 ): Promise<SealedFinding> {
   // Before a key is made to encrypt to.
   if (isReadOnly(store.read)) throw archiveReadOnly();
   requireAddable(store.read, added);
-  const placed = await withPlace(added, readWords);
+  const placed = await withPlace(added, passages);
   const id = `fi_${store.randomHex(20)}`;
   const at = store.instant();
   const record = canonicalText(recordOfFinding({ ...placed, id, at, withdrawal: null }));

@@ -4,7 +4,6 @@ import { FileDiffs } from '../collection/diff/diffs.ts';
 import { PageCache } from '../collection/view/pageCache.ts';
 import { VERSION } from '../config.ts';
 import { ownerEncryption } from '../copies/keys/withheldKey.ts';
-import type { ReadWords } from '../findings/passages.ts';
 import type { Handlers } from '../http/app.ts';
 import { citationsHandlers } from '../http/routes/archive/citations.ts';
 import { draftHandlers } from '../http/routes/archive/drafts.ts';
@@ -112,7 +111,7 @@ function findingRoutes(services: Services) {
     ...findingHandlers(store, nodeName, {
       exports,
       publicAddress,
-      readWords: evidence.readWords,
+      passages: evidence.passages,
       encryption: ownerEncryption(store.folder),
     }),
     ...caseHandlers(evidence, { nodeName, rendererFolder, exports, publicAddress }),
@@ -165,9 +164,8 @@ function nodeRoutes(services: Services) {
 }
 
 function evidenceServices({ store, checkpoints, diffs, derived }: Services) {
-  const readWords: ReadWords = (sha256, priority) => derived.texts.wordsOf(sha256, priority);
   return {
-    readWords,
+    passages: derived.passages,
     seen: new Set<string>(),
     store,
     checkpoints,

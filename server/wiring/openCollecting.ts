@@ -25,7 +25,7 @@ export function openCollecting(
       store,
       log,
       tools: CURRENT_TEXT_TOOLS,
-      readWords: (sha256, priority) => derived.texts.wordsOf(sha256, priority),
+      passages: derived.passages,
     }),
     noise: openNoise({ store, deriver, diffs, jobs, log, idleMs }),
   };

@@ -1,6 +1,6 @@
 import { Alerts } from '../alerts/alerts.ts';
 import type { Collection } from '../collection/collection.ts';
-import type { Texts } from '../collection/derived/derived.ts';
+import type { Passages } from '../collection/derived/passages/passages.ts';
 import type { Diffs } from '../collection/diff/diffs.ts';
 import { isPrivateAddress, systemLookup } from '../collection/fetch/connect.ts';
 import { createPost } from '../collection/fetch/post.ts';
@@ -20,9 +20,15 @@ export function openOutgoing(
     diffs,
     noise,
     collection,
-    texts,
+    passages,
     publicAddress,
-  }: { diffs: Diffs; noise: Noise; collection: Collection; texts: Texts; publicAddress: PublicAddress },
+  }: {
+    diffs: Diffs;
+    noise: Noise;
+    collection: Collection;
+    passages: Passages;
+    publicAddress: PublicAddress;
+  },
 ) {
   const network = { lookup: systemLookup, isPrivateAddress, ...config.network };
   const post = createPost(
@@ -37,7 +43,7 @@ export function openOutgoing(
       store,
       settings,
       diffs,
-      texts,
+      passages,
       noise,
       recheck: (source) => collection.recheck(source),
       post,

@@ -42,7 +42,7 @@ export async function openServices(
     ...access,
     ...collecting,
     ...openPreservation(config, shared, collecting),
-    ...openOutgoing(config, shared, { diffs, noise, collection, texts: derived.texts, publicAddress }),
+    ...openOutgoing(config, shared, { diffs, noise, collection, passages: derived.passages, publicAddress }),
     rendererFolder: config.rendererFolder ?? defaultRendererFolder(),
   };
 }

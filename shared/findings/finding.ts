@@ -74,6 +74,8 @@ const passageSchema = z
   .refine(hasRange, RANGE_RULE)
   .meta({ id: 'Passage' });
 export type Passage = z.output<typeof passageSchema>;
+/** A passage of an object. */
+export type ObjectPassage = Passage & { sha256: string };
 
 const newPassageSchema = z
   .strictObject({

@@ -14,8 +14,8 @@ export interface SeenPassage {
   end: number;
 }
 
-/** Larger objects are not read here. */
-const MAX_BYTES = 2_000_000;
+/** In larger objects, no words are looked for. */
+export const MAX_SEEN_BYTES = 2_000_000;
 
 /** Finds quoted words in bytes. `unreadable`: bytes of this type or size cannot be read as text here. */
 export function seePassage(
@@ -24,7 +24,7 @@ export function seePassage(
   passage: Pick<Passage, 'exact' | 'prefix' | 'suffix'>,
 ): SeenPassage | 'absent' | 'unreadable' {
   const kind = kindOf(bytes, mediaType);
-  if (kind === 'other' || bytes.length > MAX_BYTES) return 'unreadable';
+  if (kind === 'other' || bytes.length > MAX_SEEN_BYTES) return 'unreadable';
   const source = decode(bytes, mediaType);
   for (const [text, words] of readings(source, kind, passage.exact)) {
     const seen = find(text, { ...passage, exact: words });

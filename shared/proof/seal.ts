@@ -35,9 +35,19 @@ function partsOf(evidence: Pick<Evidence, Part>): Part[] {
   return parts.filter((part) => !OPTIONAL.has(part) || evidence[part] !== undefined);
 }
 
-/** The text that the node signs: the SHA-256 of the canonical JSON of each part. */
-export function sealText(evidence: Omit<Evidence, 'seal'>, crypto: ProofCrypto): `strongroom.${string}` {
-  const lines = partsOf(evidence).map((part) => `${part} ${digestOf(evidence, part, crypto)}\n`);
+/**
+ * The text that the node signs: the SHA-256 of the canonical JSON of each part.
+ *
+ * @param known digests that were computed before
+ */
+export function sealText(
+  evidence: Omit<Evidence, 'seal'>,
+  crypto: ProofCrypto,
+  known: Partial<Record<Part, string>> = {},
+): `strongroom.${string}` {
+  const lines = partsOf(evidence).map(
+    (part) => `${part} ${known[part] ?? digestOf(evidence, part, crypto)}\n`,
+  );
   return `strongroom.evidence\n${lines.join('')}`;
 }
 

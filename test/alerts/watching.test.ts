@@ -125,6 +125,38 @@ describe('a change that is to be confirmed', () => {
   });
 });
 
+test('a change of certain words is judged again if a third version came meanwhile', async () => {
+  const clock = new ManualClock();
+  const receiver = await WebhookReceiver.open();
+  const alerting = await AlertingNode.open({ clock });
+  const web = await ScriptedWeb.open();
+  const versions = ['costs 10', 'is free', 'costs 12', 'is free', 'is free of charge'];
+  web.script('/words', ...versions.map((text) => page(`<p>It ${text}.</p>`)));
+  await alerting.watch(web.url('/words'), { name: 'Words' });
+  await alerting.check();
+  await alerting.alert({ words: ['free'], confirm: true }, [receiver.target]);
+  const database = openForReading(databaseFile(alerting.node.dataFolder));
+  const turn = async (requests: number) => {
+    await alerting.check();
+    await eventually(async () => {
+      await clock.jump(30_000);
+      expect(web.requests('/words')).toHaveLength(requests);
+    });
+    // Both changes of a turn are judged by its second fetch. Not before is the next one made.
+    await eventually(() => expect(count(database, 'alert_notices')).toBe(requests - 1));
+    await eventually(async () => {
+      await clock.jump(30_000);
+      expect(count(database, 'alert_confirmations')).toBe(0);
+    });
+  };
+  await turn(3);
+  await turn(5);
+  database.close();
+  const [delivery] = await alerting.untilDelivered('sent');
+  const events = (await alerting.events('event_type=changed')).reverse();
+  expect(delivery?.events).toEqual([events[2]?.id]);
+});
+
 test('a change of bytes that changed again when they were fetched a second time stands', async () => {
   const clock = new ManualClock();
   const receiver = await WebhookReceiver.open();

@@ -42,8 +42,8 @@ async function matching(folder: string): Promise<Measurement> {
     const reader = new ChangeReader({
       store,
       noise: { check: unused },
-      diffs: { comparisonOf: unused },
-      texts: { wordsOf: unused },
+      diffs: { comparisonOf: unused, comparisonWith: unused },
+      passages: { change: unused, hasWords: unused },
     });
     const matcher = new Matcher({ store, settings: () => DEFAULT_SETTINGS, reader, write: store.write });
     const ms = await timed(() => matcher.poll(new AbortController().signal));

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { anchoredPassage, placedPassage } from '../../server/collection/derived/passages/placed.ts';
 import { readFinding, addFinding as recordFinding } from '../../server/findings/findings.ts';
-import { PassageAnchors } from '../../server/findings/passages.ts';
+import { type FindsPassages, PassageAnchors } from '../../server/findings/passages.ts';
 import { createLog } from '../../server/runtime/log.ts';
 import { createBlobRowIfAbsent } from '../../server/store/sqlite/node/blobs.ts';
 import { OWNER } from '../../server/withholding/withholding.ts';
@@ -163,12 +164,13 @@ test('a passage whose text another tool makes is anchored anew, and what cannot 
   await store.write((database) =>
     createBlobRowIfAbsent(database, { sha256, bytes: text.length, stored_at: store.instant() }),
   );
-  const by = (version: string, found: string | null) => async () => ({
-    tool: 'extractor',
-    version,
-    text: found,
-    pages: null,
-  });
+  const by = (version: string, found: string | null): FindsPassages => {
+    const words = { tool: 'extractor', version, text: found, pages: null };
+    return {
+      place: async (passage) => placedPassage(passage, words),
+      anchor: async (passage) => anchoredPassage(passage, words),
+    };
+  };
   const passage = { sha256, exact: '20 euros for everyone', prefix: '', suffix: '' };
   const { id } = await recordFinding(
     store,
@@ -177,7 +179,7 @@ test('a passage whose text another tool makes is anchored anew, and what cannot 
   );
   const anchorBy = async (version: string, found: string | null) => {
     const services = { store, tools: [`extractor ${version}`], log: createLog('silent') };
-    await new PassageAnchors({ ...services, readWords: by(version, found) }).anchorAll();
+    await new PassageAnchors({ ...services, passages: by(version, found) }).anchorAll();
     const finding = readFinding(store, id, OWNER);
     expect(finding.passage).toMatchObject({ start: 11, end: 32, derived: { version: '1' } });
     return finding.anchor;
@@ -187,7 +189,7 @@ test('a passage whose text another tool makes is anchored anew, and what cannot 
   const unplaced = await recordFinding(
     store,
     newFindingSchema.parse({ target: { kind: 'object', id: sha256 }, text: 'Noted', passage: passageOf }),
-    async () => undefined,
+    { place: async () => undefined },
   );
   expect(unplaced.passage).toMatchObject({ start: null });
   expect(await anchorBy('1', text)).toBeNull();

@@ -18,12 +18,19 @@ import { addPeer, mirror } from '../peers/support.ts';
 import { problemOf, uploadNewPack } from '../support/archive/packs.ts';
 import { codeBlocksOf } from '../support/docs.ts';
 import { extract } from '../support/extract.ts';
+import {
+  closeTimestampAuthorities,
+  EC_KEY,
+  TimestampAuthority,
+} from '../support/network/timestampAuthority.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { requirePrograms } from '../support/requirements.ts';
 import { runHere } from '../support/runHere.ts';
 import { builtInterface } from '../withholding/support.ts';
 import { addFinding, createCase, findings, verifiedLedger } from './support.ts';
 
 afterEach(closeTestNodes);
+afterEach(closeTimestampAuthorities);
 
 /** The words of a sealed finding, none of which may be public. */
 const WORDS = { text: 'quibblesome', tag: 'zanzibarish', quote: 'blatherskite' };
@@ -53,8 +60,14 @@ async function sealedArchive(config: Partial<NodeConfig> = {}) {
   return { node, pack, sealed: await seal(node, pack), logged };
 }
 
-test('a sealed finding is public as a commitment only, until it is revealed and everyone can check it', async () => {
+test('a sealed finding is public as a commitment only, until it is revealed and everyone can check it', async ({
+  skip,
+}) => {
+  await requirePrograms(['openssl'], skip);
   const { node, pack, sealed } = await sealedArchive({ rendererFolder: await builtInterface() });
+  const authority = await TimestampAuthority.open(EC_KEY);
+  await node.sendJson('PATCH', '/manage/settings', { timestamp_authorities: [authority.url] });
+  expect((await node.sendJson('POST', '/manage/timestamps', {})).status).toBe(201);
   const { id, ledger_entry, sealed: commitment } = sealed;
   expect(sealed).toMatchObject({
     target: { kind: 'pack', id: pack },
@@ -130,6 +143,12 @@ test('a sealed finding is public as a commitment only, until it is revealed and 
     (JSON.parse(await file('sealed.json')) as LedgerEntry).digest,
   );
   expect(await file('sealed.tlog-proof')).toMatch(/^c2sp\.org\/tlog-proof/);
+  // The checkpoint that was stamped is the one in the proof, and is of the time before it was revealed.
+  const stamped = await file('sealed.1.txt');
+  expect(stamped.split('\n')[1]).toBe(String(ledger_entry));
+  expect(await file('sealed.1.tlog-proof')).toContain(`\n\n${stamped}\n— `);
+  const timestamp = join(folder, `strongroom-case-${filed}`, 'data', 'findings', `${id}.sealed.1.tsr`);
+  expect(await runHere(['verify', timestamp])).toMatchObject({ code: 0 });
   await addFinding(node, { kind: 'pack', id: pack }, { text: 'A newer version', supersedes: id });
   expect(await verifiedLedger(node)).toMatchObject({ ok: true, sealed: 0, problems: [] });
 });

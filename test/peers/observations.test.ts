@@ -7,6 +7,7 @@ import { EVIDENCE_SCRIPT, EVIDENCE_STYLE } from '../../renderer/evidence/build.t
 import { type NodeKey, nodeKeyOf, signNote } from '../../server/ledger/checkpoint.ts';
 import { nodeCrypto } from '../../server/ledger/nodeCrypto.ts';
 import { keyFile, keyNameOf } from '../../server/ledger/nodeKey.ts';
+import { forkChild, type StartChild } from '../../server/runtime/child.ts';
 import type { EventDetails } from '../../shared/collection/event.ts';
 import type {
   ObservationStatement,
@@ -56,11 +57,11 @@ interface Pair {
 /** Two nodes that are peers of each other, the second one of which fetches some addresses a day for the first. */
 async function twoNodes(
   perDay: number,
-  { config = {}, throughLiar = false } = {},
+  { config = {}, otherConfig = {}, throughLiar = false } = {},
 ): Promise<Pair & { liar: LyingPeer | undefined }> {
   const web = await ScriptedWeb.open();
   web.script('/a', page('<p>one'));
-  const other = await openCollectingNode({}, PUBLIC);
+  const other = await openCollectingNode({}, { ...PUBLIC, ...otherConfig });
   const asker = await openCollectingNode({}, { ...PUBLIC, ...config });
   const liar = throughLiar ? await LyingPeer.open(other.node.url) : undefined;
   const peer = await addPeer(asker.node, liar?.url ?? other.node.url);
@@ -349,4 +350,49 @@ test('a peer that lies, repeats an answer or answers late gains nothing: nothing
     'v8',
   );
   expect(await signedIn(asker.node)).toBe(0);
+});
+
+test('a pause that a host wants because of a peer holds up the checks of the asked node for a minute at most', async () => {
+  const clock = new ManualClock(new Date().toISOString());
+  const pair = await twoNodes(100, { otherConfig: { clock } });
+  const { asker, other, web } = pair;
+  web.script('/own', page('own'));
+  await other.watch(web.url('/own'));
+  const busy = page('busy', { status: 429, headers: { 'Retry-After': '3600' } });
+  web.script('/a', page('v1'), busy);
+  const [event = 0] = (await asker.check()).events;
+  expect(await seenBy(asker, event)).toMatchObject({ agreement: 'unreachable', status: 429 });
+  // Nothing is fetched for a peer before the host wants it.
+  await change2(pair);
+  await eventually(async () => expect(await outcome(pair)).toMatch(/^The peer refused/));
+  const round = other.check();
+  await clock.sleeperOf(60_000);
+  await clock.turn(60_000);
+  expect(await round).toMatchObject({ checked: 1, failed: 0 });
+});
+
+test('a host is not fetched from for peers again and again', async () => {
+  const pair = await twoNodes(100);
+  const { asker, other, web } = pair;
+  await seenBy(asker, await change(pair, 'v1', 'v1'));
+  await other.set({ per_host_pause_ms: 10_000 });
+  const requests = web.requestCount;
+  await change2(pair);
+  await eventually(async () => expect(await outcome(pair)).toMatch(/^The peer refused/));
+  expect(web.requestCount).toBe(requests + 1);
+});
+
+test('a node that is too busy to answer in time signs nothing', async () => {
+  const clock = new ManualClock(new Date().toISOString());
+  const startChild: StartChild = (options) => {
+    const child = forkChild(options);
+    return {
+      ...child,
+      send: (message) => void clock.turn(25_000).then(() => child.send(message)),
+    };
+  };
+  const pair = await twoNodes(100, { otherConfig: { clock, startChild } });
+  await change(pair, 'v1', 'v1');
+  await eventually(async () => expect(await outcome(pair)).toMatch(/^The peer refused/));
+  expect(await signedIn(pair.other.node)).toBe(0);
 });

@@ -11,7 +11,6 @@ import type { DeliveryRow, Notice } from '../../store/sqlite/node/alerts.ts';
 import type { Store } from '../../store/store.ts';
 import { areReadable, VISITOR } from '../../withholding/withholding.ts';
 import type { ChangeReader } from '../changeReader.ts';
-import { passageChange } from '../passageChange.ts';
 
 interface ComposeServices {
   store: Pick<Store, 'read' | 'clock'>;
@@ -89,13 +88,13 @@ function describePassage(
     const { source, observed_at } = event;
     const isReadable = () => mayDescribe(read, event) && mayQuote(read, finding);
     const passage = isReadable() ? findingById(read, finding)?.passage : undefined;
-    const compared = passage ? await passageChange(reader, passage, event, signal) : undefined;
+    const compared = passage ? await reader.passageChange(passage, event, signal) : undefined;
     // The bytes may have been withheld while they were compared.
     const isShown = isReadable();
-    const change = isShown && typeof compared === 'object' ? compared : undefined;
+    const change = isShown && typeof compared === 'object' ? compared : null;
     const before = isShown && passage ? cut(passage.exact) : null;
     const after = change?.after ? cut(change.after) : null;
-    const isGone = change !== undefined && change.after === null;
+    const isGone = change?.after === null;
     const isUnknown = isShown && !change;
     const happened = isGone ? 'is gone' : isUnknown ? 'may have changed' : 'has changed';
     const sentences = [

@@ -27,20 +27,15 @@ import { isReleased } from '../../store/sqlite/node/withheld.ts';
 import type { Store } from '../../store/store.ts';
 import { IdleMonitor } from './idleMonitor.ts';
 import { TEXT_TIMEOUT_MS } from './limits.ts';
+import { Passages } from './passages/passages.ts';
 import { type DeriveOptions, Deriver, noticeDamagedObjects, objectToRead } from './process/deriver.ts';
-import {
-  CURRENT_TEXT_TOOLS,
-  decompressJson,
-  isPermanent,
-  NO_TEXT_TOOL,
-  NotDerivableError,
-  type TextContent,
-} from './process/tasks.ts';
+import { CURRENT_TEXT_TOOLS, isPermanent, NO_TEXT_TOOL, NotDerivableError } from './process/tasks.ts';
 
 /** The service that derives documents from archived objects. */
 export interface Derived {
   readonly deriver: Deriver;
   readonly texts: Texts;
+  readonly passages: Passages;
   /** Starts extracting the texts of versions and packs' files in the background. */
   startFollowing(): void;
   /** Ends the derive processes. Unfinished documents are derived after the next start. */
@@ -67,20 +62,16 @@ export function openDerived({ store, log, jobs, startChild, idleMs, quickMs }: D
   return {
     deriver,
     texts,
+    passages: new Passages({
+      store,
+      deriver,
+      textOf: (sha256, priority) => texts.textOf(sha256, priority),
+    }),
     startFollowing: () => follower.start(),
     close: async () => {
       await Promise.all([follower.close(), deriver.close()]);
     },
   };
-}
-
-/** The words of an object, and what made them. */
-export interface Words {
-  tool: string;
-  version: string;
-  text: string | null;
-  /** The number of pages of a PDF, which form feeds separate. */
-  pages: number | null;
 }
 
 /** The texts of archived objects. A text is extracted on the first request and then stored. */
@@ -114,20 +105,6 @@ export class Texts {
     const making = this.#making.get(key) ?? this.#make(sha256, priority);
     this.#making.set(key, making);
     return making.finally(() => this.#making.delete(key));
-  }
-
-  /**
-   * Returns the words of an archived object with the tool that made the text of it; null words if it has none. Undefined if
-   * its bytes cannot be read now.
-   *
-   * @throws Problem like `textOf`
-   */
-  async wordsOf(sha256: string, priority: DeriveOptions['priority'] = 'normal'): Promise<Words | undefined> {
-    const { tool, tool_version: version, outcome, content } = await this.textOf(sha256, priority);
-    if (!isPermanent(outcome)) return undefined;
-    if (!content) return { tool, version, text: null, pages: null };
-    const { text, pages } = JSON.parse(await decompressJson(content)) as TextContent;
-    return { tool, version, text, pages };
   }
 
   /** Returns the title of an archived object and the beginning of its text, for the index. The text is null if it has none. */

@@ -97,9 +97,20 @@ export class Diffs {
     const stored = derivedDocument(this.#store.read, 'diff', String(id));
     const isCurrent =
       stored?.tool === DIFF_TOOL.name && stored.tool_version === versionWith(event.rules_digest);
+    if (!isCurrent) return this.#comparison(event);
+    return stored.content === null ? undefined : decompressContent<Comparison>(stored.content);
+  }
+
+  /** Like `comparisonOf`, for the version before the change and a later one than that of the change. */
+  async comparisonWith(id: number, later: string): Promise<Comparison | undefined> {
+    const event = comparableEvent(this.#store.read, id);
+    return event && this.#comparison({ ...event, compared: { ...event.compared, to: later } });
+  }
+
+  async #comparison(event: ComparableEvent): Promise<Comparison | undefined> {
     try {
-      const { content } = isCurrent ? stored : await this.#derive(event, 'low');
-      return content === null ? undefined : decompressContent<Comparison>(content);
+      const { content } = await this.#derive(event, 'low');
+      return decompressContent<Comparison>(content);
     } catch (error) {
       if (error instanceof Problem && NOT_COMPARABLE.has(error.code)) return undefined;
       throw error;

@@ -84,7 +84,7 @@ export type NetworkConfig = Partial<Network> & { keepAliveMs?: number };
 
 export interface FetchServices {
   clock: Clock;
-  rateLimiter: HostRateLimiter;
+  rateLimiter: Pick<HostRateLimiter, 'run' | 'pauseUntil'>;
   robots: RobotsCache;
   /** The pool of idle connections. Without it, each request opens a connection and closes it. */
   connections?: ConnectionPool;

@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import { type Conditions, isUnconditional } from '../../../shared/alerts/alert.ts';
 import type { NewNoisePreview, NoisePreview, NoiseRun } from '../../../shared/collection/diff.ts';
 import {
@@ -11,6 +12,8 @@ import type { DamageContext } from '../../fixity/audit.ts';
 import { yieldToEventLoop } from '../../runtime/background.ts';
 import type { JobRun, Jobs, RunningJob } from '../../runtime/jobs.ts';
 import type { Log } from '../../runtime/log.ts';
+import { runWorker } from '../../runtime/runWorker.ts';
+import { workerUrl } from '../../runtime/workerUrl.ts';
 import { sourceById } from '../../store/sqlite/collection/sources.ts';
 import {
   type Change,
@@ -43,6 +46,7 @@ import {
 } from '../derived/process/deriver.ts';
 import { isPermanent, NotDerivableError, type WatchedResult } from '../derived/process/tasks.ts';
 import type { Diffs } from '../diff/diffs.ts';
+import type { InvalidSelector } from './selectors.ts';
 
 interface NoiseConfig {
   store: Store;
@@ -411,6 +415,10 @@ const SENTENCES: Record<Selector['kind'], string> = {
   json_path: 'This is not a JSONPath (RFC 9535), such as $.meta.generated_at.',
 };
 
+const TOO_SLOW = 'The selectors up to this one take too long. Use simpler ones.';
+
+const threads = pLimit(2);
+
 /**
  * Requires the values of the watched part and of every rule to be valid for their kinds.
  *
@@ -419,17 +427,18 @@ const SENTENCES: Record<Selector['kind'], string> = {
  */
 export async function requireValidScope({ watch, rules }: Scope, path: string): Promise<void> {
   if (watch === null && rules.length === 0) return;
-  // Loaded with the first selector, because the parsers are large.
-  const { canCompile } = await import('./selectors.ts');
   const selectors: [path: string, selector: Selector][] = rules.map((rule, index) => [
     `${path}/${index}/value`,
     rule,
   ]);
   if (watch) selectors.unshift([`/watch/${Object.keys(watch)[0]}`, selectorOf(watch)]);
-  // Only the first is looked for, because trying a hostile one takes its time.
-  const wrong = selectors.find(([, selector]) => !canCompile(selector));
+  const tried = selectors.map(([, selector]) => selector);
+  const invalid = await threads(() =>
+    runWorker<InvalidSelector | undefined>(workerUrl('checkSelectors', import.meta.url), tried),
+  );
+  const wrong = invalid && selectors[invalid.index];
   if (!wrong) return;
   const [at, { kind }] = wrong;
-  const message = SENTENCES[kind];
+  const message = invalid.isSlow ? TOO_SLOW : SENTENCES[kind];
   throw new Problem('invalid_field', `${at}: ${message}`, { errors: [{ path: at, message }] });
 }

@@ -5,7 +5,7 @@ import * as fontoxpath from 'fontoxpath';
 import { JSONPathEnvironment, type JSONPathQuery } from 'json-p3';
 import type { Selector } from '../../../shared/collection/noise.ts';
 import { foldedText } from '../../../shared/values/text.ts';
-import { withTimeLimit } from '../diff/limits.ts';
+import { TimeLimitError, withTimeLimit } from '../diff/limits.ts';
 
 /** A node of a parsed document, as far as it is read here. */
 export interface MarkupNode {
@@ -269,23 +269,36 @@ function isSelector(value: string): boolean {
 
 /** An XPath may also count to a thousand million. */
 const COMPILE_MS = 250;
+/** The time for all selectors of a source together. */
+const ALL_MS = 1_000;
 
-const COMPILERS: Record<Selector['kind'], (value: string) => unknown> = {
+const COMPILERS: Record<Selector['kind'], (value: string, ms: number) => unknown> = {
   selector: (value) => load('<p></p>').root().find(value),
-  xpath: (value) => withTimeLimit(COMPILE_MS, () => byXPath(parseMarkup('<p></p>', false).root, value)),
+  xpath: (value, ms) => withTimeLimit(ms, () => byXPath(parseMarkup('<p></p>', false).root, value)),
   pattern: compilePattern,
   json_path: compilePath,
   heading: () => {},
   table: () => {},
 };
 
-/** Returns whether the value of a selector is valid for its kind. */
-export function canCompile({ kind, value }: Selector): boolean {
-  try {
-    COMPILERS[kind](value);
-    return true;
-  } catch {
-    // Each library throws its own errors; all mean that the value is invalid.
-    return false;
+/** The first of some selectors that cannot be used: its value is not valid for its kind, or takes too long. */
+export interface InvalidSelector {
+  index: number;
+  isSlow: boolean;
+}
+
+/** Looks for a selector that cannot be used. Takes up to a second, so it runs in a thread. */
+export function findInvalid(selectors: readonly Selector[]): InvalidSelector | undefined {
+  const until = performance.now() + ALL_MS;
+  for (const [index, { kind, value }] of selectors.entries()) {
+    const left = until - performance.now();
+    if (left <= 0) return { index, isSlow: true };
+    try {
+      COMPILERS[kind](value, Math.min(COMPILE_MS, left));
+    } catch (error) {
+      // Each library throws its own errors; all mean that the value is invalid.
+      return { index, isSlow: error instanceof TimeLimitError };
+    }
   }
+  return undefined;
 }

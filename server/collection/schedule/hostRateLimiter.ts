@@ -78,6 +78,11 @@ export class HostRateLimiter {
     host.pausedUntil = Math.max(host.pausedUntil, Math.min(until, this.#clock.now() + MAX_BACKOFF_MS));
   }
 
+  /** Until when a host wants no requests, in milliseconds since the epoch; in the past if it takes them. */
+  pausedUntil(hostname: string): number {
+    return Math.min(this.#hosts.get(hostname)?.pausedUntil ?? 0, this.#clock.now() + MAX_BACKOFF_MS);
+  }
+
   #host(hostname: string): Host {
     let host = this.#hosts.get(hostname);
     if (!host) {

@@ -202,13 +202,12 @@ export function evidenceHandlers(
     headersOf = (_script: string): Record<string, string> => ({}),
   ): Promise<WrittenReply> => {
     const parts = await readEvidenceParts(rendererFolder);
-    const html = evidenceHtml(await collect(), parts);
+    const evidence = await collect();
     const headers = {
-      'Content-Disposition': `attachment; filename="${name}"`,
-      'Cache-Control': 'no-store',
+      ...attachmentHeaders('text/html; charset=utf-8', name),
       ...headersOf(parts.script),
     };
-    return { write: (response) => void response.set(headers).type('text/html').send(html) };
+    return streamReply(headers, () => evidenceHtml(evidence, parts));
   };
   return {
     readEventEvidence: ({ params: { id = '' }, visitor }) =>

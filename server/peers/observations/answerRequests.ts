@@ -126,22 +126,25 @@ export class RequestAnswerer {
       ...look,
       text: named?.text ?? null,
     };
-    const signed = checkpoints.signNote(observationText(STATEMENT_HEADER, statement));
-    if (signed === null) throw archiveReadOnly();
-    await store.write((database) =>
+    const signed = await store.write((database) => {
+      // The transaction may have had to wait. What is signed later was not seen at one moment.
+      if (store.clock.now() - Date.parse(requested_at) > OBSERVATION_WINDOW_MS) throw tooLate();
+      const signature = checkpoints.signNote(observationText(STATEMENT_HEADER, statement));
+      if (signature === null) throw archiveReadOnly();
       recordObservation(database, {
         nonce,
         role: 'answered',
         at: store.instant(),
         peer: { id: peer.id, name: peer.name, key: peer.key },
         request: note,
-        statement: signed,
+        statement: signature,
         event: null,
         salt: null,
         agreement: null,
         blocks: null,
-      }),
-    );
+      });
+      return signature;
+    });
     return { statement: signed, blocks: named?.names ?? [] };
   }
 
@@ -154,10 +157,14 @@ export class RequestAnswerer {
       () => {},
     );
     try {
-      return await look(url, AbortSignal.any([closing, late.signal]));
+      const seen = await look(url, AbortSignal.any([closing, late.signal]));
+      // Making the text is not aborted.
+      late.signal.throwIfAborted();
+      return seen;
     } catch (error) {
-      if (error instanceof HostBackoffError) throw refused('The host of the address asked for a pause.');
-      if (late.signal.aborted && !closing.aborted) throw refused('The address could not be fetched in time.');
+      if (error instanceof HostBackoffError)
+        throw refused('The host of the address is not asked again so soon.');
+      if (late.signal.aborted && !closing.aborted) throw tooLate();
       throw error;
     } finally {
       done.abort();
@@ -179,6 +186,10 @@ function parsed(read: () => object): ObservationRequest {
 
 function invalid(message: string): Problem {
   return new Problem('invalid_field', message, { errors: [{ path: '/request', message }] });
+}
+
+function tooLate(): Problem {
+  return refused('The address could not be fetched in time.');
 }
 
 function refused(sentence: string): Problem {

@@ -5,6 +5,7 @@ import type { Watch } from '../../../shared/collection/noise.ts';
 import type { WatchedSource } from '../../../shared/collection/source.ts';
 import type { LedgerVerification } from '../../../shared/ledger/ledger.ts';
 import type { ProblemDocument } from '../../../shared/problems.ts';
+import { MAX_BLOCKED_MS, maxBlockedCpu } from '../../support/blockedCpu.ts';
 import { eventually } from '../../support/eventually.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes, DERIVING } from '../../support/node.ts';
@@ -222,4 +223,20 @@ test.each<[object, string]>([
   const answer = await node.node.sendJson('POST', '/manage/sources', { url: web.url('/refused'), ...fields });
   expect(answer.status).toBe(422);
   expect(((await answer.json()) as ProblemDocument).errors?.[0]?.path).toBe(path);
+});
+
+test('XPaths that each take nearly as long as they may are refused together, and hold nothing up', async () => {
+  const slow = (at: number) => ({ kind: 'xpath', value: `//p[sum(1 to 200000) > ${at}]` });
+  const noise_rules = Array.from({ length: 50 }, (_, at) => slow(at));
+  const sent = { url: web.url('/slow'), noise_rules };
+  const answer = Promise.withResolvers<Response>();
+  const blocked = await maxBlockedCpu(async () =>
+    answer.resolve(await node.node.sendJson('POST', '/manage/sources', sent)),
+  );
+  expect(blocked).toBeLessThan(MAX_BLOCKED_MS);
+  const { status, errors = [] } = (await (await answer.promise).json()) as ProblemDocument;
+  expect(status).toBe(422);
+  const [error] = errors;
+  expect(error).toMatchObject({ path: expect.stringMatching(/^\/noise_rules\/\d+\/value$/) as string });
+  expect(error?.message).toContain('take too long');
 });

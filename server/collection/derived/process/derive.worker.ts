@@ -10,6 +10,8 @@ import {
 import { summarize } from '../../diff/summarize.ts';
 import { makePage } from '../../view/page/makePage.ts';
 import { makeText, searchedText } from '../extract/extractText.ts';
+import { changeOfPassage } from '../passages/changed.ts';
+import { anchoredPassage, hasWords, isSeen, placedPassage, readText } from '../passages/placed.ts';
 import {
   compressContent,
   type DeriveTask,
@@ -31,6 +33,16 @@ async function runTask(task: DeriveTask): Promise<TaskResults[DeriveTask['task']
       return makeText(task);
     case 'searched':
       return searchedText(task);
+    case 'words':
+      return hasWords(task);
+    case 'place':
+      return placedPassage(task.passage, readText(task.text));
+    case 'anchor':
+      return anchoredPassage(task.passage, readText(task.text));
+    case 'passage_change':
+      return changeOfPassage(task);
+    case 'see':
+      return isSeen(task);
     case 'diff':
       return makeDiff(task);
     case 'noise':

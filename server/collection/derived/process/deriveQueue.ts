@@ -114,7 +114,8 @@ export class DeriveQueue {
 /** Returns the key of the source whose object a task reads. */
 export function sourceOf(task: DeriveTask): number | undefined {
   if ('object' in task) return task.object.source;
-  return 'to' in task ? task.to.source : undefined;
+  if ('to' in task) return task.to.source;
+  return 'source' in task ? task.source : undefined;
 }
 
 interface Running {

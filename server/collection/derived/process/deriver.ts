@@ -166,8 +166,8 @@ async function withObjects(
   task: DeriveTask,
   borrow: (object: ObjectToRead) => Promise<ObjectToRead>,
 ): Promise<DeriveTask> {
-  if (task.task === 'searched') return task;
   if ('from' in task) return { ...task, from: await borrow(task.from), to: await borrow(task.to) };
+  if (!('object' in task)) return task;
   if (task.task !== 'page') return { ...task, object: await borrow(task.object) };
   const captures: (typeof task.captures)[number][] = [];
   for (const [address, capture] of task.captures)

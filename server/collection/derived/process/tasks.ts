@@ -6,6 +6,8 @@ import type { Follow } from '../../../../shared/collection/follow.ts';
 import type { NoiseFindings, Scope, WatchOutcome } from '../../../../shared/collection/noise.ts';
 import type { Region } from '../../../../shared/collection/page.ts';
 import type { MissingResource } from '../../../../shared/collection/view.ts';
+import type { Passage, PassageAnchor } from '../../../../shared/findings/finding.ts';
+import type { Words } from '../../noise/words.ts';
 
 /** An archived object as sent to the derive process: the file of its bytes and the headers it arrived with. */
 export interface ObjectToRead {
@@ -32,6 +34,65 @@ export interface SearchedTask {
   task: 'searched';
   /** The stored document: `compressContent` of a `TextContent`. */
   content: Uint8Array;
+}
+
+/** Look for words in a stored text. */
+interface WordsTask {
+  task: 'words';
+  words: Words;
+  /** The stored document: `compressContent` of a `TextContent`. */
+  content: Uint8Array;
+}
+
+/** A text as it is stored, with the tool that made it. An object without a text has no content. */
+export interface StoredText {
+  tool: string;
+  version: string;
+  /** `compressContent` of a `TextContent`. */
+  content: Uint8Array | null;
+}
+
+/** What is done with a passage is slow where a text is long. It is attributed to the source of the object. */
+interface OfSource {
+  source?: number | undefined;
+}
+
+/** Place a quotation in the text of its object. */
+interface PlaceTask extends OfSource {
+  task: 'place';
+  passage: Passage;
+  text: StoredText;
+}
+
+/** Find a passage in the text that is made of its object now. */
+interface AnchorTask extends OfSource {
+  task: 'anchor';
+  passage: Passage;
+  text: StoredText;
+}
+
+/** Compare what a version says at the place of a passage with what the version before it said. */
+export interface PassageChangeTask extends OfSource {
+  task: 'passage_change';
+  passage: Passage;
+  /** The texts of the quoted object and of the version. */
+  quoted: StoredText;
+  now: StoredText;
+  /** The text of the version before. Undefined if that is the quoted one, or cannot be read. */
+  earlier: StoredText | undefined;
+}
+
+/** What became of a passage: the words that are at its place now, or null if there are none. */
+export interface PassageChange {
+  after: string | null;
+}
+
+/** Look for quoted words in bytes, as evidence files do. */
+interface SeeTask extends OfSource {
+  task: 'see';
+  passage: Passage;
+  bytes: Uint8Array;
+  mediaType: string;
 }
 
 /** Compare two versions: what is watched, without the parts that the noise rules ignore. */
@@ -138,6 +199,11 @@ export interface PictureComparison {
 export type DeriveTask =
   | TextTask
   | SearchedTask
+  | WordsTask
+  | PlaceTask
+  | AnchorTask
+  | PassageChangeTask
+  | SeeTask
   | DiffTask
   | NoiseTask
   | ConditionsTask
@@ -197,6 +263,13 @@ export interface TaskResults {
   text: TextResult;
   /** The beginning of the text, which is indexed for full-text search. */
   searched: string;
+  words: boolean;
+  /** The passage as it was given if the text does not have it at one place. */
+  place: Passage;
+  anchor: PassageAnchor;
+  passage_change: PassageChange | 'unknown' | null;
+  /** Whether the words are there, or the bytes cannot be read as text. */
+  see: boolean;
   diff: DiffResult;
   noise: NoiseFindings;
   conditions: boolean;

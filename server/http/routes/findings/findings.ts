@@ -17,7 +17,7 @@ import {
   readFinding,
   withdrawFinding,
 } from '../../../findings/findings.ts';
-import type { ReadWords } from '../../../findings/passages.ts';
+import type { FindsPassages } from '../../../findings/passages.ts';
 import {
   listSealedFindings,
   type OwnerEncryption,
@@ -49,12 +49,12 @@ export function findingHandlers(
   {
     exports,
     publicAddress,
-    readWords,
+    passages,
     encryption,
   }: {
     exports: Exports;
     publicAddress: PublicAddress;
-    readWords: ReadWords;
+    passages: FindsPassages;
     encryption: OwnerEncryption;
   },
 ): Pick<Handlers, FindingRoutes> {
@@ -82,8 +82,8 @@ export function findingHandlers(
       ok(readSealedFinding(store, id, visitor) ?? readFinding(store, id, visitor)),
     addFinding: async ({ body: { sealed, ...added } }) => {
       const finding = sealed
-        ? await sealFinding(store, added, { readWords, encryption })
-        : await addFinding(store, added, readWords);
+        ? await sealFinding(store, added, { passages, encryption })
+        : await addFinding(store, added, passages);
       return created(finding, address(finding.id));
     },
     withdrawFinding: async ({ params: { id = '' }, body }) => {
