@@ -1,10 +1,12 @@
 import { type Conditions, isUnconditional } from '../../../shared/alerts/alert.ts';
 import type { NewNoisePreview, NoisePreview, NoiseRun } from '../../../shared/collection/diff.ts';
 import {
+  type ChosenElement,
   type NoiseFindings,
   type Scope,
   type Selector,
   selectorOf,
+  type WatchChoices,
 } from '../../../shared/collection/noise.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { DamageContext } from '../../fixity/audit.ts';
@@ -28,6 +30,7 @@ import {
 } from '../../store/sqlite/collection/timeline/eventNoise.ts';
 import { lastEventId } from '../../store/sqlite/collection/timeline/events.ts';
 import {
+  NO_PICTURE,
   newestVersion,
   recordSearch,
   type WatchedPart,
@@ -63,6 +66,12 @@ export interface Noise {
   /** Shows the effect of a watched part and a set of rules on a source's changes. @throws Problem `not_found`, `invalid_field`. */
   preview(sourceId: string, request: NewNoisePreview): Promise<NoisePreview>;
   /**
+   * Finds which ways to name an element of the archived page work in the newest version of a source.
+   *
+   * @throws Problem `not_found`, `not_derivable`, `derivation_busy`, `copy_unreachable`, `shutting_down`.
+   */
+  findChoices(sourceId: string, element: ChosenElement): Promise<WatchChoices>;
+  /**
    * Returns whether a change, or a first version, meets conditions within what is watched. What can never be read meets none.
    *
    * @throws Problem `derivation_busy`, `copy_unreachable`, `shutting_down`.
@@ -88,6 +97,7 @@ export function openNoise(config: NoiseConfig): Noise {
       return jobs.start('noise', 'events', (run) => judgePastEvents(config, key, run));
     },
     preview: (sourceId, request) => previewRules(config, requireKey(store, sourceId), sourceId, request),
+    findChoices: (sourceId, element) => findChoices(config, requireKey(store, sourceId), element),
     check: (change, conditions) => checkConditions(config, change, conditions),
     close: () => follower.close(),
   };
@@ -156,7 +166,7 @@ async function previewRules(
       diff,
     };
   }
-  const newest = newestVersion(store.read, sourceKey);
+  const newest = newestVersion(store.read, sourceKey, scope.watch);
   const version = newest === undefined ? undefined : await readVersion({ store, deriver }, newest, scope);
   const events: NoisePreview['events'] = [];
   const deadline = performance.now() + PREVIEW_MS;
@@ -230,6 +240,26 @@ async function readVersion(
     if (!(error instanceof NotDerivableError)) throw error;
     await noticeDamagedObjects(store, error, [sha256]);
     return undefined;
+  }
+}
+
+async function findChoices(
+  { store, deriver }: NoiseConfig,
+  sourceKey: number,
+  element: ChosenElement,
+): Promise<WatchChoices> {
+  const sha256 = newestVersion(store.read, sourceKey, null);
+  if (sha256 === undefined) throw new Problem('not_found', 'The archive has no version of this source yet.');
+  try {
+    const object = objectToRead(store, sha256);
+    const options = { timeoutMs: JUDGE_TIMEOUT_MS, priority: 'normal' } as const;
+    return { choices: await deriver.derive({ task: 'choices', object, ...element }, options) };
+  } catch (error) {
+    if (!(error instanceof NotDerivableError)) throw error;
+    await noticeDamagedObjects(store, error, [sha256]);
+    throw new Problem('not_derivable', `The newest version cannot be read. ${error.message}`, {
+      cause: error,
+    });
   }
 }
 
@@ -378,6 +408,7 @@ class NoiseFollower {
   async #seek({ key, watch, sha256 }: PartToSeek): Promise<void> {
     const name = JSON.stringify([key, sha256, watch]);
     if (this.#unread.has(name)) return;
+    if (sha256 === NO_PICTURE) return this.#recordSearch({ key, watch, sha256 }, false);
     const services = { store: this.#store, deriver: this.#deriver };
     const version = await readVersion(services, sha256, { watch, rules: [] }, 'low');
     const { outcome, found } = version?.watch ?? {};
@@ -385,8 +416,12 @@ class NoiseFollower {
       this.#unread.add(name);
       return;
     }
-    const lost_at = found.to === 0 ? this.#store.instant() : null;
-    await this.#idleMonitor.write((database) =>
+    await this.#recordSearch({ key, watch, sha256 }, found.to > 0);
+  }
+
+  #recordSearch({ key, watch, sha256 }: PartToSeek, isFound: boolean): Promise<void> {
+    const lost_at = isFound ? null : this.#store.instant();
+    return this.#idleMonitor.write((database) =>
       recordSearch(database, { key, watch: JSON.stringify(watch), sha256, lost_at }),
     );
   }
@@ -407,6 +442,7 @@ const SENTENCES: Record<Selector['kind'], string> = {
   xpath: 'This is not an XPath of nodes, such as //table[2]//td[3].',
   heading: 'This is not a heading.',
   table: 'This is not a table.',
+  region: 'This is not a region of a picture.',
   pattern: 'This is not a JavaScript regular expression.',
   json_path: 'This is not a JSONPath (RFC 9535), such as $.meta.generated_at.',
 };

@@ -277,6 +277,7 @@ const COMPILERS: Record<Selector['kind'], (value: string) => unknown> = {
   json_path: compilePath,
   heading: () => {},
   table: () => {},
+  region: () => {},
 };
 
 /** Returns whether the value of a selector is valid for its kind. */

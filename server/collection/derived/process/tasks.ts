@@ -3,7 +3,13 @@ import { deflateSync, inflate, inflateSync } from 'node:zlib';
 import type { Conditions } from '../../../../shared/alerts/alert.ts';
 import type { ObjectText } from '../../../../shared/collection/derived.ts';
 import type { Follow } from '../../../../shared/collection/follow.ts';
-import type { NoiseFindings, Scope, WatchOutcome } from '../../../../shared/collection/noise.ts';
+import type {
+  ChosenElement,
+  NoiseFindings,
+  Scope,
+  WatchChoice,
+  WatchOutcome,
+} from '../../../../shared/collection/noise.ts';
 import type { Region } from '../../../../shared/collection/page.ts';
 import type { MissingResource } from '../../../../shared/collection/view.ts';
 
@@ -68,6 +74,12 @@ export interface WatchedTask {
   task: 'watched';
   object: ObjectToRead;
   scope: Scope;
+}
+
+/** Find which ways to name an element of a page work. */
+export interface ChoicesTask extends ChosenElement {
+  task: 'choices';
+  object: ObjectToRead;
 }
 
 /** What is watched of a version. */
@@ -142,6 +154,7 @@ export type DeriveTask =
   | NoiseTask
   | ConditionsTask
   | WatchedTask
+  | ChoicesTask
   | PageTask
   | LinksTask
   | PicturesTask
@@ -201,6 +214,7 @@ export interface TaskResults {
   noise: NoiseFindings;
   conditions: boolean;
   watched: WatchedResult;
+  choices: WatchChoice[];
   page: PageResult;
   links: LinksResult;
   pictures: PictureComparison;

@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isMissing } from '../../store/files.ts';
+import { interfaceMissing } from './renderer.ts';
+
+/** What every policy of an archived page says: it may load nothing, because everything that it shows is in it. */
+export const PAGE_POLICY = [
+  "default-src 'none'",
+  "style-src 'unsafe-inline'",
+  'img-src data:',
+  'font-src data:',
+  'media-src data:',
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'self'",
+].join('; ');
+
+/** Where a made page says its encoding, first in its head. Nothing else in it can look like this: `<` is escaped there. */
+const HEAD = Buffer.from('<meta charset="utf-8">');
+
+/**
+ * Puts the script that lets a person choose an element into an archived page. The page has no scripts of its own. If it
+ * had, the policy would allow the node's script only, by its hash, in a sandbox with an origin of its own and no way to
+ * navigate.
+ *
+ * @param html a page as `makePage` returns it
+ * @throws Problem `interface_missing`
+ */
+export async function choosingPage(
+  html: Uint8Array,
+  rendererFolder: string,
+): Promise<{ html: Buffer; policy: string }> {
+  const script = await readScript(rendererFolder);
+  const hash = createHash('sha256').update(script).digest('base64');
+  const page = Buffer.from(html);
+  const at = page.indexOf(HEAD) + HEAD.length;
+  return {
+    html: Buffer.concat([page.subarray(0, at), Buffer.from(`<script>${script}</script>`), page.subarray(at)]),
+    policy: `${PAGE_POLICY}; script-src 'sha256-${hash}'; sandbox allow-scripts`,
+  };
+}
+
+async function readScript(rendererFolder: string): Promise<string> {
+  try {
+    return await readFile(join(rendererFolder, 'chooser/choose.js'), 'utf8');
+  } catch (error) {
+    if (isMissing(error)) throw interfaceMissing('Then choose again.');
+    throw error;
+  }
+}

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { chosenElementSchema } from './noise.ts';
+
+/*
+ * What the frame in which a person chooses an element of an archived page, and the window around it, send each other. The
+ * frame has an origin of its own, so the window takes what it sends as it would take what an archived page sends.
+ */
+
+/** Where the frame moves from the element that it shows. */
+export const CHOOSER_MOVES = ['around', 'inside', 'before', 'after', 'beneath'] as const;
+export type ChooserMove = (typeof CHOOSER_MOVES)[number];
+
+/** Sent to the frame. `choose` chooses what is shown. */
+export type ChooserRequest = { chooser: ChooserMove | 'choose' | 'focus' };
+
+/** The most that is said about an element. */
+export const MAX_SHOWN_NAME = 60;
+export const MAX_SHOWN_TEXT = 120;
+
+const element = {
+  /** The name of the element in lower case. */
+  name: z.string().max(MAX_SHOWN_NAME),
+  id: z.string().max(MAX_SHOWN_NAME),
+  excerpt: z.string().max(MAX_SHOWN_TEXT),
+};
+
+/**
+ * Sent by the frame: that it is ready; which element it shows; which one was chosen; that its keys are left to the window:
+ * by Tab, to what comes after it or before it, or by Escape.
+ */
+export const chooserMessageSchema = z.discriminatedUnion('chooser', [
+  z.strictObject({ chooser: z.literal('ready') }),
+  z.strictObject({ chooser: z.literal('shown'), ...element, byKey: z.boolean() }),
+  z.strictObject({ chooser: z.literal('chosen'), ...element, element: chosenElementSchema }),
+  z.strictObject({ chooser: z.literal('left'), to: z.enum(['after', 'before', 'out']) }),
+]);
+export type ChooserMessage = z.output<typeof chooserMessageSchema>;
