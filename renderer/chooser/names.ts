@@ -1,4 +1,5 @@
-import { MAX_COMPARED_TEXT, type Watch } from '../../shared/collection/noise.ts';
+import { MAX_CANDIDATES, MAX_COMPARED_TEXT } from '../../shared/collection/chooserLimits.ts';
+import type { Watch } from '../../shared/collection/noise.ts';
 import { lineOf, nameOf, page, textOf } from './page.ts';
 
 /** Longer names are no use to anybody, and a hostile page may have some of a megabyte. */
@@ -6,7 +7,6 @@ const MAX_NAME = 100;
 /** The longest value of a watched part. */
 const MAX_VALUE = 1_000;
 const MAX_CLASSES = 12;
-const MAX_CANDIDATES = 16;
 
 /** Names that programs make anew at each build or request. */
 const MADE = /\d{4,}|[0-9a-f]{8,}|^(ember|ext-|react-|radix-|yui|:r|__)|[-_][A-Za-z0-9]*\d[A-Za-z0-9]{4,}$/i;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type CHOOSER_MOVES, MAX_SHOWN_NAME, MAX_SHOWN_TEXT } from './chooserLimits.ts';
 import { chosenElementSchema } from './noise.ts';
 
 /*
@@ -6,16 +7,10 @@ import { chosenElementSchema } from './noise.ts';
  * frame has an origin of its own, so the window takes what it sends as it would take what an archived page sends.
  */
 
-/** Where the frame moves from the element that it shows. */
-export const CHOOSER_MOVES = ['around', 'inside', 'before', 'after', 'beneath'] as const;
 export type ChooserMove = (typeof CHOOSER_MOVES)[number];
 
 /** Sent to the frame. `choose` chooses what is shown. */
 export type ChooserRequest = { chooser: ChooserMove | 'choose' | 'focus' };
-
-/** The most that is said about an element. */
-export const MAX_SHOWN_NAME = 60;
-export const MAX_SHOWN_TEXT = 120;
 
 const element = {
   /** The name of the element in lower case. */

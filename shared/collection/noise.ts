@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { text } from '../values/text.ts';
+import { MAX_CANDIDATES, MAX_COMPARED_TEXT } from './chooserLimits.ts';
 
 /** How a part of a version is named. `pattern` names no place, so it can be ignored, but not watched. */
 export const NOISE_RULE_KINDS = ['selector', 'xpath', 'json_path', 'heading', 'table', 'pattern'] as const;
@@ -171,11 +172,6 @@ export const noiseFindingsSchema = z
   })
   .meta({ id: 'NoiseFindings' });
 export type NoiseFindings = z.output<typeof noiseFindingsSchema>;
-
-/** The most ways to name an element that are tried. */
-const MAX_CANDIDATES = 16;
-/** How much of an element's text is compared, without white space. */
-export const MAX_COMPARED_TEXT = 500;
 
 /** An element that a person chose in the archived page, and ways to name it. */
 export const chosenElementSchema = z

@@ -16,6 +16,8 @@ export function PictureCut({ src, region: { x, y, width, height }, alt, onError 
       viewBox={`${x} ${y} ${width} ${height}`}
       width={width}
       height={height}
+      // An `img` cannot show a part of a picture without knowing its size.
+      // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role
       role="img"
       aria-label={alt}
     >

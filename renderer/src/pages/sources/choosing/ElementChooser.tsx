@@ -80,14 +80,14 @@ function Chooser({ source, address, onChoose, onClose }: ChooserProps) {
   const find = useMutation({
     mutationFn: (body: ChosenElement) => call('findChosenPart', { params: { id: source.id }, body }),
   });
-  const frame = useChooserFrame({
+  const frame = useRef<HTMLIFrameElement>(null);
+  const { shown, isByKey, chosen, isReady, ask } = useChooserFrame(frame, {
     onChosen: ({ element }) => element && find.mutate(element),
     onLeft: (to) => {
       if (to === 'after') after.current?.querySelector<HTMLElement>('input, button')?.focus();
       else before.current?.focus();
     },
   });
-  const { shown, chosen, isReady, ask } = frame;
   return (
     <div className={classes.chooser}>
       <p className="small muted">
@@ -106,12 +106,12 @@ function Chooser({ source, address, onChoose, onClose }: ChooserProps) {
         <Button ref={before} size="xs" variant="light" disabled={!shown} onClick={() => ask('choose')}>
           Choose this
         </Button>
-        <output className={`${classes.shown} small`} aria-live={frame.isByKey ? 'polite' : 'off'}>
+        <output className={`${classes.shown} small`} aria-live={isByKey ? 'polite' : 'off'}>
           {isReady ? shown && elementWords(shown) : 'Loading the page…'}
         </output>
       </div>
       <iframe
-        ref={frame.ref}
+        ref={frame}
         title="The archived page"
         className={classes.frame}
         src={address}

@@ -67,7 +67,7 @@ export function RegionChooser({ page, region: given, onChoose, onClose }: Region
           <Sheet size={size} region={region} onChange={setRegion}>
             <img
               src={pictureUrl(page)}
-              alt="The newest picture of the page"
+              alt="The page as it was drawn last"
               draggable={false}
               onLoad={({ currentTarget: { naturalWidth: width, naturalHeight: height } }) =>
                 setSize({ width, height })

@@ -1,4 +1,4 @@
-import { type RefObject, useEffect, useEffectEvent, useRef, useState } from 'react';
+import { type RefObject, useEffect, useEffectEvent, useState } from 'react';
 import {
   type ChooserMessage,
   type ChooserRequest,
@@ -18,7 +18,6 @@ export interface ShownElement {
 type Left = Extract<ChooserMessage, { chooser: 'left' }>['to'];
 
 interface ChooserFrame {
-  ref: RefObject<HTMLIFrameElement | null>;
   isReady: boolean;
   /** The element that is framed. */
   shown: ShownElement | undefined;
@@ -32,16 +31,15 @@ interface ChooserFrame {
  * Talks to the frame in which an element is chosen. Its page has an origin of its own; messages count if they come from
  * this frame and have the form of one, whatever they say.
  */
-export function useChooserFrame(on: {
-  onChosen: (chosen: ShownElement) => void;
-  onLeft: (to: Left) => void;
-}): ChooserFrame {
-  const ref = useRef<HTMLIFrameElement>(null);
+export function useChooserFrame(
+  frame: RefObject<HTMLIFrameElement | null>,
+  on: { onChosen: (chosen: ShownElement) => void; onLeft: (to: Left) => void },
+): ChooserFrame {
   const [isReady, setIsReady] = useState(false);
   const [shown, setShown] = useState<ShownElement & { byKey: boolean }>();
   const [chosen, setChosen] = useState<ShownElement>();
   const receive = useEffectEvent(({ source, data }: MessageEvent<unknown>) => {
-    if (source === null || source !== ref.current?.contentWindow) return;
+    if (source === null || source !== frame.current?.contentWindow) return;
     const parsed = chooserMessageSchema.safeParse(data);
     if (!parsed.success) return;
     const message = parsed.data;
@@ -60,8 +58,8 @@ export function useChooserFrame(on: {
   }, []);
   const ask = (chooser: ChooserRequest['chooser']) =>
     // Its origin is opaque, so it cannot be named. What is asked is no secret.
-    ref.current?.contentWindow?.postMessage({ chooser } satisfies ChooserRequest, '*');
-  return { ref, isReady, shown, isByKey: shown?.byKey === true, chosen, ask };
+    frame.current?.contentWindow?.postMessage({ chooser } satisfies ChooserRequest, '*');
+  return { isReady, shown, isByKey: shown?.byKey === true, chosen, ask };
 }
 
 const NAMES: Readonly<Record<string, string>> = {
