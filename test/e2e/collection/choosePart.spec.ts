@@ -88,7 +88,7 @@ test('a part is chosen by clicking into the archived page, in which nothing runs
   const choose = chooser.getByRole('button', { name: 'Choose this' });
   await choose.focus();
   await page.keyboard.press('Tab');
-  for (const _step of [1, 2, 3, 4, 5, 6, 7]) await page.keyboard.press('ArrowRight');
+  for (const _step of [1, 2, 3, 4, 5]) await page.keyboard.press('ArrowRight');
   await expect(chooser.getByText(/^the table/)).toBeVisible();
   for (const key of ['ArrowDown', 'ArrowRight', 'ArrowDown', 'ArrowRight', 'ArrowDown', 'ArrowRight'])
     await page.keyboard.press(key);
@@ -119,25 +119,6 @@ test('a part is chosen by clicking into the archived page, in which nothing runs
   await page.keyboard.press('Escape');
   await expect(chooser).toBeHidden();
   await expect(form).toBeVisible();
-});
-
-test('a page of 200,000 elements does not hold up the chooser', async ({ page, web, checks }) => {
-  checks.allow(REFUSED);
-  await open(page);
-  web.publish(
-    '/many',
-    `<!doctype html><title>Many</title>${'<i>a</i>'.repeat(199_990)}<p class="last">The end</p>`,
-  );
-  const id = await watch(page, web.url('/many'));
-  await page.goto(`/sources/${id}?choose=page`);
-  const chooser = page.getByRole('dialog', { name: 'Choose a part of the page' });
-  const inside = chooser.getByRole('button', { name: 'In it' });
-  await expect(inside).toBeEnabled({ timeout: 30_000 });
-  await inside.click();
-  await expect(chooser.getByText('the element i “a”')).toBeVisible();
-  await chooser.getByRole('button', { name: 'After' }).click();
-  await chooser.getByRole('button', { name: 'Choose this' }).click();
-  await expect(chooser.getByRole('radio', { name: 'This element: body > i:nth-of-type(2)' })).toBeVisible();
 });
 
 test('a region is chosen by dragging a rectangle in the picture of a page, and by keyboard', async ({
