@@ -7,7 +7,7 @@ import { buildInlineScript } from '../inlineScript.ts';
 const root = dirname(fileURLToPath(import.meta.url));
 
 /** Where the node finds the script within the built interface. */
-const CHOOSER_SCRIPT = 'chooser/choose.js';
+export const CHOOSER_SCRIPT = 'chooser/choose.js';
 
 /** Builds the script with which a person chooses an element of an archived page. */
 export function buildChooserScript(): Promise<string> {

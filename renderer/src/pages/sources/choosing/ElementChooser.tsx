@@ -53,13 +53,15 @@ function NewestPage({ source, children }: NewestPageProps) {
     },
     { enabled: sha256 !== undefined },
   );
-  const error = page.error ?? view.error;
+  const selected = { params: { sha256: sha256 ?? '' }, query: { source: id, at: view.data?.at } };
+  // Why a page cannot be made is said here: the frame could not say it.
+  const made = useCall('readPageResources', selected, { enabled: view.data?.kind === 'html' });
+  const error = page.error ?? view.error ?? made.error;
   if (error) return <ErrorNote error={error} />;
-  if (!view.data) return <output className="muted">Preparing the page…</output>;
-  if (view.data.kind !== 'html')
+  if (view.data && view.data.kind !== 'html')
     return <p>The newest version is not a page, so there is nothing to click. Name the part in the form.</p>;
-  const query = { source: id, at: view.data.at };
-  return children(urlOf('readChoosingPage', { params: { sha256: view.data.sha256 }, query }));
+  if (!made.data) return <output className="muted">Preparing the page…</output>;
+  return children(urlOf('readChoosingPage', selected));
 }
 
 const MOVES: readonly (readonly [ChooserMove, label: string, key: string])[] = [
