@@ -101,7 +101,9 @@ function collectionRoutes(services: Services, fileDiffs: FileDiffs) {
     ...warcHandlers({ store, checkpoints, timestamps, exporter }, exports),
     ...derivedHandlers(store, derived.texts),
     ...diffHandlers(store, diffs, noise, fileDiffs),
-    ...viewHandlers(store, new PageCache(store, derived.deriver), rendererFolder),
+    ...viewHandlers(store, new PageCache(store, derived.deriver), () =>
+      readBuiltFile(join(rendererFolder, 'chooser/choose.js')),
+    ),
   };
 }
 

@@ -1,7 +1,4 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { isMissing } from '../../store/files.ts';
 import { interfaceMissing } from './renderer.ts';
 
 /** What every policy of an archived page says: it may load nothing, because everything that it shows is in it. */
@@ -18,6 +15,8 @@ export const PAGE_POLICY = [
 
 /** Where a made page says its encoding, first in its head. Nothing else in it can look like this: `<` is escaped there. */
 const HEAD = Buffer.from('<meta charset="utf-8">');
+const START = Buffer.from('<script>');
+const END = Buffer.from('</script>');
 
 /**
  * Puts the script that lets a person choose an element into an archived page. The page has no scripts of its own. If it
@@ -25,27 +24,16 @@ const HEAD = Buffer.from('<meta charset="utf-8">');
  * navigate.
  *
  * @param html a page as `makePage` returns it
+ * @param script undefined if the interface was not built
  * @throws Problem `interface_missing`
  */
-export async function choosingPage(
-  html: Uint8Array,
-  rendererFolder: string,
-): Promise<{ html: Buffer; policy: string }> {
-  const script = await readScript(rendererFolder);
+export function choosingPage(html: Uint8Array, script: Buffer | undefined): { html: Buffer; policy: string } {
+  if (!script) throw interfaceMissing('Then choose again.');
   const hash = createHash('sha256').update(script).digest('base64');
   const page = Buffer.from(html);
   const at = page.indexOf(HEAD) + HEAD.length;
   return {
-    html: Buffer.concat([page.subarray(0, at), Buffer.from(`<script>${script}</script>`), page.subarray(at)]),
+    html: Buffer.concat([page.subarray(0, at), START, script, END, page.subarray(at)]),
     policy: `${PAGE_POLICY}; script-src 'sha256-${hash}'; sandbox allow-scripts`,
   };
-}
-
-async function readScript(rendererFolder: string): Promise<string> {
-  try {
-    return await readFile(join(rendererFolder, 'chooser/choose.js'), 'utf8');
-  } catch (error) {
-    if (isMissing(error)) throw interfaceMissing('Then choose again.');
-    throw error;
-  }
 }

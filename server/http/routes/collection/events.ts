@@ -184,7 +184,7 @@ const PAGE_HEADERS = {
 export function viewHandlers(
   store: Store,
   pages: PageCache,
-  rendererFolder: string,
+  readChooserScript: () => Promise<Buffer | undefined>,
 ): Pick<Handlers, 'readObjectView' | 'readArchivedPage' | 'readChoosingPage' | 'readPageResources'> {
   return {
     readObjectView: async ({ params: { sha256 = '' }, query, visitor }) =>
@@ -195,7 +195,7 @@ export function viewHandlers(
     },
     readChoosingPage: async ({ params: { sha256 = '' }, query, visitor }) => {
       const made = await readArchivedPage(store, pages, { sha256, query }, visitor);
-      const { html, policy } = await choosingPage(made.html, rendererFolder);
+      const { html, policy } = choosingPage(made.html, await readChooserScript());
       const headers = { ...PAGE_HEADERS, 'Content-Security-Policy': policy };
       return { write: (response) => void response.set(headers).send(html) };
     },
