@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin, type Rolldown } from 'vite';
+import { chooserScript } from './chooser/build.ts';
 import { evidenceParts } from './evidence/build.ts';
 import { browserExtension } from './extension/build.ts';
 import { ROUTE_ADDRESSES } from './src/api/client.ts';
@@ -76,7 +77,7 @@ const isOfFirstPage = firstPageModules();
 export default defineConfig({
   root,
   base: '/',
-  plugins: [react(), evidenceParts(), browserExtension(), routeAddresses, paintedFrame],
+  plugins: [react(), chooserScript(), evidenceParts(), browserExtension(), routeAddresses, paintedFrame],
   server: { proxy: { '/api': 'http://127.0.0.1:7717' } },
   build: {
     outDir: resolve(root, '../out/renderer'),

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build, type Plugin } from 'vite';
+import type { Plugin } from 'vite';
+import { buildInlineScript } from '../inlineScript.ts';
 
 // electron-vite bundles this file, and then `import.meta.dirname` is the folder of its own configuration.
 const root = dirname(fileURLToPath(import.meta.url));
@@ -10,23 +11,9 @@ const root = dirname(fileURLToPath(import.meta.url));
 export const EVIDENCE_SCRIPT = 'evidence/check.js';
 export const EVIDENCE_STYLE = 'evidence/style.css';
 
-/** Builds the script that evidence files carry: one file that loads nothing. */
-export async function buildEvidenceScript(): Promise<string> {
-  const built = await build({
-    configFile: false,
-    root,
-    logLevel: 'error',
-    build: {
-      write: false,
-      target: 'es2022',
-      minify: true,
-      lib: { entry: resolve(root, 'main.ts'), formats: ['iife'], name: 'evidence' },
-    },
-  });
-  const [bundle] = Array.isArray(built) ? built : [built];
-  const chunk = bundle && 'output' in bundle ? bundle.output[0] : undefined;
-  if (chunk?.type !== 'chunk') throw new Error('The script of evidence files was not built.');
-  return chunk.code;
+/** Builds the script that evidence files carry. */
+export function buildEvidenceScript(): Promise<string> {
+  return buildInlineScript(root, resolve(root, 'main.ts'));
 }
 
 export function readEvidenceStyle(): Promise<string> {

@@ -1,5 +1,6 @@
 import { conditionsOf } from '../../shared/alerts/alert.ts';
 import { type Event, SELF } from '../../shared/collection/event.ts';
+import { watchedRegion } from '../../shared/collection/noise.ts';
 import { Problem } from '../../shared/problems.ts';
 import { instantOf } from '../../shared/values/clock.ts';
 import { preparedWords } from '../collection/noise/words.ts';
@@ -131,5 +132,6 @@ function newestOf(
   const found = sourceById(read, source.id);
   if (!found || observer === SELF) return found?.last_sha256 ?? undefined;
   const page = newestPage(read, found.key);
-  return change?.to === sha256 ? page?.text : page?.document;
+  if (change?.to === sha256) return page?.text;
+  return change && watchedRegion(change.scope.watch) ? page?.picture : page?.document;
 }

@@ -2,17 +2,19 @@ import {
   type Alert,
   type AlertChange,
   type AlertTarget,
+  asksForText,
   type NewAlert,
   type NewAlertTarget,
   type ShownAlertTarget,
   subjectsOf,
 } from '../../shared/alerts/alert.ts';
+import { watchedRegion } from '../../shared/collection/noise.ts';
 import { type FieldError, Problem } from '../../shared/problems.ts';
 import type { Slice } from '../../shared/values/list.ts';
 import type { Network } from '../collection/fetch/requester.ts';
 import { PrivateAddressCheck } from '../collection/sources/privateSources.ts';
 import { requireExpression } from '../collection/sources/sources.ts';
-import { sourceById } from '../store/sqlite/collection/sources.ts';
+import { type SourceRow, sourceById } from '../store/sqlite/collection/sources.ts';
 import { lastEventId } from '../store/sqlite/collection/timeline/events.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import {
@@ -74,7 +76,7 @@ export async function addRule(services: RuleServices, added: NewAlert): Promise<
   const { store, secrets } = services;
   await requireExpressionOf(added.when);
   await requireReachable(services.network, added.to);
-  requireSources(store.read, added.when.sources);
+  requireSources(store.read, added.when);
   const id = `al_${store.randomHex(20)}`;
   const { kept, made } = await secretsFor(services, id, added.to);
   const write = () =>
@@ -105,7 +107,7 @@ export async function changeRule(
   requireRule(store.read, id);
   await requireExpressionOf(change.when);
   if (to) await requireReachable(network, to);
-  requireSources(store.read, change.when?.sources);
+  requireSources(store.read, change.when);
   const { kept, made } = to ? await secretsFor(services, id, to) : { kept: undefined, made: undefined };
   const write = () =>
     store.write((database) => {
@@ -189,11 +191,18 @@ async function requireExpressionOf(when: AlertRule['when'] | undefined): Promise
   if (when?.pattern !== undefined) await requireExpression(when.pattern, '/when/pattern');
 }
 
-/** @throws Problem `unknown_source` */
-function requireSources(read: ReadDatabase, ids: readonly string[] = []): void {
-  const errors = ids.flatMap((id, index) =>
-    sourceById(read, id) ? [] : [{ path: `/when/sources/${index}`, message: 'There is no such source.' }],
-  );
-  if (errors.length > 0)
-    throw new Problem('unknown_source', 'The alert names an unknown source.', { errors });
+/** @throws Problem `unknown_source`; `invalid_field` if words or numbers are looked for in a region of a picture */
+function requireSources(read: ReadDatabase, when: AlertRule['when'] = {}): void {
+  const errorsOf = (message: string, isWrong: (source: SourceRow | undefined) => boolean) =>
+    (when.sources ?? []).flatMap((id, index) =>
+      isWrong(sourceById(read, id)) ? [{ path: `/when/sources/${index}`, message }] : [],
+    );
+  const unknown = errorsOf('There is no such source.', (source) => source === undefined);
+  if (unknown.length > 0)
+    throw new Problem('unknown_source', 'The alert names an unknown source.', { errors: unknown });
+  if (!asksForText(when)) return;
+  const message =
+    'Of this source, a region of the picture is watched, and a picture has neither words nor numbers.';
+  const errors = errorsOf(message, (source) => watchedRegion(source?.watch ?? null) !== undefined);
+  if (errors.length > 0) throw new Problem('invalid_field', message, { errors });
 }

@@ -1,3 +1,4 @@
+import { MAX_PICTURE_HEIGHT, MAX_PICTURE_WIDTH } from '../../shared/collection/noise.ts';
 import type { Viewport } from '../../shared/collection/page.ts';
 import { yieldToEventLoop } from '../runtime/background.ts';
 import type { Frame, Frames } from './frames.ts';
@@ -19,9 +20,6 @@ const MAX_CHARACTERS = 20_000_000;
 /** Longer documents come in several messages, so that none holds up the event loop. */
 const MAX_MESSAGE_CHARACTERS = 1_000_000;
 const MAX_FRAME_DEPTH = 10;
-const MAX_PICTURE_HEIGHT = 20_000;
-/** A page that is wider is cut off. */
-const MAX_PICTURE_WIDTH = 4_000;
 /** The picture of noise with this many pixels is still shorter than the longest message. */
 const MAX_PIXELS = 45_000_000;
 

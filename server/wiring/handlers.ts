@@ -83,7 +83,7 @@ function archiveRoutes(services: Services, fileDiffs: FileDiffs) {
 }
 
 function collectionRoutes(services: Services, fileDiffs: FileDiffs) {
-  const { store, key, log, settings, nodeName, publicAddress, exports } = services;
+  const { store, key, log, settings, nodeName, publicAddress, exports, rendererFolder } = services;
   const { collection, derived, diffs, noise, summaries, checkpoints, timestamps } = services;
   const exporter = { nodeName, nodeKey: key.verifierKey, version: VERSION };
   return {
@@ -100,7 +100,9 @@ function collectionRoutes(services: Services, fileDiffs: FileDiffs) {
     ...warcHandlers({ store, checkpoints, timestamps, exporter }, exports),
     ...derivedHandlers(store, derived.texts),
     ...diffHandlers(store, diffs, noise, fileDiffs),
-    ...viewHandlers(store, new PageCache(store, derived.deriver)),
+    ...viewHandlers(store, new PageCache(store, derived.deriver), () =>
+      readBuiltFile(join(rendererFolder, 'chooser/choose.js')),
+    ),
   };
 }
 

@@ -143,6 +143,11 @@ export function isUnconditional(conditions: Conditions): boolean {
   return Object.values(conditions).every((condition) => condition === undefined);
 }
 
+/** Whether a rule looks for words or numbers in what changed. */
+export function asksForText(when: AlertWhen): boolean {
+  return when.words !== undefined || conditionsOf(when) !== undefined;
+}
+
 /** What a rule can be about. */
 export type AlertSubject = 'events' | (typeof STATE_CONDITIONS)[number];
 

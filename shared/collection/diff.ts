@@ -119,8 +119,13 @@ const imageParts = {
   size: z.strictObject({ from: size, to: size }),
   /** The smallest rectangle with every differing pixel, from the upper left corner; null if none differs or sizes do. */
   box: size.extend({ x: z.int(), y: z.int() }).nullable(),
+  region: size.extend({ x: z.int(), y: z.int() }).optional().meta({
+    description:
+      'The watched region, if it is in both pictures: then only it is compared, and `size` and `box` are within it.',
+  }),
 };
 export type ImageParts = {
+  region?: z.output<typeof imageParts.region>;
   summary: z.output<typeof imageParts.summary>;
   size: z.output<typeof imageParts.size>;
   box: z.output<typeof imageParts.box>;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { text } from '../values/text.ts';
+import { MAX_CANDIDATES, MAX_COMPARED_TEXT } from './chooserLimits.ts';
 
 /** How a part of a version is named. `pattern` names no place, so it can be ignored, but not watched. */
 export const NOISE_RULE_KINDS = ['selector', 'xpath', 'json_path', 'heading', 'table', 'pattern'] as const;
@@ -14,9 +15,12 @@ const columns = z
   .min(1, 'Name at least one column, or leave this out.')
   .max(MAX_COLUMNS, `At most ${MAX_COLUMNS} columns.`);
 
+/** The kinds of a watched part. A region is a place in the picture of a page, so it can be watched, but not ignored. */
+const SELECTOR_KINDS = [...NOISE_RULE_KINDS, 'region'] as const;
+
 /** Names a part of a version. The service checks whether `value` is valid for `kind`. */
 export interface Selector {
-  kind: NoiseRuleKind;
+  kind: (typeof SELECTOR_KINDS)[number];
   value: string;
   /** Only some columns of a table. */
   columns?: string[] | undefined;
@@ -44,6 +48,31 @@ export const noiseRulesSchema = z
   .array(noiseRuleSchema)
   .max(MAX_NOISE_RULES, `At most ${MAX_NOISE_RULES} rules.`);
 
+/** The largest picture of a page, in pixels. What is wider or higher is cut off. */
+export const MAX_PICTURE_WIDTH = 4_000;
+export const MAX_PICTURE_HEIGHT = 20_000;
+
+const place = (most: number) => z.int().min(0, 'At least 0.').max(most, `At most ${most}.`);
+const extent = (most: number) => z.int().min(1, 'At least 1.').max(most, `At most ${most}.`);
+
+const pictureRegionSchema = z
+  .strictObject({
+    x: place(MAX_PICTURE_WIDTH - 1),
+    y: place(MAX_PICTURE_HEIGHT - 1),
+    width: extent(MAX_PICTURE_WIDTH),
+    height: extent(MAX_PICTURE_HEIGHT),
+  })
+  .refine(({ x, width }) => x + width <= MAX_PICTURE_WIDTH, {
+    path: ['width'],
+    message: `No picture is wider than ${MAX_PICTURE_WIDTH} pixels.`,
+  })
+  .refine(({ y, height }) => y + height <= MAX_PICTURE_HEIGHT, {
+    path: ['height'],
+    message: `No picture is higher than ${MAX_PICTURE_HEIGHT} pixels.`,
+  })
+  .meta({ id: 'PictureRegion', description: 'In pixels of the picture, from its upper left corner.' });
+export type PictureRegion = z.output<typeof pictureRegionSchema>;
+
 /** The part of a source's versions that is watched. It names a part as a noise rule does, by what it is. */
 export const watchSchema = z
   .union(
@@ -53,13 +82,14 @@ export const watchSchema = z
       z.strictObject({ json_path: value }),
       z.strictObject({ heading: value }),
       z.strictObject({ table: z.union([value, z.int().min(1).max(10_000)]), columns: columns.optional() }),
+      z.strictObject({ region: pictureRegionSchema }),
     ],
-    { error: 'Name one part: css, xpath, json_path, heading, or table (with columns).' },
+    { error: 'Name one part: css, xpath, json_path, heading, table (with columns), or region.' },
   )
   .meta({
     id: 'Watch',
     description:
-      'The part that is watched: `css`, `xpath`: elements of HTML and XML; `json_path`: values of JSON; `heading`: a heading of HTML and what follows it; `table`: a table of HTML by its caption, its number from 1 or a CSS selector, or a CSV file, and of it only `columns`, if they are given.',
+      'The part that is watched: `css`, `xpath`: elements of HTML and XML; `json_path`: values of JSON; `heading`: a heading of HTML and what follows it; `table`: a table of HTML by its caption, its number from 1 or a CSS selector, or a CSV file, and of it only `columns`, if they are given; `region`: a rectangle of the picture of a page, only if `capture` is `page`.',
   });
 export type Watch = z.output<typeof watchSchema>;
 
@@ -69,8 +99,19 @@ export function selectorOf(watch: Watch): Selector {
   if ('xpath' in watch) return { kind: 'xpath', value: watch.xpath };
   if ('json_path' in watch) return { kind: 'json_path', value: watch.json_path };
   if ('heading' in watch) return { kind: 'heading', value: watch.heading };
+  if ('region' in watch) return { kind: 'region', value: regionText(watch.region) };
   const { table, columns: named } = watch;
   return { kind: 'table', value: String(table), ...(named && { columns: named }) };
+}
+
+/** `300 × 40 at 10, 20`. */
+export function regionText({ x, y, width, height }: PictureRegion): string {
+  return `${width} × ${height} at ${x}, ${y}`;
+}
+
+/** Returns the watched region of a picture; undefined if something else is watched. */
+export function watchedRegion(watch: Watch | null): PictureRegion | undefined {
+  return watch && 'region' in watch ? watch.region : undefined;
 }
 
 /** What of a source's versions is compared: the watched part, or everything, without what the rules ignore. */
@@ -88,7 +129,6 @@ const OUTCOMES = ['applied', 'not_applicable', 'timed_out', 'failed'] as const;
 
 const counts = z.strictObject({ from: z.int(), to: z.int() });
 const applied = {
-  kind: z.enum(NOISE_RULE_KINDS),
   value: z.string(),
   columns: z.array(z.string()).optional(),
   /** `not_applicable` if selectors of this kind do not apply to this kind of object. */
@@ -97,6 +137,7 @@ const applied = {
 
 const ruleOutcomeSchema = z
   .strictObject({
+    kind: z.enum(NOISE_RULE_KINDS),
     ...applied,
     note: z.string(),
     /** The number of parts that the rule removed from the older and from the newer version. */
@@ -107,6 +148,7 @@ export type RuleOutcome = z.output<typeof ruleOutcomeSchema>;
 
 export const watchOutcomeSchema = z
   .strictObject({
+    kind: z.enum(SELECTOR_KINDS),
     ...applied,
     /** The number of parts that the selector matched in the older and in the newer version. */
     found: counts,
@@ -130,3 +172,35 @@ export const noiseFindingsSchema = z
   })
   .meta({ id: 'NoiseFindings' });
 export type NoiseFindings = z.output<typeof noiseFindingsSchema>;
+
+/** An element that a person chose in the archived page, and ways to name it. */
+export const chosenElementSchema = z
+  .strictObject({
+    candidates: z.array(watchSchema).min(1).max(MAX_CANDIDATES).meta({
+      description: 'Ways to name the element, the best one first.',
+    }),
+    text: z.string().max(MAX_COMPARED_TEXT).meta({
+      description: 'The beginning of its text, without white space.',
+    }),
+  })
+  .meta({ id: 'ChosenElement' });
+export type ChosenElement = z.output<typeof chosenElementSchema>;
+
+export const watchChoicesSchema = z
+  .strictObject({
+    choices: z.array(
+      z.strictObject({
+        watch: watchSchema,
+        /** The number of parts that it names in the newest version. */
+        parts: z.int().min(1),
+        text: z.string().meta({ description: 'The beginning of their text.' }),
+        same: z.boolean().meta({ description: 'Whether this is the text of the element and nothing else.' }),
+      }),
+    ),
+  })
+  .meta({
+    id: 'WatchChoices',
+    description: 'The ways to name an element that work in the newest version of the source.',
+  });
+export type WatchChoices = z.output<typeof watchChoicesSchema>;
+export type WatchChoice = WatchChoices['choices'][number];

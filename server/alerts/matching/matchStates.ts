@@ -1,7 +1,7 @@
 import { type Conditions, conditionsOf, watchesEvents } from '../../../shared/alerts/alert.ts';
 import type { Event, LabelFilter, PageLabel } from '../../../shared/collection/event.ts';
 import { failureWords } from '../../../shared/collection/failureWords.ts';
-import { selectorOf } from '../../../shared/collection/noise.ts';
+import { selectorOf, type Watch } from '../../../shared/collection/noise.ts';
 import { EXPIRY_WORDS } from '../../../shared/collection/profile.ts';
 import type { Damage } from '../../../shared/ledger/fixity.ts';
 import { DEFAULT_EVERY_MINUTES } from '../../../shared/node/copy.ts';
@@ -183,6 +183,11 @@ export function matchFailedDrills(
   });
 }
 
+function partName(watch: Watch): string {
+  const { value } = selectorOf(watch);
+  return 'region' in watch ? `The region ${value}` : value;
+}
+
 /** Returns the sources whose watched part was found to be missing after a rule became active. */
 export function matchLostParts({ store: { read } }: StateServices, rules: readonly CompiledRule[]): Match[] {
   const asking = rules.filter(({ rule }) => rule.when.watch_lost);
@@ -203,7 +208,7 @@ export function matchLostParts({ store: { read } }: StateServices, rules: readon
         subject,
         notice: notice('watch_lost', watch_lost_at, {
           title: `The watched part of ${name || url} is gone`,
-          text: `${selectorOf(watch).value} is not in the newest version. Until it is back, every change counts. Choose another part on the page of the source.`,
+          text: `${partName(watch)} is not in the newest ${'region' in watch ? 'picture' : 'version'}. Until it is back, every change counts. Choose another part on the page of the source.`,
           path: `/sources/${id}`,
           source: { id, url, name },
         }),

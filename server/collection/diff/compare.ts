@@ -15,6 +15,7 @@ import {
 } from '../derived/process/tasks.ts';
 import { mapPair, type Pair, RuleRun } from '../noise/ruleRun.ts';
 import { compareBytes, compareImages, UndecodableImageError } from './compareBytes.ts';
+import { comparisonOfRegion, readWatchedRegion } from './compareRegion.ts';
 import { compareStructure, parseJson, UncomparableJsonError } from './compareStructure.ts';
 import { compareTables, parseTable, type Table, UnreadableTableError } from './compareTables.ts';
 import { compareWords } from './compareWords.ts';
@@ -38,11 +39,17 @@ export async function compareWithPages(
     comparison: await compareAsBytes(objects, scope, reason),
     pages: null,
   });
-  const bodies = readBodies(objects);
-  if ('reason' in bodies) return asBytes(bodies.reason);
-  const { kind, from, to } = bodies;
   try {
-    if (kind === 'image') return { comparison: compareAsImages(from.bytes, to.bytes, scope), pages: null };
+    const pictures = await readWatchedRegion(objects, scope);
+    const region = pictures && comparisonOfRegion(pictures);
+    if (region) return { comparison: region, pages: null };
+    const bodies = readBodies(objects);
+    if ('reason' in bodies) return await asBytes(bodies.reason);
+    const { kind, from, to } = bodies;
+    if (kind === 'image') {
+      const noise = pictures?.findings ?? new RuleRun(scope).findings(false);
+      return { comparison: compareAsImages(from.bytes, to.bytes, noise), pages: null };
+    }
     if (!isReadable(kind)) return await asBytes(REASONS.onlyBytes);
     const sides = await readSides(kind, { from, to }, scope);
     const pages = sides.kind === 'pdf' ? mapPair(sides.texts, (text) => pageStarts(text).length) : null;
@@ -60,10 +67,12 @@ export async function compareWithPages(
  * @throws NotDerivableError `object_missing`, `object_damaged`.
  */
 export async function judgeObjects(objects: Pair<ObjectToRead>, scope: Scope): Promise<NoiseFindings> {
-  const bodies = readBodies(objects);
   const unread = () => new RuleRun(scope).findings(false);
-  if ('reason' in bodies || !isReadable(bodies.kind)) return unread();
   try {
+    const pictures = await readWatchedRegion(objects, scope);
+    if (pictures) return pictures.findings;
+    const bodies = readBodies(objects);
+    if ('reason' in bodies || !isReadable(bodies.kind)) return unread();
     const sides = await readSides(bodies.kind, bodies, scope);
     return sides.run.findings(isSame(sides));
   } catch (error) {
@@ -84,9 +93,12 @@ export async function checkObjects({
   conditions,
   ...objects
 }: ConditionsTask): Promise<boolean> {
-  const bodies = readBodies(objects);
-  if ('reason' in bodies || !isReadable(bodies.kind)) return isUnconditional(conditions);
   try {
+    const pictures = await readWatchedRegion(objects, scope);
+    // A picture has neither words nor numbers.
+    if (pictures) return (isFirst || !pictures.findings.is_noise) && isUnconditional(conditions);
+    const bodies = readBodies(objects);
+    if ('reason' in bodies || !isReadable(bodies.kind)) return isUnconditional(conditions);
     const sides = await readSides(bodies.kind, bodies, scope);
     if (!isFirst && sides.run.findings(isSame(sides)).is_noise) return false;
     const { from, to } = textsOf(sides);
@@ -109,10 +121,16 @@ const MAX_EXCERPT = 600;
  * @throws NotDerivableError `object_missing`, `object_damaged`.
  */
 export async function readWatched({ object, scope }: WatchedTask): Promise<WatchedResult> {
-  const bodies = readBodies({ from: object, to: object });
-  const unread = (): WatchedResult => ({ watch: new RuleRun(scope).findings(false).watch, text: null });
-  if ('reason' in bodies || !isReadable(bodies.kind)) return unread();
+  const objects = { from: object, to: object };
+  const unread = (noise = new RuleRun(scope).findings(false)): WatchedResult => ({
+    watch: noise.watch,
+    text: null,
+  });
   try {
+    const pictures = await readWatchedRegion(objects, scope);
+    if (pictures) return unread(pictures.findings);
+    const bodies = readBodies(objects);
+    if ('reason' in bodies || !isReadable(bodies.kind)) return unread();
     const sides = await readSides(bodies.kind, bodies, scope);
     const text = textsOf(sides).to.trim();
     return {
@@ -169,12 +187,12 @@ function reasonOf(error: unknown): string | undefined {
   return REASONS.asBytes(error.message.replace(/\.$/, ''));
 }
 
-function compareAsImages(from: Uint8Array, to: Uint8Array, scope: Scope): Comparison {
+function compareAsImages(from: Uint8Array, to: Uint8Array, noise: NoiseFindings): Comparison {
   const parts = compareImages(from, to);
   const { differing_pixels } = parts.summary;
   const reason =
     differing_pixels === null ? REASONS.differentSizes : differing_pixels === 0 ? REASONS.samePixels : null;
-  return { kind: 'image', ...parts, truncated: false, reason, noise: new RuleRun(scope).findings(false) };
+  return { kind: 'image', ...parts, truncated: false, reason, noise };
 }
 
 /** @throws NotDerivableError `object_missing`, `object_damaged`. */

@@ -124,12 +124,23 @@ export function compareImages(from: Uint8Array, to: Uint8Array): ImageParts {
   if (width * height > MAX_PIXELS) {
     throw new UndecodableImageError(`The images have more than ${MAX_PIXELS / 1_000_000} million pixels`);
   }
-  const pixels = { from: decode(from, left), to: decode(to, right) };
+  return { ...comparePixels({ from: decode(from, left), to: decode(to, right) }, { width, height }), size };
+}
+
+/**
+ * Compares the pixels of two images of one size. Visibly different are those whose colours a person tells apart and which
+ * are not only edges that were smoothed otherwise (pixelmatch with its defaults).
+ *
+ * @param pixels RGBA, eight bits each
+ */
+export function comparePixels(
+  pixels: { from: Uint8Array; to: Uint8Array },
+  { width, height }: { width: number; height: number },
+): Pick<ImageParts, 'summary' | 'box'> {
   const { count, box } = differences(pixels.from, pixels.to, width);
   const visible = count === 0 ? 0 : pixelmatch(pixels.from, pixels.to, undefined, width, height);
   return {
     summary: { differing_pixels: count, visible_pixels: visible, share: count / (width * height) },
-    size,
     box,
   };
 }

@@ -1,6 +1,6 @@
 import type { Comparison, Diff, DiffSide, FileDiff } from '../../../shared/collection/diff.ts';
 import { MAX_SUMMARY_CHARACTERS } from '../../../shared/collection/event.ts';
-import { EVERYTHING, type Scope } from '../../../shared/collection/noise.ts';
+import { EVERYTHING, type Scope, watchedRegion } from '../../../shared/collection/noise.ts';
 import { Problem } from '../../../shared/problems.ts';
 import {
   type DerivedDocumentRow,
@@ -379,8 +379,9 @@ export async function deriveComparison(
   const digests = [from.sha256, to.sha256];
   const task = { task: 'diff' as const, from, to, scope };
   const sizes = digests.map((sha256) => blobBytes(store.read, sha256) ?? 0);
-  const onlyBytes =
-    Math.max(...sizes) > MAX_DIFF_MEGABYTES * 1_000_000 ? REASONS.tooLarge(MAX_DIFF_MEGABYTES) : null;
+  // A region is decoded row by row, however large its picture is.
+  const isTooLarge = Math.max(...sizes) > MAX_DIFF_MEGABYTES * 1_000_000 && !watchedRegion(scope.watch);
+  const onlyBytes = isTooLarge ? REASONS.tooLarge(MAX_DIFF_MEGABYTES) : null;
   const timeoutMs = DIFF_TIMEOUT_MS + sizes.reduce((sum, size) => sum + size) / BYTES_PER_MS;
   const options = { timeoutMs, priority };
   try {

@@ -137,12 +137,14 @@ function tableSummary({ summary, rows }: OfKind<'csv'>): string | null {
   return found ?? 'only the notation changed';
 }
 
-function imageSummary({ summary: { differing_pixels, share }, size: { from, to } }: OfKind<'image'>): string {
+function imageSummary({ summary, size: { from, to }, region }: OfKind<'image'>): string {
+  const { differing_pixels, share } = summary;
+  const what = region ? 'watched region' : 'image';
   if (differing_pixels === null) return `image: ${from.width} × ${from.height} → ${to.width} × ${to.height}`;
   if (differing_pixels === 0) return 'same image, encoded differently';
   const percent = (share ?? 0) * 100;
   const rounded = percent < 0.01 ? 'under 0.01' : percent >= 10 ? percent.toFixed(0) : percent.toPrecision(1);
-  return `image differs in ${rounded} %`;
+  return `${what} differs in ${rounded} %`;
 }
 
 function lengthSummary(change: number): string {

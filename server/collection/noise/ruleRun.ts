@@ -135,6 +135,11 @@ export class RuleRun {
     return eachSide((side) => replaceStrings(left[side], cut[side]));
   }
 
+  /** Records which of two pictures the watched region is in. */
+  foundRegion(found: Pair<boolean>): void {
+    if (this.#watch) Object.assign(this.#watch, { outcome: 'applied', found: mapPair(found, Number) });
+  }
+
   /** Keeps the watched columns, without those that rules name. */
   readTables(tables: Pair<Table>): Pair<Table> {
     const left = { ...tables };

@@ -279,6 +279,7 @@ const COMPILERS: Record<Selector['kind'], (value: string, ms: number) => unknown
   json_path: compilePath,
   heading: () => {},
   table: () => {},
+  region: () => {},
 };
 
 /** The first of some selectors that cannot be used: its value is not valid for its kind, or takes too long. */

@@ -2,6 +2,7 @@ import { PNG } from 'pngjs';
 import type { Region } from '../../../shared/collection/page.ts';
 import { readBody } from '../derived/body.ts';
 import { NotDerivableError, type ObjectToRead, type PictureComparison } from '../derived/process/tasks.ts';
+import { MAX_PICTURE_BYTES, MAX_PIXELS } from './pngRows.ts';
 
 interface Picture {
   width: number;
@@ -19,9 +20,6 @@ interface Piece {
   isSame: boolean;
 }
 
-const MAX_PICTURE_BYTES = 200_000_000;
-/** A picture of 4,000 by 20,000 pixels. */
-const MAX_PIXELS = 80_000_000;
 /** Changed pixels in squares of this side belong to one region, and so do squares that touch. */
 const BLOCK = 16;
 const MAX_REGIONS = 200;

@@ -1,3 +1,4 @@
+import { watchedRegion } from '../../../shared/collection/noise.ts';
 import type { PageError } from '../../../shared/collection/source.ts';
 import { MEGABYTE } from '../../../shared/limits.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
@@ -218,9 +219,34 @@ export class PageCapturer {
     return {
       isTextChanged:
         before.text === null || (before.text !== text && !(await this.#isNoise(source, before.text, text))),
+      isRegionChanged:
+        before.eventPicture !== null &&
+        before.eventPicture !== picture &&
+        (await this.#isRegionChanged(source, before.eventPicture, picture)),
       picture_changed: before.picture === null ? null : before.picture !== picture,
       changed_pixels: pixels,
     };
+  }
+
+  /** Whether the watched region of two pictures differs; false if none is watched, or it is in neither. */
+  async #isRegionChanged({ watch }: SourceRow, from: string, to: string): Promise<boolean> {
+    if (!watchedRegion(watch)) return false;
+    try {
+      const { outside, watch: sought } = await this.#services.deriver.derive(
+        {
+          task: 'noise',
+          from: this.#object(from, 'image/png'),
+          to: this.#object(to, 'image/png'),
+          scope: { watch, rules: [] },
+        },
+        { timeoutMs: COMPARE_MS, priority: 'low' },
+      );
+      return !outside && sought !== null && sought.found.from + sought.found.to > 0;
+    } catch (error) {
+      // As with the share of changed pixels: what cannot be compared has changed.
+      if (error instanceof NotDerivableError) return true;
+      throw error;
+    }
   }
 
   /** Whether the noise rules of the source explain the whole change of the text. */

@@ -6,7 +6,7 @@ import type { DrawnByBrowser } from '../../browser/closedBrowser.ts';
 import { appendEntry } from '../../ledger/appendEntry.ts';
 import { fingerprintOf } from '../../ledger/entry.ts';
 import { lastCapturedVersion } from '../../store/sqlite/collection/captures.ts';
-import { insertPage, newestPage } from '../../store/sqlite/collection/pages.ts';
+import { insertPage, newestPage, pictureOfLastEvent } from '../../store/sqlite/collection/pages.ts';
 import { insertRetrieval, type NewRetrieval } from '../../store/sqlite/collection/retrievals.ts';
 import { type SourceRow, sourceByKey, updatePageError } from '../../store/sqlite/collection/sources.ts';
 import { firstEventWith } from '../../store/sqlite/collection/timeline/events.ts';
@@ -39,13 +39,15 @@ interface PageToRecord {
 export interface PageChange {
   /** Whether the text differs by more than the source's noise rules explain. */
   isTextChanged: boolean;
+  /** Whether the watched region of the picture differs; false if none is watched. */
+  isRegionChanged: boolean;
   picture_changed: boolean | null;
   changed_pixels: number | null;
 }
 
 export interface RecordedPageCapture {
   page: PageCapture;
-  /** The id of the event; null if the text is the same. */
+  /** The id of the event; null if nothing that counts differs. */
   event: number | null;
 }
 
@@ -242,7 +244,7 @@ function recordPageEvent(
   const share = page.change.changed_pixels ?? 0;
   const isPictureEvent = share >= (current?.picture_events ?? Number.POSITIVE_INFINITY);
   const isTextEvent = previous === null || (previous !== page.text && page.change.isTextChanged);
-  if (!isTextEvent && !isPictureEvent) return null;
+  if (!isTextEvent && !isPictureEvent && !page.change.isRegionChanged) return null;
   return recordEvent(
     database,
     now,
@@ -275,14 +277,18 @@ export function recordPageError(
   return store.write((database) => updatePageError(database, source.key, error));
 }
 
-/** Returns the digests of the last capture of a source, for `compare`. */
+/** Returns the digests of the last capture of a source and of its last event, for `compare`. */
 export function previousOutputs(
   { read }: Pick<Store, 'read'>,
   sourceKey: number,
-): { text: string | null; picture: string | null } {
+): { text: string | null; picture: string | null; eventPicture: string | null } {
   const page = newestPage(read, sourceKey);
   // An event compares with the version of the event before it, which may be older than the newest capture.
-  return { text: lastCapturedVersion(read, sourceKey, BROWSER) ?? null, picture: page?.picture ?? null };
+  return {
+    text: lastCapturedVersion(read, sourceKey, BROWSER) ?? null,
+    picture: page?.picture ?? null,
+    eventPicture: pictureOfLastEvent(read, sourceKey) ?? null,
+  };
 }
 
 function mapOutputs<Key extends string>(

@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
+import { asksForText } from '../../../shared/alerts/alert.ts';
 import type { Follow, FollowRun } from '../../../shared/collection/follow.ts';
+import { watchedRegion } from '../../../shared/collection/noise.ts';
 import type { Retrieval } from '../../../shared/collection/retrieval.ts';
 import type { Schedule } from '../../../shared/collection/schedule/scheduleFields.ts';
 import {
@@ -47,6 +49,7 @@ import {
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { onSnapshot } from '../../store/sqlite/engine/queries.ts';
 import { matchExpression } from '../../store/sqlite/engine/search.ts';
+import { allRules } from '../../store/sqlite/node/alerts.ts';
 import type { Store } from '../../store/store.ts';
 import { isPrivateAddress } from '../fetch/connect.ts';
 import { requireValidScope } from '../noise/noise.ts';
@@ -90,6 +93,7 @@ export async function addSource(
   allowPrivate: boolean | null = null,
 ): Promise<WatchedSource> {
   await requireValidSettings(source, store.clock.now());
+  requirePicture(source);
   const scheduled = hasSchedule(source) ? nextScheduled(source, store) : null;
   return store.write((database) => {
     const next_check_at = scheduled ?? firstCheck(database, store);
@@ -220,6 +224,8 @@ export async function changeSource(store: Store, id: string, change: SourceChang
   return store.write((database) => {
     const source = requireWatched(database, id);
     const changed = { ...source, ...change };
+    requirePicture(changed);
+    if (!isDeepStrictEqual(changed.watch, source.watch)) requireNoWordsAsked(database, changed);
     if (change.profile !== undefined) {
       requireProfileOf(database, change.profile, source.url);
       changed.needs_login = change.profile !== null;
@@ -299,6 +305,28 @@ export function listRetrievals(
   page: { limit: number; offset: number },
 ): Slice<Retrieval> {
   return retrievalsOfSource(read, page, requireSource(read, id).key);
+}
+
+/** @throws Problem `invalid_field` if a region is watched of a source that has no picture */
+function requirePicture({ watch, capture }: Pick<SourceSettings, 'watch' | 'capture'>): void {
+  if (!watchedRegion(watch) || capture === 'page') return;
+  throw regionRefused(
+    'A region is a part of the picture of a page, and this source has none: set “capture” to “page”, or watch another part.',
+  );
+}
+
+/** @throws Problem `invalid_field` if a region is watched of a source in which an alert looks for words or numbers */
+function requireNoWordsAsked(database: Store['read'], { id, watch }: Pick<SourceRow, 'id' | 'watch'>): void {
+  if (!watchedRegion(watch)) return;
+  const asking = allRules(database).find(({ when }) => when.sources?.includes(id) && asksForText(when));
+  if (asking)
+    throw regionRefused(
+      `The alert “${asking.name}” looks for words or numbers in this source, and a region of a picture has none. Change the alert first.`,
+    );
+}
+
+function regionRefused(message: string): Problem {
+  return new Problem('invalid_field', message, { errors: [{ path: '/watch/region', message }] });
 }
 
 /** Returns the row of a source. @throws Problem `not_found`. */

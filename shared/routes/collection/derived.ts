@@ -6,6 +6,7 @@ import {
   newNoisePreviewSchema,
   noisePreviewSchema,
 } from '../../collection/diff.ts';
+import { chosenElementSchema, watchChoicesSchema } from '../../collection/noise.ts';
 import { objectViewSchema, pageResourcesSchema, viewQuery } from '../../collection/view.ts';
 import { jobSchema } from '../../node/job.ts';
 import { pageOf } from '../../values/list.ts';
@@ -132,6 +133,18 @@ export const diffRoutes = {
     responses: { 200: { description: 'The effect on each change', schema: noisePreviewSchema } },
     problems: ['not_found', 'blob_damaged', 'copy_unreachable', 'not_derivable', 'derivation_busy'],
   }),
+  findChosenPart: route({
+    method: 'POST',
+    path: '/manage/sources/{id}/watch/choices',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Find which ways to name an element of the archived page work, without storing them',
+    description:
+      'Tries each in the newest version of the source: the drawn document, if its pages are drawn. Of several CSS selectors and XPaths, only the first that names this element alone is returned.',
+    body: jsonBody(chosenElementSchema),
+    responses: { 200: { description: 'Those that work, in the given order', schema: watchChoicesSchema } },
+    problems: ['not_found', 'blob_damaged', 'copy_unreachable', 'not_derivable', 'derivation_busy'],
+  }),
 };
 
 /** Archived objects as the interface shows them. */
@@ -163,6 +176,27 @@ export const viewRoutes = {
       'not_derivable',
       'derivation_busy',
       'copy_unreachable',
+    ],
+  }),
+  readChoosingPage: route({
+    method: 'GET',
+    path: '/manage/objects/{sha256}/choose',
+    access: 'owner',
+    tag: 'Manage',
+    summary:
+      'Show an archived page, without its scripts, with a script of the node that lets a person choose an element',
+    description:
+      'The page is that of `/archive/{sha256}/page`. The node’s own script is the only one that its policy allows. It sends what is chosen to the window around it.',
+    query: viewQuery,
+    responses: { 200: { description: 'The page', mediaTypes: ['text/html'] } },
+    problems: [
+      'invalid_digest',
+      'not_found',
+      ...UNREADABLE,
+      'not_derivable',
+      'derivation_busy',
+      'copy_unreachable',
+      'interface_missing',
     ],
   }),
   readPageResources: route({

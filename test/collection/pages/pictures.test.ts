@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { PNG } from 'pngjs';
 import { expect, test } from 'vitest';
 import type { ObjectToRead } from '../../../server/collection/derived/process/tasks.ts';
+import { readWatchedRegion } from '../../../server/collection/diff/compareRegion.ts';
 import { comparePictures } from '../../../server/collection/pages/comparePictures.ts';
 import { makeThumbnail } from '../../../server/collection/pages/thumbnail.ts';
 
@@ -88,3 +89,54 @@ test('a change below an inserted banner is found where each picture has it', () 
     { x: 32, y: 336, width: 16, height: 8, y_before: 304 },
   ]);
 });
+
+test.each<[string, (x: number, y: number) => Colour, isOutside: boolean]>([
+  ['the same pixels', pattern, true],
+  [
+    'a shade that nobody sees',
+    (x, y) => (x === 20 && y === 30 ? shifted(pattern(x, y), 1) : pattern(x, y)),
+    true,
+  ],
+  [
+    'a pixel in the last row and column',
+    (x, y) => (x === 29 && y === 49 ? [255, 0, 0] : pattern(x, y)),
+    false,
+  ],
+  [
+    'pixels around it only',
+    (x, y) => (x === 30 || y === 50 || x === 9 || y === 19 ? [255, 0, 0] : pattern(x, y)),
+    true,
+  ],
+])('of a watched region, %s are compared', async (_name, colourAt, isOutside) => {
+  const scope = { watch: { region: { x: 10, y: 20, width: 20, height: 30 } }, rules: [] };
+  for (const filterType of [0, 1, 2, 3, 4]) {
+    const from = objectOf(PNG.sync.write(paint(60, 80, pattern), { filterType, colorType: 2 }));
+    const to = objectOf(PNG.sync.write(paint(70, 70, colourAt), { filterType, colorType: 6 }));
+    const found = await readWatchedRegion({ from, to }, scope);
+    expect(found?.findings).toMatchObject({ outside: isOutside, watch: { found: { from: 1, to: 1 } } });
+  }
+});
+
+test('a region that only one picture reaches is a change, and one that none reaches is not watched', async () => {
+  const small = objectOf(PNG.sync.write(paint(40, 40, pattern)));
+  const large = objectOf(PNG.sync.write(paint(40, 90, pattern)));
+  const findings = async (y: number) => {
+    const scope = { watch: { region: { x: 0, y, width: 40, height: 20 } }, rules: [] };
+    return (await readWatchedRegion({ from: large, to: small }, scope))?.findings;
+  };
+  expect(await findings(20)).toMatchObject({ outside: true, watch: { found: { from: 1, to: 1 } } });
+  expect(await findings(21)).toMatchObject({
+    outside: false,
+    is_noise: false,
+    watch: { found: { from: 1, to: 0 } },
+  });
+  expect(await findings(71)).toMatchObject({
+    outside: false,
+    is_noise: false,
+    watch: { found: { from: 0, to: 0 } },
+  });
+});
+
+function shifted([red, green, blue]: Colour, by: number): Colour {
+  return [red, green, blue < 128 ? blue + by : blue - by];
+}

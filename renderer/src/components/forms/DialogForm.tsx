@@ -19,6 +19,8 @@ export interface FormDialogControls {
   onCancel: () => void;
   /** Informs the dialog whether the form has edits. */
   onDirty: (isDirty: boolean) => void;
+  /** Informs the dialog whether another one is open over it, which then takes Escape. */
+  onCovered: (isCovered: boolean) => void;
 }
 
 interface FormDialogProps extends Pick<ModalProps, 'opened' | 'title' | 'size'> {
@@ -29,6 +31,7 @@ interface FormDialogProps extends Pick<ModalProps, 'opened' | 'title' | 'size'> 
 /** A dialog with a form. It does not lose edits without asking. */
 export function FormDialog({ opened, onClose, title, size, children }: FormDialogProps) {
   const [isDirty, setIsDirty] = useState(false);
+  const [isCovered, setIsCovered] = useState(false);
   const [isAsking, asking] = useDisclosure(false);
   const onDirty = useCallback((next: boolean) => setIsDirty(next), []);
   const close = () => {
@@ -45,9 +48,10 @@ export function FormDialog({ opened, onClose, title, size, children }: FormDialo
         title={title}
         size={size}
         closeOnClickOutside={!isDirty}
+        closeOnEscape={!isCovered}
         centered={false}
       >
-        {children({ onDone: close, onCancel: closeOrAsk, onDirty })}
+        {children({ onDone: close, onCancel: closeOrAsk, onDirty, onCovered: setIsCovered })}
       </Modal>
       {/* Mounted when it is asked: a mounted dialog would take the same Escape as its answer. */}
       {isAsking && <Question onKeep={asking.close} onDiscard={close} />}

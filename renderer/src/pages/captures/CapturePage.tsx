@@ -3,6 +3,7 @@ import {
   IconArrowLeft,
   IconArrowRight,
   IconArrowsDiff,
+  IconClick,
   IconDownload,
   IconPhotoScan,
 } from '@tabler/icons-react';
@@ -126,6 +127,16 @@ function CaptureActions({ page, draw }: CaptureActionsProps) {
           leftSection={<IconDownload size={16} aria-hidden />}
         >
           Picture
+        </Button>
+      )}
+      {isOwner && isReadable && (
+        <Button
+          component={Link}
+          to={`/sources/${page.source}?choose=page`}
+          variant="default"
+          leftSection={<IconClick size={16} aria-hidden />}
+        >
+          Watch a part
         </Button>
       )}
       {isOwner && (

@@ -1,6 +1,7 @@
 import { ActionIcon, Button, Select, TagsInput, TextInput } from '@mantine/core';
 import { IconPlus, IconX } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
+import { useEffect, useEffectEvent } from 'react';
 import { Link } from 'react-router';
 import type { NoisePreview } from '../../../../shared/collection/diff.ts';
 import {
@@ -10,13 +11,17 @@ import {
   type NoiseRule,
   type NoiseRuleKind,
   noiseRulesSchema,
+  type PictureRegion,
   type RuleOutcome,
   type Watch,
+  watchedRegion,
 } from '../../../../shared/collection/noise.ts';
 import { ApiProblem, call } from '../../api/client.ts';
+import { PictureCut } from '../../components/content/PictureCut.tsx';
 import { StateBadge, TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { countOf, formatCount } from '../../format/size.ts';
+import { pictureUrl } from '../captures/PagePicture.tsx';
 import { DiffContent } from '../timeline/EventDiff.tsx';
 import classes from './SourceForm.module.css';
 import { type DraftErrors, errorsOf } from './sourceForm.ts';
@@ -204,8 +209,12 @@ function byRule(faults: readonly (readonly [path: string[], message: string])[])
 
 interface NoiseTrialProps {
   sourceId: string;
+  /** The newest page capture, for its picture. */
+  page: string | null;
   watch: Watch | null;
   rules: readonly TypedRule[];
+  /** Whether the preview runs without being asked for. */
+  runsAtOnce: boolean;
   /** Applies them to all past versions. Undefined while they are not saved. */
   onRun: (() => void) | undefined;
   /** Reports the errors of the rules and of other fields, which are shown there. */
@@ -213,7 +222,15 @@ interface NoiseTrialProps {
 }
 
 /** Previews the watched part and the rules on the newest changes of the source. Nothing is saved. */
-export function NoisePreviewPanel({ sourceId, watch, rules, onRun, onErrors }: NoiseTrialProps) {
+export function NoisePreviewPanel({
+  sourceId,
+  page,
+  watch,
+  rules,
+  runsAtOnce,
+  onRun,
+  onErrors,
+}: NoiseTrialProps) {
   const trial = useMutation({
     mutationFn: (scope: PreviewedScope) =>
       call('previewNoiseRules', { params: { id: sourceId }, body: scope }),
@@ -225,6 +242,11 @@ export function NoisePreviewPanel({ sourceId, watch, rules, onRun, onErrors }: N
     onErrors({}, {});
     trial.mutate({ watch, rules: parsed.value });
   };
+  const runNow = useEffectEvent(run);
+  useEffect(() => {
+    if (runsAtOnce) runNow();
+  }, [runsAtOnce]);
+  const region = watchedRegion(trial.variables?.watch ?? null);
   const isShown =
     trial.isError &&
     Object.keys({ ...ruleErrorsOf(trial.error, 'rules'), ...errorsOf(trial.error) }).length > 0;
@@ -241,7 +263,9 @@ export function NoisePreviewPanel({ sourceId, watch, rules, onRun, onErrors }: N
         )}
       </div>
       <div aria-live="polite">
-        {trial.data && <Findings preview={trial.data} />}
+        {trial.data && (
+          <Findings preview={trial.data} picture={region && page ? { page, region } : undefined} />
+        )}
         {trial.data?.events[0] && (
           <RemainingDifferences
             key={trial.submittedAt}
@@ -256,13 +280,24 @@ export function NoisePreviewPanel({ sourceId, watch, rules, onRun, onErrors }: N
   );
 }
 
-function Findings({ preview }: { preview: NoisePreview }) {
+/** The newest picture, and the region that is watched of it. */
+interface WatchedPicture {
+  page: string;
+  region: PictureRegion;
+}
+
+interface FindingsProps {
+  preview: NoisePreview;
+  picture: WatchedPicture | undefined;
+}
+
+function Findings({ preview, picture }: FindingsProps) {
   const { events, total } = preview;
   const [newest] = events;
   if (!newest)
     return (
       <div className={`${classes.previewed} stack gap-2 sunk`}>
-        <Watched newest={preview.newest} />
+        <Watched newest={preview.newest} picture={picture} />
         <p className="small muted">The source has not changed yet, so there are no changes to preview.</p>
       </div>
     );
@@ -270,7 +305,7 @@ function Findings({ preview }: { preview: NoisePreview }) {
   const versions = `${events.length === total ? '' : 'the last '}${countOf(events.length + 1, 'version')}`;
   return (
     <div className={`${classes.previewed} stack gap-2 sunk`}>
-      <Watched newest={preview.newest} />
+      <Watched newest={preview.newest} picture={picture} />
       <p className="small">
         <strong>
           Would have alerted {alerts === 1 ? 'once' : `${alerts} times`} in {versions}.
@@ -316,7 +351,7 @@ function noiseState(found: NoiseFindings | null): 'unknown' | 'outside' | 'noise
 }
 
 /** What of the newest version is watched. */
-function Watched({ newest }: Pick<NoisePreview, 'newest'>) {
+function Watched({ newest, picture }: Pick<NoisePreview, 'newest'> & Pick<FindingsProps, 'picture'>) {
   if (!newest?.watch) return null;
   const { outcome, found } = newest.watch;
   if (outcome === 'timed_out')
@@ -324,8 +359,18 @@ function Watched({ newest }: Pick<NoisePreview, 'newest'>) {
   if (found.to === 0)
     return (
       <p className="small">
-        <strong>The part is not in the newest version.</strong> Until it is, every change counts.
+        <strong>The part is not in the newest {picture ? 'picture' : 'version'}.</strong> Until it is, every
+        change counts.
       </p>
+    );
+  if (picture)
+    return (
+      <div className="small stack gap-1">
+        <strong>Watched in the newest picture:</strong>
+        <div className={classes.cut}>
+          <PictureCut src={pictureUrl(picture.page)} region={picture.region} alt="The watched region" />
+        </div>
+      </div>
     );
   return (
     <div className="small stack gap-1">

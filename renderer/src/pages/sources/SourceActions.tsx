@@ -9,7 +9,7 @@ import {
   IconTrash,
 } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useLayoutEffect, useState } from 'react';
 import { Link, useNavigate } from 'react-router';
 import type { SourceChange, WatchedSource } from '../../../../shared/collection/source.ts';
 import { call } from '../../api/client.ts';
@@ -22,6 +22,7 @@ import {
   useEdits,
 } from '../../components/forms/DialogForm.tsx';
 import { countOf } from '../../format/size.ts';
+import { useUrlFilters } from '../../state/urlFilters.ts';
 import {
   type NoiseErrors,
   NoiseFields,
@@ -35,12 +36,19 @@ import { useCollectionRun, useNoiseRun } from './runs.ts';
 import { SourceFields } from './SourceFields.tsx';
 import { changeOf, type DraftErrors, draftOf, errorsOf, watchDraftOf, watchOf } from './sourceForm.ts';
 import type { VisibleSource } from './useSources.ts';
+import type { ChoosePlace } from './WatchFields.tsx';
+
+/** The parameter of the address that opens the form with the choice of a part: in the `page`, or in the `picture`. */
+const CHOOSE = ['choose'] as const;
+const PLACES: readonly ChoosePlace[] = ['page', 'picture'];
 
 /** The owner's actions for one source. */
 export function SourceActions({ source }: { source: WatchedSource }) {
   const { start, isStarting } = useCollectionRun();
   const navigate = useNavigate();
-  const [isEditing, editing] = useDisclosure(false);
+  const { values, set } = useUrlFilters(CHOOSE);
+  const choose = PLACES.find((place) => place === values.choose);
+  const [isEditing, editing] = useDisclosure(choose !== undefined);
   const [isRemoving, removing] = useDisclosure(false);
   const pause = useSave('changeSource', (paused: boolean) => ({
     params: { id: source.id },
@@ -80,7 +88,15 @@ export function SourceActions({ source }: { source: WatchedSource }) {
         Stop watching
       </Button>
       {pause.isError && <ErrorNote error={pause.error} />}
-      <EditSource source={source} opened={isEditing} onClose={editing.close} />
+      <EditSource
+        source={source}
+        opened={isEditing}
+        choose={choose}
+        onClose={() => {
+          editing.close();
+          set({ choose: '' });
+        }}
+      />
       {isRemoving && (
         <StopWatching
           sources={[source]}
@@ -95,14 +111,16 @@ export function SourceActions({ source }: { source: WatchedSource }) {
 interface EditSourceProps {
   source: WatchedSource;
   opened: boolean;
+  /** Where the watched part is chosen at once. */
+  choose: ChoosePlace | undefined;
   onClose: () => void;
 }
 
 /** Edits a source's settings. Its URL identifies it and cannot change. */
-function EditSource({ source, opened, onClose }: EditSourceProps) {
+function EditSource({ source, opened, choose, onClose }: EditSourceProps) {
   return (
     <FormDialog opened={opened} onClose={onClose} title="Edit source" size="xl">
-      {(controls) => <EditSourceForm source={source} {...controls} />}
+      {(controls) => <EditSourceForm source={source} choose={choose} {...controls} />}
     </FormDialog>
   );
 }
@@ -112,11 +130,17 @@ function EditSourceForm({
   onDone,
   onCancel,
   onDirty,
-}: Pick<EditSourceProps, 'source'> & FormDialogControls) {
+  onCovered,
+  choose,
+}: Pick<EditSourceProps, 'source' | 'choose'> & FormDialogControls) {
   const [draft, setDraft] = useState(() => draftOf(source));
   const [errors, setErrors] = useState<DraftErrors>({});
   const [rules, setRules] = useState<readonly TypedRule[]>(() => typedRules(source.noise_rules));
   const [ruleErrors, setRuleErrors] = useState<NoiseErrors>({});
+  const [place, setPlace] = useState(choose);
+  /** How often a part was chosen by clicking. Each time, it is previewed. */
+  const [chosen, setChosen] = useState(0);
+  useLayoutEffect(() => onCovered(place !== undefined), [place, onCovered]);
   const offerRun = useNoiseRun((state) => state.offer);
   const save = useSave('changeSource', (body: SourceChange) => ({ params: { id: source.id }, body }), {
     onSaved: ({ noise_rules, watch }) => {
@@ -158,12 +182,16 @@ function EditSourceForm({
         draft={draft}
         errors={errors}
         canAllowPrivate
+        choosing={{ source, place, onOpen: setPlace, onChosen: () => setChosen((before) => before + 1) }}
         onChange={(change) => setDraft((before) => ({ ...before, ...change }))}
       />
       <NoiseFields rules={rules} errors={ruleErrors} onChange={setRules} />
       {(rules.length > 0 || watch) && (
         <NoisePreviewPanel
+          key={chosen}
+          runsAtOnce={chosen > 0}
           sourceId={source.id}
+          page={source.last_page}
           watch={watch}
           rules={rules}
           onRun={isSaved ? runSaved : undefined}

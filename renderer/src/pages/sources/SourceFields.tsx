@@ -21,18 +21,26 @@ import { ScheduleFields } from './ScheduleFields.tsx';
 import classes from './SourceForm.module.css';
 import type { DraftErrors, FollowDraft, SourceDraft } from './sourceForm.ts';
 import { useAgenciesAndTags } from './useSources.ts';
-import { WatchFields } from './WatchFields.tsx';
+import { type Choosing, WatchFields } from './WatchFields.tsx';
 
 interface SourceFieldsProps {
   draft: SourceDraft;
   errors: DraftErrors;
   /** Whether private addresses can be allowed or refused here. */
   canAllowPrivate?: boolean;
+  /** How the watched part is chosen by clicking. */
+  choosing?: Choosing;
   onChange: (change: Partial<SourceDraft>) => void;
 }
 
 /** The settings of a source other than its URL. */
-export function SourceFields({ draft, errors, canAllowPrivate = false, onChange }: SourceFieldsProps) {
+export function SourceFields({
+  draft,
+  errors,
+  canAllowPrivate = false,
+  choosing,
+  onChange,
+}: SourceFieldsProps) {
   const { agencies, tags } = useAgenciesAndTags();
   const hasFetch = Boolean(
     draft.every_minutes ||
@@ -76,7 +84,7 @@ export function SourceFields({ draft, errors, canAllowPrivate = false, onChange 
       </div>
       <LoginField draft={draft} errors={errors} onChange={onChange} />
       <CaptureFields draft={draft} errors={errors} onChange={onChange} />
-      <WatchFields draft={draft} errors={errors} onChange={onChange} />
+      <WatchFields draft={draft} errors={errors} choosing={choosing} onChange={onChange} />
       <Disclosure
         title="Older versions"
         isUsed={draft.keep_days !== ''}
@@ -123,7 +131,7 @@ export const CAPTURE_CHOICES: readonly Choice<CaptureMode>[] = [
 ];
 
 /** What is kept of a source at each check. */
-function CaptureFields({ draft, errors, onChange }: Omit<SourceFieldsProps, 'canAllowPrivate'>) {
+function CaptureFields({ draft, errors, onChange }: Omit<SourceFieldsProps, 'canAllowPrivate' | 'choosing'>) {
   const { capture, has_picture_events, picture_events } = draft;
   return (
     <fieldset className={`${classes.rules} stack gap-2`}>

@@ -3,6 +3,7 @@ import { IconAlertTriangle, IconArrowLeft } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { Link, useParams } from 'react-router';
 import { failureHint, failureWords } from '../../../../shared/collection/failureWords.ts';
+import { watchedRegion } from '../../../../shared/collection/noise.ts';
 import type { Schedule } from '../../../../shared/collection/schedule/scheduleFields.ts';
 import type { Source } from '../../../../shared/collection/source.ts';
 import { ApiProblem } from '../../api/client.ts';
@@ -31,7 +32,7 @@ import { SourceObservers } from './SourceObservers.tsx';
 import { SourceRetrievals } from './SourceRetrievals.tsx';
 import { CheckStrip } from './sourceColumns.tsx';
 import { useSource, type VisibleSource } from './useSources.ts';
-import { watchWords } from './WatchFields.tsx';
+import { watchWords } from './watchWords.ts';
 
 /** The page of one source: state, events and, for the owner, all retrievals. */
 export default function SourcePage() {
@@ -117,7 +118,7 @@ export function SourceFacts({ source }: { source: VisibleSource }) {
   return (
     <>
       <LoginNotice source={source} />
-      <LostPart since={source.watch_lost_at} />
+      <LostPart source={source} />
       <Failing source={source} />
       {/* What scripts draw is in the captures of the page. */}
       {source.page_label && !(source.last_page && source.page_label.label === 'script_shell') && (
@@ -173,14 +174,15 @@ export function SourceFacts({ source }: { source: VisibleSource }) {
 }
 
 /** Says that the watched part is gone. */
-function LostPart({ since }: { since: string | null | undefined }) {
+function LostPart({ source: { watch, watch_lost_at: since } }: { source: VisibleSource }) {
   if (!since) return null;
+  const isRegion = watchedRegion(watch ?? null) !== undefined;
   return (
     <p className="mb-4 warn line gap-2 stretch">
       <IconAlertTriangle size={16} aria-hidden />
       <span>
-        The watched part has not been in the newest version since <TimeText at={since} />. Until it is back,
-        every change counts. Edit the source to watch another part.
+        The watched part has not been in the newest {isRegion ? 'picture' : 'version'} since{' '}
+        <TimeText at={since} />. Until it is back, every change counts. Edit the source to watch another part.
       </span>
     </p>
   );

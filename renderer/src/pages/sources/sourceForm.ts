@@ -2,7 +2,12 @@ import type { z } from 'zod';
 import { create } from 'zustand';
 import { createJSONStorage, persist } from 'zustand/middleware';
 import type { Follow, FollowKind } from '../../../../shared/collection/follow.ts';
-import { selectorOf, type Watch } from '../../../../shared/collection/noise.ts';
+import {
+  type PictureRegion,
+  selectorOf,
+  type Watch,
+  watchedRegion,
+} from '../../../../shared/collection/noise.ts';
 import type { Schedule, Weekday } from '../../../../shared/collection/schedule/scheduleFields.ts';
 import {
   type CaptureMode,
@@ -119,7 +124,7 @@ export function followOf(draft: FollowDraft): Follow | null {
 }
 
 /** The ways to name the part that is watched, in the order of the form. */
-export const WATCH_KINDS = ['css', 'heading', 'table', 'json_path', 'xpath'] as const;
+export const WATCH_KINDS = ['css', 'heading', 'table', 'region', 'json_path', 'xpath'] as const;
 export type WatchKind = (typeof WATCH_KINDS)[number];
 
 /** The part that is watched, as typed. */
@@ -129,14 +134,28 @@ export interface WatchDraft {
   watch_value: string;
   /** Only of a table. */
   watch_columns: string[];
+  /** Only of a picture. */
+  watch_region: Record<keyof PictureRegion, string>;
 }
 
-export const EMPTY_WATCH: WatchDraft = { watch_kind: '', watch_value: '', watch_columns: [] };
+export const EMPTY_WATCH: WatchDraft = {
+  watch_kind: '',
+  watch_value: '',
+  watch_columns: [],
+  watch_region: { x: '', y: '', width: '', height: '' },
+};
 
 export function watchDraftOf(watch: Watch | null): WatchDraft {
   if (!watch) return EMPTY_WATCH;
   const kind = WATCH_KINDS.find((name) => name in watch) ?? 'css';
+  const region = watchedRegion(watch);
+  if (region) {
+    const { x, y, width, height } = region;
+    const watch_region = { x: String(x), y: String(y), width: String(width), height: String(height) };
+    return { ...EMPTY_WATCH, watch_kind: kind, watch_region };
+  }
   return {
+    ...EMPTY_WATCH,
     watch_kind: kind,
     watch_value: selectorOf(watch).value,
     watch_columns: ('columns' in watch && watch.columns) || [],
@@ -144,7 +163,7 @@ export function watchDraftOf(watch: Watch | null): WatchDraft {
 }
 
 /** What is sent; not yet checked. */
-export function watchOf({ watch_kind, watch_value, watch_columns }: WatchDraft): Watch | null {
+export function watchOf({ watch_kind, watch_value, watch_columns, watch_region }: WatchDraft): Watch | null {
   const value = watch_value.trim();
   switch (watch_kind) {
     case '':
@@ -159,6 +178,10 @@ export function watchOf({ watch_kind, watch_value, watch_columns }: WatchDraft):
       return { json_path: value };
     case 'heading':
       return { heading: value };
+    case 'region': {
+      const { x, y, width, height } = watch_region;
+      return { region: { x: Number(x), y: Number(y), width: Number(width), height: Number(height) } };
+    }
   }
 }
 
@@ -307,6 +330,8 @@ function fieldAt(path: readonly PropertyKey[]): DraftField {
 function messageOf(issue: z.core.$ZodIssue): string {
   const [, name] = issue.path;
   const message = issueMessage(issue.code === 'invalid_key' ? (issue.issues[0] ?? issue) : issue);
+  // A region has four fields and one message.
+  if (name === 'region' && issue.path[2] !== undefined) return `${String(issue.path[2])}: ${message}`;
   return issue.path[0] === 'headers' && name !== undefined ? `“${String(name)}”: ${message}` : message;
 }
 

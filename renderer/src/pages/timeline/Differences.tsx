@@ -14,6 +14,7 @@ import type {
 } from '../../../../shared/collection/diff.ts';
 import { dimensions, hexBytes, unchangedBefore } from '../../../../shared/collection/diffSummary.ts';
 import { urlOf } from '../../api/client.ts';
+import { PictureCut } from '../../components/content/PictureCut.tsx';
 import { MAX_IMAGE_BYTES, previewKind } from '../../components/content/RowsTable.tsx';
 import { countOf, formatBytes, formatCount } from '../../format/size.ts';
 import classes from './Differences.module.css';
@@ -219,7 +220,7 @@ type Image = Extract<AnyDiff, { kind: 'image' }>;
 
 /** Both versions side by side, with a box around all differences. */
 export function ImageDiff({ diff }: { diff: Image }) {
-  const { from, to, size, box } = diff;
+  const { from, to, size, box, region } = diff;
   // The objects of an event are served by the collection, the files of packs by the archive.
   const route = 'event' in diff ? 'readObject' : 'readBlob';
   const [marks, setMarks] = useState(true);
@@ -227,8 +228,8 @@ export function ImageDiff({ diff }: { diff: Image }) {
   return (
     <div className="stack gap-3">
       <div className="stack columns gap-3 start">
-        <ImageSide title="Before" side={from} size={size.from} box={shownBox} route={route} />
-        <ImageSide title="After" side={to} size={size.to} box={shownBox} route={route} />
+        <ImageSide title="Before" side={from} size={size.from} box={shownBox} region={region} route={route} />
+        <ImageSide title="After" side={to} size={size.to} box={shownBox} region={region} route={route} />
       </div>
       {box && (
         <Switch
@@ -247,6 +248,7 @@ interface ImageSideProps {
   side: DiffSide;
   size: ImageParts['size']['from'];
   box: ImageParts['box'];
+  region: ImageParts['region'];
   route: 'readObject' | 'readBlob';
 }
 
@@ -263,7 +265,7 @@ function ImageSide(props: ImageSideProps) {
 }
 
 /** Only formats that a browser decodes to pixels are shown, so nothing can run. */
-function Picture({ title, side, size, box, route }: ImageSideProps) {
+function Picture({ title, side, size, box, region, route }: ImageSideProps) {
   const [isBroken, setIsBroken] = useState(false);
   if (isBroken || previewKind('', side.content_type ?? '') !== 'image') {
     return <p className={`${classes.none} muted small`}>The image cannot be displayed. Download it below.</p>;
@@ -273,15 +275,18 @@ function Picture({ title, side, size, box, route }: ImageSideProps) {
       <p className={`${classes.none} muted small`}>The image is too large to display. Download it below.</p>
     );
   }
+  const shown = {
+    src: urlOf(route, { params: { sha256: side.sha256 } }),
+    alt: `${title}, ${dimensions(size)}`,
+    onError: () => setIsBroken(true),
+  };
   return (
     <div className={classes.picture}>
-      <img
-        src={urlOf(route, { params: { sha256: side.sha256 } })}
-        width={size.width}
-        height={size.height}
-        alt={`${title}, ${dimensions(size)}`}
-        onError={() => setIsBroken(true)}
-      />
+      {region ? (
+        <PictureCut {...shown} region={region} />
+      ) : (
+        <img {...shown} width={size.width} height={size.height} alt={shown.alt} />
+      )}
       {box && <span className={classes.region} style={boxStyle(box, size)} aria-hidden />}
     </div>
   );

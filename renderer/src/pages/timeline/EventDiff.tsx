@@ -5,7 +5,7 @@ import { type ReactNode, useState } from 'react';
 import type { AnyDiff, Diff } from '../../../../shared/collection/diff.ts';
 import { diffSummary } from '../../../../shared/collection/diffSummary.ts';
 import type { Event } from '../../../../shared/collection/event.ts';
-import type { NoiseFindings, RuleOutcome } from '../../../../shared/collection/noise.ts';
+import type { NoiseFindings, RuleOutcome, Selector } from '../../../../shared/collection/noise.ts';
 import { call, urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/Values.tsx';
@@ -188,13 +188,14 @@ function findingOf({ is_noise, ignored, outside, watch, rules }: NoiseFindings):
 }
 
 /** What a selector of each kind is called. */
-export const SELECTOR_KINDS: Record<RuleOutcome['kind'], string> = {
+export const SELECTOR_KINDS: Record<Selector['kind'], string> = {
   selector: 'CSS selector',
   xpath: 'XPath',
   json_path: 'JSONPath',
   heading: 'Heading',
   table: 'Table',
   pattern: 'Pattern',
+  region: 'Region of the picture',
 };
 
 function outcomeOf({ outcome, ignored }: RuleOutcome): string {

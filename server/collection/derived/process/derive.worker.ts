@@ -51,6 +51,8 @@ async function runTask(task: DeriveTask): Promise<TaskResults[DeriveTask['task']
       return checkObjects(task);
     case 'watched':
       return readWatched(task);
+    case 'choices':
+      return (await import('../../noise/choices.ts')).findChoices(task);
     case 'page':
       return makePage(task);
     case 'pictures':

@@ -3,7 +3,13 @@ import { deflateSync, inflate, inflateSync } from 'node:zlib';
 import type { Conditions } from '../../../../shared/alerts/alert.ts';
 import type { ObjectText } from '../../../../shared/collection/derived.ts';
 import type { Follow } from '../../../../shared/collection/follow.ts';
-import type { NoiseFindings, Scope, WatchOutcome } from '../../../../shared/collection/noise.ts';
+import type {
+  ChosenElement,
+  NoiseFindings,
+  Scope,
+  WatchChoice,
+  WatchOutcome,
+} from '../../../../shared/collection/noise.ts';
 import type { Region } from '../../../../shared/collection/page.ts';
 import type { MissingResource } from '../../../../shared/collection/view.ts';
 import type { Passage, PassageAnchor } from '../../../../shared/findings/finding.ts';
@@ -131,6 +137,12 @@ export interface WatchedTask {
   scope: Scope;
 }
 
+/** Find which ways to name an element of a page work. */
+export interface ChoicesTask extends ChosenElement {
+  task: 'choices';
+  object: ObjectToRead;
+}
+
 /** What is watched of a version. */
 export interface WatchedResult {
   watch: WatchOutcome | null;
@@ -208,6 +220,7 @@ export type DeriveTask =
   | NoiseTask
   | ConditionsTask
   | WatchedTask
+  | ChoicesTask
   | PageTask
   | LinksTask
   | PicturesTask
@@ -274,6 +287,7 @@ export interface TaskResults {
   noise: NoiseFindings;
   conditions: boolean;
   watched: WatchedResult;
+  choices: WatchChoice[];
   page: PageResult;
   links: LinksResult;
   pictures: PictureComparison;

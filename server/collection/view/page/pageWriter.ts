@@ -62,6 +62,7 @@ export class PageWriter {
       if (node.namespaceURI !== spec.NS.HTML) return [];
       node.tagName = renamed;
       node.nodeName = renamed;
+      setAttribute(node, 'data-strongroom-was', name);
     }
     this.rewrite(node);
     return [node];

@@ -29,6 +29,7 @@ import type { Store } from '../../../store/store.ts';
 import type { Reader } from '../../../withholding/withholding.ts';
 import type { Handlers } from '../../app.ts';
 import { type BlobResponse, storedBlobReply, withheldHeaders } from '../../delivery/blobs.ts';
+import { choosingPage, PAGE_POLICY } from '../../delivery/choosingPage.ts';
 import { RowFeed } from '../../delivery/eventStream.ts';
 import { attachmentHeaders, CSV_TYPE, type Exports } from '../../delivery/exports.ts';
 import { isFresh } from '../../delivery/ranges.ts';
@@ -143,7 +144,7 @@ export function diffHandlers(
   diffs: Diffs,
   noise: Noise,
   fileDiffs: FileDiffs,
-): Pick<Handlers, 'readDiff' | 'compareObjects' | 'runNoiseRules' | 'previewNoiseRules'> {
+): Pick<Handlers, 'readDiff' | 'compareObjects' | 'runNoiseRules' | 'previewNoiseRules' | 'findChosenPart'> {
   return {
     compareObjects: async ({ query }) => ok(await fileDiffs.compareObjects(query.from, query.to)),
     readDiff: async ({ params, request, visitor }) => {
@@ -153,6 +154,7 @@ export function diffHandlers(
     },
     runNoiseRules: ({ params }) => accepted(noise.startRun(params.id ?? '').job),
     previewNoiseRules: async ({ params, body }) => ok(await noise.preview(params.id ?? '', body)),
+    findChosenPart: async ({ params, body }) => ok(await noise.findChoices(params.id ?? '', body)),
   };
 }
 
@@ -169,25 +171,10 @@ export function derivedHandlers(
   };
 }
 
-/**
- * The policy of an archived page. Everything that it shows is in it, so it may load nothing. The sandbox gives it an
- * origin of its own; a click on one of its links, which lead to the interface only, may open it in the whole window.
- */
-const PAGE_POLICY = [
-  "default-src 'none'",
-  "style-src 'unsafe-inline'",
-  'img-src data:',
-  'font-src data:',
-  'media-src data:',
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'self'",
-  'sandbox allow-top-navigation-by-user-activation',
-].join('; ');
-
 const PAGE_HEADERS = {
   'Content-Type': 'text/html; charset=utf-8',
-  'Content-Security-Policy': PAGE_POLICY,
+  // A click on one of its links, which lead to the interface only, may open it in the whole window.
+  'Content-Security-Policy': `${PAGE_POLICY}; sandbox allow-top-navigation-by-user-activation`,
   'X-Frame-Options': 'SAMEORIGIN',
   // Captures may be added. Images do not get smaller by compression.
   'Cache-Control': 'no-store, no-transform',
@@ -197,13 +184,20 @@ const PAGE_HEADERS = {
 export function viewHandlers(
   store: Store,
   pages: PageCache,
-): Pick<Handlers, 'readObjectView' | 'readArchivedPage' | 'readPageResources'> {
+  readChooserScript: () => Promise<Buffer | undefined>,
+): Pick<Handlers, 'readObjectView' | 'readArchivedPage' | 'readChoosingPage' | 'readPageResources'> {
   return {
     readObjectView: async ({ params: { sha256 = '' }, query, visitor }) =>
       ok(await readObjectView(store, sha256, query, visitor)),
     readArchivedPage: async ({ params: { sha256 = '' }, query, visitor }) => {
       const { html } = await readArchivedPage(store, pages, { sha256, query }, visitor);
       return { write: (response) => void response.set(PAGE_HEADERS).send(Buffer.from(html)) };
+    },
+    readChoosingPage: async ({ params: { sha256 = '' }, query, visitor }) => {
+      const made = await readArchivedPage(store, pages, { sha256, query }, visitor);
+      const { html, policy } = choosingPage(made.html, await readChooserScript());
+      const headers = { ...PAGE_HEADERS, 'Content-Security-Policy': policy };
+      return { write: (response) => void response.set(headers).send(html) };
     },
     readPageResources: async ({ params: { sha256 = '' }, query, visitor }) =>
       ok(pageResources(sha256, await readArchivedPage(store, pages, { sha256, query }, visitor))),

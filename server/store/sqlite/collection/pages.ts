@@ -1,8 +1,9 @@
+import { BROWSER } from '../../../../shared/collection/event.ts';
 import type { ListedPage, PageCapture, RecordedPage } from '../../../../shared/collection/page.ts';
 import type { SentRequest } from '../../../../shared/collection/retrieval.ts';
 import { canonicalText } from '../../../../shared/values/canonicalJson.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
-import { all, one, where } from '../engine/queries.ts';
+import { all, one, selectValue, where } from '../engine/queries.ts';
 import { isWithheldForLoginSql } from '../node/withheld.ts';
 import { isHandedInSql } from './handIns.ts';
 
@@ -55,6 +56,12 @@ export function newestPage(database: ReadDatabase, sourceKey: number): PageCaptu
     ),
   );
 }
+
+/** Returns the picture of the page in the last event of a source that this node's browser saw. */
+export const pictureOfLastEvent = selectValue<string, [sourceKey: number]>(`
+  SELECT (SELECT json_extract(record, '$.picture') FROM page_captures WHERE id = e.page) AS picture
+  FROM events e INDEXED BY events_by_capture
+  WHERE source_key = ? AND observer = '${BROWSER}' AND original_observed_at IS NOT NULL ORDER BY e.id DESC LIMIT 1`);
 
 /** Returns the id of the newest page capture of a source, by any observer. */
 export function newestPageId(database: ReadDatabase, sourceKey: number): string | undefined {

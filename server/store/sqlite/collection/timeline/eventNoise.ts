@@ -1,10 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { Event } from '../../../../../shared/collection/event.ts';
-import type { NoiseRule, Scope, Watch } from '../../../../../shared/collection/noise.ts';
+import {
+  type NoiseRule,
+  type Scope,
+  type Watch,
+  watchedRegion,
+} from '../../../../../shared/collection/noise.ts';
 import { canonicalText } from '../../../../../shared/values/canonicalJson.ts';
 import { ID_DIGITS } from '../../../../../shared/values/digest.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../../engine/open.ts';
 import { change, hasRow, onSnapshot, selectAll, selectOne, selectValue } from '../../engine/queries.ts';
+import { isPageSql } from '../watchedParts.ts';
 
 /**
  * Returns the digest of what is watched and of a set of rules: the first digits of the SHA-256 of its canonical JSON,
@@ -60,6 +66,9 @@ interface Compared {
   to: string;
 }
 
+/** The objects in which a part of a drawn page is looked for. */
+type ShownPage = [document: string, picture: string];
+
 /** An event with an older and a newer version, and what of its source is compared. */
 export interface ComparableEvent {
   id: number;
@@ -67,47 +76,67 @@ export interface ComparableEvent {
   observed_at: string;
   sha256: string;
   previous_sha256: string;
-  /** What is compared: the two versions, or the documents of drawn pages, if a part of them is watched. */
+  /** What is compared: the two versions or, if a part of drawn pages is watched, their documents or pictures. */
   compared: Compared;
-  /** The documents of the drawn pages; null if the versions are none. */
-  documents: Compared | null;
+  /** What the drawn pages show; null if the versions are none. */
+  pages: { from: ShownPage; to: ShownPage } | null;
   scope: Scope;
   rules_digest: string | null;
 }
 
-type Stored = Omit<ComparableEvent, 'scope' | 'compared' | 'documents'> & {
+type Stored = Omit<ComparableEvent, 'scope' | 'compared' | 'pages'> & {
   noise_rules: string | null;
   watch: string | null;
   in_page: 0 | 1;
-  from_document: string | null;
-  to_document: string | null;
+  from_page: string | null;
+  to_page: string | null;
 };
 
-/** The documents of the page captures of an event, as SQL. */
-const DOCUMENTS = `iif(e.page IS NULL, NULL, (SELECT json_extract(p.record, '$.document')
-      FROM page_captures p WHERE p.id = e.page)) AS to_document,
-    iif(e.page IS NULL, NULL, (SELECT json_extract(p.record, '$.document')
+/** What the page captures of an event show, as SQL: a `ShownPage` as JSON. */
+const SHOWN_PAGES = `iif(e.page IS NULL, NULL, (SELECT json_extract(p.record, '$.document', '$.picture')
+      FROM page_captures p WHERE p.id = e.page)) AS to_page,
+    iif(e.page IS NULL, NULL, (SELECT json_extract(p.record, '$.document', '$.picture')
       FROM events b JOIN page_captures p ON p.id = b.page
       WHERE b.sha256 = e.previous_sha256 AND b.source_key = e.source_key AND b.observer = e.observer AND b.id < e.id
-      ORDER BY b.id DESC LIMIT 1)) AS from_document`;
+      ORDER BY b.id DESC LIMIT 1)) AS from_page`;
+
+/** Whether an event is of what a server sent for a page that a browser then drew, as SQL: the part may be in what it drew. */
+const IN_PAGE = `s.capture = 'page' AND s.page_error IS NULL AND e.page IS NULL
+  AND (SELECT ${isPageSql('r.content_type')} FROM retrievals r WHERE r.id = e.retrieval)`;
 
 /** `index` fixes the query plan: there may be a million events, and all may be changes. */
 const comparable = (
   index: string,
 ) => `SELECT e.id, s.id AS source_id, e.observed_at, e.sha256, e.previous_sha256,
-    s.noise_rules, s.watch, s.rules_digest, s.capture = 'page' AND s.page_error IS NULL AND e.page IS NULL AS in_page, ${DOCUMENTS}
+    s.noise_rules, s.watch, s.rules_digest, ${IN_PAGE} AS in_page, ${SHOWN_PAGES}
   FROM events e ${index} CROSS JOIN sources s ON s.key = e.source_key
   WHERE e.event_type = 'changed' AND e.sha256 IS NOT NULL AND e.previous_sha256 IS NOT NULL`;
 const BY_NUMBER = comparable('NOT INDEXED');
 const BY_SOURCE = comparable('INDEXED BY events_by_source');
 
 function fromStored(stored: Stored): ComparableEvent {
-  const { noise_rules, watch, in_page, from_document, to_document, ...row } = stored;
+  const { noise_rules, watch, in_page, from_page, to_page, ...row } = stored;
   const scope = scopeOf({ noise_rules, watch, in_page });
-  const documents =
-    from_document === null || to_document === null ? null : { from: from_document, to: to_document };
-  const compared = (scope.watch && documents) ?? { from: row.previous_sha256, to: row.sha256 };
-  return { ...row, compared, documents, scope };
+  const [from, to] = [shownPage(from_page), shownPage(to_page)];
+  const pages = from && to ? { from, to } : null;
+  return { ...row, compared: comparedOf({ ...row, pages }, scope.watch), pages, scope };
+}
+
+function shownPage(json: string | null): ShownPage | null {
+  return json === null ? null : (JSON.parse(json) as ShownPage);
+}
+
+/** A part of a drawn page is in its document, a region in its picture: its text has neither. */
+function comparedOf(
+  { previous_sha256, sha256, pages }: Pick<ComparableEvent, 'previous_sha256' | 'sha256' | 'pages'>,
+  watch: Watch | null,
+): Compared {
+  if (!watch || !pages) return { from: previous_sha256, to: sha256 };
+  return { from: partOfPage(pages.from, watch), to: partOfPage(pages.to, watch) };
+}
+
+function partOfPage([document, picture]: ShownPage, watch: Watch): string {
+  return watchedRegion(watch) ? picture : document;
 }
 
 function scopeOf({ noise_rules, watch, in_page }: Pick<Stored, 'noise_rules' | 'watch' | 'in_page'>): Scope {
@@ -118,13 +147,12 @@ function scopeOf({ noise_rules, watch, in_page }: Pick<Stored, 'noise_rules' | '
   };
 }
 
-/** Returns an event with something else to be compared. A part of a drawn page is in its document: its text has none. */
+/** Returns an event with something else to be compared. */
 export function withScope(event: ComparableEvent, { watch, rules }: Scope): ComparableEvent {
-  const versions = { from: event.previous_sha256, to: event.sha256 };
   return {
     ...event,
     scope: { ...event.scope, watch, rules },
-    compared: (watch && event.documents) ?? versions,
+    compared: comparedOf(event, watch),
     rules_digest: scopeDigest({ watch, rules }),
   };
 }
@@ -145,12 +173,13 @@ export function changeOf(database: ReadDatabase, event: Event): Change | undefin
   if (event.event_type !== 'first_seen') return undefined;
   const first = statement<Omit<Stored, 'sha256'> & { sha256: string }>(
     database,
-    `SELECT e.sha256, s.noise_rules, s.watch, s.capture = 'page' AND s.page_error IS NULL AND e.page IS NULL AS in_page, ${DOCUMENTS}
+    `SELECT e.sha256, s.noise_rules, s.watch, ${IN_PAGE} AS in_page, ${SHOWN_PAGES}
      FROM events e JOIN sources s ON s.key = e.source_key WHERE e.id = ? AND e.sha256 IS NOT NULL`,
   ).get(event.id);
   if (!first) return undefined;
   const scope = scopeOf(first);
-  return { from: null, to: (scope.watch && first.to_document) ?? first.sha256, scope };
+  const page = shownPage(first.to_page);
+  return { from: null, to: scope.watch && page ? partOfPage(page, scope.watch) : first.sha256, scope };
 }
 
 /** Returns the digests of everything that a description of an event may quote. */

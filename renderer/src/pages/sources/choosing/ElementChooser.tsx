@@ -1,0 +1,206 @@
+import { Button, Modal, Radio } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import type { ChooserMove } from '../../../../../shared/collection/choosing.ts';
+import type { ChosenElement, Watch, WatchChoice } from '../../../../../shared/collection/noise.ts';
+import type { WatchedSource } from '../../../../../shared/collection/source.ts';
+import { call, urlOf } from '../../../api/client.ts';
+import { useCall } from '../../../api/useCall.ts';
+import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
+import { watchWords } from '../watchWords.ts';
+import classes from './Choosing.module.css';
+import { elementWords, type ShownElement, useChooserFrame } from './useChooserFrame.ts';
+
+interface ElementChooserProps {
+  source: WatchedSource;
+  onChoose: (watch: Watch) => void;
+  onClose: () => void;
+}
+
+/** Chooses the part of a source that is watched, by clicking into its archived page. */
+export function ElementChooser({ source, onChoose, onClose }: ElementChooserProps) {
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title="Choose a part of the page"
+      fullScreen
+      classNames={{ content: classes.window, body: classes.body }}
+    >
+      <NewestPage source={source}>
+        {(address) => <Chooser source={source} address={address} onChoose={onChoose} onClose={onClose} />}
+      </NewestPage>
+    </Modal>
+  );
+}
+
+interface NewestPageProps {
+  source: WatchedSource;
+  children: (address: string) => ReactNode;
+}
+
+/** Finds the document in which parts of a source are watched: as it was drawn, else as the server sent it. */
+function NewestPage({ source, children }: NewestPageProps) {
+  const { id, capture, last_page, last_sha256 } = source;
+  const isDrawn = capture === 'page' && last_page !== null;
+  const page = useCall('readPage', { params: { id: last_page ?? '' } }, { enabled: isDrawn });
+  const sha256 = isDrawn ? page.data?.document : (last_sha256 ?? undefined);
+  const view = useCall(
+    'readObjectView',
+    {
+      params: { sha256: sha256 ?? '' },
+      query: { source: id, at: isDrawn ? page.data?.started_at : undefined },
+    },
+    { enabled: sha256 !== undefined },
+  );
+  const selected = { params: { sha256: sha256 ?? '' }, query: { source: id, at: view.data?.at } };
+  // Why a page cannot be made is said here: the frame could not say it.
+  const made = useCall('readPageResources', selected, { enabled: view.data?.kind === 'html' });
+  const error = page.error ?? view.error ?? made.error;
+  if (error) return <ErrorNote error={error} />;
+  if (view.data && view.data.kind !== 'html')
+    return <p>The newest version is not a page, so there is nothing to click. Name the part in the form.</p>;
+  if (!made.data) return <output className="muted">Preparing the page…</output>;
+  return children(urlOf('readChoosingPage', selected));
+}
+
+const MOVES: readonly (readonly [ChooserMove, label: string, key: string])[] = [
+  ['around', 'Around it', '↑'],
+  ['inside', 'In it', '↓'],
+  ['before', 'Before', '←'],
+  ['after', 'After', '→'],
+  ['beneath', 'Beneath', 'B'],
+];
+
+interface ChooserProps extends ElementChooserProps {
+  address: string;
+}
+
+function Chooser({ source, address, onChoose, onClose }: ChooserProps) {
+  const before = useRef<HTMLButtonElement>(null);
+  const after = useRef<HTMLDivElement>(null);
+  const find = useMutation({
+    mutationFn: (body: ChosenElement) => call('findChosenPart', { params: { id: source.id }, body }),
+  });
+  const frame = useRef<HTMLIFrameElement>(null);
+  const { shown, isByKey, chosen, isReady, ask } = useChooserFrame(frame, {
+    onChosen: ({ element }) => element && find.mutate(element),
+    onLeft: (to) => {
+      if (to === 'after') after.current?.querySelector<HTMLElement>('input, button')?.focus();
+      else before.current?.focus();
+    },
+  });
+  return (
+    <div className={classes.chooser}>
+      <p className="small muted">
+        Point at what matters and click it. By keyboard: the arrow keys in the page, or these buttons, move
+        the frame; Enter chooses. Nothing in the page runs.
+      </p>
+      <div className="cluster gap-2" role="toolbar" aria-label="Move the frame">
+        {MOVES.map(([move, label, key]) => (
+          <Button key={move} variant="default" size="xs" disabled={!isReady} onClick={() => ask(move)}>
+            {label}
+            <kbd className={classes.key} aria-hidden>
+              {key}
+            </kbd>
+          </Button>
+        ))}
+        <Button ref={before} size="xs" variant="light" disabled={!shown} onClick={() => ask('choose')}>
+          Choose this
+        </Button>
+        <output className={`${classes.shown} small`} aria-live={isByKey ? 'polite' : 'off'}>
+          {isReady ? shown && elementWords(shown) : 'Loading the page…'}
+        </output>
+      </div>
+      <iframe
+        ref={frame}
+        title="The archived page"
+        className={classes.frame}
+        src={address}
+        sandbox="allow-scripts"
+        referrerPolicy="no-referrer"
+      />
+      <div ref={after} className={classes.choices} aria-live="polite">
+        {find.error && <ErrorNote error={find.error} />}
+        {find.isPending && <output className="muted small">Looking for it in the newest version…</output>}
+        {find.data && chosen && (
+          <Choices
+            key={find.submittedAt}
+            chosen={chosen}
+            choices={find.data.choices}
+            onChoose={onChoose}
+            onClose={onClose}
+          />
+        )}
+        {!chosen && (
+          <div className="cluster gap-2 between">
+            <span className="small muted">Nothing is chosen yet.</span>
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+          </div>
+        )}
+      </div>
+    </div>
+  );
+}
+
+interface ChoicesProps extends Pick<ElementChooserProps, 'onChoose' | 'onClose'> {
+  chosen: ShownElement;
+  choices: readonly WatchChoice[];
+}
+
+/** The ways to name what was chosen. */
+function Choices({ chosen, choices, onChoose, onClose }: ChoicesProps) {
+  const [index, setIndex] = useState(0);
+  const use = useRef<HTMLButtonElement>(null);
+  const name = useId();
+  useEffect(() => use.current?.focus(), []);
+  const choice = choices[index];
+  return (
+    <div className="stack gap-2">
+      {choice ? (
+        <Radio.Group
+          label={`Watch ${elementWords(chosen)} as`}
+          name={name}
+          value={String(index)}
+          onChange={(value) => setIndex(Number(value))}
+        >
+          <div className={`${classes.options} stack gap-2 mt-2`}>
+            {choices.map((each, at) => (
+              <Radio
+                key={JSON.stringify(each.watch)}
+                value={String(at)}
+                label={choiceWords(each)}
+                description={
+                  <span className={classes.excerpt}>
+                    {!each.same && 'css' in each.watch && 'Its text differs. Check the preview. '}
+                    {each.text || 'no text'}
+                  </span>
+                }
+              />
+            ))}
+          </div>
+        </Radio.Group>
+      ) : (
+        <p className="small">
+          <strong>{elementWords(chosen)} has no name by which it is found again.</strong> Choose what is
+          around it.
+        </p>
+      )}
+      <div className="cluster gap-2 end">
+        <Button variant="default" onClick={onClose}>
+          Cancel
+        </Button>
+        <Button ref={use} disabled={!choice} onClick={() => choice && onChoose(choice.watch)}>
+          Use this part
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+function choiceWords({ watch }: WatchChoice): string {
+  if ('heading' in watch) return `${watchWords(watch)} and what follows it`;
+  return 'css' in watch ? `This element: ${watch.css}` : watchWords(watch);
+}

@@ -1,0 +1,16 @@
+/*
+ * What the script in an archived page shares with the node and the interface. Without schemas, so that the script stays
+ * small: it stands in every page in which something is chosen.
+ */
+
+/** Where the frame moves from the element that it shows. */
+export const CHOOSER_MOVES = ['around', 'inside', 'before', 'after', 'beneath'] as const;
+
+/** The most that is said about an element that is shown. */
+export const MAX_SHOWN_NAME = 60;
+export const MAX_SHOWN_TEXT = 120;
+
+/** The most ways to name an element that are tried. */
+export const MAX_CANDIDATES = 16;
+/** How much of an element's text is compared, without white space. */
+export const MAX_COMPARED_TEXT = 500;
