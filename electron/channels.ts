@@ -5,11 +5,13 @@ export interface DesktopCalls {
   'desktop:read-preferences': () => DesktopPreferences;
   'desktop:change-preferences': (change: DesktopPreferencesChange) => DesktopPreferences;
   'desktop:show-data-folder': () => void;
+  'desktop:show-log': () => void;
 }
 
 /** The messages that the main process sends to the page, by channel. */
 export interface DesktopMessages {
   'desktop:go-to': [path: string];
+  'desktop:find': [];
 }
 
 /** The argument that passes the app's version to the preload script, which cannot make calls before the page runs. */

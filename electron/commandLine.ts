@@ -7,10 +7,14 @@ import { startUtilityProcess } from './utilityChild.ts';
 
 const SWITCH = '--cli';
 
-/** Returns the arguments after `--cli` on the app's command line; undefined if there is no `--cli`. */
+/**
+ * Returns the arguments after `--cli` on the app's command line; undefined if there is no `--cli`. After `--` stands what a
+ * web page chose (`openedLinks.ts`).
+ */
 export function commandArguments(argv: readonly string[]): string[] | undefined {
   const at = argv.indexOf(SWITCH);
-  return at === -1 ? undefined : argv.slice(at + 1);
+  const end = argv.indexOf('--');
+  return at === -1 || (end !== -1 && end < at) ? undefined : argv.slice(at + 1);
 }
 
 /** These draw pages or run other processes, which is possible only after Electron is ready. */

@@ -1,15 +1,20 @@
-import { type BrowserWindow, dialog, type Session, shell, type WebContents } from 'electron';
+import { type BrowserWindow, dialog, type Session, shell } from 'electron';
 import { isDataPath } from '../shared/node/pages.ts';
 
 /** The only permission of a page: copying text, such as a digest, to the clipboard. */
 const ALLOWED_PERMISSION = 'clipboard-sanitized-write';
 
-/** Denies camera, location, devices, notifications and every other permission that Chromium would ask for. */
+/**
+ * Denies camera, location, devices, notifications and every other permission that Chromium would ask for. Frames have no
+ * permission at all: they show archived documents.
+ */
 export function setUpPermissions(session: Session): void {
-  session.setPermissionRequestHandler((_contents, permission, callback) =>
-    callback(permission === ALLOWED_PERMISSION),
+  session.setPermissionRequestHandler((_contents, permission, callback, { isMainFrame }) =>
+    callback(permission === ALLOWED_PERMISSION && isMainFrame),
   );
-  session.setPermissionCheckHandler((_contents, permission) => permission === ALLOWED_PERMISSION);
+  session.setPermissionCheckHandler(
+    (_contents, permission, _origin, { isMainFrame }) => permission === ALLOWED_PERMISSION && isMainFrame,
+  );
   session.setDevicePermissionHandler(() => false);
 }
 
@@ -21,7 +26,7 @@ export function setUpNavigation(window: BrowserWindow, nodeOrigin: string): void
   const { webContents } = window;
   const guard = (event: { url: string; isMainFrame: boolean; preventDefault(): void }) => {
     const url = URL.parse(event.url);
-    const isOwn = url?.origin === nodeOrigin;
+    const isOwn = url !== null && isOwnPage(url, nodeOrigin);
     if (isOwn && (!event.isMainFrame || !isDataPath(url.pathname))) return;
     event.preventDefault();
     if (!event.isMainFrame) return;
@@ -32,19 +37,21 @@ export function setUpNavigation(window: BrowserWindow, nodeOrigin: string): void
   webContents.on('will-redirect', guard);
   webContents.setWindowOpenHandler(({ url }) => {
     // The browser on this machine can read the node's pages without a session, so it may open them.
-    if (URL.parse(url)?.origin === nodeOrigin) shell.openExternal(url).catch(warn);
+    const parsed = URL.parse(url);
+    if (parsed && isOwnPage(parsed, nodeOrigin)) shell.openExternal(parsed.href).catch(warn);
     else confirmAndOpen(window, url);
     return { action: 'deny' };
   });
-  refuseWebviews(webContents);
+  webContents.on('will-attach-webview', (event) => event.preventDefault());
+}
+
+/** A `blob:` URL has the origin of the page that made it, but its content can be a stranger's. */
+function isOwnPage(url: URL, nodeOrigin: string): boolean {
+  return isHttpAddress(url) && url.origin === nodeOrigin;
 }
 
 function confirmAndOpen(window: BrowserWindow, address: string): void {
   openExternalLink(window, address).catch(warn);
-}
-
-function refuseWebviews(contents: WebContents): void {
-  contents.on('will-attach-webview', (event) => event.preventDefault());
 }
 
 /** If the system cannot open the browser, the app must continue. */

@@ -5,7 +5,7 @@ import type { DesktopCalls } from './channels.ts';
 import type { Preferences, StoredPreferences } from './preferences.ts';
 
 /** Handles the calls of the node's own pages. Calls from any other frame are refused. */
-export function setUpIpc(node: RunningNode, preferences: Preferences): void {
+export function setUpIpc(node: RunningNode, preferences: Preferences, showLog: () => void): void {
   const origin = new URL(node.url).origin;
   handle(origin, 'desktop:read-preferences', () => publicPart(preferences.current));
   handle(origin, 'desktop:change-preferences', (change) =>
@@ -15,6 +15,7 @@ export function setUpIpc(node: RunningNode, preferences: Preferences): void {
     const failure = await shell.openPath(node.dataFolder);
     if (failure !== '') throw new Error(failure);
   });
+  handle(origin, 'desktop:show-log', showLog);
 }
 
 type HandlerOf<Channel extends keyof DesktopCalls> = (
@@ -39,6 +40,6 @@ function isMainFrameOf(frame: WebFrameMain | null, origin: string): boolean {
   return frame !== null && frame.parent === null && frame.origin === origin;
 }
 
-function publicPart({ keep_running }: StoredPreferences): DesktopPreferences {
-  return { keep_running };
+function publicPart({ keep_running, open_at_login }: StoredPreferences): DesktopPreferences {
+  return { keep_running, open_at_login };
 }

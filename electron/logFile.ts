@@ -6,10 +6,17 @@ import type { NodeConfig } from '../server/config.ts';
 /** A log of this size is renamed at the next start and replaces the previous one. */
 const MAX_LOG_BYTES = 5_000_000;
 
+export type DesktopLog = NonNullable<NodeConfig['log']>;
+
+/** The app's log in its folder of logs. */
+export function logFileIn(folder: string): string {
+  return join(folder, 'strongroom.log');
+}
+
 /** Logs to `strongroom.log` as lines of JSON, because the app has no terminal. */
-export function openLogFile(folder: string): NonNullable<NodeConfig['log']> {
+export function openLogFile(folder: string): DesktopLog {
   mkdirSync(folder, { recursive: true });
-  const file = join(folder, 'strongroom.log');
+  const file = logFileIn(folder);
   const bytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   if (bytes > MAX_LOG_BYTES) renameSync(file, `${file}.old`);
   return pino(

@@ -1,22 +1,30 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { app, dialog, session } from 'electron';
+import { app, dialog, powerMonitor, session, shell } from 'electron';
 import type { RunningNode } from '../server/node.ts';
 import { after, handleStrayErrors, inBackground } from '../server/runtime/background.ts';
 import { closeResolver, electronBrowser } from './closedBrowser.ts';
 import { commandArguments, runCommand } from './commandLine.ts';
 import { setUpPermissions } from './guards.ts';
 import { setUpIpc } from './ipc.ts';
-import { openLogFile } from './logFile.ts';
-import { setUpMenu, setUpTray } from './menu.ts';
+import { logFileIn, openLogFile } from './logFile.ts';
+import { setUpLoginItem, wasOpenedAtLogin } from './loginItem.ts';
+import { setUpMenu } from './menu.ts';
 import { setUpNotifications } from './notifications.ts';
 import { errorMessage, openArchive } from './openArchive.ts';
-import { type OpenedFiles, queueOpenedFiles, setUpPackFiles } from './openedPackFiles.ts';
+import { openPackFile } from './openedFiles.ts';
+import { type OpenedItems, queueOpenedItems } from './openedItems.ts';
+import { openLink, registerLinkScheme } from './openedLinks.ts';
 import { readOptions, type StartOptions } from './options.ts';
-import { openPreferences } from './preferences.ts';
+import { openPreferences, type Preferences } from './preferences.ts';
+import { avoidFailedGraphics, setUpProcesses } from './processes.ts';
+import { setUpJumpList } from './quickPages.ts';
+import { setUpTray } from './tray.ts';
 import { startUtilityProcess } from './utilityChild.ts';
-import { type DesktopWindow, setUpWindow } from './window.ts';
+import { DesktopWindows } from './windows.ts';
 
+/** The `appId` of electron-builder.yml. Windows shows notifications and jump lists only for the id of the shortcut. */
+const APP_ID = 'example.strongroom.app';
 /** After an unexpected error, the app ends after this time even if the archive could not be closed. */
 const MAX_CLOSING_MS = 30_000;
 
@@ -28,40 +36,57 @@ function start(): void {
     return;
   }
   app.enableSandbox();
+  app.setAppUserModelId(APP_ID);
   closeResolver();
-  const files = queueOpenedFiles();
+  const preferences = openPreferences(join(app.getPath('userData'), 'desktop.json'));
+  avoidFailedGraphics(preferences);
+  const opened = queueOpenedItems();
   // Not awaited: Electron is not ready before this module has loaded, so awaiting would deadlock.
   app
     .whenReady()
-    .then(() => onReady(options, files))
+    .then(() => onReady(options, preferences, opened))
     .catch((error: unknown) => exitWithError(errorMessage(error, options.port)));
 }
 
-async function onReady(options: StartOptions, files: OpenedFiles): Promise<void> {
-  const profile = app.getPath('userData');
-  const preferences = openPreferences(join(profile, 'desktop.json'));
+async function onReady(options: StartOptions, preferences: Preferences, opened: OpenedItems): Promise<void> {
   const log = openLogFile(app.getPath('logs'));
   handleStrayErrors({ log: (details, message) => log.error(details, message), end: quitAfterError });
+  setUpProcesses(preferences, log);
   const node = await openArchive({
-    dataFolder: options.dataFolder ?? join(profile, 'archive'),
+    dataFolder: options.dataFolder ?? join(app.getPath('userData'), 'archive'),
     port: options.port,
     collect: true,
     startBrowser: electronBrowser(),
     startChild: startUtilityProcess,
     log,
+    logFile: logFileIn(app.getPath('logs')),
   });
   setUpQuitting(node);
   setUpPermissions(session.defaultSession);
-  setUpIpc(node, preferences);
-  const window = await setUpWindow(node, preferences);
-  setUpReactivation(window);
-  setUpMenu(node, window, preferences);
-  setUpTray(node, window);
+  const showLog = () => shell.showItemInFolder(logFileIn(app.getPath('logs')));
+  setUpIpc(node, preferences, showLog);
+  const hidden = options.hidden || wasOpenedAtLogin();
+  const windows = await DesktopWindows.open({ node, preferences, log, hidden });
+  setUpReactivation(windows);
+  setUpMenu({ node, windows, preferences, opened, showLog });
+  setUpTray(node, windows);
+  setUpJumpList();
+  setUpLoginItem(preferences, log);
+  registerLinkScheme();
+  powerMonitor.on('suspend', () => node.suspend());
+  powerMonitor.on('resume', () => node.resume());
+  node.onUnseen((count) => windows.showUnseen(count));
   inBackground(
-    () => setUpNotifications(node, window, preferences),
+    () => setUpNotifications(node, windows, preferences),
     (error) => log.error({ error }, 'Alerts cannot be shown on this desktop.'),
   );
-  setUpPackFiles(files, node, window);
+  opened.handOver((item) => {
+    if ('page' in item) return windows.goTo(item.page);
+    inBackground(
+      () => ('file' in item ? openPackFile(item.file, node, windows) : openLink(item.link, windows)),
+      (error) => log.error({ error }, 'A link or a file could not be opened.'),
+    );
+  });
 }
 
 /** Each archive has its own profile (window, session), and so one running app of its own. */
@@ -72,9 +97,9 @@ function setUpProfile({ dataFolder }: StartOptions): void {
 }
 
 /** Starting the app again, or clicking its icon in the dock, shows the existing window. */
-function setUpReactivation(window: DesktopWindow): void {
-  app.on('second-instance', () => window.show());
-  app.on('activate', () => window.show());
+function setUpReactivation(windows: DesktopWindows): void {
+  app.on('second-instance', () => windows.show());
+  app.on('activate', () => windows.show());
 }
 
 /** The app exits after the node has finished running work and closed its database, when the window is already closed. */

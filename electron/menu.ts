@@ -1,134 +1,187 @@
-import { app, Menu, type MenuItemConstructorOptions, shell, Tray } from 'electron';
+import { app, dialog, Menu, type MenuItemConstructorOptions, shell } from 'electron';
 import type { RunningNode } from '../server/node.ts';
-import { every, inBackground } from '../server/runtime/background.ts';
-import { type Status, statusSchema } from '../shared/collection/collection.ts';
-import type { Preferences } from './preferences.ts';
-import { type DesktopWindow, trayIcon } from './window.ts';
+import { inBackground } from '../server/runtime/background.ts';
+import { SETTING_PAGES, SIDEBAR_GROUPS } from '../shared/node/pages.ts';
+import type { OpenedItems } from './openedItems.ts';
+import type { Preferences, StoredPreferences } from './preferences.ts';
+import { QUICK_PAGES } from './quickPages.ts';
+import type { DesktopWindows } from './windows.ts';
 
-type Items = MenuItemConstructorOptions[];
+type Item = MenuItemConstructorOptions;
+const LINE: Item = { type: 'separator' };
 
-/** Sets the application menu. On macOS it is at the top of the screen, elsewhere in the window (shown with Alt). */
-export function setUpMenu(node: RunningNode, window: DesktopWindow, preferences: Preferences): void {
-  const isMac = process.platform === 'darwin';
-  const goTo = (label: string, path: string, accelerator?: string): MenuItemConstructorOptions => ({
-    label,
-    accelerator,
-    click: () => window.goTo(path),
-  });
-  const settings = goTo('Settings…', '/settings', 'CmdOrCtrl+,');
-  const template: Items = [
-    ...(isMac ? [macAppMenu(settings)] : []),
-    {
-      label: '&File',
-      submenu: [
-        goTo('New Pack…', '/assemble', 'CmdOrCtrl+N'),
-        goTo('Watch a Source…', '/sources', 'CmdOrCtrl+Shift+N'),
-        { type: 'separator' },
-        {
-          id: 'show-data-folder',
-          label: 'Show Data Folder',
-          click: () => void shell.openPath(node.dataFolder),
-        },
-        keepRunningItem(preferences),
-        { type: 'separator' },
-        ...(isMac ? [] : [settings, { type: 'separator' as const }]),
-        isMac ? { role: 'close' } : { id: 'quit', role: 'quit' },
-      ],
-    },
-    { role: 'editMenu' },
-    {
-      label: '&Go',
-      submenu: [
-        goTo('Overview', '/', 'CmdOrCtrl+1'),
-        goTo('Packs', '/packs', 'CmdOrCtrl+2'),
-        goTo('Studies', '/studies', 'CmdOrCtrl+3'),
-        goTo('Sources', '/sources', 'CmdOrCtrl+4'),
-        goTo('Timeline', '/timeline', 'CmdOrCtrl+5'),
-        { id: 'go-to-ledger', ...goTo('Ledger', '/ledger', 'CmdOrCtrl+6') },
-        goTo('Sharing', '/sharing', 'CmdOrCtrl+8'),
-      ],
-    },
-    { role: 'viewMenu' },
-    { role: 'windowMenu' },
-    {
-      role: 'help',
-      submenu: [{ label: 'API Documentation', click: () => void shell.openExternal(`${node.url}/api/docs`) }],
-    },
-  ];
-  Menu.setApplicationMenu(Menu.buildFromTemplate(template));
+interface MenuServices {
+  node: RunningNode;
+  windows: DesktopWindows;
+  preferences: Preferences;
+  opened: OpenedItems;
+  showLog: () => void;
 }
 
-function macAppMenu(settings: MenuItemConstructorOptions): MenuItemConstructorOptions {
+/** Sets the application menu. On macOS it is at the top of the screen, elsewhere in the window (shown with Alt). */
+export function setUpMenu(services: MenuServices): void {
+  const { windows, preferences } = services;
+  const isMac = process.platform === 'darwin';
+  const settings = pageItem(windows, { to: '/settings', label: 'Settings…' }, 'CmdOrCtrl+,');
+  const template: Item[] = [
+    ...(isMac ? [macAppMenu(settings)] : []),
+    { label: '&File', submenu: fileItems(services, isMac ? [{ role: 'close' }] : [settings, LINE, QUIT]) },
+    {
+      role: 'editMenu',
+      submenu: [
+        { role: 'undo' },
+        { role: 'redo' },
+        LINE,
+        { role: 'cut' },
+        { role: 'copy' },
+        { role: 'paste' },
+        { role: 'delete' },
+        { role: 'selectAll' },
+        LINE,
+        { id: 'find', label: 'Find…', accelerator: 'CmdOrCtrl+F', click: () => windows.find() },
+      ],
+    },
+    {
+      role: 'viewMenu',
+      submenu: [
+        { role: 'reload' },
+        LINE,
+        { role: 'resetZoom' },
+        { role: 'zoomIn' },
+        { role: 'zoomOut' },
+        LINE,
+        { role: 'togglefullscreen' },
+        { role: 'toggleDevTools' },
+      ],
+    },
+    { label: '&Go', submenu: goItems(windows) },
+    { role: 'windowMenu' },
+    { role: 'help', submenu: helpItems(services) },
+  ];
+  const menu = Menu.buildFromTemplate(template);
+  Menu.setApplicationMenu(menu);
+  const showChoices = (current: StoredPreferences) => {
+    for (const [id, , name] of CHOICES) {
+      const item = menu.getMenuItemById(id);
+      if (item) item.checked = current[name];
+    }
+  };
+  preferences.onChange(showChoices);
+  if (isMac) app.dock?.setMenu(Menu.buildFromTemplate(quickItems(windows)));
+}
+
+const QUIT: Item = { id: 'quit', role: 'quit' };
+
+function macAppMenu(settings: Item): Item {
   return {
     label: app.name,
     submenu: [
       { role: 'about' },
-      { type: 'separator' },
+      LINE,
       settings,
-      { type: 'separator' },
+      LINE,
       { role: 'services' },
-      { type: 'separator' },
+      LINE,
       { role: 'hide' },
       { role: 'hideOthers' },
       { role: 'unhide' },
-      { type: 'separator' },
-      { id: 'quit', role: 'quit' },
+      LINE,
+      QUIT,
     ],
   };
 }
 
-function keepRunningItem(preferences: Preferences): MenuItemConstructorOptions {
-  return {
-    id: 'keep-running',
-    label: 'Keep Collecting when the Window Is Closed',
-    type: 'checkbox',
-    checked: preferences.current.keep_running,
-    click: ({ checked }) => inBackground(() => preferences.change({ keep_running: checked })),
-  };
+/** The preferences that are items of the menu, too. */
+const CHOICES = [
+  ['keep-running', 'Keep Collecting when the Window Is Closed', 'keep_running'],
+  ['open-at-login', 'Open at Login', 'open_at_login'],
+] as const;
+
+function fileItems({ node, windows, preferences, opened }: MenuServices, last: Item[]): Item[] {
+  return [
+    {
+      id: 'new-window',
+      label: 'New Window',
+      accelerator: 'CmdOrCtrl+Alt+N',
+      click: () => inBackground(() => windows.openAnother()),
+    },
+    pageItem(windows, { to: '/assemble', label: 'New Pack…' }, 'CmdOrCtrl+N'),
+    pageItem(windows, { to: '/sources', label: 'Watch a Source…' }, 'CmdOrCtrl+Shift+N'),
+    {
+      id: 'open-pack',
+      label: 'Open Pack…',
+      accelerator: 'CmdOrCtrl+O',
+      click: () => inBackground(() => choosePacks(opened)),
+    },
+    LINE,
+    pageItem(windows, { to: '/verify', label: 'Verify a File…' }, 'CmdOrCtrl+Alt+V'),
+    LINE,
+    {
+      id: 'show-data-folder',
+      label: 'Show Data Folder',
+      click: () => void shell.openPath(node.dataFolder),
+    },
+    ...CHOICES.map(
+      ([id, label, name]): Item => ({
+        id,
+        label,
+        type: 'checkbox',
+        checked: preferences.current[name],
+        click: ({ checked }) => inBackground(() => preferences.change({ [name]: checked })),
+      }),
+    ),
+    LINE,
+    ...last,
+  ];
 }
 
-/** The interval at which the state is requested. */
-const REFRESH_INTERVAL_MS = 30_000;
-
-/** Adds an icon to the system tray, with the state of the collection, “Open” and “Quit”. */
-export function setUpTray(node: RunningNode, window: DesktopWindow): void {
-  const tray = new Tray(trayIcon());
-  const show = (state: string) => {
-    tray.setToolTip(`Strongroom: ${state}`);
-    tray.setContextMenu(
-      Menu.buildFromTemplate([
-        { id: 'state', label: state, enabled: false },
-        { type: 'separator' },
-        { id: 'open', label: 'Open Strongroom', click: () => window.show() },
-        { id: 'quit', label: 'Quit', click: () => app.quit() },
-      ]),
-    );
-  };
-  const refresh = async () => show(await readState(node.url));
-  const timer = every(REFRESH_INTERVAL_MS, refresh);
-  show('starting');
-  inBackground(refresh);
-  tray.on('click', () => window.show());
-  app.on('will-quit', () => {
-    clearInterval(timer);
-    tray.destroy();
+/** Asks for pack files. Each is added after confirmation, as when it was opened from the system. */
+async function choosePacks(opened: OpenedItems): Promise<void> {
+  const { filePaths } = await dialog.showOpenDialog({
+    title: 'Open a pack',
+    properties: ['openFile', 'multiSelections'],
+    filters: [{ name: 'Packs', extensions: ['zip'] }],
   });
+  for (const path of filePaths) opened.open({ file: path });
 }
 
-async function readState(nodeUrl: string): Promise<string> {
-  try {
-    const response = await fetch(new URL('/api/status', nodeUrl));
-    return describeStatus(statusSchema.parse(await response.json()));
-  } catch {
-    return 'the node does not answer';
-  }
+/** Every page of the sidebar, and every page of the settings. The first nine have Ctrl and a digit. */
+function goItems(windows: DesktopWindows): Item[] {
+  let number = 0;
+  const pages = SIDEBAR_GROUPS.map(({ pages }) =>
+    pages.map((page) => {
+      number += 1;
+      return pageItem(windows, page, number <= 9 ? `CmdOrCtrl+${number}` : undefined);
+    }),
+  );
+  const settings = SETTING_PAGES.map(({ id, title }) =>
+    pageItem(windows, { to: `/settings#${id}`, label: title }),
+  );
+  return [
+    ...pages.flatMap((group, index) => (index === 0 ? group : [LINE, ...group])),
+    LINE,
+    { label: 'Settings Pages', submenu: settings },
+  ];
 }
 
-function describeStatus({ reason, sources, storage }: Status): string {
-  if (storage !== null) return 'the disk or the archive is full, so nothing new is stored';
-  if (reason === 'no_sources') return 'no sources are watched yet';
-  const counted = `${sources.total} ${sources.total === 1 ? 'source' : 'sources'}`;
-  if (reason === 'overdue') return `${counted}, none checked within a day`;
-  if (reason === 'not_yet') return `${counted}, not checked yet`;
-  return sources.failing === 0 ? `${counted}, all well` : `${counted}, ${sources.failing} failing`;
+function helpItems({ node, windows, showLog }: MenuServices): Item[] {
+  return [
+    pageItem(windows, { to: '/help', label: 'What’s New' }),
+    { label: 'API Documentation', click: () => void shell.openExternal(`${node.url}/api/docs`) },
+    LINE,
+    { id: 'show-log', label: 'Show Log', click: showLog },
+    pageItem(windows, { to: '/help#report', label: 'Report a Problem…' }),
+  ];
+}
+
+function quickItems(windows: DesktopWindows): Item[] {
+  return QUICK_PAGES.map((page) => pageItem(windows, page));
+}
+
+function pageItem(
+  windows: DesktopWindows,
+  { to, label }: { to: string; label: string },
+  accelerator?: string,
+): Item {
+  return { id: `go ${to} ${label}`, label, accelerator, click: () => windows.goTo(to) };
 }

@@ -7,6 +7,8 @@ export interface StartOptions {
   dataFolder?: string;
   /** The required port; if undefined, the default port or any free one. */
   port?: number;
+  /** Start without showing the window, as at login. */
+  hidden: boolean;
   /** Use the system's browser instead of a window. */
   browser: boolean;
   /** Open the browser; otherwise only print the link. */
@@ -26,6 +28,7 @@ export function readOptions(args: string[], { strict }: { strict: boolean }): St
     options: {
       data: { type: 'string' },
       port: { type: 'string' },
+      hidden: { type: 'boolean', default: false },
       browser: { type: 'boolean', default: false },
       'no-open': { type: 'boolean', default: false },
     },
@@ -33,6 +36,7 @@ export function readOptions(args: string[], { strict }: { strict: boolean }): St
   return {
     dataFolder: typeof values.data === 'string' ? resolve(values.data) : undefined,
     port: values.port === undefined ? undefined : portOf(values.port),
+    hidden: values.hidden === true,
     browser: values.browser === true,
     open: values['no-open'] !== true,
   };

@@ -28,7 +28,9 @@ const api: DesktopApi = {
   readPreferences: () => call('desktop:read-preferences'),
   changePreferences: (change) => call('desktop:change-preferences', change),
   showDataFolder: () => call('desktop:show-data-folder'),
+  showLog: () => call('desktop:show-log'),
   onGoTo: (listener) => listen('desktop:go-to', listener),
+  onFind: (listener) => listen('desktop:find', listener),
 };
 
 contextBridge.exposeInMainWorld('strongroomDesktop', api);

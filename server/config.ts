@@ -27,13 +27,17 @@ export interface NodeConfig {
   idleMs?: number;
   /** A document that takes more milliseconds to read waits with other slow ones. Tests set more. */
   quickMs?: number;
-  /** Why copies are not synced over the network in the background (default: asked of the system). */
+  /** Why copies are not synced, and rounds not started, in the background (default: asked of the system). */
   networkPause?: () => Promise<'no_network' | 'metered' | null>;
+  /** Whether the machine runs on a battery that is nearly empty (default: asked of the system). */
+  batteryLow?: () => Promise<boolean>;
   /** Whether checkpoints are timestamped and cosigned on schedule. */
   prove?: boolean;
   clock?: Clock;
   random?: (bytes: number) => Buffer;
   log?: Log;
+  /** The file to which `log` writes, if it is one. */
+  logFile?: string;
   /** The public address behind a proxy that terminates TLS; overrides the setting `public_url`. */
   publicUrl?: string | undefined;
   /** Serves HTTPS too, whatever the setting `tls` says. */

@@ -2,11 +2,13 @@ import { join } from 'node:path';
 import type { Alert, AlertMessage, NewAlert } from '../shared/alerts/alert.ts';
 import { systemClock } from '../shared/values/clock.ts';
 import { openArchiveForWriting } from './collection/record/coverRetrievals.ts';
+import { followUnseen } from './collection/timeline/followUnseen.ts';
 import { type NodeConfig } from './config.ts';
 import { createApp } from './http/app.ts';
 import { pageDescriptions } from './http/delivery/itemPages.ts';
 import { normalizeRequestTarget } from './http/security/machineAddresses.ts';
 import { createLog } from './runtime/log.ts';
+import { RecentLog } from './runtime/recentLog.ts';
 import { writeEndpointFile } from './store/endpointFile.ts';
 import { readBuiltFile, readInterfaceDocument } from './wiring/builtInterface.ts';
 import { closeServices } from './wiring/closeServices.ts';
@@ -28,6 +30,11 @@ export interface RunningNode {
   /** Shows the alerts for this desktop from now on. Those that wait are shown first. */
   showAlerts(show: (message: AlertMessage) => void): void;
   addAlert(alert: NewAlert): Promise<Alert>;
+  /** Calls the listener with the number of events that the owner has not seen: now, and when it has changed. */
+  onUnseen(listener: (count: number) => void): void;
+  /** Before the machine sleeps, and after: no round begins meanwhile, and what became due is spread. */
+  suspend(): void;
+  resume(): void;
   /** Stops accepting requests, finishes running work and closes the database. */
   close(): Promise<void>;
 }
@@ -39,7 +46,7 @@ export interface RunningNode {
  */
 export async function openNode(config: NodeConfig): Promise<RunningNode> {
   const clock = config.clock ?? systemClock;
-  const log = config.log ?? createLog();
+  const log = new RecentLog(config.log ?? createLog(), config.logFile);
   const { store, key, checkpoints, keyChange } = await openArchiveForWriting({
     folder: config.dataFolder,
     clock,
@@ -59,6 +66,12 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     const url = await listeners.open(normalizeRequestTarget(app));
     await writeEndpointFile(config.dataFolder, { url, token_file: keys.tokenFile });
     await startServices(config, services, url);
+    const closeApp = close;
+    let stopCounting = () => {};
+    close = () => {
+      stopCounting();
+      return closeApp();
+    };
     return {
       url,
       dataFolder: config.dataFolder,
@@ -71,6 +84,12 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
       },
       showAlerts: (show) => alerts.showOnDesktop(show),
       addAlert: (alert) => alerts.add(alert),
+      suspend: () => services.collection.suspend(),
+      resume: () => services.collection.resume(),
+      onUnseen: (listener) => {
+        stopCounting();
+        stopCounting = followUnseen({ store, log }, listener);
+      },
       createSignInLink: () => `${url}/sign-in/${keys.createSignInCode()}`,
       close,
     };
@@ -96,5 +115,6 @@ function createAppOf(services: Services) {
       describePage: pageDescriptions(store, nodeName),
     },
     log,
+    onWrite: (name) => services.writes.emit('write', name),
   });
 }

@@ -5,6 +5,7 @@ import { useEffect, useState } from 'react';
 import { createBrowserRouter } from 'react-router';
 import { RouterProvider } from 'react-router/dom';
 import { isRefusal } from './api/client.ts';
+import { openPalette } from './components/layout/paletteKeys.ts';
 import { desktop } from './desktop.ts';
 import { pageRoutes } from './pages/routes.tsx';
 import { cssVariables, theme } from './styles/theme.ts';
@@ -40,6 +41,7 @@ export function App() {
   useEffect(() => router.subscribe(({ location }) => removeItemElements(location.pathname)), [router]);
   // The desktop menu opens pages by their path.
   useEffect(() => desktop()?.onGoTo((path) => void router.navigate(path)), [router]);
+  useEffect(() => desktop()?.onFind(openPalette), []);
   return (
     <MantineProvider theme={theme} cssVariablesResolver={cssVariables} defaultColorScheme="auto">
       <QueryClientProvider client={queryClient}>

@@ -1,4 +1,4 @@
-import type { CollectionResult } from '../../shared/collection/collection.ts';
+import type { CollectionResult, RoundPause } from '../../shared/collection/collection.ts';
 import { PAGE_ERROR_SENTENCES } from '../../shared/collection/failureWords.ts';
 import type { ApprovedLinks, ChosenLinks } from '../../shared/collection/follow.ts';
 import { type PageCapture } from '../../shared/collection/page.ts';
@@ -15,6 +15,7 @@ import type { StartBrowser } from '../browser/chromium.ts';
 import { ClosedBrowser, chromiumIn } from '../browser/closedBrowser.ts';
 import type { Jobs, RunningJob } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
+import type { NetworkPause } from '../runtime/machineState.ts';
 import { shuttingDown } from '../runtime/shuttingDown.ts';
 import { temporaryFolder } from '../store/files.ts';
 import type { SettingsStore } from '../store/settings.ts';
@@ -39,6 +40,7 @@ import { HostRateLimiter } from './schedule/hostRateLimiter.ts';
 import { LookLimiter } from './schedule/lookLimiter.ts';
 import { AgeRule } from './schedule/releaseAged.ts';
 import { Collector, chooseSources } from './schedule/round.ts';
+import { roundPauses } from './schedule/roundPause.ts';
 import { Scheduler } from './schedule/scheduler.ts';
 import { importSources, Previews } from './sources/importSources.ts';
 import { PrivateAddressCheck } from './sources/privateSources.ts';
@@ -56,6 +58,9 @@ export interface CollectionConfig {
   /** Overrides name resolution, the rule for private addresses (the system resolver and IANA's registries), and the pool's
    * keep-alive. */
   network?: NetworkConfig | undefined;
+  /** What is asked of the machine before a round starts by itself (default: the system). */
+  networkPause?: (() => Promise<NetworkPause>) | undefined;
+  batteryLow?: (() => Promise<boolean>) | undefined;
 }
 
 /** Called with the key of a source and the number of an event. */
@@ -65,6 +70,11 @@ type NewVersionListener = (sourceKey: number, event: number) => void;
 export interface Collection {
   /** Starts checking sources when they are due. */
   startSchedule(): void;
+  /** Before the machine sleeps: no round starts by itself until `resume`, which then spreads what became due. */
+  suspend(): void;
+  resume(): void;
+  /** Why no round starts by itself, as it was when one was due. */
+  readonly paused: RoundPause;
   /** Starts a round of the sources with these ids, or of all that are not paused. @throws Problem `unknown_source`. */
   startRound(ids: readonly string[] | undefined): RunningJob<CollectionResult>;
   /**
@@ -157,7 +167,8 @@ export function openCollection(config: CollectionConfig): Collection {
     onRound: () => ageRule.soon(),
     onNewVersion: (sourceKey, event) => newVersionListener(sourceKey, event),
   });
-  const scheduler = new Scheduler({ store, clock, settings, collector, log });
+  const pause = roundPauses({ ...config, clock, settings });
+  const scheduler = new Scheduler({ store, clock, settings, collector, log, pause });
   const previews = new Previews({ ...fetching, store, profiles, settings }, closing.signal);
   const thenWake = async <Result>(adding: Promise<Result>): Promise<Result> => {
     const added = await adding;
@@ -175,6 +186,11 @@ export function openCollection(config: CollectionConfig): Collection {
     startSchedule: () => {
       scheduler.start();
       ageRule.start();
+    },
+    suspend: () => scheduler.suspend(),
+    resume: () => scheduler.resume(),
+    get paused() {
+      return scheduler.paused;
     },
     startRound: (ids) => startRound({ store, jobs, collector }, ids, closing.signal),
     preview: (url, profile) => previews.preview(url, profile),

@@ -7,6 +7,7 @@ import { keysOf } from '../ledger/detectRollback.ts';
 import { readKeyChanges } from '../ledger/keyChanges.ts';
 import type { JobRun, Jobs, RunningJob } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
+import type { NetworkPause } from '../runtime/machineState.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import {
   allCopies,
@@ -37,7 +38,7 @@ import { putKey } from './keys/ownerKey.ts';
 import { markCopyLost } from './offload/markLost.ts';
 import type { Offloading } from './offload/offloading.ts';
 import { type Credentials, CredentialsWriter, openCopy, readCredentials } from './openCopy.ts';
-import { CopySchedule, type NetworkPause } from './schedule.ts';
+import { CopySchedule } from './schedule.ts';
 import { syncCopy } from './sync.ts';
 import { isWithin, openTarget } from './targets/openTarget.ts';
 import { CopyError, type CopyTarget } from './targets/target.ts';

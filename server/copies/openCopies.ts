@@ -3,11 +3,11 @@ import type { Deriver } from '../collection/derived/process/deriver.ts';
 import type { Checkpoints } from '../ledger/checkpoints.ts';
 import type { Jobs } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
+import type { NetworkPause } from '../runtime/machineState.ts';
 import type { Store } from '../store/store.ts';
 import { Copies } from './copies.ts';
 import { Offloading } from './offload/offloading.ts';
 import { versionComparer } from './pages/changesSection.ts';
-import type { NetworkPause } from './schedule.ts';
 
 interface OpenCopiesConfig {
   store: Store;

@@ -34,11 +34,13 @@ export interface AppConfig {
   log: Log;
   /** The limits for writes to the data-pack archive. */
   writeLimits: WriteLimits;
+  /** Called with the name of each route other than GET that was answered without a problem. */
+  onWrite: (name: RouteName) => void;
 }
 
 /** Creates the HTTP application: guards, then the routes of the table, then the pages of the web interface. */
 export function createApp(config: AppConfig): Express {
-  const { handlers, secrets, guards, log, writeLimits } = config;
+  const { handlers, secrets, guards, log, writeLimits, onWrite } = config;
   const { invitations, cookieName, publicAddress } = secrets;
   const app = express();
   app.setMaxListeners(0);
@@ -74,6 +76,7 @@ export function createApp(config: AppConfig): Express {
           ? await limitWrite(writeLimits, { visitor, request, response }, handle)
           : await handle();
         await send(response, reply);
+        if (spec.method !== 'GET') onWrite(name);
       });
     }
     refuseOtherMethods(routes, path, names);

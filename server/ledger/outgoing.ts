@@ -2,16 +2,18 @@ import type { SettingsStore } from '../store/settings.ts';
 import type { Store } from '../store/store.ts';
 import type { Checkpoints } from './checkpoints.ts';
 
-/** A request that the node sends to a timestamp authority, a witness or a webhook. */
+/** A request that the node sends to a timestamp authority, a witness or a webhook, or for the newest version. */
 export interface OutgoingRequest {
   url: string;
-  contentType: string;
+  /** The media type of the body. */
+  contentType?: string;
   accept: string;
   /** Further headers. */
   headers?: Readonly<Record<string, string>>;
   /** Whether the address may be private. If absent, the URL decides. */
   allowPrivate?: boolean;
-  body: Uint8Array;
+  /** Without one, the request is a GET request. */
+  body?: Uint8Array;
   /** A longer answer is refused. */
   maxBytes: number;
   signal: AbortSignal;

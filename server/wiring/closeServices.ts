@@ -24,6 +24,7 @@ export async function closeServices(services: Services, app: EventEmitter): Prom
     services.jobs.close(),
     services.peers.close(),
     services.observations.close(),
+    services.updates.close(),
   ]);
   await served;
   services.offloading.close();

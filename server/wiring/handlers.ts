@@ -152,9 +152,12 @@ function nodeRoutes(services: Services) {
       readExtensionZip: () => readBuiltFile(join(rendererFolder, '../strongroom-extension.zip')),
     }),
     ...sessionHandlers({ keys, sessions, sharing, publicAddress, nodeName, version: VERSION }),
-    ...jobHandlers(store, jobs),
+    ...jobHandlers(store, jobs, services.writes),
     ...nodeHandlers({
       store,
+      log: services.recentLog,
+      updates: services.updates,
+      roundPause: () => services.collection.paused,
       settings,
       changeSettings: (requested) => alerts.changeSettings(requested, (change) => tls.changeSettings(change)),
       sharing,

@@ -10,7 +10,7 @@ import type { SharedServices } from './sharedServices.ts';
 
 /** Opens the collector, and what derives texts, diffs and noise marks from what it collected. */
 export function openCollecting(
-  { startChild, startBrowser, idleMs, quickMs, network }: NodeConfig,
+  { startChild, startBrowser, idleMs, quickMs, network, networkPause, batteryLow }: NodeConfig,
   { store, settings, jobs, log }: SharedServices,
 ) {
   const derived = openDerived({ store, log, jobs, startChild, idleMs, quickMs });
@@ -18,7 +18,17 @@ export function openCollecting(
   const diffs = new Diffs(store, deriver);
   return {
     derived,
-    collection: openCollection({ store, settings, jobs, log, deriver, network, startBrowser }),
+    collection: openCollection({
+      store,
+      settings,
+      jobs,
+      log,
+      deriver,
+      network,
+      startBrowser,
+      networkPause,
+      batteryLow,
+    }),
     diffs,
     summaries: new Summaries({ store, diffs, log, idleMs }),
     anchors: new PassageAnchors({

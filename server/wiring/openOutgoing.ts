@@ -5,14 +5,15 @@ import type { Diffs } from '../collection/diff/diffs.ts';
 import { isPrivateAddress, systemLookup } from '../collection/fetch/connect.ts';
 import { createPost } from '../collection/fetch/post.ts';
 import type { Noise } from '../collection/noise/noise.ts';
-import type { NodeConfig } from '../config.ts';
+import { type NodeConfig, VERSION } from '../config.ts';
 import type { PublicAddress } from '../http/security/publicAddress.ts';
 import { Timestamps } from '../ledger/timestamps/timestamps.ts';
 import { Witnesses } from '../ledger/witness/witnesses.ts';
 import { pinnedCertificate } from '../store/sqlite/node/peers.ts';
+import { UpdateCheck } from '../updates/updates.ts';
 import type { SharedServices } from './sharedServices.ts';
 
-/** Opens what sends requests of the node's own: timestamps, witnesses and alerts. */
+/** Opens what sends requests of the node's own: timestamps, witnesses, alerts and the check for updates. */
 export function openOutgoing(
   config: NodeConfig,
   { store, checkpoints, clock, log, settings }: SharedServices,
@@ -37,6 +38,7 @@ export function openOutgoing(
   );
   const warn = (details: object, sentence: string) => log.warn(details, sentence);
   return {
+    updates: new UpdateCheck({ store, settings, post, log, version: VERSION }),
     timestamps: new Timestamps({ store, checkpoints, settings, post, warn }),
     witnesses: new Witnesses({ store, checkpoints, settings, post, warn }),
     alerts: new Alerts({

@@ -1,9 +1,11 @@
+import { EventEmitter } from 'node:events';
 import { join } from 'node:path';
+import type { RouteName } from '../../shared/routes.ts';
 import type { Clock } from '../../shared/values/clock.ts';
 import { defaultRendererFolder, type NodeConfig } from '../config.ts';
 import { openOwnerKeys } from '../owner/ownerKeys.ts';
 import { Jobs } from '../runtime/jobs.ts';
-import type { Log } from '../runtime/log.ts';
+import type { RecentLog } from '../runtime/recentLog.ts';
 import { openSettings } from '../store/settings.ts';
 import { openAccess } from './openAccess.ts';
 import { openCollecting } from './openCollecting.ts';
@@ -18,7 +20,7 @@ export type Services = Awaited<ReturnType<typeof openServices>>;
 export async function openServices(
   config: NodeConfig,
   { store, key, checkpoints }: OpenedArchive,
-  { clock, log }: { clock: Clock; log: Log },
+  { clock, log }: { clock: Clock; log: RecentLog },
 ) {
   const keys = await openOwnerKeys(store, config.tokenFile ?? join(config.dataFolder, 'owner-token'));
   const settings = openSettings(store);
@@ -39,6 +41,9 @@ export async function openServices(
   const { publicAddress } = access;
   return {
     ...shared,
+    recentLog: log,
+    /** What clients changed, by the name of the route. */
+    writes: new EventEmitter<{ write: [RouteName] }>().setMaxListeners(0),
     ...access,
     ...collecting,
     ...openPreservation(config, shared, collecting),

@@ -13,6 +13,7 @@ export async function startServices(config: NodeConfig, services: Services, url:
   await services.alerts.start(url);
   await services.sharing.resume();
   services.writeLimits.startDailyReset();
+  services.updates.start();
   if (copy) services.copies.startFollowing();
   if (prove && !isReadOnly(store.read)) {
     services.timestamps.startSchedule();

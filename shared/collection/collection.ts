@@ -73,3 +73,11 @@ export const collectionResultSchema = z
   })
   .meta({ id: 'CollectionResult' });
 export type CollectionResult = z.output<typeof collectionResultSchema>;
+
+export const roundPauseSchema = z
+  .strictObject({
+    paused: z.enum(['metered', 'battery_low']).nullable(),
+  })
+  .meta({ id: 'RoundPause' });
+/** Why no round starts by itself: a metered network, or a battery that is nearly empty. */
+export type RoundPause = z.output<typeof roundPauseSchema>['paused'];

@@ -56,6 +56,8 @@ export type CreatedInvitation = z.output<typeof createdInvitationSchema>;
 export const desktopPreferencesSchema = z.strictObject({
   /** Whether the app keeps collecting when the window is closed. */
   keep_running: z.boolean(),
+  /** Whether the app starts, without its window, when the person logs in. */
+  open_at_login: z.boolean(),
 });
 export type DesktopPreferences = z.output<typeof desktopPreferencesSchema>;
 export const desktopPreferencesChangeSchema = desktopPreferencesSchema.partial();
@@ -69,6 +71,10 @@ export interface DesktopApi {
   changePreferences(change: DesktopPreferencesChange): Promise<DesktopPreferences>;
   /** Opens the data folder in the system's file manager. */
   showDataFolder(): Promise<void>;
+  /** Shows the file of the log in the system's file manager. */
+  showLog(): Promise<void>;
   /** Calls the listener with the path of a page when a menu, the tray or a notification opens one. Returns unsubscribe. */
   onGoTo(listener: (path: string) => void): () => void;
+  /** Calls the listener when the menu item “Find” is chosen. Returns unsubscribe. */
+  onFind(listener: () => void): () => void;
 }

@@ -35,6 +35,7 @@ export const PAGE_PATHS = [
   '/sharing',
   '/sharing/peers/:id',
   '/settings',
+  '/help',
 ] as const;
 
 /**
@@ -57,3 +58,59 @@ export const SETTING_PAGES = [
   { id: 'browsers', title: 'Browsers' },
 ] as const;
 export type SettingPage = (typeof SETTING_PAGES)[number]['id'];
+
+/** A page of the sidebar. */
+export interface SidebarPage {
+  to: string;
+  label: string;
+  /** Who may see it; everyone if omitted. */
+  for?: 'owner' | 'contributor';
+}
+
+/** The pages of the sidebar in their groups. The palette and the menu of the desktop app have the same. */
+export const SIDEBAR_GROUPS = [
+  { title: '', pages: [{ to: '/', label: 'Overview' }] },
+  {
+    title: 'Archive',
+    pages: [
+      { to: '/packs', label: 'Packs' },
+      { to: '/assemble', label: 'New pack', for: 'contributor' },
+      { to: '/studies', label: 'Studies' },
+      { to: '/nodes', label: 'Subjects' },
+    ],
+  },
+  {
+    title: 'Collection',
+    pages: [
+      { to: '/sources', label: 'Sources' },
+      { to: '/timeline', label: 'Timeline' },
+      { to: '/search', label: 'Text search' },
+      { to: '/handed-in', label: 'Hand in a file', for: 'owner' },
+      { to: '/alerts', label: 'Alerts', for: 'owner' },
+    ],
+  },
+  {
+    title: 'Notes',
+    pages: [
+      { to: '/findings', label: 'Findings' },
+      { to: '/cases', label: 'Cases' },
+    ],
+  },
+  {
+    title: 'Verification',
+    pages: [
+      { to: '/verify', label: 'Verify' },
+      { to: '/ledger', label: 'Ledger' },
+    ],
+  },
+  {
+    title: 'This node',
+    pages: [
+      { to: '/withheld', label: 'Withheld', for: 'owner' },
+      { to: '/sharing', label: 'Sharing', for: 'owner' },
+      { to: '/settings', label: 'Settings', for: 'owner' },
+      { to: '/help', label: 'Help' },
+    ],
+  },
+] as const satisfies readonly { title: string; pages: readonly SidebarPage[] }[];
+export type SidebarPath = (typeof SIDEBAR_GROUPS)[number]['pages'][number]['to'];

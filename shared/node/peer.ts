@@ -281,7 +281,7 @@ export const peerEventSchema = z
 export type PeerEvent = z.output<typeof peerEventSchema>;
 
 /** What the link of a node says, so that another node can add it as a peer. */
-interface PeerLink {
+export interface PeerLink {
   url: string;
   key: string;
   /** The SHA-256 of its certificate, if the address is https. */

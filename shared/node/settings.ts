@@ -45,6 +45,13 @@ const collection = {
     description:
       'The time between two restore drills of a copy: it is restored into a temporary folder, verified and removed. 0 disables them.',
   }),
+  collect_on_low_battery: z.boolean().meta({
+    description: 'Whether rounds start by themselves while the machine runs on a battery below 20 %.',
+  }),
+  collect_when_metered: z.boolean().meta({
+    description:
+      'Whether rounds start by themselves on a metered network. Only NetworkManager on Linux says that one is.',
+  }),
   user_agent: z
     .string()
     .regex(/^[\x21-\x7e](?:[\x20-\x7e]{0,198}[\x21-\x7e])?$/, 'Printable ASCII, at most 200 characters.')
@@ -129,6 +136,13 @@ const peers = {
   }),
 };
 
+const updates = {
+  update_url: z.union([z.literal(''), httpUrlSchema]).meta({
+    description:
+      'The URL of a JSON file with `version`, the newest one, and optionally `url`, where to get it. It is fetched once a day and compared with the version of this node. Empty: nothing is fetched.',
+  }),
+};
+
 const alerts = {
   smtp: smtpSchema
     .nullable()
@@ -136,7 +150,17 @@ const alerts = {
 };
 
 export const settingsSchema = z
-  .strictObject({ ...limits, ...collection, ...pages, ...offload, ...proof, ...reach, ...peers, ...alerts })
+  .strictObject({
+    ...limits,
+    ...collection,
+    ...pages,
+    ...offload,
+    ...proof,
+    ...reach,
+    ...peers,
+    ...updates,
+    ...alerts,
+  })
   .meta({ id: 'Settings' });
 export type Settings = z.output<typeof settingsSchema>;
 export type SettingsChange = Partial<Settings>;
@@ -179,6 +203,9 @@ export const DEFAULT_SETTINGS: Settings = {
   trusted_proxy: '',
   contact_email: '',
   repair_from_peers: false,
+  collect_on_low_battery: false,
+  collect_when_metered: false,
+  update_url: '',
   smtp: null,
 };
 

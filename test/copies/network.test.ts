@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import {
-  CopySchedule,
-  type NetworkPause,
-  type NetworkReader,
-  readNetworkPause,
-} from '../../server/copies/schedule.ts';
+import { CopySchedule } from '../../server/copies/schedule.ts';
 import { createLog } from '../../server/runtime/log.ts';
+import {
+  type MachineReader,
+  type NetworkPause,
+  readNetworkPause,
+} from '../../server/runtime/machineState.ts';
 import { allCopies, insertCopy } from '../../server/store/sqlite/node/copies.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
 import { DEFAULT_SETTINGS } from '../../shared/node/settings.ts';
@@ -16,9 +16,11 @@ const LOOPBACK = [{ internal: true }];
 const OUTSIDE = [{ internal: false }];
 
 /** A Linux machine with a network, on which `busctl` prints this. */
-const machine = (output: string, more: Partial<NetworkReader> = {}): NetworkReader => ({
+const machine = (output: string, more: Partial<MachineReader> = {}): MachineReader => ({
   platform: 'linux',
   interfaces: () => ({ lo: LOOPBACK, wlan0: OUTSIDE }),
+  list: async () => [],
+  read: async () => '',
   run: async () => output,
   ...more,
 });

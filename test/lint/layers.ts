@@ -140,6 +140,10 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     layers: [...ALL_SERVICES],
     why: 'evidence/ collects what services recorded and what proves it: it imports services, and nothing above them.',
   },
+  'server/updates': {
+    layers: ['server/ledger', ...BASE],
+    why: 'updates/ asks for the newest version by the function for outgoing requests: it depends on no service.',
+  },
   'server/owner': {
     layers: BASE,
     why: 'owner/ identifies the owner: it does not depend on what the owner does.',
@@ -156,6 +160,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       'server/harvesting',
       'server/peers',
       'server/owner',
+      'server/updates',
       'server/config.ts',
     ],
     why: 'http/ calls services: it imports no command and no wiring.',

@@ -1,10 +1,10 @@
 import { matchRoutes } from 'react-router';
 import { afterEach, expect, test, vi } from 'vitest';
-import type { DesktopWindow } from '../../electron/window.ts';
+import type { DesktopWindows } from '../../electron/windows.ts';
 import { NAV_GROUPS } from '../../renderer/src/components/layout/Navigation.tsx';
 import { directMatches } from '../../renderer/src/components/layout/Palette.tsx';
 import { pageRoutes } from '../../renderer/src/pages/routes.tsx';
-import { PAGE_PATHS } from '../../shared/node/pages.ts';
+import { PAGE_PATHS, SETTING_PAGES } from '../../shared/node/pages.ts';
 
 interface Item {
   label?: string;
@@ -25,6 +25,7 @@ vi.mock('electron', () => ({
     on(): void {}
   },
   nativeImage: { createFromDataURL: () => ({ resize: () => ({}) }) },
+  dialog: { showOpenDialog: async () => ({ filePaths: [] }) },
   shell: { openPath: () => undefined, openExternal: () => undefined },
 }));
 
@@ -40,9 +41,15 @@ function isPage(address: string): boolean {
 }
 
 /** Clicks every item and returns the paths that the window opened. */
-async function addressesBehind(setUp: (window: DesktopWindow) => void): Promise<string[]> {
+async function addressesBehind(setUp: (windows: DesktopWindows) => void): Promise<string[]> {
   const addresses: string[] = [];
-  setUp({ show: () => undefined, goTo: (path) => void addresses.push(path) });
+  const windows: Pick<DesktopWindows, 'show' | 'goTo' | 'find' | 'openAnother'> = {
+    show: () => undefined,
+    goTo: (path) => void addresses.push(path),
+    find: () => undefined,
+    openAnother: async () => undefined,
+  };
+  setUp(windows as DesktopWindows);
   const click = (items: Item[]) => {
     for (const { submenu, click: clicked } of items) {
       clicked?.({ checked: true });
@@ -54,20 +61,32 @@ async function addressesBehind(setUp: (window: DesktopWindow) => void): Promise<
 }
 
 const node = { url: 'http://127.0.0.1:9', dataFolder: '/nowhere' } as never;
-const preferences = { current: { keep_running: false }, change: () => ({}) } as never;
+const preferences = {
+  current: { keep_running: false, open_at_login: false },
+  change: () => ({}),
+  onChange: () => undefined,
+} as never;
+const opened = { open: () => undefined, handOver: () => undefined };
 
 test.each(['linux', 'darwin', 'win32'] as const)('every menu item leads to a page (%s)', async (platform) => {
   vi.spyOn(process, 'platform', 'get').mockReturnValue(platform);
   const { setUpMenu } = await import('../../electron/menu.ts');
-  const addresses = await addressesBehind((window) => setUpMenu(node, window, preferences));
-  expect(addresses.length).toBeGreaterThan(8);
+  const addresses = await addressesBehind((windows) =>
+    setUpMenu({ node, windows, preferences, opened, showLog: () => undefined }),
+  );
+  expect(addresses).toEqual(
+    expect.arrayContaining([
+      ...NAV_GROUPS.flatMap(({ items }) => items.map(({ to }) => to)),
+      ...SETTING_PAGES.map(({ id }) => `/settings#${id}`),
+    ]),
+  );
   expect(addresses.filter((address) => !isPage(address))).toEqual([]);
 });
 
 test('every tray item leads to a page', async () => {
   vi.spyOn(globalThis, 'setInterval').mockReturnValue(undefined as never);
-  const { setUpTray } = await import('../../electron/menu.ts');
-  const addresses = await addressesBehind((window) => setUpTray(node, window));
+  const { setUpTray } = await import('../../electron/tray.ts');
+  const addresses = await addressesBehind((windows) => setUpTray(node, windows));
   expect(addresses.filter((address) => !isPage(address))).toEqual([]);
 });
 

@@ -2,8 +2,15 @@ import { expect, test } from 'vitest';
 import { SETTING_GROUPS } from '../../renderer/src/pages/settings/settingFields.ts';
 import { settingsSchema } from '../../shared/node/settings.ts';
 
-/** The pages Sharing, Alerts and Ledger have their own forms for them. */
-const ON_OTHER_PAGES = ['tls', 'repair_from_peers', 'smtp', 'timestamps_answered'];
+/** Switches of the settings, and of the pages Sharing, Alerts and Ledger. */
+const ON_OTHER_PAGES = [
+  'tls',
+  'repair_from_peers',
+  'smtp',
+  'timestamps_answered',
+  'collect_on_low_battery',
+  'collect_when_metered',
+];
 
 test('every setting appears once, on the settings page or on the page Sharing, Alerts or Ledger', () => {
   const shown = SETTING_GROUPS.flatMap(({ fields }) => fields.map(({ name }) => name));

@@ -83,6 +83,8 @@ export async function openTestNode(config: Partial<NodeConfig> = {}): Promise<Te
     follow: false,
     discovery: { addresses: [] },
     log: createLog('silent'),
+    networkPause: async () => null,
+    batteryLow: async () => false,
     ...config,
     network: { lookup: localNames, ...config.network },
     dataFolder,

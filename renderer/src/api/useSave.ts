@@ -1,4 +1,4 @@
-import { type UseMutationResult, useMutation, useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, type UseMutationResult, useMutation, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect } from 'react';
 import type { Job } from '../../../shared/node/job.ts';
 import type { ResponseOf } from '../../../shared/routes/route.ts';
@@ -104,6 +104,25 @@ const OUTDATED_READS = {
 
 /** A route that changes what the node holds, and of which is known what it changes. */
 export type WriteName = keyof typeof OUTDATED_READS;
+
+/** The routes by which something is changed without `useSave`, such as uploads, and what they make outdated. */
+const OUTDATED_BY_OTHERS: { readonly [Name in RouteName]?: readonly RouteName[] } = {
+  addPack: ['listPacks', 'readStats', 'readStudy'],
+  changeSeen: ['readSeen', 'listEvents'],
+  createDraft: ['listDrafts'],
+  changeDraft: ['listDrafts'],
+};
+
+/**
+ * Requests again what another window or browser changed. Only what is shown is requested, and forms keep what is typed: their
+ * values are read once.
+ */
+export function reloadWrittenElsewhere(queries: QueryClient, written: RouteName): void {
+  const outdated = { ...OUTDATED_BY_OTHERS, ...OUTDATED_READS } as Partial<
+    Record<RouteName, readonly RouteName[]>
+  >;
+  for (const name of outdated[written] ?? []) void queries.invalidateQueries({ queryKey: callKey(name) });
+}
 
 /** Returns a function that requests again what a write made outdated. It resolves when the answers are there. */
 export function useReload(): (written: WriteName) => Promise<void> {

@@ -36,6 +36,7 @@ export const PAGES: Readonly<Record<string, LoadPage>> = {
   '/sharing': () => import('./sharing/SharingPage.tsx'),
   '/sharing/peers/:id': () => import('./sharing/peers/PeerPage.tsx'),
   '/settings': () => import('./settings/SettingsPage.tsx'),
+  '/help': () => import('./help/HelpPage.tsx'),
 };
 
 /** Begins to load the page at a path. An error is reported when the page is opened. */

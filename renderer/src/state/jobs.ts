@@ -1,9 +1,12 @@
+import { useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { create } from 'zustand';
 import type { Job } from '../../../shared/node/job.ts';
+import type { RouteName } from '../../../shared/routes.ts';
 import { call } from '../api/client.ts';
 import { followStream } from '../api/streams.ts';
 import { useCall } from '../api/useCall.ts';
+import { reloadWrittenElsewhere } from '../api/useSave.ts';
 
 /** A job that runs in this page (an upload, hashing), in the same form as the node's jobs. */
 export interface LocalJob {
@@ -108,9 +111,13 @@ export async function runLocalJob<Result>(
   }
 }
 
-/** Follows the node's jobs while the owner is signed in: loads the current ones, then applies the stream. */
+/**
+ * Follows the node while the owner is signed in: loads the current jobs, then applies the stream, which also says what other
+ * windows and browsers changed.
+ */
 export function useNodeJobs(isOwner: boolean): void {
   const update = useJobs((state) => state.updateNodeJob);
+  const queries = useQueryClient();
   useEffect(() => {
     if (!isOwner) return;
     const readRunning = async () => {
@@ -123,9 +130,12 @@ export function useNodeJobs(isOwner: boolean): void {
     };
     return followStream('streamManagement', {
       onOpen: () => void readRunning(),
-      on: { job: (data) => update(JSON.parse(data) as Job) },
+      on: {
+        job: (data) => update(JSON.parse(data) as Job),
+        write: (data) => reloadWrittenElsewhere(queries, (JSON.parse(data) as { route: RouteName }).route),
+      },
     });
-  }, [isOwner, update]);
+  }, [isOwner, update, queries]);
 }
 
 const ASK_AGAIN_MS = 2_000;

@@ -60,7 +60,7 @@ async function post(
         'user-agent': userAgent,
         accept,
         'accept-encoding': 'identity',
-        'content-type': contentType,
+        ...(contentType === undefined ? {} : { 'content-type': contentType }),
         ...headers,
       },
       body,

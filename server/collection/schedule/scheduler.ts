@@ -1,3 +1,4 @@
+import type { RoundPause } from '../../../shared/collection/collection.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { type Clock, instantOf } from '../../../shared/values/clock.ts';
 import { yieldToEventLoop } from '../../runtime/background.ts';
@@ -24,6 +25,8 @@ interface SchedulerServices {
   settings: () => Settings;
   collector: Collector;
   log: Log;
+  /** Why no round may start by itself now; null if one may. */
+  pause: () => Promise<RoundPause>;
 }
 
 /** The maximum time between two looks at the clock. Timers are late after the machine was suspended. */
@@ -37,6 +40,12 @@ const EARLY_SHARE = 2 * JITTER;
 const MAX_ROUND_WITH_EARLY = 100;
 /** Sources that are rescheduled in one transaction. */
 const BATCH = 50;
+/** A timer that is this much late was stopped: the machine slept. */
+const MAX_LATE_MS = 120_000;
+/** After sleep or a pause, this many sources are checked at once. The others follow within this time, at most this far apart. */
+const FIRST_LOT = 50;
+const SPREAD_MS = 600_000;
+const MAX_STEP_MS = 2_000;
 
 /**
  * Checks sources when they are due. A source that was due several times while the machine slept or the node was closed
@@ -49,6 +58,10 @@ export class Scheduler {
   #running: Promise<void> | undefined;
   #interval: number | undefined;
   #lastNow: number | undefined;
+  #paused: RoundPause = null;
+  #isSuspended = false;
+  /** Whether sources may have become due that nobody looked at: at first, after sleep, and after a pause. */
+  #mustCatchUp = true;
 
   constructor(services: SchedulerServices) {
     this.#services = services;
@@ -61,6 +74,22 @@ export class Scheduler {
   /** Re-reads the due times. Call it after a source was added or changed. */
   wake(): void {
     this.#wake.abort();
+  }
+
+  /** Starts no round until `resume`, because the machine goes to sleep. A running one continues. */
+  suspend(): void {
+    this.#isSuspended = true;
+  }
+
+  resume(): void {
+    this.#isSuspended = false;
+    this.#mustCatchUp = true;
+    this.wake();
+  }
+
+  /** Why no round starts by itself, as it was when one was due. */
+  get paused(): RoundPause {
+    return this.#paused;
   }
 
   async close(): Promise<void> {
@@ -76,7 +105,9 @@ export class Scheduler {
       try {
         const wait = await this.#collectDue();
         if (this.#abort.signal.aborted) return;
+        const wakeAt = clock.now() + wait;
         await clock.sleep(wait, this.#wake.signal);
+        if (clock.now() > wakeAt + MAX_LATE_MS) this.#mustCatchUp = true;
       } catch (error) {
         log.error({ error }, 'A scheduled collection failed');
         await clock.sleep(POLL_INTERVAL_MS, this.#abort.signal);
@@ -92,13 +123,44 @@ export class Scheduler {
     const earliest = earliestDue(store.read);
     const wait = earliest === undefined ? POLL_INTERVAL_MS : Date.parse(earliest) - clock.now();
     if (wait > 0) return Math.min(wait, POLL_INTERVAL_MS);
+    if (await this.#isPaused()) return POLL_INTERVAL_MS;
     if (await this.#postponeInactive()) return 0;
+    if (this.#mustCatchUp) await this.#spreadOverdue();
     await collector.collect(() => this.#due(), {
       startedBy: 'schedule',
       signal: this.#abort.signal,
       progress: () => {},
     });
     return 0;
+  }
+
+  async #isPaused(): Promise<boolean> {
+    if (this.#isSuspended) return true;
+    const before = this.#paused;
+    this.#paused = await this.#services.pause();
+    if (this.#paused === before) return before !== null;
+    if (before !== null) this.#mustCatchUp = true;
+    const { log } = this.#services;
+    log.info({ reason: this.#paused }, this.#paused ? 'Rounds are paused.' : 'Rounds start again.');
+    return this.#paused !== null;
+  }
+
+  /** Spreads the sources that became due meanwhile. Without this, a laptop that was opened would check all at once. */
+  async #spreadOverdue(): Promise<void> {
+    this.#mustCatchUp = false;
+    const { store, clock, settings } = this.#services;
+    const now = clock.now();
+    const everyMinutes = settings().collection_every_minutes;
+    const due = [...sourcesByDueTime(store.read, { now: instantOf(now), everyMinutes, ahead: 0 })];
+    const later = due.slice(FIRST_LOT);
+    const step = Math.min(MAX_STEP_MS, SPREAD_MS / later.length);
+    for (let start = 0; start < later.length; start += BATCH) {
+      const lot = later.slice(start, start + BATCH);
+      await this.#setNextChecks(
+        lot.map(({ key }, index) => ({ key, at: instantOf(now + step * (start + index + 1)) })),
+      );
+      await yieldToEventLoop();
+    }
   }
 
   /** Returns the sources that are due, and the next ones that join early. */

@@ -1,12 +1,16 @@
+import type { EventEmitter } from 'node:events';
+import type { RoundPause } from '../../../shared/collection/collection.ts';
 import type { RequestedSettings, Settings } from '../../../shared/node/settings.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Addresses } from '../../../shared/routes/node/manage.ts';
 import { pathOf } from '../../../shared/routes/route.ts';
-import { ROUTES } from '../../../shared/routes.ts';
+import { ROUTES, type RouteName } from '../../../shared/routes.ts';
 import type { Alerts } from '../../alerts/alerts.ts';
+import { VERSION } from '../../config.ts';
 import { escapeHtml } from '../../html.ts';
 import { readHead } from '../../ledger/appendEntry.ts';
 import type { OwnerKeys } from '../../owner/ownerKeys.ts';
+import { problemReport } from '../../owner/problemReport.ts';
 import type { OwnerSessions } from '../../owner/sessions.ts';
 import type { Invitations, SharingSwitch } from '../../owner/sharing.ts';
 import type { Nearby } from '../../peers/nearby/nearby.ts';
@@ -14,9 +18,11 @@ import type { Observations } from '../../peers/observations/observations.ts';
 import { readProvenance } from '../../peers/peerRecords.ts';
 import type { Peers } from '../../peers/peers.ts';
 import type { Jobs } from '../../runtime/jobs.ts';
+import type { RecentLog } from '../../runtime/recentLog.ts';
 import type { SettingsStore } from '../../store/settings.ts';
 import { measureStorage } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
+import type { UpdateCheck } from '../../updates/updates.ts';
 import { runLedgerVerification } from '../../verification/ledger/ledgerVerification.ts';
 import type { Handlers } from '../app.ts';
 import { openEventStream } from '../delivery/eventStream.ts';
@@ -33,10 +39,17 @@ type NodeRoutes =
   | 'readStorage'
   | 'readSharing'
   | 'setSharing'
-  | 'readAddresses';
+  | 'readAddresses'
+  | 'readReport'
+  | 'readUpdates'
+  | 'readRoundPause';
 
 interface NodeServices {
   store: Store;
+  log: RecentLog;
+  updates: Pick<UpdateCheck, 'read'>;
+  /** Why rounds do not start by themselves. */
+  roundPause: () => RoundPause;
   settings: Pick<SettingsStore, 'current'>;
   /** Changes settings, applies those that concern the listening sockets, and keeps the password of the mail server. */
   changeSettings: (change: RequestedSettings) => Promise<Settings>;
@@ -50,12 +63,41 @@ interface NodeServices {
 
 /** Handlers for the node itself: settings, storage, sharing and its addresses. */
 export function nodeHandlers(services: NodeServices): Pick<Handlers, NodeRoutes> {
-  const { store, settings, changeSettings, sharing, addresses, tls, publicAddress } = services;
+  const {
+    store,
+    log,
+    updates,
+    roundPause,
+    settings,
+    changeSettings,
+    sharing,
+    addresses,
+    tls,
+    publicAddress,
+  } = services;
   return {
     readHealth: () => ok({ status: 'up' }),
     readSettings: () => ok(settings.current),
     changeSettings: async ({ body }) => ok(await changeSettings(body)),
     readStorage: async () => ok(measureStorage(store, settings.current)),
+    readUpdates: async () => ok(await updates.read()),
+    readRoundPause: () => ok({ paused: roundPause() }),
+    readReport: async () => {
+      const text = problemReport({
+        version: VERSION,
+        settings: settings.current,
+        entries: readHead(store.read).seq,
+        storedBytes: store.heldBytes(),
+        dataFolder: store.folder,
+        log: await log.lines(),
+      });
+      return {
+        write: (response) =>
+          void response
+            .set({ 'Content-Type': 'text/plain; charset=utf-8', 'Cache-Control': 'no-store' })
+            .send(text),
+      };
+    },
     readSharing: () => ok(sharing.current),
     setSharing: async ({ body }) => ok(await sharing.set(body)),
     readAddresses: () => {
@@ -169,8 +211,11 @@ export function invitationsHandlers(invitations: Invitations): Pick<Handlers, In
 
 type JobRoutes = 'startLedgerVerification' | 'listJobs' | 'readJob' | 'cancelJob' | 'streamManagement';
 
+/** Emits the name of each route other than GET that was answered without a problem. */
+type Writes = EventEmitter<{ write: [RouteName] }>;
+
 /** Handlers for jobs, and for the verification of the ledger, which is one. */
-export function jobHandlers(store: Store, jobs: Jobs): Pick<Handlers, JobRoutes> {
+export function jobHandlers(store: Store, jobs: Jobs, writes: Writes): Pick<Handlers, JobRoutes> {
   return {
     startLedgerVerification: () => {
       const { job } = jobs.start('ledger_verification', 'entries', ({ signal, progress }) => {
@@ -190,8 +235,13 @@ export function jobHandlers(store: Store, jobs: Jobs): Pick<Handlers, JobRoutes>
       write: (response) =>
         openEventStream(response, (send) => {
           const sendJob = (job: unknown) => send({ event: 'job', data: job });
+          const sendWrite = (route: RouteName) => send({ event: 'write', data: { route } });
           jobs.on('job', sendJob);
-          return () => jobs.off('job', sendJob);
+          writes.on('write', sendWrite);
+          return () => {
+            jobs.off('job', sendJob);
+            writes.off('write', sendWrite);
+          };
         }),
     }),
   };

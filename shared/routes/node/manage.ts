@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { roundPauseSchema } from '../../collection/collection.ts';
 import { jobSchema } from '../../node/job.ts';
 import {
   createdInvitationSchema,
@@ -7,6 +8,7 @@ import {
   ownerSessionSchema,
 } from '../../node/owner.ts';
 import { settingsChangeSchema, settingsSchema, sharingSchema } from '../../node/settings.ts';
+import { updatesSchema } from '../../node/updates.ts';
 import { digestSchema } from '../../values/digest.ts';
 import { listQuery, pageOf } from '../../values/list.ts';
 import { jsonBody, NO_BODY, route } from '../route.ts';
@@ -123,6 +125,45 @@ export const manageRoutes = {
     },
     problems: [],
   }),
+  readUpdates: route({
+    method: 'GET',
+    path: '/manage/updates',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Read whether a newer version is known',
+    responses: {
+      200: { description: 'What the file at `update_url` said when it was last read', schema: updatesSchema },
+    },
+    problems: [],
+  }),
+  readRoundPause: route({
+    method: 'GET',
+    path: '/manage/round-pause',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Read why rounds do not start by themselves',
+    responses: {
+      200: {
+        description: 'The reason, as it was when a round was due; null if there is none',
+        schema: roundPauseSchema,
+      },
+    },
+    problems: [],
+  }),
+  readReport: route({
+    method: 'GET',
+    path: '/manage/report',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Read a report for those who look for the cause of a problem',
+    responses: {
+      200: {
+        description: 'Versions, settings without names and secrets, and the last 1,000 lines of the log',
+        mediaTypes: ['text/plain'],
+      },
+    },
+    problems: [],
+  }),
   listInvitations: route({
     method: 'GET',
     path: '/manage/invitations',
@@ -206,9 +247,13 @@ export const manageRoutes = {
     path: '/manage/stream',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Stream the progress of jobs',
+    summary: 'Stream the progress of jobs, and what was changed',
     responses: {
-      200: { description: 'Server-sent events of type `job`', mediaTypes: ['text/event-stream'] },
+      200: {
+        description:
+          'Server-sent events of type `job`, and of type `write` with the name of each route that changed something',
+        mediaTypes: ['text/event-stream'],
+      },
     },
     problems: ['busy'],
   }),

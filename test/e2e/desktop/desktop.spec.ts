@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DesktopApi } from '../../../shared/node/owner.ts';
 import { electronProgram } from '../support/desktopApp.ts';
-import { asked, expect, makePackFile, recordBrowser, runtime, test } from '../support/desktopTest.ts';
+import { asked, expect, makePackFile, opened, recordBrowser, runtime, test } from '../support/desktopTest.ts';
 import { startNode } from '../support/nodeProcess.ts';
 import { openScriptedWeb } from '../support/scriptedWeb.ts';
 
@@ -79,8 +79,118 @@ test.describe(`The desktop app, ${runtime}`, () => {
   test('a menu item opens its page', async ({ app }) => {
     const page = await app.firstWindow();
     await expect(page.getByRole('navigation').first()).toBeVisible();
-    await app.evaluate(({ Menu }) => Menu.getApplicationMenu()?.getMenuItemById('go-to-ledger')?.click());
+    await app.evaluate(({ Menu }) =>
+      Menu.getApplicationMenu()?.getMenuItemById('go /ledger Ledger')?.click(),
+    );
     await expect(page).toHaveURL(/\/ledger$/);
+  });
+
+  test('a second window has the session of the first, and takes what the menu opens', async ({ app }) => {
+    const first = await app.firstWindow();
+    await expect(first.getByRole('navigation').first()).toBeVisible();
+    await app.evaluate(({ Menu }) => Menu.getApplicationMenu()?.getMenuItemById('new-window')?.click());
+    await expect.poll(() => app.windows().length).toBe(2);
+    const second = app.windows()[1] ?? first;
+    await expect(second.getByText('Signed in as owner')).toBeVisible();
+    await app.evaluate(({ BrowserWindow, Menu }) => {
+      BrowserWindow.getAllWindows().at(-1)?.focus();
+      Menu.getApplicationMenu()?.getMenuItemById('find')?.click();
+    });
+    await expect(second.getByRole('dialog').getByRole('textbox')).toBeFocused();
+    await expect(first.getByRole('dialog')).toHaveCount(0);
+    // The app goes on with the window that is left.
+    await app.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows().at(-1)?.close());
+    await expect.poll(() => app.windows().length).toBe(1);
+    await app.evaluate(({ Menu }) =>
+      Menu.getApplicationMenu()?.getMenuItemById('go /ledger Ledger')?.click(),
+    );
+    await expect(first).toHaveURL(/\/ledger$/);
+  });
+
+  test('opens the link of a peer as a form to confirm, and refuses every other link', async ({ app }) => {
+    test.skip(app.kind === 'Electron', 'Electron shows the refusal and waits for the user.');
+    const page = await app.firstWindow();
+    await expect(page.getByRole('navigation').first()).toBeVisible();
+    await recordBrowser(app, { answer: 0 });
+    const key = 'archive.example+0a1b2c3d+AbCd';
+    const link = `https://archive.example/sharing#${new URLSearchParams({ key })}`;
+    expect(await app.startAgain('--', `strongroom:${link}`)).toBe(0);
+    const dialog = page.getByRole('dialog', { name: 'Add a peer' });
+    await expect(dialog.getByLabel('Address or link')).toHaveValue('https://archive.example');
+    await expect(dialog.getByLabel('Key')).toHaveValue(key);
+    const peers = () => page.evaluate(async () => (await (await fetch('/manage/peers')).json()).total);
+    expect(await peers()).toBe(0);
+    const refused = [
+      'strongroom:file:///etc/passwd#key=a',
+      'strongroom:javascript:alert(1)',
+      'strongroom:https://user:secret@archive.example/sharing#key=a',
+      'strongroom:https://archive.example/manage/settings',
+      `strongroom:https://archive.example/sharing#key=${'a'.repeat(2_000)}`,
+    ];
+    for (const [index, hostile] of refused.entries()) {
+      await app.startAgain(hostile);
+      await expect.poll(() => asked(app)).toHaveLength(index + 1);
+    }
+    expect(await opened(app)).toEqual([]);
+    const invitation = `https://archive.example/sharing#invitation-${'0a'.repeat(16)}`;
+    await app.startAgain(`strongroom:${invitation}`);
+    await expect.poll(() => opened(app)).toEqual([invitation]);
+    expect((await asked(app))?.at(-1)).toContain('https://archive.example');
+  });
+
+  test('opens at login once the owner chose that', async ({ app }) => {
+    test.skip(process.platform === 'linux' || app.kind === 'Electron', 'It would change this machine.');
+    const page = await app.firstWindow();
+    await page.evaluate(() => window.strongroomDesktop.changePreferences({ open_at_login: true }));
+    const told = () =>
+      app.evaluate(({ app: electronApp }) => (electronApp as unknown as { told: object }).told);
+    await expect.poll(told).toMatchObject({ loginItem: { openAtLogin: true } });
+  });
+
+  test('shows how many events are unseen at its icon', async ({ app }) => {
+    test.skip(app.kind === 'Electron' || process.platform === 'win32', 'There is no badge to read.');
+    const page = await app.firstWindow();
+    const badge = () =>
+      app.evaluate(
+        ({ app: electronApp }) => (electronApp as unknown as { told: { badge?: number } }).told.badge,
+      );
+    await expect.poll(badge).toBe(0);
+    const web = await openScriptedWeb();
+    web.publish('/page', 'One.');
+    await page.evaluate(async (url) => {
+      const headers = { 'Content-Type': 'application/json' };
+      const body = JSON.stringify({ url, name: 'The page' });
+      await fetch('/manage/sources', { method: 'POST', headers, body });
+      await fetch('/manage/collections?wait=true', { method: 'POST' });
+    }, web.url('/page'));
+    await expect.poll(badge).toBe(1);
+    await web.close();
+  });
+
+  test('draws without the graphics driver after that failed again and again', async ({
+    app,
+    launch,
+    profile,
+  }) => {
+    test.skip(app.kind === 'Electron', 'A real graphics process cannot be crashed from here.');
+    await app.firstWindow();
+    await app.evaluate(({ app: electronApp }) => {
+      const crash = (type: string) =>
+        electronApp.emit('child-process-gone', {}, { type, reason: 'crashed', exitCode: 5 });
+      for (const type of ['Utility', 'Utility', 'GPU', 'GPU', 'GPU']) crash(type);
+    });
+    await expect
+      .poll(() => app.errorBoxes().map(({ title }) => title))
+      .toEqual(['The graphics driver keeps failing']);
+    const log = await readFile(join(profile, 'logs', 'strongroom.log'), 'utf8');
+    expect(log.match(/A process ended unexpectedly/g)).toHaveLength(5);
+    await app.closeWindow();
+    await app.exited;
+    const next = await launch();
+    await next.firstWindow();
+    const isAccelerated = () =>
+      next.evaluate(({ app: electronApp }) => electronApp.isHardwareAccelerationEnabled());
+    expect(await isAccelerated()).toBe(false);
   });
 
   test('the tray shows the state of the collection', async ({ app }) => {

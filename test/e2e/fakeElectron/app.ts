@@ -29,6 +29,8 @@ class App extends EventEmitter {
   readonly userAgentFallback =
     `Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) strongroom/0.1.0 Chrome/${VERSIONS.chrome} Electron/${VERSIONS.electron} Safari/537.36`;
   sandboxEnabled = false;
+  /** What the app told the system; for the tests. */
+  readonly told: Record<string, unknown> = {};
   /** The running utility processes; `utilityProcess.ts` maintains them. */
   readonly processes = new Set<{ type: string; name: string }>();
   /** The switches that the app gave to Chromium. */
@@ -56,6 +58,19 @@ class App extends EventEmitter {
   getVersion = (): string => process.env.npm_package_version ?? '0.0.0-fake';
   getPath = (name: string): string => this.#paths.get(name) ?? join(this.getPath('userData'), name);
   setPath = (name: string, path: string): void => void this.#paths.set(name, path);
+  getAppPath = (): string => process.cwd();
+  setAppUserModelId = (id: string): void => void (this.told.appUserModelId = id);
+  setBadgeCount = (count: number): boolean => {
+    this.told.badge = count;
+    return true;
+  };
+  setLoginItemSettings = (settings: object): void => void (this.told.loginItem = settings);
+  getLoginItemSettings = (): object => ({ wasOpenedAtLogin: false });
+  isHardwareAccelerationEnabled = (): boolean => this.told.hardware !== false;
+  disableHardwareAcceleration = (): void => {
+    if (this.#isReady) throw new Error('Must be called before the app is ready.');
+    this.told.hardware = false;
+  };
   enableSandbox = (): void => {
     this.sandboxEnabled = true;
   };

@@ -5,6 +5,6 @@
  */
 export { app } from './app.ts';
 export { Menu, Notification, nativeImage, Tray } from './natives.ts';
-export { dialog, screen, session, shell } from './system.ts';
+export { dialog, powerMonitor, screen, session, shell } from './system.ts';
 export { utilityProcess } from './utilityProcess.ts';
 export { BrowserWindow, ipcMain } from './window.ts';

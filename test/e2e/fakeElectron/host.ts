@@ -5,6 +5,8 @@ import type { Browser, BrowserContext, Frame, Page, Route } from '@playwright/te
 import { createPeer, type Peer } from './peer.ts';
 
 interface OpenRequest {
+  /** The window; windows of one app share their session. */
+  id: number;
   url: string;
   preload: string;
   argv: string[];
@@ -15,6 +17,8 @@ interface OpenRequest {
 /** An app that runs on the fake Electron. */
 export interface FakeElectron {
   firstWindow(): Promise<Page>;
+  /** The pages of the open windows, oldest first. */
+  windows(): Page[];
   evaluate(source: string, arg: unknown): Promise<unknown>;
   /** Closes the window as the user does. */
   closeByUser(): Promise<void>;
@@ -36,7 +40,8 @@ export function launchFakeElectron(browser: Browser, mainFile: string, args: str
   const errorBoxes: FakeElectron['errorBoxes'] = [];
   const secondInstances: string[][] = [];
   const opened = Promise.withResolvers<Page>();
-  let page: Page | undefined;
+  const pages = new Map<number, Page>();
+  let context: BrowserContext | undefined;
   const peer = createPeer(
     {
       send: (message) => {
@@ -50,26 +55,31 @@ export function launchFakeElectron(browser: Browser, mainFile: string, args: str
     },
     {
       open: async (request: OpenRequest) => {
-        page = await openPage(browser, request, peer);
-        opened.resolve(page);
+        context ??= await createContext(browser, request, peer, pages);
+        opened.resolve(await openPage(context, request, pages));
       },
-      deliver: (channel: string, args: unknown[]) =>
-        page?.evaluate(([name, values]) => window.fakeElectronDeliver(name, values), [
-          channel,
-          args,
-        ] as const),
-      reload: async () => void (await page?.reload()),
-      close: () => page?.context().close(),
+      deliver: (id: number, channel: string, args: unknown[]) =>
+        pages
+          .get(id)
+          ?.evaluate(([name, values]) => window.fakeElectronDeliver(name, values), [channel, args] as const),
+      reload: async (id: number) => void (await pages.get(id)?.reload()),
+      close: async (id: number) => {
+        const page = pages.get(id);
+        pages.delete(id);
+        if (pages.size === 0) await context?.close();
+        else await page?.close();
+      },
       errorBox: (title: string, content: string) => void errorBoxes.push({ title, content }),
       secondInstance: (argv: string[]) => void secondInstances.push(argv),
     },
   );
   const exited = once(child, 'exit').then(async ([code]) => {
-    await page?.context().close();
+    await context?.close();
     return code as number | null;
   });
   return {
     firstWindow: () => opened.promise,
+    windows: () => [...pages.values()],
     evaluate: (source, arg) => peer.call('evaluate', source, arg),
     closeByUser: async () => void (await peer.call('closeByUser')),
     errorBoxes,
@@ -87,7 +97,12 @@ declare global {
   }
 }
 
-async function openPage(browser: Browser, request: OpenRequest, peer: Peer): Promise<Page> {
+async function createContext(
+  browser: Browser,
+  request: OpenRequest,
+  peer: Peer,
+  pages: ReadonlyMap<number, Page>,
+): Promise<BrowserContext> {
   const context = await browser.newContext({ viewport: request.viewport, reducedMotion: 'reduce' });
   // Chromium denies every permission that is not listed here.
   await context.grantPermissions(request.mayCopy ? ['clipboard-write'] : []);
@@ -96,29 +111,44 @@ async function openPage(browser: Browser, request: OpenRequest, peer: Peer): Pro
     return peer.call('invoke', channel, args, { origin, isMain: frame.parentFrame() === null });
   });
   await context.addInitScript({ content: preloadScript(request) });
+  await guardNavigation(context, pages, peer);
+  return context;
+}
+
+async function openPage(
+  context: BrowserContext,
+  { id, url }: OpenRequest,
+  pages: Map<number, Page>,
+): Promise<Page> {
   const page = await context.newPage();
-  await guardNavigation(context, page, peer);
-  await page.goto(request.url);
+  pages.set(id, page);
+  // What a page opens is refused or closed; it has an opener.
+  page.on('popup', (popup) => void popup.close());
+  await page.goto(url);
   return page;
 }
 
-/** Asks the app before each navigation except the first, as Electron does. */
-async function guardNavigation(context: BrowserContext, page: Page, peer: Peer): Promise<void> {
-  let isFirst = true;
+/** Asks the app before each navigation except the first of a window, as Electron does. */
+async function guardNavigation(
+  context: BrowserContext,
+  pages: ReadonlyMap<number, Page>,
+  peer: Peer,
+): Promise<void> {
+  const loaded = new Set<Page>();
   await context.route('**/*', async (route: Route) => {
     const request = route.request();
-    if (!request.isNavigationRequest() || isFirst) {
-      isFirst = false;
+    if (!request.isNavigationRequest()) return route.continue();
+    const frame = frameOf(() => request.frame());
+    const [id, page] = [...pages].find(([, own]) => own === frame?.page()) ?? [];
+    if (page && !loaded.has(page)) {
+      loaded.add(page);
       return route.continue();
     }
-    const frame = frameOf(() => request.frame());
-    const isOwnWindow = frame !== undefined && frame.page() === page;
-    const allowed = isOwnWindow
-      ? await peer.call('mayNavigate', request.url(), frame.parentFrame() === null)
+    const allowed = page
+      ? await peer.call('mayNavigate', id, request.url(), frame?.parentFrame() === null)
       : await peer.call('mayOpen', request.url());
     return allowed ? route.continue() : route.abort('aborted');
   });
-  context.on('page', (other) => void other.close());
 }
 
 /** Returns undefined for the first request of a new window, for which Playwright has no frame yet. */

@@ -4,11 +4,16 @@ import { host } from './app.ts';
 /** Every question is answered with “Cancel”. A test replaces the functions, as it would in Electron. */
 export const dialog = {
   showMessageBox: async () => ({ response: 1, checkboxChecked: false }),
+  showOpenDialog: async (): Promise<{ canceled: boolean; filePaths: string[] }> => ({
+    canceled: true,
+    filePaths: [],
+  }),
   showErrorBox: (title: string, content: string) => void host.call('errorBox', title, content),
 };
 
 export const shell = {
   openExternal: async (_url: string): Promise<void> => undefined,
+  showItemInFolder: (_path: string): void => undefined,
   openPath: async (_path: string): Promise<string> => '',
 };
 
@@ -17,8 +22,16 @@ export const screen = {
   getPrimaryDisplay: () => ({ scaleFactor: 1, colorSpace: '{}', colorDepth: 24 }),
 };
 
-type PermissionRequest = (contents: null, permission: string, callback: (granted: boolean) => void) => void;
-type PermissionCheck = (contents: null, permission: string) => boolean;
+interface FrameDetails {
+  isMainFrame: boolean;
+}
+type PermissionRequest = (
+  contents: null,
+  permission: string,
+  callback: (granted: boolean) => void,
+  details: FrameDetails,
+) => void;
+type PermissionCheck = (contents: null, permission: string, origin: string, details: FrameDetails) => boolean;
 
 interface ProxyConfig {
   proxyRules: string;
@@ -50,10 +63,10 @@ export class Session extends EventEmitter {
   clearAuthCache = async (): Promise<void> => undefined;
   clearHostResolverCache = async (): Promise<void> => undefined;
 
-  /** Returns whether both handlers grant a permission. */
-  grants(permission: string): Promise<boolean> {
-    if (!this.#check(null, permission)) return Promise.resolve(false);
-    return new Promise((resolve) => this.#request(null, permission, resolve));
+  /** Returns whether both handlers grant a permission to the main frame, or to another one. */
+  grants(permission: string, isMainFrame = true): Promise<boolean> {
+    if (!this.#check(null, permission, '', { isMainFrame })) return Promise.resolve(false);
+    return new Promise((resolve) => this.#request(null, permission, resolve, { isMainFrame }));
   }
 }
 
@@ -68,3 +81,6 @@ export const session = {
     return known;
   },
 };
+
+/** A test emits `suspend` and `resume`. */
+export const powerMonitor = new EventEmitter();

@@ -16,9 +16,12 @@ interface WindowOptions {
   };
 }
 
+let lastId = 0;
+
 class WebContents extends EventEmitter {
   readonly downloads: string[] = [];
   readonly debugger: Debugger;
+  readonly id = (lastId += 1);
   #options: WindowOptions;
   #openHandler: (details: { url: string }) => { action: string } = () => ({ action: 'allow' });
 
@@ -33,7 +36,7 @@ class WebContents extends EventEmitter {
   setImageAnimationPolicy(_policy: string): void {}
   getLastWebPreferences = (): WindowOptions['webPreferences'] => this.#options.webPreferences;
   downloadURL = (url: string): void => void this.downloads.push(url);
-  send = (channel: string, ...args: unknown[]): void => void host.call('deliver', channel, args);
+  send = (channel: string, ...args: unknown[]): void => void host.call('deliver', this.id, channel, args);
   setWindowOpenHandler(handler: (details: { url: string }) => { action: string }): void {
     this.#openHandler = handler;
   }
@@ -47,9 +50,7 @@ class WebContents extends EventEmitter {
   }
 }
 
-/**
- * Strongroom has one window, so the host has one page. Hidden windows, in which pages are drawn, have only a debugger.
- */
+/** A window of the app is a page of the host. Hidden windows, in which pages are drawn, have only a debugger. */
 export class BrowserWindow extends EventEmitter {
   static readonly #all: BrowserWindow[] = [];
   static getAllWindows = (): BrowserWindow[] => [...BrowserWindow.#all];
@@ -71,6 +72,7 @@ export class BrowserWindow extends EventEmitter {
       return;
     }
     await host.call('open', {
+      id: this.webContents.id,
       url,
       preload: readFileSync(preload, 'utf8'),
       argv: [...process.argv, ...additionalArguments],
@@ -90,14 +92,18 @@ export class BrowserWindow extends EventEmitter {
     if (this.isDestroyed()) return;
     BrowserWindow.#all.splice(BrowserWindow.#all.indexOf(this), 1);
     if (this.#options.webPreferences.preload === undefined) void this.webContents.debugger.end();
-    else void host.call('close');
+    else void host.call('close', this.webContents.id);
     this.emit('closed');
     if (BrowserWindow.#all.length === 0) app.emit('window-all-closed');
   };
 
   show = (): void => void Object.assign(this.#state, { visible: true });
+  setOverlayIcon = (_icon: object | null, _description: string): void => undefined;
   hide = (): void => void Object.assign(this.#state, { visible: false, focused: false });
-  focus = (): void => void Object.assign(this.#state, { focused: true });
+  focus = (): void => {
+    Object.assign(this.#state, { focused: true });
+    this.emit('focus');
+  };
   blur = (): void => void Object.assign(this.#state, { focused: false });
   minimize = (): void => void Object.assign(this.#state, { minimized: true, focused: false });
   restore = (): void => void Object.assign(this.#state, { minimized: false });
@@ -107,7 +113,7 @@ export class BrowserWindow extends EventEmitter {
   isMaximized = (): boolean => this.#state.maximized;
   isFocused = (): boolean => this.#state.focused;
   isDestroyed = (): boolean => !BrowserWindow.#all.includes(this);
-  reload = (): void => void host.call('reload');
+  reload = (): void => void host.call('reload', this.webContents.id);
   getNormalBounds = (): object => ({
     x: 0,
     y: 0,
@@ -123,11 +129,14 @@ export const ipcMain = {
     void invokable.set(channel, handler),
 };
 
-/** Calls from the page go to the listeners of the window. Without a window, nothing is allowed. */
-const contents = () => BrowserWindow.getAllWindows()[0]?.webContents;
+/** Calls from a page go to the listeners of its window. Without a window, nothing is allowed. */
+const contentsOf = (id?: number) =>
+  BrowserWindow.getAllWindows().find(({ webContents }) => id === undefined || webContents.id === id)
+    ?.webContents;
 answerHost({
-  mayNavigate: (url: string, isMainFrame: boolean) => contents()?.mayNavigate(url, isMainFrame),
-  mayOpen: (url: string) => contents()?.mayOpen(url),
+  mayNavigate: (id: number, url: string, isMainFrame: boolean) =>
+    contentsOf(id)?.mayNavigate(url, isMainFrame),
+  mayOpen: (url: string) => contentsOf()?.mayOpen(url),
   invoke: (channel: string, args: unknown[], frame: { origin: string; isMain: boolean }) =>
     invokable.get(channel)?.(
       { senderFrame: { origin: frame.origin, parent: frame.isMain ? null : {} } },

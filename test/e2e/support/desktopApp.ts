@@ -15,6 +15,8 @@ type ElectronModule = typeof import('electron');
 export interface DesktopApp {
   readonly kind: 'Electron' | 'fake';
   firstWindow(): Promise<Page>;
+  /** The pages of the open windows, oldest first. */
+  windows(): Page[];
   /** Runs a function in the main process with the module `electron`. The function cannot use outer variables. */
   evaluate<Result, Arg = undefined>(
     run: (electron: ElectronModule, arg: Arg) => Result | Promise<Result>,
@@ -54,6 +56,7 @@ function onFakeElectron(browser: Browser, args: string[]): DesktopApp {
   return {
     kind: 'fake',
     firstWindow: () => app.firstWindow(),
+    windows: () => app.windows(),
     evaluate: async (run, arg) => (await app.evaluate(String(run), arg)) as never,
     closeWindow: () => app.closeByUser(),
     startAgain: async (...files) => {
@@ -76,6 +79,7 @@ async function inElectron(program: string, args: string[]): Promise<DesktopApp> 
   return {
     kind: 'Electron',
     firstWindow: () => app.firstWindow(),
+    windows: () => app.windows(),
     evaluate: (run, arg) => app.evaluate(run as never, arg) as never,
     closeWindow: () => app.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.close()),
     startAgain: async (...files) => {

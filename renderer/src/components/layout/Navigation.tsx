@@ -8,6 +8,7 @@ import {
   IconFileSearch,
   IconFileUpload,
   IconFlask2,
+  IconHelp,
   IconHistory,
   IconHome,
   IconNotes,
@@ -21,6 +22,7 @@ import {
   type TablerIcon,
 } from '@tabler/icons-react';
 import { Link, NavLink } from 'react-router';
+import { SIDEBAR_GROUPS, type SidebarPage, type SidebarPath } from '../../../../shared/node/pages.ts';
 import { formatCount } from '../../format/size.ts';
 import { preloadPage } from '../../pages/pages.ts';
 import { useDisplaySettings } from '../../state/displaySettings.ts';
@@ -135,12 +137,8 @@ function UnseenCount() {
 }
 
 /** A page in the navigation and the palette. */
-export interface NavItem {
-  to: string;
-  label: string;
+export interface NavItem extends SidebarPage {
   icon: TablerIcon;
-  /** Who may see it; everyone if omitted. */
-  for?: 'owner' | 'contributor';
 }
 
 interface NavGroup {
@@ -148,50 +146,31 @@ interface NavGroup {
   items: NavItem[];
 }
 
-export const NAV_GROUPS: NavGroup[] = [
-  { title: '', items: [{ to: '/', label: 'Overview', icon: IconHome }] },
-  {
-    title: 'Archive',
-    items: [
-      { to: '/packs', label: 'Packs', icon: IconPackage },
-      { to: '/assemble', label: 'New pack', icon: IconPackageImport, for: 'contributor' },
-      { to: '/studies', label: 'Studies', icon: IconFlask2 },
-      { to: '/nodes', label: 'Subjects', icon: IconBinaryTree2 },
-    ],
-  },
-  {
-    title: 'Collection',
-    items: [
-      { to: '/sources', label: 'Sources', icon: IconWorldSearch },
-      { to: '/timeline', label: 'Timeline', icon: IconHistory },
-      { to: '/search', label: 'Text search', icon: IconFileSearch },
-      { to: '/handed-in', label: 'Hand in a file', icon: IconFileUpload, for: 'owner' },
-      { to: '/alerts', label: 'Alerts', icon: IconBell, for: 'owner' },
-    ],
-  },
-  {
-    title: 'Notes',
-    items: [
-      { to: '/findings', label: 'Findings', icon: IconNotes },
-      { to: '/cases', label: 'Cases', icon: IconBriefcase },
-    ],
-  },
-  {
-    title: 'Verification',
-    items: [
-      { to: '/verify', label: 'Verify', icon: IconShieldCheck },
-      { to: '/ledger', label: 'Ledger', icon: IconBook2 },
-    ],
-  },
-  {
-    title: 'This node',
-    items: [
-      { to: '/withheld', label: 'Withheld', icon: IconEyeOff, for: 'owner' },
-      { to: '/sharing', label: 'Sharing', icon: IconShare, for: 'owner' },
-      { to: '/settings', label: 'Settings', icon: IconSettings, for: 'owner' },
-    ],
-  },
-];
+const ICONS: Readonly<Record<SidebarPath, TablerIcon>> = {
+  '/': IconHome,
+  '/packs': IconPackage,
+  '/assemble': IconPackageImport,
+  '/studies': IconFlask2,
+  '/nodes': IconBinaryTree2,
+  '/findings': IconNotes,
+  '/cases': IconBriefcase,
+  '/sources': IconWorldSearch,
+  '/timeline': IconHistory,
+  '/search': IconFileSearch,
+  '/handed-in': IconFileUpload,
+  '/alerts': IconBell,
+  '/verify': IconShieldCheck,
+  '/ledger': IconBook2,
+  '/withheld': IconEyeOff,
+  '/sharing': IconShare,
+  '/settings': IconSettings,
+  '/help': IconHelp,
+};
+
+export const NAV_GROUPS: NavGroup[] = SIDEBAR_GROUPS.map(({ title, pages }) => ({
+  title,
+  items: pages.map((page) => ({ ...page, icon: ICONS[page.to] })),
+}));
 
 /** The pages that the current visitor may see. */
 export function useNavItems(): NavGroup[] {

@@ -1,8 +1,12 @@
-import { Button, SegmentedControl, Tabs } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
+import { Button, SegmentedControl, Switch, Tabs } from '@mantine/core';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useState } from 'react';
 import { useLocation, useNavigate } from 'react-router';
-import { type OwnerSession, SESSION_DAYS } from '../../../../shared/node/owner.ts';
+import {
+  type DesktopPreferencesChange,
+  type OwnerSession,
+  SESSION_DAYS,
+} from '../../../../shared/node/owner.ts';
 import { SETTING_PAGES, type SettingPage } from '../../../../shared/node/pages.ts';
 import type { Settings } from '../../../../shared/node/settings.ts';
 import { call } from '../../api/client.ts';
@@ -20,6 +24,7 @@ import { useIsOwner, useSession } from '../../state/session.ts';
 import { BrowserExtension } from './BrowserExtension.tsx';
 import { Copies } from './Copies.tsx';
 import { Profiles } from './Profiles.tsx';
+import { RoundPauses } from './RoundPauses.tsx';
 import { SettingsForm } from './SettingsForm.tsx';
 import classes from './SettingsPage.module.css';
 import { StoredBytes } from './StoredBytes.tsx';
@@ -49,11 +54,18 @@ const PARTS: readonly SettingPart[] = [
     Part: Copies,
     isFirst: true,
   },
+  {
+    page: 'collection',
+    id: 'round-pauses',
+    words: 'battery power metered network pause rounds laptop',
+    Part: RoundPauses,
+  },
   { page: 'collection', id: 'profiles', words: 'profiles login cookies storage state', Part: Profiles },
   {
     page: 'browsers',
     id: 'browser',
-    words: 'this browser window theme light dark times local time utc sign out session',
+    words:
+      'this browser window theme light dark times local time utc sign out session login start keep collecting',
     Part: BrowserSettings,
   },
   {
@@ -188,8 +200,52 @@ export function BrowserSettings() {
           />
         </div>
         {isOwner && !desktop() && <SignOut />}
+        <DesktopChoices />
       </div>
     </section>
+  );
+}
+
+const CHOICES = [
+  {
+    name: 'keep_running',
+    label: 'Keep collecting when the window is closed',
+    description: 'The icon in the tray opens it again.',
+  },
+  {
+    name: 'open_at_login',
+    label: 'Open at login',
+    description: 'Strongroom starts without its window when you log in, and collects.',
+  },
+] as const;
+
+/** What the desktop app does on this machine. */
+function DesktopChoices() {
+  const app = desktop();
+  const preferences = useQuery({
+    queryKey: ['desktop'],
+    queryFn: () => app?.readPreferences(),
+    enabled: app !== undefined,
+  });
+  const change = useMutation({
+    mutationFn: async (next: DesktopPreferencesChange) => app?.changePreferences(next),
+    onSettled: () => preferences.refetch(),
+  });
+  if (!preferences.data) return null;
+  const shown = { ...preferences.data, ...(change.isPending ? change.variables : {}) };
+  return (
+    <>
+      {CHOICES.map(({ name, label, description }) => (
+        <Switch
+          key={name}
+          label={label}
+          description={description}
+          checked={shown[name]}
+          onChange={(event) => change.mutate({ [name]: event.currentTarget.checked })}
+        />
+      ))}
+      {change.error && <ErrorNote error={change.error} />}
+    </>
   );
 }
 

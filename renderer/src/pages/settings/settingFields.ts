@@ -227,6 +227,21 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
     ],
   },
   {
+    page: 'network',
+    title: 'Updates',
+    meaning:
+      'Once a day the version of this node can be compared with a file on the web. The page Help says whether there is a newer one. Nothing is installed.',
+    fields: [
+      {
+        name: 'update_url',
+        label: 'File with the newest version',
+        meaning: 'The URL of a JSON file with “version”. Leave empty to look for nothing.',
+        unit: '',
+        isWide: true,
+      },
+    ],
+  },
+  {
     page: 'storage',
     title: 'Stored bytes',
     meaning:
@@ -272,12 +287,14 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
   },
 ];
 
-/** The settings of the form. The others are set on the pages Sharing, Alerts and Ledger. */
+/** The settings of the form. The others are switches elsewhere, and on the pages Sharing, Alerts and Ledger. */
 export const formSchema = settingsSchema.omit({
   tls: true,
   repair_from_peers: true,
   smtp: true,
   timestamps_answered: true,
+  collect_on_low_battery: true,
+  collect_when_metered: true,
 });
 
 /** The form values as text. Numbers may be empty while typing, and lists are written with commas. */
@@ -288,6 +305,8 @@ export function typedOf({
   repair_from_peers: _peers,
   smtp: _mail,
   timestamps_answered: _question,
+  collect_on_low_battery: _battery,
+  collect_when_metered: _metered,
   ...settings
 }: Settings): Typed {
   const { retry_delays_seconds, timestamp_authorities, witnesses, offload_after_days, keep_local_gb } =

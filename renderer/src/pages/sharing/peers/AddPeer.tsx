@@ -1,7 +1,13 @@
 import { Modal, NativeSelect, Switch, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { type NearbyNode, type NewPeer, parsePeerLink, peerLink } from '../../../../../shared/node/peer.ts';
+import {
+  type NearbyNode,
+  type NewPeer,
+  type PeerLink,
+  parsePeerLink,
+  peerLink,
+} from '../../../../../shared/node/peer.ts';
 import type { SharingMode } from '../../../../../shared/node/settings.ts';
 import { readText } from '../../../api/client.ts';
 import { useCall } from '../../../api/useCall.ts';
@@ -21,25 +27,33 @@ interface AddPeerProps {
   opened: boolean;
   /** A node that was found on the network; undefined for one that the owner names. */
   node: NearbyNode | undefined;
+  /** A link that the app was opened with. */
+  link?: PeerLink | undefined;
   onClose: () => void;
 }
 
 /** Adds a node by its link, by its address, or from the list of nearby nodes. */
-export function AddPeer({ opened, node, onClose }: AddPeerProps) {
+export function AddPeer({ opened, node, link, onClose }: AddPeerProps) {
   return (
     <FormDialog opened={opened} onClose={onClose} title="Add a peer" size="lg">
-      {(controls) => <AddPeerForm node={node} {...controls} />}
+      {(controls) => <AddPeerForm node={node} link={link} {...controls} />}
     </FormDialog>
   );
 }
 
-function AddPeerForm({ node, onDone, ...controls }: FormDialogControls & Pick<AddPeerProps, 'node'>) {
+function AddPeerForm({
+  node,
+  link,
+  onDone,
+  ...controls
+}: FormDialogControls & Pick<AddPeerProps, 'node' | 'link'>) {
+  const known = node ?? link;
   const { form, save } = useItemForm<Values, 'addPeer'>({
     route: 'addPeer',
     initialValues: {
-      url: node?.url ?? '',
-      key: node?.key ?? '',
-      tls_fingerprint: node?.tls_fingerprint ?? '',
+      url: known?.url ?? '',
+      key: known?.key ?? '',
+      tls_fingerprint: known?.tls_fingerprint ?? '',
       cosign: true,
       ask_to_cosign: false,
     },

@@ -1,9 +1,15 @@
 import { Button, Group, Loader, Switch } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconLink, IconPlus } from '@tabler/icons-react';
-import { useEffect, useState } from 'react';
-import { Link } from 'react-router';
-import type { MirrorRequest, NearbyNode, Peer } from '../../../../../shared/node/peer.ts';
+import { useEffect, useEffectEvent, useState } from 'react';
+import { Link, useLocation, useNavigate } from 'react-router';
+import {
+  type MirrorRequest,
+  type NearbyNode,
+  type Peer,
+  type PeerLink,
+  parsePeerLink,
+} from '../../../../../shared/node/peer.ts';
 import type { SharingMode } from '../../../../../shared/node/settings.ts';
 import { useCall } from '../../../api/useCall.ts';
 import { useReload, useSave } from '../../../api/useSave.ts';
@@ -24,8 +30,15 @@ export function Peers({ mode }: { mode: SharingMode }) {
   const [isAdding, adding] = useDisclosure();
   const [isLinkShown, link] = useDisclosure();
   const [chosen, choose] = useState<NearbyNode>();
+  const [opened, open] = useState<PeerLink>();
   useReloadAfterMirrors();
+  useOpenedLink((peer) => {
+    open(peer);
+    choose(undefined);
+    adding.open();
+  });
   const add = (node?: NearbyNode) => {
+    open(undefined);
     choose(node);
     adding.open();
   };
@@ -61,11 +74,27 @@ export function Peers({ mode }: { mode: SharingMode }) {
             <RepairSwitch />
           </>
         )}
-        <AddPeer opened={isAdding} node={chosen} onClose={adding.close} />
+        <AddPeer opened={isAdding} node={chosen} link={opened} onClose={adding.close} />
         <OwnLink mode={mode} opened={isLinkShown} onClose={link.close} />
       </Section>
     </>
   );
+}
+
+const OPENED_LINK = 'add-peer';
+
+/** Takes the link of a peer with which the app was opened. It fills in the form; nothing is added before that is sent. */
+function useOpenedLink(take: (link: PeerLink) => void): void {
+  const { hash } = useLocation();
+  const navigate = useNavigate();
+  const latest = useEffectEvent(take);
+  useEffect(() => {
+    const address = new URLSearchParams(hash.slice(1)).get(OPENED_LINK);
+    if (address === null) return;
+    void navigate('/sharing', { replace: true });
+    const link = parsePeerLink(address);
+    if (link) latest(link);
+  }, [hash, navigate]);
 }
 
 /** Loads the peers again when a mirror ends, also one that runs on schedule. */
