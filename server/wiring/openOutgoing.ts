@@ -9,13 +9,14 @@ import type { NodeConfig } from '../config.ts';
 import type { PublicAddress } from '../http/security/publicAddress.ts';
 import { Timestamps } from '../ledger/timestamps/timestamps.ts';
 import { Witnesses } from '../ledger/witness/witnesses.ts';
+import { Deposits } from '../repositories/deposit/deposits.ts';
 import { pinnedCertificate } from '../store/sqlite/node/peers.ts';
 import type { SharedServices } from './sharedServices.ts';
 
-/** Opens what sends requests of the node's own: timestamps, witnesses and alerts. */
+/** Opens what sends requests of the node's own: timestamps, witnesses, deposits and alerts. */
 export function openOutgoing(
   config: NodeConfig,
-  { store, checkpoints, clock, log, settings }: SharedServices,
+  { store, checkpoints, clock, log, settings, jobs, nodeName }: SharedServices,
   {
     diffs,
     noise,
@@ -39,6 +40,16 @@ export function openOutgoing(
   return {
     timestamps: new Timestamps({ store, checkpoints, settings, post, warn }),
     witnesses: new Witnesses({ store, checkpoints, settings, post, warn }),
+    deposits: new Deposits({
+      store,
+      jobs,
+      clock,
+      log,
+      settings: () => settings.current,
+      nodeName,
+      publicOrigin: () => publicAddress.origin,
+      ...network,
+    }),
     alerts: new Alerts({
       store,
       settings,

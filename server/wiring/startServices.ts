@@ -14,6 +14,7 @@ export async function startServices(config: NodeConfig, services: Services, url:
   await services.sharing.resume();
   services.writeLimits.startDailyReset();
   if (copy) services.copies.startFollowing();
+  if (!isReadOnly(store.read)) services.deposits.resume();
   if (prove && !isReadOnly(store.read)) {
     services.timestamps.startSchedule();
     services.witnesses.startSchedule();
