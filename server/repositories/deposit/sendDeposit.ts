@@ -120,25 +120,20 @@ async function sendFiles(sending: Sending, id: string): Promise<void> {
   let losses = 0;
   for (;;) {
     const remote = new Map((await repository.files(id)).map((file) => [file.name, file]));
-    const missing: DepositedFile[] = [];
-    let bytes = 0;
-    let compared = 0;
-    for (const file of files) {
-      const there = remote.get(nameOf(file));
-      const state = compare(file, there);
-      if (state === 'same') compared += 1;
-      if (state === 'same' || state === 'unknown') bytes += file.bytes;
-      else if (sent.has(file)) throw alteredError(row().repository_url, nameOf(file), file, there);
-      else missing.push(file);
-    }
+    const pairs = files.map((file) => ({ file, there: remote.get(nameOf(file)) }));
+    const states = Map.groupBy(pairs, ({ file, there }) => compare(file, there));
+    const [same = [], unknown = []] = [states.get('same'), states.get('unknown')];
+    const missing = [...(states.get('missing') ?? []), ...(states.get('different') ?? [])];
+    await save({ files: files.length, compared: same.length });
+    const altered = missing.find(({ file }) => sent.has(file));
+    if (altered) throw alteredError(row().repository_url, nameOf(altered.file), altered.file, altered.there);
+    let bytes = [...same, ...unknown].reduce((sum, { file }) => sum + file.bytes, 0);
     sending.progress(bytes);
-    await save({ files: files.length, compared });
     if (missing.length === 0) return;
     try {
-      for (const file of missing) {
+      for (const { file, there } of missing) {
         signal.throwIfAborted();
         sending.requireReadable();
-        const there = remote.get(nameOf(file));
         if (there) await repository.remove(id, there);
         await repository.send(id, nameOf(file), file);
         sent.add(file);

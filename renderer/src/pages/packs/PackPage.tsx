@@ -1,6 +1,14 @@
 import { Button, Spoiler } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { IconArrowRight, IconCertificate, IconDownload, IconFlag, IconVersions } from '@tabler/icons-react';
+import {
+  IconArrowRight,
+  IconBuildingBank,
+  IconCertificate,
+  IconDownload,
+  IconFlag,
+  IconVersions,
+} from '@tabler/icons-react';
+import { useState } from 'react';
 import { Link, useParams } from 'react-router';
 import type { Pack } from '../../../../shared/archive/pack.ts';
 import { urlOf } from '../../api/client.ts';
@@ -16,7 +24,9 @@ import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { ItemPage, Page, Section } from '../../components/layout/Page.tsx';
 import { countOf, formatBytes } from '../../format/size.ts';
 import { useIsOwner, useMayContribute } from '../../state/session.ts';
+import { DepositDialog } from './DepositDialog.tsx';
 import { FLAG_REASON_LABELS, FlagDialog } from './FlagDialog.tsx';
+import { PackDeposits } from './PackDeposits.tsx';
 import { hiddenFiles, PackFacts, PackFiles, PackResults } from './PackFacts.tsx';
 import { PackAuthors, PackBadges, PackLink } from './PackHeader.tsx';
 import { ComparedResults, PackReplications, ReplicationVerdict } from './PackReplications.tsx';
@@ -48,8 +58,10 @@ export default function PackPage() {
 }
 
 function WholePack({ pack }: { pack: Pack }) {
+  const isOwner = useIsOwner();
+  const [job, setJob] = useState<string>();
   return (
-    <Page title={pack.title} actions={<PackActions pack={pack} />}>
+    <Page title={pack.title} actions={<PackActions pack={pack} onDepositing={setJob} />}>
       {pack.evidence.superseded_by && (
         <p className={`${classes.notice} hint cluster gap-2`}>
           <IconArrowRight size={17} aria-hidden /> A newer version of this pack exists:{' '}
@@ -85,6 +97,7 @@ function WholePack({ pack }: { pack: Pack }) {
           <PackReplications pack={pack} />
           <PackVerify pack={pack} />
           <Citation item={pack.id} />
+          {isOwner && <PackDeposits pack={pack.id} jobId={job} onStarted={setJob} />}
           <FindingsSection
             target={{ kind: 'pack', id: pack.id }}
             objects={pack.files
@@ -101,10 +114,18 @@ function WholePack({ pack }: { pack: Pack }) {
   );
 }
 
-function PackActions({ pack }: { pack: Pack }) {
+interface PackActionsProps {
+  pack: Pack;
+  /** Called with the job that deposits the pack. */
+  onDepositing: (job: string) => void;
+}
+
+function PackActions({ pack, onDepositing }: PackActionsProps) {
   const mayContribute = useMayContribute();
   const isOwner = useIsOwner();
   const [flagging, dialog] = useDisclosure(false);
+  const [depositing, depositDialog] = useDisclosure(false);
+  const { withheld = [], released = [] } = pack.evidence;
   const download = (
     <>
       {hiddenFiles(pack, isOwner).length === 0 && (
@@ -145,6 +166,21 @@ function PackActions({ pack }: { pack: Pack }) {
         Flag
       </Button>
       {isOwner && <AddToCase item={{ kind: 'pack', id: pack.id }} size="sm" />}
+      {isOwner && withheld.length + released.length === 0 && (
+        <Button
+          variant="default"
+          leftSection={<IconBuildingBank size={17} aria-hidden />}
+          onClick={depositDialog.open}
+        >
+          Deposit…
+        </Button>
+      )}
+      <DepositDialog
+        pack={pack.id}
+        opened={depositing}
+        onClose={depositDialog.close}
+        onStarted={onDepositing}
+      />
       <FlagDialog packId={pack.id} opened={flagging} onClose={dialog.close} />
     </>
   );

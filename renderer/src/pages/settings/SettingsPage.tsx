@@ -20,6 +20,7 @@ import { useIsOwner, useSession } from '../../state/session.ts';
 import { BrowserExtension } from './BrowserExtension.tsx';
 import { Copies } from './Copies.tsx';
 import { Profiles } from './Profiles.tsx';
+import { Repositories } from './Repositories.tsx';
 import { SettingsForm } from './SettingsForm.tsx';
 import classes from './SettingsPage.module.css';
 import { StoredBytes } from './StoredBytes.tsx';
@@ -48,6 +49,12 @@ const PARTS: readonly SettingPart[] = [
     words: 'copies second copy folder disk bucket object store s3 sync restore test key passphrase offload',
     Part: Copies,
     isFirst: true,
+  },
+  {
+    page: 'copies',
+    id: 'repositories',
+    words: 'repositories deposit doi zenodo inveniordm dataverse token community collection',
+    Part: Repositories,
   },
   { page: 'collection', id: 'profiles', words: 'profiles login cookies storage state', Part: Profiles },
   {
