@@ -4,6 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { Deposit } from '../../../shared/node/deposit.ts';
 import { uploadNewPack } from '../../support/archive/packs.ts';
 import { end, type ServedNode, serveNode } from '../../support/cli.ts';
+import { eventually } from '../../support/eventually.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../../support/node.ts';
 import { DataverseServer } from './dataverseServer.ts';
 import { InvenioServer } from './invenioServer.ts';
@@ -65,17 +66,17 @@ function killAt(
 }
 
 /** Opens the folder again. The deposit goes on by itself; its pauses are over at once. */
-async function resumed(dataFolder: string): Promise<Deposit> {
+async function resumed(dataFolder: string): Promise<Deposit | undefined> {
   const node = await openTestNode({ dataFolder, clock: hurriedClock() });
-  for (;;) {
+  const ended = await eventually(async () => {
     const answer = await node.fetchAsOwner('/manage/deposits');
     const { items } = (await answer.json()) as { items: Deposit[] };
-    if (items.length === 1 && items[0] && items[0].state !== 'sending') {
-      await node.close();
-      return items[0];
-    }
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+    expect(items).toHaveLength(1);
+    expect(items[0]?.state).not.toBe('sending');
+    return items[0];
+  });
+  await node.close();
+  return ended;
 }
 
 test.each(['invenio', 'dataverse'] as const)(

@@ -38,7 +38,6 @@ const KIND_PLACES: Partial<Record<JobKind, string>> = {
   bring_back: '/settings#copies',
   mark_lost: '/settings#copies',
   mirror: '/sharing',
-  deposit: '/settings#repositories',
 };
 
 /** The page that shows the progress itself. */

@@ -125,7 +125,7 @@ function DepositItem({ deposit, onStarted }: { deposit: Deposit } & Pick<PackDep
           <ItemButton
             label="Continue"
             of={place}
-            loading={again.isPending}
+            loading={again.isPending && !again.variables}
             onClick={() => again.mutate(false)}
           />
         )}
@@ -133,15 +133,15 @@ function DepositItem({ deposit, onStarted }: { deposit: Deposit } & Pick<PackDep
           <ItemButton
             label="Publish"
             of={place}
-            loading={again.isPending}
+            loading={again.isPending && again.variables}
             onClick={() => again.mutate(true)}
           />
         )}
         {state === 'draft' && (
           <ItemButton
-            label="Was it published?"
+            label="Check again"
             of={place}
-            loading={again.isPending}
+            loading={again.isPending && !again.variables}
             onClick={() => again.mutate(false)}
           />
         )}
