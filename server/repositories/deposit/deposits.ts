@@ -6,10 +6,11 @@ import type {
 } from '../../../shared/node/deposit.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Slice } from '../../../shared/values/list.ts';
+import { digestsOfPack } from '../../archive/packs/readPack.ts';
 import { isPrivateHost } from '../../collection/sources/privateSources.ts';
 import type { JobRun, Jobs, RunningJob } from '../../runtime/jobs.ts';
 import { shuttingDown } from '../../runtime/shuttingDown.ts';
-import { filesOfPack, packById } from '../../store/sqlite/archive/packs.ts';
+import { packById } from '../../store/sqlite/archive/packs.ts';
 import type { Place } from '../../store/sqlite/engine/queries.ts';
 import {
   changeDeposit,
@@ -107,10 +108,9 @@ export class Deposits {
    */
   async deposit({ pack, repository: id, publish }: NewDeposit): Promise<Deposit | RunningJob<Deposit>> {
     const { store } = this.#config;
-    if (!packById(store.read, pack)) throw unknown('unknown_pack', 'pack', `There is no pack ${pack}.`);
+    requireReadable(store, pack);
     const repository = repositoryById(store.read, id);
     if (!repository) throw unknown('unknown_target', 'repository', `There is no repository ${id}.`);
-    requireReadable(store, pack);
     const row = await store.write((database) => {
       const known = depositOf(database, pack, id);
       const updated_at = store.instant();
@@ -209,7 +209,7 @@ export class Deposits {
       row: current,
       save,
       pause: (ms) => http.pause(ms),
-      requireReadable: () => requireReadable(store, pack),
+      requireReadable: (file) => requireReadable(store, pack, file?.digests.get('sha256')),
       signal,
       progress: (bytes) => progress(bytes, total),
     });
@@ -268,10 +268,15 @@ function shown({ remote: _remote, may_exist: _mayExist, publish, in_review, ...r
   return { ...row, publish: publish === 1, in_review: in_review === 1 };
 }
 
-/** A repository shows everything to everybody. @throws Problem `withheld`, `released` */
-function requireReadable({ read }: Store, pack: string): void {
+/**
+ * Requires that everybody may read a pack, or one of its files: a repository shows everything.
+ *
+ * @throws Problem `withheld`, `released`
+ */
+function requireReadable({ read }: Store, pack: string, file?: string): void {
   const row = packById(read, pack);
-  const digests = row ? filesOfPack(read, row.ledger_entry).map(({ sha256 }) => sha256) : [];
+  if (!row) throw unknown('unknown_pack', 'pack', `There is no pack ${pack}.`);
+  const digests = file === undefined ? digestsOfPack(read, row) : [file];
   const [hidden] = unreadableAmong(read, digests, VISITOR);
   if (hidden === undefined) return;
   if (marksOf(read, hidden).released)

@@ -11,8 +11,8 @@ export interface Sending {
   /** Records a step durably. */
   save: (changes: Partial<DepositRow>) => Promise<void>;
   pause: (ms: number) => Promise<void>;
-  /** @throws Problem if a file of the pack may not be given out any more */
-  requireReadable: () => void;
+  /** @throws Problem `withheld`, `released` if one of these files, or of all, may not be given out any more */
+  requireReadable: (file?: DepositedFile) => void;
   signal: AbortSignal;
   /** Called with the bytes that are in the repository. */
   progress: (bytes: number) => void;
@@ -133,7 +133,7 @@ async function sendFiles(sending: Sending, id: string): Promise<void> {
     try {
       for (const { file, there } of missing) {
         signal.throwIfAborted();
-        sending.requireReadable();
+        sending.requireReadable(file);
         if (there) await repository.remove(id, there);
         await repository.send(id, nameOf(file), file);
         sent.add(file);

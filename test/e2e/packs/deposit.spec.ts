@@ -47,10 +47,13 @@ test('the owner deposits a pack as a draft, publishes it, and everybody sees its
 
   await page.goto(`/packs/${pack.id}`);
   await deposits.getByRole('button', { name: `Continue: ${place}` }).click();
-  await expect(deposits.getByText('A draft there, complete')).toBeVisible();
+  await expect(deposits.getByText(/^Sent as a draft/)).toBeVisible();
   await expect(deposits.getByText('(reserved: it resolves once published)')).toBeVisible();
   await expect(page.getByRole('complementary', { name: 'Details' })).not.toContainText('10.5072');
   await deposits.getByRole('button', { name: `Publish: ${place}` }).click();
+  const asked = page.getByRole('dialog', { name: 'Publish this deposit?' });
+  await checks.accessible(page);
+  await asked.getByRole('button', { name: 'Publish' }).click();
   await expect(deposits.getByText(/^Published /)).toBeVisible();
   const doi = [...server.records.values()][0]?.doi ?? '';
   await expect(
@@ -100,7 +103,7 @@ test('a second repository is added while a pack is deposited, and progress can b
   const deposits = page.getByRole('region', { name: 'Deposits' });
   await expect(deposits.getByText('Being sent, begun')).toBeVisible();
   await checks.accessible(page);
-  await deposits.getByRole('button', { name: 'Cancel: Depositing' }).click();
+  await page.getByRole('button', { name: 'Cancel: Depositing a pack' }).click();
   await expect(deposits.getByText('It was cancelled.')).toBeVisible();
   release();
   await deposits.getByRole('button', { name: `Continue: ${place}` }).click();

@@ -12,8 +12,6 @@ interface DepositDialogProps {
   pack: string;
   opened: boolean;
   onClose: () => void;
-  /** Called with the job that deposits the pack. */
-  onStarted: (job: string) => void;
 }
 
 /** Chooses a repository, or adds one, and deposits a pack there. */
@@ -25,7 +23,7 @@ export function DepositDialog({ opened, onClose, ...props }: DepositDialogProps)
   );
 }
 
-type StepProps = FormDialogControls & Pick<DepositDialogProps, 'pack' | 'onStarted'>;
+type StepProps = FormDialogControls & Pick<DepositDialogProps, 'pack'>;
 
 const SHOWN = 200;
 const ANOTHER = 'another';
@@ -68,28 +66,14 @@ interface DepositFormProps extends StepProps {
   onAnother: () => void;
 }
 
-function DepositForm({
-  pack,
-  onStarted,
-  repositories,
-  chosen,
-  onAnother,
-  onDone,
-  ...controls
-}: DepositFormProps) {
+function DepositForm({ pack, repositories, chosen, onAnother, onDone, ...controls }: DepositFormProps) {
   const form = useForm({ initialValues: { repository: chosen, publish: 'draft' } });
   const save = useSave(
     'deposit',
     ({ repository, publish }: typeof form.values) => ({
       body: { pack, repository, publish: publish === 'publish' },
     }),
-    {
-      onSaved: (started) => {
-        onDone();
-        // A deposit that is published already needs no job.
-        if ('progress' in started) onStarted(started.id);
-      },
-    },
+    { onSaved: onDone },
   );
   const { community } = repositories.find(({ id }) => id === form.values.repository) ?? { community: null };
   const isReviewed =

@@ -1,18 +1,18 @@
 import { Button, Group } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
 import { IconAlertTriangle, IconCircleCheck, IconCircleDashed } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import type { Deposit } from '../../../../shared/node/deposit.ts';
-import { call } from '../../api/client.ts';
 import { callKey, useCall } from '../../api/useCall.ts';
 import { useSave } from '../../api/useSave.ts';
 import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { JobBar } from '../../components/feedback/JobsTray.tsx';
 import { ItemButton } from '../../components/forms/buttons.tsx';
+import { RemoveDialog } from '../../components/forms/DialogForm.tsx';
 import { Section } from '../../components/layout/Page.tsx';
 import { countOf } from '../../format/size.ts';
-import { useFollowedJob, useJobs } from '../../state/jobs.ts';
+import { useJobs } from '../../state/jobs.ts';
 
 /** The address at which a DOI is resolved. */
 export function doiAddress(doi: string): string {
@@ -30,36 +30,19 @@ export function DoiLink({ doi }: { doi: string }) {
 
 const SHOWN = 50;
 
-interface PackDepositsProps {
-  pack: string;
-  /** The job that deposits the pack, if one was started here. */
-  jobId: string | undefined;
-  onStarted: (job: string) => void;
-}
-
 /** The deposits of a pack, with what the owner can do. Nothing if there are none. */
-export function PackDeposits({ pack, jobId, onStarted }: PackDepositsProps) {
+export function PackDeposits({ pack }: { pack: string }) {
   useReloadAfterDeposits();
   const answer = useCall('listDeposits', { query: { pack, limit: SHOWN } });
-  const job = useFollowedJob(jobId);
   if (answer.error) return <ErrorNote error={answer.error} onRetry={() => void answer.refetch()} />;
   if (!answer.data || answer.data.items.length === 0) return null;
   return (
     <Section title="Deposits">
-      <div className="stack gap-3">
-        {job?.state === 'running' && (
-          <JobBar
-            title="Depositing"
-            {...job.progress}
-            onCancel={() => void call('cancelJob', { params: { id: job.id } })}
-          />
-        )}
-        <ul className="plain stack gap-4">
-          {answer.data.items.map((deposit) => (
-            <DepositItem key={deposit.id} deposit={deposit} onStarted={onStarted} />
-          ))}
-        </ul>
-      </div>
+      <ul className="plain stack gap-4">
+        {answer.data.items.map((deposit) => (
+          <DepositItem key={deposit.id} deposit={deposit} />
+        ))}
+      </ul>
     </Section>
   );
 }
@@ -81,16 +64,13 @@ function useReloadAfterDeposits(): void {
 const HEALTH = { sending: 'idle', draft: 'idle', published: 'well', failed: 'bad' } as const;
 const ICONS = { bad: IconAlertTriangle, well: IconCircleCheck, idle: IconCircleDashed };
 
-function DepositItem({ deposit, onStarted }: { deposit: Deposit } & Pick<PackDepositsProps, 'onStarted'>) {
+function DepositItem({ deposit }: { deposit: Deposit }) {
   const { pack, repository, repository_url, state, url, in_review, updated_at, files, compared } = deposit;
   const place = repository_url.replace(/^https?:\/\//, '');
   const health = HEALTH[state];
   const Icon = ICONS[health];
-  const again = useSave('deposit', (publish: boolean) => ({ body: { pack, repository, publish } }), {
-    onSaved: (started) => {
-      if ('progress' in started) onStarted(started.id);
-    },
-  });
+  const [isPublishing, publishing] = useDisclosure();
+  const again = useSave('deposit', () => ({ body: { pack, repository } }));
   return (
     <li className="card stack gap-2">
       <h3 className="wrap-anywhere">{place}</h3>
@@ -122,37 +102,41 @@ function DepositItem({ deposit, onStarted }: { deposit: Deposit } & Pick<PackDep
           </Button>
         )}
         {state === 'failed' && (
-          <ItemButton
-            label="Continue"
-            of={place}
-            loading={again.isPending && !again.variables}
-            onClick={() => again.mutate(false)}
-          />
+          <ItemButton label="Continue" of={place} loading={again.isPending} onClick={() => again.mutate()} />
         )}
         {state === 'draft' && !in_review && (
-          <ItemButton
-            label="Publish"
-            of={place}
-            loading={again.isPending && again.variables}
-            onClick={() => again.mutate(true)}
-          />
+          <ItemButton label="Publish" of={place} onClick={publishing.open} />
         )}
         {state === 'draft' && (
           <ItemButton
             label="Check again"
             of={place}
-            loading={again.isPending && !again.variables}
-            onClick={() => again.mutate(false)}
+            loading={again.isPending}
+            onClick={() => again.mutate()}
           />
         )}
       </Group>
+      {isPublishing && <PublishDeposit deposit={deposit} onClose={publishing.close} />}
     </li>
+  );
+}
+
+function PublishDeposit({ deposit, onClose }: { deposit: Deposit; onClose: () => void }) {
+  const { pack, repository, repository_url } = deposit;
+  const publication = useSave('deposit', () => ({ body: { pack, repository, publish: true } }), {
+    onSaved: onClose,
+  });
+  return (
+    <RemoveDialog title="Publish this deposit?" submit="Publish" removal={publication} onClose={onClose}>
+      Everybody can read it at <span className="wrap-anywhere">{repository_url}</span>, and its DOI stays.
+      This cannot be undone. Where a community was named, it is submitted for its review.
+    </RemoveDialog>
   );
 }
 
 function stateWords({ state, in_review }: Deposit): string {
   if (state === 'sending') return 'Being sent, begun';
-  if (state === 'draft') return in_review ? 'Submitted to the community' : 'A draft there, complete';
+  if (state === 'draft') return in_review ? 'Submitted to the community' : 'Sent as a draft';
   return state === 'published' ? 'Published' : 'Failed';
 }
 

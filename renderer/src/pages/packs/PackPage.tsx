@@ -8,7 +8,6 @@ import {
   IconFlag,
   IconVersions,
 } from '@tabler/icons-react';
-import { useState } from 'react';
 import { Link, useParams } from 'react-router';
 import type { Pack } from '../../../../shared/archive/pack.ts';
 import { urlOf } from '../../api/client.ts';
@@ -59,9 +58,8 @@ export default function PackPage() {
 
 function WholePack({ pack }: { pack: Pack }) {
   const isOwner = useIsOwner();
-  const [job, setJob] = useState<string>();
   return (
-    <Page title={pack.title} actions={<PackActions pack={pack} onDepositing={setJob} />}>
+    <Page title={pack.title} actions={<PackActions pack={pack} />}>
       {pack.evidence.superseded_by && (
         <p className={`${classes.notice} hint cluster gap-2`}>
           <IconArrowRight size={17} aria-hidden /> A newer version of this pack exists:{' '}
@@ -97,7 +95,7 @@ function WholePack({ pack }: { pack: Pack }) {
           <PackReplications pack={pack} />
           <PackVerify pack={pack} />
           <Citation item={pack.id} />
-          {isOwner && <PackDeposits pack={pack.id} jobId={job} onStarted={setJob} />}
+          {isOwner && <PackDeposits pack={pack.id} />}
           <FindingsSection
             target={{ kind: 'pack', id: pack.id }}
             objects={pack.files
@@ -114,13 +112,7 @@ function WholePack({ pack }: { pack: Pack }) {
   );
 }
 
-interface PackActionsProps {
-  pack: Pack;
-  /** Called with the job that deposits the pack. */
-  onDepositing: (job: string) => void;
-}
-
-function PackActions({ pack, onDepositing }: PackActionsProps) {
+function PackActions({ pack }: { pack: Pack }) {
   const mayContribute = useMayContribute();
   const isOwner = useIsOwner();
   const [flagging, dialog] = useDisclosure(false);
@@ -175,12 +167,7 @@ function PackActions({ pack, onDepositing }: PackActionsProps) {
           Deposit…
         </Button>
       )}
-      <DepositDialog
-        pack={pack.id}
-        opened={depositing}
-        onClose={depositDialog.close}
-        onStarted={onDepositing}
-      />
+      <DepositDialog pack={pack.id} opened={depositing} onClose={depositDialog.close} />
       <FlagDialog packId={pack.id} opened={flagging} onClose={dialog.close} />
     </>
   );

@@ -91,8 +91,9 @@ export const depositsPage = selectPage<DepositRow, [{ pack: string | null }]>(
 
 /** Returns the published deposits of a pack. The first is the one that is cited. */
 export const publishedDepositsOf = selectAll<PublishedDeposit, [pack: string]>(
-  `SELECT doi, url, published_at FROM deposits WHERE pack = ? AND state = 'published' AND url IS NOT NULL
-   ORDER BY published_at, number`,
+  // A repository that was removed and added again may have found its deposit again.
+  `SELECT doi, url, min(published_at) AS published_at FROM deposits
+   WHERE pack = ? AND state = 'published' AND url IS NOT NULL GROUP BY url ORDER BY published_at, number`,
 );
 
 /** Returns the DOI by which a pack is cited; undefined if no deposit of it is published with one. */
