@@ -108,9 +108,9 @@ export class Deposits {
    */
   async deposit({ pack, repository: id, publish }: NewDeposit): Promise<Deposit | RunningJob<Deposit>> {
     const { store } = this.#config;
-    requireReadable(store, pack);
     const repository = repositoryById(store.read, id);
     if (!repository) throw unknown('unknown_target', 'repository', `There is no repository ${id}.`);
+    requireReadable(store, pack);
     const row = await store.write((database) => {
       const known = depositOf(database, pack, id);
       const updated_at = store.instant();
