@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import type { Deposit } from '../../../shared/node/deposit.ts';
+import type { Deposit, RepositoryKind } from '../../../shared/node/deposit.ts';
 import { uploadNewPack } from '../../support/archive/packs.ts';
 import { end, type ServedNode, serveNode } from '../../support/cli.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -79,36 +79,37 @@ async function resumed(dataFolder: string): Promise<Deposit | undefined> {
   return ended;
 }
 
-test.each(['invenio', 'dataverse'] as const)(
-  'a node that is killed at any request makes one deposit in %s, published once',
-  async (kind) => {
-    for (const step of STEPS[kind])
-      for (const when of ['unprocessed', 'unanswered'] as const) {
-        const invenio = kind === 'invenio' ? await new InvenioServer().listen() : undefined;
-        const dataverse = kind === 'dataverse' ? await new DataverseServer().listen() : undefined;
-        const server = invenio ?? dataverse;
-        if (!server) throw new TypeError();
-        if (invenio) invenio.indexLag = 2;
-        const dataFolder = join(await temporaryFolder(), 'data');
-        const node = await openTestNode({ dataFolder });
-        const repository = await addRepository(node, { kind }, server);
-        const pack = await uploadNewPack(node, {}, FILES);
-        await node.close();
+const CASES = Object.entries(STEPS).flatMap(([kind, steps]) =>
+  steps.map((step): [kind: RepositoryKind, step: string] => [kind as RepositoryKind, step]),
+);
 
-        served = await serveNode(dataFolder);
-        const killed = killAt(server, step, when);
-        await begin(served, { pack: pack.id, repository: repository.id, publish: true });
-        await killed;
-        server.fault = () => undefined;
-        const deposit = await resumed(dataFolder);
+test.each(CASES)(
+  'a node that is killed in %s at the request “%s” makes one deposit, published once',
+  async (kind, step) => {
+    for (const when of ['unprocessed', 'unanswered'] as const) {
+      const invenio = kind === 'invenio' ? await new InvenioServer().listen() : undefined;
+      const dataverse = kind === 'dataverse' ? await new DataverseServer().listen() : undefined;
+      const server = invenio ?? dataverse;
+      if (!server) throw new TypeError();
+      if (invenio) invenio.indexLag = 2;
+      const dataFolder = join(await temporaryFolder(), 'data');
+      const node = await openTestNode({ dataFolder });
+      const repository = await addRepository(node, { kind }, server);
+      const pack = await uploadNewPack(node, {}, FILES);
+      await node.close();
 
-        const at = `${step}, ${when}`;
-        expect(deposit, at).toMatchObject({ state: 'published', files: 3, compared: 3, error: null });
-        const stored = [...(invenio?.records.values() ?? []), ...(dataverse?.datasets.values() ?? [])];
-        expect(stored, at).toHaveLength(1);
-        expect([...(stored[0]?.files ?? [])], at).toHaveLength(3);
-        expect((invenio ?? dataverse)?.publications, at).toHaveLength(1);
-        await server.close();
-      }
+      served = await serveNode(dataFolder);
+      const killed = killAt(server, step, when);
+      await begin(served, { pack: pack.id, repository: repository.id, publish: true });
+      await killed;
+      server.fault = () => undefined;
+      const deposit = await resumed(dataFolder);
+
+      expect(deposit, when).toMatchObject({ state: 'published', files: 3, compared: 3, error: null });
+      const stored = [...(invenio?.records.values() ?? []), ...(dataverse?.datasets.values() ?? [])];
+      expect(stored, when).toHaveLength(1);
+      expect([...(stored[0]?.files ?? [])], when).toHaveLength(3);
+      expect((invenio ?? dataverse)?.publications, when).toHaveLength(1);
+    }
   },
 );
