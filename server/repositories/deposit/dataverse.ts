@@ -28,11 +28,12 @@ const fileSchema = z.object({
     checksum: z.object({ type: z.string(), value: z.string() }).nullish(),
   }),
 });
+const fileListSchema = dataOf(z.array(fileSchema));
 const datasetSchema = dataOf(
   z.object({
     latestVersion: z.object({
       versionState: z.string(),
-      files: z.array(fileSchema).default([]),
+      files: z.array(fileSchema).optional(),
       metadataBlocks: z
         .object({
           citation: z
@@ -76,6 +77,11 @@ export function dataverseRepository(
   const readDataset = async (id: string) => {
     const found = await orIfGone(http.send({ method: 'GET', path: dataset(id, '') }));
     return found === undefined ? undefined : understood(datasetSchema, found, http.url).data.latestVersion;
+  };
+  // What an installation shows of a dataset may leave its files out.
+  const listFiles = async (id: string) => {
+    const answer = await http.send({ method: 'GET', path: dataset(id, 'versions/:latest/files') });
+    return understood(fileListSchema, answer, http.url).data;
   };
   const asRemote = (id: string, state: string): RemoteDeposit => ({
     id,
@@ -126,8 +132,7 @@ export function dataverseRepository(
     },
     namesOf: (paths) => uniqueNames(paths, allowedPath),
     files: async (id) => {
-      const answer = await http.send({ method: 'GET', path: dataset(id, '') });
-      const { files } = understood(datasetSchema, answer, http.url).data.latestVersion;
+      const files = (await readDataset(id))?.files ?? (await listFiles(id));
       return files.map(
         ({ label, directoryLabel, dataFile }): RemoteFile => ({
           name: [directoryLabel, label ?? dataFile.filename].filter(Boolean).join('/'),
@@ -146,6 +151,7 @@ export function dataverseRepository(
     },
     publish: async (id) => {
       await http.send({ method: 'POST', path: dataset(id, 'actions/:publish', '&type=major') });
+      return undefined;
     },
   };
 }

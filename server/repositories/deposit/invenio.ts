@@ -141,8 +141,9 @@ export function invenioRepository(
     },
     publish: async (id) => {
       if (communityId === undefined) {
-        await http.send({ method: 'POST', path: `${draft(id)}/actions/publish` });
-        return;
+        const answer = await http.send({ method: 'POST', path: `${draft(id)}/actions/publish` });
+        const record = recordSchema.safeParse(answer).data;
+        return record?.is_published === true ? asRemote(record, true) : undefined;
       }
       const json = { receiver: { community: communityId }, type: 'community-submission' };
       await http.send({ method: 'PUT', path: `${draft(id)}/review`, json });
@@ -151,6 +152,7 @@ export function invenioRepository(
         path: `${draft(id)}/actions/submit-review`,
         json: { payload: { content: `A copy of the data pack ${cited.work.id}.`, format: 'html' } },
       });
+      return undefined;
     },
   };
 }

@@ -44,8 +44,8 @@ export interface Repository {
   files(id: string): Promise<RemoteFile[]>;
   send(id: string, name: string, file: DepositedFile): Promise<void>;
   remove(id: string, file: RemoteFile): Promise<void>;
-  /** Asks for the publication. It may take place later. */
-  publish(id: string): Promise<void>;
+  /** Asks for the publication. Returns the published deposit; undefined if it takes place later. */
+  publish(id: string): Promise<RemoteDeposit | undefined>;
 }
 
 /** Why a repository did not do what was asked for. The message is a sentence for the owner, without the token. */

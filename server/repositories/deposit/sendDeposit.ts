@@ -183,7 +183,8 @@ async function publish({ repository, row, pause }: Sending, deposit: RemoteDepos
   for (const again of [...AFTER_LOSS_MS, undefined]) {
     let lost: RepositoryError | undefined;
     try {
-      await repository.publish(deposit.id);
+      now = await repository.publish(deposit.id);
+      if (now?.isPublished) return now;
     } catch (error) {
       if (!(error instanceof RepositoryError) || !error.isLost) throw error;
       lost = error;

@@ -23,18 +23,7 @@ const FILES = { 'a.txt': 'a', 'b/c.csv': 'x,y\n1,2\n' };
 
 /** The requests of a whole deposit. */
 const STEPS = {
-  invenio: [
-    'search',
-    'create',
-    'draft',
-    'reserve',
-    'files',
-    'begin',
-    'content',
-    'commit',
-    'publish',
-    'record',
-  ],
+  invenio: ['search', 'create', 'draft', 'reserve', 'files', 'begin', 'content', 'commit', 'publish'],
   dataverse: ['search', 'contents', 'user', 'create', 'dataset', 'add', 'publish'],
 } as const;
 
