@@ -220,7 +220,7 @@ describe('what goes wrong in a repository', () => {
 
   test('a file that the repository changes is named, nothing is published, and the next attempt goes on', async () => {
     const { server, node, repository } = await open();
-    server.alter = (key, bytes) => (key.endsWith('.csv') ? Buffer.from(`${bytes}\n`) : bytes);
+    server.alter = (key, bytes) => (key.endsWith('.csv') ? Buffer.concat([bytes, bytes]) : bytes);
     const pack = await uploadPack(node);
     const failed = await deposit(node, pack.id, repository.id, true);
     expect(failed).toMatchObject({ state: 'failed', files: 4, compared: 3 });
