@@ -14,6 +14,7 @@ import { caseRoutes, findingRoutes } from './routes/findings/findings.ts';
 import { fixityRoutes, ledgerRoutes, timestampRoutes, witnessRoutes } from './routes/ledger.ts';
 import { alertRoutes } from './routes/node/alerts.ts';
 import { copyRoutes } from './routes/node/copies.ts';
+import { depositRoutes } from './routes/node/deposits.ts';
 import { descriptionRoutes, manageRoutes } from './routes/node/manage.ts';
 import { offloadRoutes } from './routes/node/offload.ts';
 import { pairingRoutes } from './routes/node/pairing.ts';
@@ -55,6 +56,7 @@ export const ROUTES = {
   ...alertRoutes,
   ...copyRoutes,
   ...offloadRoutes,
+  ...depositRoutes,
   ...peerRoutes,
   ...manageRoutes,
   ...pairingRoutes,

@@ -9,6 +9,7 @@ import { iterateCitedPacks, packById } from '../store/sqlite/archive/packs.ts';
 import type { StudyRow } from '../store/sqlite/archive/studies.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { onSnapshot } from '../store/sqlite/engine/queries.ts';
+import { publishedDoi } from '../store/sqlite/node/deposits.ts';
 
 export interface CitedAuthor {
   name: string;
@@ -62,6 +63,8 @@ export interface CitedWork {
   url: string;
   /** The fingerprint of a pack, or the digest of the observed bytes. */
   digest: string | null;
+  /** The DOI of a published deposit of a pack; undefined if it has none. */
+  doi?: string | undefined;
   /** The position in a chain of packs that supersede each other; undefined if there is only one. */
   version: number | undefined;
   abstract: string;
@@ -81,6 +84,11 @@ export type CitableWork = Omit<CitedWork, 'url'> & { url: string | undefined };
 /** The identifier of a work in every archive that holds it; undefined for a study, and for an observation without bytes. */
 export function urnOf({ digest }: Pick<CitedWork, 'digest'>): string | undefined {
   return digest === null ? undefined : `urn:sha256:${digest}`;
+}
+
+/** The URL of a work's DOI; undefined if it has none. */
+export function doiUrlOf({ doi }: Pick<CitedWork, 'doi'>): string | undefined {
+  return doi === undefined ? undefined : `https://doi.org/${encodeURI(doi)}`;
 }
 
 /**
@@ -144,7 +152,8 @@ export function readCitedItem(
       return { work: citedStudy(database, requireStudy(database, id), from, packs), files: [] };
     }
     const pack = readPack(database, id);
-    return { work: citedPack(pack, from), files: pack.files };
+    const work = { ...citedPack(pack, from), doi: publishedDoi(database, id) };
+    return { work, files: pack.files };
   });
 }
 

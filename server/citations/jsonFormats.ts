@@ -6,6 +6,7 @@ import {
   type CitedRelation,
   type CitedWork,
   dateText,
+  doiUrlOf,
   KINDS,
   nameParts,
   urnOf,
@@ -36,6 +37,8 @@ export interface DataciteCreator {
 /** A work in DataCite's schema. Lists may be empty. */
 interface DataciteRecord {
   schemaVersion: string;
+  /** Of a published deposit. */
+  doi?: string;
   types: { resourceTypeGeneral: string; resourceType: string };
   /** A URN if the node has no address that others can open. The schema of 4.5 requires it. */
   url: string;
@@ -69,13 +72,14 @@ const UNAVAILABLE = ':unav';
 
 /**
  * The work by the DataCite Metadata Schema 4.6, in DataCite's JSON as versions 4.5 and later have it: no `identifiers`,
- * lists without repetition. It has no DOI, so its address identifies it.
+ * lists without repetition. A work without a DOI is identified by its address.
  */
 export function dataciteRecord(work: CitableWork): DataciteRecord {
   const { datacite, genre, dated } = KINDS[work.kind];
   const pwid = pwidOf(work);
   return {
     schemaVersion: 'http://datacite.org/schema/kernel-4',
+    ...(work.doi === undefined ? {} : { doi: work.doi }),
     types: { resourceTypeGeneral: datacite, resourceType: genre },
     url: work.url ?? urnOf(work) ?? `urn:strongroom:${work.kind}:${work.id}`,
     alternateIdentifiers: [
@@ -175,7 +179,7 @@ export function schemaOrgDocument(work: CitedWork, files: readonly PackFile[], o
     url: work.url,
     name: work.title,
     ...(work.abstract ? { description: work.abstract.slice(0, MAX_DESCRIPTION).toWellFormed() } : {}),
-    identifier: work.digest ? `urn:sha256:${work.digest}` : work.id,
+    identifier: identifiersOf(work),
     ...(work.authors.length > 0 ? { creator: work.authors.slice(0, MAX_PARTS).map(personOf) } : {}),
     publisher: { '@type': 'Organization', name: work.publisher },
     datePublished: dateText(work),
@@ -206,6 +210,13 @@ export function schemaOrgDocument(work: CitedWork, files: readonly PackFile[], o
       ? { distribution: files.slice(0, MAX_PARTS).map((file) => downloadOf(file, origin)) }
       : {}),
   };
+}
+
+/** Search engines for data sets take a DOI as its URL. */
+function identifiersOf(work: CitedWork): string | string[] {
+  const own = urnOf(work) ?? work.id;
+  const doi = doiUrlOf(work);
+  return doi === undefined ? own : [doi, own];
 }
 
 function personOf(author: CitedAuthor): object {

@@ -4,8 +4,9 @@ import type { License } from '../../shared/archive/vocabulary.ts';
 import { requireItem } from '../archive/comments.ts';
 import { authorsAndLicense, filesOfPack, packById } from '../store/sqlite/archive/packs.ts';
 import { onSnapshot } from '../store/sqlite/engine/queries.ts';
+import { publishedDoi } from '../store/sqlite/node/deposits.ts';
 import type { Store } from '../store/store.ts';
-import { type CitationContext, type CitedWork, readCitedItem } from './citedWork.ts';
+import { type CitationContext, type CitedWork, doiUrlOf, readCitedItem } from './citedWork.ts';
 import { LICENSES_CITED } from './jsonFormats.ts';
 import { isTable } from './tables.ts';
 
@@ -20,6 +21,7 @@ export interface TypedLink {
 interface LinkedItem {
   id: string;
   kind: CitedWork['kind'];
+  doi?: string | undefined;
   orcids: string[];
   license: License | null;
   /** The files that are listed. */
@@ -49,6 +51,7 @@ export function readSignposts({ read }: Pick<Store, 'read'>, id: string, origin:
     const item: LinkedItem = {
       id,
       kind: 'pack',
+      doi: publishedDoi(read, id),
       orcids: authors.length > MAX_IN_HEADER ? [] : orcidsOf(authors),
       license,
       files: files.length > MAX_IN_HEADER ? [] : files,
@@ -78,6 +81,7 @@ export function readLinkset({ read }: Pick<Store, 'read'>, id: string, from: Cit
     {
       id,
       kind: work.kind,
+      doi: work.doi,
       orcids: orcidsOf(work.authors),
       license: work.license,
       files,
@@ -107,7 +111,7 @@ function typedLinks(item: LinkedItem, origin: string): TypedLink[] {
   return [
     { rel: 'linkset', href: linkset, type: 'application/linkset+json' },
     { rel: 'linkset', href: `${linkset}?format=text`, type: 'application/linkset' },
-    { rel: 'cite-as', href: `${origin}${pagePath(item)}` },
+    { rel: 'cite-as', href: doiUrlOf(item) ?? `${origin}${pagePath(item)}` },
     { rel: 'type', href: `${SCHEMA_ORG}/${kind === 'pack' ? 'Dataset' : 'Collection'}` },
     { rel: 'type', href: `${SCHEMA_ORG}/AboutPage` },
     ...(license ? [{ rel: 'license', href: LICENSES_CITED[license].rightsUri }] : []),

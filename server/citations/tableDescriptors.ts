@@ -1,4 +1,4 @@
-import { type CitedAuthor, type CitedWork, dateText, nameParts } from './citedWork.ts';
+import { type CitedAuthor, type CitedWork, dateText, doiUrlOf, nameParts } from './citedWork.ts';
 import { LICENSES_CITED } from './jsonFormats.ts';
 import {
   type Column,
@@ -68,6 +68,7 @@ export function croissantDescriptor(
     ...(work.keywords.length > 0 ? { keywords: [...new Set(work.keywords)] } : {}),
     citeAs: bibtexEntry(work),
     ...(work.digest ? { identifier: `urn:sha256:${work.digest}` } : {}),
+    ...(work.doi === undefined ? {} : { sameAs: doiUrlOf(work) }),
     distribution: files.map(({ file, slug, table }) => ({
       '@type': 'cr:FileObject',
       '@id': slug,
@@ -127,6 +128,7 @@ export function frictionlessDescriptor(
     profile: isTabular ? 'tabular-data-package' : 'data-package',
     name: work.id,
     id: work.digest,
+    ...(work.doi === undefined ? {} : { doi: work.doi }),
     title: work.title,
     ...(work.abstract ? { description: work.abstract } : {}),
     homepage: work.url,

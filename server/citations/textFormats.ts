@@ -4,6 +4,7 @@ import {
   type CitableWork,
   type CitedAuthor,
   dateText,
+  doiUrlOf,
   initials,
   KINDS,
   nameParts,
@@ -26,7 +27,7 @@ export function apaReference(work: CitableWork): string {
   const year = `(${observed ? 'n.d.' : work.date.year}).`;
   // Without authors, the title comes first.
   const opening = authors === '' ? [title, year] : [withFullStop(authors), year, title];
-  const identifier = work.url ?? urnOf(work);
+  const identifier = doiUrlOf(work) ?? work.url ?? urnOf(work);
   if (!observed) {
     return [...opening, withFullStop(work.publisher), ...(identifier ? [identifier] : [])].join(' ');
   }
@@ -112,6 +113,7 @@ export function bibtexEntry(work: CitableWork): string {
       : {
           year: String(work.date.year),
           publisher: `{${escapeLatex(work.publisher)}}`,
+          doi: escapeLatex(work.doi ?? ''),
           url: work.url ?? '',
         }),
     version: work.version === undefined ? '' : String(work.version),
@@ -176,7 +178,8 @@ export function risRecord(work: CitableWork): string {
           ['PY', String(work.date.year)],
           ['DA', day],
           ['PB', work.publisher],
-        ] as [string, string][])),
+          ['DO', work.doi],
+        ] as [string, string | undefined][])),
     ['ET', work.version === undefined ? undefined : String(work.version)],
     ['AB', work.abstract || undefined],
     ...work.keywords.map((keyword): [string, string] => ['KW', keyword]),
@@ -218,7 +221,13 @@ export function cslItem(work: CitableWork): CslItem {
           archive: publisher,
           ...(location === undefined ? {} : { archive_location: location }),
         }
-      : { issued: date, publisher, ...(url === undefined ? {} : { URL: url }), genre }),
+      : {
+          issued: date,
+          publisher,
+          ...(work.doi === undefined ? {} : { DOI: work.doi }),
+          ...(url === undefined ? {} : { URL: url }),
+          genre,
+        }),
     ...(work.version === undefined ? {} : { version: String(work.version) }),
     ...(work.abstract ? { abstract: work.abstract } : {}),
     ...(work.keywords.length > 0 ? { keyword: work.keywords.join(', ') } : {}),

@@ -1,4 +1,4 @@
-import { type CitedWork, dateText } from '../citations/citedWork.ts';
+import { type CitedWork, dateText, doiUrlOf, urnOf } from '../citations/citedWork.ts';
 import { type DataciteCreator, dataciteRecord, LICENSES_CITED } from '../citations/jsonFormats.ts';
 
 const ENVELOPE = 'http://schema.datacite.org/oai/oai-1.1/';
@@ -21,7 +21,7 @@ function dataciteEnvelope(work: CitedWork): Xml {
 function dataciteXml(work: CitedWork): Xml {
   const record = dataciteRecord(work);
   const others = record.alternateIdentifiers.filter(
-    ({ alternateIdentifier }) => alternateIdentifier !== record.url,
+    ({ alternateIdentifier }) => record.doi !== undefined || alternateIdentifier !== record.url,
   );
   const titles = record.titles.map(({ title }) => title);
   const subjects = record.subjects.map(({ subject }) => subject);
@@ -32,7 +32,9 @@ function dataciteXml(work: CitedWork): Xml {
       'xsi:schemaLocation': `${KERNEL} http://schema.datacite.org/meta/kernel-${VERSION}/metadata.xsd`,
     },
     [
-      element('identifier', { identifierType: 'URL' }, [record.url]),
+      element('identifier', { identifierType: record.doi === undefined ? 'URL' : 'DOI' }, [
+        record.doi ?? record.url,
+      ]),
       listElement('creators', record.creators.map(creatorXml)),
       textList('titles', 'title', titles),
       element('publisher', {}, [record.publisher.name]),
@@ -110,7 +112,7 @@ function dublinCore(work: CitedWork): Xml {
     ['date', [dateText(work)]],
     ['type', ['Dataset']],
     ['format', work.mediaTypes],
-    ['identifier', [work.url, work.digest ? `urn:sha256:${work.digest}` : undefined]],
+    ['identifier', [doiUrlOf(work), work.url, urnOf(work)]],
     ['relation', work.relations.map(({ identifier }) => identifier)],
     ['rights', [license?.rights, license?.rightsUri]],
   ];

@@ -7,6 +7,7 @@ import type { Services } from './openServices.ts';
 export async function closeServices(services: Services, app: EventEmitter): Promise<void> {
   const { store } = services;
   services.copies.close();
+  services.deposits.close();
   const alertsClosed = services.alerts.close();
   app.emit(CLOSING);
   await services.nearby.close();

@@ -38,6 +38,7 @@ import {
   witnessHandlers,
 } from '../http/routes/ledger.ts';
 import { copyHandlers } from '../http/routes/node/copies.ts';
+import { depositHandlers } from '../http/routes/node/deposits.ts';
 import { pairingHandlers } from '../http/routes/node/pairing.ts';
 import { withheldHandlers } from '../http/routes/node/withheld.ts';
 import {
@@ -138,10 +139,11 @@ function nodeRoutes(services: Services) {
   const { store, settings, jobs, nodeName } = services;
   const { keys, sessions, invitations, cookieName, publicAddress, sharing, listeners, tls } = services;
   const { pairings, rendererFolder } = services;
-  const { alerts, copies, offloading, peers, observations, nearby } = services;
+  const { alerts, copies, offloading, deposits, peers, observations, nearby } = services;
   return {
     ...alertHandlers(alerts),
     ...copyHandlers(copies, offloading),
+    ...depositHandlers(deposits),
     ...peerHandlers(store, { peers, observations, nearby }),
     ...descriptionHandlers({ version: VERSION, cookieName }, publicAddress),
     ...invitationsHandlers(invitations),

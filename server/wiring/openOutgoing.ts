@@ -9,14 +9,15 @@ import { type NodeConfig, VERSION } from '../config.ts';
 import type { PublicAddress } from '../http/security/publicAddress.ts';
 import { Timestamps } from '../ledger/timestamps/timestamps.ts';
 import { Witnesses } from '../ledger/witness/witnesses.ts';
+import { Deposits } from '../repositories/deposit/deposits.ts';
 import { pinnedCertificate } from '../store/sqlite/node/peers.ts';
 import { UpdateCheck } from '../updates/updates.ts';
 import type { SharedServices } from './sharedServices.ts';
 
-/** Opens what sends requests of the node's own: timestamps, witnesses, alerts and the check for updates. */
+/** Opens what sends requests of the node's own: timestamps, witnesses, deposits, alerts and the check for updates. */
 export function openOutgoing(
   config: NodeConfig,
-  { store, checkpoints, clock, log, settings }: SharedServices,
+  { store, checkpoints, clock, log, settings, jobs, nodeName }: SharedServices,
   {
     diffs,
     noise,
@@ -41,6 +42,16 @@ export function openOutgoing(
     updates: new UpdateCheck({ store, settings, post, log, version: VERSION }),
     timestamps: new Timestamps({ store, checkpoints, settings, post, warn }),
     witnesses: new Witnesses({ store, checkpoints, settings, post, warn }),
+    deposits: new Deposits({
+      store,
+      jobs,
+      clock,
+      log,
+      settings: () => settings.current,
+      nodeName,
+      publicOrigin: () => publicAddress.origin,
+      ...network,
+    }),
     alerts: new Alerts({
       store,
       settings,

@@ -46,6 +46,8 @@ const cslItemSchema = z
     /** Only of an observation: the day of its retrieval. */
     accessed: cslDateSchema.optional(),
     publisher: z.string().optional(),
+    /** The DOI of a published deposit of a pack. */
+    DOI: z.string().optional(),
     /** The page of a pack or a study; missing if the node has no address that others can open. Else the address on the web. */
     URL: z.string().optional(),
     /** The site, the archive that holds the version, and where: its URL, or the URN of its bytes. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { MAX_PACK_FILES, PACK_FORMAT, TERMS_VERSION } from '../limits.ts';
+import { publishedDepositSchema } from '../node/deposit.ts';
 import { releasedReasonSchema, withheldReasonSchema } from '../node/withheld.ts';
 import { digestSchema, packIdSchema, studyIdSchema } from '../values/digest.ts';
 import { isDigest } from '../values/digestPattern.ts';
@@ -220,6 +221,10 @@ export const packSchema = z
       }),
       released: markedFiles(releasedReasonSchema).meta({
         description: 'The files whose bytes were given up. Only in a single pack, and if there are any.',
+      }),
+      deposits: z.array(publishedDepositSchema).optional().meta({
+        description:
+          'Where the pack was published in repositories, with its DOIs. Only in a single pack, and if there are any.',
       }),
     }),
     flags: z.array(z.strictObject({ reason: flagReasonSchema, note: z.string(), at: instantSchema })),

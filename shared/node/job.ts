@@ -21,6 +21,7 @@ export const jobSchema = z
       'bring_back',
       'mark_lost',
       'repair',
+      'deposit',
     ]),
     state: z.enum(['running', 'done', 'failed', 'cancelled']),
     progress: z.strictObject({

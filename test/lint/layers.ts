@@ -132,6 +132,10 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     layers: [...ALL_SERVICES],
     why: 'peers/ takes records of other nodes into this archive: it imports services, and nothing above them.',
   },
+  'server/repositories/deposit': {
+    layers: ['server/archive', 'server/collection', 'server/citations', ...SERVICES],
+    why: 'repositories/deposit/ puts packs into repositories as they are cited: it imports services, and nothing above them.',
+  },
   'server/alerts': {
     layers: ['server/drift', ...ALL_SERVICES],
     why: 'alerts/ compares what services recorded with the rules of the owner, and sends: it imports services, and nothing above them.',
@@ -159,6 +163,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       'server/evidence',
       'server/harvesting',
       'server/peers',
+      'server/repositories',
       'server/owner',
       'server/updates',
       'server/config.ts',

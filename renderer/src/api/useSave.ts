@@ -94,6 +94,10 @@ const OUTDATED_READS = {
   keepKeyInCopy: ['listCopies'],
   removeKeyFromCopy: ['listCopies'],
 
+  addRepository: ['listRepositories'],
+  removeRepository: ['listRepositories'],
+  deposit: ['listDeposits', 'readPack', 'readCitation'],
+
   addPeer: PEER_READS,
   changePeer: PEER_READS,
   contactPeer: PEER_READS,

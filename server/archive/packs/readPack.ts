@@ -24,6 +24,7 @@ import {
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { onSnapshot } from '../../store/sqlite/engine/queries.ts';
 import { approximateExpression, matchExpression } from '../../store/sqlite/engine/search.ts';
+import { publishedDepositsOf } from '../../store/sqlite/node/deposits.ts';
 import type { Store } from '../../store/store.ts';
 import { marksOf, unreadableAmong, VISITOR } from '../../withholding/withholding.ts';
 
@@ -46,8 +47,8 @@ export function readPackText(database: ReadDatabase, id: string): string {
 }
 
 /**
- * Returns the same with the files whose bytes are withheld from visitors or were given up. They are listed in `evidence`,
- * which no fingerprint covers.
+ * Returns the same with the files whose bytes are withheld from visitors or were given up, and with the published deposits.
+ * They are listed in `evidence`, which no fingerprint covers.
  *
  * @throws Problem `not_found`
  */
@@ -65,8 +66,8 @@ export function digestsOfPack(
   return filesOfPack(database, ledger_entry).map(({ sha256 }) => sha256);
 }
 
-/** The files of a pack that cannot be read by everyone. */
-type PackMarks = Pick<Pack['evidence'], 'withheld' | 'released'>;
+/** The files of a pack that cannot be read by everyone, and where it was deposited. */
+type PackMarks = Pick<Pack['evidence'], 'withheld' | 'released' | 'deposits'>;
 
 function marksOfPack(database: ReadDatabase, row: PackRow): PackMarks {
   const digests = digestsOfPack(database, row);
@@ -77,7 +78,12 @@ function marksOfPack(database: ReadDatabase, row: PackRow): PackMarks {
   const listed = (mark: 'withheld' | 'released') =>
     marked.flatMap(({ sha256, [mark]: why }) => (why ? [{ sha256, ...why }] : []));
   const [withheld, released] = [listed('withheld'), listed('released')];
-  return { ...(withheld.length > 0 && { withheld }), ...(released.length > 0 && { released }) } as PackMarks;
+  const deposits = publishedDepositsOf(database, row.id);
+  return {
+    ...(withheld.length > 0 && { withheld }),
+    ...(released.length > 0 && { released }),
+    ...(deposits.length > 0 && { deposits }),
+  } as PackMarks;
 }
 
 /**

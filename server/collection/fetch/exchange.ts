@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
 import { Client, errors } from 'undici';
 import { connector, RetrievalFailure } from './connect.ts';
 import {
@@ -32,7 +33,8 @@ interface ExchangeRequest extends ConnectionRules {
   headers: Record<string, string>;
   /** By default POST if there is a body, else GET. */
   method?: string | undefined;
-  body?: Uint8Array | undefined;
+  /** A stream needs a connection that is used once: it cannot be sent again. Its size is in the header `content-length`. */
+  body?: Uint8Array | Readable | undefined;
   /** The connection pool; undefined for a connection that is used once. */
   connections: ConnectionPool | undefined;
 }

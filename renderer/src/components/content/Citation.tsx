@@ -163,9 +163,10 @@ function CitationText({ form, all, text, answer, file }: ShownCitation) {
   );
 }
 
-/** Whether the citation has a URL of this node. */
+/** Whether the citation has a DOI, or a URL of this node. */
 function hasUrl({ csl }: Cited): boolean {
-  const { type, URL: address, archive_location = '' } = csl;
+  const { type, DOI, URL: address, archive_location = '' } = csl;
+  if (DOI !== undefined) return true;
   return type === 'webpage' ? archive_location.startsWith('http') : address !== undefined;
 }
 

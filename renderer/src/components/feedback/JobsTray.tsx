@@ -25,6 +25,7 @@ const KIND_TITLES: Record<JobKind, string> = {
   bring_back: 'Bringing objects back',
   mark_lost: 'Marking a copy as lost',
   repair: 'Repairing objects from peers',
+  deposit: 'Depositing a pack',
 };
 
 /** The page that shows the result, for jobs that have one. */

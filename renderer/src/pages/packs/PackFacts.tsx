@@ -24,6 +24,7 @@ import { relationLabel } from '../../format/names.ts';
 import { countOf, exactBytes, formatBytes, formatCount } from '../../format/size.ts';
 import { useIsOwner } from '../../state/session.ts';
 import { useHidden } from '../../state/withheld.ts';
+import { DoiLink } from './PackDeposits.tsx';
 import { DriftLine, PackLink } from './PackHeader.tsx';
 import classes from './pack.module.css';
 
@@ -44,6 +45,7 @@ export function PackFacts({ pack }: { pack: Pack }) {
     <Facts
       facts={{
         Fingerprint: <DigestChip digest={pack.digest} label="fingerprint" />,
+        DOI: pack.evidence.deposits && <Dois deposits={pack.evidence.deposits} />,
         ID: (
           <span className="line inline gap-1">
             <span className="mono small">{pack.id}</span>
@@ -76,6 +78,25 @@ export function PackFacts({ pack }: { pack: Pack }) {
         Terms: pack.terms_version,
       }}
     />
+  );
+}
+
+/** The DOIs of published deposits; the page of one that has none. */
+function Dois({ deposits }: { deposits: NonNullable<Pack['evidence']['deposits']> }) {
+  return (
+    <ul className="plain stack gap-1">
+      {deposits.map(({ doi, url }) => (
+        <li key={url} className="wrap-anywhere">
+          {doi === null ? (
+            <a href={url} target="_blank" rel="noopener noreferrer">
+              {url}
+            </a>
+          ) : (
+            <DoiLink doi={doi} />
+          )}
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -1,6 +1,13 @@
 import { Button, Spoiler } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { IconArrowRight, IconCertificate, IconDownload, IconFlag, IconVersions } from '@tabler/icons-react';
+import {
+  IconArrowRight,
+  IconBuildingBank,
+  IconCertificate,
+  IconDownload,
+  IconFlag,
+  IconVersions,
+} from '@tabler/icons-react';
 import { Link, useParams } from 'react-router';
 import type { Pack } from '../../../../shared/archive/pack.ts';
 import { urlOf } from '../../api/client.ts';
@@ -16,7 +23,9 @@ import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { ItemPage, Page, Section } from '../../components/layout/Page.tsx';
 import { countOf, formatBytes } from '../../format/size.ts';
 import { useIsOwner, useMayContribute } from '../../state/session.ts';
+import { DepositDialog } from './DepositDialog.tsx';
 import { FLAG_REASON_LABELS, FlagDialog } from './FlagDialog.tsx';
+import { PackDeposits } from './PackDeposits.tsx';
 import { hiddenFiles, PackFacts, PackFiles, PackResults } from './PackFacts.tsx';
 import { PackAuthors, PackBadges, PackLink } from './PackHeader.tsx';
 import { ComparedResults, PackReplications, ReplicationVerdict } from './PackReplications.tsx';
@@ -48,6 +57,7 @@ export default function PackPage() {
 }
 
 function WholePack({ pack }: { pack: Pack }) {
+  const isOwner = useIsOwner();
   return (
     <Page title={pack.title} actions={<PackActions pack={pack} />}>
       {pack.evidence.superseded_by && (
@@ -85,6 +95,7 @@ function WholePack({ pack }: { pack: Pack }) {
           <PackReplications pack={pack} />
           <PackVerify pack={pack} />
           <Citation item={pack.id} />
+          {isOwner && <PackDeposits pack={pack.id} />}
           <FindingsSection
             target={{ kind: 'pack', id: pack.id }}
             objects={pack.files
@@ -105,6 +116,8 @@ function PackActions({ pack }: { pack: Pack }) {
   const mayContribute = useMayContribute();
   const isOwner = useIsOwner();
   const [flagging, dialog] = useDisclosure(false);
+  const [depositing, depositDialog] = useDisclosure(false);
+  const { withheld = [], released = [] } = pack.evidence;
   const download = (
     <>
       {hiddenFiles(pack, isOwner).length === 0 && (
@@ -145,6 +158,16 @@ function PackActions({ pack }: { pack: Pack }) {
         Flag
       </Button>
       {isOwner && <AddToCase item={{ kind: 'pack', id: pack.id }} size="sm" />}
+      {isOwner && withheld.length + released.length === 0 && (
+        <Button
+          variant="default"
+          leftSection={<IconBuildingBank size={17} aria-hidden />}
+          onClick={depositDialog.open}
+        >
+          Deposit…
+        </Button>
+      )}
+      <DepositDialog pack={pack.id} opened={depositing} onClose={depositDialog.close} />
       <FlagDialog packId={pack.id} opened={flagging} onClose={dialog.close} />
     </>
   );

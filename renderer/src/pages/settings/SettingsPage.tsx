@@ -24,6 +24,7 @@ import { useIsOwner, useSession } from '../../state/session.ts';
 import { BrowserExtension } from './BrowserExtension.tsx';
 import { Copies } from './Copies.tsx';
 import { Profiles } from './Profiles.tsx';
+import { Repositories } from './Repositories.tsx';
 import { RoundPauses } from './RoundPauses.tsx';
 import { SettingsForm } from './SettingsForm.tsx';
 import classes from './SettingsPage.module.css';
@@ -59,6 +60,12 @@ const PARTS: readonly SettingPart[] = [
     id: 'round-pauses',
     words: 'battery power metered network pause rounds laptop',
     Part: RoundPauses,
+  },
+  {
+    page: 'copies',
+    id: 'repositories',
+    words: 'repositories deposit doi zenodo inveniordm dataverse token community collection',
+    Part: Repositories,
   },
   { page: 'collection', id: 'profiles', words: 'profiles login cookies storage state', Part: Profiles },
   {

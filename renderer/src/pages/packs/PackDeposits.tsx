@@ -1,0 +1,152 @@
+import { Button, Group } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { IconAlertTriangle, IconCircleCheck, IconCircleDashed } from '@tabler/icons-react';
+import { useQueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import type { Deposit } from '../../../../shared/node/deposit.ts';
+import { callKey, useCall } from '../../api/useCall.ts';
+import { useSave } from '../../api/useSave.ts';
+import { TimeText } from '../../components/data/Values.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { ItemButton } from '../../components/forms/buttons.tsx';
+import { RemoveDialog } from '../../components/forms/DialogForm.tsx';
+import { Section } from '../../components/layout/Page.tsx';
+import { countOf } from '../../format/size.ts';
+import { useJobs } from '../../state/jobs.ts';
+
+/** The address at which a DOI is resolved. */
+export function doiAddress(doi: string): string {
+  return `https://doi.org/${encodeURI(doi)}`;
+}
+
+/** A link to what a DOI names. */
+export function DoiLink({ doi }: { doi: string }) {
+  return (
+    <a href={doiAddress(doi)} target="_blank" rel="noopener noreferrer" className="wrap-anywhere">
+      {doi}
+    </a>
+  );
+}
+
+const SHOWN = 50;
+
+/** The deposits of a pack, with what the owner can do. Nothing if there are none. */
+export function PackDeposits({ pack }: { pack: string }) {
+  useReloadAfterDeposits();
+  const answer = useCall('listDeposits', { query: { pack, limit: SHOWN } });
+  if (answer.error) return <ErrorNote error={answer.error} onRetry={() => void answer.refetch()} />;
+  if (!answer.data || answer.data.items.length === 0) return null;
+  return (
+    <Section title="Deposits">
+      <ul className="plain stack gap-4">
+        {answer.data.items.map((deposit) => (
+          <DepositItem key={deposit.id} deposit={deposit} />
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+/** Loads the deposits and the pack again when a deposit ends. */
+function useReloadAfterDeposits(): void {
+  const queries = useQueryClient();
+  const ended = useJobs(
+    ({ node }) =>
+      Object.values(node).filter(({ kind, state }) => kind === 'deposit' && state !== 'running').length,
+  );
+  useEffect(() => {
+    if (ended === 0) return;
+    for (const name of ['listDeposits', 'readPack', 'readCitation'] as const)
+      void queries.invalidateQueries({ queryKey: callKey(name) });
+  }, [ended, queries]);
+}
+
+const HEALTH = { sending: 'idle', draft: 'idle', published: 'well', failed: 'bad' } as const;
+const ICONS = { bad: IconAlertTriangle, well: IconCircleCheck, idle: IconCircleDashed };
+
+function DepositItem({ deposit }: { deposit: Deposit }) {
+  const { pack, repository, repository_url, state, url, in_review, updated_at, files, compared } = deposit;
+  const place = repository_url.replace(/^https?:\/\//, '');
+  const health = HEALTH[state];
+  const Icon = ICONS[health];
+  const [isPublishing, publishing] = useDisclosure();
+  const again = useSave('deposit', () => ({ body: { pack, repository } }));
+  return (
+    <li className="card stack gap-2">
+      <h3 className="wrap-anywhere">{place}</h3>
+      <p className="line gap-2 baseline" data-health={health}>
+        <Icon size={17} aria-hidden />
+        <span>
+          {stateWords(deposit)} <TimeText at={deposit.published_at ?? updated_at} />
+        </span>
+      </p>
+      {deposit.error && <p className="wrap-anywhere">{deposit.error}</p>}
+      <DoiLine deposit={deposit} />
+      {files > 0 && state !== 'sending' && (
+        <p className="muted small">
+          {countOf(files, 'file')}, {compared} with the right checksum there
+        </p>
+      )}
+      {again.error && <ErrorNote error={again.error} />}
+      <Group gap="xs">
+        {url && (
+          <Button
+            component="a"
+            href={url}
+            target="_blank"
+            rel="noopener noreferrer"
+            variant="default"
+            size="compact-sm"
+          >
+            Open in the repository
+          </Button>
+        )}
+        {state === 'failed' && (
+          <ItemButton label="Continue" of={place} loading={again.isPending} onClick={() => again.mutate()} />
+        )}
+        {state === 'draft' && !in_review && (
+          <ItemButton label="Publish" of={place} onClick={publishing.open} />
+        )}
+        {state === 'draft' && (
+          <ItemButton
+            label="Check again"
+            of={place}
+            loading={again.isPending}
+            onClick={() => again.mutate()}
+          />
+        )}
+      </Group>
+      {isPublishing && <PublishDeposit deposit={deposit} onClose={publishing.close} />}
+    </li>
+  );
+}
+
+function PublishDeposit({ deposit, onClose }: { deposit: Deposit; onClose: () => void }) {
+  const { pack, repository, repository_url } = deposit;
+  const publication = useSave('deposit', () => ({ body: { pack, repository, publish: true } }), {
+    onSaved: onClose,
+  });
+  return (
+    <RemoveDialog title="Publish this deposit?" submit="Publish" removal={publication} onClose={onClose}>
+      Everybody can read it at <span className="wrap-anywhere">{repository_url}</span>, and its DOI stays.
+      This cannot be undone. Where a community was named, it is submitted for its review.
+    </RemoveDialog>
+  );
+}
+
+function stateWords({ state, in_review }: Deposit): string {
+  if (state === 'sending') return 'Being sent, begun';
+  if (state === 'draft') return in_review ? 'Submitted to the community' : 'Sent as a draft';
+  return state === 'published' ? 'Published' : 'Failed';
+}
+
+/** The DOI: a link once it can be resolved. */
+function DoiLine({ deposit: { doi, state } }: { deposit: Deposit }) {
+  if (doi === null) return null;
+  return (
+    <p className="wrap-anywhere">
+      DOI: {state === 'published' ? <DoiLink doi={doi} /> : <span className="mono small">{doi}</span>}
+      {state !== 'published' && <span className="muted small"> (reserved: it resolves once published)</span>}
+    </p>
+  );
+}

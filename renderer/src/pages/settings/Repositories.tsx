@@ -1,0 +1,91 @@
+import { Button, Group } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { IconPlus } from '@tabler/icons-react';
+import type { Repository } from '../../../../shared/node/deposit.ts';
+import { useCall } from '../../api/useCall.ts';
+import { useSave } from '../../api/useSave.ts';
+import { TimeText } from '../../components/data/Values.tsx';
+import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { RemoveItemButton } from '../../components/forms/buttons.tsx';
+import { RemoveDialog } from '../../components/forms/DialogForm.tsx';
+import { RepositoryDialog, repositoryName } from '../../components/forms/RepositoryDialog.tsx';
+import classes from './SettingsPage.module.css';
+
+/** A person has few. */
+const SHOWN = 200;
+
+const KIND_NAMES = { invenio: 'InvenioRDM', dataverse: 'Dataverse' } as const;
+
+/** The repositories in which packs can be deposited. */
+export function Repositories() {
+  const answer = useCall('listRepositories', { query: { limit: SHOWN } });
+  const [isAdding, adding] = useDisclosure();
+  const add = (
+    <Button variant="default" leftSection={<IconPlus size={16} aria-hidden />} onClick={adding.open}>
+      Add a repository
+    </Button>
+  );
+  return (
+    <section className={classes.group} id="repositories" aria-labelledby="repositories-now">
+      <div>
+        <h2 id="repositories-now">Repositories</h2>
+        <p className="muted small">
+          Packs can be deposited in a research data repository, where they get a DOI. The button “Deposit…” is
+          on the page of each pack.
+        </p>
+      </div>
+      <div className={`${classes.fields} stack gap-4`}>
+        {answer.error && <ErrorNote error={answer.error} onRetry={() => void answer.refetch()} />}
+        {answer.data?.items.length === 0 && (
+          <EmptyState title="Deposit packs with a DOI" action={add}>
+            Add Zenodo, another InvenioRDM repository, or a Dataverse, with a token of your account there.
+          </EmptyState>
+        )}
+        {answer.data && answer.data.items.length > 0 && (
+          <>
+            <ul className="plain stack gap-4">
+              {answer.data.items.map((repository) => (
+                <RepositoryItem key={repository.id} repository={repository} />
+              ))}
+            </ul>
+            <div>{add}</div>
+          </>
+        )}
+      </div>
+      <RepositoryDialog opened={isAdding} onClose={adding.close} />
+    </section>
+  );
+}
+
+function RepositoryItem({ repository }: { repository: Repository }) {
+  const { kind, has_token, added_at } = repository;
+  const name = repositoryName(repository);
+  const [isRemoving, removing] = useDisclosure();
+  return (
+    <li className="card stack gap-2">
+      <h3 className="wrap-anywhere">{name}</h3>
+      <p className="muted small">
+        {KIND_NAMES[kind]} · added <TimeText at={added_at} />
+      </p>
+      {!has_token && (
+        <p className="small">Its token is not in this data folder. Add the repository again to enter it.</p>
+      )}
+      <Group gap="xs">
+        <RemoveItemButton of={name} onClick={removing.open} />
+      </Group>
+      {isRemoving && <RemoveRepository repository={repository} onClose={removing.close} />}
+    </li>
+  );
+}
+
+function RemoveRepository({ repository, onClose }: { repository: Repository; onClose: () => void }) {
+  const removal = useSave('removeRepository', () => ({ params: { id: repository.id } }), {
+    onSaved: onClose,
+  });
+  return (
+    <RemoveDialog title="Remove this repository?" submit="Remove" removal={removal} onClose={onClose}>
+      This node forgets the token for <strong>{repositoryName(repository)}</strong>. What was deposited stays
+      there, and DOIs stay with their packs.
+    </RemoveDialog>
+  );
+}

@@ -1,0 +1,76 @@
+import type { DepositedFile } from './depositedFiles.ts';
+
+/** A deposit as a repository has it. */
+export interface RemoteDeposit {
+  /** The id by which the repository knows it. */
+  id: string;
+  /** Its page. */
+  url: string;
+  /** Reserved until it is published; null if there is none. */
+  doi: string | null;
+  isPublished: boolean;
+  /** Whether a community has to accept it before it is published. */
+  isInReview: boolean;
+}
+
+/** A file of a deposit as a repository has it. */
+export interface RemoteFile {
+  /** The name, as `nameOf` made it. */
+  name: string;
+  /** What it is called in a request that removes it. */
+  ref: string;
+  /** False if its bytes did not arrive. */
+  isComplete: boolean;
+  bytes: number | null;
+  /** As the repository gave it back; null if it gave none. `algorithm` as Node names it, `value` in lower case hex. */
+  checksum: { algorithm: string; value: string } | null;
+}
+
+/**
+ * A repository, for the deposit of one pack. Every function sends requests.
+ *
+ * @throws RepositoryError; the signal's reason
+ */
+export interface Repository {
+  /** Requires that the repository can take the deposit: that the token is accepted and the community exists. */
+  prepare(): Promise<void>;
+  /** Finds the deposit of this pack by its fingerprint, which is among its identifiers there. */
+  find(): Promise<RemoteDeposit | undefined>;
+  create(): Promise<RemoteDeposit>;
+  /** Returns undefined if there is no such deposit any more. */
+  read(id: string): Promise<RemoteDeposit | undefined>;
+  /** Names the files as the repository allows it, each differently. */
+  namesOf(paths: readonly string[]): Map<string, string>;
+  files(id: string): Promise<RemoteFile[]>;
+  send(id: string, name: string, file: DepositedFile): Promise<void>;
+  remove(id: string, file: RemoteFile): Promise<void>;
+  /** Asks for the publication. Returns the published deposit; undefined if it takes place later. */
+  publish(id: string): Promise<RemoteDeposit | undefined>;
+}
+
+/** Why a repository did not do what was asked for. The message is a sentence for the owner, without the token. */
+export class RepositoryError extends Error {
+  /** The HTTP status; null if no complete answer arrived. */
+  readonly status: number | null;
+
+  constructor(message: string, status: number | null = null, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'RepositoryError';
+    this.status = status;
+  }
+
+  /** Whether the request may have taken effect: its answer was lost, or came from something in between. */
+  get isLost(): boolean {
+    return this.status === null || this.status >= 500;
+  }
+}
+
+/** Returns undefined if the repository says that something does not exist, or no longer. */
+export async function orIfGone(answer: Promise<unknown>): Promise<unknown> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof RepositoryError && (error.status === 404 || error.status === 410)) return undefined;
+    throw error;
+  }
+}
