@@ -1,4 +1,5 @@
-import { type NodeConfig, VERSION } from '../config.ts';
+import { VERSION } from '../../shared/version.ts';
+import type { NodeConfig } from '../config.ts';
 import { type Command, type ExitCode, print, printError, UsageError } from './options.ts';
 import { plainSentence } from './plainError.ts';
 

@@ -107,7 +107,12 @@ async function openLocked(
   const freeBytes = () => freeBytesOf(folder);
   const blobs = new BlobStore(folder);
   releaseReserve(folder, freeBytes);
-  const { database, read, inspection } = await openDatabase(folder, { check, lock, opened });
+  const { database, read, inspection } = await openDatabase(folder, {
+    check,
+    lock,
+    opened,
+    freeBytes,
+  });
   const reserve = new Reserve(folder, freeBytes, (error) =>
     warn({ error }, 'The file that reserves disk space could not be created.'),
   );
