@@ -24,6 +24,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   key: async () => (await import('./commands/key.ts')).key,
   copy: async () => (await import('./commands/copy.ts')).copy,
   restore: async () => (await import('./commands/restore.ts')).restore,
+  move: async () => (await import('./commands/move.ts')).move,
   export: async () => (await import('./commands/export.ts')).exportFile,
 };
 
