@@ -3,7 +3,7 @@ import { useForm } from '@mantine/form';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { DataFolder as Place } from '../../../../shared/node/dataFolder.ts';
-import type { DesktopApi } from '../../../../shared/node/owner.ts';
+import type { DesktopApi, MoveProgress } from '../../../../shared/node/owner.ts';
 import { useCall } from '../../api/useCall.ts';
 import { useSave } from '../../api/useSave.ts';
 import { TimeText } from '../../components/data/Values.tsx';
@@ -62,7 +62,12 @@ function OldFolder({ move: { folder, at, exists } }: { move: NonNullable<Place['
         <span className={`${classes.path} mono small`}>{folder}</span>{' '}
         {exists ? 'is kept until you remove it.' : 'is not there now; its disk may not be attached.'}
       </p>
-      <Button variant="default" size="compact-sm" onClick={() => setIsAsking(true)}>
+      <Button
+        variant="default"
+        size="compact-sm"
+        style={{ justifySelf: 'start', alignSelf: 'start' }}
+        onClick={() => setIsAsking(true)}
+      >
         {exists ? 'Remove the old folder' : 'Forget the old folder'}
       </Button>
       {isAsking && (
@@ -131,10 +136,20 @@ const ACTIONS = {
 } as const;
 type Action = keyof typeof ACTIONS;
 
+/** How often the progress of a move is read. */
+const POLL_MS = 300;
+
 function DesktopArchives({ app, folder }: { app: DesktopApi; folder: string }) {
   const archives = useQuery({ queryKey: ['desktop', 'archives'], queryFn: () => app.readArchives() });
   const [action, setAction] = useState<Action>();
-  const [isMoving, setIsMoving] = useState(false);
+  const [isSent, setIsSent] = useState(false);
+  const progress = useQuery({
+    queryKey: ['desktop', 'move'],
+    queryFn: () => app.readMoveProgress(),
+    enabled: isSent && action === 'move',
+    refetchInterval: POLL_MS,
+  });
+  const move = isSent ? progress.data : null;
   const show = useMutation({ mutationFn: () => app.showDataFolder() });
   const open = useMutation({ mutationFn: (path: string) => requireAccepted(app.openArchive(path)) });
   if (archives.error) return <ErrorNote error={archives.error} />;
@@ -179,11 +194,11 @@ function DesktopArchives({ app, folder }: { app: DesktopApi; folder: string }) {
         </div>
       )}
       {action && (
-        <FormDialog opened title={ACTIONS[action].title} onClose={() => setAction(undefined)}>
-          {(controls) => <FolderForm app={app} action={action} controls={controls} onRunning={setIsMoving} />}
+        <FormDialog opened={!move} title={ACTIONS[action].title} onClose={() => setAction(undefined)}>
+          {(controls) => <FolderForm app={app} action={action} controls={controls} onRunning={setIsSent} />}
         </FormDialog>
       )}
-      {isMoving && action === 'move' && <Moving app={app} folder={folder} />}
+      {move && <Moving progress={move} folder={folder} />}
     </>
   );
 }
@@ -238,17 +253,8 @@ function FolderForm({ app, action, controls, onRunning }: FolderFormProps) {
   );
 }
 
-const POLL_MS = 300;
-
 /** The progress of a move. The node is closed, so nothing else can be done. */
-function Moving({ app, folder }: { app: DesktopApi; folder: string }) {
-  const progress = useQuery({
-    queryKey: ['desktop', 'move'],
-    queryFn: () => app.readMoveProgress(),
-    refetchInterval: POLL_MS,
-  });
-  if (!progress.data) return null;
-  const { done, total } = progress.data;
+function Moving({ progress: { done, total }, folder }: { progress: MoveProgress; folder: string }) {
   return (
     <Modal opened onClose={() => {}} withCloseButton={false} title="The archive is being moved" size="md">
       <p className="small">
