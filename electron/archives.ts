@@ -5,7 +5,7 @@ import { moveArchive } from '../server/moving/moveArchive.ts';
 import type { DesktopArchives, MoveProgress } from '../shared/node/owner.ts';
 import { systemClock } from '../shared/values/clock.ts';
 import { errorMessage } from './openArchive.ts';
-import { type Preferences, withRecent } from './preferences.ts';
+import { type Preferences, withoutRecent, withRecent } from './preferences.ts';
 
 interface ArchivesConfig {
   /** The folder of the open archive. */
@@ -45,12 +45,14 @@ export class Archives {
   open(folder: string): Promise<string | null> {
     return this.#change(() => {
       requireArchive(folder);
-      this.#restartWith(folder);
+      this.#restartWith(folder, this.#recent());
     });
   }
 
   create(folder: string): Promise<string | null> {
-    return this.#change(async () => this.#restartWith(await createArchive(folder, systemClock)));
+    return this.#change(async () =>
+      this.#restartWith(await createArchive(folder, systemClock), this.#recent()),
+    );
   }
 
   move(to: string): Promise<string | null> {
@@ -82,12 +84,13 @@ export class Archives {
   /** From the closing of the node on, only a restart goes on. */
   async #move(from: string, to: string): Promise<void> {
     const { signal } = this.#quitting;
+    const { preferences } = this.#config;
     try {
       this.#progress = { done: 0, total: 0 };
       await this.#config.closeNode();
       const progress = (done: number, total: number) => (this.#progress = { done, total });
       const moved = await moveArchive({ from, to, clock: systemClock, signal, progress });
-      this.#restartWith(moved.to);
+      this.#restartWith(moved.to, withoutRecent(preferences.current.recent, from));
     } catch (error) {
       if (signal.aborted) return;
       dialog.showErrorBox('The archive was not moved', errorMessage(error, undefined));
@@ -95,9 +98,14 @@ export class Archives {
     }
   }
 
-  #restartWith(folder: string): void {
-    const { preferences } = this.#config;
-    preferences.change({ archive: folder, recent: withRecent(preferences.current.recent, folder) });
+  /** The recent archives with the open one, which the default folder may hold. */
+  #recent(): string[] {
+    const { preferences, folder } = this.#config;
+    return withRecent(preferences.current.recent, folder);
+  }
+
+  #restartWith(folder: string, recent: readonly string[]): void {
+    this.#config.preferences.change({ archive: folder, recent: withRecent(recent, folder) });
     restart();
   }
 }

@@ -62,16 +62,22 @@ const MAX_RECENT = 8;
 
 /** Returns the list of recent archives with this folder at its start. */
 export function withRecent(recent: readonly string[], folder: string): string[] {
-  return [folder, ...recent.filter((each) => each !== folder)].slice(0, MAX_RECENT);
+  return [folder, ...withoutRecent(recent, folder)].slice(0, MAX_RECENT);
+}
+
+/** Returns the list without a folder, such as one from which an archive was moved. */
+export function withoutRecent(recent: readonly string[], folder: string): string[] {
+  return recent.filter((each) => each !== folder);
 }
 
 /** Returns the folder of the archive to open: the one that was chosen, or the default one, wherever it was moved to. */
 export function archiveToOpen(preferences: Preferences, defaultFolder: string): string {
   const { archive, recent } = preferences.current;
-  const folder = followMoves(archive ?? defaultFolder);
+  const before = archive ?? defaultFolder;
+  const folder = followMoves(before);
   // Stored, because the owner may remove the folder that says so.
-  if (folder !== (archive ?? defaultFolder))
-    preferences.change({ archive: folder, recent: withRecent(recent, folder) });
+  if (folder !== before)
+    preferences.change({ archive: folder, recent: withRecent(withoutRecent(recent, before), folder) });
   return folder;
 }
 

@@ -89,6 +89,7 @@ test('makes and opens other archives, and asks when the disk of one is not attac
   const empty = await second.firstWindow();
   expect(await subjectStatus(empty, 'first')).toBe(404);
   await openStorage(empty);
+  await expect(section(empty).getByRole('listitem')).toHaveText([new RegExp(join(profile, 'archive'))]);
   await send(empty, 'Open another archive…', join(elsewhere, 'nothing'), 'Open');
   await expect(empty.getByRole('dialog').getByRole('alert')).toContainText('There is no folder');
   await second.evaluate(
