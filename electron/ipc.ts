@@ -1,11 +1,17 @@
 import { ipcMain, shell, type WebFrameMain } from 'electron';
+import { z } from 'zod';
 import type { RunningNode } from '../server/node.ts';
 import { type DesktopPreferences, desktopPreferencesChangeSchema } from '../shared/node/owner.ts';
+import { type Archives, chooseFolder } from './archives.ts';
 import type { DesktopCalls } from './channels.ts';
 import type { Preferences, StoredPreferences } from './preferences.ts';
 
 /** Handles the calls of the node's own pages. Calls from any other frame are refused. */
-export function setUpIpc(node: RunningNode, preferences: Preferences, showLog: () => void): void {
+export function setUpIpc(
+  node: RunningNode,
+  preferences: Preferences,
+  { archives, showLog }: { archives: Archives; showLog: () => void },
+): void {
   const origin = new URL(node.url).origin;
   handle(origin, 'desktop:read-preferences', () => publicPart(preferences.current));
   handle(origin, 'desktop:change-preferences', (change) =>
@@ -16,7 +22,15 @@ export function setUpIpc(node: RunningNode, preferences: Preferences, showLog: (
     if (failure !== '') throw new Error(failure);
   });
   handle(origin, 'desktop:show-log', showLog);
+  handle(origin, 'desktop:read-archives', () => archives.read());
+  handle(origin, 'desktop:choose-folder', chooseFolder);
+  handle(origin, 'desktop:open-archive', (folder) => archives.open(folderSchema.parse(folder)));
+  handle(origin, 'desktop:create-archive', (folder) => archives.create(folderSchema.parse(folder)));
+  handle(origin, 'desktop:move-archive', (folder) => archives.move(folderSchema.parse(folder)));
+  handle(origin, 'desktop:read-move-progress', () => archives.progress);
 }
+
+const folderSchema = z.string().min(1).max(10_000);
 
 type HandlerOf<Channel extends keyof DesktopCalls> = (
   ...args: Parameters<DesktopCalls[Channel]>

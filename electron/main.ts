@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { app, dialog, powerMonitor, session, shell } from 'electron';
+import type { NodeConfig } from '../server/config.ts';
+import { requireArchive } from '../server/moving/archivePlace.ts';
 import type { RunningNode } from '../server/node.ts';
 import { after, handleStrayErrors, inBackground } from '../server/runtime/background.ts';
+import { Archives, askForArchive } from './archives.ts';
 import { closeResolver, electronBrowser } from './closedBrowser.ts';
 import { commandArguments, runCommand } from './commandLine.ts';
 import { setUpPermissions } from './guards.ts';
@@ -16,7 +19,7 @@ import { openPackFile } from './openedFiles.ts';
 import { type OpenedItems, queueOpenedItems } from './openedItems.ts';
 import { openLink, registerLinkScheme } from './openedLinks.ts';
 import { readOptions, type StartOptions } from './options.ts';
-import { openPreferences, type Preferences } from './preferences.ts';
+import { archiveToOpen, openPreferences, type Preferences } from './preferences.ts';
 import { avoidFailedGraphics, setUpProcesses } from './processes.ts';
 import { setUpJumpList } from './quickPages.ts';
 import { setUpTray } from './tray.ts';
@@ -52,8 +55,7 @@ async function onReady(options: StartOptions, preferences: Preferences, opened: 
   const log = openLogFile(app.getPath('logs'));
   handleStrayErrors({ log: (details, message) => log.error(details, message), end: quitAfterError });
   setUpProcesses(preferences, log);
-  const node = await openArchive({
-    dataFolder: options.dataFolder ?? join(app.getPath('userData'), 'archive'),
+  const node = await openChosen(options, preferences, {
     port: options.port,
     collect: true,
     startBrowser: electronBrowser(),
@@ -61,10 +63,15 @@ async function onReady(options: StartOptions, preferences: Preferences, opened: 
     log,
     logFile: logFileIn(app.getPath('logs')),
   });
-  setUpQuitting(node);
+  if (!node) return app.exit(0);
+  let closing: Promise<void> | undefined;
+  const closeNode = () => (closing ??= node.close());
+  const isFixed = options.dataFolder !== undefined;
+  const archives = new Archives({ folder: node.dataFolder, isFixed, preferences, closeNode });
+  setUpQuitting(archives, closeNode);
   setUpPermissions(session.defaultSession);
   const showLog = () => shell.showItemInFolder(logFileIn(app.getPath('logs')));
-  setUpIpc(node, preferences, showLog);
+  setUpIpc(node, preferences, { archives, showLog });
   const hidden = options.hidden || wasOpenedAtLogin();
   const windows = await DesktopWindows.open({ node, preferences, log, hidden });
   setUpReactivation(windows);
@@ -89,6 +96,32 @@ async function onReady(options: StartOptions, preferences: Preferences, opened: 
   });
 }
 
+/**
+ * Opens the archive of the command line, the one that the user chose, or the default one. If the chosen one cannot be
+ * opened, as without its disk, the user decides. Returns undefined to quit.
+ */
+async function openChosen(
+  { dataFolder, port }: StartOptions,
+  preferences: Preferences,
+  config: Omit<NodeConfig, 'dataFolder'>,
+): Promise<RunningNode | undefined> {
+  if (dataFolder !== undefined) return openArchive({ ...config, dataFolder });
+  const defaultFolder = join(app.getPath('userData'), 'archive');
+  let folder: string | undefined = archiveToOpen(preferences, defaultFolder);
+  if (folder === defaultFolder) return openArchive({ ...config, dataFolder: folder });
+  while (folder !== undefined) {
+    try {
+      requireArchive(folder);
+      const node = await openArchive({ ...config, dataFolder: folder });
+      if (folder !== preferences.current.archive) preferences.change({ archive: folder });
+      return node;
+    } catch (error) {
+      folder = await askForArchive(folder, errorMessage(error, port));
+    }
+  }
+  return undefined;
+}
+
 /** Each archive has its own profile (window, session), and so one running app of its own. */
 function setUpProfile({ dataFolder }: StartOptions): void {
   if (dataFolder === undefined) return;
@@ -103,11 +136,15 @@ function setUpReactivation(windows: DesktopWindows): void {
 }
 
 /** The app exits after the node has finished running work and closed its database, when the window is already closed. */
-function setUpQuitting(node: RunningNode): void {
+function setUpQuitting(archives: Archives, closeNode: () => Promise<void>): void {
+  const close = async () => {
+    await archives.endMove();
+    await closeNode();
+  };
   let closing: Promise<void> | undefined;
   app.on('will-quit', (event) => {
     event.preventDefault();
-    closing ??= node.close().then(
+    closing ??= close().then(
       () => app.exit(0),
       (error: unknown) => {
         dialog.showErrorBox('Strongroom could not close properly', errorMessage(error, undefined));

@@ -1,6 +1,21 @@
+import { dirname, join } from 'node:path';
 import { DEFAULT_PORT, type NodeConfig } from '../server/config.ts';
+import { requireArchive } from '../server/moving/archivePlace.ts';
 import { openNode, type RunningNode } from '../server/node.ts';
 import { errorCode } from '../shared/values/errorCode.ts';
+import { archiveToOpen, openPreferences } from './preferences.ts';
+
+/**
+ * Returns the folder of the archive that the app opens without `--data`, as its preferences and moves say.
+ *
+ * @throws MoveError if the archive that the user chose is not there
+ */
+export function chosenFolder(defaultFolder: string): string {
+  const preferences = openPreferences(join(dirname(defaultFolder), 'desktop.json'));
+  const folder = archiveToOpen(preferences, defaultFolder);
+  if (folder !== defaultFolder) requireArchive(folder);
+  return folder;
+}
 
 /** Opens the node on the configured port. Without one: on the default port, or on any free port if that is in use. */
 export async function openArchive(config: NodeConfig): Promise<RunningNode> {

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { z } from 'zod';
+import { followMoves } from '../server/moving/archivePlace.ts';
 import { eventTypeSchema } from '../shared/collection/event.ts';
 import { desktopPreferencesSchema } from '../shared/node/owner.ts';
 
@@ -21,6 +22,10 @@ const keptSchema = z.object({
   /** Set by earlier versions; see `notifications.ts`. */
   notify: z.array(eventTypeSchema).catch([]),
   window: boundsSchema.optional().catch(undefined),
+  /** The folder of the archive, if it is not the default one. */
+  archive: z.string().min(1).optional().catch(undefined),
+  /** The folders of the archives that were opened last, the newest first. */
+  recent: z.array(z.string()).catch([]),
 });
 export type StoredPreferences = z.output<typeof keptSchema>;
 
@@ -43,13 +48,37 @@ export function openPreferences(file: string): Preferences {
     change(change) {
       current = { ...current, ...change };
       mkdirSync(dirname(file), { recursive: true });
-      writeFileSync(`${file}.new`, `${JSON.stringify(current, null, 2)}\n`);
+      // Synced: an old folder that was moved may be removed once the new one is stored here.
+      writeFileSync(`${file}.new`, `${JSON.stringify(current, null, 2)}\n`, { flush: true });
       renameSync(`${file}.new`, file);
       for (const listener of listeners) listener(current);
       return current;
     },
     onChange: (listener) => void listeners.push(listener),
   };
+}
+
+const MAX_RECENT = 8;
+
+/** Returns the list of recent archives with this folder at its start. */
+export function withRecent(recent: readonly string[], folder: string): string[] {
+  return [folder, ...withoutRecent(recent, folder)].slice(0, MAX_RECENT);
+}
+
+/** Returns the list without a folder, such as one from which an archive was moved. */
+export function withoutRecent(recent: readonly string[], folder: string): string[] {
+  return recent.filter((each) => each !== folder);
+}
+
+/** Returns the folder of the archive to open: the one that was chosen, or the default one, wherever it was moved to. */
+export function archiveToOpen(preferences: Preferences, defaultFolder: string): string {
+  const { archive, recent } = preferences.current;
+  const before = archive ?? defaultFolder;
+  const folder = followMoves(before);
+  // Stored, because the owner may remove the folder that says so.
+  if (folder !== before)
+    preferences.change({ archive: folder, recent: withRecent(withoutRecent(recent, before), folder) });
+  return folder;
 }
 
 function readJson(file: string): object {

@@ -29,6 +29,12 @@ const api: DesktopApi = {
   changePreferences: (change) => call('desktop:change-preferences', change),
   showDataFolder: () => call('desktop:show-data-folder'),
   showLog: () => call('desktop:show-log'),
+  readArchives: () => call('desktop:read-archives'),
+  chooseFolder: () => call('desktop:choose-folder'),
+  openArchive: (folder) => call('desktop:open-archive', folder),
+  createArchive: (folder) => call('desktop:create-archive', folder),
+  moveArchive: (folder) => call('desktop:move-archive', folder),
+  readMoveProgress: () => call('desktop:read-move-progress'),
   onGoTo: (listener) => listen('desktop:go-to', listener),
   onFind: (listener) => listen('desktop:find', listener),
 };

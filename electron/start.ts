@@ -62,19 +62,16 @@ async function runElectron(path: string, args: string[]): Promise<number | { rea
 }
 
 /** Runs the node until it gets a signal, and opens its interface in the browser. */
-async function serveForBrowser({
-  dataFolder = defaultDataFolder(),
-  port,
-  open,
-}: StartOptions): Promise<number> {
+async function serveForBrowser({ dataFolder: named, port, open }: StartOptions): Promise<number> {
   const signalled = new Promise<void>((resolve) => {
     // npm forwards the signal that the terminal also sends: the second one must not interrupt the closing.
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve());
   });
   // Imported only here: with a window, the app's process opens the archive.
-  const { openArchive, errorMessage } = (await import(
+  const { chosenFolder, openArchive, errorMessage } = (await import(
     pathToFileURL(BUILT_ARCHIVE).href
   )) as typeof import('./openArchive.ts');
+  const dataFolder = named ?? chosenFolder(defaultDataFolder());
   const node = await openArchive({ dataFolder, port, collect: true }).catch((error: unknown) => {
     throw new Error(errorMessage(error, port), { cause: error });
   });

@@ -88,7 +88,6 @@ export const READER_LIMITS: ReaderLimits = {
 
 export const DEFAULT_HOST = '127.0.0.1';
 export const DEFAULT_PORT = 7717;
-export const VERSION = '0.1.0';
 
 /** Returns the folder of the built interface: next to the built main process, or in `out/` of a checkout. */
 export function defaultRendererFolder(): string {

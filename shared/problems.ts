@@ -65,6 +65,7 @@ export const PROBLEMS = {
   case_changed: { status: 409, title: 'The case has changed since it was read' },
   case_full: { status: 409, title: 'The case already has the maximum number of items' },
   profiles_full: { status: 409, title: 'There are too many profiles' },
+  not_the_old_folder: { status: 409, title: 'The old folder cannot be removed' },
   not_failed: { status: 409, title: 'Only a failed delivery can be sent again' },
   id_taken: { status: 409, title: 'Another record has this id' },
   released: { status: 410, title: 'These bytes were given up' },

@@ -1,4 +1,5 @@
-import { type NodeConfig, VERSION } from '../config.ts';
+import { VERSION } from '../../shared/version.ts';
+import type { NodeConfig } from '../config.ts';
 import { type Command, type ExitCode, print, printError, UsageError } from './options.ts';
 import { plainSentence } from './plainError.ts';
 
@@ -23,6 +24,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   key: async () => (await import('./commands/key.ts')).key,
   copy: async () => (await import('./commands/copy.ts')).copy,
   restore: async () => (await import('./commands/restore.ts')).restore,
+  move: async () => (await import('./commands/move.ts')).move,
   export: async () => (await import('./commands/export.ts')).exportFile,
 };
 

@@ -18,6 +18,7 @@ import {
   RollbackDetectedError,
   withReadOnlyDatabase,
 } from '../store/opening/inspectFolder.ts';
+import { requireHere } from '../store/opening/movedFolder.ts';
 import { writeSetting } from '../store/sqlite/node/owner.ts';
 import { openStore } from '../store/store.ts';
 import { runLedgerVerification } from '../verification/ledger/ledgerVerification.ts';
@@ -54,6 +55,7 @@ export interface RebuildResult {
 
 /** Returns whether the database of a data folder is missing, empty or cannot be read. */
 export async function needsRebuild(folder: string): Promise<boolean> {
+  requireHere(folder);
   try {
     return hasDatabase(folder) && !(await isReadable(folder));
   } catch (error) {
@@ -71,6 +73,7 @@ export async function needsRebuild(folder: string): Promise<boolean> {
 export async function rebuildArchive(options: RebuildOptions): Promise<RebuildResult> {
   const { folder, clock } = options;
   if (!existsSync(folder)) throw new RebuildError(`There is no folder ${folder}.`);
+  requireHere(folder);
   const lock = lockFolder(folder);
   const partial = join(folder, 'rebuilding');
   try {

@@ -5,6 +5,7 @@ import { runWorker } from '../runtime/runWorker.ts';
 import { workerUrl } from '../runtime/workerUrl.ts';
 import { type BlobStore, isMissing, isUnreadable } from '../store/blobs/blobStore.ts';
 import { databaseFile } from '../store/files.ts';
+import { removeKeptDatabases } from '../store/opening/keptDatabase.ts';
 import {
   type AuditCounts,
   abortAudits,
@@ -93,6 +94,7 @@ export async function auditEverything(
     progress(tally.bytes, tally.bytes);
     completed = true;
     lost = await moveUnnamedBlobs(store, signal);
+    await endGoodAudit(store, tally, lost);
   } finally {
     await end(id, completed);
   }
@@ -108,6 +110,18 @@ export async function auditEverything(
     ...releasedObjects(store.read),
     ...lost,
   };
+}
+
+/**
+ * Removes the copies of the database from before its schema was changed, if a complete audit of an intact database found
+ * neither new damage nor bytes that no row names: the rows that name them may have been lost in the change.
+ */
+export async function endGoodAudit(
+  { folder }: Pick<Store, 'folder'>,
+  { damaged }: Pick<AuditTally, 'damaged'>,
+  { unnamed_objects }: Pick<AuditResult, 'unnamed_objects'>,
+): Promise<void> {
+  if (damaged === 0 && unnamed_objects === 0) await removeKeptDatabases(folder);
 }
 
 const NOTHING_CHECKED = {

@@ -5,6 +5,7 @@ import type { JobRun, Jobs, RunningJob } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
 import { shuttingDown } from '../runtime/shuttingDown.ts';
 import {
+  type AuditCounts,
   abortAudits,
   auditsPage,
   blobRowsAfter,
@@ -20,6 +21,7 @@ import {
   auditBlobs,
   auditEverything,
   checkDatabase,
+  endGoodAudit,
   MAX_LISTED,
   newTally,
   recordFindings,
@@ -184,7 +186,7 @@ class AuditSchedule {
     if (tally.damaged > audit.damaged)
       log.warn({ objects: tally.damaged - audit.damaged }, 'Stored bytes are damaged');
     if (slice.isEnd && maxBytes === Number.POSITIVE_INFINITY) {
-      await this.#finishCycle();
+      await this.#finishCycle(tally);
       await store.write((database) =>
         endAudit(database, audit.id, { ended_at: store.instant(), completed: true }),
       );
@@ -200,12 +202,14 @@ class AuditSchedule {
   }
 
   /** Ends a cycle: checks the database and moves blobs that no row names. */
-  async #finishCycle(): Promise<void> {
+  async #finishCycle(tally: AuditCounts): Promise<void> {
     const { store, log } = this.#services;
     const { signal } = this.#work;
     const { ok, findings } = await checkDatabase(store, signal);
     if (!ok) return log.error({ findings }, 'The database is damaged');
-    const { unnamed_objects } = await moveUnnamedBlobs(store, signal);
+    const lost = await moveUnnamedBlobs(store, signal);
+    const { unnamed_objects } = lost;
+    await endGoodAudit(store, tally, lost);
     if (unnamed_objects > 0)
       log.warn(
         { objects: unnamed_objects },

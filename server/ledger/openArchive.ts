@@ -9,6 +9,7 @@ import {
   type OpeningCheck,
   type OpeningDecision,
 } from '../store/opening/inspectFolder.ts';
+import { requireHere } from '../store/opening/movedFolder.ts';
 import { onSnapshot } from '../store/sqlite/engine/queries.ts';
 import { lastEntry } from '../store/sqlite/node/ledger.ts';
 import { writeSetting } from '../store/sqlite/node/owner.ts';
@@ -86,10 +87,11 @@ export async function openArchive(config: ArchiveConfig): Promise<OpenArchive> {
 /**
  * Runs the checks of `openArchive` without opening the archive. Changes nothing.
  *
- * @throws FolderInUseError, DamagedDatabaseError; the errors of `openArchive`
+ * @throws MovedFolderError, UnfinishedMoveError, FolderInUseError, DamagedDatabaseError; the errors of `openArchive`
  */
 export async function checkOpening(config: ArchiveConfig): Promise<void> {
   const { folder, random = randomBytes } = config;
+  requireHere(folder);
   const lock = lockFolder(folder);
   try {
     await inspectFolder(folder, openingCheck(config, random, { rollback: undefined, change: undefined }));

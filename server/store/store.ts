@@ -13,6 +13,7 @@ import {
   LOCK_SETTING,
   type OpeningCheck,
 } from './opening/inspectFolder.ts';
+import { finishArrival, requireHere } from './opening/movedFolder.ts';
 import { OpenedResources, openDatabase, openWriter } from './opening/openDatabase.ts';
 import { Reserve, releaseReserve } from './opening/reserve.ts';
 import type { ReadDatabase, WriteDatabase } from './sqlite/engine/open.ts';
@@ -73,11 +74,12 @@ export interface StoreConfig {
  * Opens a data folder and creates it if it does not exist. Takes the lock and checks the folder. Only then migrates the
  * schema, recovers from a crash and begins to write.
  *
- * @throws MissingDatabaseError, FolderInUseError, NewerDatabaseError, DamagedDatabaseError, and the errors of `check`;
- * nothing was changed then. Also any error of the file system.
+ * @throws MovedFolderError, UnfinishedMoveError, MissingDatabaseError, FolderInUseError, NewerDatabaseError,
+ * DamagedDatabaseError, and the errors of `check`; nothing was changed then. Also any error of the file system.
  */
 export async function openStore(config: StoreConfig): Promise<Store> {
   const { folder } = config;
+  requireHere(folder);
   // Before the lock file is created: a folder that lost its database must stay unchanged.
   hasDatabase(folder);
   await createFolder(folder);
@@ -104,10 +106,16 @@ async function openLocked(
   lock: FolderLock,
   opened: OpenedResources,
 ): Promise<Store> {
+  await finishArrival(folder);
   const freeBytes = () => freeBytesOf(folder);
   const blobs = new BlobStore(folder);
   releaseReserve(folder, freeBytes);
-  const { database, read, inspection } = await openDatabase(folder, { check, lock, opened });
+  const { database, read, inspection } = await openDatabase(folder, {
+    check,
+    lock,
+    opened,
+    freeBytes,
+  });
   const reserve = new Reserve(folder, freeBytes, (error) =>
     warn({ error }, 'The file that reserves disk space could not be created.'),
   );

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
+import { VERSION } from '../../shared/version.ts';
 import { Drafts } from '../archive/drafts/drafts.ts';
 import { FileDiffs } from '../collection/diff/diffs.ts';
 import { PageCache } from '../collection/view/pageCache.ts';
-import { VERSION } from '../config.ts';
 import { ownerEncryption } from '../copies/keys/withheldKey.ts';
 import type { Handlers } from '../http/app.ts';
 import { citationsHandlers } from '../http/routes/archive/citations.ts';

@@ -1,3 +1,4 @@
+import { VERSION } from '../../shared/version.ts';
 import { Alerts } from '../alerts/alerts.ts';
 import type { Collection } from '../collection/collection.ts';
 import type { Passages } from '../collection/derived/passages/passages.ts';
@@ -5,7 +6,7 @@ import type { Diffs } from '../collection/diff/diffs.ts';
 import { isPrivateAddress, systemLookup } from '../collection/fetch/connect.ts';
 import { createPost } from '../collection/fetch/post.ts';
 import type { Noise } from '../collection/noise/noise.ts';
-import { type NodeConfig, VERSION } from '../config.ts';
+import type { NodeConfig } from '../config.ts';
 import type { PublicAddress } from '../http/security/publicAddress.ts';
 import { Timestamps } from '../ledger/timestamps/timestamps.ts';
 import { Witnesses } from '../ledger/witness/witnesses.ts';

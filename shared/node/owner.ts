@@ -63,6 +63,20 @@ export type DesktopPreferences = z.output<typeof desktopPreferencesSchema>;
 export const desktopPreferencesChangeSchema = desktopPreferencesSchema.partial();
 export type DesktopPreferencesChange = z.output<typeof desktopPreferencesChangeSchema>;
 
+/** The archives that the desktop app knows. */
+export interface DesktopArchives {
+  /** Whether the command line names the data folder, so that the app opens no other. */
+  is_fixed: boolean;
+  /** The folders of archives that were opened before, the newest first, without the open one. */
+  recent: string[];
+}
+
+/** Bytes that a move has copied or read back, and their total; 0 while it begins. */
+export interface MoveProgress {
+  done: number;
+  total: number;
+}
+
 /** The interface that the desktop app exposes on its window as `strongroomDesktop`. Browsers do not have it. */
 export interface DesktopApi {
   readonly platform: string;
@@ -73,6 +87,15 @@ export interface DesktopApi {
   showDataFolder(): Promise<void>;
   /** Shows the file of the log in the system's file manager. */
   showLog(): Promise<void>;
+  readArchives(): Promise<DesktopArchives>;
+  /** Shows the system's dialog for a folder; null if it is cancelled. */
+  chooseFolder(): Promise<string | null>;
+  /** Opens, creates or moves the archive and starts the app again. Returns the sentence of a refusal, or null. */
+  openArchive(folder: string): Promise<string | null>;
+  createArchive(folder: string): Promise<string | null>;
+  moveArchive(folder: string): Promise<string | null>;
+  /** Returns null if no move is running. */
+  readMoveProgress(): Promise<MoveProgress | null>;
   /** Calls the listener with the path of a page when a menu, the tray or a notification opens one. Returns unsubscribe. */
   onGoTo(listener: (path: string) => void): () => void;
   /** Calls the listener when the menu item “Find” is chosen. Returns unsubscribe. */

@@ -1,3 +1,7 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from './support/fixtures.ts';
 import { holdRequests } from './support/holdRequests.ts';
 import { publishPack } from './support/publishPack.ts';
@@ -203,4 +207,32 @@ test('settings are pages with a search, and a wrong field on another page is sho
   await page.keyboard.type('settings: net');
   await page.getByText('Settings: Network').click();
   await expect(page.getByLabel('Proxy IP address')).toBeVisible();
+});
+
+test('the data folder is shown with the command that moves it, and the old folder of a move is removed when told to', async ({
+  page,
+  node,
+  checks,
+}) => {
+  const old = await mkdtemp(join(tmpdir(), 'strongroom-old-'));
+  const move = { id: '0'.repeat(32), at: '2026-11-01T10:00:00.000Z' };
+  const write = (folder: string, name: string, other: string) =>
+    writeFile(join(folder, name), JSON.stringify({ ...move, folder: other }));
+  await write(old, 'moved.json', node.dataFolder);
+  await write(node.dataFolder, 'moved-from.json', old);
+  await page.goto('/settings#data-folder');
+  const section = page.getByRole('region', { name: 'Data folder' });
+  await expect(section).toContainText(`strongroom move ${node.dataFolder} NEW_FOLDER`);
+  await expect(section).toContainText(`The old folder ${old} is kept until you remove it.`);
+  await checks.accessible(page);
+  await section.getByRole('button', { name: 'Remove the old folder' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click();
+  await expect(section).not.toContainText(old);
+  expect(existsSync(old)).toBe(false);
+
+  await write(node.dataFolder, 'moved-from.json', old);
+  await page.reload();
+  await section.getByRole('button', { name: 'Forget the old folder' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Forget', exact: true }).click();
+  await expect(section).not.toContainText(old);
 });

@@ -118,7 +118,7 @@ describe('the data folder', () => {
     database.pragma('user_version = 9999');
     database.close();
     await expect(openStore({ folder, clock: systemClock })).rejects.toThrow(NewerDatabaseError);
-    await expect(openStore({ folder, clock: systemClock })).rejects.toThrow(/Install the newer version/);
+    await expect(openStore({ folder, clock: systemClock })).rejects.toThrow(/newer Strongroom/);
   });
 });
 

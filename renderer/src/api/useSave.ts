@@ -36,6 +36,7 @@ const OUTDATED_READS = {
   createNode: ['readTree', 'readNode'],
   flagPack: ['listPacks', 'readPack'],
   deleteDraft: ['listDrafts'],
+  removeOldFolder: ['readDataFolder'],
 
   addFinding: FINDING_READS,
   withdrawFinding: FINDING_READS,

@@ -5,10 +5,11 @@ import { Problem } from '../../../shared/problems.ts';
 import type { Addresses } from '../../../shared/routes/node/manage.ts';
 import { pathOf } from '../../../shared/routes/route.ts';
 import { ROUTES, type RouteName } from '../../../shared/routes.ts';
+import { VERSION } from '../../../shared/version.ts';
 import type { Alerts } from '../../alerts/alerts.ts';
-import { VERSION } from '../../config.ts';
 import { escapeHtml } from '../../html.ts';
 import { readHead } from '../../ledger/appendEntry.ts';
+import { readDataFolder, removeOldFolder } from '../../moving/oldFolder.ts';
 import type { OwnerKeys } from '../../owner/ownerKeys.ts';
 import { problemReport } from '../../owner/problemReport.ts';
 import type { OwnerSessions } from '../../owner/sessions.ts';
@@ -37,6 +38,8 @@ type NodeRoutes =
   | 'readSettings'
   | 'changeSettings'
   | 'readStorage'
+  | 'readDataFolder'
+  | 'removeOldFolder'
   | 'readSharing'
   | 'setSharing'
   | 'readAddresses'
@@ -97,6 +100,11 @@ export function nodeHandlers(services: NodeServices): Pick<Handlers, NodeRoutes>
             .set({ 'Content-Type': 'text/plain; charset=utf-8', 'Cache-Control': 'no-store' })
             .send(text),
       };
+    },
+    readDataFolder: () => ok(readDataFolder(store.folder)),
+    removeOldFolder: async () => {
+      await removeOldFolder(store.folder);
+      return noContent;
     },
     readSharing: () => ok(sharing.current),
     setSharing: async ({ body }) => ok(await sharing.set(body)),

@@ -12,7 +12,8 @@ import { Writer } from '../sqlite/engine/writer.ts';
 import { type FolderLock, requireUnopened } from './folderLock.ts';
 import { type HeadFile, headOf, type Warn } from './headFile.ts';
 import { type FolderInspection, inspectFolder, type OpeningCheck } from './inspectFolder.ts';
-import type { Reserve } from './reserve.ts';
+import { keepEarlierDatabase } from './keptDatabase.ts';
+import type { FreeBytes, Reserve } from './reserve.ts';
 
 /** The database of a data folder, and what its inspection found before it was opened. */
 interface OpenedDatabase {
@@ -21,19 +22,28 @@ interface OpenedDatabase {
   inspection: FolderInspection;
 }
 
+interface OpeningSteps {
+  check: OpeningCheck;
+  lock: FolderLock;
+  opened: OpenedResources;
+  freeBytes: FreeBytes;
+}
+
 /**
  * Inspects a locked data folder. Only then opens its database, migrates the schema, and makes the change that the check
- * asked for.
+ * asked for. A copy of the database is kept before its schema is changed.
  *
- * @throws what `inspectFolder` and `requireUnopened` throw; nothing was changed then. Also the errors of SQLite.
+ * @throws what `inspectFolder`, `requireUnopened` and `keepEarlierDatabase` throw; nothing was changed then. Also the
+ * errors of SQLite.
  */
 export async function openDatabase(
   folder: string,
-  { check, lock, opened }: { check: OpeningCheck; lock: FolderLock; opened: OpenedResources },
+  { check, lock, opened, freeBytes }: OpeningSteps,
 ): Promise<OpenedDatabase> {
   const inspection = await inspectFolder(folder, check);
   const { isNew, change, lockId } = inspection;
   if (!isNew && lockId !== lock.id) requireUnopened(folder);
+  if (!isNew) await keepEarlierDatabase(folder, freeBytes);
   const database = opened.add(openForWriting(databaseFile(folder)), (connection) => connection.close());
   migrate(database);
   if (change) database.transaction(change).immediate(database);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { roundPauseSchema } from '../../collection/collection.ts';
+import { dataFolderSchema } from '../../node/dataFolder.ts';
 import { jobSchema } from '../../node/job.ts';
 import {
   createdInvitationSchema,
@@ -94,6 +95,28 @@ export const manageRoutes = {
     summary: 'Read how much space the archive uses and how much is left',
     responses: { 200: { description: 'Used and free bytes, with the limits', schema: storageSchema } },
     problems: [],
+  }),
+  readDataFolder: route({
+    method: 'GET',
+    path: '/manage/data-folder',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Read in which folder the archive is',
+    description: 'The desktop app or “strongroom move” moves it to another folder. The old folder is kept.',
+    responses: {
+      200: { description: 'The folder, and the one from which it was moved', schema: dataFolderSchema },
+    },
+    problems: [],
+  }),
+  removeOldFolder: route({
+    method: 'DELETE',
+    path: '/manage/data-folder/old',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Remove the folder from which the archive was moved',
+    description: 'If it is gone, it is only forgotten.',
+    responses: { 204: { description: 'The old folder is removed' } },
+    problems: ['not_found', 'not_the_old_folder'],
   }),
   readSharing: route({
     method: 'GET',

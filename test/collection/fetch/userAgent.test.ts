@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { VERSION } from '../../../server/config.ts';
+import { VERSION } from '../../../shared/version.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../support/node.ts';
 import { openCollectingNode } from '../support.ts';

@@ -105,6 +105,9 @@ class App extends EventEmitter {
     });
   };
 
+  /** The host starts the app again after it has exited. */
+  relaunch = (): void => void host.call('relaunch');
+
   exit = (code: number): never => process.exit(code);
 }
 

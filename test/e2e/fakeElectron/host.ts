@@ -26,6 +26,8 @@ export interface FakeElectron {
   readonly errorBoxes: { title: string; content: string }[];
   /** The arguments that this process passed on before it exited, because another instance was running. */
   readonly secondInstances: string[][];
+  /** How often it asked to be started again after its end. */
+  readonly relaunches: () => number;
   reportSecondInstance(argv: string[]): Promise<void>;
   readonly exited: Promise<number | null>;
   kill(): void;
@@ -39,6 +41,7 @@ export function launchFakeElectron(browser: Browser, mainFile: string, args: str
   });
   const errorBoxes: FakeElectron['errorBoxes'] = [];
   const secondInstances: string[][] = [];
+  let relaunches = 0;
   const opened = Promise.withResolvers<Page>();
   const pages = new Map<number, Page>();
   let context: BrowserContext | undefined;
@@ -71,6 +74,7 @@ export function launchFakeElectron(browser: Browser, mainFile: string, args: str
       },
       errorBox: (title: string, content: string) => void errorBoxes.push({ title, content }),
       secondInstance: (argv: string[]) => void secondInstances.push(argv),
+      relaunch: () => void (relaunches += 1),
     },
   );
   const exited = once(child, 'exit').then(async ([code]) => {
@@ -84,6 +88,7 @@ export function launchFakeElectron(browser: Browser, mainFile: string, args: str
     closeByUser: async () => void (await peer.call('closeByUser')),
     errorBoxes,
     secondInstances,
+    relaunches: () => relaunches,
     reportSecondInstance: async (argv) => void (await peer.call('secondInstance', argv)),
     exited,
     kill: () => void child.kill('SIGKILL'),

@@ -4,6 +4,7 @@ import { host } from './app.ts';
 /** Every question is answered with “Cancel”. A test replaces the functions, as it would in Electron. */
 export const dialog = {
   showMessageBox: async () => ({ response: 1, checkboxChecked: false }),
+  /** Cancelled, unless a test replaces it. */
   showOpenDialog: async (): Promise<{ canceled: boolean; filePaths: string[] }> => ({
     canceled: true,
     filePaths: [],

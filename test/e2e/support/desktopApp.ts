@@ -28,6 +28,8 @@ export interface DesktopApp {
   startAgain(...files: string[]): Promise<number | null>;
   /** The error dialogs so far. Only on the fake Electron, because Electron waits for the user. */
   errorBoxes(): { title: string; content: string }[];
+  /** How often it asked to be started again. Only on the fake Electron: Electron would do it. */
+  relaunches(): number;
   /** Resolves with the exit code. */
   readonly exited: Promise<number | null>;
   kill(): void;
@@ -66,6 +68,7 @@ function onFakeElectron(browser: Browser, args: string[]): DesktopApp {
       return code;
     },
     errorBoxes: () => app.errorBoxes,
+    relaunches: () => app.relaunches(),
     exited: app.exited,
     kill: () => app.kill(),
   };
@@ -88,6 +91,7 @@ async function inElectron(program: string, args: string[]): Promise<DesktopApp> 
       return code;
     },
     errorBoxes: () => [],
+    relaunches: () => 0,
     exited: once(child, 'exit').then(([code]) => code as number | null),
     kill: () => void child.kill('SIGKILL'),
   };

@@ -23,6 +23,7 @@ import { useDisplaySettings, type Zone } from '../../state/displaySettings.ts';
 import { useIsOwner, useSession } from '../../state/session.ts';
 import { BrowserExtension } from './BrowserExtension.tsx';
 import { Copies } from './Copies.tsx';
+import { DataFolder } from './DataFolder.tsx';
 import { Profiles } from './Profiles.tsx';
 import { Repositories } from './Repositories.tsx';
 import { RoundPauses } from './RoundPauses.tsx';
@@ -42,6 +43,13 @@ interface SettingPart {
 
 /** What is set elsewhere than in the form: on which page it is, and the words by which it is found. */
 const PARTS: readonly SettingPart[] = [
+  {
+    page: 'storage',
+    id: 'data-folder',
+    words: 'data folder place path disk move archive open another new recent command',
+    Part: DataFolder,
+    isFirst: true,
+  },
   {
     page: 'storage',
     id: 'stored-bytes',

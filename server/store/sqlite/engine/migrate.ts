@@ -1,3 +1,4 @@
+import { VERSION } from '../../../../shared/version.ts';
 import type { Migration } from './migration.ts';
 import { RELEASE_0_1_0 } from './migrations/0001-0004.ts';
 import { MIGRATIONS_5_TO_18 } from './migrations/0005-0018.ts';
@@ -18,6 +19,7 @@ import { migration as sealedFindings } from './migrations/0052-sealed-findings.t
 import { migration as signedObservations } from './migrations/0053-signed-observations.ts';
 import { migration as deposits } from './migrations/0056-deposits.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
+import { one, run } from './queries.ts';
 
 const MIGRATIONS: readonly Migration[] = [
   ...RELEASE_0_1_0,
@@ -42,9 +44,13 @@ const MIGRATIONS: readonly Migration[] = [
 
 /** The database was written by a newer Strongroom than this one. */
 export class NewerDatabaseError extends Error {
-  constructor(found: number, known: number) {
+  constructor(found: number, known: number, writtenBy: string | undefined) {
+    const needed =
+      writtenBy === undefined
+        ? 'The database does not record which version that was: install the newest one.'
+        : `Install version ${writtenBy} or a newer one.`;
     super(
-      `This data folder was written by a newer Strongroom (schema ${found}; this version supports ${known}). Install the newer version to open it.`,
+      `This data folder was written by a newer Strongroom: its database has schema ${found}, and this is version ${VERSION}, which supports schema ${known}. ${needed} Nothing was changed.`,
     );
     this.name = 'NewerDatabaseError';
   }
@@ -71,8 +77,27 @@ export function requireKnownSchema(
   migrations: readonly Migration[] = MIGRATIONS,
 ): void {
   const known = migrations.at(-1)?.number ?? 0;
-  if (databaseSchemaVersion(database) > known)
-    throw new NewerDatabaseError(databaseSchemaVersion(database), known);
+  const found = databaseSchemaVersion(database);
+  if (found > known) throw new NewerDatabaseError(found, known, lastMigratedBy(database));
+}
+
+/** The setting with the version of the program that last changed the schema. */
+const MIGRATED_BY = 'migrated_by';
+
+/** Returns that version; undefined if none was recorded, as before this program recorded it. */
+function lastMigratedBy(database: ReadDatabase): string | undefined {
+  // A newer program may keep its settings elsewhere.
+  const table = one(database, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'settings'");
+  if (!table) return undefined;
+  const row = one<{ value: string }>(database, 'SELECT value FROM settings WHERE name = ?', MIGRATED_BY);
+  const version: unknown = row && JSON.parse(row.value);
+  return typeof version === 'string' && /^[\w.+-]{1,40}$/.test(version) ? version : undefined;
+}
+
+/** Whether `migrate` would change a database that already has tables. */
+export function needsMigration(database: ReadDatabase): boolean {
+  const found = databaseSchemaVersion(database);
+  return found > 0 && found < (MIGRATIONS.at(-1)?.number ?? 0);
 }
 
 /** @throws SchemaMismatchError if the database has another schema than this program */
@@ -82,7 +107,8 @@ export function requireCurrentSchema(database: ReadDatabase): void {
 
 /**
  * Applies the missing migrations: all in one transaction for a new database, otherwise each in its own. After a crash
- * between two migrations, the next start continues.
+ * between two migrations, the next start continues. Each records the version of this program, so that an older one can
+ * say which it needs.
  *
  * @throws NewerDatabaseError if the database has a newer schema; nothing is changed then.
  */
@@ -97,6 +123,12 @@ export function migrate(database: WriteDatabase, migrations: readonly Migration[
           database.exec(sql);
           database.pragma(`user_version = ${number}`);
         }
+        run(
+          database,
+          'INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+          MIGRATED_BY,
+          JSON.stringify(VERSION),
+        );
       })
       .immediate();
   }
