@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { ReadableStream } from 'node:stream/web';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job } from '../../shared/node/job.ts';
 import { NOTHING_AT_PATH } from '../../shared/problems.ts';
@@ -18,10 +19,10 @@ export interface NodeOptions {
   'token-file'?: string | undefined;
 }
 
-/** The body of a request: bytes, or a file that is read while it is sent. */
+/** The body of a request: bytes, or a file or chunks that are read while they are sent. */
 export interface RequestContent {
   type: string;
-  bytes: Uint8Array<ArrayBuffer> | Blob;
+  bytes: Uint8Array<ArrayBuffer> | Blob | AsyncIterable<Uint8Array>;
 }
 
 /** A running node; requests are sent as its owner. */
@@ -65,7 +66,11 @@ export async function connectToNode(options: NodeOptions): Promise<RunningNode> 
     const init: RequestInit = { method, headers };
     if (body) {
       headers['Content-Type'] = body.type;
-      init.body = body.bytes;
+      const { bytes } = body;
+      // Chunks are sent while they are made.
+      if (Symbol.asyncIterator in bytes)
+        Object.assign(init, { body: ReadableStream.from(bytes), duplex: 'half' });
+      else init.body = bytes;
     }
     try {
       return await fetch(address, init);
