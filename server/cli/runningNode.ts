@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { ReadableStream } from 'node:stream/web';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job } from '../../shared/node/job.ts';
 import { NOTHING_AT_PATH } from '../../shared/problems.ts';
@@ -8,6 +7,7 @@ import { DEFAULT_HOST, DEFAULT_PORT } from '../config.ts';
 import { isMissing } from '../store/blobs/blobStore.ts';
 import { readEndpointFile } from '../store/endpointFile.ts';
 import { UsageError } from './options.ts';
+import { sendChunks } from './sendChunks.ts';
 
 /** The address of a node that was started with no options. */
 export const DEFAULT_URL = `http://${DEFAULT_HOST}:${DEFAULT_PORT}`;
@@ -19,10 +19,10 @@ export interface NodeOptions {
   'token-file'?: string | undefined;
 }
 
-/** The body of a request: bytes, or a file or chunks that are read while they are sent. */
+/** The body of a request: bytes, or a file that is read while it is sent. */
 export interface RequestContent {
   type: string;
-  bytes: Uint8Array<ArrayBuffer> | Blob | AsyncIterable<Uint8Array>;
+  bytes: Uint8Array<ArrayBuffer> | Blob;
 }
 
 /** A running node; requests are sent as its owner. */
@@ -31,6 +31,8 @@ export interface RunningNode {
   request(method: string, path: string, body?: RequestContent): Promise<unknown>;
   /** As `request`, with the status of the response. */
   send(method: string, path: string, body?: RequestContent): Promise<{ status: number; json: unknown }>;
+  /** Sends chunks while they are made. A chunk may be changed once the next one is asked for. @throws like `request` */
+  upload(path: string, type: string, chunks: AsyncIterable<Uint8Array>): Promise<unknown>;
   /** Requests a file. @throws like `request` */
   download(path: string): Promise<Response>;
 }
@@ -66,11 +68,7 @@ export async function connectToNode(options: NodeOptions): Promise<RunningNode> 
     const init: RequestInit = { method, headers };
     if (body) {
       headers['Content-Type'] = body.type;
-      const { bytes } = body;
-      // Chunks are sent while they are made.
-      if (Symbol.asyncIterator in bytes)
-        Object.assign(init, { body: ReadableStream.from(bytes), duplex: 'half' });
-      else init.body = bytes;
+      init.body = body.bytes;
     }
     try {
       return await fetch(address, init);
@@ -85,6 +83,12 @@ export async function connectToNode(options: NodeOptions): Promise<RunningNode> 
   return {
     send,
     request: async (method, path, body) => (await send(method, path, body)).json,
+    upload: async (path, type, chunks) => {
+      const address = URL.parse(path, url);
+      if (!address) throw new UsageError(`${JSON.stringify(url)} is not a valid URL.`);
+      const headers = { Authorization: `Bearer ${token}`, 'Content-Type': type };
+      return readResponse(url, await sendChunks(address, headers, chunks));
+    },
     download: async (path) => {
       const response = await fetchFrom('GET', path);
       // Anything but the file is an error, which is thrown.

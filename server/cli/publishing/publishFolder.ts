@@ -16,7 +16,7 @@ import { sha256Of } from '../../ledger/entry.ts';
 import { UsageError } from '../options.ts';
 import { RefusedByNodeError, type RunningNode } from '../runningNode.ts';
 import { type SentFile, SentFiles } from './sentFiles.ts';
-import { digestOfFile, FileChangedError, uploadPack } from './uploadPack.ts';
+import { digestOfRange, FileChangedError, uploadPack } from './uploadPack.ts';
 
 export interface FolderToPublish {
   folder: string;
@@ -278,8 +278,7 @@ class Publishing {
     if (this.#misses >= AT_ONCE) return undefined;
     const files: PackFile[] = [];
     for (const { source, path, start, bytes } of pieces) {
-      const sha256 =
-        bytes === 0 ? sha256Of('') : await digestOfFile(source, { start, end: start + bytes - 1 });
+      const sha256 = await digestOfRange(source, { start, bytes });
       files.push({ path, sha256, bytes, media_type: mime.lookup(path) || 'application/octet-stream' });
     }
     const { id } = checkRecord(partRecord(this.#record, files));
@@ -314,7 +313,9 @@ class Publishing {
     for (const [index, { path, size }] of this.#files.entries()) {
       const [only, ...others] = parts[index] ?? [];
       const sha256 =
-        only && others.length === 0 ? only.sha256 : await digestOfFile(join(this.#input.folder, path));
+        only && others.length === 0
+          ? only.sha256
+          : await digestOfRange(join(this.#input.folder, path), { start: 0, bytes: size });
       files.push({ path, bytes: size, sha256, parts: parts[index] ?? [] });
     }
     return files;

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
 import type { Pack } from '../../../shared/archive/pack.ts';
 import type { RunningNode } from '../runningNode.ts';
 
@@ -35,7 +35,6 @@ export async function uploadPack(
 ): Promise<Pack> {
   const boundary = `strongroom-${randomBytes(16).toString('hex')}`;
   const digests = new Map<string, string>();
-  let failure: unknown;
   async function* body(): AsyncGenerator<Uint8Array> {
     yield Buffer.from(
       `--${boundary}\r\nContent-Disposition: form-data; name="record"\r\n\r\n${JSON.stringify(record)}\r\n`,
@@ -45,15 +44,10 @@ export async function uploadPack(
         `--${boundary}\r\nContent-Disposition: form-data; name="files"; filename="${file.path}"\r\nContent-Type: application/octet-stream\r\n\r\n`,
       );
       const hash = createHash('sha256');
-      try {
-        for await (const chunk of contentOf(file)) {
-          hash.update(chunk);
-          onRead(chunk.length);
-          yield chunk;
-        }
-      } catch (error) {
-        failure = error;
-        throw error;
+      for await (const chunk of contentOf(file)) {
+        hash.update(chunk);
+        onRead(chunk.length);
+        yield chunk;
       }
       digests.set(file.path, hash.digest('hex'));
       yield Buffer.from('\r\n');
@@ -61,9 +55,7 @@ export async function uploadPack(
     yield Buffer.from(`--${boundary}--\r\n`);
   }
   const type = `multipart/form-data; boundary=${boundary}`;
-  const pack = (await node.request('POST', '/api/packs', { type, bytes: body() }).catch((error: unknown) => {
-    throw failure ?? error;
-  })) as Pack;
+  const pack = (await node.upload('/api/packs', type, body())) as Pack;
   for (const { path, sha256 } of pack.files)
     if (digests.get(path) !== sha256) throw new Error(`The node has other bytes of ${path} than were sent.`);
   return pack;
@@ -72,23 +64,39 @@ export async function uploadPack(
 async function* contentOf(file: UploadedFile): AsyncGenerator<Uint8Array> {
   if ('content' in file) return yield* file.content;
   const { source, start, bytes } = file;
-  if (bytes === 0) return;
-  let missing = bytes;
-  const options = { start, end: start + bytes - 1, highWaterMark: CHUNK_BYTES };
-  for await (const chunk of createReadStream(source, options) as AsyncIterable<Buffer>) {
-    missing -= chunk.length;
-    yield chunk;
-  }
-  if (missing !== 0) throw new FileChangedError(file.path);
+  yield* readRange(source, { start, bytes }, () => new FileChangedError(file.path));
 }
 
-/** Returns the digest of a file on this disk, or of a range of it. */
-export async function digestOfFile(
+/**
+ * Reads a range of a file. All chunks share their memory, so one is valid until the next one is asked for.
+ *
+ * @param tooShort makes the error for a file that ends within the range
+ */
+async function* readRange(
   source: string,
-  range: { start?: number; end?: number } = {},
+  { start, bytes }: { start: number; bytes: number },
+  tooShort: () => Error,
+): AsyncGenerator<Uint8Array> {
+  const handle = await open(source);
+  try {
+    const buffer = Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, bytes));
+    for (let done = 0; done < bytes; ) {
+      const { bytesRead } = await handle.read(buffer, 0, Math.min(buffer.length, bytes - done), start + done);
+      if (bytesRead === 0) throw tooShort();
+      done += bytesRead;
+      yield buffer.subarray(0, bytesRead);
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Returns the digest of a range of a file on this disk. @throws FileChangedError if the file ends within it */
+export async function digestOfRange(
+  source: string,
+  range: { start: number; bytes: number },
 ): Promise<string> {
   const hash = createHash('sha256');
-  const chunks = createReadStream(source, { ...range, highWaterMark: CHUNK_BYTES }) as AsyncIterable<Buffer>;
-  for await (const chunk of chunks) hash.update(chunk);
+  for await (const chunk of readRange(source, range, () => new FileChangedError(source))) hash.update(chunk);
   return hash.digest('hex');
 }
