@@ -49,7 +49,7 @@ async function writeFolder(folder: string): Promise<{ path: string; bytes: numbe
 /** The largest resident memory of a process so far, in bytes. */
 async function peakMemory(pid: number): Promise<number> {
   const kilobytes = /VmHWM:\s+(\d+) kB/.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return Number(kilobytes) * 1024;
+  return Number(kilobytes ?? 0) * 1024;
 }
 
 async function ask<Body>(node: ServedNode, path: string, init: RequestInit = {}): Promise<Body> {

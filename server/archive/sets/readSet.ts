@@ -127,6 +127,12 @@ export async function readNewSet(store: DamageContext, record: PackRecord): Prom
   );
 }
 
+/** Returns the packs that a file `set.json` names; none if it is no valid list of a set. */
+export async function packsNamedBy(bytes: Uint8Array): Promise<readonly string[]> {
+  const { parsed } = await parse(bytes);
+  return 'set' in parsed ? parsed.set.packs : [];
+}
+
 /** A set: its manifest pack, and its files. */
 export interface OpenedSet {
   pack: PackRow;

@@ -2,6 +2,7 @@ import { Problem } from '../../../shared/problems.ts';
 import { confirmDamage, type DamageContext, isBlobDamageError } from '../../fixity/audit.ts';
 import { requireIntact } from '../../fixity/repair.ts';
 import { yieldToEventLoop } from '../../runtime/background.ts';
+import { withheldAmong } from '../../store/sqlite/node/withheld.ts';
 import { type Reader, requireAllReadable, requireReadable } from '../../withholding/withholding.ts';
 import type { ByteRange } from '../../zip/writeZip.ts';
 import type { OpenedSet } from './readSet.ts';
@@ -22,20 +23,28 @@ export function digestsOfFile({ file: list, index }: OpenedSet, file: number): s
   return [list, ...index.partsOf(file).map(({ sha256 }) => sha256)];
 }
 
-/** Requires that a reader may read the list of a set, and all of its files. @throws Problem `withheld`, `released` */
+/**
+ * Requires that a reader may read the list of a set, and all of its files. Returns a digest that is withheld from visitors,
+ * if there is one, for the headers of an answer to the owner.
+ *
+ * @throws Problem `withheld`, `released`
+ */
 export async function requireSetReadable(
   { read }: DamageContext,
   set: OpenedSet,
   reader: Reader,
-): Promise<void> {
+): Promise<string | undefined> {
   requireReadable(read, set.file, reader);
+  let [withheld] = withheldAmong(read, [set.file]);
   for (let from = 0; from < set.index.count; from += FILES_AT_ONCE) {
     const digests: string[] = [];
     for (let file = from; file < Math.min(from + FILES_AT_ONCE, set.index.count); file += 1)
       for (const { sha256 } of set.index.partsOf(file)) digests.push(sha256);
     requireAllReadable(read, digests, reader);
+    withheld ??= withheldAmong(read, digests)[0];
     await yieldToEventLoop();
   }
+  return withheld;
 }
 
 /** A part of a file, and the range of its bytes that is wanted. */

@@ -39,7 +39,7 @@ export function setHandlers(store: Store): Pick<Handlers, 'readSet' | 'readSetFi
         'Cache-Control': 'public, max-age=31536000, immutable',
         'Content-Security-Policy': "sandbox; default-src 'none'",
         'X-Content-Type-Options': 'nosniff',
-        'Content-Disposition': `attachment; filename*=UTF-8''${encodeURIComponent(path.split('/').at(-1) ?? '')}`,
+        'Content-Disposition': `attachment; filename*=UTF-8''${encodedName(path)}`,
         ...withheldHeaders(store.read, digests, visitor),
       };
       const sent = {
@@ -55,7 +55,7 @@ export function setHandlers(store: Store): Pick<Handlers, 'readSet' | 'readSetFi
     },
     downloadSet: async ({ params: { id = '' }, request, visitor }) => {
       const set = await requireSet(store, id);
-      await requireSetReadable(store, set, visitor);
+      const withheld = await requireSetReadable(store, set, visitor);
       const zip = await zips.of(set);
       const sent = {
         etag: `"set-${ZIP_VERSION}-${set.pack.digest}"`,
@@ -64,6 +64,7 @@ export function setHandlers(store: Store): Pick<Handlers, 'readSet' | 'readSetFi
         headers: {
           'Cache-Control': 'no-cache',
           'Content-Disposition': `attachment; filename="${id}.zip"`,
+          ...withheldHeaders(store.read, withheld === undefined ? [] : [withheld], visitor),
         },
         prepare: (ranges: readonly { start: number; end: number }[]) => zip.prepare(ranges),
         read: (range: { start: number; end: number }) => zip.read(range),
@@ -71,6 +72,12 @@ export function setHandlers(store: Store): Pick<Handlers, 'readSet' | 'readSetFi
       return { write: (response) => sendRanges(request, response, sent) };
     },
   };
+}
+
+/** Encodes the name of a file for `filename*` (RFC 8187). */
+function encodedName(path: string): string {
+  const name = encodeURIComponent(path.split('/').at(-1) ?? '');
+  return name.replace(/['()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
 function* fileTexts({ index }: OpenedSet): Generator<string> {

@@ -1,5 +1,5 @@
 import type { WriteDatabase } from '../engine/open.ts';
-import { change, inserts, run, selectAll, selectOne, selectValue } from '../engine/queries.ts';
+import { change, inserts, run, selectAll, selectOne, selectValue, selectValues } from '../engine/queries.ts';
 
 /** The size of a set. `ledger_entry` is that of its manifest pack. */
 interface SetRow {
@@ -40,6 +40,11 @@ export const setsAmong = selectAll<SetRow, [entries: readonly number[]]>(
 export const newestSetWith = selectValue<string, [part: string]>(`
   SELECT p.id FROM set_parts s JOIN packs p ON p.ledger_entry = s.manifest
   WHERE s.part = ? ORDER BY s.manifest DESC LIMIT 1`);
+
+/** Returns the parts of a set that say themselves that they are parts, oldest first. */
+export const ownPartsOfSet = selectValues<string, [manifest: number]>(`
+  SELECT p.id FROM set_parts s JOIN packs p ON p.id = s.part
+  WHERE s.manifest = ? AND p.part_of IS NOT NULL ORDER BY p.ledger_entry`);
 
 /** Returns the CRC-32s of the files of a set, in the order of their paths; undefined until they are known. */
 export const crcsOfSet = selectValue<Buffer, [manifest: number]>(

@@ -36,6 +36,7 @@ CREATE TABLE set_parts (
   manifest INTEGER NOT NULL REFERENCES sets (ledger_entry),
   PRIMARY KEY (part, manifest)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX set_parts_by_manifest ON set_parts (manifest);
 CREATE TABLE draft_parts (
   draft TEXT NOT NULL REFERENCES drafts (id) ON DELETE CASCADE,
   revision INTEGER NOT NULL,
