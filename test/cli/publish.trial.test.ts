@@ -18,7 +18,9 @@ import { end, type ServedNode, serveBuiltNode } from '../support/cli.ts';
 const GIGABYTES = Number(process.env.STRONGROOM_SET_TRIAL_GB ?? 1);
 const FILES = Math.round(GIGABYTES * 1_500 + 1_500 * Math.min(1, GIGABYTES));
 const BYTES = GIGABYTES * 1_000_000_000;
-const MEMORY_BYTES = 200_000_000;
+const COMMAND_MEMORY_BYTES = 200_000_000;
+/** A node that does nothing has 123 MB of these. The rest must not grow with the size of the set. */
+const NODE_MEMORY_BYTES = 300_000_000;
 const KILLS = [0.2, 0.45, 0.7];
 
 /** Writes a folder in which no two pieces are alike: one file has a quarter of the bytes. */
@@ -52,10 +54,14 @@ async function peakMemory(pid: number): Promise<number> {
   return Number(kilobytes ?? 0) * 1024;
 }
 
-async function ask<Body>(node: ServedNode, path: string, init: RequestInit = {}): Promise<Body> {
+async function ask<Body>(
+  node: ServedNode,
+  path: string,
+  init: { method?: string; body?: string } = {},
+): Promise<Body> {
   const headers = {
+    'Content-Type': 'application/json',
     Authorization: `Bearer ${(await readFile(node.token_file, 'utf8')).trim()}`,
-    ...init.headers,
   };
   return (await (await fetch(new URL(path, node.url), { ...init, headers })).json()) as Body;
 }
@@ -103,7 +109,6 @@ test(`${GIGABYTES} GB in ${FILES} files are published through three kills with f
   try {
     await ask(node, '/manage/settings', {
       method: 'PATCH',
-      headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({ data_cap_gb: 1_000, min_free_disk_gb: 1 }),
     });
     const folder = join(root, 'folder');
@@ -164,9 +169,9 @@ test(`${GIGABYTES} GB in ${FILES} files are published through three kills with f
         `command ${peaks.map((each) => Math.round(each / 1e6)).join(', ')} MB, node ${Math.round(nodePeak / 1e6)} MB; ` +
         `ZIP in ${downloadSeconds.toFixed(1)} s (${rate(downloadSeconds)}), node ${Math.round(peakAfter / 1e6)} MB\n`,
     );
-    for (const each of peaks) expect(each).toBeLessThan(MEMORY_BYTES);
-    expect(nodePeak).toBeLessThan(MEMORY_BYTES);
-    expect(peakAfter).toBeLessThan(MEMORY_BYTES);
+    for (const each of peaks) expect(each).toBeLessThan(COMMAND_MEMORY_BYTES);
+    expect(nodePeak).toBeLessThan(NODE_MEMORY_BYTES);
+    expect(peakAfter).toBeLessThan(NODE_MEMORY_BYTES);
   } finally {
     await end(node, 'SIGTERM');
     rmSync(root, { recursive: true, force: true });

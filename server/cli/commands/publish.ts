@@ -68,8 +68,8 @@ export const publish: Command = {
         record,
         notes: join(resolve(values.data), 'publishing'),
         partBytes: partBytesOf(values['part-bytes']),
-        found: progress.found,
-        read: progress.read,
+        found: (bytes) => progress.found(bytes),
+        read: (bytes) => progress.read(bytes),
         changed: (paths) => {
           progress.clear();
           for (const path of paths.slice(0, MAX_NAMED))

@@ -8,6 +8,7 @@ import { addPeer, expectVerified, mirror } from '../../peers/support.ts';
 import { problemOf, sha256Of, uploadNewPack } from '../../support/archive/packs.ts';
 import { publishedSet } from '../../support/archive/sets.ts';
 import { ManualClock } from '../../support/manualClock.ts';
+import { share } from '../../support/network/sharing.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../../support/node.ts';
 import { runHere } from '../../support/runHere.ts';
 
@@ -38,7 +39,7 @@ test('harvesters, sitemaps and citations have a set once, with the size of its f
   const clock = new ManualClock();
   const node = await openTestNode({ ...OPTIONS, clock });
   const { manifest } = await publishedSet(node);
-  await node.sendJson('PATCH', '/manage/settings', { contact_email: 'ada@example.org' });
+  await share(node, 'read');
   // The manifest was recorded in this second, and a harvest ends with the last complete one.
   await clock.jump(2_000);
   expect((await harvestAll(node)).ids).toEqual([manifest.id]);
