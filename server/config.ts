@@ -42,6 +42,8 @@ export interface NodeConfig {
   publicUrl?: string | undefined;
   /** Serves HTTPS too, whatever the setting `tls` says. */
   tls?: boolean;
+  /** Drafts with more bytes are published as sets, in parts of this size (default: what a pack can have); for tests. */
+  packBytes?: number;
   /** Limits for readers; tests set lower ones. */
   readers?: Partial<ReaderLimits>;
   /** Continues with a database that is behind what was acknowledged or signed, with a new key. */

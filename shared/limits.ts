@@ -34,10 +34,13 @@ export const MAX_JSON_VALUES = 30_000;
 /** The same for bodies that visitors may send, except the record of a pack. */
 export const MAX_VISITOR_JSON_VALUES = 5_000;
 
-/** The number of drafts of packs, the files of one draft, and those of all drafts together. */
+/** The number of drafts of packs. */
 export const MAX_DRAFTS = 100;
+/** The least size of the files of a draft, and of all drafts; the setting `max_set_gb` may allow more. */
 export const MAX_DRAFT_BYTES = 2 * MAX_PACK_BYTES;
 export const MAX_ALL_DRAFTS_BYTES = 20 * MAX_PACK_BYTES;
+/** The largest number of files of a set, and of a draft. */
+export const MAX_SET_FILES = 100_000;
 /** The longest path in a draft. It may be longer than in a pack, because it can still be corrected. */
 export const MAX_DRAFT_PATH = 4_096;
 

@@ -105,6 +105,7 @@ export const PROBLEMS = {
   excessive_compression: { status: 422, title: 'The pack file expands beyond the limit' },
   invalid_name_encoding: { status: 422, title: 'The pack file contains a name that is not UTF-8' },
   invalid_pack_file: { status: 422, title: 'Not a pack file' },
+  invalid_set: { status: 422, title: 'Not a valid set' },
   invalid_profile: { status: 422, title: 'The profile cannot be kept' },
   invalid_list: { status: 422, title: 'The list of sources cannot be read' },
   invalid_capture: { status: 422, title: 'The captures cannot be read' },

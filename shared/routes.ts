@@ -2,6 +2,7 @@ import { archiveRoutes, evidenceRoutes, packComparisonRoutes } from './routes/ar
 import { draftRoutes } from './routes/archive/drafts.ts';
 import { harvestingRoutes } from './routes/archive/harvesting.ts';
 import { itemRoutes } from './routes/archive/items.ts';
+import { setRoutes } from './routes/archive/sets.ts';
 import { driftRoutes, studyRoutes } from './routes/archive/studies.ts';
 import { captureRoutes, mementoRoutes, warcRoutes } from './routes/collection/captures.ts';
 import { collectionRoutes, seenRoutes } from './routes/collection/collection.ts';
@@ -26,6 +27,7 @@ import type { RouteSpec } from './routes/route.ts';
 export const ROUTES = {
   ...archiveRoutes,
   ...packComparisonRoutes,
+  ...setRoutes,
   ...draftRoutes,
   ...driftRoutes,
   ...studyRoutes,

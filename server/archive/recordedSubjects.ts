@@ -1,4 +1,5 @@
 import { type PackRecord, tagOf } from '../../shared/archive/pack.ts';
+import { setOfPart } from '../../shared/archive/set.ts';
 import type { ArchiveNode } from '../../shared/archive/study.ts';
 import { canonicalText } from '../../shared/values/canonicalJson.ts';
 import { fingerprintOver, sha256Of } from '../ledger/entry.ts';
@@ -49,6 +50,7 @@ function expectedColumns(text: string): string | undefined {
     throw error;
   }
   const { outcome, study, supersedes, replicates, files } = record;
+  const part_of = setOfPart(record) ?? null;
   return canonicalText({
     outcome,
     study,
@@ -56,14 +58,16 @@ function expectedColumns(text: string): string | undefined {
     replicates: replicates?.pack ?? null,
     verdict: replicates?.verdict ?? null,
     tag: tagOf(record),
+    part_of,
     files,
     bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
     count: files.length,
   });
 }
 
-function rowOf({ outcome, study, supersedes, replicates, verdict, tag, bytes, files }: StoredPack): object {
-  return { outcome, study, supersedes, replicates, verdict, tag, bytes, count: files };
+function rowOf({ bytes, files: count, ...row }: StoredPack): object {
+  const { outcome, study, supersedes, replicates, verdict, tag, part_of } = row;
+  return { outcome, study, supersedes, replicates, verdict, tag, part_of, bytes, count };
 }
 
 /*

@@ -72,6 +72,8 @@ export interface CitedWork {
   license: License | null;
   bytes: number;
   files: number;
+  /** Whether it is the manifest of a set, whose files can be downloaded as one. */
+  isSet?: boolean;
   mediaTypes: string[];
   relations: CitedRelation[];
   /** Of an observation. */
@@ -184,8 +186,10 @@ export function citedPack(pack: Pack, { origin, publisher }: CitationContext): C
     abstract: oneLine(pack.summary),
     keywords: pack.keywords.map(oneLine).filter((keyword) => keyword !== ''),
     license: pack.license,
-    bytes: evidence.bytes,
-    files: evidence.files,
+    // A set is one work: its size is that of its files, not of their list.
+    bytes: evidence.set?.bytes ?? evidence.bytes,
+    files: evidence.set?.files ?? evidence.files,
+    ...(evidence.set && { isSet: true }),
     mediaTypes: [...new Set(pack.files.map(({ media_type }) => media_type))],
     relations,
   };

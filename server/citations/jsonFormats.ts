@@ -207,7 +207,12 @@ export function schemaOrgDocument(work: CitedWork, files: readonly PackFile[], o
         }
       : {}),
     ...(files.length > 0
-      ? { distribution: files.slice(0, MAX_PARTS).map((file) => downloadOf(file, origin)) }
+      ? {
+          distribution: [
+            ...(work.isSet ? [downloadOfSet(work, origin)] : []),
+            ...files.slice(0, MAX_PARTS).map((file) => downloadOf(file, origin)),
+          ],
+        }
       : {}),
   };
 }
@@ -228,6 +233,17 @@ function personOf(author: CitedAuthor): object {
     name,
     ...('family' in parts ? { givenName: parts.given, familyName: parts.family } : {}),
     ...(affiliation ? { affiliation: { '@type': 'Organization', name: affiliation } } : {}),
+  };
+}
+
+/** All files of a set, in one ZIP. */
+function downloadOfSet({ id, bytes }: CitedWork, origin: string): object {
+  return {
+    '@type': 'DataDownload',
+    name: `${id}.zip`,
+    contentUrl: `${origin}/api/packs/${id}/set/download`,
+    encodingFormat: 'application/zip',
+    contentSize: `${bytes} B`,
   };
 }
 

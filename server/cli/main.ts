@@ -16,6 +16,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   diff: async () => (await import('./commands/diff.ts')).diff,
   profile: async () => (await import('./commands/profile.ts')).profile,
   pack: async () => (await import('./commands/pack.ts')).pack,
+  publish: async () => (await import('./commands/publish.ts')).publish,
   verify: async () => (await import('./commands/verify.ts')).verify,
   ledger: async () => (await import('./commands/ledger.ts')).ledger,
   audit: async () => (await import('./commands/audit.ts')).audit,

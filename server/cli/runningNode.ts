@@ -7,6 +7,7 @@ import { DEFAULT_HOST, DEFAULT_PORT } from '../config.ts';
 import { isMissing } from '../store/blobs/blobStore.ts';
 import { readEndpointFile } from '../store/endpointFile.ts';
 import { UsageError } from './options.ts';
+import { sendChunks } from './sendChunks.ts';
 
 /** The address of a node that was started with no options. */
 export const DEFAULT_URL = `http://${DEFAULT_HOST}:${DEFAULT_PORT}`;
@@ -30,6 +31,8 @@ export interface RunningNode {
   request(method: string, path: string, body?: RequestContent): Promise<unknown>;
   /** As `request`, with the status of the response. */
   send(method: string, path: string, body?: RequestContent): Promise<{ status: number; json: unknown }>;
+  /** Sends chunks while they are made. A chunk may be changed once the next one is asked for. @throws like `request` */
+  upload(path: string, type: string, chunks: AsyncIterable<Uint8Array>): Promise<unknown>;
   /** Requests a file. @throws like `request` */
   download(path: string): Promise<Response>;
 }
@@ -80,6 +83,12 @@ export async function connectToNode(options: NodeOptions): Promise<RunningNode> 
   return {
     send,
     request: async (method, path, body) => (await send(method, path, body)).json,
+    upload: async (path, type, chunks) => {
+      const address = URL.parse(path, url);
+      if (!address) throw new UsageError(`${JSON.stringify(url)} is not a valid URL.`);
+      const headers = { Authorization: `Bearer ${token}`, 'Content-Type': type };
+      return readResponse(url, await sendChunks(address, headers, chunks));
+    },
     download: async (path) => {
       const response = await fetchFrom('GET', path);
       // Anything but the file is an error, which is thrown.

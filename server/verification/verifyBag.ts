@@ -1,4 +1,5 @@
-import { MAX_RECORD_BYTES } from '../../shared/limits.ts';
+import { mayBeManifest, SET_FILE } from '../../shared/archive/set.ts';
+import { MAX_PACK_BYTES, MAX_RECORD_BYTES } from '../../shared/limits.ts';
 import { Problem } from '../../shared/problems.ts';
 import { parseJsonBytes } from '../../shared/values/checkBody.ts';
 import {
@@ -22,6 +23,7 @@ import {
 } from '../archive/packs/bag/tagFiles.ts';
 import { omitsFiles } from '../archive/packs/file/writePackFile.ts';
 import { type CheckedRecord, checkRecord } from '../archive/packs/packRows.ts';
+import { parseSet, SetIndex } from '../archive/sets/setIndex.ts';
 import { type Finding, finding } from './report.ts';
 
 /** A bag, possibly incomplete, in a folder or a ZIP. */
@@ -50,9 +52,10 @@ export async function* verifyBag(source: BagSource): AsyncGenerator<Finding> {
   const tags = read && withNamesOf(read, source);
   const { digests, failures } = await hashAll(source, tags);
   const record = await recordOf(source);
+  const payload = await payloadOf(source, record);
   const verdicts = new Map<string, Finding>();
   for (const found of manifestFindings(source, tags, digests)) add(verdicts, found);
-  for (const found of recordFindings(source, record, digests)) add(verdicts, found);
+  for (const found of recordFindings(source, record, payload, digests)) add(verdicts, found);
   for (const [name, failure] of failures) {
     verdicts.set(name, finding(pathOf(source, name), 'unknown', { detail: `cannot be read: ${failure}` }));
   }
@@ -219,9 +222,41 @@ async function recordOf({ files }: BagSource): Promise<CheckedRecord | Problem |
   }
 }
 
+/** The files of the payload as the record says: its own, or those of the set that it is the manifest of. */
+interface Payload {
+  files: { path: string; sha256: string }[];
+  /** The file of the record or the tag file that lists them. */
+  list: string;
+  /** What is wrong with the list of a set. */
+  fault?: string;
+}
+
+async function payloadOf(
+  { files }: BagSource,
+  record: CheckedRecord | Problem | 'incomplete' | undefined,
+): Promise<Payload> {
+  if (!record || record instanceof Problem || record === 'incomplete')
+    return { files: [], list: RECORD_FILE };
+  const own = { files: record.record.files, list: RECORD_FILE };
+  const list = files.get(SET_FILE);
+  if (!list || !mayBeManifest(record.record)) return own;
+  const bytes = await readTagFile(SET_FILE, list, MAX_PACK_BYTES);
+  const parsed = parseSet(bytes);
+  if ('other' in parsed) return own;
+  if ('errors' in parsed)
+    return { files: [], list: SET_FILE, fault: parsed.errors[0]?.message ?? 'it is not valid' };
+  const index = new SetIndex(parsed.set);
+  const listed = Array.from({ length: index.count }, (_, file) => ({
+    path: index.pathOf(file),
+    sha256: index.sha256Of(file),
+  }));
+  return { files: listed, list: SET_FILE };
+}
+
 function* recordFindings(
   source: BagSource,
   record: CheckedRecord | Problem | 'incomplete' | undefined,
+  payload: Payload,
   digests: ReadonlyMap<string, Digests>,
 ): Generator<Named> {
   if (!record) return;
@@ -242,17 +277,36 @@ function* recordFindings(
     ? `its fingerprint gives ${record.id}, not ${source.folderName}`
     : `record of ${record.id}`;
   yield about(isOther ? 'changed' : 'intact', { sha256, against: 'its fingerprint', detail });
-  for (const { path, sha256: expected } of record.record.files) {
+  if (payload.list === SET_FILE) yield listFinding(source, record, payload, digests);
+  for (const { path, sha256: expected } of payload.files) {
     const name = PAYLOAD_FOLDER + path;
     const actual = digests.get(name)?.get('sha256') ?? null;
     const state = actual === null ? 'missing' : actual === expected ? 'intact' : 'changed';
-    const found = finding(pathOf(source, name), state, { sha256: actual, expected, against: RECORD_FILE });
+    const found = finding(pathOf(source, name), state, { sha256: actual, expected, against: payload.list });
     yield { name, found };
   }
-  const known = new Set(record.record.files.map(({ path }) => PAYLOAD_FOLDER + path));
+  const known = new Set(payload.files.map(({ path }) => PAYLOAD_FOLDER + path));
   for (const [name, ofFile] of digests) {
     if (!name.startsWith(PAYLOAD_FOLDER) || known.has(name)) continue;
-    const rest = { sha256: ofFile.get('sha256') ?? null, detail: 'not in the record' };
+    const rest = { sha256: ofFile.get('sha256') ?? null, detail: `not in ${listName(payload)}` };
     yield { name, found: finding(pathOf(source, name), 'unknown', rest) };
   }
+}
+
+function listName({ list }: Payload): string {
+  return list === RECORD_FILE ? 'the record' : list;
+}
+
+/** The list of a set is the only file of the record, and a tag file of the bag. */
+function listFinding(
+  source: BagSource,
+  { record }: CheckedRecord,
+  { fault }: Payload,
+  digests: ReadonlyMap<string, Digests>,
+): Named {
+  const sha256 = digests.get(SET_FILE)?.get('sha256') ?? null;
+  const expected = record.files[0]?.sha256 ?? null;
+  const state = sha256 === expected && fault === undefined ? 'intact' : 'changed';
+  const rest = { sha256, expected, against: RECORD_FILE, detail: fault ?? null };
+  return { name: SET_FILE, found: finding(pathOf(source, SET_FILE), state, rest) };
 }

@@ -9,6 +9,7 @@ import { citationsHandlers } from '../http/routes/archive/citations.ts';
 import { draftHandlers } from '../http/routes/archive/drafts.ts';
 import { harvestingHandlers } from '../http/routes/archive/harvesting.ts';
 import { blobsHandlers, packComparisonHandlers, packsHandlers } from '../http/routes/archive/packs.ts';
+import { setHandlers } from '../http/routes/archive/sets.ts';
 import {
   commentsHandlers,
   driftHandlers,
@@ -68,13 +69,14 @@ export function handlersOf(services: Services): Handlers {
 }
 
 function archiveRoutes(services: Services, fileDiffs: FileDiffs) {
-  const { store, settings, log, nodeName, publicAddress, derived } = services;
+  const { store, settings, jobs, log, nodeName, publicAddress, derived, packBytes } = services;
   return {
     ...nodesHandlers(store),
     ...studiesHandlers(store, publicAddress),
     ...packsHandlers(store, publicAddress),
     ...packComparisonHandlers(store, fileDiffs),
-    ...draftHandlers(new Drafts({ store, settings, log })),
+    ...setHandlers(store),
+    ...draftHandlers(new Drafts({ store, settings, jobs, log, packBytes })),
     ...driftHandlers(store),
     ...commentsHandlers(store),
     ...citationsHandlers({ store, texts: derived.texts }, nodeName, publicAddress),

@@ -48,6 +48,7 @@ export async function openServices(
     ...collecting,
     ...openPreservation(config, shared, collecting),
     ...openOutgoing(config, shared, { diffs, noise, collection, passages: derived.passages, publicAddress }),
+    packBytes: config.packBytes,
     rendererFolder: config.rendererFolder ?? defaultRendererFolder(),
   };
 }

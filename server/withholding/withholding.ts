@@ -271,6 +271,11 @@ export function showNow(database: WriteDatabase, target: Target, at: string): Sh
   return shown;
 }
 
+/** Returns whether a withholding of exactly this target is in force. */
+export function isWithheldNow(database: ReadDatabase, target: Target): boolean {
+  return currentWithholding(database, target) !== undefined;
+}
+
 function requireTarget(database: ReadDatabase, { sha256, retrieval, pack, page }: Target): void {
   if (sha256 !== null) {
     if (blobBytes(database, sha256) === undefined)

@@ -226,6 +226,13 @@ export const packSchema = z
         description:
           'Where the pack was published in repositories, with its DOIs. Only in a single pack, and if there are any.',
       }),
+      set: z
+        .strictObject({ files: z.int().min(1), packs: z.int().min(0), bytes: z.int().min(0) })
+        .optional()
+        .meta({ description: 'The size of the set of which this pack is the manifest.' }),
+      part_of: packIdSchema
+        .optional()
+        .meta({ description: 'The newest set that has this pack as a part. Only in a single pack.' }),
     }),
     flags: z.array(z.strictObject({ reason: flagReasonSchema, note: z.string(), at: instantSchema })),
     original_had_method: z.boolean().nullable().meta({
@@ -271,6 +278,7 @@ export const packsQuery = z.strictObject({
     .optional(),
   flagged: booleanParameter.optional(),
   replicates: packIdSchema.optional(),
+  parts: booleanParameter.optional().meta({ description: 'Whether packs that are parts of sets are listed' }),
   sort: z
     .enum(['received', '-received', 'title', '-title', 'replications', '-replications'])
     .default('-received'),
@@ -300,6 +308,8 @@ export const verificationSchema = z
         /** The bytes of this file were given up, so there is nothing to hash. Absent otherwise. */
         released: z.literal(true).optional(),
         path: z.string().optional(),
+        /** The part of a set that the check is about. Absent for the pack itself, and for the files of a set. */
+        pack: packIdSchema.optional(),
       }),
     ),
   })

@@ -12,6 +12,7 @@ export const jobSchema = z
       'audit',
       'mirror',
       'import',
+      'publish',
       'noise',
       'texts',
       'copy_sync',

@@ -24,6 +24,9 @@ const limits = {
   ip_mb_per_day: amount(1_000_000_000),
   site_writes_per_hour: count(1_000_000_000),
   site_gb_per_day: amount(1_000_000),
+  max_set_gb: amount(1_000_000).meta({
+    description: 'The largest set that a draft or a folder is published as. 0: a draft is a single pack.',
+  }),
 };
 
 const collection = {
@@ -174,6 +177,7 @@ export type RequestedSettings = z.output<typeof settingsChangeSchema>;
 /** The settings of a new archive. */
 export const DEFAULT_SETTINGS: Settings = {
   ...WRITE_LIMITS,
+  max_set_gb: 50,
   collection_every_minutes: 60,
   unavailable_after_failures: 3,
   gone_after_minutes: 10,

@@ -11,6 +11,7 @@ import { ledger } from './ledger.bench.ts';
 import { mirror } from './mirror.bench.ts';
 import { packs } from './packs.bench.ts';
 import { pages } from './pages.bench.ts';
+import { sets } from './sets.bench.ts';
 import { start } from './start.bench.ts';
 import { timeline } from './timeline.bench.ts';
 import { upload } from './upload.bench.ts';
@@ -23,6 +24,7 @@ const BENCHES = [
   ledger,
   dump,
   packs,
+  sets,
   pages,
   timeline,
   collector,

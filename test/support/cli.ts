@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { BUILT_SERVER } from '../../server/launch/build.ts';
 
 const CLI = fileURLToPath(new URL('../../server/cli.ts', import.meta.url));
 const { scripts } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
@@ -48,7 +49,14 @@ export function serveNode(dataFolder: string, ...more: string[]): Promise<Served
   return serveNodeWith({}, dataFolder, ...more);
 }
 
+/** Starts the node that `npm run strongroom` starts, which must be built. */
+export function serveBuiltNode(dataFolder: string, ...more: string[]): Promise<ServedNode> {
+  return serveNodeWith({ program: BUILT_SERVER }, dataFolder, ...more);
+}
+
 export interface ServeOptions {
+  /** The file that Node runs (default: the sources). */
+  program?: string;
   nodeOptions?: readonly string[];
   env?: NodeJS.ProcessEnv;
   /** Whether messages can be exchanged with what the options of Node load. */
@@ -57,12 +65,12 @@ export interface ServeOptions {
 
 /** Like `serveNode`, with more options of Node and more variables of the environment. */
 export async function serveNodeWith(
-  { nodeOptions = [], env = {}, withMessages = false }: ServeOptions,
+  { program = CLI, nodeOptions = [], env = {}, withMessages = false }: ServeOptions,
   dataFolder: string,
   ...more: string[]
 ): Promise<ServedNode> {
   const serve = ['serve', '--json', '--port', '0', '--no-collect', '--data', dataFolder, ...more];
-  const args = [...NODE_OPTIONS, ...nodeOptions, CLI, ...serve];
+  const args = [...NODE_OPTIONS, ...nodeOptions, program, ...serve];
   const child = spawn(process.execPath, args, {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe', ...(withMessages ? (['ipc'] as const) : [])],

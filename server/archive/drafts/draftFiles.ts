@@ -1,20 +1,11 @@
-import { createReadStream } from 'node:fs';
 import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import pLimit from 'p-limit';
 import type { DraftFilesChange, DraftSummary } from '../../../shared/archive/draft.ts';
-import {
-  MAX_ALL_DRAFTS_BYTES,
-  MAX_DRAFT_BYTES,
-  MAX_DRAFTS,
-  MAX_PACK_BYTES,
-  MAX_PACK_FILES,
-} from '../../../shared/limits.ts';
+import { MAX_ALL_DRAFTS_BYTES, MAX_DRAFT_BYTES, MAX_DRAFTS, MAX_SET_FILES } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
-import { isMissing, isUnreadable, type StagedBlob, type StagedFile } from '../../store/blobs/blobStore.ts';
+import { isMissing, type StagedFile } from '../../store/blobs/blobStore.ts';
 import { createFolder, draftsFolder, syncFolder } from '../../store/files.ts';
 import {
-  type DraftFileRow,
   type DraftListRow,
   type DraftRow,
   deleteDraftFile,
@@ -22,17 +13,12 @@ import {
   draftFiles,
   draftListRow,
   draftTotals,
-  endDraft,
   putDraftFile,
 } from '../../store/sqlite/archive/drafts.ts';
 import type { ReadDatabase, WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import { isReleased } from '../../store/sqlite/node/withheld.ts';
-import type { Store } from '../../store/store.ts';
-import type { AdmittedWrite } from '../limits/writeLimits.ts';
-import { type AddedPack, addPack, FileFaults } from '../packs/addPack.ts';
-import { checkRecord } from '../packs/packRows.ts';
-import { readPackText } from '../packs/readPack.ts';
+import { FileFaults } from '../packs/addPack.ts';
 
 export function asSummary({ files, bytes, ...row }: DraftListRow): DraftSummary {
   return { ...row, counts: { files, bytes } };
@@ -61,20 +47,34 @@ export function requireOpen(database: ReadDatabase, id: string): DraftRow {
   );
 }
 
-/** Checks the limits of drafts, in the transaction of a change. @throws Problem `pack_too_large`, `drafts_full` */
-export function requireWithinLimits(database: ReadDatabase, id: string): void {
-  const { files, bytes } = requireListRow(database, id);
-  if (files > MAX_PACK_FILES)
-    throw new Problem('pack_too_large', `A pack can have at most ${MAX_PACK_FILES} files.`);
-  if (bytes > MAX_DRAFT_BYTES)
-    throw new Problem('pack_too_large', `The files of a draft can have at most ${MAX_DRAFT_BYTES} bytes.`);
-  if (draftTotals(database).bytes > MAX_ALL_DRAFTS_BYTES) throw draftsFull();
+/** How many bytes the files of one draft can have, and those of all drafts together. */
+export interface DraftLimits {
+  draft: number;
+  all: number;
 }
 
-export function draftsFull(): Problem {
+/** Returns the limits of drafts where sets can have `setBytes`. */
+export function draftLimits(setBytes: number): DraftLimits {
+  return { draft: Math.max(MAX_DRAFT_BYTES, setBytes), all: Math.max(MAX_ALL_DRAFTS_BYTES, 2 * setBytes) };
+}
+
+/** Checks the limits of drafts, in the transaction of a change. @throws Problem `pack_too_large`, `drafts_full` */
+export function requireWithinLimits(database: ReadDatabase, id: string, limits: DraftLimits): void {
+  const { files, bytes } = requireListRow(database, id);
+  if (files > MAX_SET_FILES)
+    throw new Problem('pack_too_large', `A draft can have at most ${MAX_SET_FILES} files.`);
+  if (bytes > limits.draft) throw draftTooLarge(limits);
+  if (draftTotals(database).bytes > limits.all) throw draftsFull(limits);
+}
+
+export function draftTooLarge({ draft }: DraftLimits): Problem {
+  return new Problem('pack_too_large', `The files of a draft can have at most ${draft} bytes.`);
+}
+
+export function draftsFull({ all }: DraftLimits): Problem {
   return new Problem(
     'drafts_full',
-    `Drafts are limited to ${MAX_DRAFTS}, and to ${MAX_ALL_DRAFTS_BYTES} bytes in total. Publish or delete some.`,
+    `Drafts are limited to ${MAX_DRAFTS}, and to ${all} bytes in total. Publish or delete some.`,
   );
 }
 
@@ -187,82 +187,4 @@ export function applyFilesChange(
   for (const { from } of moved) deleteDraftFile(database, draft, from);
   for (const { file } of moved) putDraftFile(database, draft, file);
   for (const file of add) putDraftFile(database, draft, file);
-}
-
-/** How many published drafts are known, so that a repeated request gets its pack. */
-const KEPT_PUBLISHED = 100;
-const MAX_CONCURRENT_FILES = 8;
-
-interface Publishing {
-  store: Store;
-  contents: DraftContents;
-  admitted: AdmittedWrite;
-}
-
-/**
- * Publishes a draft as a pack. The draft ends in the transaction that records the pack, so a crash leaves either the whole
- * draft or the pack. A draft that is published already gives its pack again.
- *
- * @param revision the record and the files that the caller has seen; without it, the current one is published
- * @throws Problem as `addPack`; `not_found`; `draft_changed` if the draft was changed since or meanwhile
- */
-export async function publishDraft(
-  { store, contents, admitted }: Publishing,
-  id: string,
-  revision: number | undefined,
-): Promise<AddedPack> {
-  const draft = requireDraft(store.read, id);
-  if (draft.pack !== null)
-    return { id: draft.pack, created: false, text: readPackText(store.read, draft.pack) };
-  if (revision !== undefined && revision !== draft.revision) throw changedMeanwhile();
-  const files = draftFiles(store.read, id);
-  const checked = checkRecord({ ...(JSON.parse(draft.record) as object), files });
-  const end = (database: WriteDatabase) => {
-    const now = requireDraft(database, id);
-    if (now.pack !== null) return;
-    if (now.revision !== draft.revision) throw changedMeanwhile();
-    endDraft(database, { id, pack: checked.id, at: store.instant(), kept: KEPT_PUBLISHED });
-  };
-  const added = await addPack(admitted.store, {
-    checked,
-    staged: await stageContents(store, files, (sha256) => contents.fileOf(id, sha256)),
-    isPartial: true,
-    onRecorded: end,
-    reserveSpace: admitted.reserveSpace,
-    repairStore: store,
-  });
-  if (!added.created) await store.write(end);
-  return added;
-}
-
-/** Stages the files that are in the draft intact, by path. The others must be in the archive. */
-async function stageContents(
-  store: Store,
-  files: readonly DraftFileRow[],
-  fileOf: (sha256: string) => string,
-): Promise<Map<string, StagedBlob>> {
-  const staged = new Map<string, StagedBlob>();
-  const atOnce = pLimit(MAX_CONCURRENT_FILES);
-  const stageOne = async ({ path, sha256 }: DraftFileRow) => {
-    const blob = await stageIfReadable(store, fileOf(sha256));
-    if (blob?.sha256 === sha256) staged.set(path, blob);
-    else await blob?.discard();
-  };
-  const outcomes = await Promise.allSettled(files.map((file) => atOnce(() => stageOne(file))));
-  const failed = outcomes.find(({ status }) => status === 'rejected');
-  if (!failed) return staged;
-  await Promise.all([...staged.values()].map((blob) => blob.discard()));
-  throw (failed as PromiseRejectedResult).reason;
-}
-
-async function stageIfReadable(store: Store, file: string): Promise<StagedBlob | undefined> {
-  try {
-    return await store.blobs.staging.stage(
-      createReadStream(file) as AsyncIterable<Buffer>,
-      2 * MAX_PACK_BYTES,
-    );
-  } catch (error) {
-    if (isMissing(error) || isUnreadable(error)) return undefined;
-    throw error;
-  }
 }

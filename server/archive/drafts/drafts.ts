@@ -10,8 +10,9 @@ import type {
   StoredDraft,
   StoredDraftFile,
 } from '../../../shared/archive/draft.ts';
-import { MAX_ALL_DRAFTS_BYTES, MAX_DRAFTS, MAX_PACK_BYTES } from '../../../shared/limits.ts';
+import { GIGABYTE, MAX_DRAFTS, MAX_PACK_BYTES, MAX_PACK_FILES } from '../../../shared/limits.ts';
 import type { Slice } from '../../../shared/values/list.ts';
+import type { JobRun, Jobs } from '../../runtime/jobs.ts';
 import type { Log } from '../../runtime/log.ts';
 import { type StagedFile, TooManyBytesError } from '../../store/blobs/blobStore.ts';
 import type { SettingsStore } from '../../store/settings.ts';
@@ -19,7 +20,9 @@ import {
   type DraftFileRow,
   deleteDraft,
   draftById,
+  draftFile,
   draftFiles,
+  draftListRow,
   draftPage,
   draftTotals,
   insertDraft,
@@ -34,14 +37,16 @@ import { reachedStorageLimit } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
 import { type AdmittedWrite, outOfSpace } from '../limits/writeLimits.ts';
 import type { AddedPack } from '../packs/addPack.ts';
-import { packTooLarge } from '../packs/packRows.ts';
+import { PART_BYTES } from '../sets/planSet.ts';
 import {
   applyFilesChange,
   asSummary,
   changedMeanwhile,
   DraftContents,
+  type DraftLimits,
+  draftLimits,
   draftsFull,
-  publishDraft,
+  draftTooLarge,
   requireArchived,
   requireDraft,
   requireListRow,
@@ -49,6 +54,16 @@ import {
   requireOpen,
   requireWithinLimits,
 } from './draftFiles.ts';
+import { publishDraft } from './publishDraft.ts';
+
+interface DraftServices {
+  store: Store;
+  settings: SettingsStore;
+  jobs: Jobs;
+  log: Log;
+  /** A draft with more bytes is published as a set, in parts of at most this size. Tests set less than a pack can have. */
+  packBytes?: number | undefined;
+}
 
 /** The drafts of packs. They are rows and files beside the archive: no ledger entry, dump or reader has them. */
 export class Drafts {
@@ -62,7 +77,14 @@ export class Drafts {
   /** The bytes of files that are being received. */
   #receiving = 0;
 
-  constructor({ store, settings, log }: { store: Store; settings: SettingsStore; log: Log }) {
+  readonly #jobs: Jobs;
+  readonly #packBytes: number;
+  /** The drafts that are being published, so that a repeated request waits for the same pack. */
+  readonly #publishing = new Map<string, Promise<AddedPack>>();
+
+  constructor({ store, settings, jobs, log, packBytes = MAX_PACK_BYTES }: DraftServices) {
+    this.#jobs = jobs;
+    this.#packBytes = packBytes;
     this.#store = store;
     this.#settings = settings;
     this.#log = log;
@@ -105,7 +127,7 @@ export class Drafts {
     const at = this.#store.instant();
     const isNew = await this.#store.write((database) => {
       if (draftById(database, id)) return false;
-      if (draftTotals(database).drafts >= MAX_DRAFTS) throw draftsFull();
+      if (draftTotals(database).drafts >= MAX_DRAFTS) throw draftsFull(this.#limits);
       insertDraft(database, { id, ...columnsOf(record, form), revision: 1, created_at: at, changed_at: at });
       return true;
     });
@@ -168,32 +190,46 @@ export class Drafts {
   /** Returns the new revision, and whether a file with other contents was at the path. */
   #putRow(database: WriteDatabase, id: string, file: DraftFileRow): { revision: number; replaced: boolean } {
     requireOpen(database, id);
-    const before = draftFiles(database, id).find(({ path }) => path === file.path);
+    const before = draftFile(database, id, file.path);
     putDraftFile(database, id, file);
-    requireWithinLimits(database, id);
+    requireWithinLimits(database, id, this.#limits);
     touchDraft(database, id, this.#store.instant());
     const { revision } = requireDraft(database, id);
     return { revision, replaced: before !== undefined && before.sha256 !== file.sha256 };
   }
 
-  #requireSpace(): void {
+  /** The largest file that a draft can have. */
+  get maxFileBytes(): number {
+    return this.#limits.draft;
+  }
+
+  get #setBytes(): number {
+    return this.#settings.current.max_set_gb * GIGABYTE;
+  }
+
+  get #limits(): DraftLimits {
+    return draftLimits(this.#setBytes);
+  }
+
+  #requireSpace(more = 0): void {
     const { current } = this.#settings;
-    const refusal = reachedStorageLimit(this.#store, current, this.#receiving);
+    const refusal = reachedStorageLimit(this.#store, current, this.#receiving + more);
     if (refusal !== null) throw outOfSpace(refusal, current);
   }
 
   async #receive(chunks: AsyncIterable<Uint8Array>): Promise<StagedFile> {
+    const limits = this.#limits;
     const held = draftTotals(this.#store.read).bytes;
     let received = 0;
     const count = (bytes: number) => {
       received += bytes;
       this.#receiving += bytes;
-      if (held + this.#receiving > MAX_ALL_DRAFTS_BYTES) throw draftsFull();
+      if (held + this.#receiving > limits.all) throw draftsFull(limits);
     };
     try {
-      return await this.#store.blobs.staging.stageFile(counted(chunks, count), MAX_PACK_BYTES);
+      return await this.#store.blobs.staging.stageFile(counted(chunks, count), limits.draft);
     } catch (error) {
-      throw error instanceof TooManyBytesError ? packTooLarge() : error;
+      throw error instanceof TooManyBytesError ? draftTooLarge(limits) : error;
     } finally {
       this.#receiving -= received;
     }
@@ -211,7 +247,7 @@ export class Drafts {
       await this.#store.write((database) => {
         requireOpen(database, id);
         applyFilesChange(database, id, change);
-        requireWithinLimits(database, id);
+        requireWithinLimits(database, id, this.#limits);
         touchDraft(database, id, this.#store.instant());
       });
       await this.#deleteUnused(id);
@@ -221,12 +257,45 @@ export class Drafts {
 
   /** Publishes a draft, or returns the pack that it was published as. @throws Problem as `addPack`; `draft_changed` */
   async publish(id: string, revision: number | undefined, admitted: AdmittedWrite): Promise<AddedPack> {
-    const publishing = { store: this.#store, contents: this.#contents, admitted };
-    const added = await publishDraft(publishing, id, revision);
+    const running = this.#publishing.get(id);
+    if (running) return { ...(await running), created: false };
+    const publishing = this.#publish(id, revision, admitted).finally(() => this.#publishing.delete(id));
+    this.#publishing.set(id, publishing);
+    const added = await publishing;
     // The pack is recorded. Files that cannot be deleted now are deleted after the next start.
     await this.#serially(() => this.#deleteUnused(id)).catch((error: unknown) =>
       this.#log.warn({ error, draft: id }, 'The files of a published draft could not be deleted.'),
     );
+    return added;
+  }
+
+  /** Publishing a set takes minutes, so it is a job. It goes on if the client does not wait for it. */
+  async #publish(id: string, revision: number | undefined, admitted: AdmittedWrite): Promise<AddedPack> {
+    const { files = 0, bytes = 0, pack = null } = draftListRow(this.#store.read, id) ?? {};
+    const publish = ({ signal, progress }: JobRun) =>
+      publishDraft(
+        {
+          store: this.#store,
+          contents: this.#contents,
+          admitted,
+          signal,
+          progress: (done) => progress(done, bytes),
+          requireSpace: (more) => this.#requireSpace(more),
+          packBytes: this.#packBytes,
+          partBytes: Math.min(PART_BYTES, this.#packBytes),
+          setBytes: this.#setBytes,
+        },
+        id,
+        revision,
+      );
+    if (pack !== null || (bytes <= this.#packBytes && files <= MAX_PACK_FILES))
+      return publish({ signal: new AbortController().signal, progress: () => undefined });
+    let added: AddedPack | undefined;
+    await this.#jobs.start('publish', 'bytes', async (run) => {
+      added = await publish(run);
+      return { pack: added.id };
+    }).finished;
+    if (!added) throw new TypeError('The job has ended without a pack.');
     return added;
   }
 

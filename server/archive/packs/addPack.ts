@@ -8,12 +8,15 @@ import { rehashBlobs } from '../../hashing/hashFiles.ts';
 import { appendEntry } from '../../ledger/appendEntry.ts';
 import type { StagedBlob } from '../../store/blobs/blobStore.ts';
 import { packByDigest, packById } from '../../store/sqlite/archive/packs.ts';
+import { insertSet } from '../../store/sqlite/archive/sets.ts';
 import { studyById, treeNodeAt } from '../../store/sqlite/archive/studies.ts';
 import type { ReadDatabase, WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import { isAbsent } from '../../store/sqlite/node/peerWithholdings.ts';
 import { isReleased, releasedAmong } from '../../store/sqlite/node/withheld.ts';
 import type { Store } from '../../store/store.ts';
+import { checkNewSet } from '../sets/checkSet.ts';
+import type { SetIndex } from '../sets/setIndex.ts';
 import { type CheckedRecord, checkRecord, insertPackRows } from './packRows.ts';
 import { newPackText, readPackText } from './readPack.ts';
 
@@ -56,7 +59,8 @@ export interface AddedPack {
  * commit leaves blobs without a row, which the next start finds by their markers in `tmp/` and removes. Readers see
  * neither.
  *
- * @throws Problem 413 and 422 with the codes of the contract; `id_taken`; I/O errors.
+ * @throws Problem 413 and 422 with the codes of the contract; `id_taken`; for a manifest of a set, like `checkNewSet`; I/O
+ * errors.
  */
 export async function addPack(store: Store, pack: NewPack): Promise<AddedPack> {
   const { staged, absent, reserveSpace, repairStore = store, isPartial = false } = pack;
@@ -81,14 +85,27 @@ export async function addPack(store: Store, pack: NewPack): Promise<AddedPack> {
     await reserveSpace?.(newBytes(store.read, blobs));
     await repairHeld(repairStore, blobs);
     await storeAll(blobs);
-    const text = await store.write((database) =>
-      recordPack(database, checked, store.instant(), pack.onRecorded),
-    );
+    const set = await setOfManifest(repairStore, checked.record, absent);
+    const onRecorded = (database: WriteDatabase, seq: number) => {
+      if (set) insertSet(database, { ledger_entry: seq, files: set.count, bytes: set.bytes }, set.packs);
+      pack.onRecorded?.(database, seq);
+    };
+    const text = await store.write((database) => recordPack(database, checked, store.instant(), onRecorded));
     return text === undefined ? existing() : { id, created: true, text };
   } finally {
     // Does not affect blobs that were stored. The others were refused or were already in the archive.
     await Promise.all([...(staged?.values() ?? [])].map((blob) => blob.discard()));
   }
+}
+
+/** Checks the set of a manifest pack whose file is here. @throws Problem like `checkNewSet` */
+async function setOfManifest(
+  store: Store,
+  record: PackRecord,
+  absent: ReadonlySet<string> | undefined,
+): Promise<SetIndex | undefined> {
+  const isHere = record.files.every(({ sha256 }) => !absent?.has(sha256));
+  return isHere ? checkNewSet(store, record) : undefined;
 }
 
 /** The record with some of its files only. */
@@ -142,7 +159,7 @@ function requireNotReleased(database: ReadDatabase, { record, pointerTo }: Check
 }
 
 /** @throws Problem `unknown_node`, `unknown_study`, `unknown_pack` */
-function requireReferences(database: ReadDatabase, record: PackRecord): void {
+export function requireReferences(database: ReadDatabase, record: PackRecord): void {
   const { node, study, replicates, supersedes } = record;
   if (node !== null && !treeNodeAt(database, node)) {
     throw unknown('unknown_node', '/node', `There is no subject ${node}. Create it first, or omit it.`);
@@ -208,7 +225,7 @@ function recordPack(
   database: WriteDatabase,
   checked: CheckedRecord,
   at: string,
-  onRecorded: NewPack['onRecorded'],
+  onRecorded: NonNullable<NewPack['onRecorded']>,
 ): string | undefined {
   const { digest, id } = checked;
   if (packByDigest(database, digest)) return undefined;
@@ -222,7 +239,7 @@ function recordPack(
   }
   const { seq } = appendEntry(database, { type: 'pack.added', subject: id, digest, at });
   insertPackRows(database, checked, seq, at);
-  onRecorded?.(database, seq);
+  onRecorded(database, seq);
   return newPackText(database, id, checked.text);
 }
 

@@ -129,16 +129,29 @@ export async function verifyPack(store: Store, id: string): Promise<PackVerifica
 }
 
 async function checksOf(store: Store, row: PackRow): Promise<Check[]> {
-  const text = readable(() => recordTexts(store.read, [row.ledger_entry])[0]?.record ?? '');
-  if (text === UNREADABLE) return [{ ...unreadable('fingerprint', ''), expected: row.digest }];
+  const { checks, record } = recordChecks(store, row);
+  const [fingerprint, ...ledger] = checks;
+  return fingerprint ? [fingerprint, ...(await blobChecks(store, record)), ...ledger] : [];
+}
+
+/** Verifies the record and the ledger entry of a pack, without its files. */
+export function recordChecks(
+  { read }: Pick<Store, 'read'>,
+  row: PackRow,
+): { checks: Check[]; record: PackRecord | undefined } {
+  const text = readable(() => recordTexts(read, [row.ledger_entry])[0]?.record ?? '');
+  if (text === UNREADABLE)
+    return { checks: [{ ...unreadable('fingerprint', ''), expected: row.digest }], record: undefined };
   const record = parsed(text);
   const fingerprint = record === undefined ? sha256Of(text) : sha256Of(canonicalText(record));
-  const ledger = readable(() => ledgerCheck(store.read, row, fingerprint));
-  return [
-    compared('fingerprint', row.digest, fingerprint),
-    ...(await blobChecks(store, record)),
-    ledger === UNREADABLE ? unreadable('ledger', `entry ${row.ledger_entry}`) : ledger,
-  ];
+  const ledger = readable(() => ledgerCheck(read, row, fingerprint));
+  return {
+    record,
+    checks: [
+      compared('fingerprint', row.digest, fingerprint),
+      ledger === UNREADABLE ? unreadable('ledger', `entry ${row.ledger_entry}`) : ledger,
+    ],
+  };
 }
 
 const UNREADABLE = Symbol('a row that cannot be read');

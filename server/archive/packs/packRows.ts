@@ -5,6 +5,7 @@ import {
   packRecordSchema,
   tagOf,
 } from '../../../shared/archive/pack.ts';
+import { setOfPart } from '../../../shared/archive/set.ts';
 import { MAX_PACK_BYTES, MAX_RECORD_BYTES } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { canonicalText } from '../../../shared/values/canonicalJson.ts';
@@ -56,6 +57,7 @@ export function insertPackRows(
     verdict: record.replicates?.verdict ?? null,
     original_had_method: original ? (original.tag === 'replicable' ? 1 : 0) : null,
     supersedes: record.supersedes,
+    part_of: setOfPart(record) ?? null,
     bytes: checked.bytes,
     files: record.files.length,
     record_bytes: Buffer.byteLength(text),

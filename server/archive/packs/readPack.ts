@@ -21,6 +21,7 @@ import {
   supersededPacks,
   superseders,
 } from '../../store/sqlite/archive/packs.ts';
+import { newestSetWith, setOf, setsAmong } from '../../store/sqlite/archive/sets.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { onSnapshot } from '../../store/sqlite/engine/queries.ts';
 import { approximateExpression, matchExpression } from '../../store/sqlite/engine/search.ts';
@@ -66,8 +67,8 @@ export function digestsOfPack(
   return filesOfPack(database, ledger_entry).map(({ sha256 }) => sha256);
 }
 
-/** The files of a pack that cannot be read by everyone, and where it was deposited. */
-type PackMarks = Pick<Pack['evidence'], 'withheld' | 'released' | 'deposits'>;
+/** What only a single pack says: the files that cannot be read by everyone, where it was deposited, and the set that it is a part of. */
+type PackMarks = Pick<Pack['evidence'], 'withheld' | 'released' | 'deposits' | 'part_of'>;
 
 function marksOfPack(database: ReadDatabase, row: PackRow): PackMarks {
   const digests = digestsOfPack(database, row);
@@ -79,10 +80,12 @@ function marksOfPack(database: ReadDatabase, row: PackRow): PackMarks {
     marked.flatMap(({ sha256, [mark]: why }) => (why ? [{ sha256, ...why }] : []));
   const [withheld, released] = [listed('withheld'), listed('released')];
   const deposits = publishedDepositsOf(database, row.id);
+  const set = row.part_of === null ? undefined : newestSetWith(database, row.id);
   return {
     ...(withheld.length > 0 && { withheld }),
     ...(released.length > 0 && { released }),
     ...(deposits.length > 0 && { deposits }),
+    ...(set !== undefined && { part_of: set }),
   } as PackMarks;
 }
 
@@ -91,7 +94,9 @@ function marksOfPack(database: ReadDatabase, row: PackRow): PackMarks {
  */
 export function newPackText(database: ReadDatabase, id: string, record: string): string {
   const row = requirePack(database, id);
-  return textOf(openingOf(row, { ...NO_REFERENCES, version: versionsOf(database, [row])(id) }), record);
+  const version = versionsOf(database, [row])(id);
+  const set = setOf(database, row.ledger_entry);
+  return textOf(openingOf(row, { ...NO_REFERENCES, version, set }), record);
 }
 
 /** Returns a pack as a parsed value. @throws Problem `not_found` */
@@ -160,6 +165,12 @@ function derivedFields(
   );
   const flags = Map.groupBy(flagsOf(database, ids), ({ pack }) => pack);
   const versionOf = versionsOf(database, rows);
+  const sets = new Map(
+    setsAmong(
+      database,
+      rows.map(({ ledger_entry }) => ledger_entry),
+    ).map((set) => [set.ledger_entry, set]),
+  );
   return new Map(
     rows.map((row) => {
       const opening = openingOf(row, {
@@ -167,6 +178,7 @@ function derivedFields(
         newer: newer.get(row.id) ?? null,
         flags: flags.get(row.id) ?? [],
         version: versionOf(row.id),
+        set: sets.get(row.ledger_entry),
         marks,
       });
       return [row.ledger_entry, { opening, recordBytes: row.record_bytes }] as const;
@@ -199,12 +211,20 @@ interface References {
   newer: string | null;
   flags: readonly FlagRow[];
   version: number;
+  set: Pack['evidence']['set'] | undefined;
   marks: PackMarks;
 }
 
-const NO_REFERENCES: References = { replications: [], newer: null, flags: [], version: 1, marks: {} };
+const NO_REFERENCES: References = {
+  replications: [],
+  newer: null,
+  flags: [],
+  version: 1,
+  set: undefined,
+  marks: {},
+};
 
-function openingOf(row: PackRow, { replications, newer, flags, version, marks }: References): string {
+function openingOf(row: PackRow, { replications, newer, flags, version, set, marks }: References): string {
   const count = (verdict: Verdict) => replications.filter((each) => each.verdict === verdict).length;
   const fields = {
     id: row.id,
@@ -221,6 +241,7 @@ function openingOf(row: PackRow, { replications, newer, flags, version, marks }:
       >),
       version,
       superseded_by: newer,
+      ...(set && { set: { files: set.files, packs: set.packs, bytes: set.bytes } }),
       ...marks,
     },
     flags: flags.map(({ reason, note, at }) => ({ reason, note, at })),
@@ -245,6 +266,7 @@ export function listPacks({ read }: Pick<Store, 'read'>, query: PacksQuery): Pac
       match: query.q === undefined ? undefined : matchExpression(query.q),
       rough: query.q === undefined ? undefined : approximateExpression(query.q),
       order,
+      withParts: query.parts === true,
       descending: query.sort.startsWith('-'),
       limit: query.limit,
       offset: query.offset,

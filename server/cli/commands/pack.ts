@@ -1,13 +1,9 @@
-import { readFile, stat } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { parseArgs } from 'node:util';
-import { MAX_RECORD_BYTES, PACK_FORMAT, TERMS_VERSION } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
-import { parseJsonBytes } from '../../../shared/values/checkBody.ts';
 import { BAG_FILES } from '../../archive/packs/bag/bag.ts';
 import { RECORD_FILE } from '../../archive/packs/bag/tagFiles.ts';
 import { listFolder, type PackedFolder, packFolder } from '../../archive/packs/file/packFolder.ts';
-import { recordTooLarge } from '../../archive/packs/packRows.ts';
 import {
   type Command,
   type ExitCode,
@@ -17,16 +13,8 @@ import {
   printError,
   UsageError,
 } from '../options.ts';
+import { isFolder, pathWithin, readRecord, requireRecordFile, SMALLEST_RECORD } from '../recordFile.ts';
 import { escapeForTerminal } from '../terminal.ts';
-
-const SMALLEST_RECORD = JSON.stringify({
-  pack_format: PACK_FORMAT,
-  terms_version: TERMS_VERSION,
-  title: 'The title of the pack',
-  authors: [{ name: 'The name of an author' }],
-  license: 'CC-BY-4.0',
-  outcome: 'positive',
-});
 
 const OPTIONS = {
   record: {
@@ -87,32 +75,10 @@ export const pack: Command = {
   },
 };
 
-async function isFolder(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
-}
-
-async function requireRecordFile(file: string, isDefault: boolean): Promise<void> {
-  if ((await stat(file).catch(() => undefined))?.isFile()) return;
-  const advice = isDefault
-    ? ` Create it, or name another file with --record. The smallest record is ${SMALLEST_RECORD}.`
-    : '';
-  throw new UsageError(`There is no record ${escapeForTerminal(file)}.${advice}`);
-}
-
-/** @throws Problem `body_too_large`, `invalid_json`, `not_canonical` */
-async function readRecord(file: string): Promise<unknown> {
-  if ((await stat(file)).size > MAX_RECORD_BYTES) throw recordTooLarge();
-  return parseJsonBytes(await readFile(file));
-}
-
 /** Returns whether a folder is an extracted pack file: it holds `data/` and tag files only. */
 async function isExtracted(folder: string): Promise<boolean> {
   if (!(await isFolder(join(folder, 'data')))) return false;
   return (await listFolder(folder)).every((path) => path.startsWith('data/') || BAG_FILES.has(path));
-}
-
-function pathWithin(folder: string, file: string): string {
-  return relative(folder, file).replaceAll(sep, '/');
 }
 
 /** @throws UsageError if the pack file would be written into the folder that is packed */

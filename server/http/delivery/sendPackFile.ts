@@ -1,14 +1,8 @@
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import type { Request, Response } from 'express';
-import { Problem } from '../../../shared/problems.ts';
-import type { PackFiles, PackZip } from '../../archive/packs/file/writePackFile.ts';
-import { ChangedFileError } from '../../zip/writeZip.ts';
-import { isPrematureClose } from './exports.ts';
+import type { PackFiles } from '../../archive/packs/file/writePackFile.ts';
 import {
   ifRangeMatches,
   isFresh,
-  type RangeBody,
   rangeBody,
   rangesOf,
   requirePreconditions,
@@ -16,6 +10,7 @@ import {
   unsatisfiable,
   type Validators,
 } from './ranges.ts';
+import { sendBody } from './sendRanges.ts';
 
 /** Increased by each release that writes different bytes for the same record (decision 7). */
 const FORMAT_VERSION = 2;
@@ -63,41 +58,5 @@ export async function sendPackFile(
   if (request.method === 'HEAD') return void response.set(headers).end();
   const zip = packFiles.zipOf(output, summary);
   await zip.check(body.parts);
-  await send(response, { body, headers, chunks: chunksOf(body, zip) });
-}
-
-async function* chunksOf({ parts, after }: RangeBody, zip: PackZip): AsyncGenerator<Uint8Array> {
-  for (const { before, ...range } of parts) {
-    if (before) yield Buffer.from(before, 'latin1');
-    yield* zip.read(range);
-  }
-  if (after) yield Buffer.from(after, 'latin1');
-}
-
-interface Answer {
-  body: RangeBody;
-  headers: Record<string, string>;
-  chunks: AsyncGenerator<Uint8Array>;
-}
-
-async function send(response: Response, { body, headers, chunks }: Answer): Promise<void> {
-  // An error before the first chunk becomes a problem response.
-  const first = await chunks.next().catch((error: unknown) => {
-    if (!(error instanceof ChangedFileError)) throw error;
-    throw new Problem('blob_damaged', 'A file of this pack is damaged. Verify the pack for details.', {
-      cause: error,
-    });
-  });
-  response.status(body.status).set(headers);
-  const all = async function* () {
-    if (first.value) yield first.value;
-    yield* chunks;
-  };
-  try {
-    await pipeline(Readable.from(all(), { objectMode: false }), response);
-  } catch (error) {
-    if (!isPrematureClose(error)) throw error;
-  } finally {
-    await chunks.return(undefined);
-  }
+  await sendBody(response, { body, headers, read: (range) => zip.read(range) });
 }

@@ -1,10 +1,13 @@
+import { hash } from 'node:crypto';
 import pLimit from 'p-limit';
 import { z } from 'zod';
 import { type Pack, type PackFile, type PackRecord, recordOf } from '../../../shared/archive/pack.ts';
+import { mayBeManifest } from '../../../shared/archive/set.ts';
 import type { PackProvenance, PackSelection } from '../../../shared/node/peer.ts';
 import { digestSchema, packIdSchema } from '../../../shared/values/digest.ts';
 import { addPack } from '../../archive/packs/addPack.ts';
 import { type CheckedRecord, checkRecord } from '../../archive/packs/packRows.ts';
+import { packsNamedBy } from '../../archive/sets/readSet.ts';
 import { isDamaged } from '../../fixity/damages.ts';
 import { type StagedBlob, TooManyBytesError } from '../../store/blobs/blobStore.ts';
 import { packById } from '../../store/sqlite/archive/packs.ts';
@@ -153,6 +156,7 @@ export class PackMirror {
     )
       throw new RefusedRecordError('wrong_record');
     await this.#takeReferences(checked.record);
+    await this.#takeParts(checked.record);
     const provenance = { entry, proof, checkpoint: log.note, ...this.#mirroring.provenance() };
     await this.#add(checked, provenance);
   }
@@ -167,6 +171,44 @@ export class PackMirror {
         throw new RefusedRecordError(refusalOf(error) === 'no_room' ? 'no_room' : 'missing_reference', error);
       });
     }
+  }
+
+  /** Takes the parts of a set before its manifest, which is only taken if they are here. */
+  async #takeParts(record: PackRecord): Promise<void> {
+    const [file] = record.files;
+    if (!file || !mayBeManifest(record)) return;
+    const { store, signal } = this.#mirroring;
+    const missing = (await this.#packsOfSet(file)).filter((id) => !packById(store.read, id));
+    const atOnce = pLimit(MAX_CONNECTIONS);
+    const take = async (id: string) => {
+      signal.throwIfAborted();
+      await this.#takeOnce(id, () => this.#readPack(id));
+    };
+    const outcomes = await Promise.allSettled(missing.map((id) => atOnce(() => take(id))));
+    for (const outcome of outcomes) {
+      if (outcome.status === 'fulfilled') continue;
+      const { reason } = outcome as { reason: unknown };
+      throw new RefusedRecordError(refusalOf(reason) === 'no_room' ? 'no_room' : 'missing_reference', reason);
+    }
+  }
+
+  /** Returns the packs that the list of a set names; none if the peer does not give the list. */
+  async #packsOfSet({ sha256, bytes }: PackFile): Promise<readonly string[]> {
+    const { store, client } = this.#mirroring;
+    const list = Buffer.alloc(bytes);
+    let filled = 0;
+    try {
+      for await (const chunk of client.stream(`/api/blobs/${sha256}`)) {
+        if (filled + chunk.length > bytes) throw new RefusedRecordError('wrong_bytes');
+        list.set(chunk, filled);
+        filled += chunk.length;
+      }
+    } catch (error) {
+      if (!notGiven(error, store.instant())) throw error;
+      return [];
+    }
+    if (hash('sha256', list, 'hex') !== sha256) throw new RefusedRecordError('wrong_bytes');
+    return packsNamedBy(list);
   }
 
   #readPack(id: string): Promise<ListedPack> {

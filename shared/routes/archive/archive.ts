@@ -132,6 +132,8 @@ export const archiveRoutes = {
       'excessive_compression',
       'invalid_name_encoding',
       'invalid_pack_file',
+      'invalid_set',
+      'blob_damaged',
     ],
   }),
   readPack: route({

@@ -117,9 +117,9 @@ export const draftRoutes = {
     access: 'owner',
     isLimited: true,
     tag: 'Manage',
-    summary: 'Publish a draft as a pack',
+    summary: 'Publish a draft as a pack or a set',
     description:
-      'The record and the files are checked as in an upload. The draft ends in the same transaction that records the pack. A repeated request returns the same pack. With `revision`, the draft is published only if nobody changed its record or its files since that revision was read.',
+      'If the files are more than a pack can have, they are published as a set: its parts first, the manifest last; the answer is the manifest. An interrupted publishing goes on when the request is repeated. The record and the files are checked as in an upload. The draft ends in the same transaction that records the pack. A repeated request returns the same pack. With `revision`, the draft is published only if nobody changed its record or its files since that revision was read.',
     query: publishDraftQuery,
     body: NO_BODY,
     responses: {
@@ -140,6 +140,10 @@ export const draftRoutes = {
       'unknown_pack',
       'not_canonical',
       'id_taken',
+      'invalid_set',
+      'blob_damaged',
+      'data_cap_reached',
+      'disk_nearly_full',
     ],
   }),
 };

@@ -16,6 +16,7 @@ const KIND_TITLES: Record<JobKind, string> = {
   audit: 'Re-hashing stored objects',
   mirror: 'Mirroring a node',
   import: 'Importing',
+  publish: 'Publishing a set',
   noise: 'Applying noise rules',
   texts: 'Indexing older texts',
   copy_sync: 'Updating a copy',

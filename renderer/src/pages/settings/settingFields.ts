@@ -40,6 +40,12 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
         meaning: 'On the disk with the data folder.',
         unit: 'GB',
       },
+      {
+        name: 'max_set_gb',
+        label: 'Largest set',
+        meaning: 'Data of more than 50 MB is published as a set of packs. 0 allows no sets from drafts.',
+        unit: 'GB',
+      },
     ],
   },
   {

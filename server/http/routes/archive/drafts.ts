@@ -1,4 +1,3 @@
-import { MAX_PACK_BYTES } from '../../../../shared/limits.ts';
 import { pathOf } from '../../../../shared/routes/route.ts';
 import { ROUTES } from '../../../../shared/routes.ts';
 import type { Drafts } from '../../../archive/drafts/drafts.ts';
@@ -35,7 +34,8 @@ export function draftHandlers(drafts: Drafts): Pick<Handlers, DraftRoutes> {
     },
     putDraftFile: async ({ params: { id = '' }, query, request }) => {
       requireMediaType(request, ROUTES.putDraftFile.body.mediaTypes);
-      return ok(await drafts.putFile(id, query, checkedBodyChunks(request, MAX_PACK_BYTES, packTooLarge)));
+      const chunks = checkedBodyChunks(request, drafts.maxFileBytes, packTooLarge);
+      return ok(await drafts.putFile(id, query, chunks));
     },
     changeDraftFiles: async ({ params: { id = '' }, body }) => ok(await drafts.changeFiles(id, body)),
     publishDraft: async ({ params: { id = '' }, query: { revision }, admitted }) => {

@@ -2,7 +2,7 @@ import { pathOf } from '../../../../shared/routes/route.ts';
 import { ROUTES } from '../../../../shared/routes.ts';
 import { lookUpDigests, packsOfBlob, readBlob } from '../../../archive/blobs.ts';
 import { addPack } from '../../../archive/packs/addPack.ts';
-import { comparePacks, filesToCompare, verifyPack } from '../../../archive/packs/comparePacks.ts';
+import { comparePacks, filesToCompare } from '../../../archive/packs/comparePacks.ts';
 import { PackFiles } from '../../../archive/packs/file/writePackFile.ts';
 import { flagPack } from '../../../archive/packs/packRows.ts';
 import {
@@ -12,6 +12,7 @@ import {
   readPackText,
   requirePack,
 } from '../../../archive/packs/readPack.ts';
+import { verifyWithParts } from '../../../archive/sets/verifySet.ts';
 import { readSignposts } from '../../../citations/signposts.ts';
 import type { FileDiffs } from '../../../collection/diff/diffs.ts';
 import type { Store } from '../../../store/store.ts';
@@ -57,7 +58,7 @@ export function packsHandlers(store: Store, publicAddress: PublicAddress): Pick<
       const headers = withheldHeaders(store.read, digests, visitor);
       return { write: (response) => sendPackFile(request, response, { pack, headers }, packFiles) };
     },
-    verifyPack: async ({ params }) => ok(await verifyPack(store, params.id ?? '')),
+    verifyPack: async ({ params }) => ok(await verifyWithParts(store, params.id ?? '')),
     flagPack: async ({ params: { id = '' }, body, admitted }) => {
       await flagPack(admitted.store, id, body);
       return createdText(readPackText(store.read, id), addressOf(id));

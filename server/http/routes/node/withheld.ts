@@ -1,3 +1,4 @@
+import { showWithParts, withholdWithParts } from '../../../archive/sets/withholdSet.ts';
 import type { Store } from '../../../store/store.ts';
 import { previewRelease, release } from '../../../withholding/release.ts';
 import {
@@ -5,8 +6,6 @@ import {
   listWithheldObjects,
   listWithholdings,
   readWithheldState,
-  show,
-  withhold,
 } from '../../../withholding/withholding.ts';
 import type { Handlers } from '../../app.ts';
 import { ok, page } from '../../reply.ts';
@@ -32,10 +31,10 @@ export function withheldHandlers(
     listWithheldObjects: ({ query, request }) =>
       page(request, query, listWithheldObjects(store.read, query, query.withholding)),
     withhold: async ({ body }) => {
-      const { withholding, isNew } = await withhold(store, body);
+      const { withholding, isNew } = await withholdWithParts(store, body);
       return { status: isNew ? 201 : 200, json: withholding };
     },
-    show: async ({ body }) => ok(await show(store, body)),
+    show: async ({ body }) => ok(await showWithParts(store, body)),
     previewRelease: async ({ query }) => ok(await previewRelease(store, query.sha256)),
     release: async ({ body }) => {
       const { release: recorded, isNew } = await release(store, body);

@@ -74,6 +74,7 @@ export function endDraft(
     `UPDATE drafts SET pack = ?, record = '{}', form = NULL, changed_at = ? WHERE id = ?`,
   ).run(pack, at, id);
   statement(database, 'DELETE FROM draft_files WHERE draft = ?').run(id);
+  statement(database, 'DELETE FROM draft_parts WHERE draft = ?').run(id);
   statement(
     database,
     `DELETE FROM drafts WHERE id IN
@@ -84,6 +85,11 @@ export function endDraft(
 /** Returns the files of a draft by path. */
 export const draftFiles = selectAll<DraftFileRow, [draft: string]>(
   'SELECT path, sha256, bytes, media_type FROM draft_files WHERE draft = ? ORDER BY path',
+);
+
+/** Returns the file of a draft at a path, or undefined. */
+export const draftFile = selectOne<DraftFileRow, [draft: string, path: string]>(
+  'SELECT path, sha256, bytes, media_type FROM draft_files WHERE draft = ? AND path = ?',
 );
 
 /** Adds a file to a draft, in place of the one at its path. */

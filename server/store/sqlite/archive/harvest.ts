@@ -50,7 +50,7 @@ function indexedSet(found: readonly IndexedValue[]): IndexedSet {
 }
 
 const ADDED =
-  'SELECT p.ledger_entry, p.id, p.supersedes, p.replicates FROM packs p WHERE p.ledger_entry >= $entry';
+  'SELECT p.ledger_entry, p.id, p.supersedes, p.replicates FROM packs p WHERE p.ledger_entry >= $entry AND p.part_of IS NULL';
 const IN_ORDER = 'ORDER BY p.ledger_entry LIMIT $limit';
 const IS_VALUE = 'f.value IN (SELECT value FROM json_each($values))';
 
@@ -130,7 +130,11 @@ interface SitemapItem {
   at: string;
 }
 
-const TABLES = { packs: 'packs', studies: 'studies' } as const;
+/** Packs that are parts of sets are left out. */
+const TABLES = {
+  packs: '(SELECT * FROM packs WHERE part_of IS NULL)',
+  studies: 'studies',
+} as const;
 export type SitemapKind = keyof typeof TABLES;
 
 export function countItems(database: ReadDatabase, kind: SitemapKind): number {

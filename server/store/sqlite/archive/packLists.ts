@@ -1,5 +1,5 @@
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
-import { change, count, insert } from '../engine/queries.ts';
+import { change, count, hasRow, insert } from '../engine/queries.ts';
 
 /** The filters of a list of packs. Each matches an exact value. */
 export type PackFilterName =
@@ -72,6 +72,8 @@ export interface PackSelection {
   match: string | undefined;
   /** For a search with very many words: an expression of the most selective ones (`approximateExpression`). */
   rough?: string | undefined;
+  /** Whether packs that are parts of sets are in it. */
+  withParts?: boolean;
   order: PackOrder;
   descending: boolean;
   limit: number;
@@ -111,8 +113,9 @@ export function selectPacks(
   const found = roughly && roughly.total > MANY ? roughly : setsOf(database, selection);
   if (found === undefined) return { entries: [], total: 0 };
   const { total } = found;
+  const { withParts = false } = selection;
   // If every pack matches, the filters can be dropped.
-  const sets = total > MANY && total === countOf(database, []) ? [] : found.sets;
+  const sets = total > MANY && total === countOf(database, [], withParts) ? [] : found.sets;
   if (total <= selection.offset) return { entries: [], total };
   const sql =
     selection.order === 'received' && sets.length > 0
@@ -129,7 +132,7 @@ export function selectPacks(
 /** Returns the sets to intersect, smallest first, and the size of the intersection; undefined if a set is empty. */
 function setsOf(
   database: ReadDatabase,
-  { filters, match }: PackSelection,
+  { filters, match, withParts = false }: PackSelection,
 ): { sets: PackSet[]; total: number } | undefined {
   const values: { id: number; packs: number }[] = [];
   for (const { filter, value } of filters) {
@@ -151,22 +154,33 @@ function setsOf(
     sets.push({ sql, condition: `p.ledger_entry IN (${sql})`, value: match });
   }
   const [only] = values;
-  const total = sets.length === 1 && only ? only.packs : countOf(database, sets);
+  const isCounted = sets.length === 1 && only !== undefined && (withParts || !hasParts(database));
+  const total = isCounted ? only.packs : countOf(database, sets, withParts);
   return { sets, total };
 }
 
-function countOf(database: ReadDatabase, sets: readonly PackSet[]): number {
-  const from = sets.length > 0 ? `(${intersection(sets)} ORDER BY 1)` : 'packs';
-  return count(database, from, ...sets.map(({ value }) => value));
+function countOf(database: ReadDatabase, sets: readonly PackSet[], withParts: boolean): number {
+  if (sets.length > 0)
+    return count(
+      database,
+      `(${intersection(sets, withParts)} ORDER BY 1)`,
+      ...sets.map(({ value }) => value),
+    );
+  return count(database, 'packs') - (withParts ? 0 : count(database, 'packs WHERE part_of IS NOT NULL'));
 }
+
+const hasParts = hasRow('SELECT 1 FROM packs WHERE part_of IS NOT NULL LIMIT 1');
 
 /** With an ORDER BY at its end, SQLite intersects ordered sets by merging them, which stops at the limit. */
-function intersection(sets: readonly PackSet[]): string {
-  return sets.map(({ sql }) => sql).join(' INTERSECT ');
+function intersection(sets: readonly PackSet[], withParts = false): string {
+  const all = sets.map(({ sql }) => sql).join(' INTERSECT ');
+  return withParts
+    ? all
+    : `${all} EXCEPT SELECT ledger_entry AS entry FROM packs INDEXED BY packs_that_are_parts WHERE part_of IS NOT NULL`;
 }
 
-function pageByEntry(sets: readonly PackSet[], { descending }: PackSelection): string {
-  return `${intersection(sets)} ORDER BY 1 ${descending ? 'DESC' : 'ASC'} LIMIT ? OFFSET ?`;
+function pageByEntry(sets: readonly PackSet[], { descending, withParts }: PackSelection): string {
+  return `${intersection(sets, withParts)} ORDER BY 1 ${descending ? 'DESC' : 'ASC'} LIMIT ? OFFSET ?`;
 }
 
 /**
@@ -174,13 +188,14 @@ function pageByEntry(sets: readonly PackSet[], { descending }: PackSelection): s
  * order is scanned until the page is full. So the first page takes about the square root of the number of packs.
  */
 function pageByOrder(sets: readonly PackSet[], selection: PackSelection, total: number): string {
-  const { order, descending } = selection;
+  const { order, descending, withParts } = selection;
   const direction = descending ? 'DESC' : 'ASC';
   const orderBy = `ORDER BY ${ORDER_COLUMNS[order]} ${direction}${order === 'received' ? '' : `, p.ledger_entry ${direction}`} LIMIT ? OFFSET ?`;
   if (sets.length > 0 && total <= FEW) {
-    return `SELECT p.ledger_entry AS entry FROM (${intersection(sets)} ORDER BY 1) s CROSS JOIN packs p ON p.ledger_entry = s.entry ${orderBy}`;
+    return `SELECT p.ledger_entry AS entry FROM (${intersection(sets, withParts)} ORDER BY 1) s CROSS JOIN packs p ON p.ledger_entry = s.entry ${orderBy}`;
   }
-  const where = sets.length > 0 ? `WHERE ${sets.map(({ condition }) => condition).join(' AND ')}` : '';
+  const conditions = [...(withParts ? [] : ['p.part_of IS NULL']), ...sets.map(({ condition }) => condition)];
+  const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
   return `SELECT p.ledger_entry AS entry FROM packs p ${ORDER_INDEXES[order]} ${where} ${orderBy}`;
 }
 

@@ -24,6 +24,8 @@ export interface PackRow {
   replications: number;
   original_had_method: 0 | 1 | null;
   supersedes: string | null;
+  /** The id of the set that it is a part of. */
+  part_of: string | null;
 }
 
 /** A new pack's row, with the columns that lists sort and count by. */
@@ -39,10 +41,10 @@ interface NewPackRow extends Omit<PackRow, 'received_at' | 'replications'> {
 const RECEIVED_AT = '(SELECT at FROM ledger WHERE seq = p.ledger_entry) AS received_at';
 
 const PACK_COLUMNS = `p.ledger_entry, p.id, p.digest, p.tag, ${RECEIVED_AT}, p.bytes, p.files, p.record_bytes,
-  p.replications, p.original_had_method, p.supersedes FROM packs p`;
+  p.replications, p.original_had_method, p.supersedes, p.part_of FROM packs p`;
 
 const NEW_PACK_COLUMNS = `ledger_entry, id, digest, title_key, outcome, tag, study, replicates, verdict,
-  original_had_method, supersedes, bytes, files, record_bytes`;
+  original_had_method, supersedes, part_of, bytes, files, record_bytes`;
 
 export const insertPack = inserts<NewPackRow>('packs', NEW_PACK_COLUMNS);
 
@@ -85,6 +87,7 @@ export interface StoredPack {
   replicates: string | null;
   verdict: string | null;
   supersedes: string | null;
+  part_of: string | null;
   bytes: number | null;
   files: number | null;
 }
@@ -92,7 +95,7 @@ export interface StoredPack {
 /** Iterates over all records with the rows of their packs, in ledger order. */
 export const iterateStoredPacks = selectEach<StoredPack>(`
   SELECT r.ledger_entry, r.record, p.id, p.digest, p.outcome, p.tag, p.study, p.replicates, p.verdict,
-    p.supersedes, p.bytes, p.files
+    p.supersedes, p.part_of, p.bytes, p.files
   FROM pack_records r LEFT JOIN packs p ON p.ledger_entry = r.ledger_entry ORDER BY r.ledger_entry`);
 
 /** Returns the files of a pack from their rows, in the order of its record. */

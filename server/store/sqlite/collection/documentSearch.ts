@@ -241,7 +241,7 @@ export const foundFile = selectOne<FoundFile, [key: number]>(`
   FROM indexed_texts i JOIN derived_documents d ON d.kind = 'text' AND d.subject = i.sha256
   JOIN pack_files f ON f.sha256 = i.sha256 JOIN packs p ON p.ledger_entry = f.pack
   JOIN ledger l ON l.seq = p.ledger_entry
-  WHERE i.key = ? ORDER BY f.pack DESC, f.path LIMIT 1`);
+  WHERE i.key = ? ORDER BY p.part_of IS NOT NULL, f.pack DESC, f.path LIMIT 1`);
 
 /** Returns the media type of a pack's file that is no object of a source, and the key of the pack. */
 export const packFileOf = selectOne<{ media_type: string; pack: number }, [sha256: string]>(
@@ -417,7 +417,8 @@ function queueEvents(database: WriteDatabase, after: number, until: number): voi
 function queuePacks(database: WriteDatabase, after: number, until: number): void {
   const files = statement<{ sha256: string }>(
     database,
-    `SELECT DISTINCT f.sha256 FROM pack_files f WHERE f.pack > ? AND f.pack <= ? AND f.bytes > 0
+    `SELECT DISTINCT f.sha256 FROM pack_files f JOIN packs p ON p.ledger_entry = f.pack
+     WHERE f.pack > ? AND f.pack <= ? AND p.part_of IS NULL AND f.bytes > 0
        AND NOT (f.media_type LIKE 'image/%' OR f.media_type LIKE 'audio/%' OR f.media_type LIKE 'video/%'
          OR f.media_type LIKE 'font/%')
        AND NOT EXISTS (SELECT 1 FROM indexed_texts i WHERE i.source_key = 0 AND i.sha256 = f.sha256)`,

@@ -18,6 +18,7 @@ import { migration as restoreDrills } from './migrations/0051-restore-drills.ts'
 import { migration as sealedFindings } from './migrations/0052-sealed-findings.ts';
 import { migration as signedObservations } from './migrations/0053-signed-observations.ts';
 import { migration as deposits } from './migrations/0056-deposits.ts';
+import { migration as sets } from './migrations/0057-sets.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 import { one, run } from './queries.ts';
 
@@ -40,6 +41,7 @@ const MIGRATIONS: readonly Migration[] = [
   sealedFindings,
   signedObservations,
   deposits,
+  sets,
 ];
 
 /** The database was written by a newer Strongroom than this one. */

@@ -42,7 +42,9 @@ const LISTED_PACK = `SELECT p.id, p.ledger_entry, l.at, p.outcome, p.tag, r.reco
   r.record -> '$.keywords' AS keywords
   FROM packs p JOIN pack_records r USING (ledger_entry) JOIN ledger l ON l.seq = p.ledger_entry`;
 
-export const countPacksOfLedger = countOf<[size: number]>('packs WHERE ledger_entry <= ?');
+export const countPacksOfLedger = countOf<[size: number]>(
+  'packs WHERE ledger_entry <= ? AND part_of IS NULL',
+);
 
 /** Returns packs in the order of the ledger. */
 export function packsOfLedger(
@@ -53,7 +55,7 @@ export function packsOfLedger(
 ): ListedPack[] {
   const entries = statement<number>(
     database,
-    `SELECT ledger_entry FROM packs WHERE ledger_entry <= ? ORDER BY ledger_entry ${order} LIMIT ? OFFSET ?`,
+    `SELECT ledger_entry FROM packs WHERE ledger_entry <= ? AND part_of IS NULL ORDER BY ledger_entry ${order} LIMIT ? OFFSET ?`,
   )
     .pluck()
     .all(size, limit, offset);

@@ -1,0 +1,187 @@
+import { hash } from 'node:crypto';
+import type { PackRecord } from '../../../shared/archive/pack.ts';
+import { mayBeManifest, SET_FILE } from '../../../shared/archive/set.ts';
+import { MAX_PACK_BYTES } from '../../../shared/limits.ts';
+import { type FieldError, Problem } from '../../../shared/problems.ts';
+import { confirmDamage, type DamageContext, isBlobDamageError } from '../../fixity/audit.ts';
+import { runWorker } from '../../runtime/runWorker.ts';
+import { WorkCoalescer } from '../../runtime/workCoalescer.ts';
+import { workerUrl } from '../../runtime/workerUrl.ts';
+import { filesOfPack, type PackRow } from '../../store/sqlite/archive/packs.ts';
+import { insertSet, setOf } from '../../store/sqlite/archive/sets.ts';
+import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
+import type { Store } from '../../store/store.ts';
+import { requirePack } from '../packs/readPack.ts';
+import { type ParsedSet, parseSet, SetIndex } from './setIndex.ts';
+
+/** The sets in memory take at most this much together, except for a single larger one. */
+const MAX_MEMORY = 67_108_864;
+/** The number of threads that read sets. Each takes several times the memory of its file. */
+const THREADS = 1;
+
+/** What was read of the files `set.json`, by digest: what a digest stands for never changes. */
+class ReadSets {
+  readonly #reading = new WorkCoalescer<SetIndex | FieldError[] | undefined>(THREADS);
+  /** The least recently used first. */
+  readonly #sets = new Map<string, SetIndex>();
+
+  /** @throws Problem `blob_damaged`, `copy_unreachable`, `released` */
+  async read(store: DamageContext, file: SetFile): Promise<SetIndex | FieldError[] | undefined> {
+    const known = this.#sets.get(file.sha256);
+    const set = known ?? (await this.#reading.run(file.sha256, () => readAnew(store, file)));
+    if (!(set instanceof SetIndex)) return set;
+    this.#sets.delete(file.sha256);
+    this.#sets.set(file.sha256, set);
+    let memory = this.#sets.values().reduce((sum, each) => sum + each.memory, 0);
+    for (const [oldest, each] of this.#sets) {
+      if (memory <= MAX_MEMORY || this.#sets.size === 1) break;
+      this.#sets.delete(oldest);
+      memory -= each.memory;
+    }
+    return set;
+  }
+}
+
+/** The stored file `set.json` of a manifest. */
+interface SetFile {
+  sha256: string;
+  bytes: number;
+}
+
+async function readAnew(
+  store: DamageContext,
+  { sha256, bytes }: SetFile,
+): Promise<SetIndex | FieldError[] | undefined> {
+  if (bytes > MAX_PACK_BYTES) return undefined;
+  const content = await contentOf(store, sha256, bytes);
+  const found = await parse(content);
+  if (found.sha256 !== sha256) {
+    await confirmDamage(store, [sha256]);
+    throw damaged();
+  }
+  if ('errors' in found.parsed) return found.parsed.errors;
+  return 'set' in found.parsed ? new SetIndex(found.parsed.set) : undefined;
+}
+
+/** A smaller list is read in a few milliseconds. Starting a thread takes longer. */
+const SMALL_BYTES = 65_536;
+
+async function parse(bytes: Uint8Array): Promise<{ sha256: string; parsed: ParsedSet }> {
+  if (bytes.length <= SMALL_BYTES) return { sha256: hash('sha256', bytes, 'hex'), parsed: parseSet(bytes) };
+  return runWorker(workerUrl('parseSet', import.meta.url), { bytes });
+}
+
+async function contentOf(store: DamageContext, sha256: string, bytes: number): Promise<Uint8Array> {
+  const content = new Uint8Array(bytes);
+  let filled = 0;
+  try {
+    for await (const chunk of store.blobs.read(sha256)) {
+      if (filled + chunk.length > bytes) break;
+      content.set(chunk, filled);
+      filled += chunk.length;
+    }
+    return content;
+  } catch (error) {
+    if (!isBlobDamageError(error)) throw error;
+    await confirmDamage(store, [sha256]);
+    throw damaged(error);
+  }
+}
+
+function damaged(cause?: unknown): Problem {
+  return new Problem(
+    'blob_damaged',
+    'The list of the files of this set is damaged or missing. Verify the pack.',
+    {
+      cause,
+    },
+  );
+}
+
+const readSets = new WeakMap<Store['blobs'], ReadSets>();
+
+function readSetFile(store: DamageContext, file: SetFile): Promise<SetIndex | FieldError[] | undefined> {
+  let sets = readSets.get(store.blobs);
+  if (!sets) readSets.set(store.blobs, (sets = new ReadSets()));
+  return sets.read(store, file);
+}
+
+/**
+ * Reads the set of a record that is being added and whose file is on stable storage.
+ *
+ * @returns undefined if the pack is no manifest
+ * @throws Problem `invalid_set` with what is wrong; `blob_damaged`
+ */
+export async function readNewSet(store: DamageContext, record: PackRecord): Promise<SetIndex | undefined> {
+  const [file] = record.files;
+  if (!file || !mayBeManifest(record)) return undefined;
+  const read = await readSetFile(store, file);
+  if (!Array.isArray(read)) return read;
+  const [first] = read;
+  throw new Problem(
+    'invalid_set',
+    `${SET_FILE}: ${first?.path ?? ''}: ${first?.message ?? 'It is not valid.'}`,
+    {
+      errors: read,
+    },
+  );
+}
+
+/** Returns the packs that a file `set.json` names; none if it is no valid list of a set. */
+export async function packsNamedBy(bytes: Uint8Array): Promise<readonly string[]> {
+  const { parsed } = await parse(bytes);
+  return 'set' in parsed ? parsed.set.packs : [];
+}
+
+/** A set: its manifest pack, and its files. */
+export interface OpenedSet {
+  pack: PackRow;
+  /** The digest of `set.json`. */
+  file: string;
+  index: SetIndex;
+}
+
+/**
+ * Returns the set of a manifest pack; undefined if the pack is none.
+ *
+ * @throws Problem `not_found` if there is no such pack; `blob_damaged`, `copy_unreachable`, `released`
+ */
+export async function findSet(store: DamageContext, id: string): Promise<OpenedSet | undefined> {
+  const pack = requirePack(store.read, id);
+  if (pack.files !== 1) return undefined;
+  const [file] = filesOfPack(store.read, pack.ledger_entry);
+  if (file?.path !== SET_FILE) return undefined;
+  const index = await readSetFile(store, file);
+  if (!(index instanceof SetIndex)) return undefined;
+  await remember(store, pack, index);
+  return { pack, file: file.sha256, index };
+}
+
+/** Like `findSet`. @throws Problem `not_found` also if the pack is no manifest */
+export async function requireSet(store: DamageContext, id: string): Promise<OpenedSet> {
+  const set = await findSet(store, id);
+  if (set) return set;
+  throw new Problem('not_found', `${id} is a pack of its own, not a set.`);
+}
+
+/** Keeps the size of a set that came without its file, from a dump or another archive. */
+async function remember({ read, write }: DamageContext, pack: PackRow, index: SetIndex): Promise<void> {
+  const { ledger_entry } = pack;
+  if (setOf(read, ledger_entry)) return;
+  await writeDerived({ write }, (database) => {
+    if (setOf(database, ledger_entry)) return;
+    insertSet(database, { ledger_entry, files: index.count, bytes: index.bytes }, index.packs);
+  });
+}
+
+/** Writes what can be derived again. An archive that was restored takes no writes yet; its sets can be read. */
+export async function writeDerived(
+  { write }: Pick<Store, 'write'>,
+  change: (database: WriteDatabase) => void,
+): Promise<void> {
+  try {
+    await write(change);
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== 'archive_read_only') throw error;
+  }
+}

@@ -1,0 +1,229 @@
+import { compareByUtf8, pathConflicts } from '../../../shared/archive/filePath.ts';
+import { SET_FORMAT, type SetManifest, setManifestSchema } from '../../../shared/archive/set.ts';
+import { type FieldError, Problem } from '../../../shared/problems.ts';
+import { parseStrictJson } from '../../../shared/values/canonicalJson.ts';
+import { issueMessage, jsonPointer } from '../../../shared/values/issueMessage.ts';
+import { sha256Of } from '../../ledger/entry.ts';
+
+/** Texts or digests one after the other, in as few objects as possible: a set may have 100,000 files. */
+interface Packed {
+  bytes: Uint8Array;
+  /** Where each ends. */
+  ends: Uint32Array;
+}
+
+/** What `set.json` says, as a thread returns it. Files are in the order of their paths' UTF-8 bytes. */
+export interface IndexedSet {
+  paths: Packed;
+  sizes: Float64Array;
+  /** 32 bytes for each file. */
+  digests: Uint8Array;
+  /** Where the parts of each file end in the lists of parts. */
+  partEnds: Uint32Array;
+  partSizes: Float64Array;
+  partDigests: Uint8Array;
+  partPaths: Packed;
+  /** The position of the pack of each part in `packs`. */
+  partPacks: Uint32Array;
+  packs: string[];
+  bytes: number;
+}
+
+/** A set, not a set, or what is wrong with it. */
+export type ParsedSet = { set: IndexedSet } | { other: true } | { errors: FieldError[] };
+
+/** A part of a file, which is a file of a pack. */
+export interface SetPart {
+  pack: string;
+  path: string;
+  bytes: number;
+  sha256: string;
+}
+
+const DIGEST_BYTES = 32;
+const MAX_REPORTED = 100;
+
+/**
+ * Reads `set.json`. A file that is not JSON, or has another format, is no set. It takes up to a second for the largest
+ * sets, so it runs in a thread.
+ */
+export function parseSet(json: Uint8Array): ParsedSet {
+  const text = textOf(json);
+  if (text === undefined || formatOf(text) !== SET_FORMAT) return { other: true };
+  let value: unknown;
+  try {
+    value = parseStrictJson(text);
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    return { errors: [{ path: '', message: error.message }] };
+  }
+  const checked = setManifestSchema.safeParse(value);
+  if (!checked.success) {
+    const issues = checked.error.issues.slice(0, MAX_REPORTED);
+    return {
+      errors: issues.map((issue) => ({ path: jsonPointer(issue.path), message: issueMessage(issue) })),
+    };
+  }
+  const errors = faultsOf(checked.data).slice(0, MAX_REPORTED);
+  return errors.length > 0 ? { errors } : { set: indexOf(checked.data) };
+}
+
+function textOf(json: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(json);
+  } catch {
+    // Not UTF-8, so it is a file of another kind.
+    return undefined;
+  }
+}
+
+function formatOf(text: string): unknown {
+  try {
+    return (JSON.parse(text) as { format?: unknown } | null)?.format;
+  } catch {
+    // Not JSON, so it is a file of another kind.
+    return undefined;
+  }
+}
+
+/** Checks what each file says of itself, and that the files can lie in one folder. */
+function faultsOf({ files }: SetManifest): FieldError[] {
+  const faults: FieldError[] = [];
+  const add = (index: number, field: string, message: string) =>
+    faults.push({ path: jsonPointer(['files', index, field]), message });
+  for (const [index, { bytes, sha256, parts }] of files.entries()) {
+    const sum = parts.reduce((total, part) => total + part.bytes, 0);
+    if (sum !== bytes) add(index, 'bytes', `The parts have ${sum} bytes, but the file ${bytes}.`);
+    const [only, ...others] = parts;
+    const expected = only === undefined ? sha256Of('') : others.length === 0 ? only.sha256 : sha256;
+    if (sha256 !== expected) add(index, 'sha256', `The digest of the only part is ${expected}.`);
+  }
+  for (const { index, kind } of pathConflicts(files.map(({ path }) => path)))
+    add(
+      index,
+      'path',
+      kind === 'same'
+        ? 'Another file has this path, or a path that differs only in case.'
+        : 'Another file uses this name as a folder.',
+    );
+  return faults;
+}
+
+function indexOf({ files }: SetManifest): IndexedSet {
+  const sorted = files.toSorted((left, right) => compareByUtf8(left.path, right.path));
+  const parts = sorted.flatMap((file) => file.parts);
+  const packs = [...new Set(parts.map(({ pack }) => pack))];
+  const positions = new Map(packs.map((pack, index) => [pack, index]));
+  let end = 0;
+  return {
+    paths: packed(sorted.map(({ path }) => path)),
+    sizes: Float64Array.from(sorted, ({ bytes }) => bytes),
+    digests: digestBytes(sorted.map(({ sha256 }) => sha256)),
+    partEnds: Uint32Array.from(sorted, (file) => (end += file.parts.length)),
+    partSizes: Float64Array.from(parts, ({ bytes }) => bytes),
+    partDigests: digestBytes(parts.map(({ sha256 }) => sha256)),
+    partPaths: packed(parts.map(({ path }) => path)),
+    partPacks: Uint32Array.from(parts, (part) => positions.get(part.pack) ?? 0),
+    packs,
+    bytes: sorted.reduce((sum, { bytes }) => sum + bytes, 0),
+  };
+}
+
+function packed(texts: readonly string[]): Packed {
+  let end = 0;
+  const ends = Uint32Array.from(texts, (text) => (end += Buffer.byteLength(text)));
+  return { bytes: new Uint8Array(Buffer.from(texts.join(''))), ends };
+}
+
+function digestBytes(digests: readonly string[]): Uint8Array {
+  return new Uint8Array(Buffer.from(digests.join(''), 'hex'));
+}
+
+/** The files of a set and their parts, by their positions. */
+export class SetIndex {
+  readonly #set: IndexedSet;
+  readonly #paths: Buffer;
+
+  constructor(set: IndexedSet) {
+    this.#set = set;
+    this.#paths = Buffer.from(set.paths.bytes.buffer, set.paths.bytes.byteOffset, set.paths.bytes.length);
+  }
+
+  /** The number of files. */
+  get count(): number {
+    return this.#set.sizes.length;
+  }
+
+  /** The size of all files together. */
+  get bytes(): number {
+    return this.#set.bytes;
+  }
+
+  /** The packs that hold the parts. */
+  get packs(): readonly string[] {
+    return this.#set.packs;
+  }
+
+  /** About how much memory it takes. */
+  get memory(): number {
+    const { paths, partPaths, sizes, partSizes } = this.#set;
+    return paths.bytes.length + partPaths.bytes.length + 48 * (sizes.length + partSizes.length);
+  }
+
+  pathOf(file: number): string {
+    return this.#paths.toString('utf8', this.#start(this.#set.paths.ends, file), this.#set.paths.ends[file]);
+  }
+
+  /** The length of the path in UTF-8. */
+  pathBytesOf(file: number): number {
+    return (this.#set.paths.ends[file] ?? 0) - this.#start(this.#set.paths.ends, file);
+  }
+
+  bytesOf(file: number): number {
+    return this.#set.sizes[file] ?? 0;
+  }
+
+  sha256Of(file: number): string {
+    return hexAt(this.#set.digests, file);
+  }
+
+  /** Returns the parts of a file, in order. */
+  partsOf(file: number): SetPart[] {
+    const { partEnds, partSizes, partDigests, partPaths, partPacks, packs } = this.#set;
+    const parts: SetPart[] = [];
+    for (let part = this.#start(partEnds, file); part < (partEnds[file] ?? 0); part += 1) {
+      const path = partPaths.bytes.subarray(this.#start(partPaths.ends, part), partPaths.ends[part]);
+      parts.push({
+        pack: packs[partPacks[part] ?? 0] ?? '',
+        path: Buffer.from(path).toString(),
+        bytes: partSizes[part] ?? 0,
+        sha256: hexAt(partDigests, part),
+      });
+    }
+    return parts;
+  }
+
+  /** Returns the position of the file at a path, or undefined. */
+  find(path: string): number | undefined {
+    const wanted = Buffer.from(path);
+    let [low, high] = [0, this.count];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const { ends } = this.#set.paths;
+      const order = this.#paths.compare(wanted, 0, wanted.length, this.#start(ends, middle), ends[middle]);
+      if (order === 0) return middle;
+      if (order < 0) low = middle + 1;
+      else high = middle;
+    }
+    return undefined;
+  }
+
+  #start(ends: Uint32Array, index: number): number {
+    return index === 0 ? 0 : (ends[index - 1] ?? 0);
+  }
+}
+
+function hexAt(digests: Uint8Array, index: number): string {
+  const at = index * DIGEST_BYTES;
+  return Buffer.from(digests.buffer, digests.byteOffset + at, DIGEST_BYTES).toString('hex');
+}

@@ -1,0 +1,323 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import mime from 'mime-types';
+import pLimit from 'p-limit';
+import { filePathFault, pathConflicts } from '../../../shared/archive/filePath.ts';
+import type { Pack, PackFile, PackRecord } from '../../../shared/archive/pack.ts';
+import { SET_FILE, type SetFile } from '../../../shared/archive/set.ts';
+import { GIGABYTE, MAX_PACK_BYTES, MAX_PACK_FILES, MAX_SET_FILES } from '../../../shared/limits.ts';
+import type { Settings } from '../../../shared/node/settings.ts';
+import { pathOf } from '../../../shared/routes/route.ts';
+import { ROUTES } from '../../../shared/routes.ts';
+import { listFolder } from '../../archive/packs/file/packFolder.ts';
+import { checkRecord } from '../../archive/packs/packRows.ts';
+import { manifestText, type PlannedFile, partRecord, planSet } from '../../archive/sets/planSet.ts';
+import { sha256Of } from '../../ledger/entry.ts';
+import { UsageError } from '../options.ts';
+import { RefusedByNodeError, type RunningNode } from '../runningNode.ts';
+import { type SentFile, SentFiles } from './sentFiles.ts';
+import { digestOfRange, FileChangedError, uploadPack } from './uploadPack.ts';
+
+export interface FolderToPublish {
+  folder: string;
+  /** Paths in the folder that are left out. */
+  except: ReadonlySet<string>;
+  /** The record without files, as it was read. */
+  record: object;
+  /** The folder for the notes about what was sent. */
+  notes: string;
+  partBytes: number;
+  /** Called with the bytes to send, and with those that were sent. */
+  found: (bytes: number) => void;
+  read: (bytes: number) => void;
+  /** Called with the paths of files that changed since an earlier run has sent them. */
+  changed: (paths: readonly string[]) => void;
+}
+
+export interface PublishedFolder {
+  pack: string;
+  files: number;
+  bytes: number;
+  /** The parts of the set; 0 for a single pack. */
+  parts: number;
+  /** The parts that this run has sent. */
+  sent: number;
+}
+
+/** A file of the folder as it was found. */
+interface FoundFile {
+  path: string;
+  size: number;
+  modified: string;
+}
+
+/** The parts that are sent at once, so that the disk of the node is busy while the next one is read. */
+const AT_ONCE = 2;
+
+/**
+ * Publishes a folder through a running node: as a pack if it can be one, else as a set. A part that the node has is never
+ * sent again: what was acknowledged is noted, and the node is asked for the first parts that are not.
+ *
+ * @throws UsageError, Problem for a folder or a record that cannot be published; RefusedByNodeError; FileChangedError
+ */
+export async function publishFolder(node: RunningNode, input: FolderToPublish): Promise<PublishedFolder> {
+  const { record } = checkRecord({ ...input.record, files: [] });
+  await requireReferences(node, record);
+  const files = await findFiles(input);
+  const bytes = files.reduce((sum, { size }) => sum + size, 0);
+  if (planSet(sizesOf(files), input.partBytes).length <= 1 && bytes <= MAX_PACK_BYTES)
+    return publishPack(node, input, files, bytes);
+  await requireAllowed(node, bytes);
+  const notes = await SentFiles.open(join(input.notes, `${keyOf(input.folder, record)}.jsonl`));
+  try {
+    const publishing = new Publishing(node, input, record, files, notes);
+    const sent = await publishing.sendParts();
+    const set = await publishing.setFiles();
+    await requireUnchanged(input.folder, files);
+    const pack = await uploadPack(
+      node,
+      withoutFiles(record),
+      [{ path: SET_FILE, content: [...manifestText(set)] }],
+      () => undefined,
+    );
+    await notes.remove();
+    const parts = new Set(set.flatMap((file) => file.parts.map((part) => part.pack))).size;
+    return { pack: pack.id, files: files.length, bytes, parts, sent };
+  } finally {
+    await notes.close();
+  }
+}
+
+/** The node adds the files to a record that omits them. */
+function withoutFiles({ files: _, ...record }: PackRecord): object {
+  return record;
+}
+
+/** The name of the notes: the same folder with the same record goes on. */
+function keyOf(folder: string, record: PackRecord): string {
+  return sha256Of(JSON.stringify([folder, record])).slice(0, 20);
+}
+
+function sizesOf(files: readonly FoundFile[]): { path: string; bytes: number }[] {
+  return files.map(({ path, size }) => ({ path, bytes: size }));
+}
+
+/** Requires what the record refers to, before anything is sent. @throws RefusedByNodeError */
+async function requireReferences(
+  node: RunningNode,
+  { node: subject, study, replicates, supersedes }: PackRecord,
+): Promise<void> {
+  if (subject !== null) await node.request('GET', pathOf(ROUTES.readNode.path, { path: subject }));
+  if (study !== null) await node.request('GET', pathOf(ROUTES.readStudy.path, { id: study }));
+  for (const id of [replicates?.pack, supersedes])
+    if (id) await node.request('GET', pathOf(ROUTES.readPack.path, { id }));
+}
+
+async function requireAllowed(node: RunningNode, bytes: number): Promise<void> {
+  const { max_set_gb } = (await node.request('GET', ROUTES.readSettings.path)) as Settings;
+  if (bytes <= max_set_gb * GIGABYTE) return;
+  throw new UsageError(
+    `The files have ${bytes} bytes, and a set can have ${max_set_gb} GB. The setting max_set_gb can allow more.`,
+  );
+}
+
+async function findFiles({ folder, except, found }: FolderToPublish): Promise<FoundFile[]> {
+  const paths = (await listFolder(folder)).filter((path) => !except.has(path));
+  if (paths.length === 0) throw new UsageError('The folder has no files.');
+  if (paths.length > MAX_SET_FILES)
+    throw new UsageError(`The folder has ${paths.length} files, and a set can have ${MAX_SET_FILES}.`);
+  for (const path of paths) {
+    const fault = filePathFault(path);
+    if (fault) throw new UsageError(`${JSON.stringify(path)}: ${fault}`);
+  }
+  for (const { index, other } of pathConflicts(paths))
+    throw new UsageError(
+      `${JSON.stringify(paths[index])} and ${JSON.stringify(paths[other])} cannot both be files everywhere.`,
+    );
+  const files: FoundFile[] = [];
+  for (const path of paths) files.push({ path, ...(await stateOf(join(folder, path))) });
+  found(files.reduce((sum, { size }) => sum + size, 0));
+  return files;
+}
+
+async function stateOf(file: string): Promise<{ size: number; modified: string }> {
+  const { size, mtimeNs } = await stat(file, { bigint: true });
+  return { size: Number(size), modified: String(mtimeNs) };
+}
+
+/** @throws FileChangedError */
+async function requireUnchanged(folder: string, files: readonly FoundFile[]): Promise<void> {
+  for (const { path, size, modified } of files) {
+    const now = await stateOf(join(folder, path)).catch((cause: unknown) => {
+      throw new FileChangedError(path, { cause });
+    });
+    if (now.size !== size || now.modified !== modified) throw new FileChangedError(path);
+  }
+}
+
+async function publishPack(
+  node: RunningNode,
+  { folder, record, read }: FolderToPublish,
+  files: readonly FoundFile[],
+  bytes: number,
+): Promise<PublishedFolder> {
+  if (files.length > MAX_PACK_FILES) throw new UsageError(`A pack can have at most ${MAX_PACK_FILES} files.`);
+  const uploaded = files.map(({ path, size }) => ({
+    path,
+    source: join(folder, path),
+    start: 0,
+    bytes: size,
+  }));
+  const { id } = await uploadPack(node, record, uploaded, read);
+  return { pack: id, files: files.length, bytes, parts: 0, sent: 0 };
+}
+
+/** The publishing of a folder as a set. */
+class Publishing {
+  readonly #node: RunningNode;
+  readonly #input: FolderToPublish;
+  readonly #record: PackRecord;
+  readonly #files: readonly FoundFile[];
+  readonly #notes: SentFiles;
+  readonly #plan: readonly (readonly PlannedFile[])[];
+  /** What the node has of each file that did not change since, by path and first byte. */
+  readonly #sent = new Map<string, Map<number, SentFile>>();
+  /** How many parts in a row the node did not have. */
+  #misses = 0;
+
+  constructor(
+    node: RunningNode,
+    input: FolderToPublish,
+    record: PackRecord,
+    files: readonly FoundFile[],
+    notes: SentFiles,
+  ) {
+    this.#node = node;
+    this.#input = input;
+    this.#record = record;
+    this.#files = files;
+    this.#notes = notes;
+    this.#plan = planSet(sizesOf(files), input.partBytes);
+    const found = new Map(files.map((file) => [file.path, file]));
+    const changed = new Set<string>();
+    for (const sent of notes.all) {
+      const file = found.get(sent.path);
+      if (!file) continue;
+      if (file.size === sent.size && file.modified === sent.modified) this.#note(sent);
+      else changed.add(sent.path);
+    }
+    if (changed.size > 0) input.changed([...changed]);
+  }
+
+  #note(sent: SentFile): void {
+    let pieces = this.#sent.get(sent.path);
+    if (!pieces) this.#sent.set(sent.path, (pieces = new Map()));
+    pieces.set(sent.start, sent);
+  }
+
+  /** Sends the parts that the node does not have, and returns their number. */
+  async sendParts(): Promise<number> {
+    // Planned over all files, so that a part which the node has without a note is planned as it was.
+    const planned = this.#plan
+      .map((part) => part.filter((each) => !this.#isSent(this.#files[each.file], each)))
+      .filter((part) => part.length > 0);
+    for (const pieces of this.#sent.values())
+      for (const { bytes } of pieces.values()) this.#input.read(bytes);
+    const atOnce = pLimit(AT_ONCE);
+    let sent = 0;
+    let failure: { error: unknown } | undefined;
+    const send = async (part: readonly PlannedFile[]) => {
+      // The parts that are on their way are waited for, so that they are noted.
+      if (failure) return;
+      try {
+        if (await this.#sendPart(part)) sent += 1;
+      } catch (error) {
+        failure ??= { error };
+      }
+    };
+    await Promise.all(planned.map((part) => atOnce(() => send(part))));
+    if (failure) throw failure.error;
+    return sent;
+  }
+
+  #isSent(file: FoundFile | undefined, { start, bytes }: { start: number; bytes: number }): boolean {
+    return file !== undefined && this.#sent.get(file.path)?.get(start)?.bytes === bytes;
+  }
+
+  /** Returns whether the part had to be sent. */
+  async #sendPart(planned: readonly PlannedFile[]): Promise<boolean> {
+    const pieces = planned.flatMap((each) => {
+      const file = this.#files[each.file];
+      return file ? [{ ...each, found: file, source: join(this.#input.folder, file.path) }] : [];
+    });
+    const held = await this.#heldPart(pieces);
+    if (held) for (const { bytes } of pieces) this.#input.read(bytes);
+    const pack =
+      held ?? (await uploadPack(this.#node, this.#partRecord(), pieces, (bytes) => this.#input.read(bytes)));
+    await requireUnchanged(
+      this.#input.folder,
+      pieces.map(({ found }) => found),
+    );
+    const digests = new Map(pack.files.map(({ path, sha256 }) => [path, sha256]));
+    const sent = pieces.map(({ found, path: name, start, bytes }): SentFile => {
+      const { path, size, modified } = found;
+      return { path, size, modified, start, bytes, pack: pack.id, name, sha256: digests.get(name) ?? '' };
+    });
+    await this.#notes.add(sent);
+    for (const each of sent) this.#note(each);
+    return held === undefined;
+  }
+
+  /**
+   * Returns the part if the node has it. A part can be there without a note only if a run ended between the answer and
+   * the note, so only the first parts of a run are looked for, and those after one that was found.
+   */
+  async #heldPart(
+    pieces: readonly (PlannedFile & { source: string })[],
+  ): Promise<Pick<Pack, 'id' | 'files'> | undefined> {
+    if (this.#misses >= AT_ONCE) return undefined;
+    const files: PackFile[] = [];
+    for (const { source, path, start, bytes } of pieces) {
+      const sha256 = await digestOfRange(source, { start, bytes });
+      files.push({ path, sha256, bytes, media_type: mime.lookup(path) || 'application/octet-stream' });
+    }
+    const { id } = checkRecord(partRecord(this.#record, files));
+    const held = await this.#packOnNode(id);
+    this.#misses = held ? 0 : this.#misses + 1;
+    return held;
+  }
+
+  async #packOnNode(id: string): Promise<Pack | undefined> {
+    try {
+      return (await this.#node.request('GET', pathOf(ROUTES.readPack.path, { id }))) as Pack;
+    } catch (error) {
+      if (error instanceof RefusedByNodeError && error.code === 'not_found') return undefined;
+      throw error;
+    }
+  }
+
+  /** The record of the parts. */
+  #partRecord(): object {
+    return withoutFiles(partRecord(this.#record, []));
+  }
+
+  /** Returns the files of the set with their parts. Files that were cut are hashed as a whole. */
+  async setFiles(): Promise<SetFile[]> {
+    const parts: SetFile['parts'][] = this.#files.map(() => []);
+    for (const { file, start } of this.#plan.flat()) {
+      const sent = this.#sent.get(this.#files[file]?.path ?? '')?.get(start);
+      if (sent)
+        parts[file]?.push({ pack: sent.pack, path: sent.name, bytes: sent.bytes, sha256: sent.sha256 });
+    }
+    const files: SetFile[] = [];
+    for (const [index, { path, size }] of this.#files.entries()) {
+      const [only, ...others] = parts[index] ?? [];
+      const sha256 =
+        only && others.length === 0
+          ? only.sha256
+          : await digestOfRange(join(this.#input.folder, path), { start: 0, bytes: size });
+      files.push({ path, bytes: size, sha256, parts: parts[index] ?? [] });
+    }
+    return files;
+  }
+}

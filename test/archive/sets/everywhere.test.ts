@@ -1,0 +1,119 @@
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, expect, test } from 'vitest';
+import type { Pack } from '../../../shared/archive/pack.ts';
+import type { DataSet } from '../../../shared/archive/set.ts';
+import { harvestAll } from '../../harvesting/harvester.ts';
+import { addPeer, expectVerified, mirror } from '../../peers/support.ts';
+import { problemOf, sha256Of, uploadNewPack } from '../../support/archive/packs.ts';
+import { publishedSet } from '../../support/archive/sets.ts';
+import { ManualClock } from '../../support/manualClock.ts';
+import { share } from '../../support/network/sharing.ts';
+import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../../support/node.ts';
+import { runHere } from '../../support/runHere.ts';
+
+afterEach(closeTestNodes);
+
+const OPTIONS = { packBytes: 10_000 };
+
+async function textOf(node: TestNode, path: string): Promise<string> {
+  return (await node.fetch(path)).text();
+}
+
+async function requireServed(
+  node: TestNode,
+  { id }: Pack,
+  files: Readonly<Record<string, Uint8Array>>,
+): Promise<void> {
+  const set = JSON.parse(await textOf(node, `/api/packs/${id}/set`)) as DataSet;
+  expect(set.files.map(({ path }) => path)).toEqual(Object.keys(files));
+  for (const [path, content] of Object.entries(files)) {
+    const response = await node.fetch(`/api/packs/${id}/set/files/${encodeURI(path)}`);
+    expect(sha256Of(await response.bytes())).toBe(sha256Of(content));
+  }
+  expect(JSON.parse(await textOf(node, '/api/packs'))).toMatchObject({ total: 1 });
+  expect(JSON.parse(await textOf(node, `/api/packs/${id}/verify`))).toMatchObject({ ok: true });
+}
+
+test('harvesters, sitemaps and citations have a set once, with the size of its files', async () => {
+  const clock = new ManualClock();
+  const node = await openTestNode({ ...OPTIONS, clock });
+  const { manifest } = await publishedSet(node);
+  await share(node, 'read');
+  // The manifest was recorded in this second, and a harvest ends with the last complete one.
+  await clock.jump(2_000);
+  expect((await harvestAll(node)).ids).toEqual([manifest.id]);
+  const [name = ''] = /sitemap\/packs[^<]*/.exec(await textOf(node, '/sitemap.xml')) ?? [];
+  expect((await textOf(node, `/${name}`)).match(/pk_[0-9a-f]{20}/g)).toEqual([manifest.id]);
+  const cited = await textOf(node, `/api/items/${manifest.id}/cite?format=datacite`);
+  expect(JSON.parse(cited)).toMatchObject({ sizes: ['34000 bytes', '4 files'] });
+});
+
+test('a mirror brings the parts of a set before its manifest', async () => {
+  const peer = await openTestNode(OPTIONS);
+  const { manifest, files } = await publishedSet(peer);
+  const node = await openTestNode();
+  const result = await mirror(node, await addPeer(node, peer.url), { packs: { q: 'Cuxhaven' } });
+  expect(result).toMatchObject({ packs: 5, refused: [] });
+  await requireServed(node, manifest, files);
+  await expectVerified(node);
+});
+
+test('a copy and what is restored from it hold a set, and its parts are not listed', async () => {
+  const node = await openTestNode(OPTIONS);
+  const { manifest, files } = await publishedSet(node);
+  await node.close();
+  const folder = await temporaryFolder();
+  const place = join(folder, 'copy');
+  expect(await runHere(['copy', place, '--data', node.dataFolder])).toMatchObject({ code: 0, stderr: '' });
+  const data = join(folder, 'restored');
+  expect(await runHere(['restore', place, '--data', data])).toMatchObject({ code: 0 });
+  const restored = await openTestNode({ dataFolder: data });
+  await requireServed(restored, manifest, files);
+  const response = await restored.fetch(`/api/packs/${manifest.id}/set/download`);
+  expect((await response.bytes()).length).toBe(Number(response.headers.get('Content-Length')));
+});
+
+test('a set is withheld with its parts, and with no pack that does not say it is one', async () => {
+  const node = await openTestNode(OPTIONS);
+  const { manifest, files } = await publishedSet(node);
+  const other = await uploadNewPack(node, { title: 'Another' }, { other: 'other' });
+  const path = `/api/packs/${manifest.id}/set`;
+  const blob = `/api/blobs/${sha256Of(files['b.csv'] ?? '')}`;
+  const withheld = { pack: manifest.id, reason: 'copyright' };
+  expect((await node.sendJson('POST', '/manage/withheld', withheld)).status).toBe(201);
+  for (const each of [path, `${path}/files/b.csv`, `${path}/download`, blob])
+    expect(await problemOf(node.fetch(each))).toMatchObject({ status: 451, code: 'withheld' });
+  const owner = await node.fetchAsOwner(`${path}/files/b.csv`);
+  expect([owner.status, owner.headers.get('Strongroom-Withheld')]).toEqual([200, 'copyright']);
+  const zip = await node.fetchAsOwner(`${path}/download`);
+  expect([zip.status, zip.headers.get('Cache-Control')]).toEqual([200, 'private, no-store']);
+  await zip.bytes();
+  expect((await node.fetch(`/api/packs/${other.id}/file`)).status).toBe(200);
+  expect((await node.sendJson('DELETE', '/manage/withheld', { pack: manifest.id })).status).toBe(200);
+  for (const each of [path, `${path}/files/b.csv`, blob]) expect((await node.fetch(each)).status).toBe(200);
+});
+
+test('a file whose bytes were given up is gone, and the set still verifies', async () => {
+  const node = await openTestNode(OPTIONS);
+  const { manifest, files } = await publishedSet(node);
+  const sha256 = sha256Of(files['b.csv'] ?? '');
+  const released = await node.sendJson('POST', '/manage/released', { sha256, reason: 'personal_data' });
+  expect(released.status).toBe(201);
+  const path = `/api/packs/${manifest.id}/set`;
+  expect((await problemOf(node.fetch(`${path}/files/b.csv`))).status).toBe(410);
+  expect((await problemOf(node.fetch(`${path}/download`))).status).toBe(410);
+  expect((await node.fetch(`${path}/files/large.bin`)).status).toBe(200);
+  expect(JSON.parse(await textOf(node, `/api/packs/${manifest.id}/verify`))).toMatchObject({ ok: true });
+});
+
+test('a row that hides a pack which is no part is found by the verification of the ledger', async () => {
+  const node = await openTestNode(OPTIONS);
+  const pack = await uploadNewPack(node, {}, { 'a.csv': 'x' });
+  await node.close();
+  const database = new Database(join(node.dataFolder, 'strongroom.db'));
+  database.prepare('UPDATE packs SET part_of = ? WHERE id = ?').run('0'.repeat(64), pack.id);
+  database.close();
+  const again = await openTestNode({ dataFolder: node.dataFolder });
+  expect(JSON.parse(await textOf(again, '/api/ledger/verify'))).toMatchObject({ ok: false });
+});

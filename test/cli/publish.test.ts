@@ -1,0 +1,145 @@
+import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { type FolderToPublish, publishFolder } from '../../server/cli/publishing/publishFolder.ts';
+import { connectToNode } from '../../server/cli/runningNode.ts';
+import type { Pack } from '../../shared/archive/pack.ts';
+import type { DataSet } from '../../shared/archive/set.ts';
+import { sampleRecord, sha256Of } from '../support/archive/packs.ts';
+import { contentOf, setFiles } from '../support/archive/sets.ts';
+import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+
+afterEach(closeTestNodes);
+
+const PART_BYTES = 10_000;
+
+async function writeFolder(files: Record<string, Uint8Array>): Promise<string> {
+  const folder = await temporaryFolder();
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), content);
+  }
+  return folder;
+}
+
+async function publish(node: TestNode, folder: string, changes: Partial<FolderToPublish> = {}) {
+  const connected = await connectToNode({ data: node.dataFolder });
+  return publishFolder(connected, {
+    folder,
+    except: new Set(),
+    record: sampleRecord(),
+    notes: join(node.dataFolder, 'publishing'),
+    partBytes: PART_BYTES,
+    found: () => undefined,
+    read: () => undefined,
+    changed: () => undefined,
+    ...changes,
+  });
+}
+
+async function packs(node: TestNode): Promise<Pack[]> {
+  const response = await node.fetch('/api/packs?parts=true&sort=received');
+  return ((await response.json()) as { items: Pack[] }).items;
+}
+
+async function requireServed(node: TestNode, pack: string, files: Record<string, Uint8Array>): Promise<void> {
+  const set = (await (await node.fetch(`/api/packs/${pack}/set`)).json()) as DataSet;
+  expect(set.files.map(({ path }) => path)).toEqual(Object.keys(files).sort());
+  for (const [path, content] of Object.entries(files)) {
+    const response = await node.fetch(`/api/packs/${pack}/set/files/${encodeURI(path)}`);
+    expect(sha256Of(await response.bytes())).toBe(sha256Of(content));
+  }
+}
+
+test('a folder is published as a set, and as the same one when it is published again', async () => {
+  const node = await openTestNode();
+  const files = setFiles();
+  const folder = await writeFolder(files);
+  const first = await publish(node, folder);
+  expect(first).toMatchObject({ files: 4, bytes: 34_000, parts: 4, sent: 4 });
+  await requireServed(node, first.pack, files);
+  expect(await readdir(join(node.dataFolder, 'publishing'))).toEqual([]);
+  // There are no notes any more, so the node is asked.
+  expect(await publish(node, folder)).toEqual({ ...first, sent: 0 });
+  expect(await packs(node)).toHaveLength(5);
+});
+
+test('a folder within the limit of a pack is published as a pack', async () => {
+  const node = await openTestNode();
+  const folder = await writeFolder({ 'a.csv': contentOf(1, 100), 'b.csv': contentOf(2, 200) });
+  const { pack, parts } = await publish(node, folder);
+  expect([parts, (await packs(node)).map(({ id, files }) => [id, files.length])]).toEqual([0, [[pack, 2]]]);
+});
+
+test('a publishing that was interrupted goes on, and sends no finished part again', async () => {
+  const node = await openTestNode();
+  const files = setFiles();
+  const folder = await writeFolder(files);
+  let read = 0;
+  const interrupted = publish(node, folder, {
+    read: (bytes) => {
+      read += bytes;
+      if (read > 20_000) throw new Error('killed');
+    },
+  });
+  await expect(interrupted).rejects.toThrow('killed');
+  const before = await packs(node);
+  expect(before.length).toBeGreaterThan(0);
+  expect(before.length).toBeLessThan(4);
+  // As if the command had been killed between an answer of the node and its note, and within a line.
+  const [notes = ''] = await readdir(join(node.dataFolder, 'publishing'));
+  const lines = (await readFile(join(node.dataFolder, 'publishing', notes), 'utf8')).split('\n');
+  await writeFile(
+    join(node.dataFolder, 'publishing', notes),
+    lines
+      .slice(0, -2)
+      .map((line) => `${line}\n`)
+      .join(''),
+  );
+  await appendFile(join(node.dataFolder, 'publishing', notes), '[{"path":"b.c');
+  const { pack, sent } = await publish(node, folder);
+  expect(sent).toBe(4 - before.length);
+  const after = await packs(node);
+  expect(after.map(({ id }) => id)).toEqual([
+    ...before.map(({ id }) => id),
+    ...after.slice(before.length).map(({ id }) => id),
+  ]);
+  expect(after).toHaveLength(5);
+  await requireServed(node, pack, files);
+});
+
+test('a file that changed since it was sent is noticed and sent again', async () => {
+  const node = await openTestNode();
+  const files: Record<string, Buffer> = setFiles();
+  const folder = await writeFolder(files);
+  let read = 0;
+  const stop = (bytes: number) => {
+    read += bytes;
+    if (read > 30_000) throw new Error('killed');
+  };
+  await expect(publish(node, folder, { read: stop })).rejects.toThrow('killed');
+  const changed: string[] = [];
+  files['large.bin'] = contentOf(4, 21_000);
+  await writeFile(join(folder, 'large.bin'), files['large.bin']);
+  await rm(join(folder, 'a/empty.txt'));
+  delete files['a/empty.txt'];
+  const { pack } = await publish(node, folder, { changed: (paths) => changed.push(...paths) });
+  expect(changed).toEqual(['large.bin']);
+  await requireServed(node, pack, files);
+});
+
+test('a file that changes while it is sent ends the command, and nothing is listed', async () => {
+  const node = await openTestNode();
+  const folder = await writeFolder(setFiles());
+  const grow = () => void appendFile(join(folder, 'large.bin'), 'more');
+  await expect(publish(node, folder, { read: grow })).rejects.toThrow(/large\.bin changed/);
+  expect(((await (await node.fetch('/api/packs')).json()) as { total: number }).total).toBe(0);
+});
+
+test('a record that names an unknown study is refused before anything is sent', async () => {
+  const node = await openTestNode();
+  const folder = await writeFolder(setFiles());
+  const record = sampleRecord({ study: `st_${'0'.repeat(20)}` });
+  await expect(publish(node, folder, { record })).rejects.toThrow(/no study/);
+  expect(await packs(node)).toEqual([]);
+});
