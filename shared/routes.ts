@@ -1,6 +1,7 @@
 import { archiveRoutes, evidenceRoutes, packComparisonRoutes } from './routes/archive/archive.ts';
 import { draftRoutes } from './routes/archive/drafts.ts';
 import { harvestingRoutes } from './routes/archive/harvesting.ts';
+import { importRoutes } from './routes/archive/imports.ts';
 import { itemRoutes } from './routes/archive/items.ts';
 import { driftRoutes, studyRoutes } from './routes/archive/studies.ts';
 import { captureRoutes, mementoRoutes, warcRoutes } from './routes/collection/captures.ts';
@@ -26,6 +27,7 @@ export const ROUTES = {
   ...archiveRoutes,
   ...packComparisonRoutes,
   ...draftRoutes,
+  ...importRoutes,
   ...driftRoutes,
   ...studyRoutes,
   ...itemRoutes,

@@ -8,6 +8,7 @@ import type { Handlers } from '../http/app.ts';
 import { citationsHandlers } from '../http/routes/archive/citations.ts';
 import { draftHandlers } from '../http/routes/archive/drafts.ts';
 import { harvestingHandlers } from '../http/routes/archive/harvesting.ts';
+import { importHandlers } from '../http/routes/archive/imports.ts';
 import { blobsHandlers, packComparisonHandlers, packsHandlers } from '../http/routes/archive/packs.ts';
 import {
   commentsHandlers,
@@ -49,6 +50,7 @@ import {
   peerHandlers,
   sessionHandlers,
 } from '../http/routes/node.ts';
+import { Imports } from '../repositories/imports.ts';
 import type { Reader } from '../withholding/withholding.ts';
 import { readBuiltFile } from './builtInterface.ts';
 import type { Services } from './openServices.ts';
@@ -67,13 +69,18 @@ export function handlersOf(services: Services): Handlers {
 }
 
 function archiveRoutes(services: Services, fileDiffs: FileDiffs) {
-  const { store, settings, log, nodeName, publicAddress, derived } = services;
+  const { store, settings, log, jobs, nodeName, publicAddress, derived, collection } = services;
+  const drafts = new Drafts({ store, settings, log });
   return {
     ...nodesHandlers(store),
     ...studiesHandlers(store, publicAddress),
     ...packsHandlers(store, publicAddress),
     ...packComparisonHandlers(store, fileDiffs),
-    ...draftHandlers(new Drafts({ store, settings, log })),
+    ...draftHandlers(drafts),
+    ...importHandlers(
+      new Imports({ store, drafts, requests: collection.requests, jobs, settings: () => settings.current }),
+      drafts,
+    ),
     ...driftHandlers(store),
     ...commentsHandlers(store),
     ...citationsHandlers({ store, texts: derived.texts }, nodeName, publicAddress),

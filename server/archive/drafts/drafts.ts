@@ -122,6 +122,21 @@ export class Drafts {
     return asSummary(requireListRow(this.#store.read, id));
   }
 
+  /**
+   * Changes the fields of a draft's record that are given, and keeps the others.
+   *
+   * @throws Problem `not_found`, `draft_published`
+   */
+  async fill(id: string, fields: (record: DraftRecord) => DraftRecord): Promise<StoredDraft> {
+    await this.#store.write((database) => {
+      const { record, form } = requireOpen(database, id);
+      const filled = fields(JSON.parse(record) as DraftRecord);
+      const typed = form === null ? null : filledForm(JSON.parse(form) as object, filled);
+      updateDraft(database, { id, ...columnsOf(filled, typed), changed_at: this.#store.instant() });
+    });
+    return this.read(id);
+  }
+
   /** @throws Problem `not_found` */
   async remove(id: string): Promise<void> {
     requireDraft(this.#store.read, id);
@@ -253,6 +268,31 @@ export class Drafts {
       return work();
     });
   }
+}
+
+/**
+ * Returns the form of a draft with the fields of its record that were filled. The rest of it stays: it may hold what was
+ * typed and is no record yet. No window wrote it, so each one shows it as a change from elsewhere.
+ */
+function filledForm(form: object, { title, summary, keywords, authors, related }: DraftRecord) {
+  const rows = (list: unknown, name: string) =>
+    Array.isArray(list) ? list.map((row: object, index) => ({ key: `${name}-${index}`, ...row })) : undefined;
+  const filled = {
+    title,
+    summary,
+    keywords,
+    authors: rows(authors, 'author')?.map((author) => ({
+      orcid: '',
+      affiliation: '',
+      ...withoutNulls(author),
+    })),
+    related: rows(related, 'related'),
+  };
+  return { ...form, ...withoutNulls(filled), writer: undefined };
+}
+
+function withoutNulls(row: object): object {
+  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null && value !== undefined));
 }
 
 function columnsOf(record: DraftRecord, form: NewDraft['form']) {

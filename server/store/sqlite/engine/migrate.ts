@@ -16,6 +16,7 @@ import { migration as watchedParts } from './migrations/0050-watched-parts.ts';
 import { migration as restoreDrills } from './migrations/0051-restore-drills.ts';
 import { migration as sealedFindings } from './migrations/0052-sealed-findings.ts';
 import { migration as signedObservations } from './migrations/0053-signed-observations.ts';
+import { migration as draftImports } from './migrations/0055-draft-imports.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 
 const MIGRATIONS: readonly Migration[] = [
@@ -36,6 +37,7 @@ const MIGRATIONS: readonly Migration[] = [
   restoreDrills,
   sealedFindings,
   signedObservations,
+  draftImports,
 ];
 
 /** The database was written by a newer Strongroom than this one. */
