@@ -196,7 +196,7 @@ class Download {
       return {
         state: 'too_large',
         bytes: this.#file.bytes,
-        note: 'is larger than the room in the draft',
+        note: 'is not in the draft: it is larger than the room that is left',
         isCompared: false,
       };
     this.#why = `could not be fetched: ${wordsOf(error, status)}`;
@@ -291,7 +291,7 @@ class Download {
     }
     if (added === 'closed') throw new DraftClosedError();
     if (added === 'no_room')
-      return { ...verdict, state: 'too_large', note: 'is larger than the room in the draft' };
+      return { ...verdict, state: 'too_large', note: 'is not in the draft: it is larger than the room that is left' };
     if (added === 'released')
       return {
         ...verdict,
@@ -310,14 +310,14 @@ class Download {
       return {
         state: 'mismatch',
         bytes,
-        note: `does not have the checksum that the repository states: ${checksum.algorithm}:${checksum.hex} is stated, and ${checksum.algorithm}:${digest} was received`,
+        note: `is not in the draft: it does not have the checksum that the repository states. ${checksum.algorithm}:${checksum.hex} is stated, and ${checksum.algorithm}:${digest} was received`,
         isCompared: true,
       };
     if (stated !== null && stated !== bytes)
       return {
         state: 'mismatch',
         bytes,
-        note: `does not have the size that the repository states: ${stated} bytes are stated, and ${bytes} were received`,
+        note: `is not in the draft: it does not have the size that the repository states. ${stated} bytes are stated, and ${bytes} were received`,
         isCompared: false,
       };
     return { state: 'held', bytes, isCompared: false };

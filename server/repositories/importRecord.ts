@@ -200,16 +200,13 @@ const STOPPED = 'was not fetched: the import was stopped. Import the record agai
 
 /** One sentence for each file that is not in the draft, and one for those of which the same is to be said. */
 function notesOf(files: readonly PlannedFile[], fetched: readonly FetchedFile[]): string[] {
-  const noted = fetched.flatMap(({ note, state }, index) =>
-    note === undefined ? [] : [{ note, state, path: files[index]?.path ?? '' }],
+  const noted = fetched.flatMap(({ note }, index) =>
+    note === undefined ? [] : [{ note, path: files[index]?.path ?? '' }],
   );
   const byNote = [...Map.groupBy(noted, ({ note }) => note)];
   const sentences = byNote.slice(0, MAX_NOTES).map(([note, group]) => {
     const names = someOf(group.map(({ path }) => quoted(path)));
-    const inDraft = group[0]?.state === 'mismatch' ? 'It is not in the draft. ' : '';
-    return group.length === 1
-      ? `${inDraft}${names} ${note}.`
-      : `${filesText(group.length)} (${names}): ${note}.`;
+    return group.length === 1 ? `${names} ${note}.` : `${filesText(group.length)} (${names}): each ${note}.`;
   });
   const more = byNote.length - sentences.length;
   return more > 0 ? [...sentences, `${filesText(more)} more did not come as stated.`] : sentences;

@@ -11,7 +11,7 @@ import {
   plainText,
   textOf,
 } from '../fields.ts';
-import type { Answer, Answers, ListedFile, ReadRepository } from '../repository.ts';
+import { type Answer, type Answers, jsonOf, type ListedFile, type ReadRepository } from '../repository.ts';
 
 /** An item's page, `/articles/<type>/<title>/<id>/<version>`, also on the pages of institutions. */
 const PAGE = /^\/(?:articles|projects)\/.*?\/(\d{1,12})(?:\/(\d{1,4}))?\/?$/;
@@ -20,6 +20,7 @@ const PUBLIC_API = 'https://api.figshare.com/v2';
 /** The most that the interface gives in one answer. */
 const PAGE_SIZE = 1_000;
 const MAX_PAGES = 30;
+const PAGES_AT_ONCE = 5;
 
 /**
  * Reads a public item of figshare.
@@ -87,15 +88,21 @@ function accessOf({
   return is_metadata_record === true ? ['The repository has a description and no files.'] : [];
 }
 
-/** The item itself lists only its first files. */
+/** The item itself lists only its first files. How many pages there are is not said, so a few are asked together. */
 function filesOf(answers: Answers, listing: string, inItem: unknown[]): ListedFile[] {
   const found = new Map<string, ListedFile>();
-  for (let page = 1; page <= MAX_PAGES; page += 1) {
-    const items = answers.json(`${listing}?page=${page}&page_size=${PAGE_SIZE}`);
-    if (!Array.isArray(items)) break;
+  for (let page = 1, count = 1; page <= MAX_PAGES; page += count, count = PAGES_AT_ONCE) {
+    const urls = Array.from(
+      { length: count },
+      (_, index) => `${listing}?page=${page + index}&page_size=${PAGE_SIZE}`,
+    );
+    const pages = answers.all(urls).map((answer) => {
+      const items = jsonOf(answer);
+      return Array.isArray(items) ? (items as unknown[]) : [];
+    });
     const before = found.size;
-    for (const item of items) found.set(textOf(at(item, 'id')), fileOf(item));
-    if (items.length < PAGE_SIZE || found.size === before) break;
+    for (const item of pages.flat()) found.set(textOf(at(item, 'id')), fileOf(item));
+    if ((pages.at(-1)?.length ?? 0) < PAGE_SIZE || found.size === before) break;
   }
   return found.size > 0 ? [...found.values()] : inItem.map(fileOf);
 }

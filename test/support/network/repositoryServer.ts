@@ -121,8 +121,10 @@ export class RepositoryServer {
     }
   }
 
-  requestsFor(path: string): SeenRequest[] {
-    return this.seen.filter((request) => request.path === path);
+  /** The requests for a file of a record. */
+  requestsFor(record: ServedRecord, index: number): SeenRequest[] {
+    const path = this.filePath(record, index);
+    return this.seen.filter((request) => request.path === path || request.path.startsWith(`${path}/`));
   }
 
   /** The address of a file of a record. */
@@ -189,9 +191,12 @@ export class RepositoryServer {
     if (this.kind === 'osf')
       return { type, body: `<html><head><meta property="og:site_name" content="OSF"><title>OSF | ${title}</title>` };
     if (this.kind === 'signposting') {
-      const items = record.files.map(
-        (file, index) => `<${this.#fileUrl(record, index)}?name=${encodeURIComponent(file.name)}>; rel="item"; type="text/csv"`,
-      );
+      // The address ends with the name. Long lists are in a link set.
+      const href = (file: ServedFile, index: number) => `${this.#fileUrl(record, index)}/${encodeURIComponent(file.name)}`;
+      const isLong = record.files.length > 20;
+      const items = isLong
+        ? [`<${this.origin}/linkset/${record.id}>; rel="linkset"; type="application/linkset+json"`]
+        : record.files.map((file, index) => `<${href(file, index)}>; rel="item"; type="text/csv"`);
       return {
         type,
         headers: {
@@ -253,9 +258,18 @@ export class RepositoryServer {
       case 'dryad':
         return this.#dryad(record, url);
       case 'signposting':
+        return url.pathname === `/linkset/${record.id}` ? this.#linkSet(record) : undefined;
       case 'schemaOrg':
         return undefined;
     }
+  }
+
+  #linkSet(record: ServedRecord): object {
+    const item = record.files.map((file, index) => ({
+      href: `${this.#fileUrl(record, index)}/${encodeURIComponent(file.name)}`,
+      type: 'text/csv',
+    }));
+    return { linkset: [{ anchor: this.origin + this.landingPath(record), item }] };
   }
 
   #zenodo(record: ServedRecord): object {
@@ -381,15 +395,15 @@ export class RepositoryServer {
   #osf(record: ServedRecord, url: URL): unknown {
     const api = `${this.origin}/v2`;
     const related = (href: string) => ({ links: { related: { href } } });
-    const pageOf = (items: object[], path: string) => {
+    const pageOf = (files: readonly ServedFile[], itemOf: (file: ServedFile, index: number) => object) => {
       const size = 1_000;
       const page = Number(url.searchParams.get('page') ?? '1');
-      const isLast = page * size >= items.length;
+      const first = (page - 1) * size;
       return {
-        data: items.slice((page - 1) * size, page * size),
+        data: files.slice(first, first + size).map((file, index) => itemOf(file, first + index)),
         links: {
-          next: isLast ? null : `${this.origin}${path}?page=${page + 1}`,
-          meta: { total: items.length, per_page: size },
+          next: first + size >= files.length ? null : `${this.origin}${url.pathname}?page=${page + 1}`,
+          meta: { total: files.length, per_page: size },
         },
       };
     };
@@ -445,18 +459,15 @@ export class RepositoryServer {
           links: { next: null },
         };
       case `/v2/nodes/${record.id}/files/osfstorage/`:
-        return pageOf(
-          record.files.map((file, index) => ({
-            attributes: {
-              kind: 'file',
-              name: file.name,
-              size: sizeOf(file),
-              extra: { hashes: md5Of(file) === null ? {} : { md5: md5Of(file) } },
-            },
-            links: { download: this.#fileUrl(record, index) },
-          })),
-          url.pathname,
-        );
+        return pageOf(record.files, (file, index) => ({
+          attributes: {
+            kind: 'file',
+            name: file.name,
+            size: sizeOf(file),
+            extra: { hashes: md5Of(file) === null ? {} : { md5: md5Of(file) } },
+          },
+          links: { download: this.#fileUrl(record, index) },
+        }));
       default:
         return undefined;
     }
@@ -464,7 +475,7 @@ export class RepositoryServer {
 
   #figshare(record: ServedRecord, url: URL): unknown {
     const entry = `/v2/articles/${record.id}/versions/1`;
-    const files = record.files.map((file, index) => ({
+    const itemOf = (file: ServedFile, index: number) => ({
       id: index + 1,
       name: file.name,
       size: sizeOf(file),
@@ -472,11 +483,12 @@ export class RepositoryServer {
       download_url: this.#fileUrl(record, index),
       supplied_md5: '',
       computed_md5: md5Of(file) ?? '',
-    }));
+    });
     if (url.pathname === `${entry}/files`) {
       const size = Number(url.searchParams.get('page_size') ?? '10');
       const page = Number(url.searchParams.get('page') ?? '1');
-      return files.slice((page - 1) * size, page * size);
+      const first = (page - 1) * size;
+      return record.files.slice(first, first + size).map((file, index) => itemOf(file, first + index));
     }
     if (url.pathname !== entry) return undefined;
     return {
@@ -490,7 +502,7 @@ export class RepositoryServer {
       is_embargoed: record.access === 'embargoed',
       embargo_date: record.access === 'embargoed' ? '2030-01-01' : null,
       is_confidential: record.access === 'restricted',
-      files: files.slice(0, 10),
+      files: record.files.slice(0, 10).map(itemOf),
       url_public_html: `${this.origin}/articles/dataset/A_title/${record.id}`,
     };
   }
