@@ -291,7 +291,11 @@ class Download {
     }
     if (added === 'closed') throw new DraftClosedError();
     if (added === 'no_room')
-      return { ...verdict, state: 'too_large', note: 'is not in the draft: it is larger than the room that is left' };
+      return {
+        ...verdict,
+        state: 'too_large',
+        note: 'is not in the draft: it is larger than the room that is left',
+      };
     if (added === 'released')
       return {
         ...verdict,

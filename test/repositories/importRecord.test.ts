@@ -118,7 +118,10 @@ describe.each(KINDS)('a record of %s', (kind) => {
       authors: [{ orcid: ORCID }],
     });
     if (kind !== 'signposting') {
-      expect(draft.record).toMatchObject({ keywords: ['tides', 'gauges'], summary: 'Levels at three gauges.' });
+      expect(draft.record).toMatchObject({
+        keywords: ['tides', 'gauges'],
+        summary: 'Levels at three gauges.',
+      });
       expect(JSON.stringify(draft.record.authors)).toContain('Carberry');
     }
     expect(draft.files.map(({ sha256, contents }) => ({ sha256, contents }))).toEqual([
@@ -158,7 +161,9 @@ describe.each(KINDS)('a record of %s', (kind) => {
     const said = imported.warnings.join('\n');
     expect((await readDraft(node, imported.draft)).record.license).toBeUndefined();
     expect(said).toMatch(/The licence is “[^”]*nc/i);
-    expect(said).toMatch(/“secret.csv” could not be fetched: the server answered 403|\(restricted\): “secret.csv”/);
+    expect(said).toMatch(
+      /“secret.csv” could not be fetched: the server answered 403|\(restricted\): “secret.csv”/,
+    );
     expect(said).toMatch(/states no checksum of \d files?/);
     if (!statesChecksums(kind)) return;
     expect(statesOf(imported)).toEqual(['mismatch', 'mismatch', 'held', 'held', 'failed']);
@@ -170,7 +175,10 @@ describe.each(KINDS)('a record of %s', (kind) => {
   });
 
   test('may have no files, or such as the public does not get', async () => {
-    const record = add({ access: 'restricted', files: kind === 'signposting' ? files({ restricted: true }) : [] });
+    const record = add({
+      access: 'restricted',
+      files: kind === 'signposting' ? files({ restricted: true }) : [],
+    });
     const imported = await importIt(record);
     expect(await draftPaths(imported)).toEqual([]);
     expect(imported.warnings.join('\n')).toMatch(/no files that the public gets|403/);
@@ -191,16 +199,19 @@ describe.each(KINDS)('a record of %s', (kind) => {
     expect(dump).not.toMatch(/5ec2e7|AKIA/);
   });
 
-  test.runIf(kind === 'zenodo' || kind === 'invenio')('of all versions is one version, which is said', async () => {
-    const record = add({ conceptDoi: '10.5072/concept.1' });
-    const imported = await importIt({ doi: '10.5072/concept.1' });
-    expect(imported.doi).toBe(record.doi);
-    expect(imported.warnings.join('\n')).toContain('10.5072/concept.1 stands for all versions');
-    expect((await readDraft(node, imported.draft)).record.related).toEqual([
-      { relation: 'IsDerivedFrom', identifier: record.doi },
-      { relation: 'IsVersionOf', identifier: '10.5072/concept.1' },
-    ]);
-  });
+  test.runIf(kind === 'zenodo' || kind === 'invenio')(
+    'of all versions is one version, which is said',
+    async () => {
+      const record = add({ conceptDoi: '10.5072/concept.1' });
+      const imported = await importIt({ doi: '10.5072/concept.1' });
+      expect(imported.doi).toBe(record.doi);
+      expect(imported.warnings.join('\n')).toContain('10.5072/concept.1 stands for all versions');
+      expect((await readDraft(node, imported.draft)).record.related).toEqual([
+        { relation: 'IsDerivedFrom', identifier: record.doi },
+        { relation: 'IsVersionOf', identifier: '10.5072/concept.1' },
+      ]);
+    },
+  );
 
   test.runIf(['osf', 'figshare', 'dryad'].includes(kind))(
     'of ten thousand files is listed whole, and what does not fit is said',

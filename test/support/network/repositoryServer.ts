@@ -39,7 +39,15 @@ export const CC_BY_NC = {
 };
 export const ORCID = '0000-0002-1825-0097';
 
-export type Kind = 'zenodo' | 'invenio' | 'dataverse' | 'osf' | 'figshare' | 'dryad' | 'signposting' | 'schemaOrg';
+export type Kind =
+  | 'zenodo'
+  | 'invenio'
+  | 'dataverse'
+  | 'osf'
+  | 'figshare'
+  | 'dryad'
+  | 'signposting'
+  | 'schemaOrg';
 export const KINDS: readonly Kind[] = [
   'zenodo',
   'invenio',
@@ -148,7 +156,8 @@ export class RepositoryServer {
     if (url.pathname.startsWith('/doi/')) return this.#resolve(url, response);
     if (url.pathname.startsWith('/bytes/')) return this.#sendFile(url, request, response);
     const dataFile = /^\/api\/access\/datafile\/([^/]+)-(\d+)$/.exec(url.pathname);
-    if (dataFile) return this.#sendFile(new URL(`/bytes/${dataFile[1]}/${dataFile[2]}`, url), request, response);
+    if (dataFile)
+      return this.#sendFile(new URL(`/bytes/${dataFile[1]}/${dataFile[2]}`, url), request, response);
     const answer = this.#answer(url);
     if (answer === undefined) return void response.writeHead(404).end('Not here.');
     const { body, type = 'application/json', headers = {} } = answer;
@@ -189,10 +198,14 @@ export class RepositoryServer {
     const type = 'text/html; charset=utf-8';
     const title = record.title.replaceAll('<', '&lt;');
     if (this.kind === 'osf')
-      return { type, body: `<html><head><meta property="og:site_name" content="OSF"><title>OSF | ${title}</title>` };
+      return {
+        type,
+        body: `<html><head><meta property="og:site_name" content="OSF"><title>OSF | ${title}</title>`,
+      };
     if (this.kind === 'signposting') {
       // The address ends with the name. Long lists are in a link set.
-      const href = (file: ServedFile, index: number) => `${this.#fileUrl(record, index)}/${encodeURIComponent(file.name)}`;
+      const href = (file: ServedFile, index: number) =>
+        `${this.#fileUrl(record, index)}/${encodeURIComponent(file.name)}`;
       const isLong = record.files.length > 20;
       const items = isLong
         ? [`<${this.origin}/linkset/${record.id}>; rel="linkset"; type="application/linkset+json"`]
@@ -212,8 +225,13 @@ export class RepositoryServer {
       };
     }
     const jsonLd = this.kind === 'schemaOrg' ? this.#jsonLd(record) : undefined;
-    const script = jsonLd ? `<script type="application/ld+json">${JSON.stringify(jsonLd).replaceAll('<', '\\u003c')}</script>` : '';
-    return { type, body: `<html><head><title>${title}</title>${script}</head><body><h1>${title}</h1></body></html>` };
+    const script = jsonLd
+      ? `<script type="application/ld+json">${JSON.stringify(jsonLd).replaceAll('<', '\\u003c')}</script>`
+      : '';
+    return {
+      type,
+      body: `<html><head><title>${title}</title>${script}</head><body><h1>${title}</h1></body></html>`,
+    };
   }
 
   #fileUrl(record: ServedRecord, index: number): string {
@@ -228,7 +246,12 @@ export class RepositoryServer {
       name: record.title,
       description: '<p>Levels at <b>three</b> gauges.</p>',
       creator: [
-        { '@type': 'Person', name: 'Carberry, Josiah', '@id': `https://orcid.org/${ORCID}`, affiliation: { name: 'Brown University' } },
+        {
+          '@type': 'Person',
+          name: 'Carberry, Josiah',
+          '@id': `https://orcid.org/${ORCID}`,
+          affiliation: { name: 'Brown University' },
+        },
       ],
       license: record.license.url,
       keywords: 'tides, gauges',
@@ -345,9 +368,15 @@ export class RepositoryServer {
 
   #dataverse(record: ServedRecord, url: URL): unknown {
     const isDataset =
-      url.pathname === '/api/datasets/:persistentId/' && url.searchParams.get('persistentId') === `doi:${record.doi}`;
+      url.pathname === '/api/datasets/:persistentId/' &&
+      url.searchParams.get('persistentId') === `doi:${record.doi}`;
     if (!isDataset) return undefined;
-    const compound = (typeName: string, value: object[]) => ({ typeName, multiple: true, typeClass: 'compound', value });
+    const compound = (typeName: string, value: object[]) => ({
+      typeName,
+      multiple: true,
+      typeClass: 'compound',
+      value,
+    });
     return {
       status: 'OK',
       data: {
@@ -370,21 +399,31 @@ export class RepositoryServer {
                     authorIdentifier: { value: ORCID },
                   },
                 ]),
-                compound('dsDescription', [{ dsDescriptionValue: { value: '<p>Levels at <b>three</b> gauges.</p>' } }]),
-                compound('keyword', [{ keywordValue: { value: 'tides' } }, { keywordValue: { value: 'gauges' } }]),
+                compound('dsDescription', [
+                  { dsDescriptionValue: { value: '<p>Levels at <b>three</b> gauges.</p>' } },
+                ]),
+                compound('keyword', [
+                  { keywordValue: { value: 'tides' } },
+                  { keywordValue: { value: 'gauges' } },
+                ]),
               ],
             },
           },
           files: record.files.map((file, index) => ({
             label: file.name.slice(file.name.lastIndexOf('/') + 1),
-            ...(file.name.includes('/') && { directoryLabel: file.name.slice(0, file.name.lastIndexOf('/')) }),
+            ...(file.name.includes('/') && {
+              directoryLabel: file.name.slice(0, file.name.lastIndexOf('/')),
+            }),
             restricted: file.restricted ?? record.access === 'restricted',
             dataFile: {
               id: `${record.id}-${index}`,
               filename: file.name,
               contentType: 'text/csv',
               filesize: sizeOf(file),
-              ...(md5Of(file) !== null && { md5: md5Of(file), checksum: { type: 'MD5', value: md5Of(file) } }),
+              ...(md5Of(file) !== null && {
+                md5: md5Of(file),
+                checksum: { type: 'MD5', value: md5Of(file) },
+              }),
             },
           })),
         },
@@ -414,7 +453,12 @@ export class RepositoryServer {
           data: {
             id: record.id,
             type: 'nodes',
-            attributes: { title: record.title, description: 'Levels at three gauges.', tags: ['tides', 'gauges'], public: true },
+            attributes: {
+              title: record.title,
+              description: 'Levels at three gauges.',
+              tags: ['tides', 'gauges'],
+              public: true,
+            },
             relationships: {
               files: related(`${api}/nodes/${record.id}/files/`),
               contributors: related(`${api}/nodes/${record.id}/contributors/`),
@@ -515,7 +559,9 @@ export class RepositoryServer {
         identifier: `doi:${record.doi}`,
         title: record.title,
         abstract: '<p>Levels at <b>three</b> gauges.</p>',
-        authors: [{ firstName: 'Josiah', lastName: 'Carberry', orcid: ORCID, affiliation: 'Brown University' }],
+        authors: [
+          { firstName: 'Josiah', lastName: 'Carberry', orcid: ORCID, affiliation: 'Brown University' },
+        ],
         keywords: ['tides', 'gauges'],
         curationStatus: record.access === 'embargoed' ? 'Embargoed' : 'Published',
         visibility: record.access === 'restricted' ? 'restricted' : 'public',
@@ -564,7 +610,8 @@ function sizeOf({ size, bytes }: ServedFile): number {
 export const sendWhole: FileStep = (response, request, bytes) => {
   const start = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0);
   const headers = { 'Content-Type': 'text/csv', 'Accept-Ranges': 'bytes', ETag: `"${md5(bytes)}"` };
-  if (start === 0) return void response.writeHead(200, { ...headers, 'Content-Length': bytes.length }).end(bytes);
+  if (start === 0)
+    return void response.writeHead(200, { ...headers, 'Content-Length': bytes.length }).end(bytes);
   response.writeHead(206, {
     ...headers,
     'Content-Range': `bytes ${start}-${bytes.length - 1}/${bytes.length}`,
