@@ -9,7 +9,7 @@ import type {
 import { HostBackoffError } from '../collection/schedule/hostRateLimiter.ts';
 import type { Store } from '../store/store.ts';
 import { Pause } from './pause.ts';
-import { readInThread } from './readRecord.ts';
+import { type ReadingOutcome, readInThread, SlowRecordError } from './readRecord.ts';
 import type { Answer, RepositoryRecord } from './repository.ts';
 import { publishedAddress, withoutSignatures } from './signedAddresses.ts';
 
@@ -49,7 +49,7 @@ export async function askRepository(
   const asking = new Asking(services, signal);
   await asking.ask([start], ACCEPT_PAGE);
   for (;;) {
-    const outcome = await readInThread({ start, answers: asking.answers }, signal);
+    const outcome = await asking.read(start);
     if ('wanted' in outcome) await asking.ask(outcome.wanted, ACCEPT_DESCRIPTION);
     else if (outcome.record)
       return { record: outcome.record, allowPrivateAddress: asking.allowPrivateAddress };
@@ -70,6 +70,15 @@ class Asking {
   constructor(services: AskServices, signal: AbortSignal) {
     this.#services = services;
     this.#signal = signal;
+  }
+
+  /** Reads what was answered so far. */
+  async read(start: string): Promise<ReadingOutcome> {
+    try {
+      return await readInThread({ start, answers: this.answers }, this.#signal);
+    } catch (error) {
+      throw error instanceof SlowRecordError ? unreadable(error.message) : error;
+    }
   }
 
   /** Asks addresses, several at once. */

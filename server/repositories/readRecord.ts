@@ -1,11 +1,13 @@
 import { runWorker } from '../runtime/runWorker.ts';
 import { workerUrl } from '../runtime/workerUrl.ts';
+import { bounded } from './bounded.ts';
 import { readDataverse } from './kinds/dataverse.ts';
 import { readDryad } from './kinds/dryad.ts';
 import { readFigshare } from './kinds/figshare.ts';
 import { readInvenio } from './kinds/invenio.ts';
 import { readLandingPage } from './kinds/landingPage.ts';
 import { readOsf } from './kinds/osf.ts';
+import { MAX_LISTED_FILES } from './planFiles.ts';
 import {
   type Answer,
   Answers,
@@ -41,13 +43,27 @@ const SMALL_CHARACTERS = 65_536;
 /** Reading never takes nearly as long. */
 const MAX_READING_MS = 20_000;
 
-/** Reads a record from what was answered so far; a long description in a thread. @throws the signal's reason */
-export function readInThread(input: ReadingInput, signal: AbortSignal): Promise<ReadingOutcome> {
+/** Reading took too long. */
+export class SlowRecordError extends Error {
+  constructor() {
+    super('Its description takes too long to read.');
+    this.name = 'SlowRecordError';
+  }
+}
+
+/** Reads a record from what was answered so far; a long description in a thread. @throws SlowRecordError; the signal's reason */
+export async function readInThread(input: ReadingInput, signal: AbortSignal): Promise<ReadingOutcome> {
   const characters = input.answers.reduce((sum, { text }) => sum + text.length, 0);
-  if (characters < SMALL_CHARACTERS) return Promise.resolve(readRecord(input));
-  return runWorker<ReadingOutcome>(workerUrl('readRecord', import.meta.url), input, {
-    signal: AbortSignal.any([signal, AbortSignal.timeout(MAX_READING_MS)]),
-  });
+  if (characters < SMALL_CHARACTERS) return readRecord(input);
+  const timeout = AbortSignal.timeout(MAX_READING_MS);
+  try {
+    return await runWorker<ReadingOutcome>(workerUrl('readRecord', import.meta.url), input, {
+      signal: AbortSignal.any([signal, timeout]),
+    });
+  } catch (error) {
+    if (timeout.aborted && !signal.aborted) throw new SlowRecordError();
+    throw error;
+  }
 }
 
 /** Does the work of `readInThread` in the thread that calls it. */
@@ -57,11 +73,27 @@ export function readRecord({ start, answers: given }: ReadingInput): ReadingOutc
     const landing = answers.get(start);
     for (const read of READERS) {
       const record = read(landing, answers);
-      if (record) return { record };
+      if (record) return { record: boundedRecord(record) };
     }
     return { record: undefined };
   } catch (error) {
     if (error instanceof WantedError) return { wanted: error.urls };
     throw error;
   }
+}
+
+const MAX_NAME_CHARACTERS = 4_096;
+const MAX_WARNINGS = 20;
+
+/** A record is handled by the main thread from here on, so nothing in it is long. */
+function boundedRecord(record: RepositoryRecord): RepositoryRecord {
+  return {
+    ...record,
+    ...bounded(record),
+    license: record.license?.slice(0, MAX_NAME_CHARACTERS) ?? null,
+    files: record.files
+      .slice(0, MAX_LISTED_FILES + 1)
+      .map((file) => ({ ...file, name: file.name.slice(0, MAX_NAME_CHARACTERS) })),
+    warnings: record.warnings.slice(0, MAX_WARNINGS),
+  };
 }

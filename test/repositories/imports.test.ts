@@ -2,8 +2,8 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { RecordImport } from '../../shared/archive/recordImport.ts';
 import { MAX_DRAFT_BYTES } from '../../shared/limits.ts';
 import type { Job } from '../../shared/node/job.ts';
-import { readDraft } from '../support/archive/drafts.ts';
 import { problemOf } from '../support/archive/packs.ts';
+import { eventually } from '../support/eventually.ts';
 import {
   answer,
   CC_BY,
@@ -31,7 +31,13 @@ async function openWith(
   files: ServedFile[],
 ): Promise<{ node: TestNode; repository: RepositoryServer; record: ServedRecord }> {
   const repository = await RepositoryServer.open(kind);
-  const record = repository.add({ id: '12345', title: 'Tides', doi: '10.5072/test.12345', license: CC_BY, files });
+  const record = repository.add({
+    id: '12345',
+    title: 'Tides',
+    doi: '10.5072/test.12345',
+    license: CC_BY,
+    files,
+  });
   const node = await openTestNode();
   await node.sendJson('PATCH', '/manage/settings', {
     doi_resolver: repository.resolver,
@@ -47,11 +53,13 @@ async function startJob(node: TestNode, body: object): Promise<Job> {
 }
 
 async function endedJob(node: TestNode, { id }: Job): Promise<Job & { result: RecordImport }> {
-  for (;;) {
-    const job = (await (await node.fetchAsOwner(`/manage/jobs/${id}`)).json()) as Job & { result: RecordImport };
-    if (job.state !== 'running') return job;
-    await new Promise((resolve) => setImmediate(resolve));
-  }
+  return eventually(async () => {
+    const job = (await (await node.fetchAsOwner(`/manage/jobs/${id}`)).json()) as Job & {
+      result: RecordImport;
+    };
+    expect(job.state).not.toBe('running');
+    return job;
+  });
 }
 
 async function importNow(node: TestNode, body: object): Promise<RecordImport> {
@@ -86,8 +94,11 @@ describe('the import of a record', () => {
     const job = await startJob(node, { doi: record.doi });
     await isAsked;
     // The first file is there before the second one is awaited.
-    while ((await (await node.fetchAsOwner('/manage/drafts')).json()).items[0]?.counts.files !== 1);
-    const cancelled = await node.fetchAsOwner(`/manage/jobs/${job.id}/cancel`, { method: 'POST' });
+    await eventually(async () => {
+      const drafts = await (await node.fetchAsOwner('/manage/drafts')).json();
+      expect(drafts).toMatchObject({ items: [{ counts: { files: 1 } }] });
+    });
+    const cancelled = await node.fetchAsOwner(`/manage/jobs/${job.id}`, { method: 'DELETE' });
     expect(cancelled.status).toBe(200);
     const { state, result: stopped } = await endedJob(node, job);
     expect(state).toBe('cancelled');
@@ -117,12 +128,16 @@ describe('the import of a record', () => {
   test('takes the files that fit into the draft, also if the repository states no sizes', async () => {
     const { node, record } = await openWith(
       'zenodo',
-      filesOf({ size: MAX_DRAFT_BYTES + 1 }, {}, { name: 'lies.bin', steps: [endless], size: 5, md5: md5(BYTES) }),
+      filesOf(
+        { size: MAX_DRAFT_BYTES + 1 },
+        {},
+        { name: 'lies.bin', steps: [announceTooMuch], size: 5, md5: md5(BYTES) },
+      ),
     );
     const imported = await importNow(node, { doi: record.doi });
     expect(imported.files.map(({ state }) => state)).toEqual(['too_large', 'held', 'too_large']);
     expect(imported.warnings.join('\n')).toContain('1 file does not fit');
-  }, 60_000);
+  });
 
   test('is found by any address of it: its page, its entry, and its DOI in any form', async () => {
     const { node, repository, record } = await openWith('zenodo', filesOf({}));
@@ -146,7 +161,9 @@ describe('the import of a record', () => {
       originalFileSize: 5,
     });
     const original = Buffer.from('the original');
-    repository.faults.set(entry, [answer(200, { 'Content-Type': 'application/json' }, JSON.stringify(dataset))]);
+    repository.faults.set(entry, [
+      answer(200, { 'Content-Type': 'application/json' }, JSON.stringify(dataset)),
+    ]);
     repository.faults.set(`${repository.filePath(record, 0)}?format=original`, [
       (response) => void response.end(original),
     ]);
@@ -158,8 +175,13 @@ describe('the import of a record', () => {
   test('refuses what is no record, and says why', async () => {
     const { node, repository, record } = await openWith('schemaOrg', []);
     const tryIt = (body: object) => problemOf(node.sendJson('POST', '/manage/import?wait=true', body));
-    expect(await tryIt({ doi: 'nonsense' })).toMatchObject({ code: 'invalid_field', errors: [{ path: '/doi' }] });
-    expect(await tryIt({ doi: record.doi, url: 'https://example.org' })).toMatchObject({ code: 'invalid_field' });
+    expect(await tryIt({ doi: 'nonsense' })).toMatchObject({
+      code: 'invalid_field',
+      errors: [{ path: '/doi' }],
+    });
+    expect(await tryIt({ doi: record.doi, url: 'https://example.org' })).toMatchObject({
+      code: 'invalid_field',
+    });
     const unknown = await tryIt({ doi: '10.5072/unknown' });
     expect(unknown).toMatchObject({ status: 422, code: 'record_unreadable' });
     repository.faults.set('/plain', [answer(200, { 'Content-Type': 'text/html' }, '<title>A page</title>')]);
@@ -179,7 +201,9 @@ describe('the import of a record', () => {
       title: 'Tides',
       doi: '10.5072/test.12345',
       license: CC_BY,
-      files: filesOf({ steps: [answer(302, { Location: `${inner.origin.replace('127.0.0.1', '127.0.0.2')}/secret` })] }),
+      files: filesOf({
+        steps: [answer(302, { Location: `${inner.origin.replace('127.0.0.1', '127.0.0.2')}/secret` })],
+      }),
     });
     // 127.0.0.1 stands for the public network.
     const node = await openTestNode({ network: { isPrivateAddress: (address) => address !== '127.0.0.1' } });
@@ -191,12 +215,8 @@ describe('the import of a record', () => {
   });
 });
 
-/** A file that never ends. */
-function endless(response: Parameters<typeof sendWhole>[0]): void {
-  const chunk = Buffer.alloc(1_048_576);
-  const write = () => {
-    while (!response.destroyed && response.write(chunk));
-  };
-  response.on('drain', write);
-  write();
+/** Announces a file that is larger than any draft. */
+function announceTooMuch(response: Parameters<typeof sendWhole>[0]): void {
+  response.writeHead(200, { 'Content-Length': MAX_DRAFT_BYTES + 1 });
+  response.write('a');
 }

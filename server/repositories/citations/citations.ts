@@ -89,12 +89,17 @@ async function read({
   bytes,
 }: CitationFile): Promise<Extract<CitationsOutcome, { citations: unknown }>> {
   const input = { format, bytes };
-  const outcome =
-    bytes.length < SMALL_BYTES
-      ? readCitations(input)
-      : await runWorker<CitationsOutcome>(workerUrl('readCitations', import.meta.url), input, {
-          signal: AbortSignal.timeout(MAX_READING_MS),
-        });
+  const outcome = bytes.length < SMALL_BYTES ? readCitations(input) : await readInThread(input);
   if ('refused' in outcome) throw new Problem('invalid_citations', outcome.refused);
   return outcome;
+}
+
+async function readInThread(input: CitationFile): Promise<CitationsOutcome> {
+  const signal = AbortSignal.timeout(MAX_READING_MS);
+  try {
+    return await runWorker<CitationsOutcome>(workerUrl('readCitations', import.meta.url), input, { signal });
+  } catch (error) {
+    if (signal.aborted) return { refused: 'The file takes too long to read.' };
+    throw error;
+  }
 }

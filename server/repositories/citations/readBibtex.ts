@@ -11,6 +11,8 @@ import { latexText } from './latexText.ts';
 
 /** What is between the braces of an entry is far smaller. */
 const MAX_VALUE_CHARACTERS = 200_000;
+/** How much may be read in vain: the reader goes back behind an entry that does not end. */
+const MAX_WASTED_CHARACTERS = 20 * MAX_VALUE_CHARACTERS;
 
 /**
  * Reads BibTeX and BibLaTeX. An entry that is written wrongly is left out and said; the others are read.
@@ -45,6 +47,7 @@ class Reader {
   #at = 0;
   #counted = 0;
   #line = 1;
+  #wasted = 0;
 
   constructor(text: string) {
     this.#text = text;
@@ -65,7 +68,8 @@ class Reader {
       if (isPreamble) continue;
       if (fields === undefined) {
         // The next entry may be a good one.
-        this.#at = afterType;
+        this.#wasted += this.#at - afterType;
+        this.#at = this.#wasted > MAX_WASTED_CHARACTERS ? this.#text.length : afterType;
         return { type, line, fields: undefined };
       }
       if (type !== 'string') return { type, line, fields };
@@ -155,31 +159,47 @@ class Reader {
         return value;
       } else if (character === '{') depth += 1;
       else if (character === '}') depth -= 1;
-      if (depth < 0) return undefined;
+      if (depth < 0) break;
     }
+    this.#wasted += limit - this.#at;
     return undefined;
   }
 }
 
 function citationOf(type: string, fields: ReadonlyMap<string, string>): Citation {
   const value = (...names: string[]) => firstText(...names.map((name) => fields.get(name)));
-  const orcids = value('orcid', 'orcid-numbers')
-    .split(/\s+and\s+|[,;]/)
-    .map(orcidIn);
+  const names = splitNames(value('author')).map((name) => nameAndOrcid(latexText(name)));
+  const orcidOf = orcidsOf(latexText(value('orcid', 'orcid-numbers')), names.length);
   const subtitle = latexText(value('subtitle'));
   const title = latexText(value('title'));
   return {
     kind: kindOf(type),
     title: subtitle === '' ? title : `${title}: ${subtitle}`,
-    authors: splitNames(value('author')).map((name, index) => {
-      const written = nameAndOrcid(latexText(name));
-      return { ...written, orcid: written.orcid ?? orcids[index] ?? null, affiliation: '' };
-    }),
+    authors: names.map(({ name, orcid }, index) => ({
+      name,
+      orcid: orcid ?? orcidOf(name, index),
+      affiliation: '',
+    })),
     summary: latexText(value('abstract')),
     keywords: splitKeywords(latexText(value('keywords', 'keyword'))),
     doi: doiIn(value('doi').replaceAll('\\_', '_')) ?? doiIn(value('url')),
     year: yearIn(value('year', 'date')),
   };
+}
+
+/**
+ * Reads the field in which some programs write ORCID iDs: one for each author in their order, or `Name/iD` for some of them.
+ */
+function orcidsOf(field: string, authors: number): (name: string, index: number) => string | null {
+  const found = [...field.matchAll(/(?:([^/\d;]{1,200})\/)?(\d{4}-\d{4}-\d{4}-\d{3}[\dX])/g)];
+  const byFamily = new Map(found.map(([, name = '', orcid]) => [familyOf(name), orcid]));
+  const inOrder = found.length === authors ? found.map(([, , orcid]) => orcid) : [];
+  return (name, index) => orcidIn(byFamily.get(familyOf(name)) ?? inOrder[index]);
+}
+
+/** A name is `Family, Given`, or is compared as a whole. */
+function familyOf(name: string): string {
+  return (name.split(',', 1)[0] ?? '').trim().toLowerCase();
 }
 
 /** Splits a list of names at the word “and” outside of braces. */

@@ -1,4 +1,5 @@
 import { type CitationFormat, MAX_CITATION_ENTRIES } from '../../../shared/archive/recordImport.ts';
+import { bounded } from '../bounded.ts';
 import { InvalidCitationsError, type ReadCitations } from './citation.ts';
 import { readBibtex } from './readBibtex.ts';
 import { readCslJson } from './readCslJson.ts';
@@ -16,7 +17,8 @@ export function readCitations({
   bytes: Uint8Array;
 }): CitationsOutcome {
   try {
-    const { citations, warnings } = readFormat(format, decode(bytes));
+    const { citations: found, warnings } = readFormat(format, decode(bytes));
+    const citations = found.map((citation) => ({ ...citation, ...bounded(citation) }));
     if (citations.length === 0) return { refused: warnings[0] ?? 'The file has no entries.' };
     const left = citations.length - MAX_CITATION_ENTRIES;
     if (left <= 0) return { citations, warnings };
