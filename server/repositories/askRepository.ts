@@ -9,8 +9,8 @@ import type {
 import { HostBackoffError } from '../collection/schedule/hostRateLimiter.ts';
 import type { Store } from '../store/store.ts';
 import { Pause } from './pause.ts';
-import { type ReadingOutcome, readInThread, SlowRecordError } from './readRecord.ts';
-import type { Answer, RepositoryRecord } from './repository.ts';
+import { type ReadingOutcome, type ReadRecord, readInThread, SlowRecordError } from './readRecord.ts';
+import type { Answer } from './repository.ts';
 import { publishedAddress, withoutSignatures } from './signedAddresses.ts';
 
 export interface AskServices {
@@ -21,7 +21,7 @@ export interface AskServices {
 
 /** The record, and whether its repository is at a private address. */
 export interface FoundRecord {
-  record: RepositoryRecord;
+  record: ReadRecord;
   allowPrivateAddress: boolean | undefined;
 }
 
@@ -137,7 +137,7 @@ class Asking {
     if (this.#isPrivate === false) this.allowPrivateAddress = false;
     const { status, retry_at } = attempt;
     const error = attempt.error ?? cut;
-    if (error !== null) this.#failures.set(url, failureWords(error, status));
+    if (error !== null) this.#failures.set(url, inSentence(failureWords(error, status)));
     else this.#failures.delete(url);
     if (error === 'redirect_refused')
       throw new Problem('private_address', 'The address leads to a private address, which is not fetched.');
@@ -176,6 +176,11 @@ function textOf(chunks: readonly Uint8Array[]): string {
 
 function nothingFrom(url: string): Answer {
   return { url, finalUrl: url, status: null, contentType: '', links: [], text: '' };
+}
+
+/** Returns a description of a failure for the middle of a sentence. */
+export function inSentence(words: string): string {
+  return words.charAt(0).toLowerCase() + words.slice(1);
 }
 
 /** Whether another request may have another answer. */

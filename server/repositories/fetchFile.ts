@@ -13,6 +13,7 @@ import type {
 import { HostBackoffError } from '../collection/schedule/hostRateLimiter.ts';
 import type { StagedFile } from '../store/blobs/staging.ts';
 import type { Store } from '../store/store.ts';
+import { inSentence } from './askRepository.ts';
 import { Pause } from './pause.ts';
 import type { PlannedFile } from './planFiles.ts';
 
@@ -329,8 +330,7 @@ class Download {
 }
 
 function wordsOf(error: RetrievalError, status: number | null): string {
-  const words = failureWords(error, status);
-  return words.charAt(0).toLowerCase() + words.slice(1);
+  return inSentence(failureWords(error, status));
 }
 
 /** Whether the answer to a range request begins where the last piece ended. */

@@ -15,7 +15,7 @@ import {
 } from '../store/sqlite/archive/drafts.ts';
 import { askRepository, type FoundRecord } from './askRepository.ts';
 import { type FetchedFile, type FileServices, fetchFile } from './fetchFile.ts';
-import { filesText, type PlannedFile, planFiles, quoted, someOf } from './planFiles.ts';
+import { filesText, type PlannedFile, planFiles, someFiles } from './planFiles.ts';
 import { draftRecordOf } from './recordFields.ts';
 import type { StatedChecksum } from './repository.ts';
 import { publishedAddress, withoutSignatures } from './signedAddresses.ts';
@@ -47,7 +47,7 @@ export async function planImport(
   const { read } = services.store;
   const draft = draftOfImport(read, keyOf(request));
   const room = draft === undefined ? roomInNewDraft(read) : roomInDraft(read, draft);
-  const { files, warnings } = planFiles(found.record.files, room);
+  const { files, warnings } = planFiles(found.record.files, found.record.listed, room);
   return {
     draft: null,
     ...headOf(found),
@@ -84,7 +84,7 @@ export async function importRecord(
   const room = roomInDraft(store.read, draft);
   const heldBytes = [...held.values()].reduce((sum, bytes) => sum + bytes, 0);
   // What is in the draft already takes its room once.
-  const plan = planFiles(found.record.files, {
+  const plan = planFiles(found.record.files, found.record.listed, {
     files: room.files + held.size,
     bytes: room.bytes + heldBytes,
   });
@@ -205,7 +205,7 @@ function notesOf(files: readonly PlannedFile[], fetched: readonly FetchedFile[])
   );
   const byNote = [...Map.groupBy(noted, ({ note }) => note)];
   const sentences = byNote.slice(0, MAX_NOTES).map(([note, group]) => {
-    const names = someOf(group.map(({ path }) => quoted(path)));
+    const names = someFiles(group);
     return group.length === 1 ? `${names} ${note}.` : `${filesText(group.length)} (${names}): each ${note}.`;
   });
   const more = byNote.length - sentences.length;
@@ -222,12 +222,12 @@ function uncompared(files: readonly PlannedFile[], fetched: readonly FetchedFile
     ...(others.length === 0
       ? []
       : [
-          `The repository states no checksum of ${filesText(others.length)}, so nothing shows that ${others.length === 1 ? 'it is' : 'they are'} unchanged: ${someOf(others.map(({ path }) => quoted(path)))}.`,
+          `The repository states no checksum of ${filesText(others.length)}, so nothing shows that ${others.length === 1 ? 'it is' : 'they are'} unchanged: ${someFiles(others)}.`,
         ]),
     ...(converted.length === 0
       ? []
       : [
-          `The repository converted ${filesText(converted.length)}. The ${converted.length === 1 ? 'original was' : 'originals were'} taken, of which it states no checksum that fits: ${someOf(converted.map(({ path }) => quoted(path)))}.`,
+          `The repository converted ${filesText(converted.length)}. The ${converted.length === 1 ? 'original was' : 'originals were'} taken, of which it states no checksum that fits: ${someFiles(converted)}.`,
         ]),
   ];
 }

@@ -1,11 +1,16 @@
 import mime from 'mime-types';
 import { filePathFault, foldedPath } from '../../shared/archive/filePath.ts';
+import { GIGABYTE, MEGABYTE } from '../../shared/limits.ts';
 import type { ListedFile } from './repository.ts';
 
-/** A file of a record, with the path that it gets in the draft. */
-export interface PlannedFile extends ListedFile {
+/** A file of a record, with the path and the type that it gets in the draft. */
+export interface PlacedFile extends Omit<ListedFile, 'mediaType'> {
   path: string;
   mediaType: string;
+}
+
+/** A file of a record, and whether it is fetched. */
+export interface PlannedFile extends PlacedFile {
   /** Why it is not fetched; undefined if it is. */
   excluded?: 'too_large' | 'refused';
 }
@@ -22,58 +27,95 @@ const NAMED = 3;
 const MAX_NAME_CHARACTERS = 80;
 
 /**
- * Gives each file of a record a path that a pack can have, and says which ones do not fit into the draft: in the order of the
- * list, each one that still fits is taken.
+ * Gives each file of a record a path that a pack can have. Ten thousand files take a while, so it runs where the record is
+ * read.
  */
-export function planFiles(listed: readonly ListedFile[], room: { files: number; bytes: number }): FilePlan {
-  const warnings: string[] = [];
+export function placeFiles(listed: readonly ListedFile[]): PlacedFile[] {
   const paths = new PathsInUse();
-  const renamed: string[] = [];
-  const left = { ...room };
-  const files = listed.slice(0, MAX_LISTED_FILES).map((file): PlannedFile => {
+  return listed.slice(0, MAX_LISTED_FILES).map((file) => {
     const path = paths.add(safePath(file.name));
-    if (path !== file.name) renamed.push(`${quoted(file.name)} is ${quoted(path)}`);
-    const planned = { ...file, path, mediaType: mediaTypeOf(path, file.mediaType) };
-    if (file.urls.length === 0) return { ...planned, excluded: 'refused' };
-    if (left.files < 1 || (file.bytes ?? 0) > left.bytes) return { ...planned, excluded: 'too_large' };
+    return { ...file, path, mediaType: mediaTypeOf(path, file.mediaType) };
+  });
+}
+
+/** Says which files do not fit into a draft: in the order of the list, each one that still fits is taken. */
+export function planFiles(
+  placed: readonly PlacedFile[],
+  listed: number,
+  room: { files: number; bytes: number },
+): FilePlan {
+  const left = { ...room };
+  const files = placed.map((file): PlannedFile => {
+    if (file.urls.length === 0) return { ...file, excluded: 'refused' };
+    if (left.files < 1 || (file.bytes ?? 0) > left.bytes) return { ...file, excluded: 'too_large' };
     left.files -= 1;
     left.bytes -= file.bytes ?? 0;
-    return planned;
+    return file;
   });
-  if (listed.length > MAX_LISTED_FILES)
-    warnings.push(`The record has more than ${MAX_LISTED_FILES} files. Only that many were looked at.`);
-  if (renamed.length > 0)
-    warnings.push(
-      `${filesText(renamed.length)} ${renamed.length === 1 ? 'has' : 'have'} another name here, because a pack cannot have the one in the repository: ${someOf(renamed)}.`,
-    );
+  return { files, warnings: [...listingWarnings(files, listed), ...planWarnings(files, room)] };
+}
+
+function listingWarnings(files: readonly PlannedFile[], listed: number): string[] {
+  const renamed = files.filter(({ name, path }) => name !== path);
+  return [
+    ...(listed > files.length
+      ? [`The record has ${listed} files. Only the first ${files.length} were looked at.`]
+      : []),
+    ...(renamed.length > 0
+      ? [
+          `${filesText(renamed.length)} ${renamed.length === 1 ? 'has' : 'have'} another name here, because a pack cannot have the one in the repository: ${someOf(renamed, ({ name, path }) => `${quoted(name)} is ${quoted(path)}`)}.`,
+        ]
+      : []),
+  ];
+}
+
+function planWarnings(files: readonly PlannedFile[], room: { files: number; bytes: number }): string[] {
   const tooMany = files.filter(({ excluded }) => excluded === 'too_large');
-  if (tooMany.length > 0)
-    warnings.push(
-      `${filesText(tooMany.length)} ${tooMany.length === 1 ? 'does' : 'do'} not fit: a draft has room for ${room.files} files and ${room.bytes} bytes. Not taken: ${someOf(tooMany.map(({ path }) => quoted(path)))}.`,
-    );
-  for (const [refusal, refused] of Map.groupBy(
+  const refused = Map.groupBy(
     files.filter(({ excluded }) => excluded === 'refused'),
     (file) => file.refusal ?? 'without an address',
-  ))
-    warnings.push(
-      `${filesText(refused.length)} cannot be fetched (${refusal}): ${someOf(refused.map(({ path }) => quoted(path)))}.`,
-    );
-  return { files, warnings };
+  );
+  return [
+    ...(tooMany.length > 0
+      ? [
+          `${filesText(tooMany.length)} ${tooMany.length === 1 ? 'does' : 'do'} not fit: a draft has room for ${room.files} files and ${bytesText(room.bytes)}. Not taken: ${someFiles(tooMany)}.`,
+        ]
+      : []),
+    ...[...refused].map(
+      ([refusal, group]) => `${filesText(group.length)} cannot be fetched (${refusal}): ${someFiles(group)}.`,
+    ),
+  ];
 }
 
 export function filesText(count: number): string {
   return count === 1 ? '1 file' : `${count} files`;
 }
 
-/** Returns the first few of some names. */
-export function someOf(names: readonly string[]): string {
-  const rest = names.length - NAMED;
-  return names.slice(0, NAMED).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
+/** Returns a number of bytes for a sentence, rounded down: what is said to fit does. */
+export function bytesText(bytes: number): string {
+  for (const [unit, size] of [
+    ['GB', GIGABYTE],
+    ['MB', MEGABYTE],
+    ['kB', 1_000],
+  ] as const)
+    if (bytes >= size) return `${Math.floor((bytes / size) * 10) / 10} ${unit}`;
+  return `${Math.max(0, bytes)} bytes`;
+}
+
+/** Names the first few of some items. */
+export function someOf<Item>(items: readonly Item[], nameOf: (item: Item) => string): string {
+  const rest = items.length - NAMED;
+  return items.slice(0, NAMED).map(nameOf).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
+}
+
+/** Names the first few of some files. */
+export function someFiles(files: readonly { path: string }[]): string {
+  return someOf(files, ({ path }) => quoted(path));
 }
 
 /** Returns a name for a sentence. */
 export function quoted(name: string): string {
-  const characters = Array.from(name.replace(/[\p{Cc}\p{Cf}]/gu, '�'));
+  const characters = Array.from(name.slice(0, 4 * MAX_NAME_CHARACTERS).replace(/[\p{Cc}\p{Cf}]/gu, '�'));
   return `“${characters.length > MAX_NAME_CHARACTERS ? `${characters.slice(0, MAX_NAME_CHARACTERS).join('')}…` : characters.join('')}”`;
 }
 
@@ -140,36 +182,46 @@ class PathsInUse {
   /** Returns the path, with a number if another file has it. */
   add(wanted: string): string {
     let path = wanted;
-    const key = foldedPath(wanted);
-    for (let number = this.#wanted.get(key) ?? 1; !this.#isFree(path); ) {
+    let folded = foldedPath(path);
+    const key = folded;
+    for (let number = this.#wanted.get(key) ?? 1; !this.#isFree(folded); ) {
       number += 1;
-      path = numbered(wanted, number);
       this.#wanted.set(key, number);
+      path = numbered(wanted, number);
+      folded = foldedPath(path);
     }
-    const folded = foldedPath(path);
     this.#files.add(folded);
-    for (const folder of foldersOf(folded)) this.#folders.add(folder);
+    for (const folder of foldersOf(folded)) {
+      // Its folders are known as well.
+      if (this.#folders.has(folder)) break;
+      this.#folders.add(folder);
+    }
     return path;
   }
 
-  #isFree(path: string): boolean {
-    const folded = foldedPath(path);
+  #isFree(folded: string): boolean {
     if (this.#files.has(folded) || this.#folders.has(folded)) return false;
-    return !foldersOf(folded).some((folder) => this.#files.has(folder));
+    for (const folder of foldersOf(folded)) {
+      if (this.#files.has(folder)) return false;
+      // No file has the name of a known folder, or of one above it.
+      if (this.#folders.has(folder)) return true;
+    }
+    return true;
   }
 }
 
-function foldersOf(path: string): string[] {
-  const segments = path.split('/');
-  return segments.slice(1).map((_, index) => segments.slice(0, index + 1).join('/'));
+/** Returns the folders of a path, the innermost first. */
+function* foldersOf(path: string): Generator<string> {
+  for (let slash = path.lastIndexOf('/'); slash > 0; slash = path.lastIndexOf('/', slash - 1))
+    yield path.slice(0, slash);
 }
 
 /** `data/a.csv` becomes `data/a (2).csv`. A file in a folder whose name a file has gets another folder. */
 function numbered(path: string, number: number): string {
   const slash = path.indexOf('/');
-  const at = number % 2 === 0 || slash < 0 ? path.lastIndexOf('.') : -1;
-  if (at > path.lastIndexOf('/') + 1) return `${path.slice(0, at)} (${number})${path.slice(at)}`;
-  return slash < 0 || number % 2 === 0
-    ? `${path} (${number})`
-    : `${path.slice(0, slash)} (${number})${path.slice(slash)}`;
+  if (slash > 0 && number % 2 === 1) return `${path.slice(0, slash)} (${number})${path.slice(slash)}`;
+  const dot = path.lastIndexOf('.');
+  return dot > path.lastIndexOf('/') + 1
+    ? `${path.slice(0, dot)} (${number})${path.slice(dot)}`
+    : `${path} (${number})`;
 }

@@ -7,7 +7,7 @@ import { readFigshare } from './kinds/figshare.ts';
 import { readInvenio } from './kinds/invenio.ts';
 import { readLandingPage } from './kinds/landingPage.ts';
 import { readOsf } from './kinds/osf.ts';
-import { MAX_LISTED_FILES } from './planFiles.ts';
+import { MAX_LISTED_FILES, type PlacedFile, placeFiles } from './planFiles.ts';
 import {
   type Answer,
   Answers,
@@ -32,11 +32,15 @@ export interface ReadingInput {
   answers: readonly Answer[];
 }
 
+/** A record with the places of its files. */
+export interface ReadRecord extends Omit<RepositoryRecord, 'files'> {
+  files: PlacedFile[];
+  /** How many files the repository lists. */
+  listed: number;
+}
+
 /** The record, the addresses that must be asked first, or nothing. */
-export type ReadingOutcome =
-  | { record: RepositoryRecord }
-  | { wanted: readonly string[] }
-  | { record: undefined };
+export type ReadingOutcome = { record: ReadRecord } | { wanted: readonly string[] } | { record: undefined };
 
 /** Less is read in a few milliseconds. Starting a thread takes longer. */
 const SMALL_CHARACTERS = 65_536;
@@ -82,18 +86,21 @@ export function readRecord({ start, answers: given }: ReadingInput): ReadingOutc
   }
 }
 
-const MAX_NAME_CHARACTERS = 4_096;
+const MAX_NAME_CHARACTERS = 2_000;
 const MAX_WARNINGS = 20;
 
 /** A record is handled by the main thread from here on, so nothing in it is long. */
-function boundedRecord(record: RepositoryRecord): RepositoryRecord {
+function boundedRecord(record: RepositoryRecord): ReadRecord {
   return {
     ...record,
     ...bounded(record),
     license: record.license?.slice(0, MAX_NAME_CHARACTERS) ?? null,
-    files: record.files
-      .slice(0, MAX_LISTED_FILES + 1)
-      .map((file) => ({ ...file, name: file.name.slice(0, MAX_NAME_CHARACTERS) })),
+    files: placeFiles(
+      record.files
+        .slice(0, MAX_LISTED_FILES)
+        .map((file) => ({ ...file, name: file.name.slice(0, MAX_NAME_CHARACTERS) })),
+    ),
+    listed: record.files.length,
     warnings: record.warnings.slice(0, MAX_WARNINGS),
   };
 }

@@ -65,7 +65,10 @@ export function filledFields(described: Described): { fields: FilledFields; warn
 }
 
 /** Returns the record of the draft into which a record is imported, and what a person must know of it. */
-export function draftRecordOf(record: RepositoryRecord): { fields: DraftRecord; warnings: string[] } {
+export function draftRecordOf(record: Omit<RepositoryRecord, 'files'>): {
+  fields: DraftRecord;
+  warnings: string[];
+} {
   const { fields, warnings } = filledFields(record);
   const license = record.license === null ? null : licenseOf(record.license);
   if (record.license === null) warnings.push('The repository states no licence. Choose one only if you may.');

@@ -84,7 +84,7 @@ function authorOf(contributor: unknown): RepositoryRecord['authors'][number] {
   const user = at(contributor, 'embeds', 'users', 'data', 'attributes');
   return {
     name: firstText(at(user, 'full_name'), at(contributor, 'attributes', 'unregistered_contributor')),
-    orcid: orcidIn(at(user, 'social', 'orcid')),
+    orcid: orcidIn(list(at(user, 'social', 'orcid'))[0]),
     affiliation: textOf(at(list(at(user, 'employment'))[0], 'institution')),
   };
 }

@@ -34,14 +34,16 @@ export function RecordSummary({ record, license }: RecordSummaryProps) {
         </p>
       </div>
       {warnings.length > 0 && (
-        <ul aria-label="To know" className="card card-warn plain stack gap-2 small wrap-anywhere">
-          {warnings.map((warning) => (
-            <li key={warning} className="line gap-2 start">
-              <IconAlertTriangle size={16} aria-hidden className={classes.icon} />
-              <span>{warning}</span>
-            </li>
-          ))}
-        </ul>
+        <div className="card card-warn">
+          <ul aria-label="To know" className="plain stack gap-2 small wrap-anywhere">
+            {warnings.map((warning) => (
+              <li key={warning} className="line gap-2 start">
+                <IconAlertTriangle size={16} aria-hidden className={classes.icon} />
+                <span>{warning}</span>
+              </li>
+            ))}
+          </ul>
+        </div>
       )}
       {shown.length > 0 && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a list that scrolls must be reachable with the keyboard.
@@ -49,7 +51,7 @@ export function RecordSummary({ record, license }: RecordSummaryProps) {
           {shown.map(({ path, bytes, state }) => (
             <li key={path} className="line gap-3 between">
               <span className="wrap-anywhere">{path}</span>
-              <span className="line gap-3 nowrap">
+              <span className={`${classes.state} line gap-3 nowrap`}>
                 <span className="muted small numeric">
                   {bytes === null ? 'size unknown' : formatBytes(bytes)}
                 </span>
