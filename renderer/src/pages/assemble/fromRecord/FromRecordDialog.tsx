@@ -1,12 +1,13 @@
 import { Button, Group, Modal, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import {
   type ImportRequest,
   importRequestSchema,
   type PlannedImport,
   type RecordImport,
 } from '../../../../../shared/archive/recordImport.ts';
+import type { Job } from '../../../../../shared/node/job.ts';
 import { call } from '../../../api/client.ts';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { NodeJobBar } from '../../../components/feedback/JobsTray.tsx';
@@ -106,14 +107,46 @@ function importLabel({ files }: PlannedImport): string {
 
 /** The import while it runs, and what became of it. */
 function RunningImport({ request, onClose }: { request: ImportRequest; onClose: () => void }) {
-  const { jobId, error, start, clear } = useRecordRun();
+  const { jobId, error, start } = useRecordRun();
   const job = useFollowedJob(jobId);
-  const [openError, setOpenError] = useState<unknown>();
-  const result = job && job.state !== 'running' ? (job.result as RecordImport | null) : null;
   const failure =
     error ?? (job?.state === 'failed' ? new Error(job.error ?? 'The import failed.') : undefined);
-  const isRunning = failure === undefined && (job === undefined || job.state === 'running');
-  const mayContinue = job?.state === 'cancelled' || result?.files.some(({ state }) => state === 'failed');
+  const again = () => void start(request);
+  if (failure !== undefined)
+    return (
+      <div className="stack gap-4">
+        <ErrorNote error={failure} onRetry={again} />
+        <Buttons />
+      </div>
+    );
+  if (job && job.state !== 'running') return <EndedImport job={job} onContinue={again} onClose={onClose} />;
+  return (
+    <div className="stack gap-4">
+      <p className="muted wrap-anywhere">{request.doi ?? request.url}</p>
+      <NodeJobBar title="Importing the record" job={job} jobId={jobId} unit="bytes" />
+      <p className="muted small">The import goes on if you close this window.</p>
+      <Group justify="flex-end" gap="sm">
+        <Button variant="default" onClick={onClose}>
+          Close
+        </Button>
+      </Group>
+    </div>
+  );
+}
+
+interface EndedImportProps {
+  job: Job;
+  onContinue: () => void;
+  onClose: () => void;
+}
+
+/** What became of the files. An import that was stopped, or lacks some, can go on. */
+function EndedImport({ job, onContinue, onClose }: EndedImportProps) {
+  const clear = useRecordRun((state) => state.clear);
+  const [openError, setOpenError] = useState<unknown>();
+  const result = job.result as RecordImport | null;
+  const isStopped = job.state === 'cancelled';
+  const lacksFiles = result?.files.some(({ state }) => state === 'failed');
   const open = async (draft: string) => {
     try {
       await draftSession.open(draft);
@@ -125,35 +158,30 @@ function RunningImport({ request, onClose }: { request: ImportRequest; onClose: 
   };
   return (
     <div className="stack gap-4">
-      {isRunning && (
-        <>
-          <p className="muted wrap-anywhere">{request.doi ?? request.url}</p>
-          <NodeJobBar title="Importing the record" job={job} jobId={jobId} unit="bytes" />
-          <p className="muted small">The import goes on if you close this window.</p>
-        </>
-      )}
-      {failure !== undefined && <ErrorNote error={failure} onRetry={() => void start(request)} />}
-      {job?.state === 'cancelled' && <p>The import was stopped. What had come is kept.</p>}
+      {isStopped && <p>The import was stopped. What had come is kept.</p>}
       {result && <RecordSummary record={result} />}
       {openError !== undefined && <ErrorNote error={openError} />}
-      <Group justify="flex-end" gap="sm">
-        {!isRunning && (
-          <Button variant="default" onClick={clear}>
-            Another record
-          </Button>
-        )}
-        {isRunning && (
-          <Button variant="default" onClick={onClose}>
-            Close
-          </Button>
-        )}
-        {!isRunning && mayContinue && failure === undefined && (
-          <Button variant="default" onClick={() => void start(request)}>
+      <Buttons>
+        {(isStopped || lacksFiles) && (
+          <Button variant="default" onClick={onContinue}>
             Continue the import
           </Button>
         )}
         {result && <Button onClick={() => void open(result.draft)}>Open the draft</Button>}
-      </Group>
+      </Buttons>
     </div>
+  );
+}
+
+/** The buttons below an import that has ended. */
+function Buttons({ children }: { children?: ReactNode }) {
+  const clear = useRecordRun((state) => state.clear);
+  return (
+    <Group justify="flex-end" gap="sm">
+      <Button variant="default" onClick={clear}>
+        Another record
+      </Button>
+      {children}
+    </Group>
   );
 }

@@ -46,7 +46,8 @@ export function RecordSummary({ record, license }: RecordSummaryProps) {
         </div>
       )}
       {shown.length > 0 && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a list that scrolls must be reachable with the keyboard.
+        // The list scrolls, so it must be reachable with the keyboard.
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
         <ul aria-label="Files" tabIndex={0} className={`${classes.files} ruled plain scroll`}>
           {shown.map(({ path, bytes, state }) => (
             <li key={path} className="line gap-3 between">
