@@ -61,7 +61,7 @@ test('a pack begins with a DOI: what will come is shown first, then its progress
   await expect(dialog.getByRole('button', { name: 'Cancel: Importing the record' })).toBeVisible();
   await expect(dialog.getByText('1 of 3 files')).toHaveCount(0);
   await dialog.getByRole('button', { name: 'Cancel: Importing the record' }).click();
-  await expect(dialog.getByText('The import was stopped.')).toBeVisible();
+  await expect(dialog.getByText('The import was stopped. What had come is kept.')).toBeVisible();
   release();
   await dialog.getByRole('button', { name: 'Continue the import' }).click();
   await expect(dialog.getByText('1 of 3 files')).toBeVisible();
