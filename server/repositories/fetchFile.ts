@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import type { ImportedFileState } from '../../shared/archive/recordImport.ts';
 import { failureWords } from '../../shared/collection/failureWords.ts';
 import type { RetrievalError } from '../../shared/collection/retrieval.ts';
-import { addArchivedFile, roomInDraft } from '../archive/drafts/draftFiles.ts';
+import { addArchivedFile, type DraftCapacity, roomInDraft } from '../archive/drafts/draftRoom.ts';
 import type { Drafts } from '../archive/drafts/drafts.ts';
 import type {
   ReceivedAnswer,
@@ -23,6 +23,8 @@ export interface FileServices {
   requests: RecordedRequests;
   /** The delays before each further attempt, in seconds. */
   retryDelays: readonly number[];
+  /** What a draft may hold. */
+  capacity: DraftCapacity;
 }
 
 export interface FileContext {
@@ -134,7 +136,7 @@ class Download {
   /** Sends one request. Returns `again` if another one may help, and `next` if only another address may. */
   async #attempt(url: string): Promise<FetchedFile | 'again' | 'next'> {
     const have = this.#have;
-    const room = roomInDraft(this.#services.store.read, this.#context.draft).bytes;
+    const room = roomInDraft(this.#services.store.read, this.#context.draft, this.#services.capacity).bytes;
     const request = this.#requestFor(url, have, room);
     const { algorithm } = this.#file.checksum ?? { algorithm: 'sha256' };
     const whole = createHash(algorithm);
@@ -273,11 +275,11 @@ class Download {
     const { sha256, bytes } = staged;
     const { path, mediaType } = this.#file;
     const verdict = this.#verdict(bytes, digest);
-    const { store, requests } = this.#services;
+    const { store, requests, capacity } = this.#services;
     let added: ReturnType<typeof addArchivedFile> | undefined;
     const add = (database: Parameters<typeof addArchivedFile>[0]) => {
       const row = { path, sha256, bytes, media_type: mediaType };
-      added = addArchivedFile(database, this.#context.draft, row, store.instant());
+      added = addArchivedFile(database, this.#context.draft, row, { at: store.instant(), most: capacity });
     };
     try {
       const recorded = await requests.record(request, answer, verdict.state === 'held' ? add : undefined);

@@ -5,7 +5,7 @@ import {
   type PlannedImport,
   type RecordImport,
 } from '../../shared/archive/recordImport.ts';
-import { roomInDraft, roomInNewDraft } from '../archive/drafts/draftFiles.ts';
+import { roomInDraft } from '../archive/drafts/draftRoom.ts';
 import type { JobRun } from '../runtime/jobs.ts';
 import {
   deleteDraftImport,
@@ -46,7 +46,7 @@ export async function planImport(
   const found = await askRepository(services, addressOfRecord(request, services.doiResolver), signal);
   const { read } = services.store;
   const draft = draftOfImport(read, keyOf(request));
-  const room = draft === undefined ? roomInNewDraft(read) : roomInDraft(read, draft);
+  const room = roomInDraft(read, draft, services.capacity);
   const { files, warnings } = planFiles(found.record.files, found.record.listed, room);
   return {
     draft: null,
@@ -81,7 +81,7 @@ export async function importRecord(
   const draft = continued ?? (await drafts.create({ record: fields, form: null })).draft.id;
   await store.write((database) => insertDraftImport(database, draft, key));
   const held = new Map(draftFiles(store.read, draft).map((file) => [file.path, file.bytes]));
-  const room = roomInDraft(store.read, draft);
+  const room = roomInDraft(store.read, draft, services.capacity);
   const heldBytes = [...held.values()].reduce((sum, bytes) => sum + bytes, 0);
   // What is in the draft already takes its room once.
   const plan = planFiles(found.record.files, found.record.listed, {

@@ -1,6 +1,7 @@
 import type { ImportRequest, PlannedImport, RecordImport } from '../../shared/archive/recordImport.ts';
 import type { Settings } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
+import { DRAFT_CAPACITY } from '../archive/drafts/draftRoom.ts';
 import type { Drafts } from '../archive/drafts/drafts.ts';
 import type { RecordedRequests } from '../collection/record/recordedRequests.ts';
 import type { Jobs, RunningJob } from '../runtime/jobs.ts';
@@ -59,6 +60,13 @@ export class Imports {
   #services(): ImportServices {
     const { store, drafts, requests, settings } = this.#config;
     const { retry_delays_seconds, doi_resolver } = settings();
-    return { store, drafts, requests, retryDelays: retry_delays_seconds, doiResolver: doi_resolver };
+    return {
+      store,
+      drafts,
+      requests,
+      capacity: DRAFT_CAPACITY,
+      retryDelays: retry_delays_seconds,
+      doiResolver: doi_resolver,
+    };
   }
 }

@@ -24,7 +24,6 @@ import {
   draftTotals,
   endDraft,
   putDraftFile,
-  touchDraft,
 } from '../../store/sqlite/archive/drafts.ts';
 import type { ReadDatabase, WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
@@ -62,28 +61,13 @@ export function requireOpen(database: ReadDatabase, id: string): DraftRow {
   );
 }
 
-/** What one draft may hold. */
-const MOST = { files: MAX_PACK_FILES, bytes: MAX_DRAFT_BYTES };
-
-/** Returns how many more files and bytes a draft may hold. @throws Problem `not_found` */
-export function roomInDraft(database: ReadDatabase, id: string): { files: number; bytes: number } {
-  const { files, bytes } = requireListRow(database, id);
-  const { bytes: all } = draftTotals(database);
-  return { files: MOST.files - files, bytes: Math.min(MOST.bytes - bytes, MAX_ALL_DRAFTS_BYTES - all) };
-}
-
-/** Returns how many files and bytes a new draft may hold. */
-export function roomInNewDraft(database: ReadDatabase): { files: number; bytes: number } {
-  const { bytes } = draftTotals(database);
-  return { files: MOST.files, bytes: Math.min(MOST.bytes, MAX_ALL_DRAFTS_BYTES - bytes) };
-}
-
 /** Checks the limits of drafts, in the transaction of a change. @throws Problem `pack_too_large`, `drafts_full` */
 export function requireWithinLimits(database: ReadDatabase, id: string): void {
   const { files, bytes } = requireListRow(database, id);
-  if (files > MOST.files) throw new Problem('pack_too_large', `A pack can have at most ${MOST.files} files.`);
-  if (bytes > MOST.bytes)
-    throw new Problem('pack_too_large', `The files of a draft can have at most ${MOST.bytes} bytes.`);
+  if (files > MAX_PACK_FILES)
+    throw new Problem('pack_too_large', `A pack can have at most ${MAX_PACK_FILES} files.`);
+  if (bytes > MAX_DRAFT_BYTES)
+    throw new Problem('pack_too_large', `The files of a draft can have at most ${MAX_DRAFT_BYTES} bytes.`);
   if (draftTotals(database).bytes > MAX_ALL_DRAFTS_BYTES) throw draftsFull();
 }
 
@@ -281,25 +265,4 @@ async function stageIfReadable(store: Store, file: string): Promise<StagedBlob |
     if (isMissing(error) || isUnreadable(error)) return undefined;
     throw error;
   }
-}
-
-/**
- * Adds a file whose bytes the archive has to a draft, in an open transaction, in place of the one at its path.
- *
- * @returns why it was not added: the draft is gone or published, has no room, or the archive gave these bytes up
- */
-export function addArchivedFile(
-  database: WriteDatabase,
-  id: string,
-  file: DraftFileRow,
-  at: string,
-): 'added' | 'closed' | 'no_room' | 'released' {
-  const draft = draftById(database, id);
-  if (!draft || draft.pack !== null) return 'closed';
-  if (isReleased(database, file.sha256)) return 'released';
-  const room = roomInDraft(database, id);
-  if (room.files < 1 || file.bytes > room.bytes) return 'no_room';
-  putDraftFile(database, id, file);
-  touchDraft(database, id, at);
-  return 'added';
 }
