@@ -1,6 +1,7 @@
 import { archiveRoutes, evidenceRoutes, packComparisonRoutes } from './routes/archive/archive.ts';
 import { draftRoutes } from './routes/archive/drafts.ts';
 import { harvestingRoutes } from './routes/archive/harvesting.ts';
+import { importRoutes } from './routes/archive/imports.ts';
 import { itemRoutes } from './routes/archive/items.ts';
 import { setRoutes } from './routes/archive/sets.ts';
 import { driftRoutes, studyRoutes } from './routes/archive/studies.ts';
@@ -29,6 +30,7 @@ export const ROUTES = {
   ...packComparisonRoutes,
   ...setRoutes,
   ...draftRoutes,
+  ...importRoutes,
   ...driftRoutes,
   ...studyRoutes,
   ...itemRoutes,

@@ -18,6 +18,7 @@ export interface CollectionHere {
   nodeName: string;
   collection: Collection;
   deriver: Deriver;
+  jobs: Jobs;
   close(): Promise<void>;
 }
 
@@ -66,6 +67,7 @@ export async function openCollectionHere(
       nodeName: key.name,
       collection,
       deriver,
+      jobs,
       async close() {
         await collection.close();
         await deriver.close();

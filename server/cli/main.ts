@@ -11,6 +11,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   check: async () => (await import('./commands/collect.ts')).check,
   page: async () => (await import('./commands/pages.ts')).page,
   draw: async () => (await import('./commands/pages.ts')).draw,
+  get: async () => (await import('./commands/get.ts')).get,
   'hand-in': async () => (await import('./commands/handIn.ts')).handIn,
   cite: async () => (await import('./commands/cite.ts')).cite,
   diff: async () => (await import('./commands/diff.ts')).diff,

@@ -36,6 +36,7 @@ import { Draws } from './pages/draws.ts';
 import { PARTS_PER_HOST, PageCapturer } from './pages/pages.ts';
 import { Profiles } from './profiles/profiles.ts';
 import { ObjectReceiver } from './record/objectReceiver.ts';
+import { RecordedRequests } from './record/recordedRequests.ts';
 import { HostRateLimiter } from './schedule/hostRateLimiter.ts';
 import { LookLimiter } from './schedule/lookLimiter.ts';
 import { AgeRule } from './schedule/releaseAged.ts';
@@ -108,6 +109,8 @@ export interface Collection {
   readonly captures: Captures;
   /** The logins with which sources are watched. */
   readonly profiles: Profiles;
+  /** Sends requests that a person asked for, and records them. */
+  readonly requests: RecordedRequests;
   /** What a person's own browser showed. */
   readonly handedIn: HandedIn;
   /** Re-reads the schedule after sources were added or changed. */
@@ -115,6 +118,9 @@ export interface Collection {
   /** Aborts running requests and waits until everything received is recorded. */
   close(): Promise<void>;
 }
+
+/** How many requests of a person are sent to a host at the same time. */
+const REQUESTS_PER_HOST = 4;
 
 /** Opens the collector. It makes no request until a round, a preview or the schedule is started. */
 export function openCollection(config: CollectionConfig): Collection {
@@ -139,6 +145,12 @@ export function openCollection(config: CollectionConfig): Collection {
   const browser = new ClosedBrowser(config.startBrowser ?? chromiumIn(temporaryFolder(store.folder)), log);
   const partLimiter = new HostRateLimiter(clock, () => ({
     per_host_concurrency: PARTS_PER_HOST,
+    per_host_pause_ms: 0,
+    collection_concurrency: settings().collection_concurrency,
+  }));
+  // A person waits for these, and the hosts expect programs: they say themselves when it is too much.
+  const requestLimiter = new HostRateLimiter(clock, () => ({
+    per_host_concurrency: REQUESTS_PER_HOST,
     per_host_pause_ms: 0,
     collection_concurrency: settings().collection_concurrency,
   }));
@@ -181,6 +193,12 @@ export function openCollection(config: CollectionConfig): Collection {
   const lookLimiter = new LookLimiter(rateLimiter, clock, () => settings().per_host_pause_ms);
   return {
     profiles,
+    requests: new RecordedRequests({
+      store,
+      receiver,
+      fetching: { ...fetching, rateLimiter: requestLimiter },
+      settings,
+    }),
     handedIn: new HandedIn({ store, receiver, settings, capturePage: capturePageNow }, closing.signal),
     captures: openCaptures({ store, receiver, settings, fetching, jobs }, closing.signal),
     startSchedule: () => {
@@ -243,6 +261,7 @@ export function openCollection(config: CollectionConfig): Collection {
       await browser.close();
       rateLimiter.close();
       partLimiter.close();
+      requestLimiter.close();
       await connections.close();
     },
   };

@@ -8,6 +8,7 @@ import type { Handlers } from '../http/app.ts';
 import { citationsHandlers } from '../http/routes/archive/citations.ts';
 import { draftHandlers } from '../http/routes/archive/drafts.ts';
 import { harvestingHandlers } from '../http/routes/archive/harvesting.ts';
+import { importHandlers } from '../http/routes/archive/imports.ts';
 import { blobsHandlers, packComparisonHandlers, packsHandlers } from '../http/routes/archive/packs.ts';
 import { setHandlers } from '../http/routes/archive/sets.ts';
 import {
@@ -51,6 +52,7 @@ import {
   peerHandlers,
   sessionHandlers,
 } from '../http/routes/node.ts';
+import { Imports } from '../repositories/imports.ts';
 import type { Reader } from '../withholding/withholding.ts';
 import { readBuiltFile } from './builtInterface.ts';
 import type { Services } from './openServices.ts';
@@ -69,14 +71,19 @@ export function handlersOf(services: Services): Handlers {
 }
 
 function archiveRoutes(services: Services, fileDiffs: FileDiffs) {
-  const { store, settings, jobs, log, nodeName, publicAddress, derived, packBytes } = services;
+  const { store, settings, log, jobs, nodeName, publicAddress, derived, collection, packBytes } = services;
+  const drafts = new Drafts({ store, settings, jobs, log, packBytes });
   return {
     ...nodesHandlers(store),
     ...studiesHandlers(store, publicAddress),
     ...packsHandlers(store, publicAddress),
     ...packComparisonHandlers(store, fileDiffs),
     ...setHandlers(store),
-    ...draftHandlers(new Drafts({ store, settings, jobs, log, packBytes })),
+    ...draftHandlers(drafts),
+    ...importHandlers(
+      new Imports({ store, drafts, requests: collection.requests, jobs, settings: () => settings.current }),
+      drafts,
+    ),
     ...driftHandlers(store),
     ...commentsHandlers(store),
     ...citationsHandlers({ store, texts: derived.texts }, nodeName, publicAddress),

@@ -6,7 +6,7 @@ import { instantSchema, text } from '../values/text.ts';
 import { filePathSchema, packRecordSchema } from './pack.ts';
 
 /** A draft is a pack that is not published yet. Its record may be incomplete. */
-const draftIdSchema = z.string().regex(/^dr_[0-9a-f]{20}$/, 'A draft id is dr_ and 20 hex digits.');
+export const draftIdSchema = z.string().regex(/^dr_[0-9a-f]{20}$/, 'A draft id is dr_ and 20 hex digits.');
 
 const { files: _, ...recordFields } = packRecordSchema.shape;
 

@@ -132,6 +132,12 @@ const reach = {
     }),
 };
 
+const repositories = {
+  doi_resolver: httpUrlSchema
+    .refine((url) => !/[?#]/.test(url), 'Give an address without a query.')
+    .meta({ description: 'The address that resolves a DOI, which is appended to it.' }),
+};
+
 const peers = {
   repair_from_peers: z.boolean().meta({
     description:
@@ -160,6 +166,7 @@ export const settingsSchema = z
     ...offload,
     ...proof,
     ...reach,
+    ...repositories,
     ...peers,
     ...updates,
     ...alerts,
@@ -206,6 +213,7 @@ export const DEFAULT_SETTINGS: Settings = {
   public_url: '',
   trusted_proxy: '',
   contact_email: '',
+  doi_resolver: 'https://doi.org',
   repair_from_peers: false,
   collect_on_low_battery: false,
   collect_when_metered: false,

@@ -94,6 +94,10 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     layers: SERVICES,
     why: 'findings/ records notes on events, objects and packs, which it names by their ids: it imports no other service.',
   },
+  'server/repositories': {
+    layers: ['server/archive', 'server/collection', ...SERVICES],
+    why: 'repositories/ makes drafts of records elsewhere: it fetches as the collector does and writes drafts, and neither knows of it.',
+  },
   'server/citations': {
     layers: ['server/archive', 'server/collection', 'server/findings', ...SERVICES],
     why: 'citations/ cites what services recorded: it imports services, and they do not import it.',
@@ -181,6 +185,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       'server/citations',
       'server/copies',
       'server/peers',
+      'server/repositories',
       'server/owner',
       'server/moving',
       'server/config.ts',

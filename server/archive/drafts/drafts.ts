@@ -127,7 +127,7 @@ export class Drafts {
     const at = this.#store.instant();
     const isNew = await this.#store.write((database) => {
       if (draftById(database, id)) return false;
-      if (draftTotals(database).drafts >= MAX_DRAFTS) throw draftsFull(this.#limits);
+      if (draftTotals(database).drafts >= MAX_DRAFTS) throw draftsFull(this.limits);
       insertDraft(database, { id, ...columnsOf(record, form), revision: 1, created_at: at, changed_at: at });
       return true;
     });
@@ -142,6 +142,21 @@ export class Drafts {
       updateDraft(database, { id, ...columnsOf(record, form), changed_at: this.#store.instant() });
     });
     return asSummary(requireListRow(this.#store.read, id));
+  }
+
+  /**
+   * Changes the fields of a draft's record that are given, and keeps the others.
+   *
+   * @throws Problem `not_found`, `draft_published`
+   */
+  async fill(id: string, fields: (record: DraftRecord) => DraftRecord): Promise<StoredDraft> {
+    await this.#store.write((database) => {
+      const { record, form } = requireOpen(database, id);
+      const filled = fields(JSON.parse(record) as DraftRecord);
+      const typed = form === null ? null : filledForm(JSON.parse(form) as object, filled);
+      updateDraft(database, { id, ...columnsOf(filled, typed), changed_at: this.#store.instant() });
+    });
+    return this.read(id);
   }
 
   /** @throws Problem `not_found` */
@@ -192,7 +207,7 @@ export class Drafts {
     requireOpen(database, id);
     const before = draftFile(database, id, file.path);
     putDraftFile(database, id, file);
-    requireWithinLimits(database, id, this.#limits);
+    requireWithinLimits(database, id, this.limits);
     touchDraft(database, id, this.#store.instant());
     const { revision } = requireDraft(database, id);
     return { revision, replaced: before !== undefined && before.sha256 !== file.sha256 };
@@ -200,14 +215,15 @@ export class Drafts {
 
   /** The largest file that a draft can have. */
   get maxFileBytes(): number {
-    return this.#limits.draft;
+    return this.limits.draft;
   }
 
   get #setBytes(): number {
     return this.#settings.current.max_set_gb * GIGABYTE;
   }
 
-  get #limits(): DraftLimits {
+  /** How much drafts can hold. */
+  get limits(): DraftLimits {
     return draftLimits(this.#setBytes);
   }
 
@@ -218,7 +234,7 @@ export class Drafts {
   }
 
   async #receive(chunks: AsyncIterable<Uint8Array>): Promise<StagedFile> {
-    const limits = this.#limits;
+    const limits = this.limits;
     const held = draftTotals(this.#store.read).bytes;
     let received = 0;
     const count = (bytes: number) => {
@@ -247,7 +263,7 @@ export class Drafts {
       await this.#store.write((database) => {
         requireOpen(database, id);
         applyFilesChange(database, id, change);
-        requireWithinLimits(database, id, this.#limits);
+        requireWithinLimits(database, id, this.limits);
         touchDraft(database, id, this.#store.instant());
       });
       await this.#deleteUnused(id);
@@ -322,6 +338,31 @@ export class Drafts {
       return work();
     });
   }
+}
+
+/**
+ * Returns the form of a draft with the fields of its record that were filled. The rest of it stays: it may hold what was
+ * typed and is no record yet. No window wrote it, so each one shows it as a change from elsewhere.
+ */
+function filledForm(form: object, { title, summary, keywords, authors, related }: DraftRecord) {
+  const rows = (list: unknown, name: string) =>
+    Array.isArray(list) ? list.map((row: object, index) => ({ key: `${name}-${index}`, ...row })) : undefined;
+  const filled = {
+    title,
+    summary,
+    keywords,
+    authors: rows(authors, 'author')?.map((author) => ({
+      orcid: '',
+      affiliation: '',
+      ...withoutNulls(author),
+    })),
+    related: rows(related, 'related'),
+  };
+  return { ...form, ...withoutNulls(filled), writer: undefined };
+}
+
+function withoutNulls(row: object): object {
+  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null && value !== undefined));
 }
 
 function columnsOf(record: DraftRecord, form: NewDraft['form']) {

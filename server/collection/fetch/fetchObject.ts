@@ -113,6 +113,7 @@ class Fetch<Received> {
       const known = await this.#request.validators();
       if (known?.url === url.href) validators = known;
       return {
+        ...this.#request.openHeaders,
         ...given,
         ...(validators === undefined ? {} : conditionalHeaders(validators)),
       };

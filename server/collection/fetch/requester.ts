@@ -25,6 +25,8 @@ export interface ObjectRequest<Received> {
   url: string;
   /** The owner's headers. They are sent only to the origin of `url`. */
   headers: Record<string, string>;
+  /** Headers that are no secrets: they are sent to every host on the way, and recorded as they were sent. */
+  openHeaders?: Record<string, string> | undefined;
   /** The login with which it is fetched. robots.txt is fetched without it. */
   login?: LoginCookies | undefined;
   userAgent: string;

@@ -25,6 +25,7 @@ import {
 } from '@tabler/icons-react';
 import type { DeliveryState } from '../../../../shared/alerts/alert.ts';
 import type { FileChange } from '../../../../shared/archive/packComparison.ts';
+import type { ImportedFileState } from '../../../../shared/archive/recordImport.ts';
 import type { StudyStatus } from '../../../../shared/archive/study.ts';
 import type { Outcome, Tag, Verdict } from '../../../../shared/archive/vocabulary.ts';
 import type { EventType } from '../../../../shared/collection/event.ts';
@@ -176,6 +177,40 @@ const listed: Record<(typeof LIST_OUTCOMES)[number], StateDisplay> = {
   },
 };
 
+const imported: Record<ImportedFileState | 'planned', StateDisplay> = {
+  planned: {
+    label: 'will come',
+    icon: IconCirclePlus,
+    tone: 'quiet',
+    meaning: 'The file will be fetched and compared with the checksum that the repository states.',
+  },
+  held: {
+    label: 'in the draft',
+    icon: IconCircleCheck,
+    tone: 'good',
+    meaning: 'The file is in the draft, as the repository states it.',
+  },
+  mismatch: {
+    label: 'not as stated',
+    icon: IconCircleX,
+    tone: 'bad',
+    meaning:
+      'What the repository sent is not what it states. It is kept as evidence, and is not in the draft.',
+  },
+  too_large: {
+    label: 'does not fit',
+    icon: IconCircleMinus,
+    tone: 'warn',
+    meaning: 'The draft has no room for the file.',
+  },
+  failed: {
+    label: 'not fetched',
+    icon: IconCircleX,
+    tone: 'bad',
+    meaning: 'The file did not come. The reason is said above.',
+  },
+};
+
 const noise = {
   noise: {
     label: 'noise',
@@ -313,6 +348,7 @@ export const STATES = {
   job,
   delivery,
   listed,
+  imported,
   damage,
   audit,
   noise,

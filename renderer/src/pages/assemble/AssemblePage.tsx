@@ -22,6 +22,7 @@ import { checkDraft } from './draftRecord.ts';
 import { draftSession } from './draftSession.ts';
 import { changeDraft, hasContent, reuseFiles, useDraft } from './draftStore.ts';
 import { FilesSection } from './files/FilesSection.tsx';
+import { StartFrom } from './fromRecord/StartFrom.tsx';
 import { PublishPanel, publish } from './PublishPanel.tsx';
 import {
   jumpToField,
@@ -81,6 +82,7 @@ function PackForm() {
       actions={
         <>
           <StartOver isEnabled={isDraftOpen && !isPublishing} />
+          {isOwner && <StartFrom isEnabled={isDraftOpen && !isPublishing} />}
           {isOwner && <DraftsButton isEnabled={isDraftOpen && !isPublishing} />}
         </>
       }

@@ -248,6 +248,20 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
     ],
   },
   {
+    page: 'collection',
+    title: 'Records of repositories',
+    meaning: 'How a record is found when a pack begins with a DOI.',
+    fields: [
+      {
+        name: 'doi_resolver',
+        label: 'DOI resolver',
+        meaning: 'The address to which the DOI is appended.',
+        unit: '',
+        isWide: true,
+      },
+    ],
+  },
+  {
     page: 'storage',
     title: 'Stored bytes',
     meaning:

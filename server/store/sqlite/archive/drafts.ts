@@ -1,5 +1,5 @@
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
-import { change, inserts, selectAll, selectOne, upsert } from '../engine/queries.ts';
+import { change, inserts, selectAll, selectOne, selectValue, upsert } from '../engine/queries.ts';
 
 /** A draft of a pack. `record` and `form` are JSON. */
 export interface DraftRow {
@@ -100,4 +100,17 @@ export function putDraftFile(database: WriteDatabase, draft: string, file: Draft
 
 export const deleteDraftFile = change<[draft: string, path: string]>(
   'DELETE FROM draft_files WHERE draft = ? AND path = ?',
+);
+
+/** Notes that a record is being imported into a draft. */
+export const insertDraftImport = change<[draft: string, address: string]>(
+  'INSERT INTO draft_imports (draft, address) VALUES (?, ?) ON CONFLICT DO NOTHING',
+);
+
+export const deleteDraftImport = change<[draft: string]>('DELETE FROM draft_imports WHERE draft = ?');
+
+/** Returns the draft into which the record at an address is still to be imported, if it is not published. */
+export const draftOfImport = selectValue<string, [address: string]>(
+  `SELECT i.draft FROM draft_imports i JOIN drafts d ON d.id = i.draft
+   WHERE i.address = ? AND d.pack IS NULL ORDER BY d.changed_at DESC LIMIT 1`,
 );

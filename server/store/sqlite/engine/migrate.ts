@@ -19,6 +19,7 @@ import { migration as sealedFindings } from './migrations/0052-sealed-findings.t
 import { migration as signedObservations } from './migrations/0053-signed-observations.ts';
 import { migration as deposits } from './migrations/0056-deposits.ts';
 import { migration as sets } from './migrations/0057-sets.ts';
+import { migration as draftImports } from './migrations/0058-draft-imports.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 import { one, run } from './queries.ts';
 
@@ -42,6 +43,7 @@ const MIGRATIONS: readonly Migration[] = [
   signedObservations,
   deposits,
   sets,
+  draftImports,
 ];
 
 /** The database was written by a newer Strongroom than this one. */

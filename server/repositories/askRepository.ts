@@ -1,0 +1,194 @@
+import pLimit from 'p-limit';
+import { failureWords } from '../../shared/collection/failureWords.ts';
+import { Problem } from '../../shared/problems.ts';
+import type {
+  ReceivedAnswer,
+  RecordedRequests,
+  RequestToRecord,
+} from '../collection/record/recordedRequests.ts';
+import { HostBackoffError } from '../collection/schedule/hostRateLimiter.ts';
+import type { Store } from '../store/store.ts';
+import { Pause } from './pause.ts';
+import { type ReadingOutcome, type ReadRecord, readInThread, SlowRecordError } from './readRecord.ts';
+import type { Answer } from './repository.ts';
+import { publishedAddress, withoutSignatures } from './signedAddresses.ts';
+
+export interface AskServices {
+  store: Store;
+  requests: RecordedRequests;
+  retryDelays: readonly number[];
+}
+
+/** The record, and whether its repository is at a private address. */
+export interface FoundRecord {
+  record: ReadRecord;
+  allowPrivateAddress: boolean | undefined;
+}
+
+/** Limits on one description, on all of a record, and on the requests for them. */
+const MAX_DOCUMENT_BYTES = 16_777_216;
+const MAX_DESCRIPTION_BYTES = 4 * MAX_DOCUMENT_BYTES;
+const MAX_DOCUMENTS = 3_000;
+const AT_ONCE = 4;
+
+/** What is wanted of the page of a record, and of what describes it. */
+const ACCEPT_PAGE = 'text/html, application/xhtml+xml, application/json;q=0.9, */*;q=0.5';
+const ACCEPT_DESCRIPTION =
+  'application/json, application/ld+json;q=0.9, application/linkset+json;q=0.9, application/vnd.api+json;q=0.9, */*;q=0.5';
+
+/**
+ * Reads a record: asks its address, then what the reader of its repository wants to know, until the record is complete.
+ *
+ * @throws Problem `record_unreadable`, `private_address`; the signal's reason
+ */
+export async function askRepository(
+  services: AskServices,
+  start: string,
+  signal: AbortSignal,
+): Promise<FoundRecord> {
+  const asking = new Asking(services, signal);
+  await asking.ask([start], ACCEPT_PAGE);
+  for (;;) {
+    const outcome = await asking.read(start);
+    if ('wanted' in outcome) await asking.ask(outcome.wanted, ACCEPT_DESCRIPTION);
+    else if (outcome.record)
+      return { record: outcome.record, allowPrivateAddress: asking.allowPrivateAddress };
+    else throw asking.unreadable(start);
+  }
+}
+
+class Asking {
+  readonly #services: AskServices;
+  readonly #signal: AbortSignal;
+  readonly #failures = new Map<string, string>();
+  readonly answers: Answer[] = [];
+  /** Once a public host has answered, no private address is connected to. */
+  allowPrivateAddress: boolean | undefined;
+  #isPrivate: boolean | undefined;
+  #bytes = 0;
+
+  constructor(services: AskServices, signal: AbortSignal) {
+    this.#services = services;
+    this.#signal = signal;
+  }
+
+  /** Reads what was answered so far. */
+  async read(start: string): Promise<ReadingOutcome> {
+    try {
+      return await readInThread({ start, answers: this.answers }, this.#signal);
+    } catch (error) {
+      throw error instanceof SlowRecordError ? unreadable(error.message) : error;
+    }
+  }
+
+  /** Asks addresses, several at once. */
+  async ask(urls: readonly string[], accept: string): Promise<void> {
+    if (this.answers.length + urls.length > MAX_DOCUMENTS)
+      throw unreadable(`It is described in more than ${MAX_DOCUMENTS} documents.`);
+    const atOnce = pLimit(AT_ONCE);
+    const answers = await Promise.all(urls.map((url) => atOnce(() => this.#askOne(url, accept))));
+    this.answers.push(...answers);
+  }
+
+  async #askOne(url: string, accept: string): Promise<Answer> {
+    const pause = new Pause(this.#services.store.clock, this.#services.retryDelays, this.#signal);
+    for (;;) {
+      const { answer, mayHelp } = await this.#attempt(url, accept, pause);
+      if (!mayHelp || !(await pause.beforeNext())) return answer;
+    }
+  }
+
+  async #attempt(url: string, accept: string, pause: Pause): Promise<{ answer: Answer; mayHelp: boolean }> {
+    const chunks: Uint8Array[] = [];
+    const request: RequestToRecord = {
+      url,
+      headers: { accept },
+      maxBytes: MAX_DOCUMENT_BYTES,
+      isCheck: true,
+      allowPrivateAddress: this.allowPrivateAddress,
+      publish: withoutSignatures,
+      signal: this.#signal,
+    };
+    let received: ReceivedAnswer;
+    try {
+      received = await this.#services.requests.receive(request, (chunk) => {
+        this.#bytes += chunk.length;
+        if (this.#bytes > MAX_DESCRIPTION_BYTES)
+          throw unreadable(`Its description has more than ${MAX_DESCRIPTION_BYTES} bytes.`);
+        chunks.push(chunk);
+      });
+    } catch (error) {
+      if (!(error instanceof HostBackoffError)) throw error;
+      this.#failures.set(url, `the repository asks to wait until ${new Date(error.until).toISOString()}`);
+      return { answer: nothingFrom(url), mayHelp: pause.isPossibleUntil(error.until) };
+    }
+    const { attempt, staged, cut } = received;
+    try {
+      await this.#services.requests.record(request, received);
+    } finally {
+      await staged?.discard();
+    }
+    if (attempt.error === 'storage_full')
+      throw new Problem(
+        'disk_nearly_full',
+        'There is too little free disk space. Free some space and try again.',
+      );
+    this.#isPrivate ??= attempt.isPrivate;
+    if (this.#isPrivate === false) this.allowPrivateAddress = false;
+    const { status, retry_at } = attempt;
+    const error = attempt.error ?? cut;
+    if (error !== null) this.#failures.set(url, inSentence(failureWords(error, status)));
+    else this.#failures.delete(url);
+    if (error === 'redirect_refused')
+      throw new Problem('private_address', 'The address leads to a private address, which is not fetched.');
+    if (retry_at !== null) pause.waitUntil(retry_at);
+    const isWhole = cut === null && staged !== null;
+    return {
+      answer: {
+        url,
+        finalUrl: attempt.final_url,
+        status: isWhole ? status : null,
+        contentType: attempt.content_type ?? '',
+        links: attempt.headers.filter(([name]) => name.toLowerCase() === 'link').map(([, value]) => value),
+        text: isWhole ? textOf(chunks) : '',
+      },
+      mayHelp: error !== null && mayChange(error, status),
+    };
+  }
+
+  /** Says why nothing was found at an address. */
+  unreadable(start: string): Problem {
+    const failure = this.#failures.get(start);
+    if (failure !== undefined) return unreadable(`Its address could not be read: ${failure}.`);
+    const other = [...this.#failures][0];
+    if (other) return unreadable(`${publishedAddress(other[0])} could not be read: ${other[1]}.`);
+    return unreadable(
+      'There is no record of InvenioRDM, Zenodo, Dataverse, OSF, figshare or Dryad at this address, and the page says with neither Signposting nor schema.org what it is.',
+    );
+  }
+}
+
+function textOf(chunks: readonly Uint8Array[]): string {
+  return Buffer.concat(chunks)
+    .toString('utf8')
+    .replace(/^\ufeff/, '');
+}
+
+function nothingFrom(url: string): Answer {
+  return { url, finalUrl: url, status: null, contentType: '', links: [], text: '' };
+}
+
+/** Returns a description of a failure for the middle of a sentence. */
+export function inSentence(words: string): string {
+  return words.charAt(0).toLowerCase() + words.slice(1);
+}
+
+/** Whether another request may have another answer. */
+function mayChange(error: string, status: number | null): boolean {
+  if (error === 'http_error') return status !== null && (status >= 500 || status === 429 || status === 408);
+  return /^(body_cut_short|timeout|connection_|dns_error|host_unreachable|invalid_response)/.test(error);
+}
+
+function unreadable(why: string): Problem {
+  return new Problem('record_unreadable', `The record cannot be read. ${why}`);
+}

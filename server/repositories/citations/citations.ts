@@ -1,0 +1,105 @@
+import type { DraftRecord, StoredDraft } from '../../../shared/archive/draft.ts';
+import type { CitationEntries, CitationFormat } from '../../../shared/archive/recordImport.ts';
+import { Problem } from '../../../shared/problems.ts';
+import type { Drafts } from '../../archive/drafts/drafts.ts';
+import { runWorker } from '../../runtime/runWorker.ts';
+import { workerUrl } from '../../runtime/workerUrl.ts';
+import { filledFields } from '../recordFields.ts';
+import type { Citation } from './citation.ts';
+import { type CitationsOutcome, readCitations } from './readCitations.ts';
+
+interface CitationFile {
+  format: CitationFormat;
+  bytes: Uint8Array;
+}
+
+/** Less is read in a few milliseconds. Starting a thread takes longer. */
+const SMALL_BYTES = 65_536;
+/** Reading the largest file takes a second. */
+const MAX_READING_MS = 20_000;
+const MAX_TITLE = 300;
+
+/** Lists the entries of a file. @throws Problem `invalid_citations` */
+export async function listCitationEntries(file: CitationFile): Promise<CitationEntries> {
+  const { citations, warnings } = await read(file);
+  return {
+    entries: citations.map(({ title, authors, year, doi }, entry) => ({
+      entry,
+      title: title.slice(0, MAX_TITLE),
+      authors: authors
+        .slice(0, 3)
+        .map(({ name }) => name.slice(0, MAX_TITLE))
+        .join('; '),
+      year,
+      doi,
+    })),
+    warnings,
+  };
+}
+
+/**
+ * Fills the record of a draft from an entry of a file.
+ *
+ * @param entry its number, from 0 on; needed if there are several
+ * @throws Problem `invalid_citations`, `several_citations`, `not_found`, `draft_published`
+ */
+export async function fillDraftRecord(
+  drafts: Drafts,
+  draft: string,
+  file: CitationFile,
+  entry: number | undefined,
+): Promise<StoredDraft> {
+  const { citations } = await read(file);
+  if (entry === undefined && citations.length > 1)
+    throw new Problem(
+      'several_citations',
+      `The file has ${citations.length} entries. Name one with “entry”.`,
+    );
+  const citation = citations[entry ?? 0];
+  if (!citation)
+    throw new Problem(
+      'invalid_citations',
+      `The file has ${citations.length} entries, and no entry ${entry}.`,
+    );
+  return drafts.fill(draft, (record) => ({
+    ...record,
+    ...filledFields(citation).fields,
+    ...withDoi(record, citation),
+  }));
+}
+
+/** Adds the DOI to the related works, unless it is among them. A text has data; data are derived from. */
+function withDoi({ related }: DraftRecord, { doi, kind }: Citation): Pick<DraftRecord, 'related'> {
+  if (doi === null) return {};
+  const list = Array.isArray(related) ? (related as { identifier?: unknown }[]) : [];
+  const isThere = list.some(
+    ({ identifier }) => typeof identifier === 'string' && identifier.toLowerCase() === doi,
+  );
+  if (isThere) return {};
+  return {
+    related: [
+      ...list,
+      { relation: kind === 'dataset' ? 'IsDerivedFrom' : 'IsSupplementTo', identifier: doi },
+    ],
+  };
+}
+
+async function read({
+  format,
+  bytes,
+}: CitationFile): Promise<Extract<CitationsOutcome, { citations: unknown }>> {
+  const input = { format, bytes };
+  const outcome = bytes.length < SMALL_BYTES ? readCitations(input) : await readInThread(input);
+  if ('refused' in outcome) throw new Problem('invalid_citations', outcome.refused);
+  return outcome;
+}
+
+async function readInThread(input: CitationFile): Promise<CitationsOutcome> {
+  const signal = AbortSignal.timeout(MAX_READING_MS);
+  try {
+    return await runWorker<CitationsOutcome>(workerUrl('readCitations', import.meta.url), input, { signal });
+  } catch (error) {
+    if (signal.aborted) return { refused: 'The file takes too long to read.' };
+    throw error;
+  }
+}

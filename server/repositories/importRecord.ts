@@ -1,0 +1,237 @@
+import pLimit from 'p-limit';
+import {
+  doiOf,
+  type ImportRequest,
+  type PlannedImport,
+  type RecordImport,
+} from '../../shared/archive/recordImport.ts';
+import { roomInDraft } from '../archive/drafts/draftRoom.ts';
+import type { JobRun } from '../runtime/jobs.ts';
+import {
+  deleteDraftImport,
+  draftFiles,
+  draftOfImport,
+  insertDraftImport,
+} from '../store/sqlite/archive/drafts.ts';
+import { askRepository, type FoundRecord } from './askRepository.ts';
+import { type FetchedFile, type FileServices, fetchFile } from './fetchFile.ts';
+import { filesText, type PlannedFile, planFiles, someFiles } from './planFiles.ts';
+import { draftRecordOf } from './recordFields.ts';
+import type { StatedChecksum } from './repository.ts';
+import { publishedAddress, withoutSignatures } from './signedAddresses.ts';
+
+export interface ImportServices extends FileServices {
+  doiResolver: string;
+}
+
+/** Files of one record that are fetched at the same time. */
+const FILES_AT_ONCE = 3;
+/** Sentences about single files. */
+const MAX_NOTES = 50;
+
+/** Returns the address at which a record is asked for: that of the resolver for a DOI, in whatever form it is given. */
+export function addressOfRecord({ doi, url }: ImportRequest, resolver: string): string {
+  const found = doiOf(doi ?? url ?? '');
+  if (found === undefined) return new URL(url ?? '').href;
+  const path = encodeURI(found).replace(/[?#]/g, encodeURIComponent);
+  return new URL(`${resolver.replace(/\/+$/, '')}/${path}`).href;
+}
+
+/** Lists what an import would bring. @throws as `askRepository` */
+export async function planImport(
+  services: ImportServices,
+  request: ImportRequest,
+  signal: AbortSignal,
+): Promise<PlannedImport> {
+  const found = await askRepository(services, addressOfRecord(request, services.doiResolver), signal);
+  const { read } = services.store;
+  const draft = draftOfImport(read, keyOf(request));
+  const room = roomInDraft(read, draft, services.limits);
+  const { files, warnings } = planFiles(found.record.files, found.record.listed, room);
+  return {
+    draft: null,
+    ...headOf(found),
+    license: found.record.license,
+    files: files.map(({ path, bytes, checksum, excluded }) => ({
+      path,
+      bytes,
+      checksum: checksumText(checksum),
+      state: excluded === undefined ? 'planned' : excluded === 'too_large' ? 'too_large' : 'failed',
+    })),
+    warnings: [...warningsOf(found, request), ...draftRecordOf(found.record).warnings, ...warnings],
+  };
+}
+
+/**
+ * Imports a record: reads it, makes a draft of it or continues the one in which an import of the same record did not end, and
+ * fetches its files. If it is cancelled, what has come stays in the draft.
+ *
+ * @throws as `askRepository`; Problem `drafts_full`; DraftClosedError
+ */
+export async function importRecord(
+  services: ImportServices,
+  request: ImportRequest,
+  { signal, progress }: JobRun,
+): Promise<RecordImport> {
+  const { store, drafts } = services;
+  const found = await askRepository(services, addressOfRecord(request, services.doiResolver), signal);
+  const { fields, warnings: cutWarnings } = draftRecordOf(found.record);
+  const key = keyOf(request);
+  const continued = draftOfImport(store.read, key);
+  const draft = continued ?? (await drafts.create({ record: fields, form: null })).draft.id;
+  await store.write((database) => insertDraftImport(database, draft, key));
+  const held = new Map(draftFiles(store.read, draft).map((file) => [file.path, file.bytes]));
+  const room = roomInDraft(store.read, draft, services.limits);
+  const heldBytes = [...held.values()].reduce((sum, bytes) => sum + bytes, 0);
+  // What is in the draft already takes its room once.
+  const plan = planFiles(found.record.files, found.record.listed, {
+    files: room.files + held.size,
+    bytes: room.bytes + heldBytes,
+  });
+  const fetched = await fetchAll(services, found, { draft, files: plan.files, held, signal, progress });
+  const isComplete = !signal.aborted && !fetched.some(({ state }) => state === 'failed');
+  if (isComplete) await store.write((database) => deleteDraftImport(database, draft));
+  return {
+    draft,
+    ...headOf(found),
+    files: plan.files.map(({ path, checksum }, index) => ({
+      path,
+      bytes: fetched[index]?.bytes ?? null,
+      checksum: checksumText(checksum),
+      state: fetched[index]?.state ?? 'failed',
+    })),
+    warnings: [
+      ...(continued === undefined ? [] : ['The import continued in a draft that was begun before.']),
+      ...warningsOf(found, request),
+      ...cutWarnings,
+      ...plan.warnings,
+      ...notesOf(plan.files, fetched),
+      ...uncompared(plan.files, fetched),
+    ],
+  };
+}
+
+/** The same record has the same key, whatever resolver is set and in whatever form its DOI was given. */
+function keyOf({ doi, url }: ImportRequest): string {
+  const found = doiOf(doi ?? url ?? '');
+  return found === undefined ? publishedAddress(new URL(url ?? '').href) : `doi:${found}`;
+}
+
+function headOf({ record }: FoundRecord): Pick<RecordImport, 'title' | 'doi' | 'url'> {
+  return { title: record.title.slice(0, 1_000), doi: record.doi, url: publishedAddress(record.url) };
+}
+
+function checksumText(checksum: StatedChecksum | null): string | null {
+  return checksum && `${checksum.algorithm}:${checksum.hex}`;
+}
+
+function warningsOf({ record }: FoundRecord, request: ImportRequest): string[] {
+  const asked = doiOf(request.doi ?? request.url ?? '');
+  const isOther = asked !== undefined && record.doi !== null && asked !== record.doi;
+  const other =
+    record.conceptDoi === asked
+      ? `${asked} stands for all versions of the record. This is the version ${record.doi}.`
+      : `The record at ${asked} says that its DOI is ${record.doi}.`;
+  return [
+    ...(isOther ? [other] : []),
+    ...record.warnings,
+    ...(record.files.length === 0 ? ['The record has no files that the public gets.'] : []),
+  ];
+}
+
+interface Fetching {
+  draft: string;
+  files: readonly PlannedFile[];
+  /** The sizes of the files that are in the draft already, by path. */
+  held: ReadonlyMap<string, number>;
+  signal: AbortSignal;
+  progress: JobRun['progress'];
+}
+
+/** Fetches the files, several at once, in their order. A cancelled import leaves the others out. */
+async function fetchAll(
+  services: ImportServices,
+  { allowPrivateAddress }: FoundRecord,
+  { draft, files, held, signal, progress }: Fetching,
+): Promise<FetchedFile[]> {
+  const wanted = files.filter(({ excluded, path }) => excluded === undefined && !held.has(path));
+  const total = wanted.some(({ bytes }) => bytes === null)
+    ? null
+    : wanted.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0);
+  let done = 0;
+  const onBytes = (count: number) => {
+    done += count;
+    progress(total === null ? done : Math.min(done, total), total);
+  };
+  progress(0, total);
+  const stopped = new AbortController();
+  const context = {
+    draft,
+    allowPrivateAddress,
+    publish: withoutSignatures,
+    signal: AbortSignal.any([signal, stopped.signal]),
+    onBytes,
+  };
+  const fetchOne = async (file: PlannedFile): Promise<FetchedFile> => {
+    const bytes = held.get(file.path);
+    if (bytes !== undefined) return { state: 'held', bytes, isCompared: true };
+    const left = { bytes: file.bytes, isCompared: false };
+    if (file.excluded !== undefined)
+      return { ...left, state: file.excluded === 'too_large' ? 'too_large' : 'failed' };
+    try {
+      context.signal.throwIfAborted();
+      return await fetchFile(services, context, file);
+    } catch (error) {
+      if (signal.aborted) return { ...left, state: 'failed', note: STOPPED };
+      // Nothing else is fetched for a draft that is gone, or without a disk.
+      stopped.abort(error);
+      throw error;
+    }
+  };
+  const atOnce = pLimit(FILES_AT_ONCE);
+  const outcomes = await Promise.allSettled(files.map((file) => atOnce(() => fetchOne(file))));
+  const failure = outcomes.find((outcome) => outcome.status === 'rejected');
+  if (failure) throw failure.reason as Error;
+  if (total !== null && !signal.aborted) progress(total, total);
+  return outcomes.map((outcome) => (outcome as PromiseFulfilledResult<FetchedFile>).value);
+}
+
+const STOPPED = 'was not fetched: the import was stopped. Import the record again to continue';
+
+/** One sentence for each file that is not in the draft, and one for those of which the same is to be said. */
+function notesOf(files: readonly PlannedFile[], fetched: readonly FetchedFile[]): string[] {
+  const noted = fetched.flatMap(({ note }, index) =>
+    note === undefined ? [] : [{ note, path: files[index]?.path ?? '' }],
+  );
+  const byNote = [...Map.groupBy(noted, ({ note }) => note)];
+  const sentences = byNote.slice(0, MAX_NOTES).map(([note, group]) => {
+    const names = someFiles(group);
+    return group.length === 1 ? `${names} ${note}.` : `${filesText(group.length)} (${names}): each ${note}.`;
+  });
+  const more = byNote.length - sentences.length;
+  return more > 0 ? [...sentences, `${filesText(more)} more did not come as stated.`] : sentences;
+}
+
+function uncompared(files: readonly PlannedFile[], fetched: readonly FetchedFile[]): string[] {
+  const held = files.filter((_, index) => {
+    const file = fetched[index];
+    return file?.state === 'held' && !file.isCompared;
+  });
+  const [converted, others] = [held.filter(isConverted), held.filter((file) => !isConverted(file))];
+  return [
+    ...(others.length === 0
+      ? []
+      : [
+          `The repository states no checksum of ${filesText(others.length)}, so nothing shows that ${others.length === 1 ? 'it is' : 'they are'} unchanged: ${someFiles(others)}.`,
+        ]),
+    ...(converted.length === 0
+      ? []
+      : [
+          `The repository converted ${filesText(converted.length)}. The ${converted.length === 1 ? 'original was' : 'originals were'} taken, of which it states no checksum that fits: ${someFiles(converted)}.`,
+        ]),
+  ];
+}
+
+function isConverted({ isConverted: converted = false }: PlannedFile): boolean {
+  return converted;
+}

@@ -1,0 +1,106 @@
+import type { DraftRecord } from '../../shared/archive/draft.ts';
+import { isRelatedIdentifier } from '../../shared/archive/pack.ts';
+import { licenseOf } from './fields.ts';
+import type { RepositoryRecord } from './repository.ts';
+
+/** What a record of a pack may hold (`shared/archive/pack.ts`), in characters and in entries. */
+const MOST = {
+  title: 300,
+  summary: 20_000,
+  authors: 100,
+  name: 200,
+  affiliation: 300,
+  keywords: 50,
+  keyword: 100,
+};
+
+/** What a description says, whatever it comes from. */
+export interface Described {
+  title: string;
+  summary: string;
+  authors: readonly { name: string; orcid: string | null; affiliation: string }[];
+  keywords: readonly string[];
+}
+
+/** The fields that a description fills. Empty ones are left out. */
+export type FilledFields = Pick<DraftRecord, 'title' | 'summary' | 'authors' | 'keywords'>;
+
+/** Returns a description as a pack may have it, and says what was cut or left out. */
+export function filledFields(described: Described): { fields: FilledFields; warnings: string[] } {
+  const warnings: string[] = [];
+  const shortened = (text: string, most: number, what: string) => {
+    const all = Array.from(text.slice(0, 2 * most + 2));
+    if (all.length > most) warnings.push(`${what} is longer than ${most} characters and was cut.`);
+    return all.slice(0, most).join('').trim();
+  };
+  const title = shortened(oneLine(described.title), MOST.title, 'The title');
+  const summary = shortened(clean(described.summary).trim(), MOST.summary, 'The summary');
+  const authors = described.authors
+    .map(({ name, orcid, affiliation }) => ({
+      name: cut(oneLine(name), MOST.name),
+      orcid,
+      affiliation: cut(oneLine(affiliation), MOST.affiliation),
+    }))
+    .filter(({ name }) => name !== '');
+  if (authors.length > MOST.authors)
+    warnings.push(
+      `A pack has at most ${MOST.authors} authors: ${authors.length - MOST.authors} were left out.`,
+    );
+  const keywords = [...new Set(described.keywords.map(oneLine))].filter((word) => word !== '');
+  const short = keywords.filter((word) => Array.from(word).length <= MOST.keyword);
+  const left = keywords.length - Math.min(short.length, MOST.keywords);
+  if (left > 0)
+    warnings.push(
+      `A pack has at most ${MOST.keywords} keywords of ${MOST.keyword} characters: ${left} were left out.`,
+    );
+  return {
+    fields: {
+      ...(title !== '' && { title }),
+      ...(summary !== '' && { summary }),
+      ...(authors.length > 0 && { authors: authors.slice(0, MOST.authors) }),
+      ...(keywords.length > 0 && { keywords: short.slice(0, MOST.keywords) }),
+    },
+    warnings,
+  };
+}
+
+/** Returns the record of the draft into which a record is imported, and what a person must know of it. */
+export function draftRecordOf(record: Omit<RepositoryRecord, 'files'>): {
+  fields: DraftRecord;
+  warnings: string[];
+} {
+  const { fields, warnings } = filledFields(record);
+  const license = record.license === null ? null : licenseOf(record.license);
+  if (record.license === null) warnings.push('The repository states no licence. Choose one only if you may.');
+  else if (license === null)
+    warnings.push(
+      `The licence is “${cut(oneLine(record.license), 200)}”, which a pack cannot have. Choose another one only if you may.`,
+    );
+  const { doi, conceptDoi, url } = record;
+  const related = [
+    { relation: 'IsDerivedFrom', identifier: doi ?? url },
+    ...(conceptDoi !== null && conceptDoi !== doi
+      ? [{ relation: 'IsVersionOf', identifier: conceptDoi }]
+      : []),
+  ].filter(({ identifier }) => identifier.length <= 2048 && isRelatedIdentifier(identifier));
+  return { fields: { ...fields, ...(license && { license }), related }, warnings };
+}
+
+function cut(text: string, most: number): string {
+  return Array.from(text.slice(0, 2 * most))
+    .slice(0, most)
+    .join('')
+    .trim();
+}
+
+function oneLine(text: string): string {
+  return clean(text).replace(/\s+/g, ' ').trim();
+}
+
+/** Without characters that no text needs: control characters, and those that reorder or hide the text around them. */
+function clean(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(/\r\n?/g, '\n')
+    .replace(/[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu, '');
+}

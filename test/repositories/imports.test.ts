@@ -1,0 +1,222 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { RecordImport } from '../../shared/archive/recordImport.ts';
+import { MAX_DRAFT_BYTES } from '../../shared/limits.ts';
+import type { Job } from '../../shared/node/job.ts';
+import { problemOf } from '../support/archive/packs.ts';
+import { eventually } from '../support/eventually.ts';
+import {
+  answer,
+  CC_BY,
+  closeRepositoryServers,
+  type Kind,
+  md5,
+  RepositoryServer,
+  type ServedFile,
+  type ServedRecord,
+  sendWhole,
+} from '../support/network/repositoryServer.ts';
+import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
+
+afterEach(async () => {
+  await closeTestNodes();
+  await closeRepositoryServers();
+});
+
+const BYTES = Buffer.from('station,level\nA,1.2\n');
+const filesOf = (...files: Partial<ServedFile>[]) =>
+  files.map((file, index): ServedFile => ({ name: `${index}.csv`, bytes: BYTES, ...file }));
+
+async function openWith(
+  kind: Kind,
+  files: ServedFile[],
+): Promise<{ node: TestNode; repository: RepositoryServer; record: ServedRecord }> {
+  const repository = await RepositoryServer.open(kind);
+  const record = repository.add({
+    id: '12345',
+    title: 'Tides',
+    doi: '10.5072/test.12345',
+    license: CC_BY,
+    files,
+  });
+  const node = await openTestNode();
+  await node.sendJson('PATCH', '/manage/settings', {
+    doi_resolver: repository.resolver,
+    retry_delays_seconds: [0],
+  });
+  return { node, repository, record };
+}
+
+async function startJob(node: TestNode, body: object): Promise<Job> {
+  const response = await node.sendJson('POST', '/manage/import', body);
+  expect(response.status).toBe(202);
+  return (await response.json()) as Job;
+}
+
+async function endedJob(node: TestNode, { id }: Job): Promise<Job & { result: RecordImport }> {
+  return eventually(async () => {
+    const job = (await (await node.fetchAsOwner(`/manage/jobs/${id}`)).json()) as Job & {
+      result: RecordImport;
+    };
+    expect(job.state).not.toBe('running');
+    return job;
+  });
+}
+
+async function importNow(node: TestNode, body: object): Promise<RecordImport> {
+  const response = await node.sendJson('POST', '/manage/import?wait=true', body);
+  expect(response.status, await response.clone().text()).toBe(201);
+  expect(response.headers.get('Location')).toMatch(/^\/manage\/drafts\/dr_/);
+  return (await response.json()) as RecordImport;
+}
+
+describe('the import of a record', () => {
+  test('is a job that can be cancelled, and continues in the same draft without a file that came', async () => {
+    const held: (() => void)[] = [];
+    let asked: () => void;
+    const isAsked = new Promise<void>((resolve) => {
+      asked = resolve;
+    });
+    const { node, repository, record } = await openWith(
+      'zenodo',
+      filesOf(
+        {},
+        {
+          steps: [
+            (response) => {
+              asked();
+              held.push(() => response.destroy());
+            },
+            sendWhole,
+          ],
+        },
+      ),
+    );
+    const job = await startJob(node, { doi: record.doi });
+    await isAsked;
+    // The first file is there before the second one is awaited.
+    await eventually(async () => {
+      const drafts = await (await node.fetchAsOwner('/manage/drafts')).json();
+      expect(drafts).toMatchObject({ items: [{ counts: { files: 1 } }] });
+    });
+    const cancelled = await node.fetchAsOwner(`/manage/jobs/${job.id}`, { method: 'DELETE' });
+    expect(cancelled.status).toBe(200);
+    const { state, result: stopped } = await endedJob(node, job);
+    expect(state).toBe('cancelled');
+    expect(stopped.files.map((file) => file.state)).toEqual(['held', 'failed']);
+    expect(stopped.warnings.join('\n')).toContain('“1.csv” was not fetched: the import was stopped');
+    for (const end of held) end();
+
+    await node.close();
+    const again = await openTestNode({ dataFolder: node.dataFolder });
+    const continued = await importNow(again, { url: `https://doi.org/${record.doi.toUpperCase()}` });
+    expect(continued.draft).toBe(stopped.draft);
+    expect(continued.files.map((file) => file.state)).toEqual(['held', 'held']);
+    expect(repository.requestsFor(record, 0)).toHaveLength(1);
+    // It is complete, so that the next import of the record has a draft of its own.
+    expect((await importNow(again, { doi: record.doi })).draft).not.toBe(stopped.draft);
+  });
+
+  test('of one record runs once at a time', async () => {
+    const { node, record } = await openWith('zenodo', filesOf({}));
+    const [one, other] = await Promise.all([
+      importNow(node, { doi: record.doi }),
+      importNow(node, { doi: `https://doi.org/${record.doi}` }),
+    ]);
+    expect(one.draft).toBe(other.draft);
+  });
+
+  test('takes the files that fit into the draft, also if the repository states no sizes', async () => {
+    const { node, record } = await openWith(
+      'zenodo',
+      filesOf(
+        { size: MAX_DRAFT_BYTES + 1 },
+        {},
+        { name: 'lies.bin', steps: [announceTooMuch], size: 5, md5: md5(BYTES) },
+      ),
+    );
+    const imported = await importNow(node, { doi: record.doi });
+    expect(imported.files.map(({ state }) => state)).toEqual(['too_large', 'held', 'too_large']);
+    expect(imported.warnings.join('\n')).toContain('1 file does not fit');
+  });
+
+  test('is found by any address of it: its page, its entry, and its DOI in any form', async () => {
+    const { node, repository, record } = await openWith('zenodo', filesOf({}));
+    for (const body of [
+      { url: repository.origin + repository.landingPath(record) },
+      { url: `${repository.origin}/api/records/${record.id}` },
+      { doi: `doi:${record.doi}` },
+    ])
+      expect((await importNow(node, body)).files.map(({ state }) => state)).toEqual(['held']);
+  });
+
+  test('takes the uploaded form of tables that a Dataverse converted, also if no checksum fits', async () => {
+    const { node, repository, record } = await openWith('dataverse', filesOf({}));
+    const entry = `/api/datasets/:persistentId/?persistentId=${encodeURIComponent(`doi:${record.doi}`)}`;
+    const dataset = (await (await fetch(repository.origin + entry)).json()) as {
+      data: { latestVersion: { files: { dataFile: object }[] } };
+    };
+    Object.assign(dataset.data.latestVersion.files[0]?.dataFile ?? {}, {
+      tabularData: true,
+      originalFileName: 'levels.sav',
+      originalFileSize: 5,
+    });
+    const original = Buffer.from('the original');
+    repository.faults.set(entry, [
+      answer(200, { 'Content-Type': 'application/json' }, JSON.stringify(dataset)),
+    ]);
+    repository.faults.set(`${repository.filePath(record, 0)}?format=original`, [
+      (response) => void response.end(original),
+    ]);
+    const imported = await importNow(node, { doi: record.doi });
+    expect(imported.files).toMatchObject([{ path: 'levels.sav', bytes: original.length, state: 'held' }]);
+    expect(imported.warnings.join('\n')).toContain('The repository converted 1 file.');
+  });
+
+  test('refuses what is no record, and says why', async () => {
+    const { node, repository, record } = await openWith('schemaOrg', []);
+    const tryIt = (body: object) => problemOf(node.sendJson('POST', '/manage/import?wait=true', body));
+    expect(await tryIt({ doi: 'nonsense' })).toMatchObject({
+      code: 'invalid_field',
+      errors: [{ path: '/doi' }],
+    });
+    expect(await tryIt({ doi: record.doi, url: 'https://example.org' })).toMatchObject({
+      code: 'invalid_field',
+    });
+    const unknown = await tryIt({ doi: '10.5072/unknown' });
+    expect(unknown).toMatchObject({ status: 422, code: 'record_unreadable' });
+    repository.faults.set('/plain', [answer(200, { 'Content-Type': 'text/html' }, '<title>A page</title>')]);
+    const plain = await tryIt({ url: `${repository.origin}/plain` });
+    expect(plain).toMatchObject({ code: 'record_unreadable' });
+    expect(String(plain.detail)).toContain('neither Signposting nor schema.org');
+    // No draft was made of any.
+    expect(await (await node.fetchAsOwner('/manage/drafts')).json()).toMatchObject({ total: 0 });
+    expect((await node.fetch('/manage/import', { method: 'POST' })).status).toBe(401);
+  });
+
+  test('never goes from a public repository to a private address', async () => {
+    const repository = await RepositoryServer.open('zenodo');
+    const inner = await RepositoryServer.open('zenodo');
+    const record = repository.add({
+      id: '12345',
+      title: 'Tides',
+      doi: '10.5072/test.12345',
+      license: CC_BY,
+      files: filesOf({
+        steps: [answer(302, { Location: `${inner.origin.replace('127.0.0.1', '127.0.0.2')}/secret` })],
+      }),
+    });
+    // 127.0.0.1 stands for the public network.
+    const node = await openTestNode({ network: { isPrivateAddress: (address) => address !== '127.0.0.1' } });
+    await node.sendJson('PATCH', '/manage/settings', { retry_delays_seconds: [] });
+    const imported = await importNow(node, { url: repository.origin + repository.landingPath(record) });
+    expect(imported.files.map(({ state }) => state)).toEqual(['failed']);
+    expect(imported.warnings.join('\n')).toMatch(/private address/);
+    expect(inner.seen).toEqual([]);
+  });
+});
+
+/** Announces a file that is larger than any draft. */
+function announceTooMuch(response: Parameters<typeof sendWhole>[0]): void {
+  response.writeHead(200, { 'Content-Length': MAX_DRAFT_BYTES + 1 });
+  response.write('a');
+}
