@@ -42,6 +42,7 @@ export interface SetPart {
 
 const DIGEST_BYTES = 32;
 const MAX_REPORTED = 100;
+const SLASH = 0x2f;
 
 /**
  * Reads `set.json`. A file that is not JSON, or has another format, is no set. It takes up to a second for the largest
@@ -205,17 +206,29 @@ export class SetIndex {
 
   /** Returns the position of the file at a path, or undefined. */
   find(path: string): number | undefined {
-    const wanted = Buffer.from(path);
+    const place = this.firstFrom(path);
+    return place < this.count && this.pathOf(place) === path ? place : undefined;
+  }
+
+  /** Returns the position of the first file whose path is a text or comes after it, in the order of UTF-8 bytes. */
+  firstFrom(text: string): number {
+    const wanted = Buffer.from(text);
+    const { ends } = this.#set.paths;
     let [low, high] = [0, this.count];
     while (low < high) {
       const middle = (low + high) >>> 1;
-      const { ends } = this.#set.paths;
       const order = this.#paths.compare(wanted, 0, wanted.length, this.#start(ends, middle), ends[middle]);
-      if (order === 0) return middle;
       if (order < 0) low = middle + 1;
       else high = middle;
     }
-    return undefined;
+    return low;
+  }
+
+  /** Returns whether the path of a file has a slash after so many bytes. */
+  hasSlashAfter(file: number, pathBytes: number): boolean {
+    const { ends } = this.#set.paths;
+    const slash = this.#paths.indexOf(SLASH, this.#start(ends, file) + pathBytes);
+    return slash !== -1 && slash < (ends[file] ?? 0);
   }
 
   #start(ends: Uint32Array, index: number): number {
