@@ -30,9 +30,7 @@ export async function listEntries(
     total: folders.length + files.length,
     items: [
       ...ofPage.map((range) => folderEntry(index, range)),
-      ...files
-        .slice(start, start + limit - ofPage.length)
-        .map((file) => fileEntry(read, index, file)),
+      ...files.slice(start, start + limit - ofPage.length).map((file) => fileEntry(read, index, file)),
     ],
   };
 }
@@ -83,7 +81,12 @@ function afterFolder(prefix: string): string {
 function folderEntry(index: SetIndex, { first, end }: Range): SetEntry {
   let bytes = 0;
   for (let file = first; file < end; file += 1) bytes += index.bytesOf(file);
-  return { kind: 'folder', path: commonFolder(index.pathOf(first), index.pathOf(end - 1)), files: end - first, bytes };
+  return {
+    kind: 'folder',
+    path: commonFolder(index.pathOf(first), index.pathOf(end - 1)),
+    files: end - first,
+    bytes,
+  };
 }
 
 /** The deepest folder that has both the first and the last of sorted paths has all between them. */

@@ -1,6 +1,13 @@
 import { Button, Spoiler } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { IconArrowRight, IconCertificate, IconDownload, IconFlag, IconVersions } from '@tabler/icons-react';
+import {
+  IconArrowRight,
+  IconCertificate,
+  IconDownload,
+  IconFlag,
+  IconStack2,
+  IconVersions,
+} from '@tabler/icons-react';
 import { Link, useParams } from 'react-router';
 import type { Pack } from '../../../../shared/archive/pack.ts';
 import { urlOf } from '../../api/client.ts';
@@ -22,6 +29,7 @@ import { PackAuthors, PackBadges, PackLink } from './PackHeader.tsx';
 import { ComparedResults, PackReplications, ReplicationVerdict } from './PackReplications.tsx';
 import { PackVerify } from './PackVerify.tsx';
 import classes from './pack.module.css';
+import { SetFiles } from './SetFiles.tsx';
 
 /** The files in which a quoted passage is looked for. */
 const MAX_QUOTED_FILES = 5;
@@ -48,6 +56,8 @@ export default function PackPage() {
 }
 
 function WholePack({ pack }: { pack: Pack }) {
+  const { set } = pack.evidence;
+  const kind = set ? 'set' : 'pack';
   return (
     <Page title={pack.title} actions={<PackActions pack={pack} />}>
       {pack.evidence.superseded_by && (
@@ -57,12 +67,19 @@ function WholePack({ pack }: { pack: Pack }) {
           <Link to={`/packs/${pack.id}/compare/${pack.evidence.superseded_by}`}>Compare</Link>
         </p>
       )}
+      {pack.evidence.part_of && (
+        <p className={`${classes.notice} hint cluster gap-2`}>
+          <IconStack2 size={17} aria-hidden /> Part of <PackLink id={pack.evidence.part_of} />
+        </p>
+      )}
       <div className={classes.columns}>
         <div className="shrink">
           <div className="mb-5 stack gap-3">
             <PackAuthors authors={pack.authors} />
             <PackBadges pack={pack} />
-            {pack.files.length > 0 && <Withheld target={{ pack: pack.id }} what="the files of this pack" />}
+            {pack.files.length > 0 && (
+              <Withheld target={{ pack: pack.id }} what={`the files of this ${kind}`} />
+            )}
           </div>
           {pack.flags.length > 0 && <Flags flags={pack.flags} />}
           <ReplicationVerdict pack={pack} />
@@ -81,13 +98,14 @@ function WholePack({ pack }: { pack: Pack }) {
             </Section>
           )}
           <Method method={pack.method} />
-          <PackFiles pack={pack} />
+          {set ? <SetFiles pack={pack} set={set} /> : <PackFiles pack={pack} />}
           <PackReplications pack={pack} />
           <PackVerify pack={pack} />
           <Citation item={pack.id} />
           <FindingsSection
             target={{ kind: 'pack', id: pack.id }}
-            objects={pack.files
+            // Of a set, only the list of its files is a file of this pack.
+            objects={(set ? [] : pack.files)
               .slice(0, MAX_QUOTED_FILES)
               .map(({ sha256, path }) => ({ sha256, name: path }))}
           />
@@ -105,17 +123,18 @@ function PackActions({ pack }: { pack: Pack }) {
   const mayContribute = useMayContribute();
   const isOwner = useIsOwner();
   const [flagging, dialog] = useDisclosure(false);
+  const { set } = pack.evidence;
   const download = (
     <>
       {hiddenFiles(pack, isOwner).length === 0 && (
         <Button
           component="a"
-          href={urlOf('readPackFile', { params: { id: pack.id } })}
+          href={urlOf(set ? 'downloadSet' : 'readPackFile', { params: { id: pack.id } })}
           download
           variant="default"
           leftSection={<IconDownload size={17} aria-hidden />}
         >
-          Download pack
+          {set ? 'Download set' : 'Download pack'}
         </Button>
       )}
       <Button
@@ -221,7 +240,8 @@ export function PackPreview({ id }: { id: string }) {
       {shown.length > 0 && <PackResults results={Object.fromEntries(shown)} />}
       {more > 0 && <p className="muted small">{countOf(more, 'more result')}</p>}
       <p>
-        {countOf(files.length, 'file')}, {formatBytes(evidence.bytes)}
+        {countOf(evidence.set?.files ?? files.length, 'file')},{' '}
+        {formatBytes((evidence.set ?? evidence).bytes)}
       </p>
       <Button component={Link} to={`/packs/${id}`} variant="default">
         Open pack
