@@ -46,11 +46,14 @@ export async function publish({ record, files, fingerprint }: Publishing): Promi
 
 /** The draft that is being published as a set, so that a reloaded page goes on showing it. */
 const PUBLISHING_KEY = 'strongroom-publishing';
+const FORGET_AFTER_MS = 500;
+let forgetting: ReturnType<typeof setTimeout> | undefined;
 
 /** The node shows a set as a job of its own; a pack is published in a moment. */
 function publishOnNode(title: string, isSet: boolean): Promise<Pack> {
   const published = () =>
     draftSession.publish((id) => {
+      clearTimeout(forgetting);
       localStorage.setItem(PUBLISHING_KEY, id);
     });
   if (isSet) return published();
@@ -132,7 +135,8 @@ async function follow(
     });
   } finally {
     unfollow();
-    localStorage.removeItem(PUBLISHING_KEY);
+    // A page that is left ends its requests too, but does not live to forget that it was publishing.
+    forgetting = setTimeout(() => localStorage.removeItem(PUBLISHING_KEY), FORGET_AFTER_MS);
   }
 }
 
