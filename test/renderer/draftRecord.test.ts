@@ -141,10 +141,12 @@ describe('the faults of a draft', () => {
     expect(checkDraft(aDraft(), many, setBytes).issues).toEqual([]);
     expect(checkDraft(aDraft(), many).issues).not.toEqual([]);
     const over = [...large, aFile('c', 'B.bin', { bytes: 10_000_000 })];
-    expect(checkDraft(aDraft(), over, setBytes).issues.map(({ field, message }) => [field, message])).toEqual([
-      ['field/files', expect.stringContaining('60.0 MB')],
-      ['field/files/c', expect.stringContaining('differs only in case')],
-    ]);
+    expect(checkDraft(aDraft(), over, setBytes).issues.map(({ field, message }) => [field, message])).toEqual(
+      [
+        ['field/files', expect.stringContaining('60.0 MB')],
+        ['field/files/c', expect.stringContaining('differs only in case')],
+      ],
+    );
   });
 });
 

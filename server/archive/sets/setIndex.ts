@@ -1,5 +1,6 @@
 import { compareByUtf8, pathConflicts } from '../../../shared/archive/filePath.ts';
 import { SET_FORMAT, type SetManifest, setManifestSchema } from '../../../shared/archive/set.ts';
+import { MAX_SET_FILES } from '../../../shared/limits.ts';
 import { type FieldError, Problem } from '../../../shared/problems.ts';
 import { parseStrictJson } from '../../../shared/values/canonicalJson.ts';
 import { issueMessage, jsonPointer } from '../../../shared/values/issueMessage.ts';
@@ -42,6 +43,8 @@ export interface SetPart {
 
 const DIGEST_BYTES = 32;
 const MAX_REPORTED = 100;
+/** The fields of a file and of its parts, for as many files as a set can have, each in up to four parts. */
+const MAX_NAMES = MAX_SET_FILES * (4 + 4 * 4);
 const SLASH = 0x2f;
 
 /**
@@ -53,7 +56,7 @@ export function parseSet(json: Uint8Array): ParsedSet {
   if (text === undefined || formatOf(text) !== SET_FORMAT) return { other: true };
   let value: unknown;
   try {
-    value = parseStrictJson(text);
+    value = parseStrictJson(text, MAX_NAMES);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     return { errors: [{ path: '', message: error.message }] };

@@ -90,7 +90,9 @@ test.describe('with small packs', () => {
 
     await page.getByRole('link', { name: 'New version' }).click();
     await expect(page.getByRole('button', { name: /^digest of raw\/2025\/stations.csv/ })).toBeVisible();
-    await expect(page.getByRole('alert').getByText('The archive does not have this file. Add it again.')).toBeVisible();
+    await expect(
+      page.getByRole('alert').getByText('The archive does not have this file. Add it again.'),
+    ).toBeVisible();
   });
 
   test('a withheld file and a damaged part are named, and nothing else is hidden', async ({
@@ -123,7 +125,12 @@ test.describe('with small packs', () => {
     await page.goto(`/packs/${set.id}`);
     await page.getByRole('button', { name: 'Verify', exact: true }).click();
     await expect(page.getByText(/^1 claim of 7 could not be verified\./)).toBeVisible();
-    await expect(page.getByRole('row', { name: /raw\/2025\/notes\.txt/ }).getByText('differs').last()).toBeVisible();
+    await expect(
+      page
+        .getByRole('row', { name: /raw\/2025\/notes\.txt/ })
+        .getByText('differs')
+        .last(),
+    ).toBeVisible();
     await checks.accessible(page);
   });
 });
