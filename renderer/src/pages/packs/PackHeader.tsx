@@ -3,7 +3,7 @@ import type { DriftItem } from '../../../../shared/archive/drift.ts';
 import type { Pack } from '../../../../shared/archive/pack.ts';
 import { useCall } from '../../api/useCall.ts';
 import { StateBadge, TimeText } from '../../components/data/Values.tsx';
-import { countOf } from '../../format/size.ts';
+import { countOf, formatBytes } from '../../format/size.ts';
 import classes from './pack.module.css';
 
 /** The ORCID iD is shown as a link without ORCID's icon. */
@@ -50,10 +50,14 @@ export function PackBadges({ pack }: { pack: Pack }) {
   );
 }
 
-/** `Set of 1,200 files`, for the manifest of a set. */
+/** `Set of 1,200 files, 3.1 GB`, for the manifest of a set. */
 export function SetMark({ evidence: { set } }: Pick<Pack, 'evidence'>) {
   if (!set) return null;
-  return <span className="small strong nowrap">Set of {countOf(set.files, 'file')}</span>;
+  return (
+    <span className="small medium nowrap">
+      Set of {countOf(set.files, 'file')}, {formatBytes(set.bytes)}
+    </span>
+  );
 }
 
 /** `Version 2`, for a pack that has an earlier or a later version. */

@@ -50,7 +50,7 @@ export function PackVerify({ pack }: { pack: Pack }) {
       ) : (
         <p className="muted">
           {set && !isHashedHere(set)
-            ? `The node re-reads every stored byte of all ${countOf(set.packs, 'pack')}. This browser verifies the record and the list of files; it does not download ${formatBytes(set.bytes)}.`
+            ? `The node re-reads every stored byte of every part. This browser verifies the record and the list of files. It does not download the files (${formatBytes(set.bytes)}).`
             : 'The node re-reads every stored byte. This browser downloads the same bytes and hashes them itself.'}
         </p>
       )}

@@ -95,7 +95,7 @@ function SetTree({ pack, q, onShow }: SetTreeProps) {
         <button
           type="button"
           tabIndex={-1}
-          className="bare accent wrap-anywhere"
+          className="bare accent mono wrap-anywhere"
           onClick={() => onShow(file)}
         >
           {name}
