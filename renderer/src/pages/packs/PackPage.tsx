@@ -152,14 +152,17 @@ function PackActions({ pack }: { pack: Pack }) {
   return (
     <>
       {download}
-      <Button
-        component={Link}
-        to={`/assemble?supersedes=${pack.id}`}
-        variant="default"
-        leftSection={<IconVersions size={17} aria-hidden />}
-      >
-        New version
-      </Button>
+      {/* A new version is one of the whole set. */}
+      {!pack.evidence.part_of && (
+        <Button
+          component={Link}
+          to={`/assemble?supersedes=${pack.id}`}
+          variant="default"
+          leftSection={<IconVersions size={17} aria-hidden />}
+        >
+          New version
+        </Button>
+      )}
       <Button variant="default" leftSection={<IconFlag size={17} aria-hidden />} onClick={dialog.open}>
         Flag
       </Button>
