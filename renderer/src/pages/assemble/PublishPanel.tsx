@@ -119,11 +119,11 @@ function Size({ files }: { files: readonly DraftFile[] }) {
 function SetNotice({ files }: { files: readonly DraftFile[] }) {
   const packs = useMemo(() => planSet(files).length, [files]);
   return (
-    <p className="small" role="status">
+    <output className="small">
       This is more than one pack can have, so it will be published as a{' '}
       <strong>set of {countOf(packs, 'pack')}</strong> with one page, one citation and one download. You need
       not do anything else.
-    </p>
+    </output>
   );
 }
 
