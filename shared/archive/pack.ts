@@ -217,10 +217,11 @@ export const packSchema = z
         .meta({ description: 'The newest pack whose `supersedes` is this pack.' }),
       withheld: markedFiles(withheldReasonSchema).meta({
         description:
-          'The files whose bytes visitors may not read. Only in a single pack, and if there are any.',
+          'The files whose bytes visitors may not read; for a set, those of its parts too. Only in a single pack, and if there are any.',
       }),
       released: markedFiles(releasedReasonSchema).meta({
-        description: 'The files whose bytes were given up. Only in a single pack, and if there are any.',
+        description:
+          'The files whose bytes were given up; for a set, those of its parts too. Only in a single pack, and if there are any.',
       }),
       deposits: z.array(publishedDepositSchema).optional().meta({
         description:

@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import { MAX_SET_FILES } from '../limits.ts';
+import { releasedReasonSchema, withheldReasonSchema } from '../node/withheld.ts';
 import { digestSchema, packIdSchema } from '../values/digest.ts';
+import { listQuery } from '../values/list.ts';
+import { instantSchema } from '../values/text.ts';
 import { filePathSchema, type PackRecord } from './pack.ts';
 
 /*
@@ -13,6 +16,8 @@ export const SET_FORMAT = 'strongroom-set@1';
 export const SET_FILE = 'set.json';
 
 const bytes = z.int().min(0);
+/** The longest path, in UTF-16 code units. */
+const MAX_SET_PATH = 1_024;
 
 /** A part of a file: a file of a pack. */
 const setPartSchema = z.strictObject({
@@ -47,6 +52,49 @@ export const setSchema = z
   })
   .meta({ id: 'Set' });
 export type DataSet = z.output<typeof setSchema>;
+
+/** Asks for what is directly in a folder of a set or, with `q`, for the files whose path contains a text. */
+export const setEntriesQuery = z.strictObject({
+  ...listQuery,
+  folder: z
+    .string()
+    .max(MAX_SET_PATH)
+    .default('')
+    .meta({ description: 'The path of a folder, without a slash at its end. Default: the top.' }),
+  q: z
+    .string()
+    .max(MAX_SET_PATH)
+    .default('')
+    .meta({ description: 'Lists the files of the whole set whose path contains this text, in any case.' }),
+});
+export type SetEntriesQuery = z.output<typeof setEntriesQuery>;
+
+const hiddenFor = <Reason extends z.ZodType>(reason: Reason) =>
+  z.strictObject({ reason, since: instantSchema }).optional();
+
+/** What a folder of a set contains. A folder that contains only a folder is joined with it, as `2026/11`. */
+export const setEntrySchema = z
+  .discriminatedUnion('kind', [
+    z.strictObject({
+      kind: z.literal('folder'),
+      path: z.string(),
+      files: z.int().min(1).meta({ description: 'The number of files in it and in the folders below.' }),
+      bytes,
+    }),
+    z.strictObject({
+      kind: z.literal('file'),
+      path: filePathSchema,
+      bytes,
+      sha256: digestSchema,
+      parts: z.int().min(0).meta({ description: 'The number of parts that its bytes are joined from.' }),
+      withheld: hiddenFor(withheldReasonSchema).meta({
+        description: 'Why visitors may not read bytes of it.',
+      }),
+      released: hiddenFor(releasedReasonSchema).meta({ description: 'Why bytes of it were given up.' }),
+    }),
+  ])
+  .meta({ id: 'SetEntry' });
+export type SetEntry = z.output<typeof setEntrySchema>;
 
 /** The keyword of a pack that is a part of a set. Lists, searches, feeds and harvests leave such packs out. */
 export const PART_KEYWORD = 'strongroom-set-part@1';

@@ -18,18 +18,19 @@ export function canonicalText(value: unknown): string {
 /**
  * Parses JSON that must have a canonical form. Input without one is refused and never corrected.
  *
+ * @param maxNames the largest number of fields in all objects together
  * @throws Problem `invalid_json` if the text is not JSON (RFC 8259), is nested too deeply or has too many fields;
  * `not_canonical`, with a pointer to each fault, if an object has a duplicate key, a string contains a lone surrogate, or
  * a number is not a finite double or is an integer beyond ±(2^53-1).
  */
-export function parseStrictJson(text: string): unknown {
+export function parseStrictJson(text: string, maxNames = MAX_NAMES): unknown {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (cause) {
     throw new Problem('invalid_json', 'The body is not valid JSON. Send one JSON value in UTF-8.', { cause });
   }
-  const errors = canonicalFaults(text);
+  const errors = canonicalFaults(text, maxNames);
   if (errors.length > 0) {
     throw new Problem('not_canonical', `${errors[0]?.path || 'The document'}: ${errors[0]?.message}`, {
       errors,
@@ -48,7 +49,7 @@ const MAX_NAMES = 100_000;
 /** The number of faults that are reported. A hostile body may have a million. */
 const MAX_FAULTS = 50;
 
-function canonicalFaults(text: string): FieldError[] {
+function canonicalFaults(text: string, maxNames: number): FieldError[] {
   const errors: FieldError[] = [];
   const keysOfOpenObjects: Set<string>[] = [];
   let depth = 0;
@@ -76,8 +77,8 @@ function canonicalFaults(text: string): FieldError[] {
     },
     onObjectProperty: (key, _offset, _length, _line, _column, pathOfObject) => {
       names += 1;
-      if (names > MAX_NAMES) {
-        throw new Problem('invalid_json', `The JSON has more than ${MAX_NAMES} fields.`);
+      if (names > maxNames) {
+        throw new Problem('invalid_json', `The JSON has more than ${maxNames} fields.`);
       }
       const keys = keysOfOpenObjects.at(-1);
       if (keys?.has(key)) report([...pathOfObject(), key], 'This key appears twice in one object.');

@@ -1,6 +1,10 @@
 import { expect, test } from './support/fixtures.ts';
 
-test('a second window shows what the first changed, and keeps what is typed', async ({ page, context, checks }) => {
+test('a second window shows what the first changed, and keeps what is typed', async ({
+  page,
+  context,
+  checks,
+}) => {
   const other = await context.newPage();
   await Promise.all([page.goto('/settings#collection'), other.goto('/settings#collection')]);
   const choice = (in_: typeof page) => in_.getByRole('switch', { name: 'Collect on a low battery' });

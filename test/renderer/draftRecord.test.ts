@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Draft } from '../../renderer/src/pages/assemble/draft.ts';
-import { checkDraft, issueAt } from '../../renderer/src/pages/assemble/draftRecord.ts';
+import { checkDraft, isSet, issueAt } from '../../renderer/src/pages/assemble/draftRecord.ts';
 import type { DraftFile } from '../../renderer/src/pages/assemble/files/draftFile.ts';
 
 function aDraft(changes: Partial<Draft> = {}): Draft {
@@ -129,6 +129,24 @@ describe('the faults of a draft', () => {
     ]);
     expect(issues).toEqual([expect.objectContaining({ field: 'field/files' })]);
     expect(fieldsOf(aDraft(), [aFile('a', 'a.bin', { bytes: 52_428_800 })])).toEqual([]);
+  });
+
+  test('the owner publishes more as a set, up to the setting and with the same rules for paths', () => {
+    const large = [aFile('a', 'a.bin', { bytes: 52_428_800 }), aFile('b', 'b.bin')];
+    const setBytes = 60_000_000;
+    expect(isSet(large, setBytes)).toBe(true);
+    expect(isSet(large, 0)).toBe(false);
+    expect(checkDraft(aDraft(), large, setBytes)).toMatchObject({ issues: [], record: { files: [] } });
+    const many = Array.from({ length: 5_001 }, (_, n) => aFile('a', `${n}.txt`));
+    expect(checkDraft(aDraft(), many, setBytes).issues).toEqual([]);
+    expect(checkDraft(aDraft(), many).issues).not.toEqual([]);
+    const over = [...large, aFile('c', 'B.bin', { bytes: 10_000_000 })];
+    expect(checkDraft(aDraft(), over, setBytes).issues.map(({ field, message }) => [field, message])).toEqual(
+      [
+        ['field/files', expect.stringContaining('60.0 MB')],
+        ['field/files/c', expect.stringContaining('differs only in case')],
+      ],
+    );
   });
 });
 

@@ -14,6 +14,7 @@ const BYTE_READS = [
   'readWithheldState',
   'listWithheldObjects',
   'readPack',
+  'listSetEntries',
   'readPage',
   'readEvent',
   'readObjectView',

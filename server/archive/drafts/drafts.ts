@@ -10,6 +10,7 @@ import type {
   StoredDraft,
   StoredDraftFile,
 } from '../../../shared/archive/draft.ts';
+import { PART_BYTES } from '../../../shared/archive/setPlan.ts';
 import { GIGABYTE, MAX_DRAFTS, MAX_PACK_BYTES, MAX_PACK_FILES } from '../../../shared/limits.ts';
 import type { Slice } from '../../../shared/values/list.ts';
 import type { JobRun, Jobs } from '../../runtime/jobs.ts';
@@ -37,7 +38,6 @@ import { reachedStorageLimit } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
 import { type AdmittedWrite, outOfSpace } from '../limits/writeLimits.ts';
 import type { AddedPack } from '../packs/addPack.ts';
-import { PART_BYTES } from '../sets/planSet.ts';
 import {
   applyFilesChange,
   asSummary,

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import type { PackFile, PackRecord } from '../../../shared/archive/pack.ts';
 import { SET_FILE, type SetFile } from '../../../shared/archive/set.ts';
+import { type PlannedFile, planSet } from '../../../shared/archive/setPlan.ts';
 import { MAX_PACK_BYTES } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { yieldToEventLoop } from '../../runtime/background.ts';
@@ -13,7 +14,7 @@ import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Store } from '../../store/store.ts';
 import { type AddedPack, addPack, requireReferences } from '../packs/addPack.ts';
 import { checkRecord } from '../packs/packRows.ts';
-import { manifestRecord, manifestText, type PlannedFile, partRecord, planSet } from '../sets/planSet.ts';
+import { manifestRecord, manifestText, partRecord } from '../sets/setRecords.ts';
 import type { DraftContents } from './draftFiles.ts';
 
 /** A draft that is published as a set. */

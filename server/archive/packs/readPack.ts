@@ -21,7 +21,7 @@ import {
   supersededPacks,
   superseders,
 } from '../../store/sqlite/archive/packs.ts';
-import { newestSetWith, setOf, setsAmong } from '../../store/sqlite/archive/sets.ts';
+import { newestSetWith, setOf, setsAmong, unreadableInSet } from '../../store/sqlite/archive/sets.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { onSnapshot } from '../../store/sqlite/engine/queries.ts';
 import { approximateExpression, matchExpression } from '../../store/sqlite/engine/search.ts';
@@ -72,7 +72,11 @@ type PackMarks = Pick<Pack['evidence'], 'withheld' | 'released' | 'deposits' | '
 
 function marksOfPack(database: ReadDatabase, row: PackRow): PackMarks {
   const digests = digestsOfPack(database, row);
-  const marked = [...unreadableAmong(database, digests, VISITOR)].sort().map((sha256) => ({
+  const unreadable = new Set([
+    ...unreadableAmong(database, digests, VISITOR),
+    ...unreadableInSet(database, row.ledger_entry),
+  ]);
+  const marked = [...unreadable].sort().map((sha256) => ({
     sha256,
     ...marksOf(database, sha256),
   }));

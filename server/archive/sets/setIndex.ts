@@ -1,5 +1,6 @@
 import { compareByUtf8, pathConflicts } from '../../../shared/archive/filePath.ts';
 import { SET_FORMAT, type SetManifest, setManifestSchema } from '../../../shared/archive/set.ts';
+import { MAX_SET_FILES } from '../../../shared/limits.ts';
 import { type FieldError, Problem } from '../../../shared/problems.ts';
 import { parseStrictJson } from '../../../shared/values/canonicalJson.ts';
 import { issueMessage, jsonPointer } from '../../../shared/values/issueMessage.ts';
@@ -42,6 +43,9 @@ export interface SetPart {
 
 const DIGEST_BYTES = 32;
 const MAX_REPORTED = 100;
+/** The fields of a file and of its parts, for as many files as a set can have, each in up to four parts. */
+const MAX_NAMES = MAX_SET_FILES * (4 + 4 * 4);
+const SLASH = 0x2f;
 
 /**
  * Reads `set.json`. A file that is not JSON, or has another format, is no set. It takes up to a second for the largest
@@ -52,7 +56,7 @@ export function parseSet(json: Uint8Array): ParsedSet {
   if (text === undefined || formatOf(text) !== SET_FORMAT) return { other: true };
   let value: unknown;
   try {
-    value = parseStrictJson(text);
+    value = parseStrictJson(text, MAX_NAMES);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     return { errors: [{ path: '', message: error.message }] };
@@ -205,17 +209,29 @@ export class SetIndex {
 
   /** Returns the position of the file at a path, or undefined. */
   find(path: string): number | undefined {
-    const wanted = Buffer.from(path);
+    const place = this.firstFrom(path);
+    return place < this.count && this.pathOf(place) === path ? place : undefined;
+  }
+
+  /** Returns the position of the first file whose path is a text or comes after it, in the order of UTF-8 bytes. */
+  firstFrom(text: string): number {
+    const wanted = Buffer.from(text);
+    const { ends } = this.#set.paths;
     let [low, high] = [0, this.count];
     while (low < high) {
       const middle = (low + high) >>> 1;
-      const { ends } = this.#set.paths;
       const order = this.#paths.compare(wanted, 0, wanted.length, this.#start(ends, middle), ends[middle]);
-      if (order === 0) return middle;
       if (order < 0) low = middle + 1;
       else high = middle;
     }
-    return undefined;
+    return low;
+  }
+
+  /** Returns whether the path of a file has a slash after so many bytes. */
+  hasSlashAfter(file: number, pathBytes: number): boolean {
+    const { ends } = this.#set.paths;
+    const slash = this.#paths.indexOf(SLASH, this.#start(ends, file) + pathBytes);
+    return slash !== -1 && slash < (ends[file] ?? 0);
   }
 
   #start(ends: Uint32Array, index: number): number {

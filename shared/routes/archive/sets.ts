@@ -1,4 +1,5 @@
-import { setSchema } from '../../archive/set.ts';
+import { setEntriesQuery, setEntrySchema, setSchema } from '../../archive/set.ts';
+import { pageOf } from '../../values/list.ts';
 import { route, UNREADABLE } from '../route.ts';
 
 const DAMAGED = ['blob_damaged', 'copy_unreachable'] as const;
@@ -13,6 +14,17 @@ export const setRoutes = {
     tag: 'Packs',
     summary: 'List the files of a set',
     responses: { 200: { description: 'The files, by path', schema: setSchema } },
+    problems: ['not_found', ...UNREADABLE, ...DAMAGED],
+  }),
+  listSetEntries: route({
+    method: 'GET',
+    path: '/api/packs/{id}/set/entries',
+    access: 'read',
+    tag: 'Packs',
+    summary: 'List a folder of a set',
+    description: 'Folders first, then files, both in the order of their paths.',
+    query: setEntriesQuery,
+    responses: { 200: { description: 'A page of the folder', schema: pageOf(setEntrySchema) } },
     problems: ['not_found', ...UNREADABLE, ...DAMAGED],
   }),
   readSetFile: route({

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { verifyPaths } from '../../../server/verification/verifyPaths.ts';
 import type { Pack, PackVerification } from '../../../shared/archive/pack.ts';
-import type { DataSet, SetManifest } from '../../../shared/archive/set.ts';
+import type { DataSet, SetEntry, SetManifest } from '../../../shared/archive/set.ts';
 import { newDraft, publish, putFile, readDraft } from '../../support/archive/drafts.ts';
 import {
   type ProblemBody,
@@ -67,6 +67,38 @@ describe('a draft with more bytes than a pack', () => {
     });
     expect(range.status).toBe(206);
     expect(Buffer.from(await range.arrayBuffer()).equals(large.subarray(9_990, 20_010))).toBe(true);
+  });
+});
+
+describe('the folders of a set', () => {
+  test('are listed in pages, joined where they hold one folder, and searched', async () => {
+    const node = await openTestNode({ packBytes: PACK_BYTES });
+    const names = ['a/b/1.csv', 'a/b/2.csv', 'a-b.txt', 'a/b.txt', 'z/y/x/ÄB.csv', 'z/y/x/c.csv'];
+    const files = Object.fromEntries(names.map((name, seed) => [name, contentOf(seed, 3_000)]));
+    const { manifest } = await publishedSet(node, files);
+    const list = async (query: string) => {
+      const { items, total } = await json<{ items: SetEntry[]; total: number }>(
+        node,
+        `/api/packs/${manifest.id}/set/entries?${query}`,
+      );
+      const shown = items.map((entry) =>
+        entry.kind === 'folder' ? `${entry.path}/ ${entry.files}` : entry.path,
+      );
+      return [total, ...shown];
+    };
+    expect(await list('')).toEqual([3, 'a/ 3', 'z/y/x/ 2', 'a-b.txt']);
+    expect(await list('folder=a')).toEqual([2, 'a/b/ 2', 'a/b.txt']);
+    expect(await list('folder=a/b&limit=1&offset=1')).toEqual([2, 'a/b/2.csv']);
+    expect(await list('limit=2&offset=1')).toEqual([3, 'z/y/x/ 2', 'a-b.txt']);
+    expect(await list('folder=none')).toEqual([0]);
+    expect(await list(`q=${encodeURIComponent('äb')}`)).toEqual([1, 'z/y/x/ÄB.csv']);
+
+    const sha256 = sha256Of(files['a-b.txt'] as Buffer);
+    await node.sendJson('POST', '/manage/withheld', { sha256, reason: 'copyright' });
+    const hidden = await json<{ items: SetEntry[] }>(node, `/api/packs/${manifest.id}/set/entries?q=a-b`);
+    expect(hidden.items).toMatchObject([{ sha256, parts: 1, withheld: { reason: 'copyright' } }]);
+    const pack = await json<Pack>(node, `/api/packs/${manifest.id}`);
+    expect(pack.evidence.withheld?.map((file) => file.sha256)).toEqual([sha256]);
   });
 });
 

@@ -7,6 +7,8 @@ import { createPageChecks, type PageChecks } from './pageChecks.ts';
 import { openScriptedWeb, type ScriptedWeb } from './scriptedWeb.ts';
 
 interface Fixtures {
+  /** Drafts of more bytes are published as sets. Default: what a pack can have. */
+  packBytes: number | undefined;
   /** A new node for this test. It shares its process with the nodes of the tests before it. */
   node: NodeProcess;
   /** A web server on loopback with pages for the node to watch. */
@@ -25,8 +27,9 @@ export const test = base.extend<Fixtures, { host: NodeHost }>({
     },
     { scope: 'worker' },
   ],
-  node: async ({ host, browser }, use) => {
-    const node = await host.open();
+  packBytes: [undefined, { option: true }],
+  node: async ({ host, browser, packBytes }, use) => {
+    const node = await host.open({ packBytes });
     await use(node);
     // A page that a test opened itself would report that its node is gone.
     await Promise.all(browser.contexts().map((context) => context.close()));

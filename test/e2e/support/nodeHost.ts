@@ -24,11 +24,20 @@ export class NodeHost {
     this.#ended = once(this.#child, 'exit');
   }
 
-  /** Opens a node with a new archive. With `isLoopbackPublic`, no address is private for it. */
-  async open({ isLoopbackPublic = false } = {}): Promise<NodeProcess> {
+  /**
+   * Opens a node with a new archive. With `isLoopbackPublic`, no address is private for it; with `packBytes`, it publishes
+   * drafts of more bytes as sets.
+   */
+  async open({
+    isLoopbackPublic = false,
+    packBytes,
+  }: {
+    isLoopbackPublic?: boolean;
+    packBytes?: number | undefined;
+  } = {}): Promise<NodeProcess> {
     const folder = await mkdtemp(join(tmpdir(), 'strongroom-e2e-'));
     const dataFolder = join(folder, 'data');
-    const said = await this.#request((id) => ({ open: dataFolder, id, isLoopbackPublic }));
+    const said = await this.#request((id) => ({ open: dataFolder, id, isLoopbackPublic, packBytes }));
     if (!('opened' in said)) throw new Error(`The node did not open: ${JSON.stringify(said)}`);
     return {
       ...said.opened,

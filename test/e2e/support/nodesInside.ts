@@ -4,7 +4,7 @@ import { createLog } from '../../../server/runtime/log.ts';
 
 /** A request to this process. */
 export type NodeRequest =
-  | { open: string; id: number; isLoopbackPublic: boolean }
+  | { open: string; id: number; isLoopbackPublic: boolean; packBytes?: number | undefined }
   | { close: string; id: number };
 
 /** A response of this process. */
@@ -36,6 +36,7 @@ async function answer(request: NodeRequest): Promise<NodeResponse> {
     port: 0,
     collect: false,
     ...(request.isLoopbackPublic && { network: { isPrivateAddress: () => false } }),
+    ...(request.packBytes !== undefined && { packBytes: request.packBytes }),
     discovery: { addresses: [] },
     log: createLog('warn'),
   });

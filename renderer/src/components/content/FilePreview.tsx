@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { parse } from 'csv-parse/browser/esm/sync';
 import { lazy, Suspense, useMemo } from 'react';
+import { readResponse, sendRequest } from '../../api/client.ts';
 import { formatBytes } from '../../format/size.ts';
 import { ErrorNote } from '../feedback/ErrorNote.tsx';
 import classes from './FilePreview.module.css';
@@ -59,8 +60,9 @@ interface Beginning {
 
 /** The start of a text file, loaded with a range request so that a large file is not downloaded in full. */
 async function readBeginning(address: string, limit: number, signal: AbortSignal): Promise<Beginning> {
-  const response = await fetch(address, { signal, headers: { Range: `bytes=0-${limit - 1}` } });
-  if (!response.ok) throw new Error(`The file could not be loaded (status ${response.status}).`);
+  const response = await sendRequest(address, { signal, headers: { Range: `bytes=0-${limit - 1}` } });
+  // The node says why, such as that the file is damaged.
+  if (!response.ok) await readResponse(response);
   const bytes = new Uint8Array(await response.arrayBuffer());
   const size = Number(response.headers.get('Content-Range')?.split('/')[1] ?? bytes.length);
   const isWhole = size <= limit;
@@ -135,8 +137,8 @@ function ImagePreview({ address, path }: FilePreviewProps) {
   const image = useQuery({
     queryKey: ['image', address],
     queryFn: async ({ signal }) => {
-      const response = await fetch(address, { signal });
-      if (!response.ok) throw new Error(`The image could not be loaded (status ${response.status}).`);
+      const response = await sendRequest(address, { signal });
+      if (!response.ok) await readResponse(response);
       return response.blob();
     },
     staleTime: Number.POSITIVE_INFINITY,

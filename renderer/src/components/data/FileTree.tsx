@@ -19,10 +19,28 @@ interface FileTreeProps<Item extends { key: string; path: string }> extends File
 
 /** Files as a tree of folders. Only the visible rows are rendered; the arrow keys move between them. */
 export function FileTree<Item extends { key: string; path: string }>(props: FileTreeProps<Item>) {
-  const { label, items, onKey, ...cells } = props;
-  const frame = useRef<HTMLDivElement>(null);
+  const { items, ...rest } = props;
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const rows = useMemo(() => treeRows(items, closed), [items, closed]);
+  const toggle = (key: string, isOpen: boolean) => {
+    const next = new Set(closed);
+    if (isOpen) next.delete(key);
+    else next.add(key);
+    setClosed(next);
+  };
+  return <TreeGrid {...rest} rows={rows} onToggle={toggle} />;
+}
+
+interface TreeGridProps<Item> extends FileTreeCells<Item> {
+  label: string;
+  rows: readonly TreeRow<Item>[];
+  onToggle: (key: string, isOpen: boolean) => void;
+  onKey?: (event: KeyboardEvent, item: Item) => void;
+}
+
+/** The rows of a tree. Only the visible ones are rendered; the arrow keys move between them. */
+export function TreeGrid<Item>({ label, rows, onToggle: toggle, onKey, ...cells }: TreeGridProps<Item>) {
+  const frame = useRef<HTMLDivElement>(null);
   // The React compiler cannot memoize what this hook returns.
   // oxlint-disable-next-line react/incompatible-library
   const virtual = useVirtualizer({
@@ -32,12 +50,6 @@ export function FileTree<Item extends { key: string; path: string }>(props: File
     getItemKey: (index) => rows[index]?.key ?? index,
     overscan: rows.length <= DRAWN_WHOLE ? DRAWN_WHOLE : 12,
   });
-  const toggle = (key: string, isOpen: boolean) => {
-    const next = new Set(closed);
-    if (isOpen) next.delete(key);
-    else next.add(key);
-    setClosed(next);
-  };
   const focus = useTreeFocus(rows, (index) => virtual.scrollToIndex(index));
   const onKeyDown = (event: KeyboardEvent, row: TreeRow<Item>) => {
     // Keys that are pressed inside a row belong to its buttons and fields.
@@ -45,6 +57,7 @@ export function FileTree<Item extends { key: string; path: string }>(props: File
     if (row.kind === 'folder' && ['Enter', ' '].includes(event.key)) toggle(row.key, !row.isOpen);
     else if (row.kind === 'folder' && event.key === 'ArrowRight' && !row.isOpen) toggle(row.key, true);
     else if (row.kind === 'folder' && event.key === 'ArrowLeft' && row.isOpen) toggle(row.key, false);
+    else if (row.kind === 'more' && ['Enter', ' '].includes(event.key)) row.onMore?.();
     else if (!focus.move(event.key, row)) {
       if (row.kind === 'file') onKey?.(event, row.item);
       return;
@@ -162,6 +175,19 @@ function RowContent<Item>({ row, cells, folderCells, name, below, onToggle }: Ro
       </>
     );
   }
+  if (row.kind === 'more') {
+    return (
+      <span role="gridcell" className="grow" style={indent}>
+        {row.onMore ? (
+          <button type="button" tabIndex={-1} className={`${classes.more} bare accent`} onClick={row.onMore}>
+            {row.name}
+          </button>
+        ) : (
+          <span className={`${classes.more} muted small`}>{row.name}</span>
+        )}
+      </span>
+    );
+  }
   return (
     <>
       <span role="gridcell" className="grow" style={indent}>
@@ -179,7 +205,7 @@ function RowContent<Item>({ row, cells, folderCells, name, below, onToggle }: Ro
 }
 
 /** A row of a file tree. */
-type TreeRow<Item> = {
+export type TreeRow<Item> = {
   /** Unique in the tree; a folder's key ends with a slash. */
   key: string;
   /** The last segment of the path; for folders that contain only one folder, all of them joined. */
@@ -189,7 +215,12 @@ type TreeRow<Item> = {
   /** The position among its siblings, counted from 1, and their number. */
   position: number;
   siblings: number;
-} & ({ kind: 'folder'; isOpen: boolean; items: Item[] } | { kind: 'file'; item: Item });
+} & (
+  | { kind: 'folder'; isOpen: boolean; items: Item[] }
+  | { kind: 'file'; item: Item }
+  /** In place of rows that are not there yet. Without `onMore` they are on their way. */
+  | { kind: 'more'; onMore: (() => void) | undefined }
+);
 
 interface Folder<Item> {
   folders: Map<string, Folder<Item>>;

@@ -42,7 +42,12 @@ const KIND_PLACES: Partial<Record<JobKind, string>> = {
 };
 
 /** The page that shows the progress itself. */
-const SHOWN_ON: Partial<Record<JobKind, string>> = { ledger_verification: '/ledger' };
+const SHOWN_ON: Partial<Record<JobKind, string>> = { ledger_verification: '/ledger', publish: '/assemble' };
+
+function placeOf({ kind, result }: Job): string | undefined {
+  const { pack } = (result ?? {}) as { pack?: unknown };
+  return kind === 'publish' && typeof pack === 'string' ? `/packs/${pack}` : KIND_PLACES[kind];
+}
 
 /** The jobs at the bottom of every page: those that run, and those that ended and were not dismissed. */
 export function JobsTray() {
@@ -62,7 +67,7 @@ export function JobsTray() {
       ...job.progress,
       error: job.error,
       cancel: () => cancel(job.id),
-      href: KIND_PLACES[job.kind],
+      href: placeOf(job),
     }),
   );
   // Of successful jobs with the same title only the last is shown. Failed jobs stay until dismissed.

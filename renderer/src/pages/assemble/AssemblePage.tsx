@@ -18,12 +18,13 @@ import { useIsOwner, useMayContribute, useNeedsInvitation, useSession } from '..
 import { EnterInvitation } from '../sharing/Invitations.tsx';
 import classes from './AssemblePage.module.css';
 import { type Draft, emptyDraft, newVersionOf, replicationOf } from './draft.ts';
-import { checkDraft } from './draftRecord.ts';
+import { checkDraft, isSet } from './draftRecord.ts';
 import { draftSession } from './draftSession.ts';
 import { changeDraft, hasContent, reuseFiles, useDraft } from './draftStore.ts';
 import { FilesSection } from './files/FilesSection.tsx';
+import { reusableFiles } from './files/previousFiles.ts';
 import { StartFrom } from './fromRecord/StartFrom.tsx';
-import { PublishPanel, publish } from './PublishPanel.tsx';
+import { PublishPanel } from './PublishPanel.tsx';
 import {
   jumpToField,
   PackFormContext,
@@ -31,8 +32,10 @@ import {
   useCheckedDraft,
   useIsDraftOpen,
   useOpenDraft,
+  useSetBytes,
   useShownErrors,
 } from './packForm.ts';
+import { publish, resumePublishing } from './publish.ts';
 import {
   AboutSection,
   BasedOn,
@@ -61,17 +64,22 @@ function PackForm() {
   const isDraftOpen = useIsDraftOpen();
   const publishing = useDraft(({ publication }) => publication.state);
   const isPublishing = publishing === 'running';
+  const setBytes = useSetBytes();
   useOpenDraft();
   useShowPublished();
+  useEffect(() => {
+    if (isOwner && isDraftOpen) resumePublishing();
+  }, [isOwner, isDraftOpen]);
 
-  const { issues, fingerprint } = useCheckedDraft(draft, files);
+  const { issues, fingerprint } = useCheckedDraft(draft, files, setBytes);
   const { errorOf, touch, showAll } = useShownErrors(issues);
 
   const tryToPublish = () => {
-    const now = checkDraft(draft, files);
+    const { record, issues: found } = checkDraft(draft, files, setBytes);
     showAll();
-    if (now.record) void publish(now.record, files, canonicalSha256(now.record));
-    else if (now.issues[0]) jumpToField(now.issues[0].field);
+    const fingerprint = record && !isSet(files, setBytes) ? canonicalSha256(record) : undefined;
+    if (record) void publish({ record, files, fingerprint });
+    else if (found[0]) jumpToField(found[0].field);
   };
   const form: PackFormState = { draft, change: changeDraft, errorOf, touch };
   if (publishing === 'published') return <p className="muted">Published. Opening the pack…</p>;
@@ -123,20 +131,33 @@ function useShowPublished(): void {
   useEffect(() => {
     if (publication.state !== 'published') return;
     const { pack, fingerprint } = publication;
-    const isSame = pack.digest === fingerprint;
-    notifications.show({
-      title: isSame ? 'Published' : 'Published with a different fingerprint',
-      message: isSame
-        ? 'The node recorded the fingerprint that this browser computed.'
-        : 'The fingerprint recorded by the node differs from the one computed in this browser. Verify the pack.',
-      color: isSame ? undefined : 'red',
-      autoClose: isSame ? 6000 : false,
-    });
+    notifications.show(publishedNote(pack, fingerprint));
     useDraft.setState({ publication: { state: 'idle' } });
     // A new pack appears on its original, its previous version, its study, its subject and in every list.
     void queries.invalidateQueries();
     void navigate(`/packs/${pack.id}`);
   }, [publication, navigate, queries]);
+}
+
+/** What is said of a pack that was just published. The node writes the list of a set, so only a pack is compared. */
+function publishedNote({ digest, evidence: { set } }: Pack, fingerprint: string | undefined) {
+  if (set)
+    return {
+      title: 'Published as a set',
+      message: `${countOf(set.files, 'file')} in ${countOf(set.packs, 'pack')}.`,
+      autoClose: 6000,
+    };
+  if (fingerprint === undefined)
+    return { title: 'Published', message: 'The node recorded the pack.', autoClose: 6000 };
+  const isSame = digest === fingerprint;
+  return {
+    title: isSame ? 'Published' : 'Published with a different fingerprint',
+    message: isSame
+      ? 'The node recorded the fingerprint that this browser computed.'
+      : 'The fingerprint recorded by the node differs from the one computed in this browser. Verify the pack.',
+    ...(!isSame && { color: 'red' }),
+    autoClose: isSame ? (6000 as const) : (false as const),
+  };
 }
 
 /** Shown to a visitor who may not publish: what is missing, and the form for an invitation if that is all. */
@@ -188,7 +209,8 @@ function DraftFromPack() {
         // The panel shows why the present draft cannot be saved; it stays open.
         return;
       }
-      if (supersedes) reuseFiles(from.files);
+      // Without them the draft has no files, and the section of the files offers them again.
+      if (supersedes) reuseFiles(await reusableFiles(from).catch(() => []));
     },
     [supersedes, done],
   );

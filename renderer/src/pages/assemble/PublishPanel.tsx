@@ -1,22 +1,20 @@
 import { Button, Group } from '@mantine/core';
 import { IconCircleCheck, IconPackageExport } from '@tabler/icons-react';
-import { type Pack, type PackRecord, packRecordSchema } from '../../../../shared/archive/pack.ts';
+import { useMemo } from 'react';
+import { planSet } from '../../../../shared/archive/setPlan.ts';
 import type { Tag } from '../../../../shared/archive/vocabulary.ts';
 import { MAX_PACK_BYTES, TERMS_VERSION } from '../../../../shared/limits.ts';
-import { sendRequest, urlOf } from '../../api/client.ts';
-import { upload } from '../../api/streams.ts';
 import { DigestChip, Meter, StateBadge } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { JobBar } from '../../components/feedback/JobsTray.tsx';
 import { countOf, formatBytes, formatCount } from '../../format/size.ts';
-import { type JobContext, runLocalJob, useJobs } from '../../state/jobs.ts';
-import { type Draft, rememberAuthors } from './draft.ts';
-import type { Issue } from './draftRecord.ts';
+import type { Draft } from './draft.ts';
+import { bytesOf, type Issue, isSet } from './draftRecord.ts';
 import { draftSession } from './draftSession.ts';
 import { useDraft } from './draftStore.ts';
 import type { DraftFile } from './files/draftFile.ts';
 import classes from './PublishPanel.module.css';
-import { jumpToField, useIsDraftOpen, usePackForm } from './packForm.ts';
+import { jumpToField, useIsDraftOpen, usePackForm, useSetBytes } from './packForm.ts';
 
 /** How many open issues are listed at once. */
 const MAX_LISTED = 8;
@@ -34,6 +32,7 @@ export function PublishPanel({ issues, fingerprint, onPublish }: LivePanelProps)
   const files = useDraft((state) => state.files);
   const publication = useDraft((state) => state.publication);
   const isDraftOpen = useIsDraftOpen();
+  const isOfSet = isSet(files, useSetBytes());
   return (
     <aside className={`${classes.panel} sheet stack gap-4 scroll`} aria-label="Publish">
       <Size files={files} />
@@ -45,13 +44,26 @@ export function PublishPanel({ issues, fingerprint, onPublish }: LivePanelProps)
             <DigestChip digest={fingerprint} label="fingerprint" />
           </p>
         ) : (
-          <p className="small muted">Computed when the record is complete.</p>
+          <p className="small muted">
+            {isOfSet
+              ? 'Computed by the node when the set is published.'
+              : 'Computed when the record is complete.'}
+          </p>
         )}
       </div>
       {publication.state !== 'running' && isDraftOpen && <Missing issues={issues} />}
       {publication.state === 'failed' && <ErrorNote error={publication.error} />}
+      {publication.state === 'failed' && isOfSet && (
+        <p className="small muted">Publish again to go on after the packs that are finished.</p>
+      )}
+      {publication.state === 'idle' && publication.isCancelled && isOfSet && (
+        <p className="small muted">Cancelled. Publish again to go on after the packs that are finished.</p>
+      )}
       {publication.state === 'running' ? (
-        <JobBar title="Publishing" unit="bytes" {...publication} onCancel={publication.cancel} />
+        <>
+          <JobBar title="Publishing" unit="bytes" {...publication} onCancel={publication.cancel} />
+          {isOfSet && <p className="small muted">It goes on if you leave or close this page.</p>}
+        </>
       ) : (
         <Button
           fullWidth
@@ -74,20 +86,44 @@ export function PublishPanel({ issues, fingerprint, onPublish }: LivePanelProps)
 }
 
 function Size({ files }: { files: readonly DraftFile[] }) {
-  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-  const isOver = bytes > MAX_PACK_BYTES;
+  const setBytes = useSetBytes();
+  const bytes = bytesOf(files);
+  const isOfSet = isSet(files, setBytes);
+  const limit = isOfSet ? setBytes : MAX_PACK_BYTES;
+  const isOver = bytes > limit;
   return (
     <div className={`${classes.part} stack gap-1`}>
       <h3>Size</h3>
-      <Meter label="Total file size and the pack limit" value={bytes} max={MAX_PACK_BYTES} isOver={isOver} />
+      <Meter
+        label={`Total file size and the limit of a ${isOfSet ? 'set' : 'pack'}`}
+        value={bytes}
+        max={limit}
+        isOver={isOver}
+      />
       <p className="numeric" data-over={isOver || undefined}>
-        {formatBytes(bytes)} of {formatBytes(MAX_PACK_BYTES)}, {countOf(files.length, 'file')}
+        {formatBytes(bytes)} of {formatBytes(limit)}, {countOf(files.length, 'file')}
       </p>
       <p className="small muted numeric">
-        {formatCount(bytes)} of {formatCount(MAX_PACK_BYTES)} bytes
-        {isOver && `: ${formatCount(bytes - MAX_PACK_BYTES)} over the limit`}
+        {formatCount(bytes)} of {formatCount(limit)} bytes
+        {isOver && `: ${formatCount(bytes - limit)} over the limit`}
       </p>
+      {isOfSet && <SetNotice files={files} />}
+      {setBytes === 0 && isOver && (
+        <p className="small">Only the owner of this node can publish more: as a set of packs.</p>
+      )}
     </div>
+  );
+}
+
+/** Says that a draft becomes a set, and of how many packs. */
+function SetNotice({ files }: { files: readonly DraftFile[] }) {
+  const packs = useMemo(() => planSet(files).length, [files]);
+  return (
+    <output className="small">
+      This is more than one pack can have, so it will be published as a{' '}
+      <strong>set of {countOf(packs, 'pack')}</strong> with one page, one citation and one download. You need
+      not do anything else.
+    </output>
   );
 }
 
@@ -197,88 +233,4 @@ function SaveState({ isFailureShown }: { isFailureShown: boolean }) {
         </p>
       );
   }
-}
-
-/**
- * Publishes what is shown: the node's draft or, for a visitor, an upload. It continues when the person leaves the page.
- * Never rejects: the outcome is in `publication`.
- */
-export async function publish(
-  record: PackRecord,
-  files: readonly DraftFile[],
-  fingerprint: string,
-): Promise<void> {
-  const { getState: get, setState: set } = useDraft;
-  const abort = new AbortController();
-  const started = performance.now();
-  const show = (done: number, total: number | null) => {
-    const rate = done / Math.max(0.001, (performance.now() - started) / 1000);
-    set({ publication: { state: 'running', done, total, rate, cancel: () => abort.abort() } });
-  };
-  show(0, null);
-  try {
-    const pack = await runLocalJob(
-      { title: `Publishing “${record.title}”`, unit: 'bytes', abort, href: '/assemble' },
-      ({ signal, onProgress }) => {
-        if (get().saving.state !== 'local') return draftSession.publish();
-        return uploadPack(record, files, {
-          signal,
-          onProgress: (done, total) => {
-            onProgress(done, total);
-            show(done, total);
-          },
-        });
-      },
-    );
-    pointJobsAt(pack);
-    rememberAuthors(pack.authors);
-    // Shown before the draft is cleared, so that the page never shows the emptied form.
-    set({ publication: { state: 'published', pack, fingerprint } });
-    draftSession.clear();
-  } catch (error) {
-    // Saving before publishing replaces the list of files, so those of now are what was refused.
-    const { draft, files: refused } = get();
-    const isCancelled = abort.signal.aborted;
-    set({
-      publication: isCancelled ? { state: 'idle' } : { state: 'failed', error, draft, files: refused },
-    });
-  }
-}
-
-/** A finished job links to the pack, not to the emptied form. */
-function pointJobsAt(pack: Pack): void {
-  const { local, updateLocalJob } = useJobs.getState();
-  for (const job of Object.values(local)) {
-    if (job.href === '/assemble' && job.state === 'done')
-      updateLocalJob({ ...job, href: `/packs/${pack.id}` });
-  }
-}
-
-/**
- * Uploads a pack: the record, then one part per file, with its path as the file name. Files that the archive already has
- * are fetched first, because an upload contains all files of its record.
- * @throws ApiProblem, NodeUnreachable, or an AbortError when it is cancelled.
- */
-async function uploadPack(
-  record: PackRecord,
-  files: readonly DraftFile[],
-  { signal, onProgress }: JobContext,
-): Promise<Pack> {
-  const form = new FormData();
-  form.append('record', JSON.stringify(packRecordSchema.parse(record)));
-  for (const file of files) {
-    const content = file.file ?? (await fetchStored(file, signal));
-    form.append('files', content.slice(0, content.size, file.mediaType), file.path);
-  }
-  return upload('addPack', { body: form, signal, onProgress });
-}
-
-async function fetchStored({ path, sha256 = '' }: DraftFile, signal: AbortSignal): Promise<Blob> {
-  const response = await sendRequest(urlOf('readBlob', { params: { sha256 } }), { method: 'GET', signal });
-  if (!response.ok) {
-    throw new Error(
-      `${path} of the previous version could not be read (status ${response.status}). Add the file again.`,
-    );
-  }
-  return response.blob();
 }

@@ -1,10 +1,16 @@
-import { compareByUtf8 } from '../../../../shared/archive/filePath.ts';
+import { compareByUtf8, filePathFault, pathConflicts } from '../../../../shared/archive/filePath.ts';
 import { type PackRecord, packRecordSchema, type ResultValue } from '../../../../shared/archive/pack.ts';
-import { MAX_PACK_BYTES, PACK_FORMAT, TERMS_VERSION } from '../../../../shared/limits.ts';
+import {
+  MAX_PACK_BYTES,
+  MAX_PACK_FILES,
+  MAX_SET_FILES,
+  PACK_FORMAT,
+  TERMS_VERSION,
+} from '../../../../shared/limits.ts';
 import { type FieldError, Problem } from '../../../../shared/problems.ts';
 import { parseStrictJson } from '../../../../shared/values/canonicalJson.ts';
 import { jsonPointer } from '../../../../shared/values/issueMessage.ts';
-import { countOf } from '../../format/size.ts';
+import { countOf, formatBytes, formatCount } from '../../format/size.ts';
 import type { Draft, DraftResult } from './draft.ts';
 import type { DraftFile } from './files/draftFile.ts';
 
@@ -26,10 +32,34 @@ export function fieldId(...steps: (string | number)[]): string {
   return `field${jsonPointer(steps)}`;
 }
 
-/** Builds the record from the draft and validates it with the node's own rules. */
-export function checkDraft(draft: Draft, files: readonly DraftFile[]): CheckedDraft {
-  const raw = rawRecord(draft, files);
-  const issues: Issue[] = [...fileIssues(files), ...resultIssues(draft.results)];
+/** Returns the size of all files together. */
+export function bytesOf(files: readonly Pick<DraftFile, 'bytes'>[]): number {
+  return files.reduce((sum, file) => sum + file.bytes, 0);
+}
+
+/**
+ * Returns whether a draft is published as a set: its files are more than a pack can have.
+ *
+ * @param setBytes the largest size of a set; 0 for a visitor, who can publish no sets
+ */
+export function isSet(files: readonly Pick<DraftFile, 'bytes'>[], setBytes: number): boolean {
+  return setBytes > MAX_PACK_BYTES && (files.length > MAX_PACK_FILES || bytesOf(files) > MAX_PACK_BYTES);
+}
+
+/**
+ * Builds the record from the draft and validates it with the node's own rules. The record of a set has no files: the node
+ * writes their list.
+ *
+ * @param setBytes see `isSet`
+ */
+export function checkDraft(draft: Draft, files: readonly DraftFile[], setBytes = 0): CheckedDraft {
+  const isOfSet = isSet(files, setBytes);
+  const raw = rawRecord(draft, isOfSet ? [] : files);
+  const issues: Issue[] = [
+    ...fileIssues(files),
+    ...(isOfSet ? setIssues(files, setBytes) : packIssues(files, setBytes)),
+    ...resultIssues(draft.results),
+  ];
   const parsed = packRecordSchema.safeParse(raw);
   for (const { path, message } of parsed.error?.issues ?? []) {
     issues.push(...issueAt({ path: jsonPointer(path), message }, draft, files));
@@ -157,12 +187,47 @@ function fileIssues(files: readonly DraftFile[]): Issue[] {
       message: `Hashing ${countOf(unhashed.length, 'file')}. This takes a moment.`,
     });
   }
-  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-  if (bytes > MAX_PACK_BYTES) {
+  return issues;
+}
+
+function packIssues(files: readonly DraftFile[], setBytes: number): Issue[] {
+  if (bytesOf(files) <= MAX_PACK_BYTES) return [];
+  const message =
+    setBytes === 0
+      ? 'The files exceed the size limit of a pack. Remove some files or make two packs.'
+      : 'The files exceed the size limit of a pack, and this node publishes no sets (setting “Largest set”).';
+  return [{ field: 'field/files', message }];
+}
+
+/** Checks what the record of a pack checks of its files. */
+function setIssues(files: readonly DraftFile[], setBytes: number): Issue[] {
+  const issues: Issue[] = [];
+  const ofFile = ({ id, path }: DraftFile, message: string) => {
+    issues.push({ field: fieldId('files', id), message: `${path}: ${message}` });
+  };
+  if (bytesOf(files) > setBytes)
     issues.push({
       field: 'field/files',
-      message: 'The files exceed the size limit of a pack. Remove some files or make two packs.',
+      message: `The files exceed ${formatBytes(setBytes)}, the largest set of this node. Remove some files, or change the setting “Largest set”.`,
     });
+  if (files.length > MAX_SET_FILES)
+    issues.push({
+      field: 'field/files',
+      message: `A set can have at most ${formatCount(MAX_SET_FILES)} files.`,
+    });
+  for (const file of files) {
+    const fault = filePathFault(file.path);
+    if (fault) ofFile(file, fault);
+  }
+  for (const { index, kind } of pathConflicts(files.map(({ path }) => path))) {
+    const file = files[index];
+    if (file)
+      ofFile(
+        file,
+        kind === 'same'
+          ? 'Another file has this path, or a path that differs only in case.'
+          : 'Another file uses this name as a folder.',
+      );
   }
   return issues;
 }

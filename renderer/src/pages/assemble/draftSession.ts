@@ -1,5 +1,6 @@
 import type { DraftRecord, StoredDraft, StoredDraftFile } from '../../../../shared/archive/draft.ts';
 import type { Pack } from '../../../../shared/archive/pack.ts';
+import { MAX_PACK_FILES } from '../../../../shared/limits.ts';
 import type { BodyInputOf } from '../../../../shared/routes/route.ts';
 import type { RouteTable } from '../../../../shared/routes.ts';
 import { ApiProblem, call, isProblem, isRefusal } from '../../api/client.ts';
@@ -25,6 +26,11 @@ const RETRY_AFTER_MS = 5_000;
 const MAX_CONCURRENT_UPLOADS = 4;
 
 const { getState: get, setState: set } = useDraft;
+
+/** The largest number of files that are removed, renamed or reused in one request. */
+const MAX_CHANGED_FILES = 2_000;
+/** With many files, what is uploaded is shown this often: each time, the whole list is rendered. */
+const SHOW_MANY_EVERY_MS = 1_000;
 
 type ListChange = Omit<FileDifferences, 'uploads'>;
 
@@ -54,6 +60,9 @@ class DraftSession {
   #running: Promise<void> | undefined;
   /** The digests of the node's files by path, as far as this window has seen or made them. */
   #nodeFiles = new Map<string, string>();
+  /** The files that were uploaded and are not shown as saved yet, by id. */
+  #uploaded = new Map<string, { savedPath: string; sha256: string }>();
+  #shownAt = 0;
   /** Whether the answer to a change was lost, so that the node may have applied it. */
   #isUncertain = false;
   /** The change of the list of files among them. Repeated, it could remove a renamed file. */
@@ -321,7 +330,9 @@ class DraftSession {
   /** Makes the files of the node's draft those shown at this moment. @throws if the node does not accept it */
   async #saveFiles(id: string): Promise<void> {
     const { uploads, ...change } = this.#differences();
-    if (Object.values(change).some((files) => files.length > 0)) await this.#changeList(id, change);
+    if (Object.values(change).some((files) => files.length > 0)) await this.#changeList(id, atOnce(change));
+    // The rest of a long change comes first, because an upload replaces the file at its path.
+    if (Object.values(change).some((files) => files.length > MAX_CHANGED_FILES)) return;
     await this.#uploadFiles(id, uploads);
   }
 
@@ -368,8 +379,15 @@ class DraftSession {
       }
     };
     await Promise.all(Array.from({ length: MAX_CONCURRENT_UPLOADS }, uploadNext));
+    this.#showUploaded();
     if (revisions.length > 0) this.#countChanges(Math.max(...revisions), revisions.length);
     if (failures.length > 0) throw failures[0];
+  }
+
+  #showUploaded(): void {
+    if (this.#uploaded.size > 0) markFilesSaved(this.#uploaded);
+    this.#uploaded = new Map();
+    this.#shownAt = performance.now();
   }
 
   /** Returns the revision of the draft with the file; undefined if the node refuses this file. */
@@ -385,7 +403,9 @@ class DraftSession {
         }),
       );
       this.#nodeFiles.set(path, sha256);
-      markFilesSaved(new Map([[id, { savedPath: path, sha256 }]]));
+      this.#uploaded.set(id, { savedPath: path, sha256 });
+      const isSoon = get().files.length <= MAX_PACK_FILES;
+      if (isSoon || performance.now() - this.#shownAt > SHOW_MANY_EVERY_MS) this.#showUploaded();
       return revision;
     } catch (error) {
       // Anything else concerns the draft or the node, not this file.
@@ -440,9 +460,14 @@ class DraftSession {
     await this.#saveAndShow();
   }
 
-  /** Publishes the node's draft, if nobody changed it since it was shown. Repeated, it gives the same pack. */
-  async publish(): Promise<Pack> {
+  /**
+   * Publishes the node's draft, if nobody changed it since it was shown. Repeated, it gives the same pack.
+   *
+   * @param onSaved called with the id of the draft before it is published
+   */
+  async publish(onSaved: (id: string) => void): Promise<Pack> {
     const { id, revision } = await this.flush();
+    onSaved(id);
     try {
       return await call('publishDraft', { params: { id }, query: { revision } });
     } catch (error) {
@@ -455,6 +480,15 @@ class DraftSession {
 
 /** The one draft that is shown in this window. */
 export const draftSession = new DraftSession();
+
+/** The beginning of a change of the list, which is saved first. */
+function atOnce({ remove, rename, add }: ListChange): ListChange {
+  return {
+    remove: remove.slice(0, MAX_CHANGED_FILES),
+    rename: rename.slice(0, MAX_CHANGED_FILES),
+    add: add.slice(0, MAX_CHANGED_FILES),
+  };
+}
 
 /** Whether the record has something to save: changes, or anything at all if the node has no draft yet. */
 function hasUnsavedRecord(): boolean {

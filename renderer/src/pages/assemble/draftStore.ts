@@ -1,6 +1,7 @@
 import { create } from 'zustand';
 import { compareByUtf8 } from '../../../../shared/archive/filePath.ts';
 import type { Pack, PackFile } from '../../../../shared/archive/pack.ts';
+import { MAX_PACK_FILES } from '../../../../shared/limits.ts';
 import type { HashReply } from '../../hashing/hash.worker.ts';
 import { hashFiles } from '../../hashing/hashFiles.ts';
 import { completeDraft, type Draft, emptyDraft, isTouched, type SavedDraft } from './draft.ts';
@@ -41,11 +42,18 @@ export type Saving =
 
 /** The progress of publishing. It continues when the person leaves the page. */
 type Publication =
-  | { state: 'idle' }
-  | { state: 'running'; done: number; total: number | null; rate: number; cancel: () => void }
+  | { state: 'idle'; isCancelled?: boolean }
+  | {
+      state: 'running';
+      done: number;
+      total: number | null;
+      rate: number;
+      /** Undefined if it cannot be cancelled. */
+      cancel: (() => void) | undefined;
+    }
   /** `draft` and `files` are what was refused, to detect later changes. */
   | { state: 'failed'; error: unknown; draft: Draft; files: readonly DraftFile[] }
-  | { state: 'published'; pack: Pack; fingerprint: string };
+  | { state: 'published'; pack: Pack; fingerprint: string | undefined };
 
 /** Everything that is known of the draft that is shown. `DraftSession` connects it with the node. */
 interface DraftState {
@@ -106,8 +114,9 @@ useDraft.subscribe((now, before) => {
     const isUnsaved = !saveKept({ draft, saved, newId, isChanged });
     if (isUnsaved !== now.isUnsaved) set({ isUnsaved });
   }
-  // Before they are restored, the list in this browser is the only one.
-  if (files !== before.files && before.isRestored && !saveManifest(files)) set({ note: NOT_KEPT });
+  // Before they are restored, the list in this browser is the only one. It is too small for the list of a large set.
+  const listed = files.length > MAX_PACK_FILES ? [] : files;
+  if (files !== before.files && before.isRestored && !saveManifest(listed)) set({ note: NOT_KEPT });
 });
 
 /** Whether something was typed or added. */
@@ -177,7 +186,8 @@ function putFiles(added: readonly PathFile[], skipped: number): void {
   const files = [...get().files.filter(({ path }) => !fresh.has(path)), ...fresh.values()];
   const { stored, tooLarge } = filesToStore([...fresh.values()]);
   const doubled = added.length - fresh.size;
-  set({ files, note: noteOf({ skipped, replaced, doubled, total: files.length, tooLarge }) });
+  const isLocal = get().saving.state === 'local';
+  set({ files, note: noteOf({ skipped, replaced, doubled, total: files.length, tooLarge, isLocal }) });
   deleteQuietly(replaced);
   storeFiles(stored).catch(() => set({ note: NOT_KEPT }));
   hash([...fresh.values()]);
@@ -280,12 +290,14 @@ function hashDraftFiles(
   const waiting = new Map<string, HashReply>();
   let timer: ReturnType<typeof setTimeout> | undefined;
   const requests = files.flatMap(({ id, file }) => (file ? [{ id, file }] : []));
+  // The list of a large set takes longer to render.
+  const every = get().files.length > MAX_PACK_FILES ? 12 * SHOW_EVERY_MS : SHOW_EVERY_MS;
   hashFiles(requests, (reply) => {
     waiting.set(reply.id, reply);
     timer ??= setTimeout(() => {
       timer = undefined;
       onReplies(new Map(waiting));
       waiting.clear();
-    }, SHOW_EVERY_MS);
+    }, every);
   });
 }

@@ -1,10 +1,12 @@
 import { useDebouncedValue } from '@mantine/hooks';
 import { createContext, useCallback, useContext, useEffect, useMemo, useState } from 'react';
+import { GIGABYTE } from '../../../../shared/limits.ts';
 import { ApiProblem } from '../../api/client.ts';
+import { useCall } from '../../api/useCall.ts';
 import { canonicalSha256 } from '../../hashing/sha256.ts';
 import { useIsOwner } from '../../state/session.ts';
 import type { Draft } from './draft.ts';
-import { checkDraft, fieldId, type Issue, issueAt } from './draftRecord.ts';
+import { checkDraft, fieldId, type Issue, isSet, issueAt } from './draftRecord.ts';
 import { draftSession } from './draftSession.ts';
 import { restoreFiles, useDraft } from './draftStore.ts';
 import type { DraftFile } from './files/draftFile.ts';
@@ -47,15 +49,28 @@ export function jumpToField(field: string): void {
 
 const SETTLED_MS = 200;
 
-/** What must be changed before the draft can be published, and the fingerprint that it would have now. */
-export function useCheckedDraft(draft: Draft, files: readonly DraftFile[]) {
+/** The largest size of a set, in bytes: the owner's setting. 0 for visitors, who can publish no sets, and until it is known. */
+export function useSetBytes(): number {
+  const isOwner = useIsOwner();
+  const settings = useCall('readSettings', {}, { enabled: isOwner });
+  return isOwner ? (settings.data?.max_set_gb ?? 0) * GIGABYTE : 0;
+}
+
+/**
+ * What must be changed before the draft can be published, and the fingerprint that it would have now. That of a set is
+ * known when it is published.
+ */
+export function useCheckedDraft(draft: Draft, files: readonly DraftFile[], setBytes: number) {
   const [settled] = useDebouncedValue(
     useMemo(() => ({ draft, files }), [draft, files]),
     SETTLED_MS,
   );
-  const checked = useMemo(() => checkDraft(settled.draft, settled.files), [settled]);
+  const checked = useMemo(() => checkDraft(settled.draft, settled.files, setBytes), [settled, setBytes]);
   const { record } = checked;
-  const fingerprint = useMemo(() => record && canonicalSha256(record), [record]);
+  const fingerprint = useMemo(
+    () => (record && !isSet(settled.files, setBytes) ? canonicalSha256(record) : undefined),
+    [record, settled, setBytes],
+  );
   const refusals = useRefusals();
   const issues = [...checked.issues, ...refusals.filter(isNew(checked.issues))];
   return { issues, fingerprint };

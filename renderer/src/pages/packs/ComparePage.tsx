@@ -11,6 +11,7 @@ import {
   type FileChange,
   type PackComparison,
 } from '../../../../shared/archive/packComparison.ts';
+import { SET_FILE } from '../../../../shared/archive/set.ts';
 import { wordTokens } from '../../../../shared/collection/derived.ts';
 import { urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
@@ -224,6 +225,13 @@ function ComparedFiles({ comparison }: { comparison: PackComparison }) {
   const [open, setOpen] = useState<ComparedFile>();
   const visible = useMemo(() => filtered(files, text, shown), [files, text, shown]);
   if (files.length === 0) return <p className="muted">Neither pack has files.</p>;
+  if (files.length === 1 && files[0]?.path === SET_FILE)
+    return (
+      <p className="muted measure">
+        These are sets of packs. Their files are not compared one by one: only the record and the list of
+        files are. {hasChanges(counts) ? 'The lists differ.' : 'The lists are the same.'}
+      </p>
+    );
   return (
     <div className="stack gap-3">
       <div className="cluster gap-2">

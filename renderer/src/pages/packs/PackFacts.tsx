@@ -41,6 +41,7 @@ export function PackFacts({ pack }: { pack: Pack }) {
     queryFn: async ({ signal }) =>
       (await call('readProvenance', { params: { id: pack.id }, query: { optional: true }, signal })) ?? null,
   });
+  const { set, part_of } = pack.evidence;
   return (
     <Facts
       facts={{
@@ -55,7 +56,9 @@ export function PackFacts({ pack }: { pack: Pack }) {
         Received: <TimeText at={pack.evidence.received_at} show="exact" />,
         'Mirrored from': provenance.data && <MirroredFrom provenance={provenance.data} id={pack.id} />,
         Ledger: <Link to={`/ledger?from=${pack.ledger_entry}`}>Entry {formatCount(pack.ledger_entry)}</Link>,
-        'Total file size': exactBytes(pack.evidence.bytes),
+        'Total file size': exactBytes((set ?? pack.evidence).bytes),
+        Set: set && `${countOf(set.files, 'file')} in ${countOf(set.packs, 'pack')}`,
+        'Part of': part_of && <PackLink id={part_of} />,
         Licence: (
           <a href={LICENSE_PAGES[pack.license]} target="_blank" rel="noopener noreferrer license">
             {pack.license}

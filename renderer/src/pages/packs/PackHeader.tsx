@@ -3,6 +3,7 @@ import type { DriftItem } from '../../../../shared/archive/drift.ts';
 import type { Pack } from '../../../../shared/archive/pack.ts';
 import { useCall } from '../../api/useCall.ts';
 import { StateBadge, TimeText } from '../../components/data/Values.tsx';
+import { countOf, formatBytes } from '../../format/size.ts';
 import classes from './pack.module.css';
 
 /** The ORCID iD is shown as a link without ORCID's icon. */
@@ -37,6 +38,7 @@ export function PackAuthors({ authors }: { authors: Pack['authors'] }) {
 export function PackBadges({ pack }: { pack: Pack }) {
   return (
     <div className="cluster gap-2 stretch">
+      <SetMark evidence={pack.evidence} />
       <VersionMark evidence={pack.evidence} />
       <StateBadge kind="outcome" value={pack.outcome} look="boxed" />
       <StateBadge kind="tag" value={pack.tag} look="boxed" />
@@ -45,6 +47,16 @@ export function PackBadges({ pack }: { pack: Pack }) {
         <StateBadge kind="mark" value="flagged" look="boxed" count={pack.flags.length} />
       )}
     </div>
+  );
+}
+
+/** `Set of 1,200 files, 3.1 GB`, for the manifest of a set. */
+export function SetMark({ evidence: { set } }: Pick<Pack, 'evidence'>) {
+  if (!set) return null;
+  return (
+    <span className="small medium nowrap">
+      Set of {countOf(set.files, 'file')}, {formatBytes(set.bytes)}
+    </span>
   );
 }
 

@@ -6,6 +6,7 @@ import {
   IconCertificate,
   IconDownload,
   IconFlag,
+  IconStack2,
   IconVersions,
 } from '@tabler/icons-react';
 import { Link, useParams } from 'react-router';
@@ -31,6 +32,7 @@ import { PackAuthors, PackBadges, PackLink } from './PackHeader.tsx';
 import { ComparedResults, PackReplications, ReplicationVerdict } from './PackReplications.tsx';
 import { PackVerify } from './PackVerify.tsx';
 import classes from './pack.module.css';
+import { SetFiles } from './SetFiles.tsx';
 
 /** The files in which a quoted passage is looked for. */
 const MAX_QUOTED_FILES = 5;
@@ -58,6 +60,8 @@ export default function PackPage() {
 
 function WholePack({ pack }: { pack: Pack }) {
   const isOwner = useIsOwner();
+  const { set } = pack.evidence;
+  const kind = set ? 'set' : 'pack';
   return (
     <Page title={pack.title} actions={<PackActions pack={pack} />}>
       {pack.evidence.superseded_by && (
@@ -67,12 +71,19 @@ function WholePack({ pack }: { pack: Pack }) {
           <Link to={`/packs/${pack.id}/compare/${pack.evidence.superseded_by}`}>Compare</Link>
         </p>
       )}
+      {pack.evidence.part_of && (
+        <p className={`${classes.notice} hint cluster gap-2`}>
+          <IconStack2 size={17} aria-hidden /> Part of <PackLink id={pack.evidence.part_of} />
+        </p>
+      )}
       <div className={classes.columns}>
         <div className="shrink">
           <div className="mb-5 stack gap-3">
             <PackAuthors authors={pack.authors} />
             <PackBadges pack={pack} />
-            {pack.files.length > 0 && <Withheld target={{ pack: pack.id }} what="the files of this pack" />}
+            {pack.files.length > 0 && (
+              <Withheld target={{ pack: pack.id }} what={`the files of this ${kind}`} />
+            )}
           </div>
           {pack.flags.length > 0 && <Flags flags={pack.flags} />}
           <ReplicationVerdict pack={pack} />
@@ -91,14 +102,15 @@ function WholePack({ pack }: { pack: Pack }) {
             </Section>
           )}
           <Method method={pack.method} />
-          <PackFiles pack={pack} />
+          {set ? <SetFiles pack={pack} set={set} /> : <PackFiles pack={pack} />}
           <PackReplications pack={pack} />
           <PackVerify pack={pack} />
           <Citation item={pack.id} />
           {isOwner && <PackDeposits pack={pack.id} />}
           <FindingsSection
             target={{ kind: 'pack', id: pack.id }}
-            objects={pack.files
+            // Of a set, only the list of its files is a file of this pack.
+            objects={(set ? [] : pack.files)
               .slice(0, MAX_QUOTED_FILES)
               .map(({ sha256, path }) => ({ sha256, name: path }))}
           />
@@ -117,18 +129,18 @@ function PackActions({ pack }: { pack: Pack }) {
   const isOwner = useIsOwner();
   const [flagging, dialog] = useDisclosure(false);
   const [depositing, depositDialog] = useDisclosure(false);
-  const { withheld = [], released = [] } = pack.evidence;
+  const { set, withheld = [], released = [] } = pack.evidence;
   const download = (
     <>
       {hiddenFiles(pack, isOwner).length === 0 && (
         <Button
           component="a"
-          href={urlOf('readPackFile', { params: { id: pack.id } })}
+          href={urlOf(set ? 'downloadSet' : 'readPackFile', { params: { id: pack.id } })}
           download
           variant="default"
           leftSection={<IconDownload size={17} aria-hidden />}
         >
-          Download pack
+          {set ? 'Download set' : 'Download pack'}
         </Button>
       )}
       <Button
@@ -146,19 +158,23 @@ function PackActions({ pack }: { pack: Pack }) {
   return (
     <>
       {download}
-      <Button
-        component={Link}
-        to={`/assemble?supersedes=${pack.id}`}
-        variant="default"
-        leftSection={<IconVersions size={17} aria-hidden />}
-      >
-        New version
-      </Button>
+      {/* A new version is one of the whole set. */}
+      {!pack.evidence.part_of && (
+        <Button
+          component={Link}
+          to={`/assemble?supersedes=${pack.id}`}
+          variant="default"
+          leftSection={<IconVersions size={17} aria-hidden />}
+        >
+          New version
+        </Button>
+      )}
       <Button variant="default" leftSection={<IconFlag size={17} aria-hidden />} onClick={dialog.open}>
         Flag
       </Button>
       {isOwner && <AddToCase item={{ kind: 'pack', id: pack.id }} size="sm" />}
-      {isOwner && withheld.length + released.length === 0 && (
+      {/* A repository would get only the list of the files of a set. */}
+      {isOwner && !set && withheld.length + released.length === 0 && (
         <Button
           variant="default"
           leftSection={<IconBuildingBank size={17} aria-hidden />}
@@ -244,7 +260,8 @@ export function PackPreview({ id }: { id: string }) {
       {shown.length > 0 && <PackResults results={Object.fromEntries(shown)} />}
       {more > 0 && <p className="muted small">{countOf(more, 'more result')}</p>}
       <p>
-        {countOf(files.length, 'file')}, {formatBytes(evidence.bytes)}
+        {countOf(evidence.set?.files ?? files.length, 'file')},{' '}
+        {formatBytes((evidence.set ?? evidence).bytes)}
       </p>
       <Button component={Link} to={`/packs/${id}`} variant="default">
         Open pack

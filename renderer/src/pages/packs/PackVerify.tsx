@@ -9,13 +9,16 @@ import {
   IconShieldCheck,
 } from '@tabler/icons-react';
 import { useEffect, useRef, useState } from 'react';
+import { Link } from 'react-router';
 import { type Pack, type PackVerification, recordOf } from '../../../../shared/archive/pack.ts';
+import type { DataSet } from '../../../../shared/archive/set.ts';
+import { MAX_PACK_FILES } from '../../../../shared/limits.ts';
 import { call, urlOf } from '../../api/client.ts';
 import { DigestChip } from '../../components/data/Values.tsx';
 import { describeError } from '../../components/feedback/ErrorNote.tsx';
 import { hiddenByRefusal } from '../../components/feedback/NotShown.tsx';
 import { Section } from '../../components/layout/Page.tsx';
-import { countOf, formatCount } from '../../format/size.ts';
+import { countOf, formatBytes, formatCount } from '../../format/size.ts';
 import { canonicalSha256 } from '../../hashing/sha256.ts';
 import { hashObject } from '../../state/objectChecks.ts';
 import { useIsOwner } from '../../state/session.ts';
@@ -26,7 +29,8 @@ const MAX_LISTED = 40;
 
 /** Verifies every claim about the pack twice: by the node from its disk, and in this browser. */
 export function PackVerify({ pack }: { pack: Pack }) {
-  const { checks, isRunning, start } = useVerification(pack);
+  const { checks, others, isRunning, start } = useVerification(pack);
+  const { set } = pack.evidence;
   return (
     <Section
       title="Verification"
@@ -37,15 +41,17 @@ export function PackVerify({ pack }: { pack: Pack }) {
           loading={isRunning}
           leftSection={<IconShieldCheck size={17} aria-hidden />}
         >
-          {checks ? 'Verify' : 'Verify'}
+          Verify
         </Button>
       }
     >
       {checks ? (
-        <Findings checks={checks} isRunning={isRunning} />
+        <Findings checks={checks} others={others} isRunning={isRunning} />
       ) : (
         <p className="muted">
-          The node re-reads every stored byte. This browser downloads the same bytes and hashes them itself.
+          {set && !isHashedHere(set)
+            ? `The node re-reads every stored byte of every part. This browser verifies the record and the list of files. It does not download the files (${formatBytes(set.bytes)}).`
+            : 'The node re-reads every stored byte. This browser downloads the same bytes and hashes them itself.'}
         </p>
       )}
     </Section>
@@ -58,8 +64,20 @@ export function PackVerify({ pack }: { pack: Pack }) {
 const AT_ONCE = 4;
 const SHOW_EVERY_MS = 100;
 
+/** Larger sets are hashed by the node alone. */
+const MAX_HASHED_BYTES = 500_000_000;
+/** The faults of the node that are listed. */
+const MAX_FAULTS = 200;
+
+/** Returns whether this browser hashes the files of a set. */
+function isHashedHere({ files, bytes }: NonNullable<Pack['evidence']['set']>): boolean {
+  return bytes <= MAX_HASHED_BYTES && files <= MAX_PACK_FILES;
+}
+
 function useVerification(pack: Pack) {
   const [checks, setChecks] = useState<Check[]>();
+  /** The claims that only the node verified, and that match. */
+  const [others, setOthers] = useState(0);
   const isOwner = useIsOwner();
   const [isRunning, setIsRunning] = useState(false);
   const running = useRef<AbortController>(undefined);
@@ -71,6 +89,7 @@ function useVerification(pack: Pack) {
     running.current = controller;
     const { signal } = controller;
     let current = checksOf(pack, isOwner);
+    setOthers(0);
     let shownAt = 0;
     const show = (isLast = false) => {
       const now = performance.now();
@@ -85,9 +104,19 @@ function useVerification(pack: Pack) {
     };
     setIsRunning(true);
     show(true);
+    const { set } = pack.evidence;
+    if (set && isHashedHere(set)) {
+      // A failure is found again below, as the digest of the list.
+      const list = await call('readSet', { params: { id: pack.id }, signal }).catch(() => undefined);
+      current = [...current, ...filesOfSet(list?.files ?? [], pack, isOwner)];
+      show(true);
+    }
     const askNode = async () => {
       try {
-        current = withNodeFindings(current, await call('verifyPack', { params: { id: pack.id }, signal }));
+        const found = await call('verifyPack', { params: { id: pack.id }, signal });
+        const { checks: all, matching } = withNodeFindings(current, found, pack);
+        current = all;
+        setOthers(matching);
       } catch (error) {
         const node: Finding = { state: 'failed', reason: describeError(error).sentence };
         current = current.map((check) => ({ ...check, node }));
@@ -109,13 +138,22 @@ function useVerification(pack: Pack) {
     show(true);
     if (!signal.aborted) setIsRunning(false);
   };
-  return { checks, isRunning, start: () => void run() };
+  return { checks, others, isRunning, start: () => void run() };
 }
 
-function Findings({ checks, isRunning }: { checks: readonly Check[]; isRunning: boolean }) {
+interface FindingsProps {
+  checks: readonly Check[];
+  others: number;
+  isRunning: boolean;
+}
+
+function Findings({ checks, others, isRunning }: FindingsProps) {
   const isMany = checks.length > MAX_LISTED;
   const isListed = (check: Check) =>
-    !isMany || check.what !== 'blob' || isFault(check.browser) || isFault(check.node);
+    !isMany ||
+    (check.what !== 'blob' && check.what !== 'file') ||
+    isFault(check.browser) ||
+    isFault(check.node);
   const listed = checks.filter(isListed).slice(0, MAX_LISTED * 5);
   const fine = checks.filter(isFine).length;
   const hidden = checks.filter((check) => isHidden(check.browser) && !isFault(check.node)).length;
@@ -130,6 +168,7 @@ function Findings({ checks, isRunning }: { checks: readonly Check[]; isRunning: 
             : hidden > 0
               ? `${countOf(fine, 'claim')} verified. ${countOf(hidden, 'file is', 'files are')} not shown: this browser could not hash ${hidden === 1 ? 'it' : 'them'}.`
               : `All ${countOf(checks.length, 'claim')} verified, by the node and by this browser.`}
+        {others > 0 && ` The node also verified ${countOf(others, 'claim')} about the parts of the set.`}
       </output>
       <div className="scroll sheet">
         <table className="full compact">
@@ -143,7 +182,7 @@ function Findings({ checks, isRunning }: { checks: readonly Check[]; isRunning: 
           </thead>
           <tbody>
             {listed.map((check) => (
-              <tr key={check.what + (check.path ?? '')}>
+              <tr key={keyOf(check)}>
                 <td className="wrap-anywhere">{nameOf(check)}</td>
                 <td>
                   <DigestChip digest={check.expected} label={`digest of ${check.path ?? check.what}`} />
@@ -181,8 +220,17 @@ function isFine({ browser, node }: Check): boolean {
 }
 
 function nameOf(check: Check) {
-  if (check.what === 'fingerprint') return 'Fingerprint of the record';
-  if (check.what === 'ledger') return 'Fingerprint in the ledger';
+  const { pack } = check;
+  const ofPart = pack && (
+    <>
+      {' of '}
+      <Link className="mono" to={`/packs/${pack}`}>
+        {pack}
+      </Link>
+    </>
+  );
+  if (check.what === 'fingerprint') return ofPart ? <>Fingerprint{ofPart}</> : 'Fingerprint of the record';
+  if (check.what === 'ledger') return ofPart ? <>Ledger entry{ofPart}</> : 'Fingerprint in the ledger';
   return <code>{check.path}</code>;
 }
 
@@ -194,6 +242,8 @@ function FindingText({ finding }: { finding: Finding }) {
           <IconCircleDashed size={15} aria-hidden /> pending
         </span>
       );
+    case 'not here':
+      return <span className="small muted">not hashed</span>;
     case 'running':
       return (
         <span className="cluster inline gap-1 baseline small muted">
@@ -232,8 +282,11 @@ function FindingText({ finding }: { finding: Finding }) {
 
 /** A claim about a pack and what recomputing it found. */
 interface Check {
-  what: 'fingerprint' | 'ledger' | 'blob';
+  /** `file`: a file of a set. */
+  what: 'fingerprint' | 'ledger' | 'blob' | 'file';
   path?: string;
+  /** The part of a set that it is about; undefined for the pack itself. */
+  pack?: string;
   expected: string;
   /** The finding of this browser, from what the node sent. */
   browser: Finding;
@@ -244,6 +297,8 @@ interface Check {
 type Finding =
   | { state: 'waiting' }
   | { state: 'running' }
+  /** Left to the node. */
+  | { state: 'not here' }
   | { state: 'matches' }
   | { state: 'differs'; actual: string | null }
   | { state: 'failed'; reason: string }
@@ -253,12 +308,7 @@ type Finding =
 /** All verifiable claims about a pack, in the order in which they are verified. What is hidden is not asked for. */
 function checksOf(pack: Pack, isOwner: boolean): Check[] {
   const waiting = { browser: { state: 'waiting' }, node: { state: 'running' } } as const;
-  const { withheld = [], released = [] } = pack.evidence;
-  const hidden = new Map<string, 'withheld' | 'released'>([
-    ...(isOwner ? [] : withheld).map(({ sha256 }) => [sha256, 'withheld'] as const),
-    ...released.map(({ sha256 }) => [sha256, 'released'] as const),
-  ]);
-  const browserOf = (sha256: string): Finding => ({ state: hidden.get(sha256) ?? 'waiting' });
+  const browserOf = hiddenFindings(pack, isOwner);
   return [
     { what: 'fingerprint', expected: pack.digest, ...waiting },
     { what: 'ledger', expected: pack.digest, ...waiting },
@@ -270,6 +320,28 @@ function checksOf(pack: Pack, isOwner: boolean): Check[] {
       browser: browserOf(file.sha256),
     })),
   ];
+}
+
+/** The claims about the files of a set. */
+function filesOfSet(files: DataSet['files'], pack: Pack, isOwner: boolean): Check[] {
+  const browserOf = hiddenFindings(pack, isOwner);
+  return files.map(({ path, sha256 }) => ({
+    what: 'file',
+    path,
+    expected: sha256,
+    browser: browserOf(sha256),
+    node: { state: 'running' },
+  }));
+}
+
+/** Returns what this browser finds of a digest before it asks for the bytes. */
+function hiddenFindings({ evidence }: Pack, isOwner: boolean): (sha256: string) => Finding {
+  const { withheld = [], released = [] } = evidence;
+  const hidden = new Map<string, 'withheld' | 'released'>([
+    ...(isOwner ? [] : withheld).map(({ sha256 }) => [sha256, 'withheld'] as const),
+    ...released.map(({ sha256 }) => [sha256, 'released'] as const),
+  ]);
+  return (sha256) => ({ state: hidden.get(sha256) ?? 'waiting' });
 }
 
 /** Recomputes one claim in this browser from what the node sends. Does not use the node's own findings. */
@@ -294,7 +366,9 @@ async function recompute(pack: Pack, check: Check, signal: AbortSignal): Promise
     case 'ledger':
       return digestInLedger(pack, signal);
     case 'blob':
-      return digestOfBlob(check.expected, signal);
+      return digestOf(urlOf('readBlob', { params: { sha256: check.expected } }), signal);
+    case 'file':
+      return digestOf(urlOf('readSetFile', { params: { id: pack.id, path: check.path ?? '' } }), signal);
   }
 }
 
@@ -307,27 +381,58 @@ async function digestInLedger(pack: Pack, signal: AbortSignal): Promise<string |
   return canonicalSha256(hashed) === hash ? entry.digest : null;
 }
 
-async function digestOfBlob(sha256: string, signal: AbortSignal): Promise<string> {
-  const address = urlOf('readBlob', { params: { sha256 } });
+async function digestOf(address: string, signal: AbortSignal): Promise<string> {
   return (await hashObject(address, { signal, onProgress: () => {} })).sha256;
 }
 
-/** Adds the node's findings to the browser's. */
-function withNodeFindings(checks: readonly Check[], verification: PackVerification): Check[] {
-  const keyOf = (what: string, path = '') => `${what} ${path}`;
-  const found = new Map(verification.checks.map((check) => [keyOf(check.check, check.path), check]));
-  return checks.map((check) => {
-    const finding = found.get(keyOf(check.what, check.path));
+function keyOf({ what, path = '', pack = '' }: Pick<Check, 'what' | 'path' | 'pack'>): string {
+  return `${what} ${pack} ${path}`;
+}
+
+/**
+ * Adds the node's findings to the browser's. Of a large set there may be 200,000 that the browser does not look for: only
+ * the faults among them are kept, and the others are counted.
+ */
+function withNodeFindings(
+  checks: readonly Check[],
+  verification: PackVerification,
+  { files }: Pack,
+): { checks: Check[]; matching: number } {
+  // The pack's own claims are first: its record, its files and its ledger entry. A set may have a file of the same name.
+  const own = files.length + 2;
+  const found = new Map(
+    verification.checks.map((check, index) => {
+      const what: Check['what'] = check.check === 'blob' && index >= own ? 'file' : check.check;
+      const { path, pack } = check;
+      return [
+        keyOf({ what, ...(path !== undefined && { path }), ...(pack !== undefined && { pack }) }),
+        { ...check, what },
+      ];
+    }),
+  );
+  const compared = checks.map((check): Check => {
+    const key = keyOf(check);
+    const finding = found.get(key);
+    found.delete(key);
     if (!finding) return { ...check, node: { state: 'failed', reason: 'The node did not verify this.' } };
-    return {
-      ...check,
-      // There are no bytes that the node could hash either.
-      node:
-        check.browser.state === 'released'
-          ? check.browser
-          : finding.ok
-            ? { state: 'matches' }
-            : { state: 'differs', actual: finding.actual },
-    };
+    // There are no bytes that the node could hash either.
+    const { released } = finding;
+    return { ...check, node: released ? { state: 'released' } : findingOf(finding) };
   });
+  const faults = [...found.values()].filter(({ ok }) => !ok);
+  const listed = faults.slice(0, MAX_FAULTS).map(
+    (finding): Check => ({
+      what: finding.what,
+      ...(finding.path !== undefined && { path: finding.path }),
+      ...(finding.pack !== undefined && { pack: finding.pack }),
+      expected: finding.expected,
+      browser: { state: 'not here' },
+      node: findingOf(finding),
+    }),
+  );
+  return { checks: [...compared, ...listed], matching: found.size - faults.length };
+}
+
+function findingOf({ ok, actual }: PackVerification['checks'][number]): Finding {
+  return ok ? { state: 'matches' } : { state: 'differs', actual };
 }

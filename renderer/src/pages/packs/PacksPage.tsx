@@ -16,7 +16,7 @@ import { authorsLine } from '../../format/names.ts';
 import { formatBytes } from '../../format/size.ts';
 import { useMayContribute } from '../../state/session.ts';
 import { type UrlFilters, useUrlFilters } from '../../state/urlFilters.ts';
-import { VersionMark } from './PackHeader.tsx';
+import { SetMark, VersionMark } from './PackHeader.tsx';
 import { PackPreview } from './PackPage.tsx';
 import { ReplicationCounts } from './PackReplications.tsx';
 
@@ -163,7 +163,9 @@ function packColumns(openPack: (pack: Pack) => void, isWide: boolean, open?: str
       width: '5.5rem',
       align: 'end',
       hideBelow: 'wide',
-      cell: (pack) => <span className="nowrap">{formatBytes(pack.evidence.bytes)}</span>,
+      cell: (pack) => (
+        <span className="nowrap">{formatBytes((pack.evidence.set ?? pack.evidence).bytes)}</span>
+      ),
     },
     {
       id: 'received',
@@ -192,7 +194,7 @@ function TitleCell({ pack, isOpen, onOpen }: TitleCellProps) {
           {pack.title}
         </RowLink>
       </span>{' '}
-      <VersionMark evidence={pack.evidence} />
+      <SetMark evidence={pack.evidence} /> <VersionMark evidence={pack.evidence} />
       {pack.flags.length > 0 && (
         <>
           {' '}

@@ -1,3 +1,4 @@
+import { listEntries } from '../../../archive/sets/listEntries.ts';
 import { type OpenedSet, requireSet } from '../../../archive/sets/readSet.ts';
 import {
   digestsOfFile,
@@ -12,13 +13,15 @@ import { requireAllReadable, requireReadable } from '../../../withholding/withho
 import type { Handlers } from '../../app.ts';
 import { withheldHeaders } from '../../delivery/blobs.ts';
 import { sendRanges } from '../../delivery/sendRanges.ts';
-import { okText, withList } from '../../reply.ts';
+import { okText, page, withList } from '../../reply.ts';
 
 /** Increased by each release that writes a different ZIP for the same set. */
 const ZIP_VERSION = 1;
 
+type SetRoutes = 'readSet' | 'listSetEntries' | 'readSetFile' | 'downloadSet';
+
 /** Handlers for sets. */
-export function setHandlers(store: Store): Pick<Handlers, 'readSet' | 'readSetFile' | 'downloadSet'> {
+export function setHandlers(store: Store): Pick<Handlers, SetRoutes> {
   const zips = new SetZips(store);
   return {
     readSet: async ({ params: { id = '' }, visitor }) => {
@@ -26,6 +29,11 @@ export function setHandlers(store: Store): Pick<Handlers, 'readSet' | 'readSetFi
       requireReadable(store.read, set.file, visitor);
       const { packs, bytes } = set.index;
       return okText(withList({ packs: packs.length, bytes }, 'files', fileTexts(set)));
+    },
+    listSetEntries: async ({ params: { id = '' }, query, request, visitor }) => {
+      const set = await requireSet(store, id);
+      requireReadable(store.read, set.file, visitor);
+      return page(request, query, await listEntries(store.read, set, query));
     },
     readSetFile: async ({ params: { id = '', path = '' }, request, visitor }) => {
       const set = await requireSet(store, id);

@@ -46,6 +46,15 @@ export const ownPartsOfSet = selectValues<string, [manifest: number]>(`
   SELECT p.id FROM set_parts s JOIN packs p ON p.id = s.part
   WHERE s.manifest = ? AND p.part_of IS NOT NULL ORDER BY p.ledger_entry`);
 
+/** Returns the digests of files of the parts of a set that are withheld from visitors or were given up. */
+export const unreadableInSet = selectValues<string, [manifest: number]>(`
+  SELECT DISTINCT f.sha256
+  FROM (SELECT sha256 FROM withheld_objects UNION SELECT sha256 FROM releases) m
+    CROSS JOIN pack_files f ON f.sha256 = m.sha256
+    CROSS JOIN packs p ON p.ledger_entry = f.pack
+    CROSS JOIN set_parts s ON s.part = p.id
+  WHERE s.manifest = ?`);
+
 /** Returns the CRC-32s of the files of a set, in the order of their paths; undefined until they are known. */
 export const crcsOfSet = selectValue<Buffer, [manifest: number]>(
   'SELECT crcs FROM sets WHERE ledger_entry = ?',

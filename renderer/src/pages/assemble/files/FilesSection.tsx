@@ -1,10 +1,9 @@
 import { Button, FileButton } from '@mantine/core';
 import { IconCopy, IconFilePlus, IconFolderPlus } from '@tabler/icons-react';
-import { useEffect, useRef } from 'react';
-import type { PackFile } from '../../../../../shared/archive/pack.ts';
-import { useCall } from '../../../api/useCall.ts';
+import { useRef } from 'react';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { countOf, formatBytes } from '../../../format/size.ts';
+import { bytesOf } from '../draftRecord.ts';
 import { addToDraft, removeFiles, renameFiles, reuseFiles, useDraft } from '../draftStore.ts';
 import { readChosen } from '../files/readDropped.ts';
 import { usePackForm } from '../packForm.ts';
@@ -12,6 +11,7 @@ import { FormSection } from '../sections/ResultsSection.tsx';
 import { DraftFileTree } from './DraftFileTree.tsx';
 import type { DraftFile } from './draftFile.ts';
 import classes from './files.module.css';
+import { isReusable, usePreviousFiles } from './previousFiles.ts';
 
 /** The files of the pack: add, rename and remove. */
 export function FilesSection() {
@@ -120,18 +120,6 @@ function FolderButton() {
   );
 }
 
-const NONE: readonly PackFile[] = [];
-
-/** Loads the files of the previous version, if the draft has one, so that the draft's files are compared with them. */
-function usePreviousFiles(supersedes: string | null): unknown {
-  const pack = useCall('readPack', { params: { id: supersedes ?? '' } }, { enabled: supersedes !== null });
-  const previous = supersedes === null ? NONE : pack.data?.files;
-  useEffect(() => {
-    if (previous) useDraft.setState({ previous });
-  }, [previous]);
-  return pack.error;
-}
-
 /** Offers to reuse the files of the previous version that the draft does not have. */
 function ReuseFiles({ error }: { error: unknown }) {
   const files = useDraft((state) => state.files);
@@ -139,15 +127,27 @@ function ReuseFiles({ error }: { error: unknown }) {
   if (error) return <ErrorNote error={error} />;
   const have = new Set(files.map(({ path }) => path));
   const missing = previous.filter(({ path }) => !have.has(path));
-  if (missing.length === 0) return null;
-  const bytes = missing.reduce((sum, file) => sum + file.bytes, 0);
+  const reusable = missing.filter(isReusable);
+  const others = missing.length - reusable.length;
   return (
-    <Button
-      variant="default"
-      leftSection={<IconCopy size={16} aria-hidden />}
-      onClick={() => reuseFiles(missing)}
-    >
-      Reuse {countOf(missing.length, 'file')} from the previous version ({formatBytes(bytes)})
-    </Button>
+    <>
+      {reusable.length > 0 && (
+        <Button
+          variant="default"
+          leftSection={<IconCopy size={16} aria-hidden />}
+          onClick={() => reuseFiles(reusable)}
+        >
+          Reuse {countOf(reusable.length, 'file')} from the previous version ({formatBytes(bytesOf(reusable))}
+          )
+        </Button>
+      )}
+      {others > 0 && (
+        <p className="small muted">
+          {countOf(others, 'large file')} of the previous version {others === 1 ? 'is' : 'are'} in several
+          packs and cannot be reused. Add {others === 1 ? 'it' : 'them'} again to keep{' '}
+          {others === 1 ? 'it' : 'them'}.
+        </p>
+      )}
+    </>
   );
 }

@@ -3,7 +3,7 @@ import { filePathFault } from '../../../../../shared/archive/filePath.ts';
 import type { PackFile } from '../../../../../shared/archive/pack.ts';
 import type { FileChange } from '../../../../../shared/archive/packComparison.ts';
 import { MAX_PACK_BYTES, MAX_PACK_FILES } from '../../../../../shared/limits.ts';
-import { countOf } from '../../../format/size.ts';
+import { countOf, formatCount } from '../../../format/size.ts';
 import type { HashReply } from '../../../hashing/hash.worker.ts';
 import { rowKey } from '../draft.ts';
 import type { PathFile } from '../files/readDropped.ts';
@@ -119,16 +119,21 @@ interface Added {
   doubled: number;
   total: number;
   tooLarge: number;
+  /** Whether it is a visitor's draft, which only this browser has. */
+  isLocal: boolean;
 }
 
-export function noteOf({ skipped, replaced, doubled, total, tooLarge }: Added): string | undefined {
+export function noteOf({ skipped, replaced, doubled, total, tooLarge, isLocal }: Added): string | undefined {
   const exchanged = replaced.filter(({ file }) => file).length;
   const notes = [
     skipped > 0 && `${countOf(skipped, 'system file')} skipped.`,
     exchanged > 0 && `${countOf(exchanged, 'file')} with the same path replaced.`,
     doubled > 0 && `${countOf(doubled, 'file')} with the same path as another skipped.`,
-    tooLarge > 0 && `Add ${countOf(tooLarge, 'large file')} again after a reload.`,
-    total > MAX_PACK_FILES && `A pack can contain at most ${MAX_PACK_FILES} files.`,
+    tooLarge > 0 &&
+      (isLocal
+        ? `Add ${countOf(tooLarge, 'large file')} again after a reload.`
+        : 'Stay on this page until the draft is saved: this browser cannot keep so much.'),
+    isLocal && total > MAX_PACK_FILES && `A pack can contain at most ${formatCount(MAX_PACK_FILES)} files.`,
   ];
   return notes.filter(Boolean).join(' ') || undefined;
 }
@@ -170,7 +175,7 @@ const TYPES: Record<string, string> = {
 };
 
 /** The media type to record: by extension first, because that gives the same result on every machine. */
-function mediaTypeOf(path: string, browserType: string): string {
+export function mediaTypeOf(path: string, browserType: string): string {
   const extension = /\.([^./]+)$/.exec(path)?.[1]?.toLowerCase() ?? '';
   return (
     TYPES[extension] ?? (/^[\w.+-]+\/[\w.+-]+$/.test(browserType) ? browserType : 'application/octet-stream')
