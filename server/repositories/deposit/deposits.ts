@@ -11,6 +11,7 @@ import { isPrivateHost } from '../../collection/sources/privateSources.ts';
 import type { JobRun, Jobs, RunningJob } from '../../runtime/jobs.ts';
 import { shuttingDown } from '../../runtime/shuttingDown.ts';
 import { packById } from '../../store/sqlite/archive/packs.ts';
+import { setOf } from '../../store/sqlite/archive/sets.ts';
 import type { Place } from '../../store/sqlite/engine/queries.ts';
 import {
   changeDeposit,
@@ -104,13 +105,13 @@ export class Deposits {
    * Deposits a pack, or goes on with its deposit in this repository. Returns the deposit if there is nothing to do, else
    * the job, which rejects if the deposit fails. `ended` returns the deposit as it is then.
    *
-   * @throws Problem `unknown_pack`, `unknown_target`, `withheld`, `released`, `shutting_down`
+   * @throws Problem `unknown_pack`, `unknown_target`, `invalid_field`, `withheld`, `released`, `shutting_down`
    */
   async deposit({ pack, repository: id, publish }: NewDeposit): Promise<Deposit | RunningJob<Deposit>> {
     const { store } = this.#config;
     const repository = repositoryById(store.read, id);
-    if (!repository) throw unknown('unknown_target', 'repository', `There is no repository ${id}.`);
-    requireReadable(store, pack);
+    if (!repository) throw wrong('unknown_target', 'repository', `There is no repository ${id}.`);
+    requireDepositable(store, pack);
     const row = await store.write((database) => {
       const known = depositOf(database, pack, id);
       const updated_at = store.instant();
@@ -209,7 +210,7 @@ export class Deposits {
       row: current,
       save,
       pause: (ms) => http.pause(ms),
-      requireReadable: (file) => requireReadable(store, pack, file?.digests.get('sha256')),
+      requireReadable: (file) => requireDepositable(store, pack, file?.digests.get('sha256')),
       signal,
       progress: (bytes) => progress(bytes, total),
     });
@@ -269,13 +270,19 @@ function shown({ remote: _remote, may_exist: _mayExist, publish, in_review, ...r
 }
 
 /**
- * Requires that everybody may read a pack, or one of its files: a repository shows everything.
+ * Requires that a pack can be deposited: it is no set, and everybody may read it, or one of its files.
  *
- * @throws Problem `withheld`, `released`
+ * @throws Problem `unknown_pack`, `invalid_field`, `withheld`, `released`
  */
-function requireReadable({ read }: Store, pack: string, file?: string): void {
+function requireDepositable({ read }: Store, pack: string, file?: string): void {
   const row = packById(read, pack);
-  if (!row) throw unknown('unknown_pack', 'pack', `There is no pack ${pack}.`);
+  if (!row) throw wrong('unknown_pack', 'pack', `There is no pack ${pack}.`);
+  if (setOf(read, row.ledger_entry))
+    throw wrong(
+      'invalid_field',
+      'pack',
+      'A set cannot be deposited: a repository would get only the list of its files. Deposit its parts.',
+    );
   const digests = file === undefined ? digestsOfPack(read, row) : [file];
   const [hidden] = unreadableAmong(read, digests, VISITOR);
   if (hidden === undefined) return;
@@ -290,7 +297,11 @@ function requireReadable({ read }: Store, pack: string, file?: string): void {
   );
 }
 
-function unknown(code: 'unknown_pack' | 'unknown_target', field: string, message: string): Problem {
+function wrong(
+  code: 'unknown_pack' | 'unknown_target' | 'invalid_field',
+  field: string,
+  message: string,
+): Problem {
   return new Problem(code, message, { errors: [{ path: `/${field}`, message }] });
 }
 

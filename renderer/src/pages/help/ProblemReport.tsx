@@ -17,7 +17,8 @@ export function ProblemReport() {
     queryFn: ({ signal }) => readText('readReport', signal),
     enabled: isShown,
   });
-  const file = `strongroom-report-${new Date().toISOString().slice(0, 10)}.txt`;
+  const save = (text: string) =>
+    saveFile(`strongroom-report-${new Date().toISOString().slice(0, 10)}.txt`, text, 'text/plain');
   return (
     <Section title="Report a problem">
       <p className="measure mb-4">
@@ -43,7 +44,7 @@ export function ProblemReport() {
           </Button>
         ) : (
           <>
-            <Button onClick={() => saveFile(file, report.data, 'text/plain')}>Save the report</Button>
+            <Button onClick={() => save(report.data)}>Save the report</Button>
             <Button variant="default" loading={report.isFetching} onClick={() => void report.refetch()}>
               Make it again
             </Button>
