@@ -43,6 +43,7 @@ async function furtherPages(api: OwnerApi): Promise<DemoPage[]> {
     { name: 'unknown comparison', path: `/pages/${NO_PAGE}/compare/${NO_PAGE}` },
     { name: 'unknown drawing', path: `/draws/${NO_PAGE}` },
     { name: 'settings', path: '/settings' },
+    { name: 'help', path: '/help' },
     { name: 'no page', path: '/nowhere' },
     dialog('a new source', '/sources', 'Watch a source'),
     dialog('a new study', '/studies', 'New study'),

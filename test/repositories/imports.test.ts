@@ -134,6 +134,8 @@ describe('the import of a record', () => {
         { name: 'lies.bin', steps: [announceTooMuch], size: 5, md5: md5(BYTES) },
       ),
     );
+    // Without sets, a draft has the room of a pack twice.
+    await node.sendJson('PATCH', '/manage/settings', { max_set_gb: 0 });
     const imported = await importNow(node, { doi: record.doi });
     expect(imported.files.map(({ state }) => state)).toEqual(['too_large', 'held', 'too_large']);
     expect(imported.warnings.join('\n')).toContain('1 file does not fit');

@@ -89,5 +89,5 @@ function textOf(nodes: readonly MarkupNode[]): string {
     for (let at = (node.children?.length ?? 0) - 1; at >= 0; at -= 1)
       open.push(node.children?.[at] as MarkupNode);
   }
-  return pieces.join('');
+  return pieces.join(' ');
 }
