@@ -60,7 +60,7 @@ test('of the names of an element those that work are returned, and one selector 
   ];
   const found = await choices(id, candidates, '4');
   expect(found).toMatchObject([
-    { watch: column, parts: 2, text: 'Price5', same: false },
+    { watch: column, parts: 2, text: 'Price 5', same: false },
     { watch: { css: 'b' }, parts: 1, text: '4', same: true },
     { watch: { heading: 'Fees' } },
   ]);
