@@ -270,7 +270,7 @@ test('another node cosigns the checkpoint, and a log that rewrites its history r
     const headers = { Authorization: `Bearer ${witness.token}`, 'Content-Type': 'application/json' };
     const added = { method: 'POST', headers, body: JSON.stringify({ key: logKey.trim() }) };
     expect((await fetch(new URL('/manage/witness/logs', witness.url), added)).status).toBe(201);
-    await page.goto('/settings');
+    await page.goto('/settings#proof');
     await page
       .getByRole('textbox', { name: 'Witnesses' })
       .fill(`${new URL('/witness', witness.url).href} ${witnessKey.trim()}`);

@@ -302,8 +302,10 @@ test('signing out ends the saving on the node, and the draft is there for the ow
   await titleOf(page).fill('Of the owner');
   await expect(page.getByText(SAVED)).toBeVisible();
   await page.getByRole('link', { name: 'Settings' }).first().click();
+  await page.getByRole('tab', { name: 'Browsers' }).click();
   await page.getByRole('button', { name: 'Sign out', exact: true }).click();
   await expect(page.getByText('Only the owner can see the settings')).toBeVisible();
+  await page.goBack();
   await page.goBack();
   await expect(page.getByText('The draft is saved in this browser as you type.')).toBeVisible();
   await expect(titleOf(page)).toHaveValue('');
