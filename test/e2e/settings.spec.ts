@@ -181,7 +181,7 @@ test('settings are pages with a search, and a wrong field on another page is sho
   await page.getByLabel('Maximum archive size').fill('-1');
   await tab('Collection').click();
   await expect(page).toHaveURL(/#collection$/);
-  await page.getByLabel('Check every').fill('7');
+  await page.getByLabel(/^Check every/).fill('7');
   await page.getByRole('button', { name: 'Save' }).click();
   // What is typed on one page stays while others are open.
   await expect(tab('Storage')).toHaveAttribute('aria-selected', 'true');

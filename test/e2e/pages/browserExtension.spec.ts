@@ -7,7 +7,7 @@ test('the settings offer the extension, show a code, list the browsers that are 
   node,
   checks,
 }) => {
-  await page.goto('/settings');
+  await page.goto('/settings#extension');
   const section = page.getByRole('region', { name: 'Browser extension' });
   const downloading = page.waitForEvent('download');
   await section.getByRole('link', { name: 'Download the extension' }).click();
@@ -57,7 +57,7 @@ test('the bookmark sends a page and the selection to the form, and nothing is ke
     `<!doctype html><title>Members</title><p id="who">Only members read this.</p>
      <script>document.body.dataset.name = 'Ada'</script><img src="x" onerror="this.remove()">`,
   );
-  await page.goto('/settings');
+  await page.goto('/settings#extension');
   const link = page.getByRole('link', { name: 'Hand in to Strongroom' });
   const bookmark = (await link.getAttribute('href')) ?? '';
   expect(bookmark).toMatch(/^javascript:/);
