@@ -16,7 +16,7 @@ let checkout: string;
 /** A checkout that was never built. */
 beforeAll(async () => {
   checkout = await temporaryFolder();
-  const configs = ['package.json', 'tsconfig.json'];
+  const configs = ['package.json', 'tsconfig.json', 'CHANGELOG.md'];
   const parts = ['server', 'shared', 'renderer', 'electron', ...configs];
   for (const part of parts) await cp(join(root, part), join(checkout, part), { recursive: true });
   await symlink(join(root, 'node_modules'), join(checkout, 'node_modules'));
