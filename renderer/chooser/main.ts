@@ -35,7 +35,7 @@ let point = { x: 0, y: 0 };
 let isFrameWaited = false;
 
 function send(message: ChooserMessage): void {
-  // The window around is the node's own: the policy of this page names it. It is told nothing that it does not have.
+  // The policy of this page lets only the node's own window embed it, which can read all of the message anyway.
   parent.postMessage(message, '*');
 }
 

@@ -2,7 +2,7 @@ import { mayHoldToken } from '../../shared/collection/handedIn.ts';
 import type { NewRetrieval } from '../store/sqlite/collection/retrievals.ts';
 
 /**
- * Parameters by which object stores and repositories give a file to whoever has the address, for some time: Amazon S3 (both
+ * Parameters of signed addresses, with which object stores and repositories give access to a file for some time: Amazon S3 (both
  * versions) and CloudFront, Google Cloud Storage, Azure (`sig`), OpenStack Swift, and tokens in general.
  */
 const SIGNED =

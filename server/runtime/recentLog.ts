@@ -15,7 +15,7 @@ export class RecentLog implements Log {
   readonly #lines: string[] = [];
   readonly #kept: Log;
 
-  /** @param file where `log` writes, if that is a file: its lines also tell of earlier starts */
+  /** @param file where `log` writes, if that is a file, which also has the lines of earlier starts */
   constructor(log: Log, file?: string) {
     this.#log = log;
     this.#file = file;

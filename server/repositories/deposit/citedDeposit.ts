@@ -3,7 +3,7 @@ import { dataciteRecord } from '../../citations/jsonFormats.ts';
 import { escapeHtml } from '../../html.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 
-/** What a repository is told of a pack, before it is put into the fields of its kind. */
+/** The metadata of a deposit, before it is put into the fields of a kind of repository. */
 export interface CitedDeposit {
   work: CitableWork;
   datacite: ReturnType<typeof dataciteRecord>;
@@ -19,7 +19,7 @@ const NOWHERE = 'strongroom:';
 /**
  * Reads what is said of a pack.
  *
- * @param origin the public address of the node; undefined if it has none: then nothing of it is said
+ * @param origin the public address of the node; undefined if it has none, and then the metadata has no address
  * @throws Problem `not_found`
  */
 export function citedDeposit(
