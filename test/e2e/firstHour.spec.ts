@@ -145,6 +145,11 @@ test('npm start in the browser opens the sample archive with one click and remov
   await page.goto(app.link);
   const offer = page.getByRole('region', { name: 'Sample archive' });
   await checks.accessible(page);
+  const sidebar = page.getByRole('navigation', { name: 'Main' });
+  const title = page.getByLabel('Title', { exact: true });
+  await sidebar.getByRole('link', { name: 'New pack' }).click();
+  await title.fill('My own draft');
+  await sidebar.getByRole('link', { name: 'Overview' }).click();
   await offer.getByRole('button', { name: 'Open the sample' }).focus();
   await page.keyboard.press('Enter');
 
@@ -155,18 +160,24 @@ test('npm start in the browser opens the sample archive with one click and remov
   await expect(page.getByRole('link', { name: 'Warmer weeks have more algae in Lake Ostrel' })).toBeVisible();
   await checks.accessible(page);
   await checks.accessible(page, 'dark');
-  await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Cases' }).click();
+  await sidebar.getByRole('link', { name: 'Cases' }).click();
   await page.getByRole('link', { name: 'Did the second ferry cloud the lake?' }).click();
   await expect(page.getByText('The second ferry appears in the timetable.')).toBeVisible();
   await expect(banner).toBeVisible();
-  await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Settings' }).click();
+  await sidebar.getByRole('link', { name: 'Settings' }).click();
   await expect(page.getByText('It is removed when you leave it.')).toBeVisible();
 
+  // What was typed in one archive is not in the other.
+  await sidebar.getByRole('link', { name: 'New pack' }).click();
+  await expect(title).toHaveValue('');
+  await title.fill('A draft in the sample');
   await banner.getByRole('button', { name: 'Remove it and go back' }).click();
   await expect(offer).toBeVisible();
   await expect(banner).toBeHidden();
   await expect(page.getByText('Signed in as owner')).toBeVisible();
   expect(await readdir(folder)).toEqual(['archive']);
+  await sidebar.getByRole('link', { name: 'New pack' }).click();
+  await expect(title).toHaveValue('My own draft');
   await page.context().close();
   expect(await app.stop()).toBe(0);
   await expect(readFile(join(own, 'strongroom.db'))).resolves.toBeTruthy();

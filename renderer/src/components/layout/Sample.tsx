@@ -68,11 +68,17 @@ function useArchiveChange(route: 'openSample' | 'removeSample') {
   return useMutation({
     mutationFn: async () => {
       const { node } = await readSession();
-      const { sign_in } = await call(route);
-      // The app closes this window and starts again.
-      if (!desktop()) {
-        await untilOtherThan(node);
-        window.location.assign(sign_in);
+      const resume = await leaveDraft();
+      try {
+        const { sign_in } = await call(route);
+        // The app closes this window and starts again.
+        if (!desktop()) await untilOtherThan(node);
+        if (route === 'openSample') setAside();
+        else bringBack();
+        if (!desktop()) window.location.assign(sign_in);
+      } catch (error) {
+        resume();
+        throw error;
       }
       // The button shows that it works until this page is gone.
       await new Promise(() => {});
@@ -97,4 +103,50 @@ async function untilOtherThan(node: string): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
   throw new NodeUnreachable(failure);
+}
+
+/**
+ * Saves what was typed last on the node, and saves nothing more: the next save would reach the other archive. Returns a
+ * function that goes on with it. @throws why it could not be saved
+ */
+async function leaveDraft(): Promise<() => void> {
+  const [{ draftSession }, { hasContent }] = await Promise.all([
+    import('../../pages/assemble/draftSession.ts'),
+    import('../../pages/assemble/draftStore.ts'),
+  ]);
+  if (hasContent()) await draftSession.flush();
+  draftSession.stop();
+  return () => void draftSession.start();
+}
+
+const SET_ASIDE = 'strongroom-set-aside';
+/** What belongs to the person and not to an archive. */
+const OF_PERSON = ['strongroom-look', 'strongroom-shortcuts'];
+
+/** Keeps what this browser knows of the own archive, such as what was typed into forms, away from the sample. */
+function setAside(): void {
+  const kept = { local: takeAll(localStorage), session: takeAll(sessionStorage) };
+  localStorage.setItem(SET_ASIDE, JSON.stringify(kept));
+}
+
+/** Forgets what this browser knows of the sample. */
+function bringBack(): void {
+  const kept = JSON.parse(localStorage.getItem(SET_ASIDE) ?? '{}') as {
+    [name in 'local' | 'session']?: Record<string, string>;
+  };
+  putAll(localStorage, kept.local);
+  putAll(sessionStorage, kept.session);
+}
+
+function putAll(storage: Storage, values: Record<string, string> = {}): void {
+  takeAll(storage);
+  for (const [key, value] of Object.entries(values)) storage.setItem(key, value);
+}
+
+/** Removes everything of an archive from a storage, and returns it. */
+function takeAll(storage: Storage): Record<string, string> {
+  const keys = Object.keys(storage).filter((key) => !OF_PERSON.includes(key));
+  const taken = keys.map((key): [string, string] => [key, storage.getItem(key) ?? '']);
+  for (const key of keys) storage.removeItem(key);
+  return Object.fromEntries(taken);
 }
