@@ -18,8 +18,26 @@ export function chosenFolder(defaultFolder: string): string {
   return folder;
 }
 
-/** Opens the node on the configured port. Without one: on the default port, or on any free port if that is in use. */
+/**
+ * Opens the node on the configured port. Without one: on the default port, or on any free port if that is in use.
+ *
+ * @throws what `openNode` throws; for a sample, an Error that says how to get back to the own archive
+ */
 export async function openArchive(config: NodeConfig): Promise<RunningNode> {
+  try {
+    return await openOnPort(config);
+  } catch (error) {
+    const isBusy =
+      error instanceof Error && (error.name === 'FolderInUseError' || errorCode(error) === 'EADDRINUSE');
+    if (!config.sample?.isOpen || isBusy) throw error;
+    throw new Error(
+      `The sample archive cannot be opened: ${messageOf(error)} Remove the folder ${config.dataFolder} to open your own archive.`,
+      { cause: error },
+    );
+  }
+}
+
+async function openOnPort(config: NodeConfig): Promise<RunningNode> {
   if (config.port !== undefined) return openNode(config);
   try {
     return await openNode({ ...config, port: DEFAULT_PORT });

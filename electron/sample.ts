@@ -27,8 +27,6 @@ import {
   REPLICATION_NOTE,
   type SamplePack,
   type SampleSource,
-  STUDY,
-  STUDY_NOTE,
   SUBJECTS,
   warcOf,
 } from './sampleContent.ts';
@@ -149,17 +147,11 @@ async function fill(owner: Owner): Promise<void> {
   // Nobody is asked whether a sample gets timestamps.
   await owner.call('changeSettings', { body: { timestamps_answered: true } });
   for (const body of SUBJECTS) await owner.call('createNode', { body });
-  const study = await owner.call('createStudy', { body: STUDY });
-  const clarity = await publish(owner, CLARITY, { study: study.id });
+  const clarity = await publish(owner, CLARITY);
   const replication = await publish(owner, REPLICATION, {
-    study: study.id,
     replicates: { pack: clarity.id, verdict: 'reproduced', note: REPLICATION_NOTE },
   });
   await publish(owner, ALGAE);
-  await owner.call('setStudyStatus', {
-    params: { id: study.id },
-    body: { status: 'completed', note: STUDY_NOTE },
-  });
   await owner.call('addComment', { params: { id: clarity.id }, body: COMMENT });
   await owner.send(
     'POST',
@@ -188,7 +180,7 @@ async function fill(owner: Owner): Promise<void> {
 async function publish(
   owner: Owner,
   { record, files }: SamplePack,
-  more: Pick<PackRecordInput, 'study' | 'replicates'> = {},
+  more: Pick<PackRecordInput, 'replicates'> = {},
 ): Promise<Pack> {
   const form = new FormData();
   form.set('record', JSON.stringify({ ...record, ...more }));

@@ -3,7 +3,7 @@ import { PACK_FORMAT, TERMS_VERSION } from '../shared/limits.ts';
 
 /*
  * What is in the sample archive. The lake, its ferry and everybody who watches them are invented. All results are computed
- * from the rows here, so the packs are the same on every machine.
+ * from the rows here, so the packs have the same fingerprints on every machine: they name no study, whose id is random.
  */
 
 export interface SampleFile {
@@ -13,7 +13,7 @@ export interface SampleFile {
 }
 
 export interface SamplePack {
-  record: Omit<PackRecordInput, 'files' | 'study' | 'replicates'>;
+  record: Omit<PackRecordInput, 'files' | 'replicates'>;
   files: SampleFile[];
 }
 
@@ -21,16 +21,6 @@ export const SUBJECTS = [
   { path: 'lakes', title: 'Lakes', description: 'Measurements of standing water.' },
   { path: 'lakes/ostrel', title: 'Lake Ostrel', description: 'An invented lake, for this sample.' },
 ];
-
-export const STUDY = {
-  title: 'The second ferry and the clarity of Lake Ostrel',
-  question: 'Is the water less clear since a second ferry crosses the lake?',
-  description:
-    'Until April 2025 one ferry crossed the lake, since then two. The depth at which a white disc disappears is measured every week from May to August.',
-  node: 'lakes/ostrel',
-  status: 'running' as const,
-};
-export const STUDY_NOTE = 'One pack and one replication, with the same answer.';
 
 /** The depth at which the disc disappears, in metres: weeks 18 to 33 of each year. */
 const FIRST_WEEK = 18;
