@@ -39,6 +39,7 @@ export const PROBLEMS = {
   source_exists: { status: 409, title: 'This address is already watched' },
   tls_required: { status: 403, title: 'This needs an encrypted connection' },
   too_many_browsers: { status: 409, title: 'Too many browsers are paired' },
+  sample_failed: { status: 409, title: 'The sample archive could not be opened or removed' },
   port_taken: { status: 409, title: 'The port is in use by another program' },
   collection_running: { status: 409, title: 'A collection is running' },
   archive_read_only: { status: 409, title: 'The archive is read-only' },
