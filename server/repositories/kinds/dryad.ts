@@ -10,7 +10,7 @@ import {
   plainText,
   textOf,
 } from '../fields.ts';
-import type { Answer, Answers, ListedFile, ReadRepository } from '../repository.ts';
+import type { Answers, ListedFile, ReadRepository } from '../repository.ts';
 
 /** A dataset's page, or its entry in the interface; the DOI is encoded in either or not. */
 const DATASET = /^(.*?)\/(?:stash\/dataset|dataset|api\/v2\/datasets)\/(doi:10\.[^/]+\/[^/]+)\/?$/i;
@@ -67,7 +67,7 @@ function accessOf({ visibility, curationStatus }: Record<string, unknown>): stri
 
 /** The first page says how many there are; the others are asked together. */
 function filesOf(answers: Answers, listing: string, root: string): ListedFile[] {
-  const first = answers.json(listing);
+  const first = answers.needed(listing);
   const urls = [listing];
   const next = addressOf(at(first, '_links', 'next', 'href'), listing);
   if (next !== undefined) {
@@ -79,11 +79,12 @@ function filesOf(answers: Answers, listing: string, root: string): ListedFile[] 
       urls.push(url.href);
     }
   }
-  return answers.all(urls).flatMap((answer) => filesIn(answer, answers, root));
+  answers.all(urls);
+  return urls.flatMap((url) => filesIn(answers.needed(url), root));
 }
 
-function filesIn({ url }: Answer, answers: Answers, root: string): ListedFile[] {
-  return list(at(answers.json(url), '_embedded', 'stash:files'))
+function filesIn(page: unknown, root: string): ListedFile[] {
+  return list(at(page, '_embedded', 'stash:files'))
     .map(fields)
     .filter(({ status }) => textOf(status) !== 'deleted')
     .map((file): ListedFile => {
