@@ -3,13 +3,14 @@ import { storedZip } from '../../zip/writeZip.ts';
 import type { CitedDeposit } from './citedDeposit.ts';
 import { dataverseDataset } from './dataverseDataset.ts';
 import type { DepositedFile } from './depositedFiles.ts';
-import { uniqueNames } from './fileNames.ts';
 import {
+  doiFrom,
   orIfGone,
   type RemoteDeposit,
   type RemoteFile,
   type Repository,
   RepositoryError,
+  uniqueNames,
 } from './repository.ts';
 import { type RepositoryHttp, type StreamedBody, understood } from './repositoryHttp.ts';
 
@@ -86,7 +87,7 @@ export function dataverseRepository(
   const asRemote = (id: string, state: string): RemoteDeposit => ({
     id,
     url: `${http.url}/dataset.xhtml?persistentId=${encodeURIComponent(id)}`,
-    doi: id.startsWith('doi:') ? id.slice(4) : null,
+    doi: id.startsWith('doi:') ? doiFrom(id.slice(4)) : null,
     isPublished: state !== 'DRAFT',
     isInReview: false,
   });
@@ -131,7 +132,7 @@ export function dataverseRepository(
       return version && asRemote(id, version.versionState);
     },
     namesOf: (paths) => uniqueNames(paths, allowedPath),
-    files: async (id) => {
+    files: async ({ id }) => {
       const files = (await readDataset(id))?.files ?? (await listFiles(id));
       return files.map(
         ({ label, directoryLabel, dataFile }): RemoteFile => ({
