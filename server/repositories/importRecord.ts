@@ -79,7 +79,7 @@ export async function importRecord(
   const key = keyOf(request);
   const continued = draftOfImport(store.read, key);
   const draft = continued ?? (await drafts.create({ record: fields, form: null })).draft.id;
-  await store.write((database) => insertDraftImport(database, draft, key));
+  if (continued === undefined) await store.write((database) => insertDraftImport(database, draft, key));
   const { held, plan } = planInto(services, found, draft);
   const fetched = await fetchAll(services, found, { draft, files: plan.files, held, signal, progress });
   const isComplete = !signal.aborted && !fetched.some(({ state }) => state === 'failed');

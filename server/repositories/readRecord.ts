@@ -1,6 +1,5 @@
 import { runWorker } from '../runtime/runWorker.ts';
 import { workerUrl } from '../runtime/workerUrl.ts';
-import { bounded } from './bounded.ts';
 import { readDataverse } from './kinds/dataverse.ts';
 import { readDryad } from './kinds/dryad.ts';
 import { readFigshare } from './kinds/figshare.ts';
@@ -8,6 +7,7 @@ import { readInvenio } from './kinds/invenio.ts';
 import { readLandingPage } from './kinds/landingPage.ts';
 import { readOsf } from './kinds/osf.ts';
 import { MAX_LISTED_FILES, type PlacedFile, placeFiles } from './planFiles.ts';
+import { bounded } from './recordFields.ts';
 import {
   type Answer,
   Answers,

@@ -22,6 +22,23 @@ export interface Described {
   keywords: readonly string[];
 }
 
+/** More than a pack may have, so that what is cut can still be said; little enough to be handled at once. */
+const MOST_READ = { title: 2_000, summary: 100_000, people: 1_000, name: 1_000, words: 1_000, word: 500 };
+
+/** Returns a description with texts and lists of bounded length. It runs where the description was read. */
+export function bounded({ title, summary, authors, keywords }: Described) {
+  return {
+    title: title.slice(0, MOST_READ.title),
+    summary: summary.slice(0, MOST_READ.summary),
+    authors: authors.slice(0, MOST_READ.people).map(({ name, orcid, affiliation }) => ({
+      name: name.slice(0, MOST_READ.name),
+      orcid,
+      affiliation: affiliation.slice(0, MOST_READ.name),
+    })),
+    keywords: keywords.slice(0, MOST_READ.words).map((word) => word.slice(0, MOST_READ.word)),
+  };
+}
+
 /** The fields that a description fills. Empty ones are left out. */
 export type FilledFields = Pick<DraftRecord, 'title' | 'summary' | 'authors' | 'keywords'>;
 
