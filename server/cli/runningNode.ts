@@ -25,6 +25,11 @@ export interface RequestContent {
   bytes: Uint8Array<ArrayBuffer> | Blob;
 }
 
+/** Returns the body of a request in JSON. */
+export function jsonContent(value: unknown): RequestContent {
+  return { type: 'application/json', bytes: new TextEncoder().encode(JSON.stringify(value)) };
+}
+
 /** A running node; requests are sent as its owner. */
 export interface RunningNode {
   /** @throws RefusedByNodeError; Error if no node answers or if another program answers */
@@ -73,7 +78,7 @@ export async function connectToNode(options: NodeOptions): Promise<RunningNode> 
     try {
       return await fetch(address, init);
     } catch (cause) {
-      throw new Error(`No node answers at ${url}. Give its address with --url.`, { cause });
+      throw new Error(`No node answers at ${url}. Name the address of the running node.`, { cause });
     }
   };
   const send: RunningNode['send'] = async (method, path, body) => {
