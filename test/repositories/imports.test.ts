@@ -10,15 +10,17 @@ import { readDraft } from '../support/archive/drafts.ts';
 import { problemOf } from '../support/archive/packs.ts';
 import { eventually } from '../support/eventually.ts';
 import {
-  answer,
   CC_BY,
-  closeRepositoryServers,
   type FileStep,
   type Kind,
   md5,
-  RepositoryServer,
   type ServedFile,
   type ServedRecord,
+} from '../support/network/repositoryRecords.ts';
+import {
+  answer,
+  closeRepositoryServers,
+  RepositoryServer,
   sendWhole,
 } from '../support/network/repositoryServer.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';

@@ -1,9 +1,5 @@
-import {
-  CC_BY_NC,
-  closeRepositoryServers,
-  md5,
-  RepositoryServer,
-} from '../../support/network/repositoryServer.ts';
+import { CC_BY_NC, md5 } from '../../support/network/repositoryRecords.ts';
+import { closeRepositoryServers, RepositoryServer } from '../../support/network/repositoryServer.ts';
 import { expect, test } from '../support/fixtures.ts';
 
 const BYTES = Buffer.from('station,level\nA,1.2\nB,1.4\n');
