@@ -78,8 +78,13 @@ export async function importRecord(
   const { fields, warnings: cutWarnings } = draftRecordOf(found.record);
   const key = keyOf(request);
   const continued = draftOfImport(store.read, key);
-  const draft = continued ?? (await drafts.create({ record: fields, form: null })).draft.id;
-  if (continued === undefined) await store.write((database) => insertDraftImport(database, draft, key));
+  const create = async () => {
+    const made = await drafts.create({ record: fields, form: null }, (database, id) =>
+      insertDraftImport(database, id, key),
+    );
+    return made.draft.id;
+  };
+  const draft = continued ?? (await create());
   const { held, plan } = planInto(services, found, draft);
   const fetched = await fetchAll(services, found, { draft, files: plan.files, held, signal, progress });
   const isComplete = !signal.aborted && !fetched.some(({ state }) => state === 'failed');

@@ -121,7 +121,9 @@ export class Deposits {
       const updated_at = store.instant();
       if (known?.state === 'published') return known;
       if (known) {
-        const changes = { publish: Number(publish || known.publish === 1), error: null, updated_at };
+        // A community may have declined what was submitted. It is submitted again only if somebody asks for that.
+        const isWanted = known.publish === 1 && known.in_review === 0;
+        const changes = { publish: Number(publish || isWanted), error: null, updated_at };
         changeDeposit(database, known.id, { ...changes, state: 'sending' });
       } else insertDeposit(database, newRow(store, { pack, repository, publish }));
       return depositOf(database, pack, id);

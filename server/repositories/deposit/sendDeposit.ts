@@ -87,7 +87,8 @@ async function findOrCreate(sending: Sending): Promise<RemoteDeposit> {
 
 /** Records where the deposit is, then reads it as a whole. */
 async function remember(sending: Sending, deposit: RemoteDeposit): Promise<RemoteDeposit> {
-  await saveRemote(sending, deposit);
+  const { id, url, doi } = deposit;
+  await sending.save({ remote: id, may_exist: 0, url, doi });
   return (await sending.repository.read(deposit.id)) ?? deposit;
 }
 

@@ -170,13 +170,21 @@ describe('a deposit in InvenioRDM', () => {
       state: 'draft',
       in_review: true,
     });
+    record.isInReview = false;
+    expect(await deposit(node, pack.id, repository.id)).toMatchObject({
+      state: 'draft',
+      in_review: false,
+      publish: false,
+    });
+    expect(server.countOf('submit')).toBe(1);
+    expect(await deposit(node, pack.id, repository.id, true)).toMatchObject({ in_review: true });
     server.accept(record.id);
     expect(await deposit(node, pack.id, repository.id)).toMatchObject({
       state: 'published',
       in_review: false,
       compared: 4,
     });
-    expect(server.countOf('submit')).toBe(1);
+    expect(server.countOf('submit')).toBe(2);
   });
 });
 
