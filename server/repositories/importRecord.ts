@@ -144,6 +144,9 @@ function checksumText(checksum: StatedChecksum | null): string | null {
   return checksum && `${checksum.algorithm}:${checksum.hex}`;
 }
 
+const WITH_TOKEN =
+  'The address has a token. It is not recorded, but what it gave is: visitors may read it as everything else that is collected.';
+
 function warningsOf({ record }: FoundRecord, request: ImportRequest): string[] {
   const asked = doiOf(request.doi ?? request.url ?? '');
   const isOther = asked !== undefined && record.doi !== null && asked !== record.doi;
@@ -151,7 +154,9 @@ function warningsOf({ record }: FoundRecord, request: ImportRequest): string[] {
     record.conceptDoi === asked
       ? `${asked} stands for all versions of the record. This is the version ${record.doi}.`
       : `The record at ${asked} says that its DOI is ${record.doi}.`;
+  const address = request.url === undefined ? '' : new URL(request.url).href;
   return [
+    ...(address === publishedAddress(address) ? [] : [WITH_TOKEN]),
     ...(isOther ? [other] : []),
     ...record.warnings,
     ...(record.files.length === 0 ? ['The record has no files that the public gets.'] : []),

@@ -2,6 +2,7 @@ import type { DraftRecord } from '../../shared/archive/draft.ts';
 import { isRelatedIdentifier } from '../../shared/archive/pack.ts';
 import { licenseOf } from './fields.ts';
 import type { RepositoryRecord } from './repository.ts';
+import { publishedAddress } from './signedAddresses.ts';
 
 /** What a record of a pack may hold (`shared/archive/pack.ts`), in characters and in entries. */
 const MOST = {
@@ -95,7 +96,7 @@ export function draftRecordOf(record: Omit<RepositoryRecord, 'files'>): {
     );
   const { doi, conceptDoi, url } = record;
   const related = [
-    { relation: 'IsDerivedFrom', identifier: doi ?? url },
+    { relation: 'IsDerivedFrom', identifier: doi ?? publishedAddress(url) },
     ...(conceptDoi !== null && conceptDoi !== doi
       ? [{ relation: 'IsVersionOf', identifier: conceptDoi }]
       : []),

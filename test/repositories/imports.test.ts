@@ -224,7 +224,13 @@ describe('the import of a record', () => {
     const { node, repository } = await openWith('schemaOrg', []);
     const draftOf = async (id: number) => {
       repository.faults.set(`/page?id=${id}&token=5ec2e7`, [page(`Record ${id}`, '/nothing')]);
-      return (await importNow(node, { url: `${repository.origin}/page?id=${id}&token=5ec2e7` })).draft;
+      const imported = await importNow(node, { url: `${repository.origin}/page?id=${id}&token=5ec2e7` });
+      expect(imported.warnings[0] + (imported.warnings[1] ?? '')).toContain('The address has a token.');
+      const { record } = await readDraft(node, imported.draft);
+      expect(record.related).toEqual([
+        { relation: 'IsDerivedFrom', identifier: `${repository.origin}/page` },
+      ]);
+      return imported.draft;
     };
     const one = await draftOf(1);
     expect(await draftOf(1)).toBe(one);

@@ -5,11 +5,13 @@ import { dataverseDataset } from './dataverseDataset.ts';
 import type { DepositedFile } from './depositedFiles.ts';
 import {
   doiFrom,
+  orIf,
   orIfGone,
   type RemoteDeposit,
   type RemoteFile,
   type Repository,
   RepositoryError,
+  TOO_LARGE,
   uniqueNames,
 } from './repository.ts';
 import { type RepositoryHttp, type StreamedBody, understood } from './repositoryHttp.ts';
@@ -108,8 +110,10 @@ export function dataverseRepository(
       const hits = searched === undefined ? [] : understood(searchSchema, searched, http.url).data.items;
       const found = await firstOfPack(hits.flatMap(({ global_id }) => global_id ?? []));
       if (found) return found;
-      // The index of the search may be behind. The list of the collection is not.
-      const listed = await http.send({ method: 'GET', path: `${collection}/contents` });
+      // The index of the search may be behind. The list of the collection is not, but that of a large one is too long.
+      const contents = http.send({ method: 'GET', path: `${collection}/contents` });
+      const listed = await orIf([TOO_LARGE], contents);
+      if (listed === undefined) return undefined;
       const newest = understood(contentsSchema, listed, http.url)
         .data.filter(({ type }) => type === 'dataset')
         .toSorted((left, right) => (right.id ?? 0) - (left.id ?? 0))

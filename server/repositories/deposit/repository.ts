@@ -73,11 +73,19 @@ export function doiFrom(text: string | undefined): string | null {
 }
 
 /** Returns undefined if the repository says that something does not exist, or no longer. */
-export async function orIfGone(answer: Promise<unknown>): Promise<unknown> {
+export function orIfGone(answer: Promise<unknown>): Promise<unknown> {
+  return orIf([404, 410], answer);
+}
+
+/** The status of an error whose answer was too large. */
+export const TOO_LARGE = 413;
+
+/** Returns undefined in place of an error with one of these statuses. */
+export async function orIf(statuses: readonly number[], answer: Promise<unknown>): Promise<unknown> {
   try {
     return await answer;
   } catch (error) {
-    if (error instanceof RepositoryError && (error.status === 404 || error.status === 410)) return undefined;
+    if (error instanceof RepositoryError && statuses.includes(error.status ?? 0)) return undefined;
     throw error;
   }
 }

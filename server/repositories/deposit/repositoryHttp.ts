@@ -8,7 +8,7 @@ import type { HttpResponse } from '../../collection/fetch/exchange.ts';
 import { Deadline, type Network, parseRetryAfter } from '../../collection/fetch/requester.ts';
 import { isPrivateHost } from '../../collection/sources/privateSources.ts';
 import type { Log } from '../../runtime/log.ts';
-import { RepositoryError } from './repository.ts';
+import { RepositoryError, TOO_LARGE } from './repository.ts';
 
 /** A body that is read while it is sent. */
 export interface StreamedBody {
@@ -138,7 +138,7 @@ export class RepositoryHttp {
     } catch (error) {
       if (sent?.failure() !== undefined) throw sent.failure();
       if (error instanceof RetrievalFailure)
-        throw new RepositoryError(this.#sentence(error), null, { cause: error });
+        throw new RepositoryError(this.#sentence(error), statusOf(error, method), { cause: error });
       throw error;
     } finally {
       deadline.settle();
@@ -180,6 +180,11 @@ export class RepositoryHttp {
     if (reason === 'object_too_large') return `The answer of ${this.url} is too large.`;
     return `${this.url} could not be reached: ${failureWords(reason, null)}.`;
   }
+}
+
+/** An answer that is too large is not asked for again. What another request than a GET has done is not known. */
+function statusOf({ reason }: RetrievalFailure, method: string): number | null {
+  return reason === 'object_too_large' && method === 'GET' ? TOO_LARGE : null;
 }
 
 /** A repository asks to wait. */
