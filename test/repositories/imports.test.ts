@@ -194,7 +194,7 @@ describe('the import of a record', () => {
 
   test.each<[Kind, list: string]>([
     ['invenio', '/api/records/12345/files'],
-    ['osf', '/v2/nodes/12345/files/osfstorage/'],
+    ['osf', '/v2/nodes/12345/files/osfstorage/?page%5Bsize%5D=100'],
     ['figshare', '/v2/articles/12345/versions/1/files?page=1&page_size=1000'],
     ['dryad', '/api/v2/versions/12345/files'],
     ['signposting', '/linkset/12345'],

@@ -91,8 +91,18 @@ function authorOf(contributor: unknown): RepositoryRecord['authors'][number] {
 
 const MAX_PAGES = 1_000;
 
+/** OSF gives ten items a page unless more are asked for, and takes few requests an hour without an account. */
+const PAGE_SIZE = '100';
+
+function inLongPages(address: string): string {
+  const url = new URL(address);
+  url.searchParams.set('page[size]', PAGE_SIZE);
+  return url.href;
+}
+
 /** Returns the items of all pages of a list. The first says how many there are; the others are asked together. */
-function pages(answers: Answers, href: string): unknown[] {
+function pages(answers: Answers, address: string): unknown[] {
+  const href = inLongPages(address);
   const first = answers.needed(href);
   const items = list(at(first, 'data'));
   const next = addressOf(at(first, 'links', 'next'), href);
@@ -156,7 +166,8 @@ function filesOf(answers: Answers, storages: string | undefined): ListedFile[] {
 }
 
 function filesHref(item: unknown): string | undefined {
-  return addressOf(at(item, 'relationships', 'files', 'links', 'related', 'href'));
+  const href = addressOf(at(item, 'relationships', 'files', 'links', 'related', 'href'));
+  return href === undefined ? undefined : inLongPages(href);
 }
 
 function fileOf(item: unknown, name: string): ListedFile {
