@@ -196,7 +196,7 @@ describe('the import of a record', () => {
     ['invenio', '/api/records/12345/files'],
     ['osf', '/v2/nodes/12345/files/osfstorage/?page%5Bsize%5D=100'],
     ['figshare', '/v2/articles/12345/versions/1/files?page=1&page_size=1000'],
-    ['dryad', '/api/v2/versions/12345/files'],
+    ['dryad', '/api/v2/versions/12345/files?per_page=100'],
     ['signposting', '/linkset/12345'],
   ])('of %s does not take a record for whole whose list of files cannot be read', async (kind, list) => {
     const files = filesOf(...Array.from({ length: 30 }, () => ({})));
@@ -269,7 +269,7 @@ describe('the import of a record', () => {
     );
     await node.sendJson('PATCH', '/manage/settings', { request_timeout_seconds: 300 });
     const private_ = { Location: 'http://127.0.0.2:1/' };
-    repository.faults.set('/api/v2/versions/12345/files?page=3', [answer(302, private_)]);
+    repository.faults.set('/api/v2/versions/12345/files?per_page=100&page=3', [answer(302, private_)]);
     const url = repository.origin + repository.landingPath(record);
     const refused = await problemOf(node.sendJson('POST', '/manage/import?wait=true', { url }));
     expect(refused).toMatchObject({ code: 'private_address' });

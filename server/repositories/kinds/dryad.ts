@@ -45,7 +45,7 @@ export const readDryad: ReadRepository = (landing, answers) => {
     })),
     license: textOf(dataset.license) || null,
     keywords: list(dataset.keywords).map(textOf),
-    files: version === undefined ? [] : filesOf(answers, `${version}/files`, url.origin + base),
+    files: version === undefined ? [] : filesOf(answers, listingOf(version), url.origin + base),
     warnings: accessOf(dataset),
   };
 };
@@ -65,16 +65,20 @@ function accessOf({ visibility, curationStatus }: Record<string, unknown>): stri
     : [];
 }
 
+/** The interface gives twenty files a page unless more are asked for, and takes few requests a minute. */
+function listingOf(version: string): string {
+  return `${version}/files?per_page=100`;
+}
+
 /** The first page says how many there are; the others are asked together. */
 function filesOf(answers: Answers, listing: string, root: string): ListedFile[] {
   const first = answers.needed(listing);
   const urls = [listing];
-  const next = addressOf(at(first, '_links', 'next', 'href'), listing);
-  if (next !== undefined) {
+  if (at(first, '_links', 'next', 'href') !== undefined) {
     const count = Math.ceil(Number(at(first, 'total')) / Number(at(first, 'count')));
     const pages = Number.isSafeInteger(count) ? Math.min(count, MAX_PAGES) : 2;
     for (let page = 2; page <= pages; page += 1) {
-      const url = new URL(next);
+      const url = new URL(listing);
       url.searchParams.set('page', String(page));
       urls.push(url.href);
     }
