@@ -14,6 +14,7 @@ import type {
 } from '../collection/record/recordedRequests.ts';
 import { HostBackoffError } from '../collection/schedule/hostRateLimiter.ts';
 import type { StagedFile } from '../store/blobs/staging.ts';
+import { draftFile } from '../store/sqlite/archive/drafts.ts';
 import type { Store } from '../store/store.ts';
 import { inSentence } from './askRepository.ts';
 import { Pause } from './pause.ts';
@@ -51,9 +52,13 @@ export interface FetchedFile {
 type Refusal = Required<Pick<FetchedFile, 'state' | 'note'>>;
 
 /** Why the node does not put a file into the draft. */
-const REFUSALS = {
+export const REFUSALS = {
   no_room: { state: 'too_large', note: 'is not in the draft: it is larger than the room that is left' },
   no_space: { state: 'failed', note: 'could not be stored: there is too little space' },
+  taken: {
+    state: 'failed',
+    note: 'is not in the draft, which has another file of that name. Remove it there and import the record again',
+  },
   released: { state: 'failed', note: 'has bytes that this archive gave up, and does not take again' },
 } as const satisfies Record<string, Refusal>;
 
@@ -270,6 +275,7 @@ class Download {
   /** Adds the pieces to the draft as one file. Returns why it was not added. */
   async #putJoined(): Promise<Refusal | undefined> {
     const { path, mediaType } = this.#file;
+    if (draftFile(this.#services.store.read, this.#context.draft, path)) return REFUSALS.taken;
     try {
       await this.#services.drafts.putFile(
         this.#context.draft,
@@ -314,7 +320,7 @@ class Download {
       await staged.discard();
     }
     if (added === 'closed') throw new DraftClosedError();
-    if (added === 'no_room' || added === 'released') return { ...verdict, ...REFUSALS[added] };
+    if (added !== undefined && added !== 'added') return { ...verdict, ...REFUSALS[added] };
     return verdict;
   }
 

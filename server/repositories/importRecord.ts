@@ -16,7 +16,7 @@ import {
   insertDraftImport,
 } from '../store/sqlite/archive/drafts.ts';
 import { askRepository, type FoundRecord } from './askRepository.ts';
-import { type FetchedFile, type FileServices, fetchFile } from './fetchFile.ts';
+import { type FetchedFile, type FileServices, fetchFile, REFUSALS } from './fetchFile.ts';
 import { type FilePlan, filesText, type PlannedFile, planFiles, someFiles } from './planFiles.ts';
 import { draftRecordOf } from './recordFields.ts';
 import type { StatedChecksum } from './repository.ts';
@@ -225,12 +225,10 @@ function heldFile({ bytes, checksum, isConverted = false }: PlannedFile, there: 
   const stated = isConverted ? null : checksum;
   const isOther =
     stated?.algorithm === 'sha256' ? stated.hex !== there.sha256 : bytes !== null && bytes !== there.bytes;
-  if (isOther) return { state: 'failed', bytes, note: OTHER_FILE, isCompared: false };
+  if (isOther) return { bytes, isCompared: false, ...REFUSALS.taken };
   return { state: 'held', bytes: there.bytes, isCompared: stated !== null };
 }
 
-const OTHER_FILE =
-  'was not fetched: the draft has another file of that name. Remove it there and import the record again';
 const STOPPED = 'was not fetched: the import was stopped. Import the record again to continue';
 
 /** One sentence for each file that is not in the draft, and one for those of which the same is to be said. */

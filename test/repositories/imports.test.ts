@@ -19,6 +19,7 @@ import {
 } from '../support/network/repositoryRecords.ts';
 import {
   answer,
+  breakAfter,
   closeRepositoryServers,
   RepositoryServer,
   sendWhole,
@@ -249,8 +250,34 @@ describe('the import of a record', () => {
     expect(own.status).toBe(200);
     const again = await importNow(node, { doi: record.doi });
     expect(again).toMatchObject({ draft, files: [{ state: 'failed' }, { state: 'failed' }] });
-    expect(again.warnings.join('\n')).toContain('“0.csv” was not fetched: the draft has another file');
+    expect(again.warnings.join('\n')).toContain('“0.csv” is not in the draft, which has another file');
     expect((await readDraft(node, draft)).files).toMatchObject([{ path: '0.csv', bytes: 6 }]);
+  });
+
+  test('replaces no file that a person puts into its draft meanwhile', async () => {
+    let draft = '';
+    const put = async (path: string) => {
+      await eventually(async () => {
+        const drafts = await (await node.fetchAsOwner('/manage/drafts')).json();
+        draft = (drafts as { items: { id: string }[] }).items[0]?.id ?? '';
+        expect(draft).not.toBe('');
+      });
+      await node.fetchAsOwner(`/manage/drafts/${draft}/files?path=${path}`, {
+        method: 'PUT',
+        body: 'my own',
+        headers: { 'Content-Type': 'application/octet-stream' },
+      });
+    };
+    const { node, record } = await openWith(
+      'zenodo',
+      filesOf(
+        { steps: [(...step) => void put('0.csv').then(() => sendWhole(...step))] },
+        { steps: [breakAfter(4), (...step) => void put('1.csv').then(() => sendWhole(...step))] },
+      ),
+    );
+    const imported = await importNow(node, { doi: record.doi });
+    expect(imported.files.map(({ state }) => state)).toEqual(['failed', 'failed']);
+    expect((await readDraft(node, draft)).files).toMatchObject([{ bytes: 6 }, { bytes: 6 }]);
   });
 
   test('puts no file into the draft that the archive has no space for', async () => {
