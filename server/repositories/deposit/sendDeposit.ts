@@ -160,9 +160,9 @@ async function sendFiles(sending: Sending, deposit: RemoteDeposit): Promise<void
         if (there) await repository.remove(id, there);
         await repository.send(id, name, file);
         sent.add(file);
+        losses = 0;
         sending.progress((bytes += file.bytes));
       }
-      losses = 0;
     } catch (error) {
       const wait = AFTER_LOSS_MS[losses];
       if (!(error instanceof RepositoryError) || !error.isLost || wait === undefined) throw error;

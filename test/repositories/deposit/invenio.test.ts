@@ -210,6 +210,23 @@ describe('what goes wrong in a repository', () => {
     }
   });
 
+  test('a repository that fails again and again is sent every file, as long as some arrive', async () => {
+    const { server, node, repository } = await open();
+    const files = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`${index}.txt`, `${index}`]));
+    const pack = await uploadNewPack(node, {}, files);
+    let requests = 0;
+    server.fault = (name) => (name === 'content' && requests++ % 2 === 1 ? { status: 502 } : undefined);
+    expect(await deposit(node, pack.id, repository.id, true)).toMatchObject({
+      state: 'published',
+      compared: 13,
+    });
+    requests = 0;
+    server.fault = (name) => (name === 'content' && requests++ > 0 ? { status: 502 } : undefined);
+    const other = await uploadNewPack(node, { title: 'Other' }, files);
+    expect(await deposit(node, other.id, repository.id)).toMatchObject({ state: 'failed' });
+    expect(requests).toBe(5);
+  });
+
   test('a limit on requests is waited for as long as it says', async () => {
     const { server, node, pauses, repository } = await open();
     const limited = new Set(['create', 'content', 'publish']);
