@@ -15,6 +15,8 @@ export const DEFAULT_URL = `http://${DEFAULT_HOST}:${DEFAULT_PORT}`;
 /** The options by which a command finds a running node. */
 export interface NodeOptions {
   url?: string | undefined;
+  /** What gives the address; `--url` by default. */
+  addressOption?: '--node';
   data: string;
   'token-file'?: string | undefined;
 }
@@ -78,7 +80,10 @@ export async function connectToNode(options: NodeOptions): Promise<RunningNode> 
     try {
       return await fetch(address, init);
     } catch (cause) {
-      throw new Error(`No node answers at ${url}. Name the address of the running node.`, { cause });
+      throw new Error(
+        `No node answers at ${url}. Give its address with ${options.addressOption ?? '--url'}.`,
+        { cause },
+      );
     }
   };
   const send: RunningNode['send'] = async (method, path, body) => {

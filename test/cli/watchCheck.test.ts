@@ -113,9 +113,7 @@ describe('strongroom check', () => {
     expect(second.stdout).toContain(`unchanged   ${web.url('/stays')}\n`);
     const silent = await runHere(['check', '--data', node.data, '--url', 'http://127.0.0.1:9']);
     expect(silent.code).toBe(2);
-    expect(silent.stderr).toBe(
-      'No node answers at http://127.0.0.1:9. Name the address of the running node.\n',
-    );
+    expect(silent.stderr).toBe('No node answers at http://127.0.0.1:9. Give its address with --url.\n');
   });
 
   test('exits with 2 if the folder holds no archive', async () => {

@@ -50,7 +50,12 @@ export const get: Command = {
     const named = requireOne(positionals, 'Name one DOI or one address.');
     const request = requestOf(named);
     const isDryRun = values['dry-run'];
-    const result = await getRecord(request, isDryRun, { ...values, url: values.node }, config);
+    const result = await getRecord(
+      request,
+      isDryRun,
+      { ...values, url: values.node, addressOption: '--node' },
+      config,
+    );
     if (values.json) print(JSON.stringify(result));
     else printResult(result);
     return result.files.every(({ state }) => state === 'held' || state === 'planned') ? 0 : 1;

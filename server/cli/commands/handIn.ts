@@ -62,7 +62,12 @@ export const handIn: Command = {
       ...(name !== undefined && { name }),
       withheld: show ? ('false' as const) : ('true' as const),
     };
-    const handed = await handInOne(file, said, { ...values, url: values.node }, config);
+    const handed = await handInOne(
+      file,
+      said,
+      { ...values, url: values.node, addressOption: '--node' },
+      config,
+    );
     if (values.json) print(JSON.stringify(handed));
     else printHandIn(handed);
     return 0;
