@@ -118,17 +118,22 @@ export class Drafts {
     return { ...file, contents: isArchived ? 'archived' : 'missing' };
   }
 
-  /** Creates a draft, unless there is one with this id. @throws Problem `drafts_full` */
-  async create({
-    id = `dr_${this.#store.randomHex(20)}`,
-    record,
-    form,
-  }: NewDraft): Promise<{ draft: StoredDraft; isNew: boolean }> {
+  /**
+   * Creates a draft, unless there is one with this id.
+   *
+   * @param also writes what belongs to a new draft, in the same transaction
+   * @throws Problem `drafts_full`
+   */
+  async create(
+    { id = `dr_${this.#store.randomHex(20)}`, record, form }: NewDraft,
+    also: (database: WriteDatabase, id: string) => void = () => {},
+  ): Promise<{ draft: StoredDraft; isNew: boolean }> {
     const at = this.#store.instant();
     const isNew = await this.#store.write((database) => {
       if (draftById(database, id)) return false;
       if (draftTotals(database).drafts >= MAX_DRAFTS) throw draftsFull(this.limits);
       insertDraft(database, { id, ...columnsOf(record, form), revision: 1, created_at: at, changed_at: at });
+      also(database, id);
       return true;
     });
     return { draft: await this.read(id), isNew };
