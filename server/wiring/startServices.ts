@@ -1,3 +1,4 @@
+import { findSets } from '../archive/sets/readSet.ts';
 import { loadTimeline } from '../collection/timeline/events.ts';
 import type { NodeConfig } from '../config.ts';
 import { ownerEncryption } from '../copies/keys/withheldKey.ts';
@@ -24,6 +25,11 @@ export async function startServices(config: NodeConfig, services: Services, url:
   if (collect && !isReadOnly(store.read)) services.collection.startSchedule();
   await readEncrypted(store, ownerEncryption(store.folder).decrypt).catch((error: unknown) =>
     log.warn({ error }, 'Sealed findings could not be decrypted; the next start tries again.'),
+  );
+  findSets(store, (pack, error) =>
+    log.warn({ error, pack }, 'The list of a set could not be read. Its parts may be listed.'),
+  ).catch((error: unknown) =>
+    log.warn({ error }, 'The sets were not all looked for; the next start goes on.'),
   );
   loadTimeline(store).catch((error: unknown) =>
     log.warn({ error }, 'The timeline could not be loaded; the next request for it tries again.'),

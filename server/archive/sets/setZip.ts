@@ -22,7 +22,7 @@ import {
   RECORD_FILE,
   TAG_MANIFEST_FILE,
 } from '../packs/bag/tagFiles.ts';
-import { type OpenedSet, writeDerived } from './readSet.ts';
+import type { OpenedSet } from './readSet.ts';
 import { readParts, requireIntactParts } from './setBytes.ts';
 import type { SetIndex, SetPart } from './setIndex.ts';
 
@@ -217,7 +217,7 @@ class SetCrcs {
     this.#areKept = true;
     const kept = Buffer.alloc(this.#crcs.byteLength);
     for (const [file, crc] of this.#crcs.entries()) kept.writeUInt32LE(crc, file * 4);
-    await writeDerived(this.#store, (database) => keepCrcs(database, kept, pack.ledger_entry));
+    await this.#store.write((database) => keepCrcs(database, kept, pack.ledger_entry));
   }
 }
 

@@ -6,7 +6,7 @@ import type { DataSet } from '../../../shared/archive/set.ts';
 import { harvestAll } from '../../harvesting/harvester.ts';
 import { addPeer, expectVerified, mirror } from '../../peers/support.ts';
 import { problemOf, sha256Of, uploadNewPack } from '../../support/archive/packs.ts';
-import { publishedSet } from '../../support/archive/sets.ts';
+import { partsByHand, publishedSet, uploadManifest } from '../../support/archive/sets.ts';
 import { ManualClock } from '../../support/manualClock.ts';
 import { share } from '../../support/network/sharing.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../../support/node.ts';
@@ -72,6 +72,49 @@ test('a copy and what is restored from it hold a set, and its parts are not list
   await requireServed(restored, manifest, files);
   const response = await restored.fetch(`/api/packs/${manifest.id}/set/download`);
   expect((await response.bytes()).length).toBe(Number(response.headers.get('Content-Length')));
+});
+
+/** Publishes a set by hand, over packs of a study that do not say they are parts. */
+async function setByHand(node: TestNode): Promise<{ manifest: Pack; study: string; parts: string[] }> {
+  const created = await node.sendJson('POST', '/api/studies', { title: 'Drift at Cuxhaven' });
+  const { id: study } = (await created.json()) as { id: string };
+  const { manifest } = await partsByHand(node, { study });
+  const pack = (await (await uploadManifest(node, manifest)).json()) as Pack;
+  return { manifest: pack, study, parts: manifest.files[0]?.parts.map((part) => part.pack) ?? [] };
+}
+
+test('a set by hand is listed once in a mirror, but takes no pack that was there before', async () => {
+  const peer = await openTestNode();
+  const { manifest } = await setByHand(peer);
+  const node = await openTestNode();
+  await mirror(node, await addPeer(node, peer.url), { packs: { q: manifest.id } });
+  expect(JSON.parse(await textOf(node, '/api/packs'))).toMatchObject({ total: 1 });
+  await expectVerified(node);
+  const other = await openTestNode();
+  const { manifest: list } = await partsByHand(other);
+  const again = await openTestNode();
+  await partsByHand(again);
+  await uploadManifest(other, list);
+  await mirror(again, await addPeer(again, other.url), { packs: true });
+  expect(JSON.parse(await textOf(again, '/api/packs'))).toMatchObject({ total: 3 });
+});
+
+test('a set by hand is listed once after a restore, and its parts are in no study', async () => {
+  const node = await openTestNode();
+  const { manifest, study } = await setByHand(node);
+  expect(JSON.parse(await textOf(node, `/api/studies/${study}`))).toMatchObject({ counts: { packs: 0 } });
+  await node.close();
+  const folder = await temporaryFolder();
+  const place = join(folder, 'copy');
+  expect(await runHere(['copy', place, '--data', node.dataFolder])).toMatchObject({ code: 0, stderr: '' });
+  const data = join(folder, 'restored');
+  expect(await runHere(['restore', place, '--data', data])).toMatchObject({ code: 0 });
+  const restored = await openTestNode({ dataFolder: data });
+  await expect
+    .poll(async () => JSON.parse(await textOf(restored, '/api/packs')) as { items: Pack[] })
+    .toMatchObject({ total: 1, items: [{ id: manifest.id }] });
+  expect(JSON.parse(await textOf(restored, `/api/studies/${study}`))).toMatchObject({ counts: { packs: 0 } });
+  expect(JSON.parse(await textOf(restored, '/api/ledger/verify'))).toMatchObject({ ok: true });
 });
 
 test('a set is withheld with its parts, and with no pack that does not say it is one', async () => {
