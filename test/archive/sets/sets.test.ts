@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { verifyPaths } from '../../../server/verification/verifyPaths.ts';
 import type { Pack, PackVerification } from '../../../shared/archive/pack.ts';
 import type { DataSet, SetEntry } from '../../../shared/archive/set.ts';
+import type { Job } from '../../../shared/node/job.ts';
 import { newDraft, publish, putFile, readDraft } from '../../support/archive/drafts.ts';
 import { type ProblemBody, problemOf, sampleRecord, sha256Of } from '../../support/archive/packs.ts';
 import { contentOf, partsByHand, publishedSet, uploadManifest } from '../../support/archive/sets.ts';
@@ -262,6 +263,26 @@ describe('a damaged part', () => {
 });
 
 describe('publishing that is interrupted', () => {
+  test('by its job says so, and goes on when it is repeated', async () => {
+    const node = await openTestNode({ packBytes: PACK_BYTES });
+    const { id } = await newDraft(node, sampleRecord());
+    // Many parts, so that it does not end before it is cancelled.
+    await putFile(node, id, 'large.bin', contentOf(3, 400_000));
+    const refused = problemOf(publish(node, id));
+    const running = async () => {
+      const response = await node.fetchAsOwner('/manage/jobs');
+      const { items } = (await response.json()) as { items: Job[] };
+      return items.find((job) => job.draft === id);
+    };
+    await expect.poll(running, { interval: 1 }).toMatchObject({ kind: 'publish' });
+    const job = await running();
+    const ended = await node.sendJson('DELETE', `/manage/jobs/${job?.id}`, {});
+    expect(await ended.json()).toMatchObject({ state: 'cancelled' });
+    expect(await refused).toMatchObject({ status: 409, code: 'publishing_cancelled' });
+    expect((await json<{ total: number }>(node, '/api/packs')).total).toBe(0);
+    expect((await publish(node, id)).status).toBe(201);
+  });
+
   test('goes on with the next part, and lists nothing before the manifest', async () => {
     const node = await openTestNode({ packBytes: PACK_BYTES });
     const { id } = await newDraft(node, sampleRecord());
