@@ -8,6 +8,7 @@ import {
   countPacksOfStudy,
   eventIdsOfSource,
   lastEventOfLedger,
+  placeOfPack,
   placeOfStudy,
 } from '../../store/sqlite/node/copyPages.ts';
 import { unreadable, VISITOR } from '../../withholding/withholding.ts';
@@ -88,6 +89,10 @@ async function* ifChanged(context: PageContext, from: number, make: MakePage): A
   if (!before?.bytes.equals(now.bytes)) yield now;
 }
 
+async function* always(context: PageContext, _from: number, make: MakePage): AsyncGenerator<Page> {
+  yield await make(context);
+}
+
 const ASSETS = [
   ['pages.css', 'text/css; charset=utf-8'],
   ['search.js', 'text/javascript; charset=utf-8'],
@@ -139,8 +144,8 @@ async function* itemPages(context: PageContext, changes: Changes, from: number):
   for (const id of changes.studies) {
     yield* present(studyPage(context, id));
     const [before, now] = [countPacksOfStudy(database, id, from), countPacksOfStudy(database, id, size)];
-    for (const part of partsOf(PART.packs, { before, now, first: before }))
-      yield studyPart(context, id, part);
+    const first = changes.takenFrom.has(id) ? 0 : before;
+    for (const part of partsOf(PART.packs, { before, now, first })) yield studyPart(context, id, part);
   }
   for (const key of changes.sources) {
     yield* present(sourcePage(context, key));
@@ -197,15 +202,19 @@ async function* listParts(
   const { database, size } = context;
   const { count } = LISTS[kind];
   const [before, now] = [count(database, from), count(database, size)];
+  const taken =
+    kind === 'packs' && changes.firstTaken <= from ? placeOfPack(database, changes.firstTaken) : before;
+  const first = Math.min(before, taken);
   const added = (length: number) =>
-    before === now ? [] : changedParts(length, { before, now, first: before });
+    before === now && first === now ? [] : changedParts(length, { before, now, first });
+  // What packs became parts of sets is not known of a smaller ledger, so such lists cannot be compared.
+  const make = taken < before ? always : ifChanged;
   const places = changedPlaces(context, kind, changes);
   const parts = (length: number) => [
     ...new Set([...places.map((place) => Math.floor(place / length) + 1), ...added(length)]),
   ];
-  for (const part of parts(PART[kind])) yield* ifChanged(context, from, (each) => listPart(each, kind, part));
-  for (const part of parts(SEARCH_PART))
-    yield* ifChanged(context, from, (each) => searchPart(each, kind, part));
+  for (const part of parts(PART[kind])) yield* make(context, from, (each) => listPart(each, kind, part));
+  for (const part of parts(SEARCH_PART)) yield* make(context, from, (each) => searchPart(each, kind, part));
   for (const part of added(SITEMAP_PART)) yield sitemapPart(context, kind, part);
 }
 

@@ -18,6 +18,7 @@ import { imported } from '../../collection/captures/support.ts';
 import { type CollectingNode, openCollectingNode } from '../../collection/support.ts';
 import { filledArchive } from '../../dump/filledArchive.ts';
 import { sampleRecord, uploadNewPack } from '../../support/archive/packs.ts';
+import { partsByHand, uploadManifest } from '../../support/archive/sets.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../../support/node.ts';
 import { response } from '../../support/warcFiles.ts';
@@ -99,6 +100,25 @@ describe('the pages of a copy', () => {
         if (/(^|\/)archive\//.test(target)) expect(link.attribs.download, path).toBeTruthy();
       }
     }
+  });
+
+  test('do not list packs that became parts of a set after they were', async () => {
+    const node = await openTestNode();
+    const created = await node.sendJson('POST', '/api/studies', { title: 'Drift' });
+    const { id: study } = (await created.json()) as { id: string };
+    await uploadNewPack(node, { title: 'First', study }, { a: 'a' });
+    const { manifest } = await partsByHand(node, { study });
+    await uploadNewPack(node, { title: 'Last', study }, { b: 'b' });
+    const copy = await addCopy(node);
+    await sync(node, copy);
+    await uploadManifest(node, manifest);
+    await sync(node, copy);
+    const pages = await readPages(place);
+    const packsIn = (path: string) => load(pages.get(path) ?? '')('main a[href*="packs/"]').length;
+    expect(packsIn(`studies/${study}.html`)).toBe(2);
+    const anew = join(await temporaryFolder(), 'copy');
+    await sync(node, await addCopy(node, {}, anew));
+    expect(pages).toEqual(await readPages(anew));
   });
 
   test('one for each pack, study, source, event and month, and all of them in the sitemap', async () => {

@@ -1,4 +1,5 @@
 import type { Comment } from '../../../../shared/archive/comment.ts';
+import { PART_KEYWORD } from '../../../../shared/archive/set.ts';
 import type { Outcome, Tag, Verdict } from '../../../../shared/archive/vocabulary.ts';
 import type { Connection } from '../../../../shared/collection/connection.ts';
 import type { Event } from '../../../../shared/collection/event.ts';
@@ -162,6 +163,21 @@ export const changedByPack = selectOne<
   { study: string | null; replicates: string | null; supersedes: string | null },
   [id: string]
 >('SELECT study, replicates, supersedes FROM packs WHERE id = ?');
+
+/** A pack that was listed until a manifest made it a part of a set, and the study that it was in. */
+interface TakenPack {
+  ledger_entry: number;
+  study: string | null;
+}
+
+/** Returns the packs that the manifest of an entry took out of the lists. */
+export const packsTakenBy = selectAll<TakenPack, [manifest: number]>(`
+  SELECT p.ledger_entry, r.record ->> '$.study' AS study
+  FROM set_parts s JOIN packs p ON p.id = s.part JOIN pack_records r ON r.ledger_entry = p.ledger_entry
+  WHERE s.manifest = ? AND p.part_of IS NOT NULL AND r.record -> '$.keywords' <> '["${PART_KEYWORD}"]'`);
+
+/** Returns the place of a pack in the list of packs, counted from 0. */
+export const placeOfPack = countOf<[entry: number]>('packs WHERE ledger_entry < ? AND part_of IS NULL');
 
 /** Returns the ids of the packs with a file. */
 export const packsNaming = selectValues<string, [sha256: string, size: number]>(`
