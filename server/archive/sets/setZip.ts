@@ -175,10 +175,9 @@ class SetCrcs {
   async of(file: number): Promise<number> {
     if (!this.#areKept) {
       const batch = this.#starts.findLastIndex((start) => start <= file);
-      const read = this.#read(batch);
+      await this.#read(batch);
       // The next one is read while this one is sent. A failure is met when its turn comes.
       if (batch + 1 < this.#starts.length - 1) this.#read(batch + 1).catch(() => undefined);
-      await read;
     }
     return this.#crcs[file] ?? 0;
   }
