@@ -194,7 +194,7 @@ function markDigest(
   { packs, sources, otherEvents, events }: Changes,
   { to }: Growth,
 ): void {
-  for (const id of packsNaming(database, sha256, to)) packs.add(id);
+  for (const id of packsNaming(database, { sha256, size: to })) packs.add(id);
   for (const id of eventsNaming(database, sha256, events.last)) if (id <= events.after) otherEvents.add(id);
   for (const key of sourcesOfPagesWith(database, sha256)) sources.add(key);
 }

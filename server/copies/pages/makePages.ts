@@ -1,6 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import type { ReleasedReason } from '../../../shared/node/withheld.ts';
 import { RELEASED_REASON_TEXT } from '../../../shared/node/withheldText.ts';
+import { Problem } from '../../../shared/problems.ts';
+import { findSet } from '../../archive/sets/readSet.ts';
+import type { SetIndex } from '../../archive/sets/setIndex.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { type CopyRow, isCopied } from '../../store/sqlite/node/copies.ts';
 import {
@@ -11,6 +14,7 @@ import {
   placeOfPack,
   placeOfStudy,
 } from '../../store/sqlite/node/copyPages.ts';
+import type { Store } from '../../store/store.ts';
 import { unreadable, VISITOR } from '../../withholding/withholding.ts';
 import type { CopyServices } from '../claim.ts';
 import type { CopyFiles } from '../files/copyFiles.ts';
@@ -140,7 +144,7 @@ function* present(page: Page | undefined): Generator<Page> {
 
 async function* itemPages(context: PageContext, changes: Changes, from: number): AsyncGenerator<Page> {
   const { database, size } = context;
-  for (const id of changes.packs) yield packPage(context, id);
+  for (const id of changes.packs) yield await packPage(context, id);
   for (const id of changes.studies) {
     yield* present(studyPage(context, id));
     const [before, now] = [countPacksOfStudy(database, id, from), countPacksOfStudy(database, id, size)];
@@ -300,9 +304,21 @@ export function pageContext(
     size,
     publicUrl: public_url === null ? null : public_url.replace(/\/*$/, '/'),
     compare,
+    setOf: (id) => readableSet(store, id),
     holds: (sha256) => isCopied(store.read, id, sha256) && !unreadable(store.read, sha256, VISITOR),
     whyHidden: (sha256) => whyHidden(store.read, sha256),
   };
+}
+
+async function readableSet(store: Store, id: string): Promise<SetIndex | undefined> {
+  try {
+    const set = await findSet(store, id);
+    return set && !unreadable(store.read, set.file, VISITOR) ? set.index : undefined;
+  } catch (error) {
+    // The page says what the copy has of the list.
+    if (error instanceof Problem) return undefined;
+    throw error;
+  }
 }
 
 /** Returns why readers of the pages may not read an object, as a sentence; undefined if they may. */

@@ -179,10 +179,13 @@ export const packsTakenBy = selectAll<TakenPack, [manifest: number]>(`
 /** Returns the place of a pack in the list of packs, counted from 0. */
 export const placeOfPack = countOf<[entry: number]>('packs WHERE ledger_entry < ? AND part_of IS NULL');
 
-/** Returns the ids of the packs with a file. */
-export const packsNaming = selectValues<string, [sha256: string, size: number]>(`
-  SELECT DISTINCT p.id FROM pack_files f JOIN packs p ON p.ledger_entry = f.pack
-  WHERE f.sha256 = ? AND p.ledger_entry <= ?`);
+/** Returns the ids of the packs with a file, and of the sets with such a pack. */
+export const packsNaming = selectValues<string, [values: { sha256: string; size: number }]>(`
+  SELECT p.id FROM pack_files f JOIN packs p ON p.ledger_entry = f.pack
+  WHERE f.sha256 = $sha256 AND p.ledger_entry <= $size
+  UNION SELECT m.id FROM pack_files f JOIN packs p ON p.ledger_entry = f.pack
+    JOIN set_parts s ON s.part = p.id JOIN packs m ON m.ledger_entry = s.manifest
+  WHERE f.sha256 = $sha256 AND m.ledger_entry <= $size`);
 
 /** A part of the timeline: of one source or of all, between two instants (the second excluded), up to an event. */
 interface EventRange {
