@@ -13,6 +13,7 @@ import { insertSet, manifestsNotRead, setOf } from '../../store/sqlite/archive/s
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { lastEntry } from '../../store/sqlite/node/ledger.ts';
 import type { Store } from '../../store/store.ts';
+import { OWNER, requireReadable } from '../../withholding/withholding.ts';
 import { removeFromSubjects } from '../packs/packRows.ts';
 import { requirePack } from '../packs/readPack.ts';
 import { type ParsedSet, parseSet, SetIndex } from './setIndex.ts';
@@ -148,13 +149,15 @@ export interface OpenedSet {
 /**
  * Returns the set of a manifest pack; undefined if the pack is none.
  *
- * @throws Problem `not_found` if there is no such pack; `blob_damaged`, `copy_unreachable`, `released`
+ * @throws Problem `not_found` if there is no such pack; `blob_damaged`, `copy_unreachable`, `released`; `withheld` if a
+ * peer did not give the list
  */
 export async function findSet(store: DamageContext, id: string): Promise<OpenedSet | undefined> {
   const pack = requirePack(store.read, id);
   if (pack.files !== 1) return undefined;
   const [file] = filesOfPack(store.read, pack.ledger_entry);
   if (file?.path !== SET_FILE) return undefined;
+  requireReadable(store.read, file.sha256, OWNER);
   const index = await readSetFile(store, file);
   if (!(index instanceof SetIndex)) return undefined;
   await remember(store, pack, index);

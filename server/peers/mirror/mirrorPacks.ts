@@ -7,10 +7,11 @@ import type { PackProvenance, PackSelection } from '../../../shared/node/peer.ts
 import { digestSchema, packIdSchema } from '../../../shared/values/digest.ts';
 import { addPack } from '../../archive/packs/addPack.ts';
 import { type CheckedRecord, checkRecord } from '../../archive/packs/packRows.ts';
-import { packsNamedBy } from '../../archive/sets/readSet.ts';
+import { findSets, packsNamedBy } from '../../archive/sets/readSet.ts';
 import { isDamaged } from '../../fixity/damages.ts';
 import { type StagedBlob, TooManyBytesError } from '../../store/blobs/blobStore.ts';
 import { packById } from '../../store/sqlite/archive/packs.ts';
+import { partsNotHere } from '../../store/sqlite/archive/sets.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import { insertProvenance } from '../../store/sqlite/node/peers.ts';
 import { isAbsent } from '../../store/sqlite/node/peerWithholdings.ts';
@@ -24,6 +25,8 @@ import type { Mirroring, Progress } from './remoteLog.ts';
 /** The largest page of packs that is read; records have up to 4 MiB. A larger page is asked for in parts. */
 const MAX_PAGE_BYTES = 32 * 1_048_576;
 const PAGE_SIZES = [200, 20, 1];
+/** More parts of sets that were taken without their lists are left to the next mirror. */
+const MAX_COMPLETED = 10_000;
 
 /** What is read of a pack before its record is checked. The rest is checked as a record. */
 const listedPack = z.looseObject({ id: packIdSchema, digest: digestSchema, ledger_entry: z.int().min(1) });
@@ -189,6 +192,21 @@ export class PackMirror {
       if (outcome.status === 'fulfilled') continue;
       const { reason } = outcome as { reason: unknown };
       throw new RefusedRecordError(refusalOf(reason) === 'no_room' ? 'no_room' : 'missing_reference', reason);
+    }
+  }
+
+  /** Takes the parts of sets whose lists the peer did not give when their manifests were taken. */
+  async completeSets(): Promise<void> {
+    const { store, tally, signal, provenance } = this.#mirroring;
+    // A list that cannot be read now is looked at again by the next mirror.
+    await findSets(store, () => undefined);
+    const { key } = provenance().peer;
+    for (const id of partsNotHere(store.read, { key, limit: MAX_COMPLETED })) {
+      signal.throwIfAborted();
+      if (tally.shouldStop) return;
+      await this.#takeOnce(id, () => this.#readPack(id)).catch((error: unknown) =>
+        tally.refuse(refusalOf(error)),
+      );
     }
   }
 
