@@ -1,7 +1,7 @@
 import type { NewShowing, NewWithholding, Shown, Withholding } from '../../../shared/node/withheld.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { packById } from '../../store/sqlite/archive/packs.ts';
-import { hiddenPartsOfSet } from '../../store/sqlite/archive/sets.ts';
+import { hiddenPartsOfSet, setsWith } from '../../store/sqlite/archive/sets.ts';
 import type { Store } from '../../store/store.ts';
 import {
   isWithheldNow,
@@ -34,13 +34,16 @@ export async function withholdWithParts(
   return withhold(store, requested);
 }
 
-/** Shows bytes to visitors again, of a set with its parts. @throws Problem like `show` */
+/** Shows bytes to visitors again, of a set with its parts but those of another withheld set. @throws Problem like `show` */
 export async function showWithParts(store: Store, requested: NewShowing): Promise<Shown> {
   for (const parts of await partsOf(store, requested.pack))
     await store.write((database) => {
       for (const pack of parts) {
         const target = targetOf({ pack });
-        if (isWithheldNow(database, target)) showNow(database, target, store.instant());
+        const isOfOther = setsWith(database, pack).some(
+          (set) => set !== requested.pack && isWithheldNow(database, targetOf({ pack: set })),
+        );
+        if (!isOfOther && isWithheldNow(database, target)) showNow(database, target, store.instant());
       }
     });
   return show(store, requested);

@@ -137,6 +137,21 @@ test('a set is withheld with its parts, and with no pack that does not say it is
   for (const each of [path, `${path}/files/b.csv`, blob]) expect((await node.fetch(each)).status).toBe(200);
 });
 
+test('a part of two withheld sets is shown with the last of them', async () => {
+  const node = await openTestNode();
+  const { manifest, parts } = await setByHand(node);
+  const list = await (await node.fetch(`/api/blobs/${manifest.files[0]?.sha256}`)).text();
+  const other = await uploadNewPack(node, { title: 'The same again' }, { 'set.json': list });
+  const sets = [manifest.id, other.id];
+  for (const pack of sets) await node.sendJson('POST', '/manage/withheld', { pack, reason: 'personal_data' });
+  const file = `/api/packs/${parts[0]}/file`;
+  for (const [shown, pack] of sets.entries()) {
+    expect([shown, (await node.fetch(file)).status]).toEqual([shown, 451]);
+    await node.sendJson('DELETE', '/manage/withheld', { pack });
+  }
+  expect((await node.fetch(file)).status).toBe(200);
+});
+
 test('a file whose bytes were given up is gone, and the set still verifies', async () => {
   const node = await openTestNode(OPTIONS);
   const { manifest, files } = await publishedSet(node);

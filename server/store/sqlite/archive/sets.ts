@@ -68,10 +68,10 @@ export const setsAmong = selectAll<SetRow, [entries: readonly number[]]>(
   'SELECT ledger_entry, files, packs, bytes FROM sets WHERE ledger_entry IN (SELECT value FROM json_each(?))',
 );
 
-/** Returns the id of the newest set that has a pack as a part, or undefined. */
-export const newestSetWith = selectValue<string, [part: string]>(`
+/** Returns the ids of the sets that have a pack as a part, newest first. */
+export const setsWith = selectValues<string, [part: string]>(`
   SELECT p.id FROM set_parts s JOIN packs p ON p.ledger_entry = s.manifest
-  WHERE s.part = ? ORDER BY s.manifest DESC LIMIT 1`);
+  WHERE s.part = ? ORDER BY s.manifest DESC`);
 
 /** Returns the parts of a set that lists leave out, oldest first. */
 export const hiddenPartsOfSet = selectValues<string, [manifest: number]>(`
