@@ -26,9 +26,7 @@ export async function startServices(config: NodeConfig, services: Services, url:
   await readEncrypted(store, ownerEncryption(store.folder).decrypt).catch((error: unknown) =>
     log.warn({ error }, 'Sealed findings could not be decrypted; the next start tries again.'),
   );
-  findSets(store, (pack, error) =>
-    log.warn({ error, pack }, 'The list of a set could not be read. Its parts may be listed.'),
-  ).catch((error: unknown) =>
+  findAllSets(store, log).catch((error: unknown) =>
     log.warn({ error }, 'The sets were not all looked for; the next start goes on.'),
   );
   loadTimeline(store).catch((error: unknown) =>
@@ -41,4 +39,11 @@ export async function startServices(config: NodeConfig, services: Services, url:
     services.anchors.start();
   }
   if (audit && !isReadOnly(store.read)) await services.fixity.startSchedule();
+}
+
+async function findAllSets(store: Services['store'], log: Services['log']): Promise<void> {
+  const sets = findSets(store, (pack, error) =>
+    log.warn({ error, pack }, 'The list of a set could not be read. Its parts may be listed.'),
+  );
+  while (!(await sets.next()).done);
 }

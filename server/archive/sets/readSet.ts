@@ -8,7 +8,7 @@ import { yieldToEventLoop } from '../../runtime/background.ts';
 import { runWorker } from '../../runtime/runWorker.ts';
 import { WorkCoalescer } from '../../runtime/workCoalescer.ts';
 import { workerUrl } from '../../runtime/workerUrl.ts';
-import { filesOfPack, type PackRow, recordTexts } from '../../store/sqlite/archive/packs.ts';
+import { filesOfPack, type PackRow, packById, recordTexts } from '../../store/sqlite/archive/packs.ts';
 import { insertSet, manifestsNotRead, setOf } from '../../store/sqlite/archive/sets.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { lastEntry } from '../../store/sqlite/node/ledger.ts';
@@ -171,10 +171,13 @@ export async function requireSet(store: DamageContext, id: string): Promise<Open
   throw new Problem('not_found', `${id} is a pack of its own, not a set.`);
 }
 
-/** Keeps the size and the parts of a set that came without its file, from a dump or another archive. */
+/**
+ * Keeps the size and the parts of a set that came without its file, from a dump or another archive. Some of its parts may
+ * not be here yet: then it is kept when they are.
+ */
 async function remember({ read, write }: DamageContext, pack: PackRow, index: SetIndex): Promise<void> {
   const { ledger_entry } = pack;
-  if (setOf(read, ledger_entry)) return;
+  if (setOf(read, ledger_entry) || index.packs.some((id) => !packById(read, id))) return;
   const record = JSON.parse(recordTexts(read, [ledger_entry])[0]?.record ?? '') as PackRecord;
   await write((database) => {
     if (!setOf(database, ledger_entry)) recordSet(database, { ledger_entry, record }, index);
@@ -195,20 +198,22 @@ export function recordSet(
 const ENTRIES_AT_ONCE = 20_000;
 
 /**
- * Reads the sets that are not known yet, such as those of a restored archive, so that lists have none of their parts.
+ * Yields the sets that were not known yet, such as those of a restored archive. Once they are, lists have none of their
+ * parts.
  *
  * @param failed called for each list that cannot be read now; the set is looked at again when it is opened
  */
-export async function findSets(
+export async function* findSets(
   store: DamageContext,
   failed: (pack: string, error: Problem) => void,
-): Promise<void> {
+): AsyncGenerator<OpenedSet> {
   const last = lastEntry(store.read)?.seq ?? 0;
   for (let after = 0; after < last; after += ENTRIES_AT_ONCE) {
     const found = { file: SET_FILE, after, until: after + ENTRIES_AT_ONCE };
     for (const id of manifestsNotRead(store.read, found))
       try {
-        await findSet(store, id);
+        const set = await findSet(store, id);
+        if (set) yield set;
       } catch (error) {
         if (!(error instanceof Problem)) throw error;
         failed(id, error);

@@ -7,13 +7,12 @@ import type { PackProvenance, PackSelection } from '../../../shared/node/peer.ts
 import { digestSchema, packIdSchema } from '../../../shared/values/digest.ts';
 import { addPack } from '../../archive/packs/addPack.ts';
 import { type CheckedRecord, checkRecord } from '../../archive/packs/packRows.ts';
-import { findSets, packsNamedBy } from '../../archive/sets/readSet.ts';
+import { findSet, findSets, packsNamedBy } from '../../archive/sets/readSet.ts';
 import { isDamaged } from '../../fixity/damages.ts';
 import { type StagedBlob, TooManyBytesError } from '../../store/blobs/blobStore.ts';
 import { packById } from '../../store/sqlite/archive/packs.ts';
-import { partsNotHere } from '../../store/sqlite/archive/sets.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
-import { insertProvenance } from '../../store/sqlite/node/peers.ts';
+import { insertProvenance, provenanceOf } from '../../store/sqlite/node/peers.ts';
 import { isAbsent } from '../../store/sqlite/node/peerWithholdings.ts';
 import { isReleased } from '../../store/sqlite/node/withheld.ts';
 import { listOf, MAX_CONNECTIONS, TooLargeError } from '../peerClient.ts';
@@ -25,8 +24,6 @@ import type { Mirroring, Progress } from './remoteLog.ts';
 /** The largest page of packs that is read; records have up to 4 MiB. A larger page is asked for in parts. */
 const MAX_PAGE_BYTES = 32 * 1_048_576;
 const PAGE_SIZES = [200, 20, 1];
-/** More parts of sets that were taken without their lists are left to the next mirror. */
-const MAX_COMPLETED = 10_000;
 
 /** What is read of a pack before its record is checked. The rest is checked as a record. */
 const listedPack = z.looseObject({ id: packIdSchema, digest: digestSchema, ledger_entry: z.int().min(1) });
@@ -198,15 +195,20 @@ export class PackMirror {
   /** Takes the parts of sets whose lists the peer did not give when their manifests were taken. */
   async completeSets(): Promise<void> {
     const { store, tally, signal, provenance } = this.#mirroring;
-    // A list that cannot be read now is looked at again by the next mirror.
-    await findSets(store, () => undefined);
     const { key } = provenance().peer;
-    for (const id of partsNotHere(store.read, { key, limit: MAX_COMPLETED })) {
-      signal.throwIfAborted();
-      if (tally.shouldStop) return;
-      await this.#takeOnce(id, () => this.#readPack(id)).catch((error: unknown) =>
-        tally.refuse(refusalOf(error)),
-      );
+    // A list that cannot be read now is looked at again by the next mirror.
+    for await (const { pack, index } of findSets(store, () => undefined)) {
+      const origin = provenanceOf(store.read, pack.ledger_entry) as PackProvenance | undefined;
+      if (origin?.peer.key !== key) continue;
+      for (const id of index.packs) {
+        signal.throwIfAborted();
+        if (tally.shouldStop) return;
+        if (packById(store.read, id)) continue;
+        await this.#takeOnce(id, () => this.#readPack(id)).catch((error: unknown) =>
+          tally.refuse(refusalOf(error)),
+        );
+      }
+      await findSet(store, pack.id);
     }
   }
 

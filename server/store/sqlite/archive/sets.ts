@@ -47,11 +47,6 @@ export const manifestsWith = selectValues<number, [part: string]>(
   'SELECT manifest FROM set_parts WHERE part = ? ORDER BY manifest',
 );
 
-/** Returns the parts that are not here of the sets that were mirrored from the node with this key, at most `limit`. */
-export const partsNotHere = selectValues<string, [values: { key: string; limit: number }]>(`
-  SELECT DISTINCT s.part FROM pack_provenance o JOIN set_parts s ON s.manifest = o.ledger_entry
-  WHERE o.record ->> '$.peer.key' = $key AND NOT EXISTS (SELECT 1 FROM packs WHERE id = s.part) LIMIT $limit`);
-
 /** Returns the packs after an entry, and up to another, whose file has the name of a set's list, and whose set is not known. */
 export const manifestsNotRead = selectValues<string, [{ file: string; after: number; until: number }]>(`
   SELECT p.id FROM packs p JOIN pack_files f ON f.pack = p.ledger_entry AND f.path = $file
