@@ -58,6 +58,7 @@ export const PROBLEMS = {
   drafts_full: { status: 409, title: 'There is no space for more drafts' },
   draft_changed: { status: 409, title: 'The draft has changed since it was read' },
   draft_published: { status: 409, title: 'The draft is published' },
+  publishing_cancelled: { status: 409, title: 'The publishing was cancelled' },
   finding_superseded: { status: 409, title: 'The finding is no longer current' },
   finding_sealed: { status: 409, title: 'The finding is sealed' },
   finding_not_sealed: { status: 409, title: 'The finding is not sealed' },

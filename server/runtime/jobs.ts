@@ -33,11 +33,17 @@ export class Jobs extends EventEmitter<{ job: [Job] }> {
   }
 
   /** Starts a job. If the work fails, the error is in the job and rejects `finished`. */
-  start<Result>(kind: JobKind, unit: JobUnit, work: (run: JobRun) => Promise<Result>): RunningJob<Result> {
+  start<Result>(
+    kind: JobKind,
+    unit: JobUnit,
+    work: (run: JobRun) => Promise<Result>,
+    subject: Pick<Job, 'draft'> = {},
+  ): RunningJob<Result> {
     const started = this.#clock.now();
     const job: Job = {
       id: `jo_${this.#randomHex(20)}`,
       kind,
+      ...subject,
       state: 'running',
       progress: { done: 0, total: null, unit, rate: 0 },
       started_at: instantOf(started),

@@ -77,7 +77,7 @@ function archiveRoutes(services: Services, fileDiffs: FileDiffs) {
   return {
     ...nodesHandlers(store),
     ...studiesHandlers(store, publicAddress),
-    ...packsHandlers(store, publicAddress),
+    ...packsHandlers(store, settings, publicAddress),
     ...packComparisonHandlers(store, fileDiffs),
     ...setHandlers(store),
     ...draftHandlers(drafts),

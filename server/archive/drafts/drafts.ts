@@ -12,6 +12,7 @@ import type {
 } from '../../../shared/archive/draft.ts';
 import { PART_BYTES } from '../../../shared/archive/setPlan.ts';
 import { GIGABYTE, MAX_DRAFTS, MAX_PACK_BYTES, MAX_PACK_FILES } from '../../../shared/limits.ts';
+import { Problem } from '../../../shared/problems.ts';
 import type { Slice } from '../../../shared/values/list.ts';
 import type { JobRun, Jobs } from '../../runtime/jobs.ts';
 import type { Log } from '../../runtime/log.ts';
@@ -312,10 +313,16 @@ export class Drafts {
     if (pack !== null || (bytes <= this.#packBytes && files <= MAX_PACK_FILES))
       return publish({ signal: new AbortController().signal, progress: () => undefined });
     let added: AddedPack | undefined;
-    await this.#jobs.start('publish', 'bytes', async (run) => {
+    const work = async (run: JobRun) => {
       added = await publish(run);
       return { pack: added.id };
-    }).finished;
+    };
+    const { job, finished } = this.#jobs.start('publish', 'bytes', work, { draft: id });
+    await finished.catch((cause: unknown) => {
+      if (job.state !== 'cancelled') throw cause;
+      const message = 'The publishing was cancelled. Publish the draft again to go on.';
+      throw new Problem('publishing_cancelled', message, { cause });
+    });
     if (!added) throw new TypeError('The job has ended without a pack.');
     return added;
   }
