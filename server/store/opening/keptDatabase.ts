@@ -27,7 +27,7 @@ const PAGES_AT_ONCE = 1_000;
  */
 export async function keepEarlierDatabase(folder: string, freeBytes: FreeBytes): Promise<void> {
   const file = databaseFile(folder);
-  const database = openForReading(file, { isMapped: false });
+  const database = openForReading(file);
   try {
     if (!needsMigration(database)) return;
     const needed = statSync(file).size + (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0);

@@ -92,8 +92,8 @@ export function requireSynced(databaseFile: string): void {
  *
  * @throws Problem see `requireSynced`
  */
-export async function openSnapshot(file: string, options?: { isMapped?: boolean }): Promise<ReadDatabase> {
-  const database = openForReading(file, options);
+export async function openSnapshot(file: string): Promise<ReadDatabase> {
+  const database = openForReading(file);
   const log = new WriteAheadLog(file);
   try {
     beginSnapshot(database);
