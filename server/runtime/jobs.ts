@@ -96,6 +96,13 @@ export class Jobs extends EventEmitter<{ job: [Job] }> {
     }
   }
 
+  /** Takes over the jobs of an archive that was closed, so that those who follow them learn that they ended. */
+  adopt(ended: readonly Job[]): void {
+    for (const job of ended.toReversed())
+      this.#jobs.set(job.id, { job, abort: new AbortController(), finished: Promise.resolve() });
+    this.#removeOldest();
+  }
+
   /** Returns all jobs, newest first. */
   list(): Job[] {
     return [...this.#jobs.values()].map(({ job }) => job).reverse();
