@@ -30,11 +30,12 @@ export async function keepEarlierDatabase(folder: string, freeBytes: FreeBytes):
   const database = openForReading(file);
   try {
     if (!needsMigration(database)) return;
-    const needed = statSync(file).size + (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0);
-    if (freeBytes() < needed) throw new NoRoomForCopyError(folder, needed, freeBytes());
     const kept = `${keptPrefix(folder)}${databaseSchemaVersion(database)}`;
     const partial = `${kept}.partial`;
+    // What a killed start left takes the room that this copy needs.
     await rm(partial, { force: true });
+    const needed = statSync(file).size + (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0);
+    if (freeBytes() < needed) throw new NoRoomForCopyError(folder, needed, freeBytes());
     try {
       await database.backup(partial, { progress: () => PAGES_AT_ONCE });
       await syncFile(partial);
