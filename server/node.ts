@@ -197,7 +197,9 @@ class LastingNode implements RunningNode {
     const left = this.#served;
     if (left.services.store.hasFailed()) markUnsettled(databaseFile(this.dataFolder));
     const archive = await openFolder(this.#config, this.#log);
-    if (archive.key.verifierKey !== left.services.key.verifierKey) {
+    // Without an entry, only the key tells one archive from another.
+    const isKnown = left.services.store.head().seq > 0;
+    if (!isKnown && archive.key.verifierKey !== left.services.key.verifierKey) {
       await archive.store.close();
       throw new Error(`Another archive is in ${this.dataFolder}.`);
     }

@@ -59,7 +59,7 @@ export class FolderPresence {
 export function folderAway(): Problem {
   return new Problem(
     'data_folder_away',
-    'The disk with the data folder of this archive cannot be reached. Connect it again, and Strongroom continues by itself. What was acknowledged is on that disk, and nothing is written anywhere else.',
+    'Connect the disk with the data folder of this archive again, and Strongroom continues by itself. What was acknowledged is on that disk, and nothing is written anywhere else.',
     { headers: { 'Retry-After': '2' } },
   );
 }
