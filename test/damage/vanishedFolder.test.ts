@@ -35,6 +35,7 @@ test('a node whose folder vanishes says so at once, writes nothing, and goes on 
   const head = await (await node.fetch('/api/ledger/checkpoint')).text();
   const counts: number[] = [];
   node.onUnseen((count) => counts.push(count));
+  await eventually(() => expect(counts).toHaveLength(1));
 
   await rename(disk, `${disk}-away`);
   for (const path of ['/api/packs', '/api/status', `/api/blobs/${sha256Of('The bytes.')}`])
@@ -93,7 +94,7 @@ test('a round that the owner asked for runs when the folder is back, and no sour
 test('neither an older copy of the archive nor another one is taken for it', async () => {
   const { disk, node, messages } = await openOnDisk();
   const first = await openTestNode();
-  await addSubject(first, 'foreign');
+  for (const path of ['foreign', 'another']) await addSubject(first, path);
   await first.close();
   await addSubject(node, 'first');
   await cp(node.dataFolder, `${disk}-older`, { recursive: true });
