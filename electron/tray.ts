@@ -25,6 +25,7 @@ export function setUpTray(node: RunningNode, windows: DesktopWindows): void {
   };
   const refresh = async () => show(await readState(node.url));
   const timer = every(REFRESH_INTERVAL_MS, refresh);
+  node.onAway(() => inBackground(refresh));
   show('starting');
   inBackground(refresh);
   tray.on('click', () => windows.show());

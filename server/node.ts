@@ -31,6 +31,8 @@ export interface RunningNode {
   addAlert(alert: NewAlert): Promise<Alert>;
   /** Calls the listener with the number of events that the owner has not seen: now, and when it has changed. */
   onUnseen(listener: (count: number) => void): void;
+  /** Calls the listener when the data folder is found to be gone (true), and when the node goes on (false). */
+  onAway(listener: (isAway: boolean) => void): void;
   /** Before the machine sleeps, and after: no round begins meanwhile, and what became due is spread. */
   suspend(): void;
   resume(): void;
@@ -89,6 +91,7 @@ class LastingNode implements RunningNode {
   #unseen: ((count: number) => void) | undefined;
   #stopCounting = () => {};
   #isSuspended = false;
+  readonly #onAway: ((isAway: boolean) => void)[] = [];
 
   constructor(config: NodeConfig, log: RecentLog, served: ServedArchive) {
     this.url = served.url;
@@ -123,6 +126,10 @@ class LastingNode implements RunningNode {
     this.#unseen = listener;
     this.#stopCounting();
     this.#stopCounting = followUnseen(this.#served.services, listener);
+  }
+
+  onAway(listener: (isAway: boolean) => void): void {
+    this.#onAway.push(listener);
   }
 
   suspend(): void {
@@ -165,6 +172,7 @@ class LastingNode implements RunningNode {
       'The data folder is gone. Connect its disk again: the node then goes on by itself.',
     );
     this.#stopCounting();
+    for (const listener of this.#onAway) listener(true);
     await this.#served
       .leave()
       .catch((error: unknown) =>
@@ -215,6 +223,7 @@ class LastingNode implements RunningNode {
     if (this.#show) this.showAlerts(this.#show);
     if (this.#unseen) this.onUnseen(this.#unseen);
     this.#log.warn({ folder: this.dataFolder }, 'The data folder is back. The node goes on.');
+    for (const listener of this.#onAway) listener(false);
     this.#served.services.jobs.adopt(left.services.jobs.list());
     for (const asked of left.unfinishedJobs()) await this.#askAgain(asked);
   }

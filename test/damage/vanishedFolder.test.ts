@@ -34,6 +34,8 @@ test('a node whose folder vanishes says so at once, writes nothing, and goes on 
   const pack = await uploadNewPack(node, {}, { 'a.txt': 'The bytes.' });
   const head = await (await node.fetch('/api/ledger/checkpoint')).text();
   const counts: number[] = [];
+  const told: boolean[] = [];
+  node.onAway((isAway) => told.push(isAway));
   node.onUnseen((count) => counts.push(count));
   await eventually(() => expect(counts).toHaveLength(1));
 
@@ -63,6 +65,7 @@ test('a node whose folder vanishes says so at once, writes nothing, and goes on 
   expect(await statusOf(node, '/api/nodes/refused')).toBe(404);
   expect((await fetch(node.createSignInLink(), { redirect: 'manual' })).status).toBe(303);
   await eventually(() => expect(counts).toHaveLength(2));
+  expect(told).toEqual([true, false]);
 });
 
 test('a round that the owner asked for runs when the folder is back, and no source is blamed', async () => {
