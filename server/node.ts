@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Alert, AlertMessage, NewAlert } from '../shared/alerts/alert.ts';
 import { systemClock } from '../shared/values/clock.ts';
@@ -6,12 +5,12 @@ import { openArchiveForWriting } from './collection/record/coverRetrievals.ts';
 import { followUnseen } from './collection/timeline/followUnseen.ts';
 import type { NodeConfig } from './config.ts';
 import type { AskedJob } from './http/app.ts';
-import type { OpenArchive } from './ledger/openArchive.ts';
+import type { ArchiveConfig, OpenArchive } from './ledger/openArchive.ts';
 import { every } from './runtime/background.ts';
 import { createLog } from './runtime/log.ts';
 import { RecentLog } from './runtime/recentLog.ts';
 import { databaseFile } from './store/files.ts';
-import { describeRollback, inspectFolder, type OpeningCheck } from './store/opening/inspectFolder.ts';
+import { describeRollback, hasDatabase } from './store/opening/inspectFolder.ts';
 import { markUnsettled } from './store/sqlite/engine/writeAheadLog.ts';
 import { listenAway, type ServedArchive, serveArchive } from './wiring/serveArchive.ts';
 
@@ -53,13 +52,18 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
   return new LastingNode(config, log, await serve(config, archive, log));
 }
 
-async function openFolder(config: NodeConfig, log: RecentLog): Promise<OpenArchive> {
+async function openFolder(
+  config: NodeConfig,
+  log: RecentLog,
+  requireKnown?: ArchiveConfig['requireKnown'],
+): Promise<OpenArchive> {
   const archive = await openArchiveForWriting({
     folder: config.dataFolder,
     clock: config.clock ?? systemClock,
     random: config.random,
     warn: (details, sentence) => log.warn(details, sentence),
     acceptRollback: config.acceptRollback,
+    requireKnown,
   });
   if (archive.keyChange) log.warn(archive.keyChange, 'A rollback was accepted: the archive has a new key.');
   return archive;
@@ -184,13 +188,10 @@ class LastingNode implements RunningNode {
   }
 
   async #comeBack(): Promise<void> {
-    // Nothing is created in place of the folder.
-    if (!existsSync(databaseFile(this.dataFolder))) {
-      this.#reason = '';
-      return;
-    }
     try {
-      await this.#openAgain();
+      // Nothing is created in place of the folder.
+      if (hasDatabase(this.dataFolder)) await this.#openAgain();
+      else this.#reason = '';
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       if (reason !== this.#reason)
@@ -200,11 +201,12 @@ class LastingNode implements RunningNode {
   }
 
   async #openAgain(): Promise<void> {
-    const { isNew } = await inspectFolder(this.dataFolder, this.#requireAcknowledged);
-    if (isNew) throw new Error(`There is no archive in ${this.dataFolder}.`);
     const left = this.#served;
-    if (left.services.store.hasFailed()) markUnsettled(databaseFile(this.dataFolder));
-    const archive = await openFolder(this.#config, this.#log);
+    const archive = await openFolder(this.#config, this.#log, (inspected) => {
+      const reason = describeRollback(inspected, left.services.store.head());
+      if (reason) throw new Error(`Another archive, or an older copy, is in ${this.dataFolder}: ${reason}`);
+      if (left.services.store.hasFailed()) markUnsettled(databaseFile(this.dataFolder));
+    });
     // Without an entry, only the key tells one archive from another.
     const isKnown = left.services.store.head().seq > 0;
     if (!isKnown && archive.key.verifierKey !== left.services.key.verifierKey) {
@@ -248,11 +250,4 @@ class LastingNode implements RunningNode {
       );
     }
   }
-
-  /** Refuses an older copy of the archive, and another archive, before anything is changed there. */
-  readonly #requireAcknowledged: OpeningCheck = async (inspected) => {
-    const reason = describeRollback(inspected, this.#served.services.store.head());
-    if (reason) throw new Error(`Another archive, or an older copy, is in ${this.dataFolder}: ${reason}`);
-    return { isComplete: false };
-  };
 }

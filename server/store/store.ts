@@ -181,12 +181,16 @@ async function openLocked(
     presence,
     head: () => lastHead,
     close: async () => {
-      await blobs.close();
-      await writer.drained();
-      await checkpointer.close();
-      await head?.close();
-      await reserve.close();
-      opened.closeAll({ isAway: presence.isAway });
+      try {
+        await blobs.close();
+        await writer.drained();
+        await checkpointer.close();
+        await head?.close();
+        await reserve.close();
+      } finally {
+        // Else the lock would be held until the process ends.
+        opened.closeAll({ isAway: presence.isAway });
+      }
     },
   };
 }

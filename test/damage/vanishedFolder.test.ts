@@ -1,7 +1,10 @@
 import { cp, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { writeFileDurably } from '../../server/store/files.ts';
+import { openStore } from '../../server/store/store.ts';
 import type { Job } from '../../shared/node/job.ts';
+import { systemClock } from '../../shared/values/clock.ts';
 import { CollectingNode } from '../collection/support.ts';
 import { problemOf, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { eventually } from '../support/eventually.ts';
@@ -94,6 +97,31 @@ test('a round that the owner asked for runs when the folder is back, and no sour
   expect(await collecting.timeline()).toEqual(['first_seen', 'changed']);
 });
 
+test('nothing is created in place of a folder that is gone', async () => {
+  const folder = join(await temporaryFolder(), 'data');
+  const store = await openStore({ folder, clock: systemClock });
+  // SQLite opens its files at the first use.
+  await store.write(() => undefined);
+  const staged = await store.blobs.staging.stage([Buffer.from('The bytes.')], 10);
+  await rename(folder, `${folder}-away`);
+  await expect(staged.keep()).rejects.toThrow('ENOENT');
+  await expect(writeFileDurably(join(folder, 'key'), 'a new key', 0o600)).rejects.toThrow('ENOENT');
+  await expect(store.write(() => undefined)).rejects.toMatchObject({ code: 'data_folder_away' });
+  await expect(readdir(folder)).rejects.toThrow('ENOENT');
+  await rename(`${folder}-away`, folder);
+  await expect(
+    store.write(() => undefined),
+    'until it is opened again',
+  ).rejects.toMatchObject({
+    code: 'data_folder_away',
+  });
+  await store.close();
+});
+
+/** Without the files that SQLite makes for a moment while it reads. */
+const namesIn = async (folder: string) =>
+  (await readdir(folder)).filter((name) => !/-(shm|wal)$/.test(name)).sort();
+
 test('neither an older copy of the archive nor another one is taken for it', async () => {
   const { disk, node, messages } = await openOnDisk();
   const first = await openTestNode();
@@ -107,12 +135,13 @@ test('neither an older copy of the archive nor another one is taken for it', asy
   await eventually(() => expect(messages).toContainEqual(expect.stringContaining('is gone')));
   for (const other of [`${disk}-older`, first.dataFolder]) {
     messages.length = 0;
-    await mkdir(disk);
-    await cp(other, node.dataFolder, { recursive: true });
-    const names = await readdir(node.dataFolder);
+    await mkdir(`${disk}-other`);
+    await cp(other, join(`${disk}-other`, 'data'), { recursive: true });
+    const names = await namesIn(join(`${disk}-other`, 'data'));
+    await rename(`${disk}-other`, disk);
     await eventually(() => expect(messages).toContainEqual(expect.stringContaining('cannot be opened')));
     expect(await problemOf(node.fetch('/api/nodes/first'))).toMatchObject(AWAY);
-    expect(await readdir(node.dataFolder)).toEqual(names);
+    expect(await namesIn(node.dataFolder)).toEqual(names);
     await rename(disk, `${disk}-other`);
     await rm(`${disk}-other`, { recursive: true });
   }
