@@ -2,6 +2,7 @@ import { app, dialog } from 'electron';
 import { createArchive, requireArchive } from '../server/moving/archivePlace.ts';
 import { checkMove } from '../server/moving/checkMove.ts';
 import { moveArchive } from '../server/moving/moveArchive.ts';
+import { inBackground } from '../server/runtime/background.ts';
 import type { DesktopArchives, MoveProgress } from '../shared/node/owner.ts';
 import { systemClock } from '../shared/values/clock.ts';
 import { errorMessage } from './openArchive.ts';
@@ -90,7 +91,10 @@ export class Archives {
       await this.#config.closeNode();
       const progress = (done: number, total: number) => (this.#progress = { done, total });
       const moved = await moveArchive({ from, to, clock: systemClock, signal, progress });
-      this.#restartWith(moved.to, withoutRecent(preferences.current.recent, from));
+      const recent = withRecent(withoutRecent(preferences.current.recent, from), moved.to);
+      // If this cannot be stored, the mark in the old folder says where the archive is.
+      inBackground(() => preferences.change({ archive: moved.to, recent }));
+      restart();
     } catch (error) {
       if (signal.aborted) return;
       dialog.showErrorBox('The archive was not moved', errorMessage(error, undefined));

@@ -256,6 +256,7 @@ class ElectronConnection implements BrowserConnection {
     const tab = new Tab(context.session, { width: Number(width), height: Number(height) });
     context.tabs.add(tab);
     this.#tabs.set(tab.id, tab);
+    tab.window.once('closed', () => this.#forget(tab));
     this.#close(tab);
     // Before a page is loaded, Electron answers no command.
     await tab.window.loadURL('about:blank');
@@ -263,7 +264,6 @@ class ElectronConnection implements BrowserConnection {
     const { frameTree } = await tab.window.webContents.debugger.sendCommand('Page.getFrameTree');
     const target = String((frameTree as { frame: { id: string } }).frame.id);
     this.#tabOfTarget.set(target, tab);
-    tab.window.once('closed', () => this.#forget(tab, target));
     return target;
   }
 
@@ -305,11 +305,11 @@ class ElectronConnection implements BrowserConnection {
     if (!this.#isQuitting()) tab.end();
   }
 
-  #forget(tab: Tab, target: string): void {
+  #forget(tab: Tab): void {
     if (this.#isQuitting()) return;
     tab.end();
-    this.#tabOfTarget.delete(target);
-    for (const [id, each] of this.#tabs) if (each === tab) this.#tabs.delete(id);
+    for (const tabs of [this.#tabs, this.#tabOfTarget])
+      for (const [id, each] of tabs) if (each === tab) tabs.delete(id);
   }
 }
 

@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { app } from 'electron';
 import { inBackground } from '../server/runtime/background.ts';
-import type { DesktopLog } from './logFile.ts';
+import type { Log } from '../server/runtime/log.ts';
 import type { Preferences } from './preferences.ts';
 
 const HIDDEN = '--hidden';
@@ -12,7 +12,7 @@ const HIDDEN = '--hidden';
  * Makes the app start at login whenever the preference says so. Electron does it on macOS and Windows; on Linux it is a file of
  * the XDG autostart specification. Nothing is touched until the preference is changed for the first time.
  */
-export function setUpLoginItem(preferences: Preferences, log: DesktopLog): void {
+export function setUpLoginItem(preferences: Preferences, log: Log): void {
   let isSet = preferences.current.open_at_login;
   preferences.onChange(({ open_at_login }) => {
     if (open_at_login === isSet) return;

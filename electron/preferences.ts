@@ -46,11 +46,13 @@ export function openPreferences(file: string): Preferences {
       return current;
     },
     change(change) {
-      current = { ...current, ...change };
+      const changed = { ...current, ...change };
       mkdirSync(dirname(file), { recursive: true });
       // Synced: an old folder that was moved may be removed once the new one is stored here.
-      writeFileSync(`${file}.new`, `${JSON.stringify(current, null, 2)}\n`, { flush: true });
+      writeFileSync(`${file}.new`, `${JSON.stringify(changed, null, 2)}\n`, { flush: true });
       renameSync(`${file}.new`, file);
+      // Only what is stored counts: a choice that failed must not be stored by the next change.
+      current = changed;
       for (const listener of listeners) listener(current);
       return current;
     },

@@ -1,5 +1,5 @@
 import { app, dialog } from 'electron';
-import type { DesktopLog } from './logFile.ts';
+import type { Log } from '../server/runtime/log.ts';
 import type { Preferences } from './preferences.ts';
 
 /** Chromium ends the whole app after some more crashes of the graphics process. */
@@ -16,7 +16,7 @@ export function avoidFailedGraphics(preferences: Preferences): void {
  * reconnects its streams), the audio service and the graphics process. The node replaces its readers itself. If the
  * graphics process keeps crashing, the app draws without the driver from the next start, and says so once.
  */
-export function setUpProcesses(preferences: Preferences, log: DesktopLog): void {
+export function setUpProcesses(preferences: Preferences, log: Log): void {
   let crashes: number[] = [];
   app.on('child-process-gone', (_event, { type, reason, exitCode, serviceName, name }) => {
     if (reason === 'clean-exit') return;

@@ -2,6 +2,7 @@ import { app, Menu, Tray } from 'electron';
 import type { RunningNode } from '../server/node.ts';
 import { every, inBackground } from '../server/runtime/background.ts';
 import { type Status, statusSchema } from '../shared/collection/collection.ts';
+import type { ProblemDocument } from '../shared/problems.ts';
 import { trayIcon } from './icons.ts';
 import type { DesktopWindows } from './windows.ts';
 
@@ -24,6 +25,7 @@ export function setUpTray(node: RunningNode, windows: DesktopWindows): void {
   };
   const refresh = async () => show(await readState(node.url));
   const timer = every(REFRESH_INTERVAL_MS, refresh);
+  node.onAway(() => inBackground(refresh));
   show('starting');
   inBackground(refresh);
   tray.on('click', () => windows.show());
@@ -36,7 +38,9 @@ export function setUpTray(node: RunningNode, windows: DesktopWindows): void {
 async function readState(nodeUrl: string): Promise<string> {
   try {
     const response = await fetch(new URL('/api/status', nodeUrl));
-    return describeStatus(statusSchema.parse(await response.json()));
+    const answer: unknown = await response.json();
+    const isAway = (Object(answer) as Partial<ProblemDocument>).code === 'data_folder_away';
+    return isAway ? 'the disk of the archive cannot be reached' : describeStatus(statusSchema.parse(answer));
   } catch {
     return 'the node does not answer';
   }

@@ -2,10 +2,10 @@ import { fileURLToPath } from 'node:url';
 import { app, BrowserWindow, dialog, type Rectangle, screen } from 'electron';
 import type { RunningNode } from '../server/node.ts';
 import { inBackground } from '../server/runtime/background.ts';
+import type { Log } from '../server/runtime/log.ts';
 import { type DesktopMessages, VERSION_ARGUMENT } from './channels.ts';
 import { setUpNavigation } from './guards.ts';
 import { dotIcon, windowIcon } from './icons.ts';
-import type { DesktopLog } from './logFile.ts';
 import type { Preferences } from './preferences.ts';
 
 /** A window that crashed this often within this time is not loaded again. */
@@ -17,7 +17,7 @@ const CASCADE = 24;
 interface WindowServices {
   node: RunningNode;
   preferences: Preferences;
-  log: DesktopLog;
+  log: Log;
   /** Whether the app starts without showing its window, as at login. */
   hidden: boolean;
 }

@@ -54,6 +54,8 @@ export interface NodeConfig {
   rendererFolder?: string;
   /** Where nodes are looked for and announced with multicast DNS; tests use another port and loopback. */
   discovery?: { port?: number; addresses?: string[] };
+  /** How often the node looks whether its data folder is there; for tests. */
+  lookEveryMs?: number;
   /** Whether the mirrors that are followed are repeated in the background. */
   follow?: boolean;
   /** How often the node looks whether a mirror is due, and what bounds the time of a peer's responses; for tests. */

@@ -1,20 +1,18 @@
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import type { Alert, AlertMessage, NewAlert } from '../shared/alerts/alert.ts';
 import { systemClock } from '../shared/values/clock.ts';
 import { openArchiveForWriting } from './collection/record/coverRetrievals.ts';
 import { followUnseen } from './collection/timeline/followUnseen.ts';
-import { type NodeConfig } from './config.ts';
-import { createApp } from './http/app.ts';
-import { pageDescriptions } from './http/delivery/itemPages.ts';
-import { normalizeRequestTarget } from './http/security/machineAddresses.ts';
+import type { NodeConfig } from './config.ts';
+import type { AskedJob } from './http/app.ts';
+import type { ArchiveConfig, OpenArchive } from './ledger/openArchive.ts';
+import { every } from './runtime/background.ts';
 import { createLog } from './runtime/log.ts';
 import { RecentLog } from './runtime/recentLog.ts';
-import { writeEndpointFile } from './store/endpointFile.ts';
-import { readBuiltFile, readInterfaceDocument } from './wiring/builtInterface.ts';
-import { closeServices } from './wiring/closeServices.ts';
-import { handlersOf } from './wiring/handlers.ts';
-import { openServices, type Services } from './wiring/openServices.ts';
-import { startServices } from './wiring/startServices.ts';
+import { databaseFile } from './store/files.ts';
+import { describeRollback, hasDatabase } from './store/opening/inspectFolder.ts';
+import { markUnsettled } from './store/sqlite/engine/writeAheadLog.ts';
+import { listenAway, type ServedArchive, serveArchive } from './wiring/serveArchive.ts';
 
 /** A running node. */
 export interface RunningNode {
@@ -32,6 +30,8 @@ export interface RunningNode {
   addAlert(alert: NewAlert): Promise<Alert>;
   /** Calls the listener with the number of events that the owner has not seen: now, and when it has changed. */
   onUnseen(listener: (count: number) => void): void;
+  /** Calls the listener when the data folder is found to be gone (true), and when the node goes on (false). */
+  onAway(listener: (isAway: boolean) => void): void;
   /** Before the machine sleeps, and after: no round begins meanwhile, and what became due is spread. */
   suspend(): void;
   resume(): void;
@@ -40,81 +40,214 @@ export interface RunningNode {
 }
 
 /**
- * Opens a data folder and serves it. With `wiring/`, this is the only place where the services are wired together.
+ * Opens a data folder and serves it. If the folder vanishes, as with a disk that is pulled out, the node says so, stops
+ * everything, and opens the archive again when the disk is back. With `wiring/`, this is the only place where the services are
+ * wired together.
  *
  * @throws what `openArchive` throws, and what `listen` throws (such as a port in use)
  */
 export async function openNode(config: NodeConfig): Promise<RunningNode> {
-  const clock = config.clock ?? systemClock;
   const log = new RecentLog(config.log ?? createLog(), config.logFile);
-  const { store, key, checkpoints, keyChange } = await openArchiveForWriting({
+  const archive = await openFolder(config, log);
+  return new LastingNode(config, log, await serve(config, archive, log));
+}
+
+async function openFolder(
+  config: NodeConfig,
+  log: RecentLog,
+  requireKnown?: ArchiveConfig['requireKnown'],
+): Promise<OpenArchive> {
+  const archive = await openArchiveForWriting({
     folder: config.dataFolder,
-    clock,
+    clock: config.clock ?? systemClock,
     random: config.random,
     warn: (details, sentence) => log.warn(details, sentence),
     acceptRollback: config.acceptRollback,
+    requireKnown,
   });
-  if (keyChange) log.warn(keyChange, 'A rollback was accepted: the archive has a new key.');
-  let close = () => store.close();
-  try {
-    const services = await openServices(config, { store, key, checkpoints }, { clock, log });
-    const { keys, listeners, publicAddress, alerts } = services;
-    const app = createAppOf(services);
-    close = () => closeServices(services, app);
-    // Remove the endpoint file of a node that was killed.
-    await writeEndpointFile(config.dataFolder, undefined);
-    const url = await listeners.open(normalizeRequestTarget(app));
-    await writeEndpointFile(config.dataFolder, { url, token_file: keys.tokenFile });
-    await startServices(config, services, url);
-    const closeApp = close;
-    let stopCounting = () => {};
-    close = () => {
-      stopCounting();
-      return closeApp();
-    };
-    return {
-      url,
-      dataFolder: config.dataFolder,
-      tokenFile: keys.tokenFile,
-      get tls() {
-        return listeners.tls;
-      },
-      get publicUrl() {
-        return publicAddress.origin;
-      },
-      showAlerts: (show) => alerts.showOnDesktop(show),
-      addAlert: (alert) => alerts.add(alert),
-      suspend: () => services.collection.suspend(),
-      resume: () => services.collection.resume(),
-      onUnseen: (listener) => {
-        stopCounting();
-        stopCounting = followUnseen({ store, log }, listener);
-      },
-      createSignInLink: () => `${url}/sign-in/${keys.createSignInCode()}`,
-      close,
-    };
-  } catch (error) {
-    // Stop what was started, so that a node that could not be opened neither listens nor keeps its process alive.
-    await close();
-    throw error;
-  }
+  if (archive.keyChange) log.warn(archive.keyChange, 'A rollback was accepted: the archive has a new key.');
+  return archive;
 }
 
-/** Creates the HTTP application over the services. */
-function createAppOf(services: Services) {
-  const { store, log, nodeName, secrets, guards, writeLimits, rendererFolder } = services;
-  return createApp({
-    handlers: handlersOf(services),
-    secrets,
-    guards,
-    writeLimits,
-    interface: {
-      folder: rendererFolder,
-      readDocument: () => readInterfaceDocument(rendererFolder),
-      readAsset: (path) => readBuiltFile(join(rendererFolder, 'assets', path)),
-      describePage: pageDescriptions(store, nodeName),
-    },
-    log,
-    onWrite: (name) => services.writes.emit('write', name),
-  });
+function serve(config: NodeConfig, archive: OpenArchive, log: RecentLog): Promise<ServedArchive> {
+  return serveArchive(config, archive, { clock: config.clock ?? systemClock, log });
+}
+
+/** How often the node looks whether its data folder is there. */
+const LOOK_EVERY_MS = 2_000;
+
+/** A node whose archive is closed while its data folder is away, and opened again at the same address. */
+class LastingNode implements RunningNode {
+  readonly url: string;
+  readonly dataFolder: string;
+  readonly tokenFile: string;
+  readonly #config: NodeConfig;
+  readonly #log: RecentLog;
+  /** The archive that is open, or was until its folder vanished. */
+  #served: ServedArchive;
+  /** What answers while the folder is away; undefined while it is there. */
+  #away: { close(): Promise<void> } | undefined;
+  /** Why the archive was not opened again at the last attempt, which is logged once. */
+  #reason = '';
+  readonly #timer: NodeJS.Timeout;
+  #looking: Promise<void> | undefined;
+  #show: ((message: AlertMessage) => void) | undefined;
+  #unseen: ((count: number) => void) | undefined;
+  #stopCounting = () => {};
+  #isSuspended = false;
+  readonly #onAway: ((isAway: boolean) => void)[] = [];
+
+  constructor(config: NodeConfig, log: RecentLog, served: ServedArchive) {
+    this.url = served.url;
+    this.dataFolder = config.dataFolder;
+    this.tokenFile = served.services.keys.tokenFile;
+    this.#config = { ...config, acceptRollback: false, port: Number(new URL(served.url).port) };
+    this.#log = log;
+    this.#served = served;
+    const failed = (error: unknown) =>
+      log.error({ error }, 'It could not be found out whether the data folder is there.');
+    this.#timer = every(config.lookEveryMs ?? LOOK_EVERY_MS, () => this.#look(), failed).unref();
+  }
+
+  get tls() {
+    return this.#served.services.listeners.tls;
+  }
+
+  get publicUrl() {
+    return this.#served.services.publicAddress.origin;
+  }
+
+  showAlerts(show: (message: AlertMessage) => void): void {
+    this.#show = show;
+    this.#served.services.alerts.showOnDesktop(show);
+  }
+
+  addAlert(alert: NewAlert): Promise<Alert> {
+    return this.#served.services.alerts.add(alert);
+  }
+
+  onUnseen(listener: (count: number) => void): void {
+    this.#unseen = listener;
+    this.#stopCounting();
+    this.#stopCounting = followUnseen(this.#served.services, listener);
+  }
+
+  onAway(listener: (isAway: boolean) => void): void {
+    this.#onAway.push(listener);
+  }
+
+  suspend(): void {
+    this.#isSuspended = true;
+    this.#served.services.collection.suspend();
+  }
+
+  resume(): void {
+    this.#isSuspended = false;
+    this.#served.services.collection.resume();
+  }
+
+  createSignInLink(): string {
+    return `${this.url}/sign-in/${this.#served.services.keys.createSignInCode()}`;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#looking;
+    this.#stopCounting();
+    await (this.#away ?? this.#served).close();
+  }
+
+  #look(): Promise<void> {
+    this.#looking ??= (this.#away ? this.#comeBack() : this.#leaveIfAway()).finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking;
+  }
+
+  async #leaveIfAway(): Promise<void> {
+    const { store, listeners } = this.#served.services;
+    if (!store.presence.isAway && store.hasFailed()) await store.presence.tryWriting();
+    if (!store.presence.isAway) return;
+    this.#away = listeners;
+    this.#reason = '';
+    const { dataFolder: folder } = this;
+    this.#log.error(
+      { folder },
+      'The data folder is gone. Connect its disk again: the node then goes on by itself.',
+    );
+    this.#stopCounting();
+    for (const listener of this.#onAway) listener(true);
+    await this.#served
+      .leave()
+      .catch((error: unknown) =>
+        this.#log.warn(
+          { error },
+          'Not everything could be closed properly, because the data folder is gone.',
+        ),
+      );
+  }
+
+  async #comeBack(): Promise<void> {
+    try {
+      // Nothing is created in place of the folder.
+      if (hasDatabase(this.dataFolder)) await this.#openAgain();
+      else this.#reason = '';
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      if (reason !== this.#reason)
+        this.#log.error({ error }, 'The data folder is back, but cannot be opened. The node tries again.');
+      this.#reason = reason;
+    }
+  }
+
+  async #openAgain(): Promise<void> {
+    const left = this.#served;
+    const archive = await openFolder(this.#config, this.#log, (inspected) => {
+      const reason = describeRollback(inspected, left.services.store.head());
+      if (reason) throw new Error(`Another archive, or an older copy, is in ${this.dataFolder}: ${reason}`);
+      if (left.services.store.hasFailed()) markUnsettled(databaseFile(this.dataFolder));
+    });
+    // Without an entry, only the key tells one archive from another.
+    const isKnown = left.services.store.head().seq > 0;
+    if (!isKnown && archive.key.verifierKey !== left.services.key.verifierKey) {
+      await archive.store.close();
+      throw new Error(`Another archive is in ${this.dataFolder}.`);
+    }
+    await this.#away?.close();
+    try {
+      this.#served = await serve(this.#config, archive, this.#log);
+    } catch (error) {
+      this.#away = await listenAway(this.#config, this.#log);
+      throw error;
+    }
+    this.#away = undefined;
+    if (this.#isSuspended) this.suspend();
+    if (this.#show) this.showAlerts(this.#show);
+    if (this.#unseen) this.onUnseen(this.#unseen);
+    this.#log.warn({ folder: this.dataFolder }, 'The data folder is back. The node goes on.');
+    for (const listener of this.#onAway) listener(false);
+    this.#served.services.jobs.adopt(left.services.jobs.list());
+    for (const asked of left.unfinishedJobs()) await this.#askAgain(asked);
+  }
+
+  /** Starts a job again as its client did. */
+  async #askAgain({ method, path, body }: AskedJob): Promise<void> {
+    try {
+      const token = (await readFile(this.tokenFile, 'utf8')).trim();
+      const answer = await fetch(new URL(path, this.url), {
+        method,
+        headers: {
+          Authorization: `Bearer ${token}`,
+          ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      if (!answer.ok) throw new Error(`The answer was ${answer.status}: ${await answer.text()}`);
+    } catch (error) {
+      this.#log.error(
+        { error, path },
+        'A job that the missing data folder ended could not be started again.',
+      );
+    }
+  }
 }

@@ -4,7 +4,11 @@ import unit from './vitest.config.ts';
 const { platform } = process;
 const isRoot = process.getuid?.() === 0;
 /** Mounting a disk and creating a network namespace need root on Linux. */
-const PRIVILEGED = ['test/netns/*', 'test/damage/fullDisk.trial.test.ts'];
+const PRIVILEGED = [
+  'test/netns/*',
+  'test/damage/fullDisk.trial.test.ts',
+  'test/damage/vanishedDisk.trial.test.ts',
+];
 /** Windows has no signals to end npm with, and does not sync folders. */
 const ON_UNIX = ['test/cli/checkout.trial.test.ts', 'test/damage/failingDisk.trial.test.ts'];
 

@@ -75,7 +75,7 @@ export async function readRecords(
 
 /** Reads what can change, and signs the checkpoint, from one snapshot. @throws the errors of `Checkpoints.sign` */
 export async function readState({ store, checkpoints }: CopyServices): Promise<CopiedState> {
-  const snapshot = await openSnapshot(databaseFile(store.folder), { isMapped: false });
+  const snapshot = await openSnapshot(databaseFile(store.folder));
   const spool = Spool.in(store);
   try {
     const size = lastEntry(snapshot)?.seq ?? 0;

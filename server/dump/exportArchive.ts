@@ -71,7 +71,7 @@ export async function prepareExport(
   archive: ExportedArchive,
   { working, openRemote, signal }: ExportOptions,
 ): Promise<PreparedExport> {
-  const database = await openSnapshot(databaseFile(archive.folder), { isMapped: false });
+  const database = await openSnapshot(databaseFile(archive.folder));
   const files = {
     dump: `${working}.dump`,
     manifest: `${working}.manifest`,

@@ -27,7 +27,7 @@ const PIECE_LENGTH = 16_384;
  * closed when the iteration ends. Each piece is made when it is requested, so memory stays flat.
  */
 export async function* writeDump({ folder, clock }: Store, checkpoints: Checkpoints): AsyncGenerator<string> {
-  const database = await openSnapshot(databaseFile(folder), { isMapped: false });
+  const database = await openSnapshot(databaseFile(folder));
   try {
     yield* dumpOf(database, await dumpHeader(database, clock, checkpoints));
   } finally {

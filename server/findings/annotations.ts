@@ -171,7 +171,7 @@ async function* fromSnapshot(
   write: (findings: Iterable<Finding>, total: number) => Generator<string>,
 ): AsyncGenerator<string> {
   const selection: FindingSelection = selectionOf(filter, reader);
-  const database = await openSnapshot(databaseFile(folder), { isMapped: false });
+  const database = await openSnapshot(databaseFile(folder));
   const findings = function* () {
     for (const finding of iterateSelected(database, selection))
       yield withReadableQuote(read, finding, reader);

@@ -19,7 +19,7 @@ const PAGE_ROWS = 1_000;
 const PROGRESS_INTERVAL_BYTES = 16_777_216;
 
 const input = workerData as AuditSliceInput;
-const database = openForReading(databaseFile(input.folder), { isMapped: false });
+const database = openForReading(databaseFile(input.folder));
 const buffer = Buffer.allocUnsafe(1_048_576);
 const sleeping = new Int32Array(new SharedArrayBuffer(4));
 const started = performance.now();

@@ -5,6 +5,6 @@ import { integrityFindings, openForReading } from '../store/sqlite/engine/open.t
 const MAX_FINDINGS = 100;
 
 const { file } = workerData as { file: string };
-const database = openForReading(file, { isMapped: false });
+const database = openForReading(file);
 await answerParent(() => integrityFindings(database, MAX_FINDINGS));
 database.close();

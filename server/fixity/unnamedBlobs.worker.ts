@@ -16,7 +16,7 @@ const MAX_FINDINGS = 1_000;
 const SHARD = /^[0-9a-f]{2}$/;
 
 const input = workerData as UnnamedBlobsInput;
-const database = openForReading(databaseFile(input.folder), { isMapped: false });
+const database = openForReading(databaseFile(input.folder));
 const started = performance.now();
 const found: UnnamedBlobs = { position: input.after, isEnd: false, unnamed: [], released: [], foreign: [] };
 

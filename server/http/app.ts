@@ -7,6 +7,7 @@ import express, {
 } from 'express';
 import { z } from 'zod';
 import { MAX_JSON_VALUES, MAX_VISITOR_JSON_VALUES } from '../../shared/limits.ts';
+import type { Job } from '../../shared/node/job.ts';
 import { NOTHING_AT_PATH, Problem } from '../../shared/problems.ts';
 import type { RouteSpec } from '../../shared/routes/route.ts';
 import { ROUTES, type RouteName, type RouteTable } from '../../shared/routes.ts';
@@ -36,11 +37,21 @@ export interface AppConfig {
   writeLimits: WriteLimits;
   /** Called with the name of each route other than GET that was answered without a problem. */
   onWrite: (name: RouteName) => void;
+  /** Called with each job that a client was told of, and what it sent for it. */
+  onJob: (asked: AskedJob, job: Job) => void;
+}
+
+/** A request that was answered with a job. */
+export interface AskedJob {
+  method: string;
+  /** The path with its query. */
+  path: string;
+  body: unknown;
 }
 
 /** Creates the HTTP application: guards, then the routes of the table, then the pages of the web interface. */
 export function createApp(config: AppConfig): Express {
-  const { handlers, secrets, guards, log, writeLimits, onWrite } = config;
+  const { handlers, secrets, guards, log, writeLimits, onWrite, onJob } = config;
   const { invitations, cookieName, publicAddress } = secrets;
   const app = express();
   app.setMaxListeners(0);
@@ -63,8 +74,9 @@ export function createApp(config: AppConfig): Express {
         const ownsQuery = endsInUrl(spec) || spec.readsOwnQuery;
         const search = ownsQuery ? new URLSearchParams() : searchOf(request.originalUrl);
         const query = spec.query ? checkQuery(spec.query, search) : checkQuery(NO_QUERY, search);
+        let body: unknown;
         const handle = async (admitted?: AdmittedWrite): Promise<Reply> => {
-          const body = await bodyOf(spec, request);
+          body = await bodyOf(spec, request);
           const handler = handlers[name] as Handler<RouteSpec>;
           const params = endsInUrl(spec) ? rawParamsOf(spec, request) : paramsOf(request);
           return handler({ params, query, body, visitor, request, admitted } as Parameters<
@@ -75,6 +87,14 @@ export function createApp(config: AppConfig): Express {
         const reply = isLimited
           ? await limitWrite(writeLimits, { visitor, request, response }, handle)
           : await handle();
+        // A body that was streamed is gone.
+        if (
+          'json' in reply &&
+          reply.status === 202 &&
+          spec.access === 'owner' &&
+          spec.body?.kind !== 'stream'
+        )
+          onJob({ method: spec.method, path: request.originalUrl, body }, reply.json as Job);
         await send(response, reply);
         if (spec.method !== 'GET') onWrite(name);
       });

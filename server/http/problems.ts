@@ -53,8 +53,8 @@ export function abortResponse(
   response.destroy();
 }
 
-/** Problems with status 503 that any client can cause. They are not logged as errors. */
-const NOT_LOGGED: ReadonlySet<string> = new Set(['busy', 'derivation_busy']);
+/** Problems with status 503 that any client can cause, or that are logged once. */
+const NOT_LOGGED: ReadonlySet<string> = new Set(['busy', 'derivation_busy', 'data_folder_away']);
 
 function logFault(log: Log, error: unknown, problem: Problem, method = '', path = ''): void {
   const { status, code, message } = problem;

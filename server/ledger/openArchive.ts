@@ -43,6 +43,8 @@ import { rootAt } from './tree.ts';
 export interface ArchiveConfig extends Omit<StoreConfig, 'check'> {
   /** Opens a database that lacks acknowledged or signed entries, under a new key, and records the rollback. */
   acceptRollback?: boolean | undefined;
+  /** Throws if a locked folder must not be opened. Called first, before anything is changed; not for a new archive. */
+  requireKnown?: ((inspected: InspectedFolder) => void) | undefined;
   /** Gives the archive a new key, even if the old one is lost, and records that. */
   renewKey?: boolean | undefined;
 }
@@ -107,11 +109,12 @@ interface Findings {
 }
 
 function openingCheck(
-  { folder, clock, acceptRollback, renewKey }: ArchiveConfig,
+  { folder, clock, acceptRollback, renewKey, requireKnown }: ArchiveConfig,
   random: Random,
   findings: Findings,
 ): OpeningCheck {
   return async (inspected): Promise<OpeningDecision> => {
+    requireKnown?.(inspected);
     const rollback = await detectRollback(inspected, await readKnownState(folder));
     if (rollback.doubt && !acceptRollback) throw rollback.doubt;
     findings.rollback = rollback;

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
 import type { Clock } from '../../shared/values/clock.ts';
 import { openArchive } from '../ledger/openArchive.ts';
 import { hasDatabase } from '../store/opening/inspectFolder.ts';
@@ -26,6 +27,7 @@ export function followMoves(folder: string): string {
  * @throws MoveError, MovedFolderError, UnfinishedMoveError, MissingDatabaseError
  */
 export function requireArchive(folder: string): void {
+  if (!isAbsolute(folder)) throw new MoveError(`${folder} is not a complete path.`);
   if (!existsSync(folder))
     throw new MoveError(`There is no folder ${folder}. If it is on a disk that is not attached, attach it.`);
   requireHere(folder);

@@ -86,6 +86,7 @@ export async function moveArchive(options: MoveOptions): Promise<MoveResult> {
 }
 
 function asMoveError(error: unknown, { to }: MovePlan): unknown {
+  if (!existsSync(dirname(to))) return new MoveError(`The disk of ${to} is gone.`, error);
   // Without space, SQLite fails with an I/O error.
   const { bavail, bsize } = statfsSync(dirname(to));
   if (isNoSpace(error) || bavail * bsize < LEAST_BYTES)

@@ -1,7 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { isMissing } from '../store/blobs/blobStore.ts';
-import { writeFileDurably } from '../store/files.ts';
+import { createFolder, writeFileDurably } from '../store/files.ts';
 import type { Store } from '../store/store.ts';
 
 /**
@@ -52,6 +53,8 @@ async function readOrCreateToken(store: Store, file: string): Promise<string> {
     if (!isMissing(error)) throw error;
   }
   const token = store.randomHex(64);
+  // The command line may name another folder.
+  await createFolder(dirname(file));
   await writeFileDurably(file, token, 0o600);
   return token;
 }

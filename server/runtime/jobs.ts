@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Job, JobKind, JobUnit } from '../../shared/node/job.ts';
 import { type Clock, instantOf } from '../../shared/values/clock.ts';
+import { shuttingDown } from './shuttingDown.ts';
 
 /** Passed to the work of a job: a signal that is aborted on cancellation, and a function to report progress. */
 export interface JobRun {
@@ -23,6 +24,7 @@ const PROGRESS_EVERY_MS = 100;
 export class Jobs extends EventEmitter<{ job: [Job] }> {
   readonly #clock: Clock;
   readonly #randomHex: (digits: number) => string;
+  #isClosed = false;
   readonly #jobs = new Map<string, { job: Job; abort: AbortController; finished: Promise<unknown> }>();
 
   constructor(clock: Clock, randomHex: (digits: number) => string) {
@@ -32,13 +34,19 @@ export class Jobs extends EventEmitter<{ job: [Job] }> {
     this.setMaxListeners(0);
   }
 
-  /** Starts a job. If the work fails, the error is in the job and rejects `finished`. */
+  /**
+   * Starts a job. If the work fails, the error is in the job and rejects `finished`.
+   *
+   * @throws Problem `shutting_down`
+   */
   start<Result>(
     kind: JobKind,
     unit: JobUnit,
     work: (run: JobRun) => Promise<Result>,
     subject: Pick<Job, 'draft'> = {},
   ): RunningJob<Result> {
+    // Nobody would end it before the database is closed.
+    if (this.#isClosed) throw shuttingDown();
     const started = this.#clock.now();
     const job: Job = {
       id: `jo_${this.#randomHex(20)}`,
@@ -94,6 +102,13 @@ export class Jobs extends EventEmitter<{ job: [Job] }> {
     }
   }
 
+  /** Takes over the jobs of an archive that was closed, so that those who follow them learn that they ended. */
+  adopt(ended: readonly Job[]): void {
+    for (const job of ended.toReversed())
+      this.#jobs.set(job.id, { job, abort: new AbortController(), finished: Promise.resolve() });
+    this.#removeOldest();
+  }
+
   /** Returns all jobs, newest first. */
   list(): Job[] {
     return [...this.#jobs.values()].map(({ job }) => job).reverse();
@@ -111,7 +126,9 @@ export class Jobs extends EventEmitter<{ job: [Job] }> {
     return found?.job;
   }
 
+  /** Cancels all jobs and waits until they have ended. No other begins. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     for (const { abort } of this.#jobs.values()) abort.abort();
     await Promise.allSettled([...this.#jobs.values()].map(({ finished }) => finished));
   }

@@ -20,9 +20,11 @@ export async function runWorker<Result, Progress = never>(
 ): Promise<Result> {
   signal?.throwIfAborted();
   const worker = new Worker(url, { workerData: input });
+  let abort = () => {};
   try {
     return await new Promise<Result>((resolve, reject) => {
-      signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+      abort = () => reject(signal?.reason as Error);
+      signal?.addEventListener('abort', abort);
       worker.on('message', (message: WorkerMessage<Result, Progress>) => {
         if ('progress' in message) onProgress?.(message.progress);
         else if ('result' in message) resolve(message.result);
@@ -34,6 +36,8 @@ export async function runWorker<Result, Progress = never>(
       );
     });
   } finally {
+    // One signal may outlive thousands of threads, as that of an audit does.
+    signal?.removeEventListener('abort', abort);
     await worker.terminate();
   }
 }

@@ -119,9 +119,11 @@ export async function createFolder(folder: string): Promise<void> {
   }
 }
 
-/** Writes a small file durably and atomically: no reader sees a part of it. */
+/**
+ * Writes a small file durably and atomically: no reader sees a part of it. Its folder must exist: it is not created in place of
+ * a data folder whose disk was pulled out.
+ */
 export async function writeFileDurably(file: string, text: string, mode: number): Promise<void> {
-  await createFolder(dirname(file));
   const temporary = `${file}.tmp`;
   const handle: FileHandle = await open(temporary, 'w', mode);
   try {

@@ -5,9 +5,15 @@ import { errorCode } from '../../shared/values/errorCode.ts';
 import { releasedBytes } from './sqlite/node/blobs.ts';
 import type { Store } from './store.ts';
 
-/** Whether an error means that the disk has failed or is full, so that the next write would fail too. */
+const STORAGE_PROBLEMS: ReadonlySet<string> = new Set([
+  'storage_failed',
+  'disk_nearly_full',
+  'data_folder_away',
+]);
+
+/** Whether an error means that the disk has failed, is full or is away, so that the next write would fail too. */
 export function isStorageFailure(error: unknown): boolean {
-  if (error instanceof Problem) return error.code === 'storage_failed' || error.code === 'disk_nearly_full';
+  if (error instanceof Problem) return STORAGE_PROBLEMS.has(error.code);
   const code = errorCode(error) ?? '';
   return /^(ENOSPC|EDQUOT|EIO|EROFS|SQLITE_(FULL|IOERR|CORRUPT|NOTADB|CANTOPEN))/.test(code);
 }

@@ -5,7 +5,7 @@ import { BlobStore } from './blobs/blobStore.ts';
 import { steadyClock } from './clocks.ts';
 import { createFolder, databaseFile } from './files.ts';
 import { type FolderLock, lockFolder } from './opening/folderLock.ts';
-import { openHead, type Warn } from './opening/headFile.ts';
+import { headOf, openHead, type RecordedHead, type Warn } from './opening/headFile.ts';
 import {
   asDamagedDatabaseError,
   checkHead,
@@ -15,6 +15,7 @@ import {
 } from './opening/inspectFolder.ts';
 import { finishArrival, requireHere } from './opening/movedFolder.ts';
 import { OpenedResources, openDatabase, openWriter } from './opening/openDatabase.ts';
+import { FolderPresence } from './opening/presence.ts';
 import { Reserve, releaseReserve } from './opening/reserve.ts';
 import type { ReadDatabase, WriteDatabase } from './sqlite/engine/open.ts';
 import { WriteAheadLog } from './sqlite/engine/writeAheadLog.ts';
@@ -52,6 +53,12 @@ export interface Store {
   logBytes: () => number;
   /** Why nothing can be written any more, or undefined. */
   failure: () => Error | undefined;
+  /** Whether a write failed so that nothing more is written until the archive is opened again. */
+  hasFailed: () => boolean;
+  /** Whether the folder is still there. */
+  presence: FolderPresence;
+  /** The last entry of the ledger that is on stable storage. Does not read the database. */
+  head: () => RecordedHead;
   /** Waits for pending writes, then closes. */
   close: () => Promise<void>;
 }
@@ -135,7 +142,19 @@ async function openLocked(
   else warn({}, 'The disk is full: the archive can be read, but nothing is written until space is freed.');
   const head = await openHead(folder, database, { isNew: inspection.change !== undefined, warn });
   const steady = steadyClock(clock, database, warn);
-  const { writer, checkpointer } = openWriter({ folder, database, read, log }, { reserve, head, warn });
+  const presence = new FolderPresence(folder);
+  let lastHead = headOf(database);
+  const { writer, checkpointer } = openWriter(
+    { folder, database, read, log },
+    {
+      refusal: () => presence.refusal() ?? reserve.refusal(),
+      onDurable: () => {
+        lastHead = headOf(database);
+        head?.record(lastHead);
+      },
+      warn,
+    },
+  );
   const heldBytes = readHeldBytes(read, writer);
   blobs.follow({
     isReferenced: (sha256) => (writer.failure ? undefined : isReferenced(sha256)),
@@ -157,14 +176,21 @@ async function openLocked(
     heldBytes,
     freeBytes: reserve.freeBytes,
     logBytes: () => log.bytes,
-    failure: () => writer.failure ?? reserve.refusal(),
+    failure: () => writer.failure ?? presence.refusal() ?? reserve.refusal(),
+    hasFailed: () => writer.failure !== undefined,
+    presence,
+    head: () => lastHead,
     close: async () => {
-      await blobs.close();
-      await writer.drained();
-      await checkpointer.close();
-      await head?.close();
-      await reserve.close();
-      opened.closeAll();
+      try {
+        await blobs.close();
+        await writer.drained();
+        await checkpointer.close();
+        await head?.close();
+        await reserve.close();
+      } finally {
+        // Else the lock would be held until the process ends.
+        opened.closeAll({ isAway: presence.isAway });
+      }
     },
   };
 }

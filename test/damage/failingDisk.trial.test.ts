@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { packForm, problemOf, sampleRecord, sha256Of } from '../support/archive/packs.ts';
 import { ControlledDisk, closeControlledDisks } from '../support/disk/controlledDisk.ts';
+import { eventually } from '../support/eventually.ts';
 import { closeTestNodes } from '../support/node.ts';
 
 /** Every test runs a node in its own process, and its calls of the file system are watched or stopped. */
@@ -93,6 +94,20 @@ describe('a commit', () => {
     expect(await statusOf(disk, 'first0')).toBe(200);
     expect(await statusOf(disk, 'late')).toBe(404);
     expect((await createNode(disk, 'after')).status).toBe(201);
+  });
+
+  test('that fails on a disk that takes no writes any more closes the archive until it does', async () => {
+    const disk = await serveDisk();
+    await disk.rule({ call: 'sync', path: '', code: 'EIO' });
+    const refused = await problemOf(createNode(disk, 'refused'));
+    expect(['storage_failed', 'data_folder_away']).toContain(refused.code);
+    const read = () => disk.send('GET', '/api/nodes/first0');
+    await eventually(async () => expect((await read()).status).toBe(503));
+    expect(await problemOf(read())).toMatchObject({ code: 'data_folder_away' });
+    await disk.endRule();
+    await eventually(async () => expect((await read()).status).toBe(200));
+    expect((await createNode(disk, 'later')).status).toBe(201);
+    expect(await (await disk.send('GET', '/api/ledger/verify')).json()).toMatchObject({ ok: true });
   });
 
   test('is synced once, and a refused change leaves no trace', async () => {

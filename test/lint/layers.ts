@@ -223,9 +223,10 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       'server/launch',
       'server/runtime/background.ts',
       'server/runtime/child.ts',
+      'server/runtime/log.ts',
       'server/browser',
     ],
-    why: 'electron/ opens a node or runs the command line, sets timers, starts processes, draws pages, and loads the renderer by URL: it imports nothing else.',
+    why: 'electron/ opens a node or runs the command line, sets timers, starts processes, writes a log, draws pages, and loads the renderer by URL: it imports nothing else.',
   },
   renderer: {
     layers: ['shared'],

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -104,4 +105,12 @@ test('a version that is too old says which one is needed, and if that is not rec
   await expect(opening()).rejects.toThrow('does not record which version that was: install the newest one');
   change('DROP TABLE settings');
   await expect(opening()).rejects.toThrow('does not record which version that was');
+});
+
+test('what a killed start left of a copy does not count as room that is missing', async () => {
+  const folder = await olderFolder();
+  const left = join(folder, `${KEPT}.partial`);
+  await writeFile(left, 'a part of the database');
+  await keepEarlierDatabase(folder, () => (existsSync(left) ? 10_000 : 1_000_000_000));
+  expect(await keptIn(folder)).toEqual([KEPT]);
 });

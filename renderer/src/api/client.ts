@@ -1,6 +1,7 @@
 import type { ProblemCode, ProblemDocument } from '../../../shared/problems.ts';
 import { type BodyInputOf, pathOf, type ResponseOf, type RouteSpec } from '../../../shared/routes/route.ts';
 import { ROUTES, type RouteName, type RouteTable } from '../../../shared/routes.ts';
+import { noteDiskAway } from './diskAway.ts';
 
 /** An error response from the node. Show `message`, with `document.code` in small print below it. */
 export class ApiProblem extends Error {
@@ -91,14 +92,19 @@ export async function sendRequest(address: string, init: RequestInit): Promise<R
 
 /** The JSON body of a response. `/api/status` sends one with status 503 too; that is not an error here. */
 export async function readResponse(response: Response): Promise<unknown> {
-  if (response.status === 204) return undefined;
+  if (response.status === 204) {
+    noteDiskAway(undefined);
+    return undefined;
+  }
   const type = response.headers.get('Content-Type') ?? '';
   const isProblem = type.startsWith('application/problem+json');
   // A proxy in between may send an error page that is not JSON.
   if (!isProblem && !/^application\/([a-z.]+\+)?json/.test(type))
     throw new UnexpectedResponse(response.status);
   const body: unknown = await response.json();
-  if (isProblem) throw new ApiProblem(body as ProblemDocument);
+  const problem = isProblem ? new ApiProblem(body as ProblemDocument) : undefined;
+  noteDiskAway(problem?.document.code === 'data_folder_away' ? problem.message : undefined);
+  if (problem) throw problem;
   return body;
 }
 

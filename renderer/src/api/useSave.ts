@@ -24,6 +24,7 @@ const BYTE_READS = [
   'readDiff',
   'listCopies',
 ] as const;
+const PACK_READS = ['listPacks', 'readStats', 'readStudy', 'listStudies', 'readNode', 'readTree'] as const;
 const PEER_READS = ['listPeers', 'readPeer', 'listNearbyNodes'] as const;
 
 /**
@@ -113,10 +114,15 @@ export type WriteName = keyof typeof OUTDATED_READS;
 
 /** The routes by which something is changed without `useSave`, such as uploads, and what they make outdated. */
 const OUTDATED_BY_OTHERS: { readonly [Name in RouteName]?: readonly RouteName[] } = {
-  addPack: ['listPacks', 'readStats', 'readStudy'],
+  addPack: PACK_READS,
+  publishDraft: [...PACK_READS, 'listDrafts'],
   changeSeen: ['readSeen', 'listEvents'],
   createDraft: ['listDrafts'],
   changeDraft: ['listDrafts'],
+  importRecord: ['listDrafts'],
+  handIn: ['listEvents', 'readStats', ...SOURCE_READS, ...FINDING_READS],
+  pair: ['listPairings'],
+  signOut: ['listSessions'],
 };
 
 /**

@@ -130,6 +130,8 @@ export function useNodeJobs(isOwner: boolean): void {
     };
     return followStream('streamManagement', {
       onOpen: () => void readRunning(),
+      // A node whose disk vanishes ends its streams. Its answer to any request says why.
+      onLost: () => void call('readSession').catch(() => {}),
       on: {
         job: (data) => update(JSON.parse(data) as Job),
         write: (data) => reloadWrittenElsewhere(queries, (JSON.parse(data) as { route: RouteName }).route),

@@ -407,7 +407,7 @@ export async function* eventsCsv(
   query: Omit<EventsQuery, 'limit' | 'offset'>,
   reader: Reader,
 ): AsyncGenerator<string> {
-  const database = await openSnapshot(databaseFile(folder), { isMapped: false });
+  const database = await openSnapshot(databaseFile(folder));
   try {
     const filter = eventFilterOf(database, query);
     yield csvLines([Object.keys(COLUMNS)]);

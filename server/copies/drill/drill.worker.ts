@@ -41,7 +41,7 @@ const PROGRESS_EVERY_MS = 200;
 
 const input = workerData as DrillInput;
 /** The archive with which the copy is compared. */
-const archive = openForReading(databaseFile(input.archive), { isMapped: false });
+const archive = openForReading(databaseFile(input.archive));
 let needed = 0;
 
 function report(progress: DrillProgress): void {

@@ -305,6 +305,7 @@ const EVERYWHERE: readonly ProblemCode[] = [
   'head_too_large',
   'internal_error',
   'database_damaged',
+  'data_folder_away',
 ];
 const CHANGING: readonly ProblemCode[] = [
   'foreign_origin',

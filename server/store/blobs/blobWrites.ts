@@ -1,4 +1,4 @@
-import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import pLimit from 'p-limit';
@@ -217,6 +217,8 @@ class ShardFolders {
   make(shard: string): void {
     if (this.#made.has(shard) && existsSync(shard)) return;
     if (this.#made.delete(shard)) for (const folder of [shard, dirname(shard)]) this.#anchored.delete(folder);
+    // Throws if `blobs/` is missing, as when the disk was pulled out: nothing is created in its place.
+    statSync(dirname(dirname(shard)));
     mkdirSync(shard, { recursive: true, mode: 0o700 });
     this.#made.add(shard);
   }

@@ -95,7 +95,7 @@ export async function withReadOnlyDatabase<Result>(
 ): Promise<Result> {
   const file = databaseFile(folder);
   try {
-    const read = openForReading(file, { isMapped: false });
+    const read = openForReading(file);
     try {
       return await look({ folder, read, hasTables: databaseSchemaVersion(read) > 0 });
     } finally {

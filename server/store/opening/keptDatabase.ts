@@ -27,14 +27,15 @@ const PAGES_AT_ONCE = 1_000;
  */
 export async function keepEarlierDatabase(folder: string, freeBytes: FreeBytes): Promise<void> {
   const file = databaseFile(folder);
-  const database = openForReading(file, { isMapped: false });
+  const database = openForReading(file);
   try {
     if (!needsMigration(database)) return;
-    const needed = statSync(file).size + (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0);
-    if (freeBytes() < needed) throw new NoRoomForCopyError(folder, needed, freeBytes());
     const kept = `${keptPrefix(folder)}${databaseSchemaVersion(database)}`;
     const partial = `${kept}.partial`;
+    // What a killed start left takes the room that this copy needs.
     await rm(partial, { force: true });
+    const needed = statSync(file).size + (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0);
+    if (freeBytes() < needed) throw new NoRoomForCopyError(folder, needed, freeBytes());
     try {
       await database.backup(partial, { progress: () => PAGES_AT_ONCE });
       await syncFile(partial);

@@ -1,3 +1,4 @@
+import type { Problem } from '../../../shared/problems.ts';
 import { databaseFile } from '../files.ts';
 import { Checkpointer } from '../sqlite/engine/checkpointer.ts';
 import { migrate } from '../sqlite/engine/migrate.ts';
@@ -10,10 +11,10 @@ import {
 import { DurableCommit, type WriteAheadLog } from '../sqlite/engine/writeAheadLog.ts';
 import { Writer } from '../sqlite/engine/writer.ts';
 import { type FolderLock, requireUnopened } from './folderLock.ts';
-import { type HeadFile, headOf, type Warn } from './headFile.ts';
+import type { Warn } from './headFile.ts';
 import { type FolderInspection, inspectFolder, type OpeningCheck } from './inspectFolder.ts';
 import { keepEarlierDatabase } from './keptDatabase.ts';
-import type { FreeBytes, Reserve } from './reserve.ts';
+import type { FreeBytes } from './reserve.ts';
 
 /** The database of a data folder, and what its inspection found before it was opened. */
 interface OpenedDatabase {
@@ -61,15 +62,15 @@ interface Connections {
 /** Opens the writer, and the checkpoints that follow its commits. */
 export function openWriter(
   { folder, database, read, log }: Connections,
-  { reserve, head, warn }: { reserve: Reserve; head: HeadFile | undefined; warn: Warn },
+  { refusal, onDurable, warn }: { refusal: () => Problem | undefined; onDurable: () => void; warn: Warn },
 ) {
   const checkpointer = new Checkpointer(databaseFile(folder), (error) =>
     warn({ error }, 'The write-ahead log could not be checkpointed.'),
   );
   const writer = new Writer(database, new DurableCommit(database, read, log), {
     whenReady: () => checkpointer.whenReady(),
-    refusal: reserve.refusal,
-    onDurable: () => head?.record(headOf(database)),
+    refusal,
+    onDurable,
     warn: (error, message) => warn({ error }, message),
   });
   writer.onCommit(checkpointer.committed);
@@ -86,7 +87,21 @@ export class OpenedResources {
     return resource;
   }
 
-  closeAll(): void {
-    for (const close of this.#closers.splice(0).reverse()) close();
+  /**
+   * @param isAway whether the folder is not there any more. The last connection that may write removes the write-ahead log by
+   * its name, which may be that of a copy on another disk by now. Closed in order, the last connection only reads.
+   * @throws the first error, once everything was closed
+   */
+  closeAll({ isAway = false } = {}): void {
+    const closers = this.#closers.splice(0);
+    const errors: unknown[] = [];
+    for (const close of isAway ? closers : closers.reverse()) {
+      try {
+        close();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 0) throw errors[0];
   }
 }

@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DesktopApi } from '../../../shared/node/owner.ts';
 import { electronProgram } from '../support/desktopApp.ts';
@@ -259,6 +259,32 @@ test.describe(`The desktop app, ${runtime}`, () => {
       ),
     );
     expect(shown).toContain('This is a test of Strongroom');
+  });
+
+  test('says which disk is missing, and that it is back', async ({ app, profile }) => {
+    test.skip(app.kind === 'Electron', 'Electron has no API to read notifications.');
+    const page = await app.firstWindow();
+    await expect(page.getByRole('heading', { level: 1, name: 'Overview' })).toBeVisible();
+    const shown = () =>
+      app.evaluate((electron) => {
+        const { Notification, Tray } = electron as unknown as {
+          Notification: { shown: { title: string; body: string }[] };
+          Tray: { all: ShownTray[] };
+        };
+        const last = Notification.shown.at(-1);
+        return `${Tray.all[0]?.toolTip}. ${last?.title}. ${last?.body}`;
+      });
+    const folder = join(profile, 'archive');
+    await rename(folder, `${folder}-away`);
+    await expect
+      .poll(shown)
+      .toBe(
+        `Strongroom: the disk of the archive cannot be reached. The disk of the archive cannot be reached. Connect the disk with ${folder} again, and Strongroom continues by itself.`,
+      );
+    await expect(page.getByRole('alert')).toContainText('The disk of the archive cannot be reached');
+    await rename(`${folder}-away`, folder);
+    await expect.poll(shown).toContain('no sources are watched yet. The disk of the archive is back.');
+    await expect(page.getByRole('alert')).toHaveCount(0);
   });
 
   test('reads archived documents in a utility process', async ({ app }) => {

@@ -3,9 +3,11 @@ import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { Link, Outlet, useLocation, useNavigate } from 'react-router';
+import { useDiskAway } from '../../api/diskAway.ts';
 import { readDropped } from '../../pages/assemble/files/readDropped.ts';
 import { useNodeJobs } from '../../state/jobs.ts';
 import { invitationInFragment, useInvitationLink, useSession } from '../../state/session.ts';
+import { DiskAwayNote } from '../feedback/DiskAwayNote.tsx';
 import { describeError, ErrorNote } from '../feedback/ErrorNote.tsx';
 import { JobsTray } from '../feedback/JobsTray.tsx';
 import { Navigation } from './Navigation.tsx';
@@ -18,6 +20,7 @@ export function Shell() {
   const { session, error, load } = useSession();
   const [menuOpen, menu] = useDisclosure(false);
   const { pathname } = useLocation();
+  const isDiskAway = useDiskAway(({ sentence }) => sentence !== undefined);
   useNodeJobs(session?.owner ?? false);
   useOpenedInvitation();
   useEffect(() => {
@@ -57,7 +60,12 @@ export function Shell() {
       <div className={classes.column}>
         <SampleBanner />
         <main id="main" tabIndex={-1} className={`${classes.main} fill full`}>
-          {error !== undefined && (
+          {isDiskAway && (
+            <div className={classes.alert}>
+              <DiskAwayNote />
+            </div>
+          )}
+          {error !== undefined && !isDiskAway && (
             <div className={classes.alert}>
               <ErrorNote error={error} onRetry={() => void load()} />
             </div>

@@ -66,7 +66,7 @@ async function* write(services: PackageServices, selection: Selection): AsyncGen
     if (error instanceof Problem && error.code === 'archive_read_only') return undefined;
     throw error;
   });
-  const database = await openSnapshot(databaseFile(store.folder), { isMapped: false });
+  const database = await openSnapshot(databaseFile(store.folder));
   const directoryFile = join(temporaryFolder(store.folder), `wacz-${store.randomHex(16)}`);
   try {
     createPackageTables(database);

@@ -83,7 +83,7 @@ interface FileDetails {
 
 /** Reads one snapshot on its own connection, which closes when the iteration ends. Memory use is constant. */
 async function* write(store: Store, exporter: Exporter, details: FileDetails): AsyncGenerator<Uint8Array> {
-  const database = await openSnapshot(databaseFile(store.folder), { isMapped: false });
+  const database = await openSnapshot(databaseFile(store.folder));
   try {
     for await (const { record } of recordsOfExport(store, database, exporter, details))
       yield* serialize(record, details.isCompressed);

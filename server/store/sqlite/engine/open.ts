@@ -41,19 +41,14 @@ export function openForWriting(file: string): WriteDatabase {
   return database as WriteDatabase;
 }
 
-/** The part of the file that is mapped into memory, so that reading it copies nothing. */
-const MAPPED_BYTES = 268_435_456;
-
 /**
- * Opens a read-only connection. Each worker thread opens its own.
- *
- * @param isMapped whether to map the file into memory. Do not map a file that is read once from end to end: all of its
- * pages would count as memory of this process.
+ * Opens a read-only connection. Each worker thread opens its own. The file is not mapped into memory: a page that the disk
+ * cannot read would then end the process by SIGBUS, where SQLite else returns an error.
  */
-export function openForReading(file: string, { isMapped = true } = {}): ReadDatabase {
+export function openForReading(file: string): ReadDatabase {
   const database = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
   database.pragma('trusted_schema = OFF');
-  database.pragma(`mmap_size = ${isMapped ? MAPPED_BYTES : 0}`);
+  database.pragma('mmap_size = 0');
   return database as ReadDatabase;
 }
 

@@ -46,7 +46,7 @@ export class WriteAheadLog {
     try {
       await this.#syncFile(this.#descriptor);
     } catch (error) {
-      writeFileSync(failureMarker(this.#databaseFile), '');
+      markUnsettled(this.#databaseFile);
       throw error;
     }
   }
@@ -65,6 +65,11 @@ export class WriteAheadLog {
     if (this.#descriptor !== undefined) closeSync(this.#descriptor);
     this.#descriptor = undefined;
   }
+}
+
+/** Has the next opening settle the log. Call it also where a failed sync could not be marked, as on a disk that was pulled out. */
+export function markUnsettled(databaseFile: string): void {
+  writeFileSync(failureMarker(databaseFile), '');
 }
 
 /** The path of a file that exists from a failed sync of the log until the next start of a node. */
@@ -92,8 +97,8 @@ export function requireSynced(databaseFile: string): void {
  *
  * @throws Problem see `requireSynced`
  */
-export async function openSnapshot(file: string, options?: { isMapped?: boolean }): Promise<ReadDatabase> {
-  const database = openForReading(file, options);
+export async function openSnapshot(file: string): Promise<ReadDatabase> {
+  const database = openForReading(file);
   const log = new WriteAheadLog(file);
   try {
     beginSnapshot(database);
