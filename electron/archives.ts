@@ -11,8 +11,8 @@ import { type Preferences, withoutRecent, withRecent } from './preferences.ts';
 interface ArchivesConfig {
   /** The folder of the open archive. */
   folder: string;
-  /** Whether the command line names the folder. Then the app does not choose another. */
-  isFixed: boolean;
+  /** Why the app opens no other archive from this one, as a sentence; undefined if it does. */
+  fixed: string | undefined;
   preferences: Preferences;
   /** Closes the node, once. */
   closeNode: () => Promise<void>;
@@ -33,9 +33,9 @@ export class Archives {
   }
 
   read(): DesktopArchives {
-    const { folder, isFixed, preferences } = this.#config;
+    const { folder, fixed, preferences } = this.#config;
     const recent = preferences.current.recent.filter((each) => each !== folder);
-    return { is_fixed: isFixed, recent };
+    return { fixed: fixed ?? null, recent };
   }
 
   /** How far the running move is, or null. */
@@ -73,7 +73,7 @@ export class Archives {
 
   async #change(work: () => Promise<void> | void): Promise<string | null> {
     if (this.#moving) return 'The archive is being moved.';
-    if (this.#config.isFixed) return 'The archive was named on the command line.';
+    if (this.#config.fixed !== undefined) return this.#config.fixed;
     try {
       await work();
       return null;
@@ -114,7 +114,8 @@ export class Archives {
   }
 }
 
-function restart(): void {
+/** Closes the app and starts it again, with the archive that is chosen then. */
+export function restart(): void {
   // An AppImage is unmounted when it ends, so its own file is started and not the program in it.
   const { APPIMAGE } = process.env;
   app.relaunch(APPIMAGE === undefined ? {} : { execPath: APPIMAGE, args: process.argv.slice(1) });

@@ -5,7 +5,7 @@ import type { NodeConfig } from '../server/config.ts';
 import { requireArchive } from '../server/moving/archivePlace.ts';
 import type { RunningNode } from '../server/node.ts';
 import { after, handleStrayErrors, inBackground } from '../server/runtime/background.ts';
-import { Archives, askForArchive } from './archives.ts';
+import { Archives, askForArchive, restart } from './archives.ts';
 import { closeResolver, electronBrowser } from './closedBrowser.ts';
 import { commandArguments, runCommand } from './commandLine.ts';
 import { setUpPermissions } from './guards.ts';
@@ -21,6 +21,7 @@ import { openLink, registerLinkScheme } from './openedLinks.ts';
 import { readOptions, type StartOptions } from './options.ts';
 import { archiveToOpen, openPreferences, type Preferences } from './preferences.ts';
 import { avoidFailedGraphics, setUpProcesses } from './processes.ts';
+import { placeToOpen } from './sample.ts';
 import { setUpTray } from './tray.ts';
 import { startUtilityProcess } from './utilityChild.ts';
 import { DesktopWindows } from './windows.ts';
@@ -54,7 +55,7 @@ async function onReady(options: StartOptions, preferences: Preferences, opened: 
   const log = openLogFile(app.getPath('logs'));
   handleStrayErrors({ log: (details, message) => log.error(details, message), end: quitAfterError });
   setUpProcesses(preferences, log);
-  const node = await openChosen(options, preferences, {
+  const chosen = await openChosen(options, preferences, {
     port: options.port,
     collect: true,
     startBrowser: electronBrowser(),
@@ -62,11 +63,12 @@ async function onReady(options: StartOptions, preferences: Preferences, opened: 
     log,
     logFile: logFileIn(app.getPath('logs')),
   });
-  if (!node) return app.exit(0);
+  if (!chosen) return app.exit(0);
+  const { node, own } = chosen;
   let closing: Promise<void> | undefined;
   const closeNode = () => (closing ??= node.close());
-  const isFixed = options.dataFolder !== undefined;
-  const archives = new Archives({ folder: node.dataFolder, isFixed, preferences, closeNode });
+  const fixed = fixedBy(options, node.dataFolder !== own);
+  const archives = new Archives({ folder: own, fixed, preferences, closeNode });
   setUpQuitting(archives, closeNode);
   setUpPermissions(session.defaultSession);
   const showLog = () => shell.showItemInFolder(logFileIn(app.getPath('logs')));
@@ -95,6 +97,12 @@ async function onReady(options: StartOptions, preferences: Preferences, opened: 
   });
 }
 
+interface ChosenArchive {
+  node: RunningNode;
+  /** The folder of the person's own archive; the node serves another one if it serves its sample. */
+  own: string;
+}
+
 /**
  * Opens the archive of the command line, the one that the user chose, or the default one. If the chosen one cannot be
  * opened, as without its disk, the user decides. Returns undefined to quit.
@@ -102,23 +110,46 @@ async function onReady(options: StartOptions, preferences: Preferences, opened: 
 async function openChosen(
   { dataFolder, port }: StartOptions,
   preferences: Preferences,
-  config: Omit<NodeConfig, 'dataFolder'>,
-): Promise<RunningNode | undefined> {
-  if (dataFolder !== undefined) return openArchive({ ...config, dataFolder });
+  config: Omit<NodeConfig, 'dataFolder'> & Required<Pick<NodeConfig, 'log'>>,
+): Promise<ChosenArchive | undefined> {
+  if (dataFolder !== undefined) return openWithSample(dataFolder, config);
   const defaultFolder = join(app.getPath('userData'), 'archive');
   let folder: string | undefined = archiveToOpen(preferences, defaultFolder);
-  if (folder === defaultFolder) return openArchive({ ...config, dataFolder: folder });
+  if (folder === defaultFolder) return openWithSample(folder, config);
   while (folder !== undefined) {
     try {
       requireArchive(folder);
-      const node = await openArchive({ ...config, dataFolder: folder });
+      const opened = await openWithSample(folder, config);
       if (folder !== preferences.current.archive) preferences.change({ archive: folder });
-      return node;
+      return opened;
     } catch (error) {
       folder = await askForArchive(folder, errorMessage(error, port));
     }
   }
   return undefined;
+}
+
+/** Opens an archive, or its sample if there is one. To change between them, the app starts again. */
+async function openWithSample(
+  own: string,
+  config: Omit<NodeConfig, 'dataFolder'> & Required<Pick<NodeConfig, 'log'>>,
+): Promise<ChosenArchive> {
+  const { log } = config;
+  const { folder, sample } = await placeToOpen({
+    own,
+    log,
+    onLeftOver: (error) =>
+      log.warn({ error }, 'The sample archive could not be removed; the next start tries again.'),
+    reopen: restart,
+  });
+  return { node: await openArchive({ ...config, dataFolder: folder, sample }), own };
+}
+
+/** Returns why the app opens no other archive, as a sentence. */
+function fixedBy({ dataFolder }: StartOptions, isSample: boolean): string | undefined {
+  if (isSample) return 'This is the sample archive. Remove it to work with your own and with others.';
+  if (dataFolder === undefined) return undefined;
+  return 'The command line names this folder, so the app opens no other. “strongroom move” moves it.';
 }
 
 /** Each archive has its own profile (window, session), and so one running app of its own. */

@@ -68,20 +68,28 @@ async function serveForBrowser({ dataFolder: named, port, open }: StartOptions):
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve());
   });
   // Imported only here: with a window, the app's process opens the archive.
-  const { chosenFolder, openArchive, errorMessage } = (await import(
+  const { chosenFolder, serveArchive, errorMessage } = (await import(
     pathToFileURL(BUILT_ARCHIVE).href
   )) as typeof import('./openArchive.ts');
-  const dataFolder = named ?? chosenFolder(defaultDataFolder());
-  const node = await openArchive({ dataFolder, port, collect: true }).catch((error: unknown) => {
+  let isFirst = true;
+  await serveArchive({
+    own: named ?? chosenFolder(defaultDataFolder()),
+    port,
+    collect: true,
+    ended: signalled.then(() => say('Closing the archive …')),
+    onLeftOver: (error) => say(`The sample archive could not be removed: ${errorMessage(error, port)}`),
+    onOpen: (node) => {
+      say(`Strongroom runs at ${node.url} with the data folder ${node.dataFolder}.`);
+      // Later the person is signed in by the page that opened the other archive.
+      if (!isFirst) return;
+      isFirst = false;
+      say(`To sign in as the owner, open this link (it works once): ${node.createSignInLink()}`);
+      say('Press Ctrl-C to stop.');
+      if (open) openBrowser(node.createSignInLink());
+    },
+  }).catch((error: unknown) => {
     throw new Error(errorMessage(error, port), { cause: error });
   });
-  say(`Strongroom runs at ${node.url} with the data folder ${node.dataFolder}.`);
-  say(`To sign in as the owner, open this link (it works once): ${node.createSignInLink()}`);
-  say('Press Ctrl-C to stop.');
-  if (open) openBrowser(node.createSignInLink());
-  await signalled;
-  say('Closing the archive …');
-  await node.close();
   return 0;
 }
 

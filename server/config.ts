@@ -65,6 +65,23 @@ export interface NodeConfig {
   startBrowser?: StartBrowser;
   /** How child processes are started (default: forked by Node). */
   startChild?: StartChild;
+  /** Opens the sample archive instead of the own one, and back; only an app can do that. */
+  sample?: SampleSwitch | undefined;
+  /** A code that signs one browser in, once: one that was the owner's before the app opened this archive. */
+  signInCode?: string | undefined;
+}
+
+/** What an app does for its node, to show a sample archive instead of the person's own. */
+export interface SampleSwitch {
+  /** Whether this node serves the sample. */
+  isOpen: boolean;
+  /**
+   * Makes the sample, and opens it soon after this has resolved; or leaves it and removes it. Resolves with a code that
+   * signs one browser in there.
+   *
+   * @throws Error with a sentence for the owner
+   */
+  change(): Promise<string>;
 }
 
 /** How many resources readers may use. */

@@ -8,6 +8,7 @@ import type { PassageChange } from '../collection/derived/process/tasks.ts';
 import type { Diffs } from '../collection/diff/diffs.ts';
 import type { Noise } from '../collection/noise/noise.ts';
 import { countOccurrences, occursIn, type Words } from '../collection/noise/words.ts';
+import { versionsOfPassage } from '../findings/findings.ts';
 import { type Change, changeOf } from '../store/sqlite/collection/timeline/eventNoise.ts';
 import type { Store } from '../store/store.ts';
 
@@ -122,9 +123,10 @@ export class ChangeReader {
    */
   async passageChange(
     passage: Passage,
-    { sha256, previous_sha256 }: Pick<Event, 'sha256' | 'previous_sha256'>,
+    event: Event,
     signal: AbortSignal,
   ): Promise<PassageChange | 'unknown' | null> {
+    const { sha256, previous_sha256 } = versionsOfPassage(this.#services.store.read, passage, event);
     if (passage.sha256 === null || sha256 === null) return null;
     const [quoted, version] = [
       { ...passage, sha256: passage.sha256 },

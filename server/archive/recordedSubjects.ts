@@ -9,8 +9,10 @@ import {
   filesOfPack,
   iterateFlags,
   iterateStoredPacks,
+  recordTexts,
   type StoredPack,
 } from '../store/sqlite/archive/packs.ts';
+import { manifestsWith } from '../store/sqlite/archive/sets.ts';
 import {
   iterateStatuses,
   iterateStudies,
@@ -20,6 +22,7 @@ import {
 } from '../store/sqlite/archive/studies.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { commentDigest, iterateComments } from './comments.ts';
+import { setIdOf } from './sets/setRecords.ts';
 
 /**
  * Generates every pack with the digest of its record. Lists, blobs and exports use columns that repeat parts of the
@@ -27,6 +30,7 @@ import { commentDigest, iterateComments } from './comments.ts';
  * record without its own pack row is omitted, because readers can no longer reach that pack.
  */
 function* recordedPacks(database: ReadDatabase): Generator<RecordedSubject> {
+  const setOf = setsByManifest(database);
   for (const pack of iterateStoredPacks(database)) {
     const digest = sha256Of(pack.record);
     if (pack.digest !== digest || pack.id !== `pk_${digest.slice(0, 20)}`) {
@@ -34,31 +38,52 @@ function* recordedPacks(database: ReadDatabase): Generator<RecordedSubject> {
         yield { seq: pack.ledger_entry, digest: sha256Of(`${pack.id} ${pack.digest}`) };
       continue;
     }
-    const expected = expectedColumns(pack.record);
+    const expected = expectedColumns(pack, (set) =>
+      manifestsWith(database, pack.id ?? '').some((manifest) => setOf(manifest) === set),
+    );
     const actual = canonicalText({ ...rowOf(pack), files: filesOfPack(database, pack.ledger_entry) });
     yield { seq: pack.ledger_entry, digest: actual === expected ? digest : sha256Of(actual) };
   }
 }
 
-/** Returns the expected columns of a pack's rows as text; undefined if the record is not JSON, which its digest shows. */
-function expectedColumns(text: string): string | undefined {
+/** Returns a function that reads the id of the set of a manifest, each once. */
+function setsByManifest(database: ReadDatabase): (manifest: number) => string | undefined {
+  const sets = new Map<number, string | undefined>();
+  return (manifest) => {
+    if (!sets.has(manifest)) {
+      const [stored] = recordTexts(database, [manifest]);
+      sets.set(manifest, stored && setIdOf(JSON.parse(stored.record) as PackRecord));
+    }
+    return sets.get(manifest);
+  };
+}
+
+/**
+ * Returns the expected columns of a pack's rows as text; undefined if the record is not JSON, which its digest shows. A
+ * pack is a part of a set if it says so, or if a manifest of that set names it.
+ */
+function expectedColumns(
+  pack: Pick<StoredPack, 'record' | 'part_of'>,
+  isNamedBy: (set: string) => boolean,
+): string | undefined {
   let record: PackRecord;
   try {
-    record = JSON.parse(text) as PackRecord;
+    record = JSON.parse(pack.record) as PackRecord;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }
   const { outcome, study, supersedes, replicates, files } = record;
-  const part_of = setOfPart(record) ?? null;
+  const isNamed = pack.part_of !== null && isNamedBy(pack.part_of);
+  const own = setOfPart(record) ?? null;
   return canonicalText({
     outcome,
-    study,
+    study: own === null && isNamed ? null : study,
     supersedes,
     replicates: replicates?.pack ?? null,
     verdict: replicates?.verdict ?? null,
     tag: tagOf(record),
-    part_of,
+    part_of: own ?? (isNamed ? pack.part_of : null),
     files,
     bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
     count: files.length,

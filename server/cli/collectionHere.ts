@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { systemClock } from '../../shared/values/clock.ts';
 import { type Collection, openCollection } from '../collection/collection.ts';
 import { Deriver } from '../collection/derived/process/deriver.ts';
@@ -22,29 +23,36 @@ export interface CollectionHere {
   close(): Promise<void>;
 }
 
-/**
- * Reads from the archive of a data folder: in this process, or by the node that has the folder open.
- *
- * @throws UsageError if there is no archive; whatever reading throws
- */
-export async function readArchive<Result>(
+/** What a command does in this process, and what it asks of a node. */
+interface HereOrThere<Result> {
+  here: (opened: CollectionHere) => Promise<Result>;
+  there: (node: RunningNode) => Promise<Result>;
+}
+
+/** Reads from the archive of a data folder, as `hereOrThere`. @throws UsageError if there is no archive */
+export function readArchive<Result>(
   options: NodeOptions,
   config: Partial<NodeConfig>,
-  read: {
-    here: (opened: CollectionHere) => Promise<Result>;
-    there: (node: RunningNode) => Promise<Result>;
-  },
+  read: HereOrThere<Result>,
 ): Promise<Result> {
-  const folder = archiveFolder(options.data);
+  return hereOrThere({ ...options, data: archiveFolder(options.data) }, config, read);
+}
+
+/** Works in a data folder in this process, or has the node do it that has the folder open. @throws whatever it throws */
+export async function hereOrThere<Result>(
+  options: NodeOptions,
+  config: Partial<NodeConfig>,
+  { here, there }: HereOrThere<Result>,
+): Promise<Result> {
   let opened: CollectionHere;
   try {
-    opened = await openCollectionHere(folder, config);
+    opened = await openCollectionHere(resolve(options.data), config);
   } catch (error) {
     if (!(error instanceof FolderInUseError)) throw error;
-    return read.there(await connectToNode(options));
+    return there(await connectToNode(options));
   }
   try {
-    return await read.here(opened);
+    return await here(opened);
   } finally {
     await opened.close();
   }

@@ -84,6 +84,14 @@ export const NODE_OPTIONS = {
   json: JSON_OPTION,
 } as const;
 
+/** The same where `--url` is the address of something else. */
+export const NODE_AT_OPTIONS = {
+  data: DATA_OPTION,
+  node: NODE_OPTIONS.url,
+  'token-file': NODE_OPTIONS['token-file'],
+  json: JSON_OPTION,
+} as const;
+
 const MAX_WIDTH = 120;
 
 /** The part of `--help` that lists the options: one aligned paragraph for each, in their order. */

@@ -15,6 +15,8 @@ export const DEFAULT_URL = `http://${DEFAULT_HOST}:${DEFAULT_PORT}`;
 /** The options by which a command finds a running node. */
 export interface NodeOptions {
   url?: string | undefined;
+  /** What gives the address; `--url` by default. */
+  addressOption?: '--node';
   data: string;
   'token-file'?: string | undefined;
 }
@@ -23,6 +25,11 @@ export interface NodeOptions {
 export interface RequestContent {
   type: string;
   bytes: Uint8Array<ArrayBuffer> | Blob;
+}
+
+/** Returns the body of a request in JSON. */
+export function jsonContent(value: unknown): RequestContent {
+  return { type: 'application/json', bytes: new TextEncoder().encode(JSON.stringify(value)) };
 }
 
 /** A running node; requests are sent as its owner. */
@@ -73,7 +80,10 @@ export async function connectToNode(options: NodeOptions): Promise<RunningNode> 
     try {
       return await fetch(address, init);
     } catch (cause) {
-      throw new Error(`No node answers at ${url}. Give its address with --url.`, { cause });
+      throw new Error(
+        `No node answers at ${url}. Give its address with ${options.addressOption ?? '--url'}.`,
+        { cause },
+      );
     }
   };
   const send: RunningNode['send'] = async (method, path, body) => {

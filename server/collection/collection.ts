@@ -1,9 +1,10 @@
 import type { CollectionResult, RoundPause } from '../../shared/collection/collection.ts';
 import { PAGE_ERROR_SENTENCES } from '../../shared/collection/failureWords.ts';
-import type { ApprovedLinks, ChosenLinks } from '../../shared/collection/follow.ts';
+import type { ApprovedLinks, ChosenLinks, FollowPreview } from '../../shared/collection/follow.ts';
 import { type PageCapture } from '../../shared/collection/page.ts';
 import type {
   CaptureMode,
+  FollowPreviewRequest,
   ListFormat,
   NewSource,
   SourceImport,
@@ -31,6 +32,7 @@ import { type Look, lookOnce } from './fetch/lookOnce.ts';
 import type { NetworkConfig } from './fetch/requester.ts';
 import { RobotsCache } from './fetch/robots.ts';
 import { approveFound, Follower } from './follow/follower.ts';
+import { previewFollow } from './follow/previewFollow.ts';
 import { HandedIn } from './handedIn/handedIn.ts';
 import { Draws } from './pages/draws.ts';
 import { PARTS_PER_HOST, PageCapturer } from './pages/pages.ts';
@@ -83,6 +85,8 @@ export interface Collection {
    * pause (Retry-After); `invalid_field`, `profile_key_damaged`.
    */
   preview(url: string, profile: string | null): Promise<SourcePreview>;
+  /** Returns what following an address would find. @throws Problem `invalid_field` */
+  previewFollow(request: FollowPreviewRequest): Promise<FollowPreview>;
   /** Adds a source. @throws Problem `source_exists`, `id_taken`, `invalid_field`. */
   add(source: NewSource): Promise<WatchedSource>;
   /** Adds the sources of a list; `capture` is for those that do not say it. @throws Problem `invalid_list`. */
@@ -141,7 +145,8 @@ export function openCollection(config: CollectionConfig): Collection {
   };
   const receiver = new ObjectReceiver(store, settings);
   const profiles = new Profiles(store);
-  const follower = new Follower({ store, deriver, profiles, fetching, settings, log });
+  const following = { store, deriver, profiles, fetching, settings };
+  const follower = new Follower({ ...following, log });
   const browser = new ClosedBrowser(config.startBrowser ?? chromiumIn(temporaryFolder(store.folder)), log);
   const partLimiter = new HostRateLimiter(clock, () => ({
     per_host_concurrency: PARTS_PER_HOST,
@@ -212,6 +217,7 @@ export function openCollection(config: CollectionConfig): Collection {
     },
     startRound: (ids) => startRound({ store, jobs, collector }, ids, closing.signal),
     preview: (url, profile) => previews.preview(url, profile),
+    previewFollow: (request) => previews.run((signal) => previewFollow(following, request, signal)),
     look: (url, signal) =>
       lookOnce(
         { ...fetching, rateLimiter: lookLimiter.begin(), robots: robotsOfLooks, store, settings, deriver },

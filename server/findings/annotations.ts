@@ -99,7 +99,7 @@ function targetOf({ target, passage }: Finding, addresses: AnnotationAddresses):
   };
 }
 
-function selectorsOf({ exact, prefix, suffix, start, end, page }: Passage): object[] {
+function selectorsOf({ exact, prefix, suffix, start, end, page, derived }: Passage): object[] {
   const quote = {
     type: 'TextQuoteSelector',
     exact,
@@ -116,6 +116,8 @@ function selectorsOf({ exact, prefix, suffix, start, end, page }: Passage): obje
       refinedBy: quote,
     });
   }
+  const { dom_path } = derived ?? {};
+  if (dom_path !== undefined) selectors.push({ type: 'XPathSelector', value: dom_path, refinedBy: quote });
   return selectors;
 }
 

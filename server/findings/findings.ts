@@ -1,4 +1,4 @@
-import type { Event } from '../../shared/collection/event.ts';
+import { BROWSER, type Event } from '../../shared/collection/event.ts';
 import type {
   Finding,
   FindingDetails,
@@ -414,16 +414,37 @@ export function* iterateSelected(database: ReadDatabase, selection: FindingSelec
   for (const row of statement<StoredFinding>(database, sql).iterate(...values)) yield findingOf(row);
 }
 
-/** Returns the current findings that quote a version of the source of an event which the same observer saw before. */
+/**
+ * Returns the current findings that quote a version of the source of an event which the same observer saw before. Versions
+ * of a drawn page are its text, and the document of its capture.
+ */
 export function passagesBefore(
   database: ReadDatabase,
   { id, observer }: Pick<Event, 'id' | 'observer'>,
 ): Finding[] {
   const sql = `SELECT ${FINDING_COLUMNS} FROM current_findings c JOIN findings f USING (ledger_entry)
-    WHERE f.passage_sha256 IS NOT NULL AND EXISTS (SELECT 1 FROM events e WHERE e.sha256 = f.passage_sha256
-      AND e.source_key = (SELECT source_key FROM events WHERE id = $id) AND e.observer = $observer AND e.id < $id)
+    WHERE f.passage_sha256 IS NOT NULL AND (EXISTS (SELECT 1 FROM events e WHERE e.sha256 = f.passage_sha256
+        AND e.source_key = (SELECT source_key FROM events WHERE id = $id) AND e.observer = $observer AND e.id < $id)
+      OR f.passage_sha256 IN (SELECT p.record ->> 'document' FROM events e JOIN page_captures own ON own.id = e.page
+        JOIN page_captures p ON p.source_key = own.source_key AND p.ledger_entry < own.ledger_entry AND p.observer IS NULL
+        WHERE e.id = $id))
     ORDER BY f.ledger_entry`;
   return all<StoredFinding>(database, sql, { id, observer }).map(findingOf);
+}
+
+/** Returns the versions that an event tells apart, in which a passage is looked for: of a drawn page, the documents if it quotes one. */
+export function versionsOfPassage(
+  database: ReadDatabase,
+  { sha256: quoted }: Pick<Passage, 'sha256'>,
+  { id, page, sha256, previous_sha256 }: Event,
+): Pick<Event, 'sha256' | 'previous_sha256'> {
+  const sql = `SELECT own.record ->> 'document' AS sha256, (SELECT p.record ->> 'document' FROM events e
+      JOIN page_captures p ON p.id = e.page WHERE e.source_key = own.source_key AND e.observer = '${BROWSER}' AND e.id < $id
+      ORDER BY e.id DESC LIMIT 1) AS previous_sha256
+    FROM page_captures own WHERE own.id = $page AND EXISTS (SELECT 1 FROM page_captures p
+      WHERE p.source_key = own.source_key AND p.record ->> 'document' = $quoted)`;
+  const documents = one<Pick<Event, 'sha256' | 'previous_sha256'>>(database, sql, { id, page, quoted });
+  return documents ?? { sha256, previous_sha256 };
 }
 
 /** What a finding about a target is found by; undefined if the archive does not hold the target. */

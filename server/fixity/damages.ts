@@ -1,14 +1,18 @@
-import type { Damage, DamageProblem, Fixity } from '../../shared/ledger/fixity.ts';
+import type { Damage, DamagedFile, DamageProblem, Fixity } from '../../shared/ledger/fixity.ts';
+import { Problem } from '../../shared/problems.ts';
+import type { Slice } from '../../shared/values/list.ts';
 import { appendEntry, nextSeq } from '../ledger/appendEntry.ts';
 import { fingerprintOver } from '../ledger/entry.ts';
 import type { RecordedSubjects } from '../ledger/verifyLedger.ts';
+import { packById } from '../store/sqlite/archive/packs.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
-import { onSnapshot } from '../store/sqlite/engine/queries.ts';
+import { onSnapshot, type Place } from '../store/sqlite/engine/queries.ts';
 import {
   counter,
   currentDamageOf,
   currentDamages,
   type DamageRow,
+  damagedFilesPage,
   damagesPage,
   insertDamage,
   insertRestoration,
@@ -114,6 +118,16 @@ export function listDamages(
   page: { limit: number; offset: number },
 ): { items: Damage[]; total: number } {
   return onSnapshot(read, () => ({ items: damagesPage(read, page), total: counter(read, 'damages') }));
+}
+
+/** Returns a page of the files of a pack that are damaged now. @throws Problem `not_found` */
+export function listDamagedFiles(
+  { read }: Pick<Store, 'read'>,
+  pack: string,
+  page: Place,
+): Slice<DamagedFile> {
+  if (packById(read, pack) === undefined) throw new Problem('not_found', `There is no pack ${pack}.`);
+  return damagedFilesPage(read, page, pack, pack);
 }
 
 const MAX_IN_STATUS = 100;

@@ -28,7 +28,7 @@ const RENDERER: Target = {
 const SERVER: Target = {
   name: 'server',
   outputs: ['out/server/cli.js'],
-  sources: ['server', 'shared', 'electron/openArchive.ts', 'package.json'],
+  sources: ['server', 'shared', 'electron', 'package.json'],
   command: ['vite/bin/vite.js', 'build', '--config', 'server/launch/bundle.config.ts', '--logLevel', 'error'],
 };
 const APP: Target = {

@@ -11,6 +11,7 @@ import {
   requireHere,
   unfinishedMove,
 } from '../store/opening/movedFolder.ts';
+import { isSample } from './sampleFolder.ts';
 
 /** An archive cannot be moved; the message is a sentence for the owner. Nothing was changed. */
 export class MoveError extends Error {
@@ -48,6 +49,8 @@ export function partialFolder(to: string): string {
 export async function checkMove(source: string, target: string): Promise<MovePlan> {
   requireHere(source);
   if (!hasDatabase(source)) throw new MoveError(`There is no archive in ${source}.`);
+  if (isSample(source))
+    throw new MoveError(`${source} is the sample archive, which is only for looking around.`);
   const from = realpathSync(source);
   const earlier = movedFrom(from);
   if (earlier)

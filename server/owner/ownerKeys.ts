@@ -21,10 +21,14 @@ export interface OwnerKeys {
 /** At most so many unused codes are kept; the oldest are dropped. */
 const MAX_OPEN_CODES = 20;
 
-/** Reads the token file, or creates it (mode 0600) with a new token. */
-export async function openOwnerKeys(store: Store, tokenFile: string): Promise<OwnerKeys> {
+/** Reads the token file, or creates it (mode 0600) with a new token. `signInCode` is a first code that is not used yet. */
+export async function openOwnerKeys(
+  store: Store,
+  tokenFile: string,
+  signInCode?: string,
+): Promise<OwnerKeys> {
   const token = await readOrCreateToken(store, tokenFile);
-  const openCodes = new Set<string>();
+  const openCodes = new Set(signInCode === undefined ? [] : [signInCode]);
   return {
     tokenFile,
     isToken: (text) => sameSecret(text, token),

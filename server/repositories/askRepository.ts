@@ -51,6 +51,7 @@ export async function askRepository(
   for (;;) {
     const outcome = await asking.read(start);
     if ('wanted' in outcome) await asking.ask(outcome.wanted, ACCEPT_DESCRIPTION);
+    else if ('unreadable' in outcome) throw asking.unreadablePart(outcome.unreadable);
     else if (outcome.record)
       return { record: outcome.record, allowPrivateAddress: asking.allowPrivateAddress };
     else throw asking.unreadable(start);
@@ -64,7 +65,6 @@ class Asking {
   readonly answers: Answer[] = [];
   /** Once a public host has answered, no private address is connected to. */
   allowPrivateAddress: boolean | undefined;
-  #isPrivate: boolean | undefined;
   #bytes = 0;
 
   constructor(services: AskServices, signal: AbortSignal) {
@@ -85,20 +85,37 @@ class Asking {
   async ask(urls: readonly string[], accept: string): Promise<void> {
     if (this.answers.length + urls.length > MAX_DOCUMENTS)
       throw unreadable(`It is described in more than ${MAX_DOCUMENTS} documents.`);
+    // After a failure nothing else is asked.
+    const stopped = new AbortController();
+    const signal = AbortSignal.any([this.#signal, stopped.signal]);
+    const askOne = async (url: string) => {
+      try {
+        signal.throwIfAborted();
+        return await this.#askOne(url, accept, signal);
+      } catch (error) {
+        stopped.abort(error);
+        throw error;
+      }
+    };
     const atOnce = pLimit(AT_ONCE);
-    const answers = await Promise.all(urls.map((url) => atOnce(() => this.#askOne(url, accept))));
-    this.answers.push(...answers);
+    const outcomes = await Promise.allSettled(urls.map((url) => atOnce(() => askOne(url))));
+    this.#signal.throwIfAborted();
+    if (stopped.signal.aborted) throw stopped.signal.reason;
+    for (const outcome of outcomes) if (outcome.status === 'fulfilled') this.answers.push(outcome.value);
   }
 
-  async #askOne(url: string, accept: string): Promise<Answer> {
-    const pause = new Pause(this.#services.store.clock, this.#services.retryDelays, this.#signal);
+  async #askOne(url: string, accept: string, signal: AbortSignal): Promise<Answer> {
+    const pause = new Pause(this.#services.store.clock, this.#services.retryDelays, signal);
     for (;;) {
-      const { answer, mayHelp } = await this.#attempt(url, accept, pause);
+      const { answer, mayHelp } = await this.#attempt({ url, accept, signal }, pause);
       if (!mayHelp || !(await pause.beforeNext())) return answer;
     }
   }
 
-  async #attempt(url: string, accept: string, pause: Pause): Promise<{ answer: Answer; mayHelp: boolean }> {
+  async #attempt(
+    { url, accept, signal }: { url: string; accept: string; signal: AbortSignal },
+    pause: Pause,
+  ): Promise<{ answer: Answer; mayHelp: boolean }> {
     const chunks: Uint8Array[] = [];
     const request: RequestToRecord = {
       url,
@@ -107,7 +124,7 @@ class Asking {
       isCheck: true,
       allowPrivateAddress: this.allowPrivateAddress,
       publish: withoutSignatures,
-      signal: this.#signal,
+      signal,
     };
     let received: ReceivedAnswer;
     try {
@@ -133,8 +150,7 @@ class Asking {
         'disk_nearly_full',
         'There is too little free disk space. Free some space and try again.',
       );
-    this.#isPrivate ??= attempt.isPrivate;
-    if (this.#isPrivate === false) this.allowPrivateAddress = false;
+    if (received.isFromPublic) this.allowPrivateAddress = false;
     const { status, retry_at } = attempt;
     const error = attempt.error ?? cut;
     if (error !== null) this.#failures.set(url, inSentence(failureWords(error, status)));
@@ -161,10 +177,16 @@ class Asking {
     const failure = this.#failures.get(start);
     if (failure !== undefined) return unreadable(`Its address could not be read: ${failure}.`);
     const other = [...this.#failures][0];
-    if (other) return unreadable(`${publishedAddress(other[0])} could not be read: ${other[1]}.`);
+    if (other) return this.unreadablePart(other[0]);
     return unreadable(
       'There is no record of InvenioRDM, Zenodo, Dataverse, OSF, figshare or Dryad at this address, and the page says with neither Signposting nor schema.org what it is.',
     );
+  }
+
+  /** Says why a part of the record could not be read. */
+  unreadablePart(url: string): Problem {
+    const failure = this.#failures.get(url) ?? 'the answer is not JSON';
+    return unreadable(`${publishedAddress(url)} could not be read: ${failure}.`);
   }
 }
 

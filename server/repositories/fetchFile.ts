@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import type { ImportedFileState } from '../../shared/archive/recordImport.ts';
 import { failureWords } from '../../shared/collection/failureWords.ts';
 import type { RetrievalError } from '../../shared/collection/retrieval.ts';
+import { Problem } from '../../shared/problems.ts';
 import type { DraftLimits } from '../archive/drafts/draftFiles.ts';
 import { addArchivedFile, roomInDraft } from '../archive/drafts/draftRoom.ts';
 import type { Drafts } from '../archive/drafts/drafts.ts';
@@ -13,6 +14,7 @@ import type {
 } from '../collection/record/recordedRequests.ts';
 import { HostBackoffError } from '../collection/schedule/hostRateLimiter.ts';
 import type { StagedFile } from '../store/blobs/staging.ts';
+import { draftFile } from '../store/sqlite/archive/drafts.ts';
 import type { Store } from '../store/store.ts';
 import { inSentence } from './askRepository.ts';
 import { Pause } from './pause.ts';
@@ -46,6 +48,19 @@ export interface FetchedFile {
   /** Whether it was compared with a checksum of the repository. */
   isCompared: boolean;
 }
+
+type Refusal = Required<Pick<FetchedFile, 'state' | 'note'>>;
+
+/** Why the node does not put a file into the draft. */
+export const REFUSALS = {
+  no_room: { state: 'too_large', note: 'is not in the draft: it is larger than the room that is left' },
+  no_space: { state: 'failed', note: 'could not be stored: there is too little space' },
+  taken: {
+    state: 'failed',
+    note: 'is not in the draft, which has another file of that name. Remove it there and import the record again',
+  },
+  released: { state: 'failed', note: 'has bytes that this archive gave up, and does not take again' },
+} as const satisfies Record<string, Refusal>;
 
 /** The draft was deleted or published while files were fetched into it. */
 export class DraftClosedError extends Error {
@@ -197,12 +212,7 @@ class Download {
     const { status, retry_at } = attempt;
     const error = attempt.error ?? cut ?? 'invalid_response';
     if (error === 'object_too_large')
-      return {
-        state: 'too_large',
-        bytes: this.#file.bytes,
-        note: 'is not in the draft: it is larger than the room that is left',
-        isCompared: false,
-      };
+      return { ...REFUSALS.no_room, bytes: this.#file.bytes, isCompared: false };
     this.#why = `could not be fetched: ${wordsOf(error, status)}`;
     if (retry_at !== null) this.#pause.waitUntil(retry_at);
     if (FINAL_ERRORS.has(error) || (status !== null && REFUSED.has(status))) return 'next';
@@ -257,13 +267,30 @@ class Download {
       return 'again';
     }
     // The pieces are read before the last one is archived, because that moves its file.
-    await this.#services.drafts.putFile(
-      this.#context.draft,
-      { path: this.#file.path, media_type: this.#file.mediaType },
-      joined(this.#pieces),
-    );
+    const refusal = await this.#putJoined();
     await this.#services.requests.record(request, answer);
-    return verdict;
+    return refusal ? { ...verdict, ...refusal } : verdict;
+  }
+
+  /** Adds the pieces to the draft as one file. Returns why it was not added. */
+  async #putJoined(): Promise<Refusal | undefined> {
+    const { path, mediaType } = this.#file;
+    if (draftFile(this.#services.store.read, this.#context.draft, path)) return REFUSALS.taken;
+    try {
+      await this.#services.drafts.putFile(
+        this.#context.draft,
+        { path, media_type: mediaType },
+        joined(this.#pieces),
+      );
+      return undefined;
+    } catch (error) {
+      const code = error instanceof Problem ? error.code : undefined;
+      if (code === 'not_found' || code === 'draft_published') throw new DraftClosedError();
+      if (code === 'pack_too_large' || code === 'drafts_full') return REFUSALS.no_room;
+      if (code === 'data_cap_reached' || code === 'disk_nearly_full') return REFUSALS.no_space;
+      if (code === 'released') return REFUSALS.released;
+      throw error;
+    }
   }
 
   /** Records a whole body and, if it is what the repository states, adds it to the draft in the same transaction. */
@@ -284,8 +311,7 @@ class Download {
     };
     try {
       const recorded = await requests.record(request, answer, verdict.state === 'held' ? add : undefined);
-      if (recorded?.error === 'storage_full')
-        return { ...verdict, state: 'failed', note: 'could not be stored: there is too little space' };
+      if (recorded?.error === 'storage_full') return { ...verdict, ...REFUSALS.no_space };
       if (recorded === null)
         return { ...verdict, state: 'failed', note: 'has an address that cannot be recorded' };
       if (verdict.state === 'mismatch')
@@ -294,18 +320,7 @@ class Download {
       await staged.discard();
     }
     if (added === 'closed') throw new DraftClosedError();
-    if (added === 'no_room')
-      return {
-        ...verdict,
-        state: 'too_large',
-        note: 'is not in the draft: it is larger than the room that is left',
-      };
-    if (added === 'released')
-      return {
-        ...verdict,
-        state: 'failed',
-        note: 'has bytes that this archive gave up, and does not take again',
-      };
+    if (added !== undefined && added !== 'added') return { ...verdict, ...REFUSALS[added] };
     return verdict;
   }
 
@@ -313,8 +328,7 @@ class Download {
   #verdict(bytes: number, digest: string): FetchedFile {
     const { checksum, isConverted = false, bytes: stated } = this.#file;
     if (checksum?.hex === digest) return { state: 'held', bytes, isCompared: true };
-    if (isConverted) return { state: 'held', bytes, isCompared: false };
-    if (checksum)
+    if (checksum && !isConverted)
       return {
         state: 'mismatch',
         bytes,

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import pLimit from 'p-limit';
 import {
   doiOf,
@@ -8,14 +9,15 @@ import {
 import { roomInDraft } from '../archive/drafts/draftRoom.ts';
 import type { JobRun } from '../runtime/jobs.ts';
 import {
+  type DraftFileRow,
   deleteDraftImport,
   draftFiles,
   draftOfImport,
   insertDraftImport,
 } from '../store/sqlite/archive/drafts.ts';
 import { askRepository, type FoundRecord } from './askRepository.ts';
-import { type FetchedFile, type FileServices, fetchFile } from './fetchFile.ts';
-import { filesText, type PlannedFile, planFiles, someFiles } from './planFiles.ts';
+import { type FetchedFile, type FileServices, fetchFile, REFUSALS } from './fetchFile.ts';
+import { type FilePlan, filesText, type PlannedFile, planFiles, someFiles } from './planFiles.ts';
 import { draftRecordOf } from './recordFields.ts';
 import type { StatedChecksum } from './repository.ts';
 import { publishedAddress, withoutSignatures } from './signedAddresses.ts';
@@ -44,10 +46,8 @@ export async function planImport(
   signal: AbortSignal,
 ): Promise<PlannedImport> {
   const found = await askRepository(services, addressOfRecord(request, services.doiResolver), signal);
-  const { read } = services.store;
-  const draft = draftOfImport(read, keyOf(request));
-  const room = roomInDraft(read, draft, services.limits);
-  const { files, warnings } = planFiles(found.record.files, found.record.listed, room);
+  const draft = draftOfImport(services.store.read, keyOf(request));
+  const { files, warnings } = planInto(services, found, draft).plan;
   return {
     draft: null,
     ...headOf(found),
@@ -78,16 +78,14 @@ export async function importRecord(
   const { fields, warnings: cutWarnings } = draftRecordOf(found.record);
   const key = keyOf(request);
   const continued = draftOfImport(store.read, key);
-  const draft = continued ?? (await drafts.create({ record: fields, form: null })).draft.id;
-  await store.write((database) => insertDraftImport(database, draft, key));
-  const held = new Map(draftFiles(store.read, draft).map((file) => [file.path, file.bytes]));
-  const room = roomInDraft(store.read, draft, services.limits);
-  const heldBytes = [...held.values()].reduce((sum, bytes) => sum + bytes, 0);
-  // What is in the draft already takes its room once.
-  const plan = planFiles(found.record.files, found.record.listed, {
-    files: room.files + held.size,
-    bytes: room.bytes + heldBytes,
-  });
+  const create = async () => {
+    const made = await drafts.create({ record: fields, form: null }, (database, id) =>
+      insertDraftImport(database, id, key),
+    );
+    return made.draft.id;
+  };
+  const draft = continued ?? (await create());
+  const { held, plan } = planInto(services, found, draft);
   const fetched = await fetchAll(services, found, { draft, files: plan.files, held, signal, progress });
   const isComplete = !signal.aborted && !fetched.some(({ state }) => state === 'failed');
   if (isComplete) await store.write((database) => deleteDraftImport(database, draft));
@@ -111,10 +109,31 @@ export async function importRecord(
   };
 }
 
-/** The same record has the same key, whatever resolver is set and in whatever form its DOI was given. */
+/** Says which files fit into a draft, or a new one. What is in the draft already takes its room once. */
+function planInto(
+  { store: { read }, limits }: ImportServices,
+  { record }: FoundRecord,
+  draft: string | undefined,
+): { held: Map<string, DraftFileRow>; plan: FilePlan } {
+  const files = draft === undefined ? [] : draftFiles(read, draft);
+  const room = roomInDraft(read, draft, limits);
+  const plan = planFiles(record.files, record.listed, {
+    files: room.files + files.length,
+    bytes: room.bytes + files.reduce((sum, { bytes }) => sum + bytes, 0),
+  });
+  return { held: new Map(files.map((file) => [file.path, file])), plan };
+}
+
+/**
+ * The same record has the same key, whatever resolver is set and in whatever form its DOI was given. An address with a token is
+ * not kept; its digest is, because the rest of the address may be that of many records.
+ */
 function keyOf({ doi, url }: ImportRequest): string {
   const found = doiOf(doi ?? url ?? '');
-  return found === undefined ? publishedAddress(new URL(url ?? '').href) : `doi:${found}`;
+  if (found !== undefined) return `doi:${found}`;
+  const { href } = new URL(url ?? '');
+  const published = publishedAddress(href);
+  return published === href ? href : `${published}#sha256:${hash('sha256', href, 'hex')}`;
 }
 
 function headOf({ record }: FoundRecord): Pick<RecordImport, 'title' | 'doi' | 'url'> {
@@ -125,6 +144,9 @@ function checksumText(checksum: StatedChecksum | null): string | null {
   return checksum && `${checksum.algorithm}:${checksum.hex}`;
 }
 
+const WITH_TOKEN =
+  'The address has a token. It is not recorded, but what it gave is: visitors may read it as everything else that is collected.';
+
 function warningsOf({ record }: FoundRecord, request: ImportRequest): string[] {
   const asked = doiOf(request.doi ?? request.url ?? '');
   const isOther = asked !== undefined && record.doi !== null && asked !== record.doi;
@@ -132,7 +154,9 @@ function warningsOf({ record }: FoundRecord, request: ImportRequest): string[] {
     record.conceptDoi === asked
       ? `${asked} stands for all versions of the record. This is the version ${record.doi}.`
       : `The record at ${asked} says that its DOI is ${record.doi}.`;
+  const address = request.url === undefined ? '' : new URL(request.url).href;
   return [
+    ...(address === publishedAddress(address) ? [] : [WITH_TOKEN]),
     ...(isOther ? [other] : []),
     ...record.warnings,
     ...(record.files.length === 0 ? ['The record has no files that the public gets.'] : []),
@@ -142,8 +166,8 @@ function warningsOf({ record }: FoundRecord, request: ImportRequest): string[] {
 interface Fetching {
   draft: string;
   files: readonly PlannedFile[];
-  /** The sizes of the files that are in the draft already, by path. */
-  held: ReadonlyMap<string, number>;
+  /** The files that are in the draft already, by path. */
+  held: ReadonlyMap<string, DraftFileRow>;
   signal: AbortSignal;
   progress: JobRun['progress'];
 }
@@ -173,8 +197,8 @@ async function fetchAll(
     onBytes,
   };
   const fetchOne = async (file: PlannedFile): Promise<FetchedFile> => {
-    const bytes = held.get(file.path);
-    if (bytes !== undefined) return { state: 'held', bytes, isCompared: true };
+    const there = held.get(file.path);
+    if (there) return heldFile(file, there);
     const left = { bytes: file.bytes, isCompared: false };
     if (file.excluded !== undefined)
       return { ...left, state: file.excluded === 'too_large' ? 'too_large' : 'failed' };
@@ -194,6 +218,15 @@ async function fetchAll(
   if (failure) throw failure.reason as Error;
   if (total !== null && !signal.aborted) progress(total, total);
   return outcomes.map((outcome) => (outcome as PromiseFulfilledResult<FetchedFile>).value);
+}
+
+/** A file that is in the draft already: from an earlier run, or because a person put it there. It is not replaced. */
+function heldFile({ bytes, checksum, isConverted = false }: PlannedFile, there: DraftFileRow): FetchedFile {
+  const stated = isConverted ? null : checksum;
+  const isOther =
+    stated?.algorithm === 'sha256' ? stated.hex !== there.sha256 : bytes !== null && bytes !== there.bytes;
+  if (isOther) return { bytes, isCompared: false, ...REFUSALS.taken };
+  return { state: 'held', bytes: there.bytes, isCompared: stated !== null };
 }
 
 const STOPPED = 'was not fetched: the import was stopped. Import the record again to continue';

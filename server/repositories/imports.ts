@@ -29,7 +29,7 @@ export class Imports {
   /** Lists what an import would bring. @throws as `planImport`; Problem `data_cap_reached`, `disk_nearly_full` */
   async plan(request: ImportRequest, signal = new AbortController().signal): Promise<PlannedImport> {
     this.#config.requests.requireRoom();
-    return planImport(this.#services(), request, signal);
+    return this.#named(signal, () => planImport(this.#services(), request, signal));
   }
 
   /** Starts an import, or returns the one of the same record that runs. @throws Problem `data_cap_reached`, `disk_nearly_full` */
@@ -42,18 +42,24 @@ export class Imports {
     if (running) return running;
     const started = jobs.start('import', 'bytes', async (run) => {
       try {
-        return await importRecord(services, request, run);
-      } catch (error) {
-        if (error instanceof DraftClosedError) throw new Problem('record_unreadable', error.message);
-        if (run.signal.aborted)
-          throw new Problem('shutting_down', 'The import was stopped.', { cause: error });
-        throw error;
+        return await this.#named(run.signal, () => importRecord(services, request, run));
       } finally {
         this.#running.delete(address);
       }
     });
     this.#running.set(address, started);
     return started;
+  }
+
+  /** Runs work, and names the reason of its end as a problem. */
+  async #named<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof DraftClosedError) throw new Problem('record_unreadable', error.message);
+      if (signal.aborted) throw new Problem('shutting_down', 'The import was stopped.', { cause: error });
+      throw error;
+    }
   }
 
   #services(): ImportServices {

@@ -1,6 +1,5 @@
 import { runWorker } from '../runtime/runWorker.ts';
 import { workerUrl } from '../runtime/workerUrl.ts';
-import { bounded } from './bounded.ts';
 import { readDataverse } from './kinds/dataverse.ts';
 import { readDryad } from './kinds/dryad.ts';
 import { readFigshare } from './kinds/figshare.ts';
@@ -8,13 +7,17 @@ import { readInvenio } from './kinds/invenio.ts';
 import { readLandingPage } from './kinds/landingPage.ts';
 import { readOsf } from './kinds/osf.ts';
 import { MAX_LISTED_FILES, type PlacedFile, placeFiles } from './planFiles.ts';
+import { bounded } from './recordFields.ts';
 import {
   type Answer,
   Answers,
+  isNoAnswer,
   type ReadRepository,
   type RepositoryRecord,
+  UnreadablePartError,
   WantedError,
 } from './repository.ts';
+import { publishedAddress } from './signedAddresses.ts';
 
 /** The readers in the order in which they are tried. A page that says what it is comes last: an interface says more. */
 const READERS: readonly ReadRepository[] = [
@@ -39,8 +42,12 @@ export interface ReadRecord extends Omit<RepositoryRecord, 'files'> {
   listed: number;
 }
 
-/** The record, the addresses that must be asked first, or nothing. */
-export type ReadingOutcome = { record: ReadRecord } | { wanted: readonly string[] } | { record: undefined };
+/** The record, the addresses that must be asked first, the part that could not be read, or nothing. */
+export type ReadingOutcome =
+  | { record: ReadRecord }
+  | { wanted: readonly string[] }
+  | { unreadable: string }
+  | { record: undefined };
 
 /** Less is read in a few milliseconds. Starting a thread takes longer. */
 const SMALL_CHARACTERS = 65_536;
@@ -77,13 +84,29 @@ export function readRecord({ start, answers: given }: ReadingInput): ReadingOutc
     const landing = answers.get(start);
     for (const read of READERS) {
       const record = read(landing, answers);
-      if (record) return { record: boundedRecord(record) };
+      if (!record) continue;
+      const warnings = [...record.warnings, ...gapsIn(record, given, answers)];
+      return { record: boundedRecord({ ...record, warnings }) };
     }
     return { record: undefined };
   } catch (error) {
     if (error instanceof WantedError) return { wanted: error.urls };
+    if (error instanceof UnreadablePartError) return { unreadable: error.url };
     throw error;
   }
+}
+
+/** Says what is not in a record although its repository has it. */
+function gapsIn({ repository }: RepositoryRecord, given: readonly Answer[], { refused }: Answers): string[] {
+  const silent = repository === 'Signposting and schema.org' ? given.find(isNoAnswer) : undefined;
+  return [
+    ...(silent
+      ? [`${publishedAddress(silent.url)} could not be read, so only what the page itself says was taken.`]
+      : []),
+    ...(refused.size > 0
+      ? ['The repository does not give all parts of the record to the public. They were left out.']
+      : []),
+  ];
 }
 
 const MAX_NAME_CHARACTERS = 2_000;

@@ -2,6 +2,7 @@ import type { DraftRecord } from '../../shared/archive/draft.ts';
 import { isRelatedIdentifier } from '../../shared/archive/pack.ts';
 import { licenseOf } from './fields.ts';
 import type { RepositoryRecord } from './repository.ts';
+import { publishedAddress } from './signedAddresses.ts';
 
 /** What a record of a pack may hold (`shared/archive/pack.ts`), in characters and in entries. */
 const MOST = {
@@ -20,6 +21,23 @@ export interface Described {
   summary: string;
   authors: readonly { name: string; orcid: string | null; affiliation: string }[];
   keywords: readonly string[];
+}
+
+/** More than a pack may have, so that what is cut can still be said; little enough to be handled at once. */
+const MOST_READ = { title: 2_000, summary: 100_000, people: 1_000, name: 1_000, words: 1_000, word: 500 };
+
+/** Returns a description with texts and lists of bounded length. It runs where the description was read. */
+export function bounded({ title, summary, authors, keywords }: Described) {
+  return {
+    title: title.slice(0, MOST_READ.title),
+    summary: summary.slice(0, MOST_READ.summary),
+    authors: authors.slice(0, MOST_READ.people).map(({ name, orcid, affiliation }) => ({
+      name: name.slice(0, MOST_READ.name),
+      orcid,
+      affiliation: affiliation.slice(0, MOST_READ.name),
+    })),
+    keywords: keywords.slice(0, MOST_READ.words).map((word) => word.slice(0, MOST_READ.word)),
+  };
 }
 
 /** The fields that a description fills. Empty ones are left out. */
@@ -78,7 +96,7 @@ export function draftRecordOf(record: Omit<RepositoryRecord, 'files'>): {
     );
   const { doi, conceptDoi, url } = record;
   const related = [
-    { relation: 'IsDerivedFrom', identifier: doi ?? url },
+    { relation: 'IsDerivedFrom', identifier: doi ?? publishedAddress(url) },
     ...(conceptDoi !== null && conceptDoi !== doi
       ? [{ relation: 'IsVersionOf', identifier: conceptDoi }]
       : []),

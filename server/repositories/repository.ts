@@ -76,12 +76,25 @@ export class WantedError extends Error {
   }
 }
 
+/** A part of the record could not be read. What the record has is not known then, so it is not imported. */
+export class UnreadablePartError extends Error {
+  readonly url: string;
+
+  constructor(url: string) {
+    super(`Not to be read: ${url}`);
+    this.name = 'UnreadablePartError';
+    this.url = url;
+  }
+}
+
 /**
  * The answers so far. A reader runs again from its beginning whenever one that it wanted has come, so it is a plain function
  * of what was answered, and can run in a thread.
  */
 export class Answers {
   readonly #answers: ReadonlyMap<string, Answer>;
+  /** The parts of the record that the public does not get. */
+  readonly refused = new Set<string>();
 
   constructor(answers: readonly Answer[]) {
     this.#answers = new Map(answers.map((answer) => [answer.url, answer]));
@@ -103,6 +116,35 @@ export class Answers {
   json(url: string): unknown {
     return jsonOf(this.get(url));
   }
+
+  /**
+   * Returns the answers of these addresses, without which a record is not whole.
+   *
+   * @throws WantedError; UnreadablePartError if one of them may have another answer later
+   */
+  allNeeded(urls: readonly string[]): Answer[] {
+    const answers = this.all(urls);
+    const failed = answers.find(isNoAnswer);
+    if (failed) throw new UnreadablePartError(failed.url);
+    for (const { url, status } of answers)
+      if (status !== null && NOT_PUBLIC.has(status)) this.refused.add(url);
+    return answers;
+  }
+
+  /** As `json`, for a part of the record: undefined only if the public does not get it. @throws as `allNeeded` */
+  needed(url: string): unknown {
+    const answer = this.allNeeded([url])[0] as Answer;
+    const json = jsonOf(answer);
+    if (json === undefined && answer.status === 200) throw new UnreadablePartError(url);
+    return json;
+  }
+}
+
+const NOT_PUBLIC: ReadonlySet<number> = new Set([401, 403, 451]);
+
+/** Whether an address has not said what it has: another request may have another answer. */
+export function isNoAnswer({ status }: Answer): boolean {
+  return status === null || status >= 500 || status === 429 || status === 408;
 }
 
 /** Returns the JSON of an answer; undefined if it is an error or no JSON. */
@@ -119,14 +161,6 @@ export function jsonOf({ status, text }: Answer): unknown {
  * Reads the records of one kind of repository. Returns undefined if the address is not one of its kind.
  *
  * @param landing the answer to the address that was given
- * @throws WantedError
+ * @throws WantedError; UnreadablePartError
  */
 export type ReadRepository = (landing: Answer, answers: Answers) => RepositoryRecord | undefined;
-
-/** The record is there and cannot be read; the message is a sentence. */
-export class UnreadableRecordError extends Error {
-  constructor(sentence: string) {
-    super(sentence);
-    this.name = 'UnreadableRecordError';
-  }
-}

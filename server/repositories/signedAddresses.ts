@@ -3,20 +3,30 @@ import type { NewRetrieval } from '../store/sqlite/collection/retrievals.ts';
 
 /**
  * Parameters of signed addresses, with which object stores and repositories give access to a file for some time: Amazon S3 (both
- * versions) and CloudFront, Google Cloud Storage, Azure (`sig`), OpenStack Swift, and tokens in general.
+ * versions) and those that are like it, CloudFront, Google Cloud Storage, Azure (`sig`), OpenStack Swift, Akamai (`hdnea`), and
+ * tokens in general.
  */
 const SIGNED =
-  /^(x-amz-(signature|credential|security-token|algorithm)|x-goog-(signature|credential|algorithm)|signature|sig|awsaccesskeyid|googleaccessid|key-pair-id|temp_url_sig|hmac|(access_?|auth_?|api_?|id_?|download_?|secure_?)?token|api_?key|jwt|authorization)$/i;
+  /^(x-[a-z]+-(signature|credential|security-token|algorithm)|(q-)?signature|sig|(aws|oss)?accesskeyid|googleaccessid|key-pair-id|temp_url_sig|hmac|hdn(ea|ts|tl)|authz|(access_?|auth_?|api_?|id_?|download_?|secure_?)?token|api_?key|jwt|authorization)$/i;
+/** Dataverse takes the token of an account, which is a UUID, in the parameter `key`. Elsewhere that names a file. */
+const ACCOUNT_KEY = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** Returns an address as it may be published: without its query if that is a signature, and without a name and password. */
 export function publishedAddress(address: string): string {
-  return strip(address, (url) => [...url.searchParams.keys()].some((name) => SIGNED.test(name)));
+  return strip(address, (url) =>
+    [...url.searchParams].some(
+      ([name, value]) => SIGNED.test(name) || (name === 'key' && ACCOUNT_KEY.test(value)),
+    ),
+  );
 }
 
 /** The same for the target of a redirect, which only the repository wrote: its query also goes if it may hold a token. */
 function publishedTarget(address: string): string {
   const published = publishedAddress(address);
-  return strip(published, (url) => url.search !== '' && mayHoldToken(`${url.origin}/${url.search}`));
+  return strip(
+    published,
+    ({ origin, search, hash }) => search + hash !== '' && mayHoldToken(`${origin}/${search}${hash}`),
+  );
 }
 
 function strip(address: string, isSecret: (url: URL) => boolean): string {
@@ -26,7 +36,7 @@ function strip(address: string, isSecret: (url: URL) => boolean): string {
   if (!isSigned && url.username === '' && url.password === '') return address;
   url.username = '';
   url.password = '';
-  if (isSigned) url.search = '';
+  if (isSigned) url.search = url.hash = '';
   return url.href;
 }
 
@@ -52,13 +62,15 @@ export function withoutSignatures<
 }
 
 function publishedHeaders(headers: readonly [string, string][], base: string): [string, string][] {
+  // An address that needs no change stays as it was written.
+  const published = (written: string) => {
+    const target = URL.parse(written, base)?.href ?? written;
+    const stripped = publishedTarget(target);
+    return stripped === target ? written : stripped;
+  };
   return headers.map(([name, value]) => {
-    if (ADDRESS.test(name)) {
-      const target = URL.parse(value, base)?.href ?? value;
-      const published = publishedTarget(target);
-      return [name, published === target ? value : published];
-    }
+    if (ADDRESS.test(name)) return [name, published(value)];
     if (name.toLowerCase() !== 'link') return [name, value];
-    return [name, value.replace(/<([^<>]*)>/g, (_, target: string) => `<${publishedTarget(target)}>`)];
+    return [name, value.replace(/<([^<>]*)>/g, (_, target: string) => `<${published(target)}>`)];
   });
 }

@@ -39,13 +39,19 @@ export class Jobs extends EventEmitter<{ job: [Job] }> {
    *
    * @throws Problem `shutting_down`
    */
-  start<Result>(kind: JobKind, unit: JobUnit, work: (run: JobRun) => Promise<Result>): RunningJob<Result> {
+  start<Result>(
+    kind: JobKind,
+    unit: JobUnit,
+    work: (run: JobRun) => Promise<Result>,
+    subject: Pick<Job, 'draft'> = {},
+  ): RunningJob<Result> {
     // Nobody would end it before the database is closed.
     if (this.#isClosed) throw shuttingDown();
     const started = this.#clock.now();
     const job: Job = {
       id: `jo_${this.#randomHex(20)}`,
       kind,
+      ...subject,
       state: 'running',
       progress: { done: 0, total: null, unit, rate: 0 },
       started_at: instantOf(started),

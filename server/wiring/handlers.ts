@@ -50,6 +50,7 @@ import {
   jobHandlers,
   nodeHandlers,
   peerHandlers,
+  sampleHandlers,
   sessionHandlers,
 } from '../http/routes/node.ts';
 import { Imports } from '../repositories/imports.ts';
@@ -76,7 +77,7 @@ function archiveRoutes(services: Services, fileDiffs: FileDiffs) {
   return {
     ...nodesHandlers(store),
     ...studiesHandlers(store, publicAddress),
-    ...packsHandlers(store, publicAddress),
+    ...packsHandlers(store, settings, publicAddress),
     ...packComparisonHandlers(store, fileDiffs),
     ...setHandlers(store),
     ...draftHandlers(drafts),
@@ -147,7 +148,7 @@ function ledgerRoutes(services: Services) {
 function nodeRoutes(services: Services) {
   const { store, settings, jobs, nodeName } = services;
   const { keys, sessions, invitations, cookieName, publicAddress, sharing, listeners, tls } = services;
-  const { pairings, rendererFolder } = services;
+  const { pairings, rendererFolder, sample } = services;
   const { alerts, copies, offloading, deposits, peers, observations, nearby } = services;
   return {
     ...alertHandlers(alerts),
@@ -162,7 +163,8 @@ function nodeRoutes(services: Services) {
       nodeName,
       readExtensionZip: () => readBuiltFile(join(rendererFolder, '../strongroom-extension.zip')),
     }),
-    ...sessionHandlers({ keys, sessions, sharing, publicAddress, nodeName, version: VERSION }),
+    ...sessionHandlers({ keys, sessions, sharing, publicAddress, nodeName, version: VERSION, sample }),
+    ...sampleHandlers(sample),
     ...jobHandlers(store, jobs, services.writes),
     ...nodeHandlers({
       store,

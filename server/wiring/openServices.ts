@@ -22,7 +22,8 @@ export async function openServices(
   { store, key, checkpoints }: OpenedArchive,
   { clock, log }: { clock: Clock; log: RecentLog },
 ) {
-  const keys = await openOwnerKeys(store, config.tokenFile ?? join(config.dataFolder, 'owner-token'));
+  const tokenFile = config.tokenFile ?? join(config.dataFolder, 'owner-token');
+  const keys = await openOwnerKeys(store, tokenFile, config.signInCode);
   const settings = openSettings(store);
   const jobs = new Jobs(clock, store.randomHex);
   const shared: SharedServices = {
@@ -49,6 +50,7 @@ export async function openServices(
     ...openPreservation(config, shared, collecting),
     ...openOutgoing(config, shared, { diffs, noise, collection, passages: derived.passages, publicAddress }),
     packBytes: config.packBytes,
+    sample: config.sample,
     rendererFolder: config.rendererFolder ?? defaultRendererFolder(),
   };
 }

@@ -1,3 +1,4 @@
+import { findSets } from '../archive/sets/readSet.ts';
 import { loadTimeline } from '../collection/timeline/events.ts';
 import type { NodeConfig } from '../config.ts';
 import { ownerEncryption } from '../copies/keys/withheldKey.ts';
@@ -25,6 +26,9 @@ export async function startServices(config: NodeConfig, services: Services, url:
   await readEncrypted(store, ownerEncryption(store.folder).decrypt).catch((error: unknown) =>
     log.warn({ error }, 'Sealed findings could not be decrypted; the next start tries again.'),
   );
+  findAllSets(store, log).catch((error: unknown) =>
+    log.warn({ error }, 'The sets were not all looked for; the next start goes on.'),
+  );
   loadTimeline(store).catch((error: unknown) =>
     log.warn({ error }, 'The timeline could not be loaded; the next request for it tries again.'),
   );
@@ -35,4 +39,11 @@ export async function startServices(config: NodeConfig, services: Services, url:
     services.anchors.start();
   }
   if (audit && !isReadOnly(store.read)) await services.fixity.startSchedule();
+}
+
+async function findAllSets(store: Services['store'], log: Services['log']): Promise<void> {
+  const sets = findSets(store, (pack, error) =>
+    log.warn({ error, pack }, 'The list of a set could not be read. Its parts may be listed.'),
+  );
+  while (!(await sets.next()).done);
 }

@@ -100,9 +100,8 @@ export type SetEntry = z.output<typeof setEntrySchema>;
 export const PART_KEYWORD = 'strongroom-set-part@1';
 
 /**
- * Returns the id of the set that a pack is a part of, in hex; undefined for any other pack. Only the pack's own record
- * decides: nobody can hide the pack of somebody else by naming it in a set. A part is in no study and below no subject,
- * and replicates and supersedes nothing, so that nothing but lists of packs must leave it out.
+ * Returns the id of the set that a pack says it is a part of, in hex; undefined for any other pack. Such a part is in no
+ * study and below no subject, and replicates and supersedes nothing, so that nothing but lists of packs must leave it out.
  */
 export function setOfPart(
   record: Pick<PackRecord, 'keywords' | 'related' | 'node' | 'study' | 'replicates' | 'supersedes'>,

@@ -45,6 +45,30 @@ export const followSchema = z
   .meta({ id: 'Follow' });
 export type Follow = z.output<typeof followSchema>;
 
+/** The most addresses that a preview names. */
+export const MAX_PREVIEWED_LINKS = 100;
+
+/** What following a source would find now. */
+export const followPreviewSchema = z
+  .strictObject({
+    listed: z.int().meta({ description: 'The number of different addresses that were read.' }),
+    matched: z.int(),
+    known: z.int().meta({
+      description: 'Of the matches: those that are watched, were found before, or were refused or removed.',
+    }),
+    added: z.int().meta({
+      description: 'How many of the others would be watched, or wait for approval, within the limits.',
+    }),
+    items: z
+      .array(z.strictObject({ url: z.string(), title: z.string() }))
+      .max(MAX_PREVIEWED_LINKS)
+      .meta({ description: `The first ${MAX_PREVIEWED_LINKS} of these.` }),
+    complete: z.boolean().meta({ description: 'Whether all of it was read.' }),
+    problem: z.string().nullable().meta({ description: 'Why it could not be read, or not all of it.' }),
+  })
+  .meta({ id: 'FollowPreview' });
+export type FollowPreview = z.output<typeof followPreviewSchema>;
+
 const FOUND_STATES = ['waiting', 'refused', 'added'] as const;
 export type FoundState = (typeof FOUND_STATES)[number];
 

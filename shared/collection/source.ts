@@ -236,6 +236,16 @@ export const previewRequestSchema = z
   })
   .meta({ id: 'PreviewRequest' });
 
+/** What would be watched, and how it would be followed. */
+export const followPreviewRequestSchema = z
+  .strictObject({
+    url: watchedUrlSchema,
+    follow: followSchema,
+    profile: sourceFields.profile.default(null),
+  })
+  .meta({ id: 'FollowPreviewRequest' });
+export type FollowPreviewRequest = z.output<typeof followPreviewRequestSchema>;
+
 export const sourcePreviewSchema = z
   .strictObject({
     url: z.string(),

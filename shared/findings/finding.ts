@@ -58,8 +58,20 @@ const derivedPassageSchema = z
     context_once: z.boolean().meta({
       description: 'Whether what precedes and what follows the words is around one place of the text only.',
     }),
+    dom_path: z.string().max(2_000).optional().meta({
+      description:
+        'Of an HTML document, the innermost element that contains the passage, as an XPath: `/html[1]/body[1]/p[3]`. Absent where the words have no single place in its elements.',
+    }),
+    box: z
+      .strictObject({ x: z.number(), y: z.number(), width: z.number(), height: z.number() })
+      .optional()
+      .meta({
+        description:
+          'Of a PDF, the box around the passage on its page, in points. `x` and `y` are the lower left corner, in the coordinates of the page (ISO 32000-1, 8.3.2.3).',
+      }),
   })
   .meta({ id: 'DerivedPassage' });
+export type DerivedPassage = z.output<typeof derivedPassageSchema>;
 
 const hasRange = ({ start, end }: { start: number | null; end: number | null }) =>
   (start === null) === (end === null) && (start ?? 0) <= (end ?? 0);

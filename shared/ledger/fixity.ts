@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { digestSchema } from '../values/digest.ts';
+import { digestSchema, packIdSchema } from '../values/digest.ts';
 import { instantSchema } from '../values/text.ts';
 
 /** The kind of damage: the file is missing, contains other bytes, or cannot be read. */
@@ -24,6 +24,18 @@ export const damageSchema = z
   })
   .meta({ id: 'Damage' });
 export type Damage = z.output<typeof damageSchema>;
+
+/** A file of a pack whose object is damaged now. */
+export const damagedFileSchema = z
+  .strictObject({
+    /** The pack itself, or the part of it that has the file, if it is a set. */
+    pack: packIdSchema,
+    /** The path in that pack. */
+    path: z.string(),
+    ...damageSchema.omit({ restored_at: true, restored_entry: true }).shape,
+  })
+  .meta({ id: 'DamagedFile' });
+export type DamagedFile = z.output<typeof damagedFileSchema>;
 
 /** The known state of the stored bytes. */
 export const fixitySchema = z

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { draftIdSchema } from '../archive/draft.ts';
 import { instantSchema } from '../values/text.ts';
 
 export const jobIdSchema = z.string().regex(/^jo_[0-9a-f]{20}$/, 'A job id is jo_ and 20 hex digits.');
@@ -32,6 +33,7 @@ export const jobSchema = z
       /** The average units per second since the start. */
       rate: z.number(),
     }),
+    draft: draftIdSchema.optional().meta({ description: 'The draft that a job `publish` publishes.' }),
     started_at: instantSchema,
     ended_at: instantSchema.nullable(),
     result: z.unknown(),

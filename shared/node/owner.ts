@@ -65,8 +65,8 @@ export type DesktopPreferencesChange = z.output<typeof desktopPreferencesChangeS
 
 /** The archives that the desktop app knows. */
 export interface DesktopArchives {
-  /** Whether the command line names the data folder, so that the app opens no other. */
-  is_fixed: boolean;
+  /** Why the app opens no other archive from this one, as a sentence; null if it does. */
+  fixed: string | null;
   /** The folders of archives that were opened before, the newest first, without the open one. */
   recent: string[];
 }

@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { auditResultSchema, auditSchema, damageSchema, lostFileSchema } from '../ledger/fixity.ts';
+import {
+  auditResultSchema,
+  auditSchema,
+  damagedFileSchema,
+  damageSchema,
+  lostFileSchema,
+} from '../ledger/fixity.ts';
 import { keyChangeSchema } from '../ledger/keyChange.ts';
 import {
   consistencyProofSchema,
@@ -346,6 +352,19 @@ export const fixityRoutes = {
     query: z.strictObject(listQuery),
     responses: { 200: { description: 'A page of damages, newest first', schema: pageOf(damageSchema) } },
     problems: [],
+  }),
+  listDamagedFiles: route({
+    method: 'GET',
+    path: '/api/packs/{id}/damages',
+    access: 'read',
+    tag: 'Packs',
+    summary: 'List the files of a pack that are damaged or missing now',
+    description: 'Of a set: the files of all its parts.',
+    query: z.strictObject(listQuery),
+    responses: {
+      200: { description: 'A page of files, in the order of their paths', schema: pageOf(damagedFileSchema) },
+    },
+    problems: ['not_found'],
   }),
   listAudits: route({
     method: 'GET',

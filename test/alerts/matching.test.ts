@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
+import type { PageCapture, PageList } from '../../shared/collection/page.ts';
 import { addFinding } from '../findings/support.ts';
 import { eventually } from '../support/eventually.ts';
 import { ManualClock } from '../support/manualClock.ts';
@@ -250,4 +251,40 @@ test('a passage is reported when a new version no longer has it or has it change
     event: 5,
   });
   expect(changed?.link).toContain(`/findings?q=${finding}`);
+});
+
+test('a passage of the document of a drawn page is looked for in the documents of later captures', async () => {
+  const alerting = await AlertingNode.open();
+  const web = await ScriptedWeb.open();
+  const drawn = (fee: string, day: string) =>
+    page(
+      `<h1>Museum</h1><p id="fee"></p><p>${day}</p><script>fee.textContent = 'The fee is ${fee}.'</script>`,
+    );
+  web.script(
+    '/fees',
+    drawn('20 euros', 'Monday'),
+    drawn('20 euros', 'Tuesday'),
+    drawn('25 euros', 'Tuesday'),
+  );
+  const { id: source } = await alerting.watch(web.url('/fees'), { name: 'Fees', capture: 'page' });
+  await alerting.check();
+  const { items } = await alerting.read<PageList>(`/archive/pages?source=${source}`);
+  const { document: sha256 } = await alerting.read<PageCapture>(`/archive/pages/${items[0]?.id}`);
+  const target = { kind: 'object' as const, id: sha256 };
+  const { id: finding } = await addFinding(alerting.node, target, {
+    passage: { sha256, exact: 'fee is 20 euros' },
+  });
+  const receiver = await WebhookReceiver.open();
+  await alerting.alert({ passage_changed: true, sources: [source] }, [receiver.target]);
+  await alerting.check();
+  await alerting.check();
+  const alerts = await eventually(() => {
+    const sent = receiver.calls.flatMap((call) => dataOf(call).alerts);
+    expect(sent).toHaveLength(1);
+    return sent;
+  });
+  expect(alerts[0]).toMatchObject({
+    kind: 'passage_changed',
+    passage: { finding, before: 'fee is 20 euros', after: 'fee is 25 euros' },
+  });
 });

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import type { RecordImport } from '../../shared/archive/recordImport.ts';
-import { CC_BY, closeRepositoryServers, md5, RepositoryServer } from '../support/network/repositoryServer.ts';
+import { CC_BY, md5 } from '../support/network/repositoryRecords.ts';
+import { closeRepositoryServers, RepositoryServer } from '../support/network/repositoryServer.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
 

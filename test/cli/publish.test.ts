@@ -2,9 +2,12 @@ import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/pro
 import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { type FolderToPublish, publishFolder } from '../../server/cli/publishing/publishFolder.ts';
+import { SentFiles } from '../../server/cli/publishing/sentFiles.ts';
 import { connectToNode } from '../../server/cli/runningNode.ts';
 import type { Pack } from '../../shared/archive/pack.ts';
 import type { DataSet } from '../../shared/archive/set.ts';
+import { PART_BYTES as DEFAULT_PART_BYTES } from '../../shared/archive/setPlan.ts';
+import { MAX_PACK_BYTES } from '../../shared/limits.ts';
 import { sampleRecord, sha256Of } from '../support/archive/packs.ts';
 import { contentOf, setFiles } from '../support/archive/sets.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
@@ -64,6 +67,12 @@ test('a folder is published as a set, and as the same one when it is published a
   expect(await packs(node)).toHaveLength(5);
 });
 
+test('a folder that a part would not hold, but a pack does, is published as a pack', async () => {
+  const node = await openTestNode();
+  const folder = await writeFolder({ 'large.bin': Buffer.alloc(MAX_PACK_BYTES - 1_000_000) });
+  expect(await publish(node, folder, { partBytes: DEFAULT_PART_BYTES })).toMatchObject({ parts: 0 });
+});
+
 test('a folder within the limit of a pack is published as a pack', async () => {
   const node = await openTestNode();
   const folder = await writeFolder({ 'a.csv': contentOf(1, 100), 'b.csv': contentOf(2, 200) });
@@ -106,6 +115,24 @@ test('a publishing that was interrupted goes on, and sends no finished part agai
   ]);
   expect(after).toHaveLength(5);
   await requireServed(node, pack, files);
+});
+
+test('notes that are written anew have a part as a whole, so that it is not planned as another one', async () => {
+  const notes = join(await temporaryFolder(), 'publishing', 'notes.jsonl');
+  const note = (path: string, pack: string) => {
+    return { path, size: 1, modified: '1', start: 0, bytes: 1, pack, name: path, sha256: '0'.repeat(64) };
+  };
+  const first = [note('a', 'pk_1'), note('b', 'pk_1')];
+  const before = await SentFiles.open(notes);
+  await before.add(first);
+  await before.close();
+  await appendFile(notes, '[{"path":"c');
+  const again = await SentFiles.open(notes);
+  await again.add([note('c', 'pk_2')]);
+  await again.close();
+  const lines = (await readFile(notes, 'utf8')).trimEnd().split('\n');
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([first, [note('c', 'pk_2')]]);
+  expect(await readdir(dirname(notes))).toEqual(['notes.jsonl']);
 });
 
 test('a file that changed since it was sent is noticed and sent again', async () => {

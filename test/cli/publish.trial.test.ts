@@ -18,12 +18,12 @@ import { end, type ServedNode, serveBuiltNode } from '../support/cli.ts';
 const GIGABYTES = Number(process.env.STRONGROOM_SET_TRIAL_GB ?? 1);
 const FILES = Math.round(GIGABYTES * 1_500 + 1_500 * Math.min(1, GIGABYTES));
 const BYTES = GIGABYTES * 1_000_000_000;
+const COMMAND_MEMORY_BYTES = 200_000_000;
 /**
- * Bounds against growth with the size of the set. The aim is 200 MB for each, and is not reached: with 1 GB the command has
- * 201 MB and the node 311 MB, of which one that does nothing has 123 MB.
+ * A bound against growth with the size of the set. The aim is 200 MB, and is not reached: with 1 GB the node has up to
+ * 313 MB, of which one that does nothing has 125 MB, and V8 keeps up to 134 MB for new objects.
  */
-const COMMAND_MEMORY_BYTES = 300_000_000;
-const NODE_MEMORY_BYTES = 450_000_000;
+const NODE_MEMORY_BYTES = 400_000_000;
 const KILLS = [0.2, 0.45, 0.7];
 
 /** Writes a folder in which no two pieces are alike: one file has a quarter of the bytes. */
@@ -108,7 +108,7 @@ test(`${GIGABYTES} GB in ${FILES} files are published through three kills with f
   const root = mkdtempSync(join(process.env.STRONGROOM_SET_TRIAL_FOLDER ?? tmpdir(), 'strongroom-sets-'));
   // From its sources, a node needs more memory: Node strips their types.
   await buildIfStale('server', () => undefined);
-  const node = await serveBuiltNode(join(root, 'data'));
+  let node = await serveBuiltNode(join(root, 'data'));
   try {
     await ask(node, '/manage/settings', {
       method: 'PATCH',
@@ -128,6 +128,10 @@ test(`${GIGABYTES} GB in ${FILES} files are published through three kills with f
       expect([code, stderr]).toEqual([null, '']);
       peaks.push(peak);
     }
+    // It finishes the parts that it had received when the command was killed.
+    const earlierPeak = await peakMemory(node.pid);
+    await end(node, 'SIGTERM');
+    node = await serveBuiltNode(join(root, 'data'));
     const before = await packsOf(node);
     const { code, peak, stdout, stderr } = await runPublish(node, args, Number.POSITIVE_INFINITY);
     expect([code, stderr]).toEqual([0, '']);
@@ -135,12 +139,12 @@ test(`${GIGABYTES} GB in ${FILES} files are published through three kills with f
     const seconds = (performance.now() - began) / 1000;
     const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
     expect(published).toMatchObject({ files: FILES, bytes: total, parts: planned });
-    // None that was finished. The node may have finished one more that it had received when the command was killed.
-    expect(published.sent).toBeLessThanOrEqual(planned - before);
+    // All that were not finished, and none that was.
+    expect(published.sent).toBe(planned - before);
     expect(await packsOf(node)).toBe(planned + 1);
     expect((await ask<{ total: number }>(node, '/api/packs')).total).toBe(1);
     peaks.push(peak);
-    const nodePeak = await peakMemory(node.pid);
+    const nodePeak = Math.max(earlierPeak, await peakMemory(node.pid));
 
     // The large file, whole and across a seam.
     const address = new URL(`/api/packs/${published.pack}/set/files/large.bin`, node.url);

@@ -13,6 +13,7 @@ import { type CollectingNode, openCollectingNode } from '../collection/support.t
 import { problemOf, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, type TestNode, temporaryFolder } from '../support/node.ts';
+import { pdfOf } from '../support/pdf.ts';
 import { closeTestStores, openTestStore } from '../support/store.ts';
 import { addFinding, findings, verifiedLedger, withdraw } from './support.ts';
 
@@ -70,6 +71,7 @@ describe('a finding', () => {
           text: sha256Of('The fee is 20 euros.'),
           words_once: true,
           context_once: true,
+          dom_path: '/html[1]/body[1]/p[1]',
         },
       },
       anchor: null,
@@ -155,6 +157,36 @@ test('the node places a quotation in the text, and leaves one that is not there,
     suffix: ' 20 euros.',
     derived: { words_once: true },
   });
+});
+
+test('a passage is kept with the element of the page, or the box in the PDF, that has it', async () => {
+  const html =
+    '<h1>Fees</h1><p>Adults<script>let fee = 20</script> pay <b>20 <i>euros</i></b>.<p>Children pay 5 euros.';
+  const pdf = Buffer.from(pdfOf(['Opening hours', 'The fee is 20 euros for adults.']));
+  const { id } = await uploadNewPack(node, undefined, { 'fees.html': html, 'fees.pdf': pdf });
+  const placeOf = async (bytes: string | Buffer, quotation: object) => {
+    const passage = { sha256: sha256Of(bytes), ...quotation };
+    return (await addFinding(node, { kind: 'pack', id }, { passage })).passage;
+  };
+  expect(await placeOf(html, { exact: '20 euros' })).toMatchObject({
+    derived: { dom_path: '/html[1]/body[1]/p[1]/b[1]' },
+  });
+  expect(await placeOf(html, { exact: '5' })).toMatchObject({
+    derived: { dom_path: '/html[1]/body[1]/p[2]' },
+  });
+  const across = await placeOf(html, { exact: 'euros.\n\nChildren' });
+  expect(across).toMatchObject({ derived: { dom_path: '/html[1]/body[1]' } });
+  // The page is drawn with 12 points from (72, 700) on, and "The fee is " comes before.
+  const inPdf = await placeOf(pdf, { exact: '20 euros' });
+  expect(inPdf).toMatchObject({ page: 2, derived: { box: { y: 700, height: 12 } } });
+  const { x = 0, width = 0 } = inPdf?.derived?.box ?? {};
+  expect(x).toBeGreaterThan(120);
+  expect(x).toBeLessThan(140);
+  expect(width).toBeGreaterThan(35);
+  expect(width).toBeLessThan(55);
+  expect(inPdf?.derived).not.toHaveProperty('dom_path');
+  const annotations = await (await node.fetch(`/api/findings?format=jsonld&pack=${id}`)).text();
+  expect(annotations).toContain('"type":"XPathSelector","value":"/html[1]/body[1]/p[2]"');
 });
 
 test('a passage whose text another tool makes is anchored anew, and what cannot be is said', async () => {

@@ -5,9 +5,10 @@ import { afterEach, expect, test } from 'vitest';
 import type { Event } from '../../shared/collection/event.ts';
 import { openCollectingNode } from '../collection/support.ts';
 import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
+import { publishedSet } from '../support/archive/sets.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { damages, fileOf, objectEntries, overwrite } from './support.ts';
+import { audit, damages, fileOf, objectEntries, overwrite } from './support.ts';
 
 afterEach(async () => {
   await closeTestNodes();
@@ -140,4 +141,41 @@ test('a damaged object is recorded when a request reads its memento or a diff', 
   const event = (await collecting.events()).find(({ event_type }) => event_type === 'changed') as Event;
   expect((await node.fetch(`/api/events/${event.id}/diff`)).status).toBe(500);
   expect((await damages(node)).map(({ sha256 }) => sha256).sort()).toEqual([A, newest].sort());
+});
+
+test('the damaged files of a pack, and of the parts of a set, are listed until they are repaired', async () => {
+  const node = await openTestNode({ packBytes: 10_000 });
+  const same = { 'data/a.txt': 'first', 'copy of a.txt': 'first', 'b.txt': 'second' };
+  const { id } = await uploadNewPack(node, sampleRecord(), same);
+  const { manifest, files } = await publishedSet(node);
+  const listed = async (pack: string, query = '') => {
+    const answer = await node.fetch(`/api/packs/${pack}/damages${query}`);
+    return { status: answer.status, body: (await answer.json()) as { items: object[]; total: number } };
+  };
+  expect((await listed(id)).body).toMatchObject({ items: [], total: 0 });
+  await rm(fileOf(node.dataFolder, sha256Of('first')));
+  const inPart = sha256Of(files['b.csv'] ?? '');
+  await overwrite(node.dataFolder, inPart, 'other');
+  await audit(node);
+  const missingFile = { pack: id, sha256: sha256Of('first'), bytes: 5, problem: 'missing', found: null };
+  expect((await listed(id)).body).toMatchObject({
+    items: [
+      { ...missingFile, path: 'copy of a.txt' },
+      { ...missingFile, path: 'data/a.txt' },
+    ],
+    total: 2,
+  });
+  expect((await listed(id, '?limit=1&offset=1')).body).toMatchObject({
+    items: [{ path: 'data/a.txt' }],
+    total: 2,
+  });
+  expect((await listed(manifest.id)).body).toMatchObject({
+    items: [{ path: 'b.csv', sha256: inPart, problem: 'changed', found: sha256Of('other') }],
+    total: 1,
+  });
+  expect(await listed(`pk_${'0'.repeat(20)}`)).toMatchObject({ status: 404 });
+
+  await overwrite(node.dataFolder, sha256Of('first'), 'first');
+  await audit(node);
+  expect((await listed(id)).body).toMatchObject({ items: [], total: 0 });
 });

@@ -3,6 +3,7 @@ import type { LedgerEntry } from '../../shared/ledger/ledger.ts';
 import type { Withholding } from '../../shared/node/withheld.ts';
 import { openCollectingNode } from '../collection/support.ts';
 import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
+import { publishedSet } from '../support/archive/sets.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { addPeer, expectVerified, mirror, readPeer } from './support.ts';
@@ -154,6 +155,27 @@ test('a record whose bytes the peer withholds is taken without them, and they co
   expect(await withheldBy(node)).toEqual([]);
   expect(await audit(node)).toMatchObject({ damaged_objects: 0 });
   await expectVerified(node);
+});
+
+test('a set that the peer withholds is taken without its bytes, and is read when the peer shows it', async () => {
+  const origin = await openTestNode({ packBytes: 10_000 });
+  const { manifest } = await publishedSet(origin);
+  await withhold(origin, { pack: manifest.id });
+  const node = await openTestNode();
+  const peer = await addPeer(node, origin.url);
+  expect(await mirror(node, peer, { packs: true })).toMatchObject({ packs: 1, refused: [] });
+  const list = `/api/packs/${manifest.id}/set`;
+  for (const path of [list, `${list}/download`, `${list}/files/b.csv`]) {
+    expect((await node.fetch(path)).status).toBe(451);
+    expect((await node.fetchAsOwner(path)).status).toBe(451);
+  }
+  await node.fetch(`/api/packs/${manifest.id}/verify`);
+  expect(await damages(node)).toBe(0);
+  await show(origin, { pack: manifest.id });
+  expect(await mirror(node, peer, { packs: true })).toMatchObject({ packs: 4, refused: [] });
+  expect((await node.fetch(`${list}/files/b.csv`)).status).toBe(200);
+  expect(await (await node.fetch(`/api/packs/${manifest.id}/verify`)).json()).toMatchObject({ ok: true });
+  expect(await damages(node)).toBe(0);
 });
 
 test('a record whose bytes the peer gave up is taken without them, and nothing is called damaged', async () => {

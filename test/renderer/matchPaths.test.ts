@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { folderTitle, matchPaths } from '../../renderer/src/pages/assemble/files/matchPaths.ts';
+import { matchPaths, suggestedTitle } from '../../renderer/src/pages/assemble/files/matchPaths.ts';
 import { foldedPath, pathConflicts } from '../../shared/archive/filePath.ts';
 
 const segment = fc
@@ -103,10 +103,13 @@ test.each([
   [['sea-level_2026/a.csv', 'sea-level_2026/raw/b.csv'], 'Sea level 2026'],
   [['tides 2026-11-22/a.csv'], 'Tides 2026-11-22'],
   [['éclairs/a.csv'], 'Éclairs'],
-  [['a.csv'], undefined],
+  [['tide_levels.v2.csv'], 'Tide levels.v2'],
+  [['README'], 'README'],
+  [['.env'], '.env'],
+  [['a.csv', 'b.csv'], undefined],
   [['one/a.csv', 'two/b.csv'], undefined],
   [['__/a.csv'], undefined],
   [[], undefined],
 ])('the title of %j is %s', (paths, title) => {
-  expect(folderTitle(paths)).toBe(title);
+  expect(suggestedTitle(paths)).toBe(title);
 });

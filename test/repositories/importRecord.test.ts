@@ -3,20 +3,22 @@ import type { PlannedImport, RecordImport } from '../../shared/archive/recordImp
 import { readDraft } from '../support/archive/drafts.ts';
 import { sha256Of } from '../support/archive/packs.ts';
 import {
-  answer,
-  breakAfter,
   CC_BY,
   CC_BY_NC,
-  closeRepositoryServers,
   type FileStep,
   KINDS,
   md5,
   ORCID,
-  RepositoryServer,
   type ServedFile,
   type ServedRecord,
-  sendWhole,
   statesChecksums,
+} from '../support/network/repositoryRecords.ts';
+import {
+  answer,
+  breakAfter,
+  closeRepositoryServers,
+  RepositoryServer,
+  sendWhole,
 } from '../support/network/repositoryServer.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 

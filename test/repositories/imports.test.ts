@@ -1,18 +1,27 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { NetworkConfig } from '../../server/collection/fetch/requester.ts';
 import type { RecordImport } from '../../shared/archive/recordImport.ts';
 import { MAX_DRAFT_BYTES } from '../../shared/limits.ts';
 import type { Job } from '../../shared/node/job.ts';
+import { readDraft } from '../support/archive/drafts.ts';
 import { problemOf } from '../support/archive/packs.ts';
 import { eventually } from '../support/eventually.ts';
 import {
-  answer,
   CC_BY,
-  closeRepositoryServers,
+  type FileStep,
   type Kind,
   md5,
-  RepositoryServer,
   type ServedFile,
   type ServedRecord,
+} from '../support/network/repositoryRecords.ts';
+import {
+  answer,
+  breakAfter,
+  closeRepositoryServers,
+  RepositoryServer,
   sendWhole,
 } from '../support/network/repositoryServer.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
@@ -29,6 +38,7 @@ const filesOf = (...files: Partial<ServedFile>[]) =>
 async function openWith(
   kind: Kind,
   files: ServedFile[],
+  network?: NetworkConfig,
 ): Promise<{ node: TestNode; repository: RepositoryServer; record: ServedRecord }> {
   const repository = await RepositoryServer.open(kind);
   const record = repository.add({
@@ -38,7 +48,7 @@ async function openWith(
     license: CC_BY,
     files,
   });
-  const node = await openTestNode();
+  const node = await openTestNode(network ? { network } : {});
   await node.sendJson('PATCH', '/manage/settings', {
     doi_resolver: repository.resolver,
     retry_delays_seconds: [0],
@@ -152,7 +162,7 @@ describe('the import of a record', () => {
   });
 
   test('takes the uploaded form of tables that a Dataverse converted, also if no checksum fits', async () => {
-    const { node, repository, record } = await openWith('dataverse', filesOf({}));
+    const { node, repository, record } = await openWith('dataverse', filesOf({}, {}));
     const entry = `/api/datasets/:persistentId/?persistentId=${encodeURIComponent(`doi:${record.doi}`)}`;
     const dataset = (await (await fetch(repository.origin + entry)).json()) as {
       data: { latestVersion: { files: { dataFile: object }[] } };
@@ -160,18 +170,155 @@ describe('the import of a record', () => {
     Object.assign(dataset.data.latestVersion.files[0]?.dataFile ?? {}, {
       tabularData: true,
       originalFileName: 'levels.sav',
-      originalFileSize: 5,
+      originalFileSize: 12,
+    });
+    Object.assign(dataset.data.latestVersion.files[1]?.dataFile ?? {}, {
+      tabularData: true,
+      originalFileName: 'cut.sav',
+      originalFileSize: 13,
     });
     const original = Buffer.from('the original');
     repository.faults.set(entry, [
       answer(200, { 'Content-Type': 'application/json' }, JSON.stringify(dataset)),
     ]);
-    repository.faults.set(`${repository.filePath(record, 0)}?format=original`, [
-      (response) => void response.end(original),
-    ]);
+    for (const index of [0, 1])
+      repository.faults.set(`${repository.filePath(record, index)}?format=original`, [
+        (response) => void response.end(original),
+      ]);
     const imported = await importNow(node, { doi: record.doi });
-    expect(imported.files).toMatchObject([{ path: 'levels.sav', bytes: original.length, state: 'held' }]);
+    expect(imported.files).toMatchObject([
+      { path: 'levels.sav', bytes: original.length, state: 'held' },
+      { path: 'cut.sav', bytes: original.length, state: 'mismatch' },
+    ]);
     expect(imported.warnings.join('\n')).toContain('The repository converted 1 file.');
+  });
+
+  test.each<[Kind, list: string]>([
+    ['invenio', '/api/records/12345/files'],
+    ['osf', '/v2/nodes/12345/files/osfstorage/?page%5Bsize%5D=100'],
+    ['figshare', '/v2/articles/12345/versions/1/files?page=1&page_size=1000'],
+    ['dryad', '/api/v2/versions/12345/files?per_page=100'],
+    ['signposting', '/linkset/12345'],
+  ])('of %s does not take a record for whole whose list of files cannot be read', async (kind, list) => {
+    const files = filesOf(...Array.from({ length: 30 }, () => ({})));
+    const { node, repository, record } = await openWith(kind, files);
+    repository.faults.set(list, [answer(502)]);
+    const refused = await problemOf(node.sendJson('POST', '/manage/import?wait=true', { doi: record.doi }));
+    expect(refused).toMatchObject({ status: 422, code: 'record_unreadable' });
+    expect(String(refused.detail)).toContain(`${list} could not be read: the server answered 502`);
+    expect(await (await node.fetchAsOwner('/manage/drafts')).json()).toMatchObject({ total: 0 });
+    repository.faults.clear();
+    expect((await importNow(node, { doi: record.doi })).files).toHaveLength(30);
+  });
+
+  test('says if the interface of the repository did not answer, and the page did', async () => {
+    const { node, repository, record } = await openWith('zenodo', filesOf({}));
+    repository.faults.set(`/api/records/${record.id}`, [answer(503)]);
+    repository.faults.set(repository.landingPath(record), [page('Tides', '/nothing')]);
+    const imported = await importNow(node, { doi: record.doi });
+    expect(imported.warnings.join('\n')).toContain(
+      `/api/records/${record.id} could not be read, so only what the page itself says was taken.`,
+    );
+  });
+
+  test('continues in the draft of the same record, also if addresses differ only beside a token', async () => {
+    const { node, repository } = await openWith('schemaOrg', []);
+    const draftOf = async (id: number) => {
+      repository.faults.set(`/page?id=${id}&token=5ec2e7`, [page(`Record ${id}`, '/nothing')]);
+      const imported = await importNow(node, { url: `${repository.origin}/page?id=${id}&token=5ec2e7` });
+      expect(imported.warnings[0] + (imported.warnings[1] ?? '')).toContain('The address has a token.');
+      const { record } = await readDraft(node, imported.draft);
+      expect(record.related).toEqual([
+        { relation: 'IsDerivedFrom', identifier: `${repository.origin}/page` },
+      ]);
+      return imported.draft;
+    };
+    const one = await draftOf(1);
+    expect(await draftOf(1)).toBe(one);
+    expect(await draftOf(2)).not.toBe(one);
+    expect(await (await node.fetchAsOwner('/api/dump.jsonl')).text()).not.toContain('5ec2e7');
+  });
+
+  test('replaces no file that a person has put into its draft', async () => {
+    const { node, record } = await openWith('zenodo', filesOf({}, { steps: [answer(502)] }));
+    const { draft } = await importNow(node, { doi: record.doi });
+    const own = await node.fetchAsOwner(`/manage/drafts/${draft}/files?path=0.csv`, {
+      method: 'PUT',
+      body: 'my own',
+      headers: { 'Content-Type': 'application/octet-stream' },
+    });
+    expect(own.status).toBe(200);
+    const again = await importNow(node, { doi: record.doi });
+    expect(again).toMatchObject({ draft, files: [{ state: 'failed' }, { state: 'failed' }] });
+    expect(again.warnings.join('\n')).toContain('“0.csv” is not in the draft, which has another file');
+    expect((await readDraft(node, draft)).files).toMatchObject([{ path: '0.csv', bytes: 6 }]);
+  });
+
+  test('replaces no file that a person puts into its draft meanwhile', async () => {
+    let draft = '';
+    const put = async (path: string) => {
+      await eventually(async () => {
+        const drafts = await (await node.fetchAsOwner('/manage/drafts')).json();
+        draft = (drafts as { items: { id: string }[] }).items[0]?.id ?? '';
+        expect(draft).not.toBe('');
+      });
+      await node.fetchAsOwner(`/manage/drafts/${draft}/files?path=${path}`, {
+        method: 'PUT',
+        body: 'my own',
+        headers: { 'Content-Type': 'application/octet-stream' },
+      });
+    };
+    const { node, record } = await openWith(
+      'zenodo',
+      filesOf(
+        { steps: [(...step) => void put('0.csv').then(() => sendWhole(...step))] },
+        { steps: [breakAfter(4), (...step) => void put('1.csv').then(() => sendWhole(...step))] },
+      ),
+    );
+    const imported = await importNow(node, { doi: record.doi });
+    expect(imported.files.map(({ state }) => state)).toEqual(['failed', 'failed']);
+    expect((await readDraft(node, draft)).files).toMatchObject([{ bytes: 6 }, { bytes: 6 }]);
+  });
+
+  test('puts no file into the draft that the archive has no space for', async () => {
+    const { node, record } = await openWith('zenodo', filesOf({ bytes: Buffer.alloc(2_000_000) }, {}));
+    await node.sendJson('PATCH', '/manage/settings', { data_cap_gb: 0.001 });
+    const imported = await importNow(node, { doi: record.doi });
+    expect(imported.files.map(({ state }) => state)).toEqual(['failed', 'held']);
+    expect((await readDraft(node, imported.draft)).files.map(({ path }) => path)).toEqual(['1.csv']);
+  });
+
+  test('asks nothing else after it failed, and nothing after a list of what will come was given up', async () => {
+    const { node, repository, record } = await openWith(
+      'dryad',
+      filesOf(...Array.from({ length: 10_000 }, () => ({}))),
+      { isPrivateAddress: (address) => address !== '127.0.0.1' },
+    );
+    await node.sendJson('PATCH', '/manage/settings', { request_timeout_seconds: 300 });
+    const private_ = { Location: 'http://127.0.0.2:1/' };
+    repository.faults.set('/api/v2/versions/12345/files?per_page=100&page=3', [answer(302, private_)]);
+    const url = repository.origin + repository.landingPath(record);
+    const refused = await problemOf(node.sendJson('POST', '/manage/import?wait=true', { url }));
+    expect(refused).toMatchObject({ code: 'private_address' });
+
+    const given = new AbortController();
+    const isLeft = new Promise<void>((resolve) => {
+      repository.faults.set(repository.landingPath(record), [
+        (response) => {
+          response.once('close', resolve);
+          given.abort();
+        },
+      ]);
+    });
+    const asked = node.fetchAsOwner('/manage/import?dry_run=true', {
+      method: 'POST',
+      body: JSON.stringify({ url }),
+      headers: { 'Content-Type': 'application/json' },
+      signal: given.signal,
+    });
+    await expect(asked).rejects.toThrow(/abort/);
+    await isLeft;
+    expect(repository.seen.length).toBeLessThan(20);
   });
 
   test('refuses what is no record, and says why', async () => {
@@ -215,7 +362,30 @@ describe('the import of a record', () => {
     expect(imported.warnings.join('\n')).toMatch(/private address/);
     expect(inner.seen).toEqual([]);
   });
+
+  test('never goes from a public repository to a private address, also if a private one led to it', async () => {
+    const node = await openTestNode({ network: { isPrivateAddress: (address) => address !== '127.0.0.1' } });
+    const repository = await RepositoryServer.open('schemaOrg');
+    const inner = createServer((request, response) => {
+      if (request.url === '/start') response.writeHead(302, { Location: `${repository.origin}/page` });
+      response.end('secret');
+    }).listen(0, '127.0.0.2');
+    await once(inner, 'listening');
+    const origin = `http://127.0.0.2:${(inner.address() as AddressInfo).port}`;
+    repository.faults.set('/page', [page('Tides', `${origin}/secret`)]);
+    const imported = await importNow(node, { url: `${origin}/start` });
+    expect(imported.files).toMatchObject([{ state: 'failed' }]);
+    expect(imported.warnings.join('\n')).toMatch(/private address/);
+    inner.close();
+  });
 });
+
+/** A page that says in JSON-LD that it is a dataset with one file. */
+function page(name: string, contentUrl: string): FileStep {
+  const dataset = { '@type': 'Dataset', name, distribution: [{ name: 'a.csv', contentUrl }] };
+  const script = `<script type="application/ld+json">${JSON.stringify(dataset)}</script>`;
+  return answer(200, { 'Content-Type': 'text/html' }, `<title>${name}</title>${script}`);
+}
 
 /** Announces a file that is larger than any draft. */
 function announceTooMuch(response: Parameters<typeof sendWhole>[0]): void {

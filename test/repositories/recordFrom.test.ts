@@ -160,6 +160,11 @@ const HOSTILE: [string, string, string][] = [
   ['entries that never end', 'application/x-bibtex', '@a{b, title = {'.repeat(100_000)],
   ['names that never end', 'application/x-bibtex', `@a{b, title={x}, author={${'a and '.repeat(30_000)}}}`],
   [
+    'long macros in many entries',
+    'application/x-bibtex',
+    `@string{s = {${'x'.repeat(190_000)}}}${'@a{b,title={x},abstract=s}'.repeat(200_000)}`,
+  ],
+  [
     'lines without a tag',
     'application/x-research-info-systems',
     `TY  - JOUR\nTI  - x\n${' y\n'.repeat(1_000_000)}`,

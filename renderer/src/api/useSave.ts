@@ -66,7 +66,7 @@ const OUTDATED_READS = {
   importCaptures: [...SOURCE_READS, 'listEvents', 'readStats'],
   runNoiseRules: ['listEvents'],
 
-  startAudit: ['readStatus', 'listAudits', 'listDamages'],
+  startAudit: ['readStatus', 'listAudits', 'listDamages', 'listDamagedFiles'],
   requestTimestamps: ['listTimestamps', 'readAuthorities'],
   submitToWitnesses: ['readWitnesses'],
   addWitnessedLog: ['listWitnessedLogs'],

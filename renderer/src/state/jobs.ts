@@ -3,7 +3,7 @@ import { useEffect } from 'react';
 import { create } from 'zustand';
 import type { Job } from '../../../shared/node/job.ts';
 import type { RouteName } from '../../../shared/routes.ts';
-import { call } from '../api/client.ts';
+import { call, isProblem } from '../api/client.ts';
 import { followStream } from '../api/streams.ts';
 import { useCall } from '../api/useCall.ts';
 import { reloadWrittenElsewhere } from '../api/useSave.ts';
@@ -141,6 +141,8 @@ export function useNodeJobs(isOwner: boolean): void {
 }
 
 const ASK_AGAIN_MS = 2_000;
+/** Jobs are in the memory of the node. */
+const RESTARTED = 'The node was restarted before this had ended.';
 
 /**
  * The current state of a job of the node: from the stream, with polling as a fallback while the job has not
@@ -149,13 +151,15 @@ const ASK_AGAIN_MS = 2_000;
 export function useFollowedJob(id: string | undefined): Job | undefined {
   const streamed = useJobs((state) => (id === undefined ? undefined : state.node[id]));
   const hasEnded = streamed !== undefined && streamed.state !== 'running';
-  const polled = useCall(
+  const { data: polled, error } = useCall(
     'readJob',
     { params: { id: id ?? '' } },
     { enabled: id !== undefined && !hasEnded, refetchInterval: hasEnded ? undefined : ASK_AGAIN_MS },
-  ).data;
+  );
   if (hasEnded) return streamed;
-  return polled && polled.state !== 'running' ? polled : (streamed ?? polled);
+  const job = polled && polled.state !== 'running' ? polled : (streamed ?? polled);
+  const isLost = job?.state === 'running' && isProblem(error, 'not_found');
+  return isLost ? { ...job, state: 'failed', error: RESTARTED } : job;
 }
 
 /** A job that was started here, of which there is one of each kind. */

@@ -4,7 +4,7 @@ import type { Event } from '../../../shared/collection/event.ts';
 import { EVENT_TEXT } from '../../../shared/collection/eventText.ts';
 import { instantOf } from '../../../shared/values/clock.ts';
 import { plainLine, summarize } from '../../collection/diff/summarize.ts';
-import { findingById, unreadableQuote } from '../../findings/findings.ts';
+import { findingById, unreadableQuote, versionsOfPassage } from '../../findings/findings.ts';
 import { quotedDigests } from '../../store/sqlite/collection/timeline/eventNoise.ts';
 import { eventById } from '../../store/sqlite/collection/timeline/events.ts';
 import type { DeliveryRow, Notice } from '../../store/sqlite/node/alerts.ts';
@@ -66,14 +66,21 @@ function mayDescribe(read: Store['read'], event: Event): boolean {
 export function isStillReadable(read: Store['read'], { alerts }: AlertMessage): boolean {
   return alerts.every(({ event, passage }) => {
     const found = event === null ? undefined : eventById(read, event);
-    return (!found || mayDescribe(read, found)) && (!passage || mayQuote(read, passage.finding));
+    return (!found || mayDescribe(read, found)) && (!passage || mayQuote(read, passage.finding, found));
   });
 }
 
-/** Whether visitors may read what a finding quotes. */
-function mayQuote(read: Store['read'], finding: string): boolean {
+/** Whether visitors may read what a finding quotes, and the versions of an event in which that is looked for. */
+function mayQuote(read: Store['read'], finding: string, event: Event | undefined): boolean {
   const found = findingById(read, finding);
-  return found !== undefined && !unreadableQuote(read, found, VISITOR);
+  if (!found || unreadableQuote(read, found, VISITOR)) return false;
+  if (!found.passage || !event) return true;
+  const { sha256, previous_sha256 } = versionsOfPassage(read, found.passage, event);
+  return areReadable(
+    read,
+    [sha256, previous_sha256].filter((version) => version !== null),
+    VISITOR,
+  );
 }
 
 type Description = Pick<AlertItem, 'title' | 'text' | 'diff' | 'passage'>;
@@ -86,7 +93,7 @@ function describePassage(
 ): (event: Event, services: ComposeServices, signal: AbortSignal) => Promise<Description> {
   return async (event, { store: { read }, reader }, signal) => {
     const { source, observed_at } = event;
-    const isReadable = () => mayDescribe(read, event) && mayQuote(read, finding);
+    const isReadable = () => mayDescribe(read, event) && mayQuote(read, finding, event);
     const passage = isReadable() ? findingById(read, finding)?.passage : undefined;
     const compared = passage ? await reader.passageChange(passage, event, signal) : undefined;
     // The bytes may have been withheld while they were compared.

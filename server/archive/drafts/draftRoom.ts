@@ -2,6 +2,7 @@ import { MAX_SET_FILES } from '../../../shared/limits.ts';
 import {
   type DraftFileRow,
   draftById,
+  draftFile,
   draftListRow,
   draftTotals,
   putDraftFile,
@@ -26,18 +27,21 @@ export function roomInDraft(
 }
 
 /**
- * Adds a file whose bytes the archive has to a draft, in an open transaction, in place of the one at its path.
+ * Adds a file whose bytes the archive has to a draft, in an open transaction.
  *
- * @returns why it was not added: the draft is gone or published, has no room, or the archive gave these bytes up
+ * @returns why it was not added: the draft is gone or published, has another file at the path, or no room, or the archive gave
+ * these bytes up
  */
 export function addArchivedFile(
   database: WriteDatabase,
   id: string,
   file: DraftFileRow,
   { at, limits }: { at: string; limits: DraftLimits },
-): 'added' | 'closed' | 'no_room' | 'released' {
+): 'added' | 'closed' | 'taken' | 'no_room' | 'released' {
   const draft = draftById(database, id);
   if (!draft || draft.pack !== null) return 'closed';
+  const there = draftFile(database, id, file.path);
+  if (there && there.sha256 !== file.sha256) return 'taken';
   if (isReleased(database, file.sha256)) return 'released';
   const room = roomInDraft(database, id, limits);
   if (room.files < 1 || file.bytes > room.bytes) return 'no_room';

@@ -12,6 +12,7 @@ import type {
 } from '../../../shared/archive/draft.ts';
 import { PART_BYTES } from '../../../shared/archive/setPlan.ts';
 import { GIGABYTE, MAX_DRAFTS, MAX_PACK_BYTES, MAX_PACK_FILES } from '../../../shared/limits.ts';
+import { Problem } from '../../../shared/problems.ts';
 import type { Slice } from '../../../shared/values/list.ts';
 import type { JobRun, Jobs } from '../../runtime/jobs.ts';
 import type { Log } from '../../runtime/log.ts';
@@ -118,17 +119,22 @@ export class Drafts {
     return { ...file, contents: isArchived ? 'archived' : 'missing' };
   }
 
-  /** Creates a draft, unless there is one with this id. @throws Problem `drafts_full` */
-  async create({
-    id = `dr_${this.#store.randomHex(20)}`,
-    record,
-    form,
-  }: NewDraft): Promise<{ draft: StoredDraft; isNew: boolean }> {
+  /**
+   * Creates a draft, unless there is one with this id.
+   *
+   * @param also writes what belongs to a new draft, in the same transaction
+   * @throws Problem `drafts_full`
+   */
+  async create(
+    { id = `dr_${this.#store.randomHex(20)}`, record, form }: NewDraft,
+    also: (database: WriteDatabase, id: string) => void = () => {},
+  ): Promise<{ draft: StoredDraft; isNew: boolean }> {
     const at = this.#store.instant();
     const isNew = await this.#store.write((database) => {
       if (draftById(database, id)) return false;
       if (draftTotals(database).drafts >= MAX_DRAFTS) throw draftsFull(this.limits);
       insertDraft(database, { id, ...columnsOf(record, form), revision: 1, created_at: at, changed_at: at });
+      also(database, id);
       return true;
     });
     return { draft: await this.read(id), isNew };
@@ -307,10 +313,16 @@ export class Drafts {
     if (pack !== null || (bytes <= this.#packBytes && files <= MAX_PACK_FILES))
       return publish({ signal: new AbortController().signal, progress: () => undefined });
     let added: AddedPack | undefined;
-    await this.#jobs.start('publish', 'bytes', async (run) => {
+    const work = async (run: JobRun) => {
       added = await publish(run);
       return { pack: added.id };
-    }).finished;
+    };
+    const { job, finished } = this.#jobs.start('publish', 'bytes', work, { draft: id });
+    await finished.catch((cause: unknown) => {
+      if (job.state !== 'cancelled') throw cause;
+      const message = 'The publishing was cancelled. Publish the draft again to go on.';
+      throw new Problem('publishing_cancelled', message, { cause });
+    });
     if (!added) throw new TypeError('The job has ended without a pack.');
     return added;
   }

@@ -2,7 +2,6 @@ import { createReadStream } from 'node:fs';
 import pLimit from 'p-limit';
 import { compareByUtf8 } from '../../../shared/archive/filePath.ts';
 import { MAX_PACK_BYTES, MAX_PACK_FILES } from '../../../shared/limits.ts';
-import { Problem } from '../../../shared/problems.ts';
 import { isMissing, isUnreadable, type StagedBlob } from '../../store/blobs/blobStore.ts';
 import { type DraftFileRow, draftFiles, endDraft } from '../../store/sqlite/archive/drafts.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
@@ -11,6 +10,7 @@ import type { AdmittedWrite } from '../limits/writeLimits.ts';
 import { type AddedPack, addPack } from '../packs/addPack.ts';
 import { checkRecord, packTooLarge } from '../packs/packRows.ts';
 import { readPackText } from '../packs/readPack.ts';
+import { setTooLarge } from '../sets/checkSet.ts';
 import { changedMeanwhile, type DraftContents, requireDraft } from './draftFiles.ts';
 import { publishSet, type SetPublishing } from './publishSet.ts';
 
@@ -28,8 +28,9 @@ interface Publishing extends Pick<SetPublishing, 'signal' | 'progress' | 'requir
 }
 
 /**
- * Publishes a draft as a pack, or as a set if its files are more than a pack can have. The draft ends in the transaction that records the pack, so a crash leaves either the whole
- * draft or the pack. A draft that is published already gives its pack again.
+ * Publishes a draft as a pack, or as a set if its files are more than a pack can have. The draft ends in the transaction
+ * that records the pack, so a crash leaves either the whole draft or the pack. A draft that is published already gives
+ * its pack again.
  *
  * @param revision the record and the files that the caller has seen; without it, the current one is published
  * @throws Problem as `addPack`; `not_found`; `draft_changed` if the draft was changed since or meanwhile
@@ -78,10 +79,7 @@ function isSet(files: readonly DraftFileRow[], { packBytes, setBytes }: Publishi
   if (bytes <= packBytes && files.length <= MAX_PACK_FILES) return false;
   if (bytes <= setBytes) return true;
   if (setBytes <= packBytes) throw packTooLarge();
-  throw new Problem(
-    'pack_too_large',
-    `The files have ${bytes} bytes, and a set can have ${setBytes}. The setting max_set_gb can allow more.`,
-  );
+  throw setTooLarge(bytes, setBytes);
 }
 
 function byPath(left: DraftFileRow, right: DraftFileRow): number {

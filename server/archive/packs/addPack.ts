@@ -8,14 +8,14 @@ import { rehashBlobs } from '../../hashing/hashFiles.ts';
 import { appendEntry } from '../../ledger/appendEntry.ts';
 import type { StagedBlob } from '../../store/blobs/blobStore.ts';
 import { packByDigest, packById } from '../../store/sqlite/archive/packs.ts';
-import { insertSet } from '../../store/sqlite/archive/sets.ts';
 import { studyById, treeNodeAt } from '../../store/sqlite/archive/studies.ts';
 import type { ReadDatabase, WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import { isAbsent } from '../../store/sqlite/node/peerWithholdings.ts';
 import { isReleased, releasedAmong } from '../../store/sqlite/node/withheld.ts';
 import type { Store } from '../../store/store.ts';
-import { checkNewSet } from '../sets/checkSet.ts';
+import { checkNewSet, type SetLimits } from '../sets/checkSet.ts';
+import { recordSet } from '../sets/readSet.ts';
 import type { SetIndex } from '../sets/setIndex.ts';
 import { type CheckedRecord, checkRecord, insertPackRows } from './packRows.ts';
 import { newPackText, readPackText } from './readPack.ts';
@@ -32,6 +32,8 @@ export type NewPack = SentRecord & {
   isPartial?: boolean;
   /** Digests of files whose bytes are nowhere to be had. The pack is recorded without them. */
   absent?: ReadonlySet<string>;
+  /** What the sender may make a set of. Without it, anything. */
+  setLimits?: SetLimits;
   /** Called in the transaction that records the pack, with the number of its ledger entry. */
   onRecorded?: (database: WriteDatabase, seq: number) => void;
   /** Reserves space for the bytes that the archive does not hold yet, before they are stored. Throws if there is none. */
@@ -85,10 +87,10 @@ export async function addPack(store: Store, pack: NewPack): Promise<AddedPack> {
     await reserveSpace?.(newBytes(store.read, blobs));
     await repairHeld(repairStore, blobs);
     await storeAll(blobs);
-    const set = await setOfManifest(repairStore, checked.record, absent);
+    const set = await setOfManifest(repairStore, checked.record, pack);
     const onRecorded = (database: WriteDatabase, seq: number) => {
-      if (set) insertSet(database, { ledger_entry: seq, files: set.count, bytes: set.bytes }, set.packs);
       pack.onRecorded?.(database, seq);
+      if (set) recordSet(database, { ledger_entry: seq, record: checked.record }, set);
     };
     const text = await store.write((database) => recordPack(database, checked, store.instant(), onRecorded));
     return text === undefined ? existing() : { id, created: true, text };
@@ -102,10 +104,10 @@ export async function addPack(store: Store, pack: NewPack): Promise<AddedPack> {
 async function setOfManifest(
   store: Store,
   record: PackRecord,
-  absent: ReadonlySet<string> | undefined,
+  { absent, setLimits }: Pick<NewPack, 'absent' | 'setLimits'>,
 ): Promise<SetIndex | undefined> {
   const isHere = record.files.every(({ sha256 }) => !absent?.has(sha256));
-  return isHere ? checkNewSet(store, record) : undefined;
+  return isHere ? checkNewSet(store, record, setLimits) : undefined;
 }
 
 /** The record with some of its files only. */

@@ -29,6 +29,7 @@ import {
   insertPackFile,
   insertPackRecord,
   packById,
+  recordTexts,
 } from '../../store/sqlite/archive/packs.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
@@ -90,6 +91,13 @@ function indexPack(database: WriteDatabase, pack: number, digest: string, record
     // The id is a prefix of this text, so a prefix of the id or of the digest finds the pack.
     identity: `pk_${digest}`,
   });
+}
+
+/** Takes a pack that became a part of a set out of its subject and its study. */
+export function removeFromSubjects(database: WriteDatabase, pack: number): void {
+  for (const { record } of recordTexts(database, [pack]))
+    for (const filter of filtersOf(JSON.parse(record) as PackRecord))
+      if (filter.filter === 'node' || filter.filter === 'study') removePackFilter(database, pack, filter);
 }
 
 function filtersOf(record: PackRecord): PackFilter[] {

@@ -21,7 +21,7 @@ import {
   supersededPacks,
   superseders,
 } from '../../store/sqlite/archive/packs.ts';
-import { newestSetWith, setOf, setsAmong, unreadableInSet } from '../../store/sqlite/archive/sets.ts';
+import { setOf, setsAmong, setsWith, unreadableInSet } from '../../store/sqlite/archive/sets.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { onSnapshot } from '../../store/sqlite/engine/queries.ts';
 import { approximateExpression, matchExpression } from '../../store/sqlite/engine/search.ts';
@@ -84,7 +84,7 @@ function marksOfPack(database: ReadDatabase, row: PackRow): PackMarks {
     marked.flatMap(({ sha256, [mark]: why }) => (why ? [{ sha256, ...why }] : []));
   const [withheld, released] = [listed('withheld'), listed('released')];
   const deposits = publishedDepositsOf(database, row.id);
-  const set = row.part_of === null ? undefined : newestSetWith(database, row.id);
+  const set = row.part_of === null ? undefined : setsWith(database, row.id)[0];
   return {
     ...(withheld.length > 0 && { withheld }),
     ...(released.length > 0 && { released }),

@@ -17,28 +17,56 @@ const FILES_AT_ONCE = 500;
 /** The bytes that are hashed in one message to a thread. */
 const BYTES_AT_ONCE = 268_435_456;
 
+/** What a sender may make a set of. */
+export interface SetLimits {
+  /** The largest size of its files. */
+  maxBytes: number;
+  /** Whether packs that do not say that they are parts may become parts, so that no list has them any more. */
+  mayTakePacks: boolean;
+}
+
+/** What the owner, and those whom the owner mirrors, may do. The size of their sets is limited elsewhere. */
+const NO_LIMITS: SetLimits = { maxBytes: Number.POSITIVE_INFINITY, mayTakePacks: true };
+
 /**
  * Checks the set of a record that is being added, whose file is on stable storage: every part is a file of a pack of this
  * archive, with the stated size and digest, and parts that are joined have the stated digest. These are hashed in a
  * thread. Parts whose bytes are withheld by a peer or were given up cannot be hashed.
  *
  * @returns undefined if the pack is no manifest
- * @throws Problem `invalid_set`; `unknown_pack` for a part that is not here; `digest_mismatch`
+ * @throws Problem `invalid_set`, `pack_too_large`; `unknown_pack` for a part that is not here; `digest_mismatch`
  */
-export async function checkNewSet(store: DamageContext, record: PackRecord): Promise<SetIndex | undefined> {
+export async function checkNewSet(
+  store: DamageContext,
+  record: PackRecord,
+  { maxBytes, mayTakePacks }: SetLimits = NO_LIMITS,
+): Promise<SetIndex | undefined> {
   const index = await readNewSet(store, record);
   if (!index) return undefined;
-  await requireParts(store.read, index);
+  if (index.bytes > maxBytes) throw setTooLarge(index.bytes, maxBytes);
+  await requireParts(store.read, index, mayTakePacks);
   await requireDigests(store, index);
   return index;
 }
 
-async function requireParts(database: ReadDatabase, index: SetIndex): Promise<void> {
+export function setTooLarge(bytes: number, maxBytes: number): Problem {
+  return new Problem(
+    'pack_too_large',
+    `The files have ${bytes} bytes, and a set can have ${maxBytes}. The setting max_set_gb can allow more.`,
+  );
+}
+
+async function requireParts(database: ReadDatabase, index: SetIndex, mayTakePacks: boolean): Promise<void> {
   const entries = new Map<string, number>();
   for (const id of index.packs) {
     const pack = packById(database, id);
     if (!pack)
       throw refusal('unknown_pack', { path: '', message: `There is no pack ${id} in this archive.` });
+    if (pack.part_of === null && !mayTakePacks)
+      throw refusal('invalid_set', {
+        path: '',
+        message: `${id} does not say that it is a part of a set. Only the owner of this archive can make it one.`,
+      });
     entries.set(id, pack.ledger_entry);
   }
   for (let file = 0; file < index.count; file += 1) {

@@ -4,15 +4,20 @@ import { mayBeManifest, SET_FILE } from '../../../shared/archive/set.ts';
 import { MAX_PACK_BYTES } from '../../../shared/limits.ts';
 import { type FieldError, Problem } from '../../../shared/problems.ts';
 import { confirmDamage, type DamageContext, isBlobDamageError } from '../../fixity/audit.ts';
+import { yieldToEventLoop } from '../../runtime/background.ts';
 import { runWorker } from '../../runtime/runWorker.ts';
 import { WorkCoalescer } from '../../runtime/workCoalescer.ts';
 import { workerUrl } from '../../runtime/workerUrl.ts';
-import { filesOfPack, type PackRow } from '../../store/sqlite/archive/packs.ts';
-import { insertSet, setOf } from '../../store/sqlite/archive/sets.ts';
+import { filesOfPack, type PackRow, packById, recordTexts } from '../../store/sqlite/archive/packs.ts';
+import { insertSet, manifestsNotRead, setOf } from '../../store/sqlite/archive/sets.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
+import { lastEntry } from '../../store/sqlite/node/ledger.ts';
 import type { Store } from '../../store/store.ts';
+import { OWNER, requireReadable } from '../../withholding/withholding.ts';
+import { removeFromSubjects } from '../packs/packRows.ts';
 import { requirePack } from '../packs/readPack.ts';
 import { type ParsedSet, parseSet, SetIndex } from './setIndex.ts';
+import { setIdOf } from './setRecords.ts';
 
 /** The sets in memory take at most this much together, except for a single larger one. */
 const MAX_MEMORY = 67_108_864;
@@ -144,13 +149,15 @@ export interface OpenedSet {
 /**
  * Returns the set of a manifest pack; undefined if the pack is none.
  *
- * @throws Problem `not_found` if there is no such pack; `blob_damaged`, `copy_unreachable`, `released`
+ * @throws Problem `not_found` if there is no such pack; `blob_damaged`, `copy_unreachable`, `released`; `withheld` if a
+ * peer did not give the list
  */
 export async function findSet(store: DamageContext, id: string): Promise<OpenedSet | undefined> {
   const pack = requirePack(store.read, id);
   if (pack.files !== 1) return undefined;
   const [file] = filesOfPack(store.read, pack.ledger_entry);
   if (file?.path !== SET_FILE) return undefined;
+  requireReadable(store.read, file.sha256, OWNER);
   const index = await readSetFile(store, file);
   if (!(index instanceof SetIndex)) return undefined;
   await remember(store, pack, index);
@@ -164,24 +171,53 @@ export async function requireSet(store: DamageContext, id: string): Promise<Open
   throw new Problem('not_found', `${id} is a pack of its own, not a set.`);
 }
 
-/** Keeps the size of a set that came without its file, from a dump or another archive. */
+/**
+ * Keeps the size and the parts of a set that came without its file, from a dump or another archive. Some of its parts may
+ * not be here yet: then it is kept when they are.
+ */
 async function remember({ read, write }: DamageContext, pack: PackRow, index: SetIndex): Promise<void> {
   const { ledger_entry } = pack;
-  if (setOf(read, ledger_entry)) return;
-  await writeDerived({ write }, (database) => {
-    if (setOf(database, ledger_entry)) return;
-    insertSet(database, { ledger_entry, files: index.count, bytes: index.bytes }, index.packs);
+  if (setOf(read, ledger_entry) || index.packs.some((id) => !packById(read, id))) return;
+  const record = JSON.parse(recordTexts(read, [ledger_entry])[0]?.record ?? '') as PackRecord;
+  await write((database) => {
+    if (!setOf(database, ledger_entry)) recordSet(database, { ledger_entry, record }, index);
   });
 }
 
-/** Writes what can be derived again. An archive that was restored takes no writes yet; its sets can be read. */
-export async function writeDerived(
-  { write }: Pick<Store, 'write'>,
-  change: (database: WriteDatabase) => void,
-): Promise<void> {
-  try {
-    await write(change);
-  } catch (error) {
-    if (!(error instanceof Problem) || error.code !== 'archive_read_only') throw error;
+/** Records the set of a manifest, in the transaction that records the manifest or later. */
+export function recordSet(
+  database: WriteDatabase,
+  { ledger_entry, record }: { ledger_entry: number; record: PackRecord },
+  index: SetIndex,
+): void {
+  for (const pack of insertSet(database, { ledger_entry, id: setIdOf(record) }, index))
+    removeFromSubjects(database, pack);
+}
+
+/** The ledger entries that are looked through before other requests have their turn. */
+const ENTRIES_AT_ONCE = 20_000;
+
+/**
+ * Yields the sets that were not known yet, such as those of a restored archive. Once they are, lists have none of their
+ * parts.
+ *
+ * @param failed called for each list that cannot be read now; the set is looked at again when it is opened
+ */
+export async function* findSets(
+  store: DamageContext,
+  failed: (pack: string, error: Problem) => void,
+): AsyncGenerator<OpenedSet> {
+  const last = lastEntry(store.read)?.seq ?? 0;
+  for (let after = 0; after < last; after += ENTRIES_AT_ONCE) {
+    const found = { file: SET_FILE, after, until: after + ENTRIES_AT_ONCE };
+    for (const id of manifestsNotRead(store.read, found))
+      try {
+        const set = await findSet(store, id);
+        if (set) yield set;
+      } catch (error) {
+        if (!(error instanceof Problem)) throw error;
+        failed(id, error);
+      }
+    await yieldToEventLoop();
   }
 }

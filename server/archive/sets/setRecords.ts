@@ -35,8 +35,8 @@ export function partRecord(
   };
 }
 
-/** The id of a set while its manifest is not there yet: the digest of its record without files. */
-function setIdOf(record: PackRecord): string {
+/** The id of a set, known before its manifest is there: the digest of the manifest's record without files. */
+export function setIdOf(record: PackRecord): string {
   return sha256Of(canonicalText({ ...record, files: [] }));
 }
 

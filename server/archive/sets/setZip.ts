@@ -1,6 +1,5 @@
-import { hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { compareByUtf8 } from '../../../shared/archive/filePath.ts';
 import { SET_FILE } from '../../../shared/archive/set.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { confirmDamage, type DamageContext } from '../../fixity/audit.ts';
@@ -14,23 +13,25 @@ import {
   DECLARATION,
   DECLARATION_FILE,
   INFO_FILE,
-  infoText,
   MANIFEST_FILE,
   manifestLine,
-  onOneLine,
   PAYLOAD_FOLDER,
+  packInfoText,
   RECORD_FILE,
   TAG_MANIFEST_FILE,
+  tagManifestText,
 } from '../packs/bag/tagFiles.ts';
-import { type OpenedSet, writeDerived } from './readSet.ts';
+import type { OpenedSet } from './readSet.ts';
 import { readParts, requireIntactParts } from './setBytes.ts';
 import type { SetIndex, SetPart } from './setIndex.ts';
 
 /** A tag file of the bag. */
 interface TagFile {
   name: string;
-  bytes: Buffer;
+  bytes: number;
+  sha256: string;
   crc: number;
+  read(range: ByteRange): AsyncIterable<Uint8Array>;
 }
 
 /** The lines of a manifest that are written before other requests have their turn. */
@@ -40,27 +41,33 @@ const LINES_AT_ONCE = 2_000;
  * Returns the tag files of a set's bag (BagIt 1.0, RFC 8493): those of the manifest's own bag, but `set.json` is one of
  * them, and the payload is the files of the set.
  */
-async function tagFilesOf(store: DamageContext, { pack, file, index }: OpenedSet): Promise<TagFile[]> {
+async function tagFilesOf(store: DamageContext, set: OpenedSet): Promise<TagFile[]> {
+  const { pack, index } = set;
   const record = recordTexts(store.read, [pack.ledger_entry])[0]?.record ?? '';
   const { title } = JSON.parse(record) as { title: string };
-  const info = infoText([
-    ['External-Identifier', pack.id],
-    ['External-Description', onOneLine(title)],
-    ['Record-Fingerprint', pack.digest],
-    ['Payload-Oxum', `${index.bytes}.${index.count}`],
-  ]);
-  const listed: [name: string, bytes: Buffer][] = [
-    [DECLARATION_FILE, Buffer.from(DECLARATION)],
-    [INFO_FILE, Buffer.from(info)],
-    [MANIFEST_FILE, await manifestOf(index)],
-    [RECORD_FILE, Buffer.from(record)],
-    [SET_FILE, await bytesOf(store, file)],
+  const info = packInfoText({ ...pack, title, bytes: index.bytes, files: index.count });
+  const listed = [
+    inMemory(DECLARATION_FILE, Buffer.from(DECLARATION)),
+    inMemory(INFO_FILE, Buffer.from(info)),
+    inMemory(MANIFEST_FILE, await manifestOf(index)),
+    inMemory(RECORD_FILE, Buffer.from(record)),
+    await storedList(store, set),
   ];
-  const lines = listed
-    .toSorted(([left], [right]) => compareByUtf8(left, right))
-    .map(([name, bytes]) => manifestLine(hash('sha256', bytes, 'hex'), name));
-  listed.push([TAG_MANIFEST_FILE, Buffer.from(lines.join(''))]);
-  return listed.map(([name, bytes]) => ({ name: `${pack.id}/${name}`, bytes, crc: crc32(bytes) }));
+  const digests = listed.map(({ name, sha256 }) => [name, sha256] as const);
+  const tags = [...listed, inMemory(TAG_MANIFEST_FILE, Buffer.from(tagManifestText(digests)))];
+  return tags.map((tag) => ({ ...tag, name: `${pack.id}/${tag.name}` }));
+}
+
+function inMemory(name: string, bytes: Buffer): TagFile {
+  return {
+    name,
+    bytes: bytes.length,
+    sha256: hash('sha256', bytes, 'hex'),
+    crc: crc32(bytes),
+    async *read({ start, end }) {
+      yield bytes.subarray(start, end + 1);
+    },
+  };
 }
 
 async function manifestOf(index: SetIndex): Promise<Buffer> {
@@ -75,11 +82,18 @@ async function manifestOf(index: SetIndex): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-async function bytesOf(store: DamageContext, sha256: string): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of store.blobs.read(sha256)) chunks.push(chunk);
-  const bytes = Buffer.concat(chunks);
-  if (hash('sha256', bytes, 'hex') === sha256) return bytes;
+/** The list of the files, which is read when it is sent: it may have 50 MB. @throws Problem `blob_damaged` */
+async function storedList(store: DamageContext, { pack, file: sha256 }: OpenedSet): Promise<TagFile> {
+  const { bytes } = pack;
+  const read = (range: ByteRange) =>
+    readParts(store, [{ pack: pack.id, path: SET_FILE, bytes, sha256 }], range);
+  const found = createHash('sha256');
+  let crc = 0;
+  for await (const chunk of read({ start: 0, end: bytes - 1 })) {
+    found.update(chunk);
+    crc = crc32(chunk, crc);
+  }
+  if (found.digest('hex') === sha256) return { name: SET_FILE, bytes, sha256, crc, read };
   await confirmDamage(store, [sha256]);
   throw new Problem(
     'blob_damaged',
@@ -106,11 +120,11 @@ async function zipOf(store: DamageContext, set: OpenedSet): Promise<SetZip> {
     count: tags.length + index.count,
     nameOf: (file) => tags[file]?.name ?? prefix + index.pathOf(file - tags.length),
     nameBytesOf: (file) => tags[file]?.name.length ?? prefix.length + index.pathBytesOf(file - tags.length),
-    bytesOf: (file) => tags[file]?.bytes.length ?? index.bytesOf(file - tags.length),
+    bytesOf: (file) => tags[file]?.bytes ?? index.bytesOf(file - tags.length),
     crcOf: async (file) => tags[file]?.crc ?? crcs.of(file - tags.length),
     async *read(file, range) {
       const tag = tags[file];
-      if (tag) yield tag.bytes.subarray(range.start, range.end + 1);
+      if (tag) yield* tag.read(range);
       else yield* readParts(store, index.partsOf(file - tags.length), range);
     },
   });
@@ -175,10 +189,9 @@ class SetCrcs {
   async of(file: number): Promise<number> {
     if (!this.#areKept) {
       const batch = this.#starts.findLastIndex((start) => start <= file);
-      const read = this.#read(batch);
+      await this.#read(batch);
       // The next one is read while this one is sent. A failure is met when its turn comes.
       if (batch + 1 < this.#starts.length - 1) this.#read(batch + 1).catch(() => undefined);
-      await read;
     }
     return this.#crcs[file] ?? 0;
   }
@@ -217,7 +230,7 @@ class SetCrcs {
     this.#areKept = true;
     const kept = Buffer.alloc(this.#crcs.byteLength);
     for (const [file, crc] of this.#crcs.entries()) kept.writeUInt32LE(crc, file * 4);
-    await writeDerived(this.#store, (database) => keepCrcs(database, kept, pack.ledger_entry));
+    await this.#store.write((database) => keepCrcs(database, kept, pack.ledger_entry));
   }
 }
 

@@ -29,12 +29,13 @@ export async function verifyWithParts(store: Store, id: string): Promise<PackVer
   return { ...own, ok: checks.every(({ ok }) => ok), checks };
 }
 
-/** Returns undefined if the list of the set was given up: its own check says so. */
+/** Returns undefined if the list of the set was given up, here or by the peer that it is from: its own check says so. */
 async function findReadableSet(store: Store, id: string): Promise<OpenedSet | undefined> {
   try {
     return await findSet(store, id);
   } catch (error) {
-    if (error instanceof Problem && error.code === 'released') return undefined;
+    if (error instanceof Problem && (error.code === 'released' || error.code === 'withheld'))
+      return undefined;
     throw error;
   }
 }

@@ -20,7 +20,7 @@ import {
   printError,
   UsageError,
 } from '../options.ts';
-import { connectToNode, type NodeOptions, type RunningNode } from '../runningNode.ts';
+import { connectToNode, jsonContent, type NodeOptions, type RunningNode } from '../runningNode.ts';
 import { askPassphrase, PASSPHRASE_HELP, requireConfirmation } from '../terminal.ts';
 
 const OPTIONS = {
@@ -158,15 +158,12 @@ async function openClient(values: NodeOptions): Promise<CopyClient> {
 }
 
 function remoteClient(node: RunningNode): CopyClient {
-  const json = (value: object) => ({
-    type: 'application/json',
-    bytes: new TextEncoder().encode(JSON.stringify(value)),
-  });
   return {
     list: async () => ((await node.request('GET', '/manage/copies?limit=500')) as { items: Copy[] }).items,
-    add: async (added) => (await node.request('POST', '/manage/copies', json(added))) as Copy,
-    keepKey: (id, passphrase) => node.request('PUT', `/manage/copies/${id}/key`, json({ passphrase })),
-    change: async (id, change) => (await node.request('PATCH', `/manage/copies/${id}`, json(change))) as Copy,
+    add: async (added) => (await node.request('POST', '/manage/copies', jsonContent(added))) as Copy,
+    keepKey: (id, passphrase) => node.request('PUT', `/manage/copies/${id}/key`, jsonContent({ passphrase })),
+    change: async (id, change) =>
+      (await node.request('PATCH', `/manage/copies/${id}`, jsonContent(change))) as Copy,
     sync: async (id) => (await node.request('POST', `/manage/copies/${id}/sync?wait=true`)) as CopySync,
     markLost: async (id) =>
       (await node.request('POST', `/manage/copies/${id}/mark-lost?wait=true`)) as LostCopy,

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import {
   doiOf,
@@ -12,31 +11,23 @@ import { Drafts } from '../../archive/drafts/drafts.ts';
 import type { NodeConfig } from '../../config.ts';
 import { Imports } from '../../repositories/imports.ts';
 import { createLog } from '../../runtime/log.ts';
-import { FolderInUseError } from '../../store/opening/folderLock.ts';
 import { openSettings } from '../../store/settings.ts';
-import { openCollectionHere } from '../collectionHere.ts';
+import { type CollectionHere, hereOrThere } from '../collectionHere.ts';
 import {
   type Command,
   type ExitCode,
-  NODE_OPTIONS,
+  NODE_AT_OPTIONS,
   optionsHelp,
   print,
   requireOne,
   UsageError,
 } from '../options.ts';
-import { connectToNode, finishedJob, type NodeOptions } from '../runningNode.ts';
+import { finishedJob, jsonContent, type NodeOptions } from '../runningNode.ts';
 import { escapeForTerminal } from '../terminal.ts';
 
 const OPTIONS = {
   'dry-run': { type: 'boolean', default: false, help: 'list what would come, and fetch no files' },
-  data: NODE_OPTIONS.data,
-  node: {
-    type: 'string',
-    value: 'URL',
-    help: 'the address of the running node (default: the one that it writes into its data folder)',
-  },
-  'token-file': NODE_OPTIONS['token-file'],
-  json: NODE_OPTIONS.json,
+  ...NODE_AT_OPTIONS,
 } as const;
 
 const HELP = `Usage: strongroom get DOI|URL [options]
@@ -59,7 +50,12 @@ export const get: Command = {
     const named = requireOne(positionals, 'Name one DOI or one address.');
     const request = requestOf(named);
     const isDryRun = values['dry-run'];
-    const result = await getRecord(request, isDryRun, { ...values, url: values.node }, config);
+    const result = await getRecord(
+      request,
+      isDryRun,
+      { ...values, url: values.node, addressOption: '--node' },
+      config,
+    );
     if (values.json) print(JSON.stringify(result));
     else printResult(result);
     return result.files.every(({ state }) => state === 'held' || state === 'planned') ? 0 : 1;
@@ -75,44 +71,31 @@ function requestOf(named: string): ImportRequest {
 }
 
 /** Imports in this process, or by the node that has the data folder open. */
-async function getRecord(
+function getRecord(
   request: ImportRequest,
   isDryRun: boolean,
   options: NodeOptions,
   config: Partial<NodeConfig>,
 ): Promise<RecordImport | PlannedImport> {
-  try {
-    return await inProcess(resolve(options.data), request, isDryRun, config);
-  } catch (error) {
-    if (!(error instanceof FolderInUseError)) throw error;
-    const node = await connectToNode(options);
-    const body = { type: 'application/json', bytes: new TextEncoder().encode(JSON.stringify(request)) };
-    const answer = await node.request('POST', `/manage/import?dry_run=${isDryRun}`, body);
-    return isDryRun ? (answer as PlannedImport) : ((await finishedJob(node, answer as Job)) as RecordImport);
-  }
+  return hereOrThere<RecordImport | PlannedImport>(options, config, {
+    here: (opened) => {
+      const imports = importsOf(opened);
+      return isDryRun ? imports.plan(request) : imports.start(request).finished;
+    },
+    there: async (node) => {
+      const path = `/manage/import?dry_run=${isDryRun}`;
+      const answer = await node.request('POST', path, jsonContent(request));
+      return isDryRun
+        ? (answer as PlannedImport)
+        : ((await finishedJob(node, answer as Job)) as RecordImport);
+    },
+  });
 }
 
-async function inProcess(
-  folder: string,
-  request: ImportRequest,
-  isDryRun: boolean,
-  config: Partial<NodeConfig>,
-): Promise<RecordImport | PlannedImport> {
-  const here = await openCollectionHere(folder, config);
-  try {
-    const { store, jobs, collection } = here;
-    const settings = openSettings(store);
-    const imports = new Imports({
-      store,
-      drafts: new Drafts({ store, settings, jobs, log: createLog('silent') }),
-      requests: collection.requests,
-      jobs,
-      settings: () => settings.current,
-    });
-    return isDryRun ? await imports.plan(request) : await imports.start(request).finished;
-  } finally {
-    await here.close();
-  }
+function importsOf({ store, jobs, collection: { requests } }: CollectionHere): Imports {
+  const settings = openSettings(store);
+  const drafts = new Drafts({ store, settings, jobs, log: createLog('silent') });
+  return new Imports({ store, drafts, requests, jobs, settings: () => settings.current });
 }
 
 function printResult({ draft, title, doi, url, files, warnings }: RecordImport | PlannedImport): void {

@@ -1,22 +1,21 @@
 import { createReadStream, openAsBlob } from 'node:fs';
-import { basename, resolve } from 'node:path';
+import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type HandIn, type HandInFields, handInFieldsSchema } from '../../../shared/collection/handedIn.ts';
 import { HANDED_IN_WORDS } from '../../../shared/collection/handedInWords.ts';
 import { kindOf } from '../../collection/handedIn/fileKind.ts';
 import type { NodeConfig } from '../../config.ts';
-import { FolderInUseError } from '../../store/opening/folderLock.ts';
-import { openCollectionHere } from '../collectionHere.ts';
+import { type CollectionHere, hereOrThere } from '../collectionHere.ts';
 import {
   type Command,
   type ExitCode,
-  NODE_OPTIONS,
+  NODE_AT_OPTIONS,
   optionsHelp,
   print,
   requireOne,
   UsageError,
 } from '../options.ts';
-import { connectToNode, type NodeOptions } from '../runningNode.ts';
+import type { NodeOptions } from '../runningNode.ts';
 import { escapeForTerminal } from '../terminal.ts';
 
 const OPTIONS = {
@@ -34,14 +33,7 @@ const OPTIONS = {
   note: { type: 'string', value: 'TEXT', help: 'a note; it is public' },
   name: { type: 'string', value: 'NAME', help: 'who hands it in (default: the name of the node)' },
   show: { type: 'boolean', default: false, help: 'show it to visitors (default: it is withheld from them)' },
-  data: NODE_OPTIONS.data,
-  node: {
-    type: 'string',
-    value: 'URL',
-    help: 'the address of the running node (default: the one that it writes into its data folder)',
-  },
-  'token-file': NODE_OPTIONS['token-file'],
-  json: NODE_OPTIONS.json,
+  ...NODE_AT_OPTIONS,
 } as const;
 
 const HELP = `Usage: strongroom hand-in FILE [--url URL] [options]
@@ -70,7 +62,12 @@ export const handIn: Command = {
       ...(name !== undefined && { name }),
       withheld: show ? ('false' as const) : ('true' as const),
     };
-    const handed = await handInOne(file, said, { ...values, url: values.node }, config);
+    const handed = await handInOne(
+      file,
+      said,
+      { ...values, url: values.node, addressOption: '--node' },
+      config,
+    );
     if (values.json) print(JSON.stringify(handed));
     else printHandIn(handed);
     return 0;
@@ -86,33 +83,25 @@ async function handInOne(
 ): Promise<HandIn> {
   const checked = handInFieldsSchema.safeParse(said);
   if (!checked.success) throw new UsageError(checked.error.issues[0]?.message ?? 'An option is not valid.');
-  try {
-    return await inProcess(resolve(options.data), file, checked.data, config);
-  } catch (error) {
-    if (!(error instanceof FolderInUseError)) throw error;
-    const { mediaType } = await kindOf({ file, mediaType: undefined, name: basename(file) });
-    const path = `/manage/handed-in?${new URLSearchParams(said).toString()}`;
-    const node = await connectToNode(options);
-    return (await node.request('POST', path, { type: mediaType, bytes: await openAsBlob(file) })) as HandIn;
-  }
+  return hereOrThere(options, config, {
+    here: (opened) => handInHere(opened, file, checked.data),
+    there: async (node) => {
+      const { mediaType } = await kindOf({ file, mediaType: undefined, name: basename(file) });
+      const path = `/manage/handed-in?${new URLSearchParams(said).toString()}`;
+      return (await node.request('POST', path, { type: mediaType, bytes: await openAsBlob(file) })) as HandIn;
+    },
+  });
 }
 
-async function inProcess(
-  folder: string,
+async function handInHere(
+  { nodeName, collection: { handedIn: pages } }: CollectionHere,
   file: string,
   fields: HandInFields,
-  config: Partial<NodeConfig>,
 ): Promise<HandIn> {
-  const here = await openCollectionHere(folder, config);
-  const { nodeName, collection } = here;
-  try {
-    collection.handedIn.requireRoom(0);
-    const staged = await collection.handedIn.receive(createReadStream(file));
-    const received = { staged, mediaType: undefined, name: basename(file) };
-    return (await collection.handedIn.handIn(received, fields, nodeName)).handIn;
-  } finally {
-    await here.close();
-  }
+  pages.requireRoom(0);
+  const staged = await pages.receive(createReadStream(file));
+  const received = { staged, mediaType: undefined, name: basename(file) };
+  return (await pages.handIn(received, fields, nodeName)).handIn;
 }
 
 function printHandIn({ id, url, file, document, parts, withheld }: HandIn): void {

@@ -21,7 +21,13 @@ import {
   requireOne,
   UsageError,
 } from '../options.ts';
-import { connectToNode, type NodeOptions, RefusedByNodeError, type RunningNode } from '../runningNode.ts';
+import {
+  connectToNode,
+  jsonContent,
+  type NodeOptions,
+  RefusedByNodeError,
+  type RunningNode,
+} from '../runningNode.ts';
 import { escapeForTerminal } from '../terminal.ts';
 
 const PAGE_HELP = `Usage: strongroom page URL [options]
@@ -192,11 +198,7 @@ async function openInProcess(folder: string, config: Partial<NodeConfig>): Promi
 }
 
 function remotePages(node: RunningNode): Pages {
-  const post = (path: string, body: object) =>
-    node.request('POST', path, {
-      type: 'application/json',
-      bytes: new TextEncoder().encode(JSON.stringify(body)),
-    });
+  const post = (path: string, body: object) => node.request('POST', path, jsonContent(body));
   return {
     capture: async (url) => (await post('/manage/pages', { url })) as PageCapture,
     draw: async (id) => (await node.request('POST', `/archive/pages/${id}/draw`)) as ArchivedDraw,

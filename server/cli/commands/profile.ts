@@ -21,7 +21,7 @@ import { isMissing } from '../../store/files.ts';
 import { FolderInUseError } from '../../store/opening/folderLock.ts';
 import { openCollectionHere } from '../collectionHere.ts';
 import { type Command, type ExitCode, NODE_OPTIONS, optionsHelp, print, UsageError } from '../options.ts';
-import { connectToNode, type NodeOptions, RefusedByNodeError } from '../runningNode.ts';
+import { connectToNode, jsonContent, type NodeOptions, RefusedByNodeError } from '../runningNode.ts';
 import { escapeForTerminal } from '../terminal.ts';
 
 const OPTIONS = {
@@ -170,11 +170,7 @@ async function openClient(options: NodeOptions, config: Partial<NodeConfig>): Pr
   }
   const node = await connectToNode(options);
   const send = async (method: string, path: string, body?: object) =>
-    node.request(
-      method,
-      path,
-      body && { type: 'application/json', bytes: new TextEncoder().encode(JSON.stringify(body)) },
-    );
+    node.request(method, path, body && jsonContent(body));
   return {
     list: async () => ((await send('GET', '/manage/profiles?limit=500')) as { items: Profile[] }).items,
     add: async (given) => (await send('POST', '/manage/profiles', given)) as KeptProfile,

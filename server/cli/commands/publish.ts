@@ -35,8 +35,9 @@ const OPTIONS = {
 
 const HELP = `Usage: strongroom publish DIR [options]
 
-Publishes a folder through the running node. A folder of at most 50 MB becomes a pack. A larger one becomes a set: packs of
-at most 50 MB each, and a manifest that lists the files. The manifest is published last; before it, nothing is listed.
+Publishes a folder through the running node. A folder of at most 50 MB and 5,000 files becomes a pack. A larger one becomes a
+set: packs of at most 50 MB each, and a manifest that lists the files. The manifest is published last; before it, nothing is
+listed.
 
 If the command is interrupted, run it again: it goes on where it was, and sends no part again that the node has. A file
 that changed since it was sent is sent again. What was sent is noted in the folder “publishing” of the data folder.

@@ -5,7 +5,7 @@ import pLimit from 'p-limit';
 import { filePathFault, pathConflicts } from '../../../shared/archive/filePath.ts';
 import type { Pack, PackFile, PackRecord } from '../../../shared/archive/pack.ts';
 import { SET_FILE, type SetFile } from '../../../shared/archive/set.ts';
-import { type PlannedFile, planSet } from '../../../shared/archive/setPlan.ts';
+import { PART_BYTES, type PlannedFile, planSet } from '../../../shared/archive/setPlan.ts';
 import { GIGABYTE, MAX_PACK_BYTES, MAX_PACK_FILES, MAX_SET_FILES } from '../../../shared/limits.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { pathOf } from '../../../shared/routes/route.ts';
@@ -66,8 +66,9 @@ export async function publishFolder(node: RunningNode, input: FolderToPublish): 
   await requireReferences(node, record);
   const files = await findFiles(input);
   const bytes = files.reduce((sum, { size }) => sum + size, 0);
-  if (planSet(sizesOf(files), input.partBytes).length <= 1 && bytes <= MAX_PACK_BYTES)
-    return publishPack(node, input, files, bytes);
+  // Whoever asks for smaller parts wants a set of them.
+  const packBytes = input.partBytes < PART_BYTES ? input.partBytes : MAX_PACK_BYTES;
+  if (bytes <= packBytes && files.length <= MAX_PACK_FILES) return publishPack(node, input, files, bytes);
   await requireAllowed(node, bytes);
   const notes = await SentFiles.open(join(input.notes, `${keyOf(input.folder, record)}.jsonl`));
   try {
@@ -162,7 +163,6 @@ async function publishPack(
   files: readonly FoundFile[],
   bytes: number,
 ): Promise<PublishedFolder> {
-  if (files.length > MAX_PACK_FILES) throw new UsageError(`A pack can have at most ${MAX_PACK_FILES} files.`);
   const uploaded = files.map(({ path, size }) => ({
     path,
     source: join(folder, path),

@@ -1,8 +1,8 @@
-import { type FileHandle, open, readFile, rm } from 'node:fs/promises';
+import { type FileHandle, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import pLimit from 'p-limit';
 import { isMissing } from '../../store/blobs/blobStore.ts';
-import { createFolder } from '../../store/files.ts';
+import { createFolder, syncFolder } from '../../store/files.ts';
 
 /** A file of the folder, or a piece of one, that a part on the node holds. */
 export interface SentFile {
@@ -26,30 +26,31 @@ export interface SentFile {
  */
 export class SentFiles {
   readonly #file: string;
-  readonly #sent: SentFile[];
+  /** The files of each part. */
+  readonly #parts: (readonly SentFile[])[];
   #opening: Promise<FileHandle> | undefined;
   /** Lines are written one at a time. */
   readonly #inTurn = pLimit(1);
 
-  private constructor(file: string, sent: SentFile[]) {
+  private constructor(file: string, parts: SentFile[][]) {
     this.#file = file;
-    this.#sent = sent;
+    this.#parts = parts;
   }
 
   /** Reads what an earlier run has noted. */
   static async open(file: string): Promise<SentFiles> {
-    const sent: SentFile[] = [];
+    const parts: SentFile[][] = [];
     for (const line of (await textOf(file)).split('\n').slice(0, -1)) {
       const files = filesOf(line);
       // What follows a damaged line may be damaged too. The node is asked for it.
       if (!files) break;
-      sent.push(...files);
+      parts.push(files);
     }
-    return new SentFiles(file, sent);
+    return new SentFiles(file, parts);
   }
 
   get all(): readonly SentFile[] {
-    return this.#sent;
+    return this.#parts.flat();
   }
 
   /** Notes a part that the node has. */
@@ -58,16 +59,28 @@ export class SentFiles {
       const handle = await (this.#opening ??= this.#openAnew());
       await handle.appendFile(`${JSON.stringify(files)}\n`);
       await handle.datasync();
-      this.#sent.push(...files);
+      this.#parts.push(files);
     });
   }
 
-  /** Writes the complete lines to a new file, so that a line that was cut off does not spoil the next one. */
+  /**
+   * Writes the complete lines to a new file, so that a line that was cut off does not spoil the next one. It takes the
+   * place of the old one once it has them all: a part that was noted by half would be planned, and sent, as another one.
+   */
   async #openAnew(): Promise<FileHandle> {
     await createFolder(dirname(this.#file));
-    const handle = await open(this.#file, 'w', 0o600);
-    for (const each of this.#sent) await handle.appendFile(`${JSON.stringify([each])}\n`);
-    return handle;
+    const written = `${this.#file}.new`;
+    const handle = await open(written, 'w', 0o600);
+    try {
+      await handle.writeFile(this.#parts.map((files) => `${JSON.stringify(files)}\n`).join(''));
+      await handle.datasync();
+      await rename(written, this.#file);
+      await syncFolder(dirname(this.#file));
+      return handle;
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
   }
 
   async close(): Promise<void> {

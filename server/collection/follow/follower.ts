@@ -1,5 +1,4 @@
 import pLimit from 'p-limit';
-import type { PageLabel } from '../../../shared/collection/event.ts';
 import type {
   ApprovedLinks,
   ChosenLinks,
@@ -36,15 +35,16 @@ import {
   sourceByKey,
   whereFound,
 } from '../../store/sqlite/collection/sources.ts';
-import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
+import type { ReadDatabase, WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { isStorageFailure } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
+import { objectToRead } from '../derived/process/deriver.ts';
 import { NotDerivableError } from '../derived/process/tasks.ts';
 import type { Network } from '../fetch/requester.ts';
-import { LoginMissingError, type Profiles } from '../profiles/profiles.ts';
+import { LoginMissingError } from '../profiles/profiles.ts';
 import { isOfSite } from '../profiles/site.ts';
 import { hasSchedule } from '../schedule/nextCheck.ts';
-import { allowsPrivateAddress, isPrivateHost, PrivateAddressCheck } from '../sources/privateSources.ts';
+import { allowsPrivateAddress, PrivateAddressCheck } from '../sources/privateSources.ts';
 import {
   FIRST_CHECK_DELAY_MS,
   FIRST_CHECK_SPACING_MS,
@@ -52,7 +52,7 @@ import {
   sourceIdOf,
   watchSource,
 } from '../sources/sources.ts';
-import { type FollowServices, type ReadLinks, readLinks } from './readLinks.ts';
+import { type FollowServices, isWallOrError, type ReadLinks, readLinks } from './readLinks.ts';
 
 /** Sources whose links are read at the same time. */
 const AT_ONCE = 4;
@@ -63,9 +63,9 @@ type Followed = SourceRow & { follow: Follow; last_sha256: string };
 
 /** Reads what the newest versions of followed sources link to, and keeps or adds what matches. */
 export class Follower {
-  readonly #services: FollowServices & { profiles: Pick<Profiles, 'sessionOf'>; log: Log };
+  readonly #services: FollowServices & { log: Log };
 
-  constructor(services: FollowServices & { profiles: Pick<Profiles, 'sessionOf'>; log: Log }) {
+  constructor(services: FollowServices & { log: Log }) {
     this.#services = services;
   }
 
@@ -97,35 +97,17 @@ export class Follower {
     const isRead = before?.sha256 === last_sha256 && before.settings === settings;
     if (isRead && !before.is_index) return this.#addWaiting(source);
     const version = retrievalOfVersion(store.read, source.key, last_sha256);
-    // A bot wall or an error page has other links than the page, or none.
     if (!version || isWallOrError(version.page_label)) return;
     const known = foundLinksOf(store.read, source.key).map(({ url }) => url);
     const run = { source_key: source.key, sha256: last_sha256, settings, at: store.instant() };
     try {
-      const read = await readLinks(this.#services, source, { url: version.final_url, known, signal });
-      await this.#keep(source, await this.#withoutSecrets(source, this.#withoutPrivate(source, read)), run);
+      const document = { object: objectToRead(store, last_sha256), url: version.final_url };
+      await this.#keep(source, await readLinks(this.#services, source, document, { known, signal }), run);
     } catch (error) {
       if (!(error instanceof NotDerivableError)) throw error;
       const nothing = { is_index: false, listed: 0, matched: 0, complete: false, problem: error.message };
       await store.write((database) => putFollowRun(database, { ...run, ...nothing }));
     }
-  }
-
-  /** A page on the internet must not lead to addresses in the owner's own network. */
-  #withoutPrivate(source: SourceRow, read: ReadLinks): ReadLinks {
-    const { isPrivateAddress } = this.#services.fetching;
-    if (allowsPrivateAddress(source, isPrivateAddress)) return read;
-    return { ...read, links: read.links.filter(({ url }) => !isPrivateHost(url, isPrivateAddress)) };
-  }
-
-  /** What belongs to the login may be in an address, and the addresses of sources are public. */
-  async #withoutSecrets(source: SourceRow, read: ReadLinks): Promise<ReadLinks> {
-    const session = await this.#services.profiles.sessionOf(source);
-    if (!session) return read;
-    return {
-      ...read,
-      links: read.links.filter(({ url, title }) => !session.secrets.isIn(`${url} ${title}`)),
-    };
   }
 
   async #keep(
@@ -178,12 +160,18 @@ function isFollowed(source: SourceRow): source is Followed {
   return !source.removed && source.follow !== null && source.last_sha256 !== null;
 }
 
-function isWallOrError(label: PageLabel | null): boolean {
-  return label !== null && label.label !== 'script_shell';
-}
-
 /** The most addresses that wait or are watched, over all sources. */
 const MAX_FOLLOWED = 10_000;
+
+/** How many more addresses a source may bring. It has no key if it is not watched. */
+export function roomFor(
+  database: ReadDatabase,
+  follow: Pick<Follow, 'limit'>,
+  key: number | undefined,
+): number {
+  const own = key === undefined ? 0 : countFollowed(database, key);
+  return Math.min(follow.limit - own, MAX_FOLLOWED - countFollowed(database));
+}
 
 /** How many addresses are read or written before the event loop gets a turn. */
 const STEP = 100;
@@ -217,10 +205,7 @@ function* keepLinks(
       putFoundLink(database, rowOf(source.key, { id, url, title }, 'added', at));
   }
   const dispensable = known.filter(({ state, unlinked_at }) => state === 'waiting' && unlinked_at !== null);
-  let room = Math.min(
-    source.follow.limit - countFollowed(database, source.key),
-    MAX_FOLLOWED - countFollowed(database),
-  );
+  let room = roomFor(database, source.follow, source.key);
   for (const row of dispensable.slice(0, Math.max(0, fresh.length - Math.max(0, room)))) {
     deleteFoundLink(database, row);
     room += 1;

@@ -81,7 +81,7 @@ export class ObjectReceiver {
       return {
         sha256,
         bytes,
-        keep: async () => (kept = await this.#keep(staged)),
+        keep: async () => (kept = await this.keep(staged)),
         recorded: () => staged.leave(),
         discard: () => {
           done();
@@ -126,7 +126,8 @@ export class ObjectReceiver {
     };
   }
 
-  async #keep(staged: StagedBlob): Promise<KeptObject> {
+  /** Makes staged bytes durable unless they are already, if there is space. The caller releases the reservation at the end. */
+  async keep(staged: StagedBlob): Promise<KeptObject> {
     if (await this.isStored(staged.sha256)) return { isStored: true };
     const reservation = this.#reserve(staged.bytes);
     if (reservation === undefined) return { isStored: false };

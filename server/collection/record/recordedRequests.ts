@@ -3,18 +3,18 @@ import type { RetrievalError } from '../../../shared/collection/retrieval.ts';
 import { watchedUrlSchema } from '../../../shared/collection/source.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { Problem } from '../../../shared/problems.ts';
-import { storeWithRepair } from '../../fixity/repair.ts';
 import type { StagedFile } from '../../store/blobs/staging.ts';
 import type { NewRetrieval } from '../../store/sqlite/collection/retrievals.ts';
 import { sourceByKey } from '../../store/sqlite/collection/sources.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
-import { isStorageFailure, reachedStorageLimit } from '../../store/storageSpace.ts';
+import type { Reservation } from '../../store/sqlite/engine/writer.ts';
+import { isStorageFailure, measureStorage, reachedStorageLimit } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
 import { RetrievalFailure } from '../fetch/connect.ts';
 import { fetchObject, WITHHELD_HEADERS } from '../fetch/fetchObject.ts';
 import type { Attempt, FetchServices } from '../fetch/requester.ts';
 import { findOrAddPausedSource, normalizeUrl, sourceIdOf } from '../sources/sources.ts';
-import { type ObjectReceiver, withHeldCertificates } from './objectReceiver.ts';
+import { type KeptObject, type ObjectReceiver, withHeldCertificates } from './objectReceiver.ts';
 import { recordRetrieval } from './recordRetrieval.ts';
 
 interface RequestServices {
@@ -46,6 +46,8 @@ export interface ReceivedAnswer {
   staged: StagedFile | null;
   /** Why the body ended early; null if it is whole. */
   cut: RetrievalError | null;
+  /** Whether a host at a public address answered, also with a redirect. */
+  isFromPublic: boolean;
 }
 
 /** What is recorded in the transaction of the retrieval. */
@@ -94,6 +96,8 @@ export class RecordedRequests {
         cut = error.reason;
       }
     };
+    // The caller's limit may be many times what is free.
+    const space = this.#spaceLeft();
     const { received: _, ...attempt } = await fetchObject<StagedFile>(fetching, {
       url: request.url,
       headers: {},
@@ -101,7 +105,7 @@ export class RecordedRequests {
       userAgent: user_agent,
       ignoreRobots: true,
       timeoutMs: request_timeout_seconds * 1000,
-      maxBytes: request.maxBytes,
+      maxBytes: Math.min(request.maxBytes, space),
       validators: async () => undefined,
       receive: async (chunks, maxBytes) => {
         try {
@@ -115,13 +119,17 @@ export class RecordedRequests {
       allowPrivateAddress: request.allowPrivateAddress,
       signal: request.signal,
     });
-    return { attempt, staged, cut };
+    if (attempt.error === 'object_too_large' && space < request.maxBytes) attempt.error = 'storage_full';
+    const answered = [attempt, ...attempt.redirects].flatMap(({ connection }) => connection ?? []);
+    const isFromPublic = answered.some(({ address }) => !fetching.isPrivateAddress(address));
+    return { attempt, staged, cut, isFromPublic };
   }
 
   /**
    * Records an answer: its bytes become durable, then one transaction writes the retrieval and what belongs to it. A body
    * that broke off is recorded without its bytes.
    *
+   * @param also is called only if the archive has the bytes
    * @returns the id of the retrieval, and its error; null if the address cannot be a source
    */
   async record(
@@ -129,67 +137,64 @@ export class RecordedRequests {
     { attempt, staged, cut }: ReceivedAnswer,
     also?: AlsoRecord,
   ): Promise<{ retrieval: number; error: RetrievalError | null } | null> {
-    const { store, receiver, settings } = this.#services;
+    const { receiver } = this.#services;
     const published = request.publish(this.#retrievalOf(request, attempt));
     const url = normalizeUrl(published.url);
     if (!watchedUrlSchema.safeParse(url).success) return null;
     const certificates = await receiver.keepCertificates(attempt.certificates);
-    let reservation: { release: () => void } | undefined;
+    let kept: KeptObject | undefined;
     try {
-      let error = attempt.error ?? cut;
-      let object: StagedFile | null = cut === null ? staged : null;
-      if (object && !(await receiver.isStored(object.sha256))) {
-        reservation = this.#reserve(object.bytes);
-        if (reservation) await storeWithRepair(store, object);
-        else {
-          object = null;
-          error = 'storage_full';
-        }
-      }
-      const source = await store.write((database) =>
-        findOrAddPausedSource(database, sourceIdOf(url), url, store.instant()),
+      if (cut === null && staged) kept = await receiver.keep(staged);
+      const object = kept?.isStored ? staged : null;
+      const error = kept?.isStored === false ? 'storage_full' : (attempt.error ?? cut);
+      const body = { url, error, sha256: object?.sha256 ?? null, bytes: object?.bytes ?? null };
+      const retrieval = withHeldCertificates({ ...published, ...body }, (sha256) =>
+        certificates.held.has(sha256),
       );
-      const isChecked = request.isCheck && error === null && object !== null;
-      const mayChange = isChecked && sourceByKey(store.read, source.key)?.paused !== false;
-      const { retrieval } = await recordRetrieval(
-        store,
-        {
-          retrieval: withHeldCertificates(
-            {
-              ...published,
-              source_key: source.key,
-              url,
-              error,
-              sha256: object?.sha256 ?? null,
-              bytes: object?.bytes ?? null,
-            },
-            (sha256) => certificates.held.has(sha256),
-          ),
-          outcome: mayChange && object ? { kind: 'object', sha256: object.sha256 } : null,
-          andAlso: also,
-          reservation,
-        },
-        settings(),
-      );
+      const reservation = kept?.reservation;
+      const id = await this.#write(retrieval, { isCheck: request.isCheck, also, reservation });
       certificates.recorded();
       if (object) await staged?.leave();
-      return { retrieval, error };
+      return { retrieval: id, error };
     } finally {
-      reservation?.release();
+      kept?.reservation?.release();
       await certificates.discard();
     }
   }
 
-  #reserve(bytes: number): { release: () => void } | undefined {
-    const { receiver } = this.#services;
-    if (!receiver.reserveSpace(bytes)) return undefined;
-    let held = bytes;
-    return {
-      release: () => {
-        receiver.releaseSpace(held);
-        held = 0;
+  async #write(
+    given: NewRetrieval,
+    {
+      isCheck,
+      also,
+      reservation,
+    }: { isCheck: boolean; also: AlsoRecord | undefined; reservation: Reservation | undefined },
+  ): Promise<number> {
+    const { store, settings } = this.#services;
+    const { url, error, sha256 } = given;
+    const source = await store.write((database) =>
+      findOrAddPausedSource(database, sourceIdOf(url), url, store.instant()),
+    );
+    const mayChange = isCheck && error === null && sourceByKey(store.read, source.key)?.paused !== false;
+    const { retrieval } = await recordRetrieval(
+      store,
+      {
+        retrieval: { ...given, source_key: source.key },
+        outcome: mayChange && sha256 !== null ? { kind: 'object', sha256 } : null,
+        // What is recorded besides names these bytes.
+        andAlso: sha256 === null ? undefined : also,
+        reservation,
       },
-    };
+      settings(),
+    );
+    return retrieval;
+  }
+
+  /** Returns how many bytes the owner's limits leave. */
+  #spaceLeft(): number {
+    const { store, settings } = this.#services;
+    const { cap_bytes, held_bytes, free_bytes, min_free_bytes } = measureStorage(store, settings());
+    return Math.max(0, Math.min(cap_bytes - held_bytes, free_bytes - min_free_bytes));
   }
 
   #retrievalOf({ url }: RequestToRecord, attempt: ReceivedAnswer['attempt']): NewRetrieval {

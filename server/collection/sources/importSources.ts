@@ -131,11 +131,14 @@ export class Previews {
   /** Fetches once, with a login if one is named, and stores nothing. @throws Problem `preview_failed`, `shutting_down` */
   preview(url: string, profile: string | null): Promise<SourcePreview> {
     const { settings, ...services } = this.#services;
-    const preview = previewSource(services, settings(), { url, profile }, this.#closing).catch(
-      (error: unknown) => {
-        throw this.#explain(error);
-      },
-    );
+    return this.run((signal) => previewSource(services, settings(), { url, profile }, signal));
+  }
+
+  /** Runs another preview, which stores nothing either. @throws Problem `preview_failed`, `shutting_down`, and its own */
+  run<Result>(work: (closing: AbortSignal) => Promise<Result>): Promise<Result> {
+    const preview = work(this.#closing).catch((error: unknown) => {
+      throw this.#explain(error);
+    });
     this.#running.add(preview);
     return preview.finally(() => this.#running.delete(preview));
   }

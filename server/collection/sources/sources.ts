@@ -433,7 +433,7 @@ function runOf(run: FollowRunRow | undefined): FollowRun | null {
 }
 
 /** Requires `match` to be a regular expression of RE2's syntax. @throws Problem `invalid_field`. */
-async function requireValidFollow(follow: Follow | null | undefined): Promise<void> {
+export async function requireValidFollow(follow: Follow | null | undefined): Promise<void> {
   if (follow?.match !== undefined) await requireExpression(follow.match, '/follow/match');
 }
 

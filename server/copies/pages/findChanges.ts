@@ -11,6 +11,7 @@ import {
   lastEventOfLedger,
   newEvents,
   packsNaming,
+  packsTakenBy,
   sourceOfLedger,
 } from '../../store/sqlite/node/copyPages.ts';
 import { entriesFrom } from '../../store/sqlite/node/ledger.ts';
@@ -29,6 +30,10 @@ export interface Changes {
   studies: Set<string>;
   /** Studies whose status changed, which the lists show. */
   statuses: Set<string>;
+  /** The ledger entry of the oldest pack that became a part of a set, which moves all later ones in the lists. */
+  firstTaken: number;
+  /** Studies that such packs were in. */
+  takenFrom: Set<string>;
   /** Keys of sources. */
   sources: Set<number>;
   /** Keys of sources whose entries in the lists change. */
@@ -66,6 +71,8 @@ export async function findChanges(
     packs: new Set(),
     studies: new Set(),
     statuses: new Set(),
+    firstTaken: Number.POSITIVE_INFINITY,
+    takenFrom: new Set(),
     sources: new Set(),
     relisted: new Set(),
     renamed: new Set(),
@@ -102,8 +109,15 @@ type Mark = (database: ReadDatabase, entry: LedgerEntry, changes: Changes, growt
 
 /** What each type of entry changes. The events themselves are read by their numbers. */
 const CHANGED_BY: Partial<Record<LedgerEntry['type'], Mark>> = {
-  'pack.added': (database, { subject }, { packs, studies }) => {
+  'pack.added': (database, { seq, subject }, changes) => {
+    const { packs, studies, takenFrom } = changes;
     packs.add(subject);
+    for (const { ledger_entry, study } of packsTakenBy(database, seq)) {
+      changes.firstTaken = Math.min(changes.firstTaken, ledger_entry);
+      if (study === null) continue;
+      studies.add(study);
+      takenFrom.add(study);
+    }
     const { study, replicates, supersedes } = changedByPack(database, subject) ?? {};
     if (study) studies.add(study);
     for (const other of [replicates, supersedes]) if (other) packs.add(other);
@@ -180,7 +194,7 @@ function markDigest(
   { packs, sources, otherEvents, events }: Changes,
   { to }: Growth,
 ): void {
-  for (const id of packsNaming(database, sha256, to)) packs.add(id);
+  for (const id of packsNaming(database, { sha256, size: to })) packs.add(id);
   for (const id of eventsNaming(database, sha256, events.last)) if (id <= events.after) otherEvents.add(id);
   for (const key of sourcesOfPagesWith(database, sha256)) sources.add(key);
 }

@@ -1,4 +1,5 @@
 import type { Comparison } from '../../../shared/collection/diff.ts';
+import type { SetIndex } from '../../archive/sets/setIndex.ts';
 import { Html, html, type Piece } from '../../html.ts';
 import type { ComparableEvent } from '../../store/sqlite/collection/timeline/eventNoise.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
@@ -25,6 +26,8 @@ export interface PageContext {
   /** Why readers may not read an object, in words; undefined if they may. */
   whyHidden: (sha256: string) => string | undefined;
   compare: CompareVersions;
+  /** Returns the files of a set; undefined if a pack is none, or if its list cannot be read. */
+  setOf: (id: string) => Promise<SetIndex | undefined>;
 }
 
 /** A file that readers see. */

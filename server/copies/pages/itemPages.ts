@@ -1,5 +1,6 @@
 import { type Pack, type PackFile, type PackRecord, uriOfIdentifier } from '../../../shared/archive/pack.ts';
 import { readPack } from '../../archive/packs/readPack.ts';
+import type { SetIndex } from '../../archive/sets/setIndex.ts';
 import { citedPack } from '../../citations/citedWork.ts';
 import { apaReference } from '../../citations/textFormats.ts';
 import { type Html, html } from '../../html.ts';
@@ -42,10 +43,11 @@ const ROOT = '../';
 const MAX_COMMENTS = 500;
 
 /** The page of a pack, as a ledger of the context's size records it. */
-export function packPage(context: PageContext, id: string): Page {
+export async function packPage(context: PageContext, id: string): Promise<Page> {
   const { database, size } = context;
   const references = packReferencesUntil(database, id, size);
   const pack = withReferences(readPack(database, id), references);
+  const set = pack.evidence.set && (await context.setOf(id));
   const path = pagePath('packs', id);
   const work = citedPack(pack, { origin: '', publisher: context.node });
   const url = context.publicUrl === null ? undefined : context.publicUrl + path;
@@ -55,7 +57,7 @@ ${pack.evidence.superseded_by && html`<p class="note">There is a newer version: 
 ${plainText(pack.summary)}
 ${packFacts(context, pack)}
 ${methodSection(pack)}${resultSection(pack)}
-${fileSection(context, pack.files)}
+${set && setSection(context, set)}${fileSection(context, pack.files)}
 ${referenceSection(references)}${relatedSection(pack)}
 <section><h2>Cite</h2><p class="text">${apaReference({ ...work, url })}</p></section>
 ${commentSection(commentsUntil(database, { item: id, size, limit: MAX_COMMENTS }))}`;
@@ -123,6 +125,32 @@ function resultSection({ results }: Pack): Html | false {
         html`<tr><th scope="row">${name}</th><td>${value === null ? 'none' : String(value)}</td></tr>`,
     )}</tbody></table></div></section>`
   );
+}
+
+/** The links to the objects of a set on one page. All of its files are in its list. */
+const MAX_SET_LINKS = 2_000;
+
+/** The files of a set. One that was cut has a link to each of its pieces. */
+function setSection(context: PageContext, set: SetIndex): Html {
+  const rows: Html[] = [];
+  let links = 0;
+  for (let file = 0; file < set.count; file += 1) {
+    const path = set.pathOf(file);
+    const parts = set.partsOf(file);
+    links += parts.length;
+    if (links > MAX_SET_LINKS) break;
+    const [only] = parts;
+    const name =
+      parts.length === 1 && only
+        ? objectLink(context, { root: ROOT, sha256: only.sha256, name: path, text: path })
+        : html`${path}${parts.map(({ sha256, path: piece }) => html` ${objectLink(context, { root: ROOT, sha256, name: `${path}.${piece}`, text: piece })}`)}`;
+    rows.push(html`
+<tr><th scope="row" class="wrap">${name}</th><td>${sizeText(set.bytesOf(file))}</td><td>${digestText(set.sha256Of(file))}</td></tr>`);
+  }
+  const others = set.count - rows.length;
+  return html`<section><h2>Set of ${counted(set.count, 'file')}, ${sizeText(set.bytes)}</h2>
+<p class="muted">The pieces of a file, joined in their order, have its digest.${others > 0 && html` The list below has ${counted(others, 'more file')}.`}</p>
+<div class="scroll" role="region" aria-label="Files of the set" tabindex="0"><table><thead><tr><th scope="col">File</th><th scope="col">Size</th><th scope="col">SHA-256</th></tr></thead><tbody>${rows}</tbody></table></div></section>`;
 }
 
 function fileSection(context: PageContext, files: readonly PackFile[]): Html {

@@ -1,6 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import type { ReleasedReason } from '../../../shared/node/withheld.ts';
 import { RELEASED_REASON_TEXT } from '../../../shared/node/withheldText.ts';
+import { Problem } from '../../../shared/problems.ts';
+import { findSet } from '../../archive/sets/readSet.ts';
+import type { SetIndex } from '../../archive/sets/setIndex.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { type CopyRow, isCopied } from '../../store/sqlite/node/copies.ts';
 import {
@@ -8,8 +11,10 @@ import {
   countPacksOfStudy,
   eventIdsOfSource,
   lastEventOfLedger,
+  placeOfPack,
   placeOfStudy,
 } from '../../store/sqlite/node/copyPages.ts';
+import type { Store } from '../../store/store.ts';
 import { unreadable, VISITOR } from '../../withholding/withholding.ts';
 import type { CopyServices } from '../claim.ts';
 import type { CopyFiles } from '../files/copyFiles.ts';
@@ -88,6 +93,10 @@ async function* ifChanged(context: PageContext, from: number, make: MakePage): A
   if (!before?.bytes.equals(now.bytes)) yield now;
 }
 
+async function* always(context: PageContext, _from: number, make: MakePage): AsyncGenerator<Page> {
+  yield await make(context);
+}
+
 const ASSETS = [
   ['pages.css', 'text/css; charset=utf-8'],
   ['search.js', 'text/javascript; charset=utf-8'],
@@ -135,12 +144,12 @@ function* present(page: Page | undefined): Generator<Page> {
 
 async function* itemPages(context: PageContext, changes: Changes, from: number): AsyncGenerator<Page> {
   const { database, size } = context;
-  for (const id of changes.packs) yield packPage(context, id);
+  for (const id of changes.packs) yield await packPage(context, id);
   for (const id of changes.studies) {
     yield* present(studyPage(context, id));
     const [before, now] = [countPacksOfStudy(database, id, from), countPacksOfStudy(database, id, size)];
-    for (const part of partsOf(PART.packs, { before, now, first: before }))
-      yield studyPart(context, id, part);
+    const first = changes.takenFrom.has(id) ? 0 : before;
+    for (const part of partsOf(PART.packs, { before, now, first })) yield studyPart(context, id, part);
   }
   for (const key of changes.sources) {
     yield* present(sourcePage(context, key));
@@ -197,15 +206,19 @@ async function* listParts(
   const { database, size } = context;
   const { count } = LISTS[kind];
   const [before, now] = [count(database, from), count(database, size)];
+  const taken =
+    kind === 'packs' && changes.firstTaken <= from ? placeOfPack(database, changes.firstTaken) : before;
+  const first = Math.min(before, taken);
   const added = (length: number) =>
-    before === now ? [] : changedParts(length, { before, now, first: before });
+    before === now && first === now ? [] : changedParts(length, { before, now, first });
+  // What packs became parts of sets is not known of a smaller ledger, so such lists cannot be compared.
+  const make = taken < before ? always : ifChanged;
   const places = changedPlaces(context, kind, changes);
   const parts = (length: number) => [
     ...new Set([...places.map((place) => Math.floor(place / length) + 1), ...added(length)]),
   ];
-  for (const part of parts(PART[kind])) yield* ifChanged(context, from, (each) => listPart(each, kind, part));
-  for (const part of parts(SEARCH_PART))
-    yield* ifChanged(context, from, (each) => searchPart(each, kind, part));
+  for (const part of parts(PART[kind])) yield* make(context, from, (each) => listPart(each, kind, part));
+  for (const part of parts(SEARCH_PART)) yield* make(context, from, (each) => searchPart(each, kind, part));
   for (const part of added(SITEMAP_PART)) yield sitemapPart(context, kind, part);
 }
 
@@ -291,9 +304,21 @@ export function pageContext(
     size,
     publicUrl: public_url === null ? null : public_url.replace(/\/*$/, '/'),
     compare,
+    setOf: (id) => readableSet(store, id),
     holds: (sha256) => isCopied(store.read, id, sha256) && !unreadable(store.read, sha256, VISITOR),
     whyHidden: (sha256) => whyHidden(store.read, sha256),
   };
+}
+
+async function readableSet(store: Store, id: string): Promise<SetIndex | undefined> {
+  try {
+    const set = await findSet(store, id);
+    return set && !unreadable(store.read, set.file, VISITOR) ? set.index : undefined;
+  } catch (error) {
+    // The page says what the copy has of the list.
+    if (error instanceof Problem) return undefined;
+    throw error;
+  }
 }
 
 /** Returns why readers of the pages may not read an object, as a sentence; undefined if they may. */

@@ -10,7 +10,7 @@ import { eventEvidence } from '../../evidence/eventEvidence.ts';
 import { evidenceHtml, evidencePolicy, readEvidenceParts } from '../../evidence/evidenceHtml.ts';
 import { type FindingEvidenceServices, findingEvidence } from '../../evidence/findingEvidence.ts';
 import { packEvidence } from '../../evidence/packEvidence.ts';
-import { listDamages } from '../../fixity/damages.ts';
+import { listDamagedFiles, listDamages } from '../../fixity/damages.ts';
 import { type FixityService, listAudits } from '../../fixity/fixity.ts';
 import { listLostAndFound } from '../../fixity/lostAndFound.ts';
 import { readLedger } from '../../ledger/appendEntry.ts';
@@ -231,9 +231,11 @@ export function evidenceHandlers(
 export function fixityHandlers(
   store: Store,
   fixity: FixityService,
-): Pick<Handlers, 'listDamages' | 'listAudits' | 'listLostAndFound' | 'startAudit'> {
+): Pick<Handlers, 'listDamages' | 'listDamagedFiles' | 'listAudits' | 'listLostAndFound' | 'startAudit'> {
   return {
     listDamages: ({ query, request }) => page(request, query, listDamages(store, query)),
+    listDamagedFiles: ({ params, query, request }) =>
+      page(request, query, listDamagedFiles(store, params.id ?? '', query)),
     listAudits: ({ query, request }) => page(request, query, listAudits(store, query)),
     listLostAndFound: ({ query, request }) => page(request, query, listLostAndFound(store, query)),
     startAudit: ({ query }) => jobReply(query, fixity.startAudit()),

@@ -7,6 +7,7 @@ import { pathOf } from '../../../shared/routes/route.ts';
 import { ROUTES, type RouteName } from '../../../shared/routes.ts';
 import { VERSION } from '../../../shared/version.ts';
 import type { Alerts } from '../../alerts/alerts.ts';
+import type { SampleSwitch } from '../../config.ts';
 import { escapeHtml } from '../../html.ts';
 import { readHead } from '../../ledger/appendEntry.ts';
 import { readDataFolder, removeOldFolder } from '../../moving/oldFolder.ts';
@@ -167,11 +168,12 @@ interface SessionServices {
   publicAddress: PublicAddress;
   nodeName: string;
   version: string;
+  sample: SampleSwitch | undefined;
 }
 
 /** Handlers for the sessions of the owner, and for what a visitor may do. */
 export function sessionHandlers(services: SessionServices): Pick<Handlers, SessionRoutes> {
-  const { keys, sessions, sharing, publicAddress, nodeName, version } = services;
+  const { keys, sessions, sharing, publicAddress, nodeName, version, sample } = services;
   return {
     readSession: ({ visitor }) =>
       ok({
@@ -180,6 +182,7 @@ export function sessionHandlers(services: SessionServices): Pick<Handlers, Sessi
         node: nodeName,
         version,
         sharing: sharing.current.mode,
+        ...(sample && (sample.isOpen || visitor.owner) && { sample: sample.isOpen ? 'open' : 'offered' }),
       }),
     createSignInLink: ({ request }) => {
       const path = `/sign-in/${keys.createSignInCode()}`;
@@ -198,6 +201,27 @@ export function sessionHandlers(services: SessionServices): Pick<Handlers, Sessi
       return noContent;
     },
   };
+}
+
+/** Handlers for the sample archive. */
+export function sampleHandlers(
+  sample: SampleSwitch | undefined,
+): Pick<Handlers, 'openSample' | 'removeSample'> {
+  const change = async (from: boolean) => {
+    if (sample?.isOpen !== from)
+      throw new Problem(
+        'not_found',
+        from ? 'This is not the sample archive.' : 'No sample archive is offered here.',
+      );
+    try {
+      return ok({ sign_in: `/sign-in/${await sample.change()}` });
+    } catch (error) {
+      throw new Problem('sample_failed', error instanceof Error ? error.message : String(error), {
+        cause: error,
+      });
+    }
+  };
+  return { openSample: () => change(false), removeSample: () => change(true) };
 }
 
 type InvitationRoutes = 'listInvitations' | 'createInvitation' | 'readInvitation' | 'revokeInvitation';

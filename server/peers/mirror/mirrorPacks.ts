@@ -7,12 +7,12 @@ import type { PackProvenance, PackSelection } from '../../../shared/node/peer.ts
 import { digestSchema, packIdSchema } from '../../../shared/values/digest.ts';
 import { addPack } from '../../archive/packs/addPack.ts';
 import { type CheckedRecord, checkRecord } from '../../archive/packs/packRows.ts';
-import { packsNamedBy } from '../../archive/sets/readSet.ts';
+import { findSet, findSets, packsNamedBy } from '../../archive/sets/readSet.ts';
 import { isDamaged } from '../../fixity/damages.ts';
 import { type StagedBlob, TooManyBytesError } from '../../store/blobs/blobStore.ts';
 import { packById } from '../../store/sqlite/archive/packs.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
-import { insertProvenance } from '../../store/sqlite/node/peers.ts';
+import { insertProvenance, provenanceOf } from '../../store/sqlite/node/peers.ts';
 import { isAbsent } from '../../store/sqlite/node/peerWithholdings.ts';
 import { isReleased } from '../../store/sqlite/node/withheld.ts';
 import { listOf, MAX_CONNECTIONS, TooLargeError } from '../peerClient.ts';
@@ -189,6 +189,26 @@ export class PackMirror {
       if (outcome.status === 'fulfilled') continue;
       const { reason } = outcome as { reason: unknown };
       throw new RefusedRecordError(refusalOf(reason) === 'no_room' ? 'no_room' : 'missing_reference', reason);
+    }
+  }
+
+  /** Takes the parts of sets whose lists the peer did not give when their manifests were taken. */
+  async completeSets(): Promise<void> {
+    const { store, tally, signal, provenance } = this.#mirroring;
+    const { key } = provenance().peer;
+    // A list that cannot be read now is looked at again by the next mirror.
+    for await (const { pack, index } of findSets(store, () => undefined)) {
+      const origin = provenanceOf(store.read, pack.ledger_entry) as PackProvenance | undefined;
+      if (origin?.peer.key !== key) continue;
+      for (const id of index.packs) {
+        signal.throwIfAborted();
+        if (tally.shouldStop) return;
+        if (packById(store.read, id)) continue;
+        await this.#takeOnce(id, () => this.#readPack(id)).catch((error: unknown) =>
+          tally.refuse(refusalOf(error)),
+        );
+      }
+      await findSet(store, pack.id);
     }
   }
 

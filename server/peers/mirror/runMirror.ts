@@ -51,6 +51,7 @@ export async function runMirror(run: MirrorRun, request: MirrorRequest): Promise
   }
   // After what was taken, so that nothing that the peer withholds is left out.
   if (!tally.shouldStop) await followWithheld(mirroring, run.peer.id);
+  if (!tally.shouldStop && request.packs) await new PackMirror(mirroring).completeSets();
   return tally.result();
 }
 

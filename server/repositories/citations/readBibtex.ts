@@ -13,6 +13,10 @@ import { latexText } from './latexText.ts';
 const MAX_VALUE_CHARACTERS = 200_000;
 /** How much may be read in vain: the reader goes back behind an entry that does not end. */
 const MAX_WASTED_CHARACTERS = 20 * MAX_VALUE_CHARACTERS;
+/** How much all uses of `@string` may add: a long one may be used in each of many entries. */
+const MAX_MACRO_CHARACTERS = 20 * MAX_VALUE_CHARACTERS;
+/** Entries that are named because they cannot be read. */
+const MAX_NAMED = 20;
 
 /**
  * Reads BibTeX and BibLaTeX. An entry that is written wrongly is left out and said; the others are read.
@@ -22,12 +26,14 @@ const MAX_WASTED_CHARACTERS = 20 * MAX_VALUE_CHARACTERS;
 export function readBibtex(text: string): ReadCitations {
   const reader = new Reader(text);
   const citations: Citation[] = [];
-  const warnings: string[] = [];
+  const unread: number[] = [];
   for (let entry = reader.next(); entry; entry = reader.next()) {
-    if (entry.fields === undefined) warnings.push(`The entry in line ${entry.line} cannot be read.`);
+    if (entry.fields === undefined) unread.push(entry.line);
     else citations.push(citationOf(entry.type, entry.fields));
   }
-  return { citations, warnings };
+  const warnings = unread.slice(0, MAX_NAMED).map((line) => `The entry in line ${line} cannot be read.`);
+  const more = unread.length - warnings.length;
+  return { citations, warnings: more > 0 ? [...warnings, `Nor can ${more} others.`] : warnings };
 }
 
 interface Entry {
@@ -48,6 +54,7 @@ class Reader {
   #counted = 0;
   #line = 1;
   #wasted = 0;
+  #expanded = 0;
 
   constructor(text: string) {
     this.#text = text;
@@ -139,7 +146,10 @@ class Reader {
       } else {
         const word = this.#word();
         if (word === '') return undefined;
-        value += this.#macros.get(word.toLowerCase()) ?? word;
+        const macro = this.#macros.get(word.toLowerCase());
+        this.#expanded += macro?.length ?? 0;
+        if (this.#expanded > MAX_MACRO_CHARACTERS) return undefined;
+        value += macro ?? word;
       }
       if (value.length > MAX_VALUE_CHARACTERS) return undefined;
     } while (this.#takes('#'));

@@ -1,5 +1,5 @@
 import { type CitationFormat, MAX_CITATION_ENTRIES } from '../../../shared/archive/recordImport.ts';
-import { bounded } from '../bounded.ts';
+import { bounded } from '../recordFields.ts';
 import { InvalidCitationsError, type ReadCitations } from './citation.ts';
 import { readBibtex } from './readBibtex.ts';
 import { readCslJson } from './readCslJson.ts';

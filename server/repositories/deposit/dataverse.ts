@@ -3,13 +3,16 @@ import { storedZip } from '../../zip/writeZip.ts';
 import type { CitedDeposit } from './citedDeposit.ts';
 import { dataverseDataset } from './dataverseDataset.ts';
 import type { DepositedFile } from './depositedFiles.ts';
-import { uniqueNames } from './fileNames.ts';
 import {
+  doiFrom,
+  orIf,
   orIfGone,
   type RemoteDeposit,
   type RemoteFile,
   type Repository,
   RepositoryError,
+  TOO_LARGE,
+  uniqueNames,
 } from './repository.ts';
 import { type RepositoryHttp, type StreamedBody, understood } from './repositoryHttp.ts';
 
@@ -86,7 +89,7 @@ export function dataverseRepository(
   const asRemote = (id: string, state: string): RemoteDeposit => ({
     id,
     url: `${http.url}/dataset.xhtml?persistentId=${encodeURIComponent(id)}`,
-    doi: id.startsWith('doi:') ? id.slice(4) : null,
+    doi: id.startsWith('doi:') ? doiFrom(id.slice(4)) : null,
     isPublished: state !== 'DRAFT',
     isInReview: false,
   });
@@ -107,8 +110,10 @@ export function dataverseRepository(
       const hits = searched === undefined ? [] : understood(searchSchema, searched, http.url).data.items;
       const found = await firstOfPack(hits.flatMap(({ global_id }) => global_id ?? []));
       if (found) return found;
-      // The index of the search may be behind. The list of the collection is not.
-      const listed = await http.send({ method: 'GET', path: `${collection}/contents` });
+      // The index of the search may be behind. The list of the collection is not, but that of a large one is too long.
+      const contents = http.send({ method: 'GET', path: `${collection}/contents` });
+      const listed = await orIf([TOO_LARGE], contents);
+      if (listed === undefined) return undefined;
       const newest = understood(contentsSchema, listed, http.url)
         .data.filter(({ type }) => type === 'dataset')
         .toSorted((left, right) => (right.id ?? 0) - (left.id ?? 0))
@@ -131,7 +136,7 @@ export function dataverseRepository(
       return version && asRemote(id, version.versionState);
     },
     namesOf: (paths) => uniqueNames(paths, allowedPath),
-    files: async (id) => {
+    files: async ({ id }) => {
       const files = (await readDataset(id))?.files ?? (await listFiles(id));
       return files.map(
         ({ label, directoryLabel, dataFile }): RemoteFile => ({

@@ -77,11 +77,15 @@ export class Deposits {
       const message = 'The token would be sent unencrypted. Use the https address.';
       throw new Problem('invalid_field', message, { errors: [{ path: '/url', message }] });
     }
-    const known = repositoryAt(store.read, kind, url, community);
-    const added_at = store.instant();
-    const row: RepositoryRow = known ?? { id: `re_${store.randomHex(20)}`, kind, url, community, added_at };
+    const row = await store.write((database) => {
+      const known = repositoryAt(database, kind, url, community);
+      const added_at = store.instant();
+      const added = known ?? { id: `re_${store.randomHex(20)}`, kind, url, community, added_at };
+      if (!known) insertRepository(database, added);
+      return added;
+    });
+    // A repository without a token is shown as such. A token without a repository would stay in the file for ever.
     await this.#tokens.set(row.id, token);
-    if (!known) await store.write((database) => insertRepository(database, row));
     return { ...row, has_token: true };
   }
 
@@ -89,8 +93,8 @@ export class Deposits {
   async removeRepository(id: string): Promise<void> {
     const { store, jobs } = this.#config;
     if (!repositoryById(store.read, id)) throw new Problem('not_found', `There is no repository ${id}.`);
-    await store.write((database) => deleteRepository(database, id));
     await this.#tokens.set(id, undefined);
+    await store.write((database) => deleteRepository(database, id));
     const running = depositsInRepository(store.read, id).flatMap((each) => this.#running.get(each) ?? []);
     await Promise.all(running.map(({ job }) => jobs.cancel(job.id)));
   }
@@ -117,7 +121,9 @@ export class Deposits {
       const updated_at = store.instant();
       if (known?.state === 'published') return known;
       if (known) {
-        const changes = { publish: Number(publish || known.publish === 1), error: null, updated_at };
+        // A community may have declined what was submitted. It is submitted again only if somebody asks for that.
+        const isWanted = known.publish === 1 && known.in_review === 0;
+        const changes = { publish: Number(publish || isWanted), error: null, updated_at };
         changeDeposit(database, known.id, { ...changes, state: 'sending' });
       } else insertDeposit(database, newRow(store, { pack, repository, publish }));
       return depositOf(database, pack, id);
@@ -157,13 +163,11 @@ export class Deposits {
     if (running) return running;
     const started = this.#config.jobs.start('deposit', 'bytes', (run) => this.#run(row, run));
     this.#running.set(row.id, started);
-    const ended = () => void this.#running.delete(row.id);
-    started.finished.then(ended, ended);
     return started;
   }
 
   async #run(row: DepositRow, run: JobRun): Promise<Deposit> {
-    const { store } = this.#config;
+    const { store, log } = this.#config;
     const save = (changes: Partial<DepositRow>) =>
       store.write((database) => {
         const updated_at = store.instant();
@@ -172,12 +176,24 @@ export class Deposits {
       });
     const current = () => depositById(store.read, row.id) ?? row;
     try {
-      await this.#send(row, { run, save, current });
-      if (current().state === 'sending') await save({ state: 'draft' });
+      for (let isEnded = false; !isEnded; ) {
+        await this.#send(row, { run, save, current });
+        isEnded = await store.write((database) => {
+          const now = depositById(database, row.id);
+          // The publication was asked for when the draft was complete.
+          if (now?.state === 'sending' && now.publish === 1 && now.in_review === 0) return false;
+          const changes = { state: 'draft' as const, updated_at: store.instant() };
+          if (now?.state === 'sending') changeDeposit(database, row.id, changes);
+          return true;
+        });
+      }
       return shown(current());
     } catch (error) {
       // A node that ends goes on with it at its next start.
-      if (!this.#isClosed) await save({ state: 'failed', error: sentenceOf(error, run.signal) });
+      if (this.#isClosed) throw error;
+      const isNamed = error instanceof RepositoryError || error instanceof Problem || run.signal.aborted;
+      if (!isNamed) log.error({ error, deposit: row.id }, 'A deposit failed.');
+      await save({ state: 'failed', error: sentenceOf(error, run.signal) });
       throw error;
     } finally {
       // Before `finished` settles: a request that follows it starts anew.

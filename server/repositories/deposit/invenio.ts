@@ -1,14 +1,15 @@
 import { z } from 'zod';
 import { isHttpUrl } from '../../../shared/values/text.ts';
 import type { CitedDeposit } from './citedDeposit.ts';
-import { uniqueNames } from './fileNames.ts';
 import { invenioRecord } from './invenioRecord.ts';
 import {
+  doiFrom,
   orIfGone,
   type RemoteDeposit,
   type RemoteFile,
   type Repository,
   RepositoryError,
+  uniqueNames,
 } from './repository.ts';
 import { type RepositoryHttp, understood } from './repositoryHttp.ts';
 
@@ -58,7 +59,7 @@ export function invenioRepository(
     return {
       id: record.id,
       url: isHttpUrl(page) ? page : `${http.url}/${place}/${encodeURIComponent(record.id)}`,
-      doi: record.pids?.doi?.identifier ?? null,
+      doi: doiFrom(record.pids?.doi?.identifier),
       isPublished,
       isInReview: !isPublished && record.status === 'in_review',
     };
@@ -79,7 +80,7 @@ export function invenioRepository(
     if (deposit.doi !== null) return deposit;
     try {
       const answer = await http.send({ method: 'POST', path: `${draft(deposit.id)}/pids/doi` });
-      return { ...deposit, doi: understood(recordSchema, answer, http.url).pids?.doi?.identifier ?? null };
+      return { ...deposit, doi: doiFrom(understood(recordSchema, answer, http.url).pids?.doi?.identifier) };
     } catch (error) {
       // Some installations have no DOIs. Whatever else it is, the next request meets it too.
       if (error instanceof RepositoryError) return (await read(deposit.id)) ?? deposit;
@@ -118,8 +119,9 @@ export function invenioRepository(
     },
     namesOf: (paths) =>
       uniqueNames(paths, (path) => (Buffer.byteLength(path) <= MAX_KEY ? path : shortened(path))),
-    files: async (id) => {
-      const answer = await http.send({ method: 'GET', path: `${draft(id)}/files` });
+    files: async ({ id, isPublished }) => {
+      const record = isPublished ? `/api/records/${encodeURIComponent(id)}` : draft(id);
+      const answer = await http.send({ method: 'GET', path: `${record}/files` });
       return understood(filesSchema, answer, http.url).entries.map(
         ({ key, checksum, size, status }): RemoteFile => ({
           name: key,

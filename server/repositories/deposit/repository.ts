@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { doiOf } from '../../../shared/archive/recordImport.ts';
 import type { DepositedFile } from './depositedFiles.ts';
 
 /** A deposit as a repository has it. */
@@ -41,7 +43,7 @@ export interface Repository {
   read(id: string): Promise<RemoteDeposit | undefined>;
   /** Names the files as the repository allows it, each differently. */
   namesOf(paths: readonly string[]): Map<string, string>;
-  files(id: string): Promise<RemoteFile[]>;
+  files(deposit: Pick<RemoteDeposit, 'id' | 'isPublished'>): Promise<RemoteFile[]>;
   send(id: string, name: string, file: DepositedFile): Promise<void>;
   remove(id: string, file: RemoteFile): Promise<void>;
   /** Asks for the publication. Returns the published deposit; undefined if it takes place later. */
@@ -65,12 +67,57 @@ export class RepositoryError extends Error {
   }
 }
 
+/** Returns what a repository calls a DOI if it is one, because it is published with the pack. */
+export function doiFrom(text: string | undefined): string | null {
+  return text === undefined || doiOf(text) === undefined ? null : text;
+}
+
 /** Returns undefined if the repository says that something does not exist, or no longer. */
-export async function orIfGone(answer: Promise<unknown>): Promise<unknown> {
+export function orIfGone(answer: Promise<unknown>): Promise<unknown> {
+  return orIf([404, 410], answer);
+}
+
+/** The status of an error whose answer was too large. */
+export const TOO_LARGE = 413;
+
+/** Returns undefined in place of an error with one of these statuses. */
+export async function orIf(statuses: readonly number[], answer: Promise<unknown>): Promise<unknown> {
   try {
     return await answer;
   } catch (error) {
-    if (error instanceof RepositoryError && (error.status === 404 || error.status === 410)) return undefined;
+    if (error instanceof RepositoryError && statuses.includes(error.status ?? 0)) return undefined;
     throw error;
   }
+}
+
+/**
+ * Names files as a repository allows it. A name that had to be changed, or that another file has already, gets the first
+ * digits of the digest of its path, before its ending.
+ *
+ * @param allowed returns the path with what is not allowed replaced
+ */
+export function uniqueNames(
+  paths: readonly string[],
+  allowed: (path: string) => string,
+): Map<string, string> {
+  const names = new Map<string, string>();
+  const taken = new Set<string>();
+  // Names that can stay as they are come first.
+  const inOrder = [...paths].sort(
+    (left, right) => Number(allowed(left) !== left) - Number(allowed(right) !== right),
+  );
+  for (const path of inOrder) {
+    const name = allowed(path);
+    const isFree = name === path && !taken.has(name.toLowerCase());
+    const given = isFree ? name : marked(name, path);
+    taken.add(given.toLowerCase());
+    names.set(path, given);
+  }
+  return names;
+}
+
+function marked(name: string, path: string): string {
+  const mark = createHash('sha256').update(path).digest('hex').slice(0, 8);
+  const [, stem = name, ending = ''] = /^(.*?)(\.[A-Za-z0-9]{1,10})?$/su.exec(name) ?? [];
+  return `${stem}-${mark}${ending}`;
 }

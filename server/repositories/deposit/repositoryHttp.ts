@@ -7,7 +7,8 @@ import { RetrievalFailure } from '../../collection/fetch/connect.ts';
 import type { HttpResponse } from '../../collection/fetch/exchange.ts';
 import { Deadline, type Network, parseRetryAfter } from '../../collection/fetch/requester.ts';
 import { isPrivateHost } from '../../collection/sources/privateSources.ts';
-import { RepositoryError } from './repository.ts';
+import type { Log } from '../../runtime/log.ts';
+import { RepositoryError, TOO_LARGE } from './repository.ts';
 
 /** A body that is read while it is sent. */
 export interface StreamedBody {
@@ -27,7 +28,7 @@ export interface RepositoryRequest {
 export interface RepositoryServices extends Network {
   clock: Clock;
   settings: () => { user_agent: string; request_timeout_seconds: number };
-  log: { warn: (details: object, sentence: string) => void };
+  log: Pick<Log, 'warn' | 'error'>;
 }
 
 interface Access {
@@ -60,16 +61,25 @@ const MAX_WAITS = 20;
 export class RepositoryHttp {
   readonly #services: RepositoryServices;
   readonly #access: Access;
-  readonly #mayBePrivate: boolean;
+  readonly #mayConnect: (address: string) => boolean;
 
   constructor(services: RepositoryServices, access: Access) {
     this.#services = services;
     this.#access = access;
-    this.#mayBePrivate = isPrivateHost(access.url, services.isPrivateAddress);
+    const { isPrivateAddress } = services;
+    const isPrivate = isPrivateHost(access.url, isPrivateAddress);
+    // Over plain HTTP the token goes to a private address only, whatever a local name leads to.
+    this.#mayConnect = this.#isPlain
+      ? isPrivateAddress
+      : (address) => isPrivate || !isPrivateAddress(address);
   }
 
   get url(): string {
     return this.#access.url;
+  }
+
+  get #isPlain(): boolean {
+    return this.url.startsWith('http:');
   }
 
   /** Returns the JSON of an answer with status 2xx; null if it has none. @throws RepositoryError; the signal's reason */
@@ -100,7 +110,7 @@ export class RepositoryHttp {
 
   async #sendOnce({ method, path, json, body }: RepositoryRequest): Promise<unknown> {
     const { exchange } = await import('../../collection/fetch/exchange.ts');
-    const { clock, lookup, isPrivateAddress } = this.#services;
+    const { clock, lookup } = this.#services;
     const { url, token, header } = this.#access;
     const { user_agent, request_timeout_seconds } = this.#services.settings();
     const deadline = new Deadline(clock, Math.max(MIN_TIMEOUT_MS, request_timeout_seconds * 1000));
@@ -120,22 +130,22 @@ export class RepositoryHttp {
           body: sent?.body,
           connections: undefined,
           lookup,
-          mayConnect: (address) => this.#mayBePrivate || !isPrivateAddress(address),
+          mayConnect: this.#mayConnect,
           signal: AbortSignal.any([this.#access.signal, deadline.signal]),
         },
-        (response) => this.#receive(response, deadline),
+        (response) => this.#receive(method, response, deadline),
       );
     } catch (error) {
       if (sent?.failure() !== undefined) throw sent.failure();
       if (error instanceof RetrievalFailure)
-        throw new RepositoryError(this.#sentence(error), null, { cause: error });
+        throw new RepositoryError(this.#sentence(error), statusOf(error, method), { cause: error });
       throw error;
     } finally {
       deadline.settle();
     }
   }
 
-  async #receive(response: HttpResponse, deadline: Deadline): Promise<unknown> {
+  async #receive(method: string, response: HttpResponse, deadline: Deadline): Promise<unknown> {
     const text = await readBounded(response, deadline);
     const { status } = response;
     const content = parsed(text);
@@ -145,14 +155,15 @@ export class RepositoryHttp {
         throw new RepositoryError(`${this.url} answered with something that is not JSON.`);
       return content ?? null;
     }
-    if (status === 429 || (status === 503 && response.header('retry-after') !== undefined)) {
+    // What is between may answer 503 although the repository has done what was asked for. Then nothing but a GET is repeated.
+    const isBusy = status === 503 && method === 'GET' && response.header('retry-after') !== undefined;
+    if (status === 429 || isBusy) {
       const now = this.#services.clock.now();
       const at = parseRetryAfter(response.header('retry-after'), now);
       throw new LimitedError(this.url, status, Math.max(1_000, (at ?? now + LIMITED_MS) - now));
     }
-    const { clock: _clock, log } = this.#services;
-    const said = this.#withoutToken(saidBy(content));
-    log.warn({ status, said }, 'A repository refused a request.');
+    const said = saidBy(content, this.#access.token);
+    this.#services.log.warn({ status, said }, 'A repository refused a request.');
     if (status >= 300 && status < 400)
       throw new RepositoryError(
         `${this.url} redirects to another address. Add the repository with that address.`,
@@ -162,15 +173,18 @@ export class RepositoryHttp {
   }
 
   #sentence({ reason }: RetrievalFailure): string {
-    if (reason === 'redirect_refused') return `The public name of ${this.url} leads to a private address.`;
+    if (reason === 'redirect_refused')
+      return this.#isPlain
+        ? `${this.url} leads to a public address, to which the token would be sent unencrypted. Use the https address.`
+        : `The public name of ${this.url} leads to a private address.`;
     if (reason === 'object_too_large') return `The answer of ${this.url} is too large.`;
     return `${this.url} could not be reached: ${failureWords(reason, null)}.`;
   }
+}
 
-  /** A server may repeat what it was sent. */
-  #withoutToken(text: string): string {
-    return text.replaceAll(this.#access.token, '(token)');
-  }
+/** An answer that is too large is not asked for again. What another request than a GET has done is not known. */
+function statusOf({ reason }: RetrievalFailure, method: string): number | null {
+  return reason === 'object_too_large' && method === 'GET' ? TOO_LARGE : null;
 }
 
 /** A repository asks to wait. */
@@ -249,14 +263,15 @@ function parsed(text: string): unknown {
 
 const MAX_SAID = 500;
 
-/** Returns what an error document of a repository says: `message`, and the faults of fields. */
-function saidBy(content: unknown): string {
+/** Returns what an error document of a repository says: `message`, and the faults of fields. It may repeat the token. */
+function saidBy(content: unknown, token: string): string {
   if (typeof content !== 'object' || content === null) return '';
   const { message, errors } = content as { message?: unknown; errors?: unknown };
   const faults = Array.isArray(errors) ? faultsOf(errors) : '';
   return [typeof message === 'string' ? message : '', faults]
     .filter((text) => text !== '')
     .join(' ')
+    .replaceAll(token, '(token)')
     .replace(/\s+/gu, ' ')
     .slice(0, MAX_SAID)
     .toWellFormed();

@@ -35,9 +35,11 @@ export async function sendDeposit(sending: Sending): Promise<void> {
   const { repository, row } = sending;
   await repository.prepare();
   const deposit = await findOrCreate(sending);
+  // Somebody published it on the site. What is there is what counts.
+  if (deposit.isPublished) await compareFiles(sending, deposit);
   await saveRemote(sending, deposit);
   if (deposit.isPublished || deposit.isInReview) return;
-  await sendFiles(sending, deposit.id);
+  await sendFiles(sending, deposit);
   if (row().publish === 0) return;
   sending.requireReadable();
   await saveRemote(sending, await publish(sending, deposit));
@@ -85,7 +87,8 @@ async function findOrCreate(sending: Sending): Promise<RemoteDeposit> {
 
 /** Records where the deposit is, then reads it as a whole. */
 async function remember(sending: Sending, deposit: RemoteDeposit): Promise<RemoteDeposit> {
-  await saveRemote(sending, deposit);
+  const { id, url, doi } = deposit;
+  await sending.save({ remote: id, may_exist: 0, url, doi });
   return (await sending.repository.read(deposit.id)) ?? deposit;
 }
 
@@ -111,35 +114,55 @@ async function lookFor({ repository, row, pause }: Sending): Promise<RemoteDepos
   return undefined;
 }
 
-/** Sends the files that the repository does not have, then compares all of them. */
-async function sendFiles(sending: Sending, id: string): Promise<void> {
-  const { repository, files, signal, save, pause, row } = sending;
+/** A file with its name in the repository, and what is there under that name. */
+interface ComparedFile {
+  file: DepositedFile;
+  name: string;
+  there: RemoteFile | undefined;
+  state: ReturnType<typeof compare>;
+}
+
+/** Compares the files with those in the repository, and records how many are the same. */
+async function compareFiles(
+  { repository, files, save }: Sending,
+  deposit: RemoteDeposit,
+): Promise<ComparedFile[]> {
   const names = repository.namesOf(files.map(({ path }) => path));
-  const nameOf = ({ path }: DepositedFile) => names.get(path) ?? path;
+  const remote = new Map((await repository.files(deposit)).map((file) => [file.name, file]));
+  const compared = files.map((file): ComparedFile => {
+    const name = names.get(file.path) ?? file.path;
+    const there = remote.get(name);
+    return { file, name, there, state: compare(file, there) };
+  });
+  const same = compared.filter(({ state }) => state === 'same');
+  await save({ files: files.length, compared: same.length });
+  return compared;
+}
+
+/** Sends the files that the repository does not have, then compares all of them. */
+async function sendFiles(sending: Sending, deposit: RemoteDeposit): Promise<void> {
+  const { repository, signal, pause, row } = sending;
+  const { id } = deposit;
   const sent = new Set<DepositedFile>();
   let losses = 0;
   for (;;) {
-    const remote = new Map((await repository.files(id)).map((file) => [file.name, file]));
-    const pairs = files.map((file) => ({ file, there: remote.get(nameOf(file)) }));
-    const states = Map.groupBy(pairs, ({ file, there }) => compare(file, there));
-    const [same = [], unknown = []] = [states.get('same'), states.get('unknown')];
-    const missing = [...(states.get('missing') ?? []), ...(states.get('different') ?? [])];
-    await save({ files: files.length, compared: same.length });
+    const compared = await compareFiles(sending, deposit);
+    const missing = compared.filter(({ state }) => state === 'missing' || state === 'different');
     const altered = missing.find(({ file }) => sent.has(file));
-    if (altered) throw alteredError(row().repository_url, nameOf(altered.file), altered.file, altered.there);
-    let bytes = [...same, ...unknown].reduce((sum, { file }) => sum + file.bytes, 0);
+    if (altered) throw alteredError(row().repository_url, altered);
+    let bytes = sizeOf(compared) - sizeOf(missing);
     sending.progress(bytes);
     if (missing.length === 0) return;
     try {
-      for (const { file, there } of missing) {
+      for (const { file, name, there } of missing) {
         signal.throwIfAborted();
         sending.requireReadable(file);
         if (there) await repository.remove(id, there);
-        await repository.send(id, nameOf(file), file);
+        await repository.send(id, name, file);
         sent.add(file);
+        losses = 0;
         sending.progress((bytes += file.bytes));
       }
-      losses = 0;
     } catch (error) {
       const wait = AFTER_LOSS_MS[losses];
       if (!(error instanceof RepositoryError) || !error.isLost || wait === undefined) throw error;
@@ -160,12 +183,11 @@ function compare(
   return there.bytes === bytes ? 'unknown' : 'different';
 }
 
-function alteredError(
-  url: string,
-  name: string,
-  { digests, bytes }: DepositedFile,
-  there: RemoteFile | undefined,
-): RepositoryError {
+function sizeOf(files: readonly ComparedFile[]): number {
+  return files.reduce((sum, { file }) => sum + file.bytes, 0);
+}
+
+function alteredError(url: string, { file: { digests, bytes }, name, there }: ComparedFile): RepositoryError {
   const file = JSON.stringify(name);
   if (!there?.isComplete)
     return new RepositoryError(`${url} did not keep ${file}. Nothing was published.`, 422);

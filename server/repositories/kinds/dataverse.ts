@@ -89,7 +89,8 @@ function fileOf(listed: unknown, root: string): ListedFile {
   const folder = textOf(directoryLabel);
   const refusal = restricted === true || file.restricted === true ? 'restricted' : undefined;
   const url = `${root}/api/access/datafile/${encodeURIComponent(textOf(file.id))}`;
-  const bytes = bytesOf(isConverted ? file.originalFileSize : file.filesize);
+  // Installations did not always note the size of the original: then it is 0.
+  const bytes = isConverted ? bytesOf(file.originalFileSize) || null : bytesOf(file.filesize);
   return {
     name: folder === '' ? name : `${folder}/${name}`,
     bytes,

@@ -10,7 +10,7 @@ import {
   plainText,
   textOf,
 } from '../fields.ts';
-import type { Answer, Answers, ListedFile, ReadRepository } from '../repository.ts';
+import type { Answers, ListedFile, ReadRepository } from '../repository.ts';
 
 /** A dataset's page, or its entry in the interface; the DOI is encoded in either or not. */
 const DATASET = /^(.*?)\/(?:stash\/dataset|dataset|api\/v2\/datasets)\/(doi:10\.[^/]+\/[^/]+)\/?$/i;
@@ -45,7 +45,7 @@ export const readDryad: ReadRepository = (landing, answers) => {
     })),
     license: textOf(dataset.license) || null,
     keywords: list(dataset.keywords).map(textOf),
-    files: version === undefined ? [] : filesOf(answers, `${version}/files`, url.origin + base),
+    files: version === undefined ? [] : filesOf(answers, listingOf(version), url.origin + base),
     warnings: accessOf(dataset),
   };
 };
@@ -65,25 +65,30 @@ function accessOf({ visibility, curationStatus }: Record<string, unknown>): stri
     : [];
 }
 
+/** The interface gives twenty files a page unless more are asked for, and takes few requests a minute. */
+function listingOf(version: string): string {
+  return `${version}/files?per_page=100`;
+}
+
 /** The first page says how many there are; the others are asked together. */
 function filesOf(answers: Answers, listing: string, root: string): ListedFile[] {
-  const first = answers.json(listing);
+  const first = answers.needed(listing);
   const urls = [listing];
-  const next = addressOf(at(first, '_links', 'next', 'href'), listing);
-  if (next !== undefined) {
+  if (at(first, '_links', 'next', 'href') !== undefined) {
     const count = Math.ceil(Number(at(first, 'total')) / Number(at(first, 'count')));
     const pages = Number.isSafeInteger(count) ? Math.min(count, MAX_PAGES) : 2;
     for (let page = 2; page <= pages; page += 1) {
-      const url = new URL(next);
+      const url = new URL(listing);
       url.searchParams.set('page', String(page));
       urls.push(url.href);
     }
   }
-  return answers.all(urls).flatMap((answer) => filesIn(answer, answers, root));
+  answers.all(urls);
+  return urls.flatMap((url) => filesIn(answers.needed(url), root));
 }
 
-function filesIn({ url }: Answer, answers: Answers, root: string): ListedFile[] {
-  return list(at(answers.json(url), '_embedded', 'stash:files'))
+function filesIn(page: unknown, root: string): ListedFile[] {
+  return list(at(page, '_embedded', 'stash:files'))
     .map(fields)
     .filter(({ status }) => textOf(status) !== 'deleted')
     .map((file): ListedFile => {

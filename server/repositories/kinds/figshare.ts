@@ -11,7 +11,7 @@ import {
   plainText,
   textOf,
 } from '../fields.ts';
-import { type Answer, type Answers, jsonOf, type ListedFile, type ReadRepository } from '../repository.ts';
+import type { Answer, Answers, ListedFile, ReadRepository } from '../repository.ts';
 
 /** An item's page, `/articles/<type>/<title>/<id>/<version>`, also on the pages of institutions. */
 const PAGE = /^\/(?:articles|projects)\/.*?\/(\d{1,12})(?:\/(\d{1,4}))?\/?$/;
@@ -96,10 +96,8 @@ function filesOf(answers: Answers, listing: string, inItem: unknown[]): ListedFi
       { length: count },
       (_, index) => `${listing}?page=${page + index}&page_size=${PAGE_SIZE}`,
     );
-    const pages = answers.all(urls).map((answer) => {
-      const items = jsonOf(answer);
-      return Array.isArray(items) ? (items as unknown[]) : [];
-    });
+    answers.all(urls);
+    const pages = urls.map((url) => list(answers.needed(url)));
     const before = found.size;
     for (const item of pages.flat()) found.set(textOf(at(item, 'id')), fileOf(item));
     if ((pages.at(-1)?.length ?? 0) < PAGE_SIZE || found.size === before) break;

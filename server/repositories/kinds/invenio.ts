@@ -87,23 +87,21 @@ function newerVersion(record: Fields): string[] {
   return at(record, 'versions', 'is_latest') === false ? ['The repository has a newer version.'] : [];
 }
 
-const MAX_LISTINGS = 200;
-
 function filesOf(record: Fields, self: string, answers: Answers): ListedFile[] {
   // Zenodo lists them in the record itself.
   if (Array.isArray(record.files)) return record.files.map((file) => fileOf(file, self, true));
   const isEnabled = at(record, 'files', 'enabled') !== false;
   if (!isEnabled || !record.files) return [];
   const files: ListedFile[] = [];
-  let next = addressOf(at(record, 'links', 'files'), self) ?? `${self}/files`;
-  for (let page = 0; page < MAX_LISTINGS; page += 1) {
-    const listing = answers.json(next);
+  let next: string | undefined = addressOf(at(record, 'links', 'files'), self) ?? `${self}/files`;
+  const seen = new Set<string>();
+  while (next !== undefined && !seen.has(next)) {
+    seen.add(next);
+    const listing = answers.needed(next);
     const entries = at(listing, 'entries') ?? at(record, 'files', 'entries');
     const found = Array.isArray(entries) ? entries : Object.values(fields(entries));
-    files.push(...found.map((file) => fileOf(file, self, false)));
-    const more = addressOf(at(listing, 'links', 'next'), next);
-    if (more === undefined || more === next) break;
-    next = more;
+    for (const file of found) files.push(fileOf(file, self, false));
+    next = addressOf(at(listing, 'links', 'next'), next);
   }
   return files;
 }

@@ -56,7 +56,7 @@ function withLinkSets(links: readonly WebLink[], landing: Answer, answers: Answe
   const urls = [...new Set(sets.map(({ href }) => href))];
   return [
     ...links,
-    ...answers.all(urls).flatMap((answer) => {
+    ...answers.allNeeded(urls).flatMap((answer) => {
       const json = jsonOf(answer);
       if (json !== undefined) return parseLinkSet(json, landing.finalUrl);
       return answer.status === 200 ? parseLinkHeader([answer.text], landing.finalUrl) : [];

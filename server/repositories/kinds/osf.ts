@@ -37,7 +37,7 @@ export const readOsf: ReadRepository = (landing, answers) => {
   };
   const components = Number(at(data, 'relationships', 'children', 'links', 'related', 'meta', 'count') ?? 0);
   const licenseHref = related('license');
-  const license = licenseHref === undefined ? undefined : answers.json(licenseHref);
+  const license = licenseHref === undefined ? undefined : answers.needed(licenseHref);
   return {
     repository: 'OSF',
     title,
@@ -90,11 +90,20 @@ function authorOf(contributor: unknown): RepositoryRecord['authors'][number] {
 }
 
 const MAX_PAGES = 1_000;
-const MAX_FOLDERS = 2_000;
+
+/** OSF gives ten items a page unless more are asked for, and takes few requests an hour without an account. */
+const PAGE_SIZE = '100';
+
+function inLongPages(address: string): string {
+  const url = new URL(address);
+  url.searchParams.set('page[size]', PAGE_SIZE);
+  return url.href;
+}
 
 /** Returns the items of all pages of a list. The first says how many there are; the others are asked together. */
-function pages(answers: Answers, href: string): unknown[] {
-  const first = answers.json(href);
+function pages(answers: Answers, address: string): unknown[] {
+  const href = inLongPages(address);
+  const first = answers.needed(href);
   const items = list(at(first, 'data'));
   const next = addressOf(at(first, 'links', 'next'), href);
   if (next === undefined) return items;
@@ -108,14 +117,15 @@ function pages(answers: Answers, href: string): unknown[] {
     return url.href;
   });
   answers.all(others);
-  return [...items, ...others.flatMap((url) => list(at(answers.json(url), 'data')))];
+  return [...items, ...others.flatMap((url) => list(at(answers.needed(url), 'data')))];
 }
 
 function oneByOne(answers: Answers, first: string): unknown[] {
   const items: unknown[] = [];
-  let next: string | undefined = first;
-  for (let page = 0; next !== undefined && page < MAX_PAGES; page += 1) {
-    const listing = answers.json(next);
+  const seen = new Set<string>();
+  for (let next: string | undefined = first; next !== undefined && !seen.has(next); ) {
+    seen.add(next);
+    const listing = answers.needed(next);
     items.push(...list(at(listing, 'data')));
     next = addressOf(at(listing, 'links', 'next'), next);
   }
@@ -136,7 +146,7 @@ function filesOf(answers: Answers, storages: string | undefined): ListedFile[] {
         ? ''
         : `${textOf(at(provider, 'attributes', 'name'))}/`,
   }));
-  while (level.length > 0 && seen.size < MAX_FOLDERS) {
+  while (level.length > 0) {
     const folders = level.flatMap(({ href, folder }) =>
       href === undefined || seen.has(href) ? [] : [{ href, folder }],
     );
@@ -156,7 +166,8 @@ function filesOf(answers: Answers, storages: string | undefined): ListedFile[] {
 }
 
 function filesHref(item: unknown): string | undefined {
-  return addressOf(at(item, 'relationships', 'files', 'links', 'related', 'href'));
+  const href = addressOf(at(item, 'relationships', 'files', 'links', 'related', 'href'));
+  return href === undefined ? undefined : inLongPages(href);
 }
 
 function fileOf(item: unknown, name: string): ListedFile {

@@ -99,7 +99,7 @@ export function removeMoved(folder: string): Promise<void> {
 }
 
 /** Removes a folder, its mark last: without the mark, what is left of it could be taken for an archive. */
-async function removeMarked(folder: string, mark: string): Promise<void> {
+export async function removeMarked(folder: string, mark: string): Promise<void> {
   for (const name of await readdir(folder))
     if (name !== mark) await rm(join(folder, name), { recursive: true, force: true });
   await syncFolder(folder);

@@ -129,6 +129,7 @@ export const draftRoutes = {
     problems: [
       'not_found',
       'draft_changed',
+      'publishing_cancelled',
       'pack_too_large',
       'terms_not_accepted',
       'digest_mismatch',

@@ -3,6 +3,7 @@ import { collectionResultSchema, newCollectionSchema } from '../../collection/co
 import {
   approvedLinksSchema,
   chosenLinksSchema,
+  followPreviewSchema,
   foundLinkSchema,
   foundLinksQuery,
 } from '../../collection/follow.ts';
@@ -14,6 +15,7 @@ import {
 } from '../../collection/retrieval.ts';
 import {
   CAPTURE_MODES,
+  followPreviewRequestSchema,
   LIST_MEDIA_TYPES,
   newSourceSchema,
   previewRequestSchema,
@@ -171,6 +173,18 @@ export const followRoutes = {
         schema: pageOf(foundLinkSchema),
       },
     },
+    problems: [],
+  }),
+  previewFollow: route({
+    method: 'POST',
+    path: '/manage/found/preview',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'List what following an address would find, without recording anything',
+    description:
+      'Of a source, its newest version is read. Any other address is fetched once, and so are the first sitemaps of an index.',
+    body: jsonBody(followPreviewRequestSchema),
+    responses: { 200: { description: 'What it would find', schema: followPreviewSchema } },
     problems: [],
   }),
   approveFound: route({

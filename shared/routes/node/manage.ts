@@ -22,9 +22,21 @@ const sessionSchema = z
     node: z.string(),
     version: z.string(),
     sharing: sharingSchema.shape.mode,
+    sample: z.enum(['offered', 'open']).optional().meta({
+      description:
+        '`open`: this is the sample archive of an app. `offered`, for the owner: the app can open it instead.',
+    }),
   })
   .meta({ id: 'Session' });
 export type Session = z.output<typeof sessionSchema>;
+
+const archiveChangeSchema = z
+  .strictObject({
+    sign_in: z.string().meta({
+      description: 'The path that signs one browser in, once, as soon as the other archive is open.',
+    }),
+  })
+  .meta({ id: 'ArchiveChange' });
 
 /** The URLs at which the node can be reached from the network, one per address of the machine. */
 const addressesSchema = z
@@ -107,6 +119,27 @@ export const manageRoutes = {
       200: { description: 'The folder, and the one from which it was moved', schema: dataFolderSchema },
     },
     problems: [],
+  }),
+  openSample: route({
+    method: 'POST',
+    path: '/manage/sample',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Make the sample archive and open it instead of this one',
+    description:
+      'Only the desktop app and `npm start` offer it. The sample is in a data folder of its own, so nothing mixes. The node closes once this is answered, and the sample is served at the same address.',
+    body: NO_BODY,
+    responses: { 200: { description: 'How to sign in there', schema: archiveChangeSchema } },
+    problems: ['not_found', 'sample_failed'],
+  }),
+  removeSample: route({
+    method: 'DELETE',
+    path: '/manage/sample',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Remove the sample archive, with all that was added to it, and open the own one again',
+    responses: { 200: { description: 'How to sign in there', schema: archiveChangeSchema } },
+    problems: ['not_found', 'sample_failed'],
   }),
   removeOldFolder: route({
     method: 'DELETE',

@@ -6,7 +6,7 @@ import type { DataSet } from '../../../shared/archive/set.ts';
 import { harvestAll } from '../../harvesting/harvester.ts';
 import { addPeer, expectVerified, mirror } from '../../peers/support.ts';
 import { problemOf, sha256Of, uploadNewPack } from '../../support/archive/packs.ts';
-import { publishedSet } from '../../support/archive/sets.ts';
+import { partsByHand, publishedSet, uploadManifest } from '../../support/archive/sets.ts';
 import { ManualClock } from '../../support/manualClock.ts';
 import { share } from '../../support/network/sharing.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../../support/node.ts';
@@ -74,6 +74,49 @@ test('a copy and what is restored from it hold a set, and its parts are not list
   expect((await response.bytes()).length).toBe(Number(response.headers.get('Content-Length')));
 });
 
+/** Publishes a set by hand, over packs of a study that do not say they are parts. */
+async function setByHand(node: TestNode): Promise<{ manifest: Pack; study: string; parts: string[] }> {
+  const created = await node.sendJson('POST', '/api/studies', { title: 'Drift at Cuxhaven' });
+  const { id: study } = (await created.json()) as { id: string };
+  const { manifest } = await partsByHand(node, { study });
+  const pack = (await (await uploadManifest(node, manifest)).json()) as Pack;
+  return { manifest: pack, study, parts: manifest.files[0]?.parts.map((part) => part.pack) ?? [] };
+}
+
+test('a set by hand is listed once in a mirror, but takes no pack that was there before', async () => {
+  const peer = await openTestNode();
+  const { manifest } = await setByHand(peer);
+  const node = await openTestNode();
+  await mirror(node, await addPeer(node, peer.url), { packs: { q: manifest.id } });
+  expect(JSON.parse(await textOf(node, '/api/packs'))).toMatchObject({ total: 1 });
+  await expectVerified(node);
+  const other = await openTestNode();
+  const { manifest: list } = await partsByHand(other);
+  const again = await openTestNode();
+  await partsByHand(again);
+  await uploadManifest(other, list);
+  await mirror(again, await addPeer(again, other.url), { packs: true });
+  expect(JSON.parse(await textOf(again, '/api/packs'))).toMatchObject({ total: 3 });
+});
+
+test('a set by hand is listed once after a restore, and its parts are in no study', async () => {
+  const node = await openTestNode();
+  const { manifest, study } = await setByHand(node);
+  expect(JSON.parse(await textOf(node, `/api/studies/${study}`))).toMatchObject({ counts: { packs: 0 } });
+  await node.close();
+  const folder = await temporaryFolder();
+  const place = join(folder, 'copy');
+  expect(await runHere(['copy', place, '--data', node.dataFolder])).toMatchObject({ code: 0, stderr: '' });
+  const data = join(folder, 'restored');
+  expect(await runHere(['restore', place, '--data', data])).toMatchObject({ code: 0 });
+  const restored = await openTestNode({ dataFolder: data });
+  await expect
+    .poll(async () => JSON.parse(await textOf(restored, '/api/packs')) as { items: Pack[] })
+    .toMatchObject({ total: 1, items: [{ id: manifest.id }] });
+  expect(JSON.parse(await textOf(restored, `/api/studies/${study}`))).toMatchObject({ counts: { packs: 0 } });
+  expect(JSON.parse(await textOf(restored, '/api/ledger/verify'))).toMatchObject({ ok: true });
+});
+
 test('a set is withheld with its parts, and with no pack that does not say it is one', async () => {
   const node = await openTestNode(OPTIONS);
   const { manifest, files } = await publishedSet(node);
@@ -92,6 +135,21 @@ test('a set is withheld with its parts, and with no pack that does not say it is
   expect((await node.fetch(`/api/packs/${other.id}/file`)).status).toBe(200);
   expect((await node.sendJson('DELETE', '/manage/withheld', { pack: manifest.id })).status).toBe(200);
   for (const each of [path, `${path}/files/b.csv`, blob]) expect((await node.fetch(each)).status).toBe(200);
+});
+
+test('a part of two withheld sets is shown with the last of them', async () => {
+  const node = await openTestNode();
+  const { manifest, parts } = await setByHand(node);
+  const list = await (await node.fetch(`/api/blobs/${manifest.files[0]?.sha256}`)).text();
+  const other = await uploadNewPack(node, { title: 'The same again' }, { 'set.json': list });
+  const sets = [manifest.id, other.id];
+  for (const pack of sets) await node.sendJson('POST', '/manage/withheld', { pack, reason: 'personal_data' });
+  const file = `/api/packs/${parts[0]}/file`;
+  for (const [shown, pack] of sets.entries()) {
+    expect([shown, (await node.fetch(file)).status]).toEqual([shown, 451]);
+    await node.sendJson('DELETE', '/manage/withheld', { pack });
+  }
+  expect((await node.fetch(file)).status).toBe(200);
 });
 
 test('a file whose bytes were given up is gone, and the set still verifies', async () => {

@@ -3,18 +3,13 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { verifyPaths } from '../../../server/verification/verifyPaths.ts';
 import type { Pack, PackVerification } from '../../../shared/archive/pack.ts';
-import type { DataSet, SetEntry, SetManifest } from '../../../shared/archive/set.ts';
+import type { DataSet, SetEntry } from '../../../shared/archive/set.ts';
+import type { Job } from '../../../shared/node/job.ts';
 import { newDraft, publish, putFile, readDraft } from '../../support/archive/drafts.ts';
-import {
-  type ProblemBody,
-  problemOf,
-  sampleRecord,
-  sha256Of,
-  uploadNewPack,
-  uploadPack,
-} from '../../support/archive/packs.ts';
-import { contentOf, publishedSet } from '../../support/archive/sets.ts';
+import { type ProblemBody, problemOf, sampleRecord, sha256Of } from '../../support/archive/packs.ts';
+import { contentOf, partsByHand, publishedSet, uploadManifest } from '../../support/archive/sets.ts';
 import { extract } from '../../support/extract.ts';
+import { share } from '../../support/network/sharing.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../../support/node.ts';
 
 afterEach(closeTestNodes);
@@ -161,31 +156,39 @@ async function statesOf(path: string): Promise<Record<string, number>> {
   return states;
 }
 
-/** Publishes two parts by hand, and returns a manifest over them. */
-async function partsByHand(node: TestNode): Promise<{ manifest: SetManifest; content: Buffer }> {
-  const content = contentOf(7, 3_000);
-  const [first, second] = [content.subarray(0, 2_000), content.subarray(2_000)];
-  const parts: SetManifest['files'][number]['parts'] = [];
-  for (const bytes of [first, second]) {
-    const pack = await uploadNewPack(node, { title: `Part ${parts.length}` }, { piece: Buffer.from(bytes) });
-    parts.push({ pack: pack.id, path: 'piece', bytes: bytes.length, sha256: sha256Of(bytes) });
-  }
-  const file = { path: 'joined.bin', bytes: 3_000, sha256: sha256Of(content), parts };
-  return { manifest: { format: 'strongroom-set@1', files: [file] }, content };
-}
-
-function uploadManifest(node: TestNode, manifest: unknown): Promise<Response> {
-  return uploadPack(node, sampleRecord({ title: 'A set' }), { 'set.json': JSON.stringify(manifest) });
-}
-
 describe('a manifest', () => {
-  test('by hand over ordinary packs gives a set, and hides none of them', async () => {
+  test('by hand over ordinary packs makes them parts of a set, which is listed once', async () => {
     const node = await openTestNode();
     const { manifest, content } = await partsByHand(node);
     const pack = (await (await uploadManifest(node, manifest)).json()) as Pack;
     const response = await node.fetch(`/api/packs/${pack.id}/set/files/joined.bin`);
     expect(Buffer.from(await response.arrayBuffer()).equals(content)).toBe(true);
-    expect((await json<{ total: number }>(node, '/api/packs')).total).toBe(3);
+    const listed = await json<{ items: Pack[]; total: number }>(node, '/api/packs');
+    expect([listed.total, listed.items.map(({ id }) => id)]).toEqual([1, [pack.id]]);
+    expect((await json<{ total: number }>(node, '/api/packs?q=Part')).total).toBe(0);
+    expect((await json<{ total: number }>(node, '/api/packs?parts=true')).total).toBe(3);
+    const part = await json<Pack>(node, `/api/packs/${manifest.files[0]?.parts[0]?.pack}`);
+    expect(part.evidence.part_of).toBe(pack.id);
+    expect(await json(node, '/api/ledger/verify')).toMatchObject({ ok: true });
+  });
+
+  test('of a visitor over packs that do not say they are parts is refused, and they stay listed', async () => {
+    const node = await openTestNode();
+    const { manifest } = await partsByHand(node);
+    await share(node, 'contribute');
+    const form = new FormData();
+    form.append('record', JSON.stringify(sampleRecord({ title: 'A set' })));
+    form.append('files', new Blob([JSON.stringify(manifest)]), 'set.json');
+    const refused = await problemOf(node.fetch('/api/packs', { method: 'POST', body: form }));
+    expect([refused.status, refused.code]).toEqual([422, 'invalid_set']);
+    expect((await json<{ total: number }>(node, '/api/packs')).total).toBe(2);
+  });
+
+  test('of more than the setting allows is refused', async () => {
+    const node = await openTestNode();
+    const { manifest } = await partsByHand(node);
+    await node.sendJson('PATCH', '/manage/settings', { max_set_gb: 0 });
+    expect((await problemOf(uploadManifest(node, manifest))).code).toBe('pack_too_large');
   });
 
   test('that does not agree with its parts is refused and leaves nothing', async () => {
@@ -260,6 +263,26 @@ describe('a damaged part', () => {
 });
 
 describe('publishing that is interrupted', () => {
+  test('by its job says so, and goes on when it is repeated', async () => {
+    const node = await openTestNode({ packBytes: PACK_BYTES });
+    const { id } = await newDraft(node, sampleRecord());
+    // Many parts, so that it does not end before it is cancelled.
+    await putFile(node, id, 'large.bin', contentOf(3, 400_000));
+    const refused = problemOf(publish(node, id));
+    const running = async () => {
+      const response = await node.fetchAsOwner('/manage/jobs');
+      const { items } = (await response.json()) as { items: Job[] };
+      return items.find((job) => job.draft === id);
+    };
+    await expect.poll(running, { interval: 1 }).toMatchObject({ kind: 'publish' });
+    const job = await running();
+    const ended = await node.sendJson('DELETE', `/manage/jobs/${job?.id}`, {});
+    expect(await ended.json()).toMatchObject({ state: 'cancelled' });
+    expect(await refused).toMatchObject({ status: 409, code: 'publishing_cancelled' });
+    expect((await json<{ total: number }>(node, '/api/packs')).total).toBe(0);
+    expect((await publish(node, id)).status).toBe(201);
+  });
+
   test('goes on with the next part, and lists nothing before the manifest', async () => {
     const node = await openTestNode({ packBytes: PACK_BYTES });
     const { id } = await newDraft(node, sampleRecord());

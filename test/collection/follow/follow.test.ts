@@ -8,7 +8,7 @@ import { ManualClock } from '../../support/manualClock.ts';
 import { closeScriptedWebs, page, redirect, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
-import { followedList, foundLinks, pathsOf } from './support.ts';
+import { followedList, foundLinks, pathsOf, xml } from './support.ts';
 
 let web: ScriptedWeb;
 let node: CollectingNode;
@@ -248,5 +248,110 @@ describe('the links of a page', () => {
       matched: 0,
       problem: 'The newest version is not a page with links.',
     });
+  });
+});
+
+describe('a preview', () => {
+  interface Preview {
+    listed: number;
+    matched: number;
+    known: number;
+    added: number;
+    items: { url: string; title: string }[];
+    complete: boolean;
+    problem: string | null;
+  }
+  const preview = async (body: object) => {
+    const response = await node.node.sendJson('POST', '/manage/found/preview', body);
+    return { status: response.status, body: (await response.json()) as Preview };
+  };
+  /** What a preview must not change. */
+  const everything = async () => {
+    const { items } = await node.read<{ items: object[] }>('/manage/sources?limit=500');
+    const { total } = await node.read<{ total: number }>('/api/ledger');
+    const { held_bytes } = await node.read<{ held_bytes: number }>('/manage/storage');
+    return { items, total, held_bytes, found: await found() };
+  };
+
+  test('of an address lists what would be added, within the limit, and records nothing', async () => {
+    const links = ['a', 'b', 'c'].map((name) => `<a href="/${name}.pdf">Report ${name}</a>`);
+    web.script(
+      '/list',
+      html(...links, '<a href="/other">Other</a>', '<a href="http://10.1.2.3/x.pdf">In</a>'),
+    );
+    await node.watch(web.url('/b.pdf'));
+    const before = await everything();
+    const follow = { kind: 'links', types: ['pdf'], limit: 50 };
+    expect(await preview({ url: web.url('/list'), follow })).toMatchObject({
+      status: 200,
+      body: {
+        matched: 3,
+        known: 1,
+        added: 2,
+        complete: true,
+        problem: null,
+        items: [
+          { url: web.url('/a.pdf'), title: 'Report a' },
+          { url: web.url('/c.pdf'), title: 'Report c' },
+        ],
+      },
+    });
+    const limited = await preview({ url: web.url('/list'), follow: { ...follow, limit: 1 } });
+    expect(limited.body).toMatchObject({ added: 1, items: [{ title: 'Report a' }] });
+    expect(await everything()).toEqual(before);
+  });
+
+  test('of a source reads its newest version, without a request', async () => {
+    const links = Array.from({ length: 130 }, (_, index) => `<a href="/${index}">${index}</a>`);
+    const { id } = await followed(html(...links), { kind: 'links', match: '/[0-4]$' });
+    const requests = web.requests('/list').length;
+    const { body } = await preview({ url: web.url('/list'), follow: { kind: 'links', limit: 500 } });
+    expect(body).toMatchObject({ listed: 130, matched: 130, known: 5, added: 125, complete: true });
+    expect(body.items).toHaveLength(100);
+    expect(web.requests('/list')).toHaveLength(requests);
+    // Five wait already, so there is room for one.
+    const limited = await preview({ url: web.url('/list'), follow: { kind: 'links', limit: 6 } });
+    expect(limited.body).toMatchObject({ known: 5, added: 1 });
+    expect((await node.source(id)).follow).toMatchObject({ match: '/[0-4]$' });
+  });
+
+  test('says why nothing was read, and refuses an expression that cannot be used', async () => {
+    const follow = { kind: 'feed', limit: 5 };
+    web.script('/list', html('<a href="/a">A</a>'));
+    web.script('/gone', page('no', { status: 410 }));
+    web.script(
+      '/wall',
+      page('<title>Just a moment...</title><p>wait', { headers: { 'Content-Type': 'text/html' } }),
+    );
+    const problemOf = async (body: object) => (await preview(body)).body.problem;
+    expect(await problemOf({ url: web.url('/list'), follow })).toContain('is not a feed');
+    expect(await problemOf({ url: web.url('/gone'), follow })).toContain('could not be fetched: ');
+    expect(await problemOf({ url: web.url('/wall'), follow: { ...follow, kind: 'links' } })).toContain(
+      'a check for robots or an error page',
+    );
+    const profile = `pf_${'0'.repeat(20)}`;
+    expect(await problemOf({ url: web.url('/list'), follow, profile })).toContain('after the first check');
+    const { status } = await preview({ url: web.url('/list'), follow: { ...follow, match: '(?=x)' } });
+    expect(status).toBe(422);
+    const visitor = await node.node.fetch('/manage/found/preview', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ url: web.url('/list'), follow }),
+    });
+    expect(visitor.status).toBe(401);
+  });
+
+  test('of an index reads its first sitemaps only', async () => {
+    const at = (name: string) => `<sitemap><loc>${web.url(name)}</loc></sitemap>`;
+    web.script('/list', xml(`<sitemapindex>${['/s1', '/s2', '/s3', '/s4'].map(at).join('')}</sitemapindex>`));
+    for (const name of ['1', '2', '3', '4'])
+      web.script(`/s${name}`, xml(`<urlset><url><loc>${web.url(`/p${name}`)}</loc></url></urlset>`));
+    const { body } = await preview({ url: web.url('/list'), follow: { kind: 'sitemap', limit: 50 } });
+    expect(body).toMatchObject({
+      added: 3,
+      complete: false,
+      problem: 'Only the first 3 of 4 sitemaps were read.',
+    });
+    expect(web.requests('/s4')).toHaveLength(0);
   });
 });

@@ -17,7 +17,8 @@ import { systemClock } from '../../../shared/values/clock.ts';
 import { imported } from '../../collection/captures/support.ts';
 import { type CollectingNode, openCollectingNode } from '../../collection/support.ts';
 import { filledArchive } from '../../dump/filledArchive.ts';
-import { sampleRecord, uploadNewPack } from '../../support/archive/packs.ts';
+import { sampleRecord, sha256Of, uploadNewPack } from '../../support/archive/packs.ts';
+import { partsByHand, publishedSet, uploadManifest } from '../../support/archive/sets.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../../support/node.ts';
 import { response } from '../../support/warcFiles.ts';
@@ -99,6 +100,54 @@ describe('the pages of a copy', () => {
         if (/(^|\/)archive\//.test(target)) expect(link.attribs.download, path).toBeTruthy();
       }
     }
+  });
+
+  test('show the files of a set, with a link to each piece of one that was cut', async () => {
+    const node = await openTestNode({ packBytes: 10_000 });
+    const { manifest, files } = await publishedSet(node);
+    const copy = await addCopy(node);
+    await sync(node, copy);
+    const path = `packs/${manifest.id}.html`;
+    const rows = async () => {
+      const $ = load((await readPages(place)).get(path) ?? '');
+      return $('[aria-label="Files of the set"] tbody tr')
+        .toArray()
+        .map((row) => $(row));
+    };
+    const [, , small, large] = await rows();
+    expect(small?.find('a').attr('href')).toBe(`../archive/${sha256Of(files['b.csv'] ?? '')}`);
+    expect(large?.find('a')).toHaveLength(3);
+    for (const link of large?.find('a').toArray() ?? [])
+      expect(existsSync(join(dirname(join(place, path)), link.attribs.href ?? ''))).toBe(true);
+    await node.sendJson('POST', '/manage/withheld', {
+      sha256: sha256Of(files['b.csv'] ?? ''),
+      reason: 'copyright',
+    });
+    await sync(node, copy);
+    const [, , hidden] = await rows();
+    expect([hidden?.find('a').length, hidden?.text()]).toEqual([
+      0,
+      expect.stringContaining('Withheld since'),
+    ]);
+  });
+
+  test('do not list packs that became parts of a set after they were', async () => {
+    const node = await openTestNode();
+    const created = await node.sendJson('POST', '/api/studies', { title: 'Drift' });
+    const { id: study } = (await created.json()) as { id: string };
+    await uploadNewPack(node, { title: 'First', study }, { a: 'a' });
+    const { manifest } = await partsByHand(node, { study });
+    await uploadNewPack(node, { title: 'Last', study }, { b: 'b' });
+    const copy = await addCopy(node);
+    await sync(node, copy);
+    await uploadManifest(node, manifest);
+    await sync(node, copy);
+    const pages = await readPages(place);
+    const packsIn = (path: string) => load(pages.get(path) ?? '')('main a[href*="packs/"]').length;
+    expect(packsIn(`studies/${study}.html`)).toBe(2);
+    const anew = join(await temporaryFolder(), 'copy');
+    await sync(node, await addCopy(node, {}, anew));
+    expect(pages).toEqual(await readPages(anew));
   });
 
   test('one for each pack, study, source, event and month, and all of them in the sitemap', async () => {

@@ -86,8 +86,11 @@ test('a part is chosen by clicking into the archived page, in which nothing runs
   await chooser.getByRole('button', { name: 'Around it' }).focus();
   await page.keyboard.press('Enter');
   const choose = chooser.getByRole('button', { name: 'Choose this' });
+  // It is enabled once the page has said which element is shown.
+  await expect(choose).toBeEnabled();
   await choose.focus();
   await page.keyboard.press('Tab');
+  await expect(page.locator('iframe[title="The archived page"]')).toBeFocused();
   for (const _step of [1, 2, 3, 4, 5]) await page.keyboard.press('ArrowRight');
   await expect(chooser.getByText(/^the table/)).toBeVisible();
   for (const key of ['ArrowDown', 'ArrowRight', 'ArrowDown', 'ArrowRight', 'ArrowDown', 'ArrowRight'])

@@ -24,6 +24,18 @@ test('links of a page wait for approval; approved ones are watched, refused ones
   await add.getByRole('button', { name: 'Watch', exact: true }).click();
   await expect(add.getByText(/regular expression of RE2’s syntax/)).toBeVisible();
   await add.getByRole('textbox', { name: 'Address pattern' }).fill('\\.pdf$');
+  await add.getByRole('button', { name: 'Show what this finds' }).click();
+  const previewed = add.getByRole('list', { name: 'Addresses that this finds' });
+  await expect(previewed.getByRole('listitem')).toHaveText([/Report A/, /Report B/, /Report C/]);
+  await expect(add.getByText('3 addresses would wait for your review now:')).toBeVisible();
+  await checks.accessible(page);
+  await checks.accessible(page, 'dark');
+  await add.getByLabel('Maximum', { exact: true }).fill('2');
+  await expect(previewed).toBeHidden();
+  await add.getByRole('button', { name: 'Show what this finds' }).focus();
+  await page.keyboard.press('Enter');
+  await expect(previewed.getByRole('listitem')).toHaveCount(2);
+  await add.getByLabel('Maximum', { exact: true }).fill('50');
   await add.getByRole('button', { name: 'Watch', exact: true }).click();
 
   const section = page.getByRole('region', { name: 'Links of this page' });

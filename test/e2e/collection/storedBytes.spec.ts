@@ -29,6 +29,14 @@ test('an integrity check reports intact bytes, damage, and a repair', async ({ p
   await page.mouse.move(0, 0);
   await expect(page.getByRole('tooltip')).toBeHidden();
   await checks.accessible(page);
+  await page.goto(`/packs/${pack.id}`);
+  const alert = page.getByRole('alert').filter({ hasText: 'A file of this pack is damaged or missing here' });
+  await expect(alert).toContainText('data.txt');
+  await expect(alert).toContainText('changed');
+  await checks.accessible(page);
+  await checks.accessible(page, 'dark');
+  await alert.getByRole('link', { name: 'How to repair' }).click();
+  await expect(section).toBeInViewport();
   await page.getByRole('link', { name: 'Overview' }).click();
   await expect(page.getByText('1 object damaged')).toBeVisible();
   await expect(page.getByRole('region', { name: 'Damaged', exact: true })).toContainText(sha256.slice(0, 8));
@@ -39,6 +47,10 @@ test('an integrity check reports intact bytes, damage, and a repair', async ({ p
   await section.getByRole('button', { name: 'Start integrity check' }).click();
   await expect(section.getByText(/No damage found\. 1 object repaired since\./)).toBeVisible();
   await expect(section.getByText('No known damage')).toBeVisible();
+  await page.goto(`/packs/${pack.id}`);
+  await expect(page.getByRole('heading', { level: 1, name: 'A pack' })).toBeVisible();
+  await expect(page.getByRole('button', { name: 'data.txt', exact: true })).toBeVisible();
+  await expect(alert).toBeHidden();
 });
 
 test('the name of the collector is set, and an invalid name is refused at its field', async ({

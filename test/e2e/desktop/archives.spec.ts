@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from '@playwright/test';
+import type { DesktopApi } from '../../../shared/node/owner.ts';
 import { accessibilityViolations } from '../support/accessibility.ts';
 import { electronProgram } from '../support/desktopApp.ts';
 import { expect, test } from '../support/desktopTest.ts';
@@ -117,4 +118,37 @@ test('makes and opens other archives, and asks when the disk of one is not attac
   const without = await launch();
   expect(await without.exited).toBe(0);
   expect(await readdir(elsewhere)).toEqual(['away']);
+});
+
+test('opens the sample archive in place of the own one, with its own folder, and goes back to it', async ({
+  launch,
+  profile,
+}) => {
+  const first = await launch();
+  const page = await first.firstWindow();
+  const offer = page.getByRole('region', { name: 'Sample archive' });
+  await offer.getByRole('button', { name: 'Open the sample' }).click();
+  expect(await first.exited).toBe(0);
+  expect(first.relaunches()).toBe(1);
+
+  const second = await launch();
+  const sample = await second.firstWindow();
+  const banner = sample.getByRole('complementary', { name: 'Sample archive' });
+  await expect(banner).toBeVisible();
+  await openStorage(sample);
+  await expect(section(sample)).toContainText(join(profile, 'archive sample'));
+  await expect(section(sample).getByRole('button', { name: 'Open another archive…' })).toBeHidden();
+  expect(
+    await sample.evaluate(() =>
+      (window as unknown as { strongroomDesktop: DesktopApi }).strongroomDesktop.createArchive('/tmp/other'),
+    ),
+  ).toBe('This is the sample archive. Remove it to work with your own and with others.');
+  await banner.getByRole('button', { name: 'Remove it and go back' }).click();
+  expect(await second.exited).toBe(0);
+
+  const third = await launch();
+  const back = await third.firstWindow();
+  await expect(back.getByRole('region', { name: 'Sample archive' })).toContainText('Open the sample');
+  expect(await readdir(profile)).not.toContain('archive sample');
+  expect(third.errorBoxes()).toEqual([]);
 });

@@ -1,8 +1,8 @@
+import { CC_BY_NC, md5 } from '../../support/network/repositoryRecords.ts';
 import {
-  CC_BY_NC,
   closeRepositoryServers,
-  md5,
   RepositoryServer,
+  sendWhole,
 } from '../../support/network/repositoryServer.ts';
 import { expect, test } from '../support/fixtures.ts';
 
@@ -74,6 +74,37 @@ test('a pack begins with a DOI: what will come is shown first, then its progress
 
 const TWO = `@article{a, title = {Tides at Brest}, author = {Carberry, Josiah}, doi = {10.1234/brest}, keywords = {tides}}
 @article{b, title = {Gauges of the north}, author = {{\\v{C}}apkov{\\'a}, {\\v{Z}}ofie}, year = 2021}`;
+
+test('an import that the node no longer knows is shown as failed, and can be started again', async ({
+  page,
+  checks,
+}) => {
+  checks.allow(/404.*jobs/);
+  const repository = await RepositoryServer.open('zenodo');
+  const steps = [() => {}, sendWhole];
+  const files = [{ name: 'levels.csv', bytes: BYTES, steps }];
+  repository.add({ id: '10001', title: 'Tides', doi: '10.5072/tides.1', license: CC_BY_NC, files });
+  await page.request.patch('/manage/settings', { data: { doi_resolver: repository.resolver } });
+  await page.goto('/assemble');
+  await page.getByRole('button', { name: 'From a DOI or an address' }).click();
+  const dialog = page.getByRole('dialog', { name: 'From a DOI or an address' });
+  await dialog.getByLabel('DOI or address').fill('10.5072/tides.1');
+  await dialog.getByRole('button', { name: 'Show what will come' }).click();
+  await dialog.getByRole('button', { name: 'Import 1 file' }).click();
+  await expect(dialog.getByText('Importing the record')).toBeVisible();
+  // As after a restart.
+  await page.route('**/manage/jobs/jo_*', (route) =>
+    route.fulfill({
+      status: 404,
+      contentType: 'application/problem+json',
+      body: JSON.stringify({ type: 'about:blank', title: 'Not found', status: 404, code: 'not_found' }),
+    }),
+  );
+  await expect(dialog.getByText('The node was restarted before this had ended.')).toBeVisible();
+  await page.unroute('**/manage/jobs/jo_*');
+  await dialog.getByRole('button', { name: 'Try again' }).click();
+  await expect(dialog.getByText('Importing the record')).toBeVisible();
+});
 
 test('a pack begins with an entry of Zotero, chosen among several', async ({ page, checks }) => {
   await page.goto('/assemble');

@@ -15,8 +15,6 @@ let folder: string;
 
 test.beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'strongroom-version-'));
-  await mkdir(join(folder, 'sea-level_2026'));
-  await writeFile(join(folder, 'sea-level_2026/levels.csv'), 'day,cm\n1,502\n');
   await mkdir(join(folder, 'upd/raw'), { recursive: true });
   await writeFile(join(folder, 'upd/table.csv'), 'id,n\n1,2\n2,9\n');
   await writeFile(join(folder, 'upd/raw/day 1.txt'), 'first day');
@@ -24,41 +22,6 @@ test.beforeAll(async () => {
 });
 
 test.afterAll(() => rm(folder, { recursive: true, force: true }));
-
-test('a first pack takes six actions: open, drop, author, licence, outcome, publish', async ({
-  page,
-  checks,
-}) => {
-  await page.goto('/');
-  const actions: [what: string, act: () => Promise<unknown>][] = [
-    ['open New pack', () => page.getByRole('link', { name: 'New pack' }).first().click()],
-    ['drop a folder', () => dropPaths(page, [join(folder, 'sea-level_2026')])],
-    ['name the author', () => page.getByLabel('Name', { exact: true }).fill('Ada Lovelace')],
-    ['choose the licence', () => page.getByRole('radio', { name: /^CC0-1\.0/ }).click()],
-    ['choose the outcome', () => page.getByRole('radio', { name: /^positive/ }).click()],
-    ['publish', () => page.getByRole('button', { name: 'Publish', exact: true }).click()],
-  ];
-  expect(actions).toHaveLength(6);
-  for (const [what, act] of actions) {
-    await test.step(what, act);
-    if (what === 'open New pack') await expect(page.getByRole('heading', { name: 'New pack' })).toBeVisible();
-    if (what === 'drop a folder') {
-      await expect(page.getByLabel('Title', { exact: true })).toHaveValue('Sea level 2026');
-      await expect(page.getByRole('button', { name: /^digest of .*levels\.csv/ })).toBeVisible();
-    }
-    if (what === 'choose the outcome') {
-      await expect(page.getByText('Ready to publish')).toBeVisible();
-      await checks.accessible(page);
-    }
-  }
-  await expect(page.getByRole('heading', { level: 1, name: 'Sea level 2026' })).toBeVisible();
-
-  // The next pack remembers the author, and nothing else.
-  await page.goto('/assemble');
-  await expect(page.getByLabel('Name', { exact: true })).toHaveValue('Ada Lovelace');
-  await expect(page.getByLabel('Title', { exact: true })).toHaveValue('');
-  await expect(page.getByRole('button', { name: 'Start over' })).toBeHidden();
-});
 
 test('a folder with a corrected file replaces that file, whatever its name, and the versions can be compared', async ({
   page,

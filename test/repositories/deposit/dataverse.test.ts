@@ -151,6 +151,14 @@ test('an answer that is lost leads to one dataset, published once, though the se
   }
 });
 
+test('a collection with more datasets than can be listed takes a deposit', async () => {
+  const { server, node, repository } = await open();
+  const json = { status: 'OK', data: [{ type: 'dataset', identifier: 'x'.repeat(9_000_000) }] };
+  server.fault = (name) => (name === 'contents' ? { status: 200, json } : undefined);
+  const pack = await uploadNewPack(node);
+  expect(await deposit(node, pack.id, repository.id)).toMatchObject({ state: 'draft', compared: 1 });
+});
+
 test('a collection that does not exist, and a missing right, are said', async () => {
   const { server, node } = await open('sea');
   const repository = await addRepository(node, { kind: 'dataverse', community: 'land' }, server);

@@ -49,6 +49,7 @@ const LOSSES: readonly [name: string, fault: Fault][] = [
   ['create', 'unanswered'],
   ['create', 'unprocessed'],
   ['create', { status: 502 }],
+  ['create', { status: 503, headers: { 'retry-after': '5' }, isProcessed: true }],
   ['reserve', 'unanswered'],
   ['files', 'unanswered'],
   ['begin', 'unanswered'],
@@ -169,12 +170,21 @@ describe('a deposit in InvenioRDM', () => {
       state: 'draft',
       in_review: true,
     });
+    record.isInReview = false;
+    expect(await deposit(node, pack.id, repository.id)).toMatchObject({
+      state: 'draft',
+      in_review: false,
+      publish: false,
+    });
+    expect(server.countOf('submit')).toBe(1);
+    expect(await deposit(node, pack.id, repository.id, true)).toMatchObject({ in_review: true });
     server.accept(record.id);
     expect(await deposit(node, pack.id, repository.id)).toMatchObject({
       state: 'published',
       in_review: false,
+      compared: 4,
     });
-    expect(server.countOf('submit')).toBe(1);
+    expect(server.countOf('submit')).toBe(2);
   });
 });
 
@@ -198,6 +208,23 @@ describe('what goes wrong in a repository', () => {
         when,
       ).toHaveLength(1);
     }
+  });
+
+  test('a repository that fails again and again is sent every file, as long as some arrive', async () => {
+    const { server, node, repository } = await open();
+    const files = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`${index}.txt`, `${index}`]));
+    const pack = await uploadNewPack(node, {}, files);
+    let requests = 0;
+    server.fault = (name) => (name === 'content' && requests++ % 2 === 1 ? { status: 502 } : undefined);
+    expect(await deposit(node, pack.id, repository.id, true)).toMatchObject({
+      state: 'published',
+      compared: 13,
+    });
+    requests = 0;
+    server.fault = (name) => (name === 'content' && requests++ > 0 ? { status: 502 } : undefined);
+    const other = await uploadNewPack(node, { title: 'Other' }, files);
+    expect(await deposit(node, other.id, repository.id)).toMatchObject({ state: 'failed' });
+    expect(requests).toBe(5);
   });
 
   test('a limit on requests is waited for as long as it says', async () => {
@@ -258,6 +285,32 @@ describe('what goes wrong in a repository', () => {
       error: `There is no community unknown at ${server.url}.`,
     });
     expect(server.records.size).toBe(1);
+  });
+
+  test('what somebody published on the site is compared, and a DOI that is none is not taken', async () => {
+    const { server, node, repository } = await open();
+    const pack = await uploadPack(node);
+    await deposit(node, pack.id, repository.id);
+    const record = only(server);
+    server.accept(record.id);
+    record.files.delete('data/levels.csv');
+    record.doi = '10.5072/x>; rel="next"\r\nX: y';
+    expect(await deposit(node, pack.id, repository.id)).toMatchObject({
+      state: 'published',
+      doi: null,
+      files: 4,
+      compared: 3,
+    });
+    expect((await node.fetch(`/api/items/${pack.id}/linkset?format=text`)).status).toBe(200);
+  });
+
+  test('no part of the token is said, however long the answer is', async () => {
+    const { server, node, repository } = await open();
+    const pack = await uploadPack(node);
+    server.fault = () => ({ status: 400, json: { message: `${'x'.repeat(490)}${server.token}` } });
+    const { error } = await deposit(node, pack.id, repository.id);
+    expect(error).toContain('x'.repeat(490));
+    expect(error).not.toContain(server.token.slice(0, 6));
   });
 
   test('a draft that was deleted on the site is made again; a redirect and a page are refused', async () => {
@@ -336,6 +389,21 @@ describe('the node', () => {
     ).toBe(204);
     expect(await readFile(join(folder, 'repository-tokens'), 'utf8')).toBe('{}\n');
     expect(await depositsOf(node)).toMatchObject([{ state: 'published' }]);
+  });
+
+  test('adds the same repository once, and sends no token over plain HTTP to where a local name leads', async () => {
+    const server = await new InvenioServer().listen();
+    const url = server.url.replace('127.0.0.1', 'repository.internal');
+    // 127.0.0.1 stands for the public network.
+    const lookup = () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
+    const { node } = await openDepositingNode({ network: { lookup, isPrivateAddress: () => false } });
+    const body = { kind: 'invenio' as const, url };
+    const added = await Promise.all([addRepository(node, body, server), addRepository(node, body, server)]);
+    expect(added[0].id).toBe(added[1].id);
+    const pack = await uploadPack(node);
+    const failed = await deposit(node, pack.id, added[0].id);
+    expect(failed.error).toMatch(/leads to a public address, to which the token would be sent unencrypted/);
+    expect(server.processed).toEqual([]);
   });
 
   test('cancels a deposit, goes on with it, and goes on by itself after it was closed', async () => {

@@ -59,6 +59,12 @@ export class InvenioServer extends RepositoryServer {
       /^\/api\/records\/([^/]+)\/draft\/pids\/doi$/,
       this.#onDraft((record) => this.#reserve(record)),
     ],
+    [
+      'published files',
+      'GET',
+      /^\/api\/records\/([^/]+)\/files$/,
+      ({ params: [id = ''] }: Received) => listed(this.#known(id)),
+    ],
     ['files', 'GET', /^\/api\/records\/([^/]+)\/draft\/files$/, this.#onDraft((record) => listed(record))],
     [
       'begin',

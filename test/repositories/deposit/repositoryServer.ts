@@ -16,8 +16,8 @@ export interface Answer {
   headers?: Record<string, string>;
 }
 
-/** What happens to one request: it is not processed, or processed and not answered, or answered otherwise. */
-export type Fault = 'unprocessed' | 'unanswered' | Answer;
+/** What happens to one request: it is not processed, or processed and not answered, or one of both and answered otherwise. */
+export type Fault = 'unprocessed' | 'unanswered' | (Answer & { isProcessed?: boolean });
 
 type Route = readonly [name: string, method: string, path: RegExp, handle: (received: Received) => Answer];
 
@@ -81,11 +81,11 @@ export abstract class RepositoryServer {
     const name = route?.[0] ?? `${request.method} ${url.pathname}`;
     const fault = await this.fault(name);
     if (fault === 'unprocessed') return void request.socket.destroy();
-    if (typeof fault === 'object') return send(response, fault);
+    if (typeof fault === 'object' && !fault.isProcessed) return send(response, fault);
     const answer = this.#answer(route, request, url, Buffer.concat(chunks));
     this.processed.push(name);
     if (fault === 'unanswered') request.socket.destroy();
-    else send(response, answer);
+    else send(response, fault ?? answer);
   }
 
   #answer(route: Route | undefined, { headers }: IncomingMessage, url: URL, body: Buffer): Answer {

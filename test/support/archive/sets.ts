@@ -1,8 +1,9 @@
 import { expect } from 'vitest';
 import type { Pack } from '../../../shared/archive/pack.ts';
+import type { SetManifest } from '../../../shared/archive/set.ts';
 import type { TestNode } from '../node.ts';
 import { newDraft, publish, putFile } from './drafts.ts';
-import { sampleRecord } from './packs.ts';
+import { sampleRecord, sha256Of, uploadNewPack, uploadPack } from './packs.ts';
 
 /** Returns bytes that follow from a number, so that no two files are alike. */
 export function contentOf(seed: number, bytes: number): Buffer<ArrayBuffer> {
@@ -34,4 +35,28 @@ export async function publishedSet(
   const body: unknown = await response.json();
   expect({ status: response.status, body }).toMatchObject({ status: 201 });
   return { manifest: body as Pack, files };
+}
+
+/** Publishes two packs that do not say they are parts, and returns a manifest over them. */
+export async function partsByHand(
+  node: TestNode,
+  record: object = {},
+): Promise<{ manifest: SetManifest; content: Buffer }> {
+  const content = contentOf(7, 3_000);
+  const [first, second] = [content.subarray(0, 2_000), content.subarray(2_000)];
+  const parts: SetManifest['files'][number]['parts'] = [];
+  for (const bytes of [first, second]) {
+    const pack = await uploadNewPack(
+      node,
+      { title: `Part ${parts.length}`, ...record },
+      { piece: Buffer.from(bytes) },
+    );
+    parts.push({ pack: pack.id, path: 'piece', bytes: bytes.length, sha256: sha256Of(bytes) });
+  }
+  const file = { path: 'joined.bin', bytes: 3_000, sha256: sha256Of(content), parts };
+  return { manifest: { format: 'strongroom-set@1', files: [file] }, content };
+}
+
+export function uploadManifest(node: TestNode, manifest: unknown): Promise<Response> {
+  return uploadPack(node, sampleRecord({ title: 'A set' }), { 'set.json': JSON.stringify(manifest) });
 }

@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core';
-import { IconShieldSearch } from '@tabler/icons-react';
+import { IconAlertTriangle, IconShieldSearch } from '@tabler/icons-react';
 import { Link } from 'react-router';
 import { auditResultSchema, type Fixity } from '../../../../shared/ledger/fixity.ts';
 import type { Job } from '../../../../shared/node/job.ts';
@@ -101,6 +101,52 @@ export function DamagedObjects({ fixity: { damaged, damaged_objects }, limit = 1
       />
       {more > 0 && <p className="small muted">…and {formatCount(more)} more.</p>}
     </>
+  );
+}
+
+const SHOWN_FILES = 5;
+
+/** Says that files of a pack are damaged or missing, and what to do. Nothing if none is known to be. */
+export function DamagedFiles({ pack, kind }: { pack: string; kind: 'pack' | 'set' }) {
+  const isOwner = useIsOwner();
+  const answer = useCall(
+    'listDamagedFiles',
+    { params: { id: pack }, query: { limit: SHOWN_FILES } },
+    { refetchInterval: REFRESH_MS },
+  );
+  if (!answer.data?.total) return null;
+  const { items, total } = answer.data;
+  return (
+    <div role="alert" className="card card-bad mb-5 stack gap-2">
+      <p className="line gap-2 strong">
+        <IconAlertTriangle size={18} aria-hidden />
+        {total === 1 ? `A file of this ${kind} is` : `${formatCount(total)} files of this ${kind} are`}{' '}
+        damaged or missing here
+      </p>
+      <ul className="plain stack gap-1">
+        {items.map((file) => (
+          <li key={`${file.pack} ${file.path}`} className="cluster baseline gap-3">
+            <span className="mono wrap-anywhere">{file.path}</span>
+            <StateBadge kind="damage" value={file.problem} />
+            <span className="muted small">
+              found <TimeText at={file.at} />
+            </span>
+          </li>
+        ))}
+      </ul>
+      {total > items.length && <p className="small">…and {formatCount(total - items.length)} more.</p>}
+      <p className="small">
+        The record and its digests are intact, so the right bytes can be recognised.{' '}
+        {isOwner ? (
+          <>
+            Publish the same {kind} again, or put the file back from a backup or a copy.{' '}
+            <Link to="/settings#stored-bytes">How to repair</Link>
+          </>
+        ) : (
+          'Tell the owner of this node, or take the file from elsewhere and verify it.'
+        )}
+      </p>
+    </div>
   );
 }
 

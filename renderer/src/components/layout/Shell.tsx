@@ -12,6 +12,7 @@ import { describeError, ErrorNote } from '../feedback/ErrorNote.tsx';
 import { JobsTray } from '../feedback/JobsTray.tsx';
 import { Navigation } from './Navigation.tsx';
 import { Palette } from './Palette.tsx';
+import { SampleBanner } from './Sample.tsx';
 import classes from './Shell.module.css';
 
 /** The layout around every page: navigation on the left (on top if narrow) and jobs at the bottom. */
@@ -57,6 +58,7 @@ export function Shell() {
         <Navigation inDrawer />
       </Drawer>
       <div className={classes.column}>
+        <SampleBanner />
         <main id="main" tabIndex={-1} className={`${classes.main} fill full`}>
           {isDiskAway && (
             <div className={classes.alert}>

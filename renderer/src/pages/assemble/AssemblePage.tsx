@@ -23,7 +23,8 @@ import { draftSession } from './draftSession.ts';
 import { changeDraft, hasContent, reuseFiles, useDraft } from './draftStore.ts';
 import { FilesSection } from './files/FilesSection.tsx';
 import { reusableFiles } from './files/previousFiles.ts';
-import { StartFrom } from './fromRecord/StartFrom.tsx';
+import { FromRecordButton } from './fromRecord/FromRecord.tsx';
+import { FromZoteroButton } from './fromRecord/FromZotero.tsx';
 import { PublishPanel } from './PublishPanel.tsx';
 import {
   jumpToField,
@@ -90,7 +91,8 @@ function PackForm() {
       actions={
         <>
           <StartOver isEnabled={isDraftOpen && !isPublishing} />
-          {isOwner && <StartFrom isEnabled={isDraftOpen && !isPublishing} />}
+          {isOwner && <FromRecordButton isEnabled={isDraftOpen && !isPublishing} />}
+          {isOwner && <FromZoteroButton isEnabled={isDraftOpen && !isPublishing} />}
           {isOwner && <DraftsButton isEnabled={isDraftOpen && !isPublishing} />}
         </>
       }

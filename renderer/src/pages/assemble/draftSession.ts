@@ -1,17 +1,13 @@
 import type { DraftRecord, StoredDraft, StoredDraftFile } from '../../../../shared/archive/draft.ts';
 import type { Pack } from '../../../../shared/archive/pack.ts';
-import { MAX_PACK_FILES } from '../../../../shared/limits.ts';
 import type { BodyInputOf } from '../../../../shared/routes/route.ts';
 import type { RouteTable } from '../../../../shared/routes.ts';
-import { ApiProblem, call, isProblem, isRefusal } from '../../api/client.ts';
-import { sendStream } from '../../api/streams.ts';
+import { call, isProblem, isRefusal } from '../../api/client.ts';
 import { type Draft, draftOfStored, isSameDraft, rowKey, type SavedDraft } from './draft.ts';
 import { unfinishedRecord } from './draftRecord.ts';
 import {
   changeDraft,
   hasContent,
-  markFileRefused,
-  markFilesSaved,
   restoreFiles,
   type Saving,
   showDraft,
@@ -19,20 +15,13 @@ import {
   showFiles,
   useDraft,
 } from './draftStore.ts';
-import { type DraftFile, type FileDifferences, fileDifferences, filesOfStored } from './files/draftFile.ts';
+import { type DraftFile, filesOfStored } from './files/draftFile.ts';
+import { NodeFiles } from './files/nodeFiles.ts';
 
 const SAVE_AFTER_MS = 400;
 const RETRY_AFTER_MS = 5_000;
-const MAX_CONCURRENT_UPLOADS = 4;
 
 const { getState: get, setState: set } = useDraft;
-
-/** The largest number of files that are removed, renamed or reused in one request. */
-const MAX_CHANGED_FILES = 2_000;
-/** With many files, what is uploaded is shown this often: each time, the whole list is rendered. */
-const SHOW_MANY_EVERY_MS = 1_000;
-
-type ListChange = Omit<FileDifferences, 'uploads'>;
 
 /** Another window changed the draft, and this one has not shown it. */
 class ChangedElsewhere extends Error {
@@ -58,15 +47,12 @@ class DraftSession {
   #signedIn = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #running: Promise<void> | undefined;
-  /** The digests of the node's files by path, as far as this window has seen or made them. */
-  #nodeFiles = new Map<string, string>();
-  /** The files that were uploaded and are not shown as saved yet, by id. */
-  #uploaded = new Map<string, { savedPath: string; sha256: string }>();
-  #shownAt = 0;
+  readonly #nodeFiles = new NodeFiles({
+    change: (work) => this.#change(work),
+    countChanges: (revision, changes) => this.#countChanges(revision, changes),
+  });
   /** Whether the answer to a change was lost, so that the node may have applied it. */
   #isUncertain = false;
-  /** The change of the list of files among them. Repeated, it could remove a renamed file. */
-  #unanswered: ListChange | undefined;
 
   /** Opens the owner's draft of the node and saves changes from now on. */
   start(): Promise<void> {
@@ -107,7 +93,7 @@ class DraftSession {
     clearTimeout(this.#timer);
     // What the node has is there when the owner is back. A visitor could only publish it a second time.
     const { saved, isChanged } = get();
-    if (saved && !isChanged && !this.#needsFiles()) this.clear();
+    if (saved && !isChanged && !this.#nodeFiles.needSaving()) this.clear();
     set({ saving: { state: 'local' } });
   }
 
@@ -158,15 +144,14 @@ class DraftSession {
   }
 
   #knowFiles(stored: readonly StoredDraftFile[]): void {
-    this.#nodeFiles = new Map(stored.map(({ path, sha256 }) => [path, sha256]));
+    this.#nodeFiles.know(stored);
     this.#isUncertain = false;
-    this.#unanswered = undefined;
   }
 
   /** Shows what another window saved, unless there are changes here. */
   async #readAgain(): Promise<void> {
     const { saved } = get();
-    const isBusy = () => get().isChanged || this.#needsFiles() || this.#running !== undefined;
+    const isBusy = () => get().isChanged || this.#nodeFiles.needSaving() || this.#running !== undefined;
     if (!saved || isBusy()) return;
     const draft = await call('readDraft', { params: { id: saved.id } }).catch(() => undefined);
     const now = get();
@@ -185,7 +170,7 @@ class DraftSession {
   }
 
   #saveSoon(): void {
-    if (!hasUnsavedRecord() && !this.#needsFiles()) return;
+    if (!hasUnsavedRecord() && !this.#nodeFiles.needSaving()) return;
     if (get().saving.state === 'saved') set({ saving: { state: 'saving' } });
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.#saveAndShow(), SAVE_AFTER_MS);
@@ -236,7 +221,7 @@ class DraftSession {
       if (saved && this.#isUncertain) await this.#settle(saved);
       if (hasUnsavedRecord()) await this.#saveRecord();
       const { saved: now } = get();
-      if (now && this.#needsFiles()) await this.#saveFiles(now.id);
+      if (now && this.#nodeFiles.needSaving()) await this.#nodeFiles.save(now.id);
       else if (!hasUnsavedRecord()) return;
     }
   }
@@ -262,31 +247,13 @@ class DraftSession {
   /** After a lost answer: finds out what the node applied. It applies all of a change or nothing. */
   async #settle(saved: SavedDraft): Promise<void> {
     const stored = await call('readDraft', { params: { id: saved.id } });
-    const digestAt = new Map(stored.files.map(({ path, sha256 }) => [path, sha256]));
-    const { rename = [] } = this.#unanswered ?? {};
-    const targets = new Set(rename.map(({ path }) => path));
-    const isApplied = rename.every(
-      ({ savedPath = '', path, sha256 }) =>
-        digestAt.get(path) === sha256 && (targets.has(savedPath) || !digestAt.has(savedPath)),
-    );
-    if (this.#unanswered && isApplied && rename.length > 0) this.#markApplied(this.#unanswered);
-    this.#unanswered = undefined;
+    this.#nodeFiles.settle(stored.files);
     this.#isUncertain = false;
     const { draft, isChanged } = get();
     const isOwnRecord = isOfThisWindow(stored) || (!isChanged && isSameDraft(draftOfStored(stored), draft));
     // Otherwise the next change is refused, and the person is asked.
-    if (isOwnRecord && !this.#hasUnseen(stored.files))
+    if (isOwnRecord && !this.#nodeFiles.differFrom(stored.files))
       set({ saved: { ...saved, revision: stored.revision } });
-  }
-
-  /** Whether the node's draft has files that this window neither shows nor knew of, or lacks some that it knew of. */
-  #hasUnseen(stored: readonly StoredDraftFile[]): boolean {
-    const shown = new Map(get().files.map(({ path, sha256 }) => [path, sha256]));
-    const paths = new Set(stored.map(({ path }) => path));
-    return (
-      stored.some(({ path, sha256 }) => this.#nodeFiles.get(path) !== sha256 && shown.get(path) !== sha256) ||
-      [...this.#nodeFiles.keys()].some((path) => shown.has(path) && !paths.has(path))
-    );
   }
 
   /** Saves the record as it is typed; creates the node's draft if there is none. @throws why it was not saved */
@@ -318,106 +285,9 @@ class DraftSession {
     if (JSON.stringify(stored.form) !== JSON.stringify(body.form)) set({ isChanged: true });
   }
 
-  #differences(): FileDifferences {
-    return fileDifferences(get().files, new Set(this.#nodeFiles.keys()));
-  }
-
-  /** Whether the node's draft has other files than the one shown. */
-  #needsFiles(): boolean {
-    return Object.values(this.#differences()).some((files) => files.length > 0);
-  }
-
-  /** Makes the files of the node's draft those shown at this moment. @throws if the node does not accept it */
-  async #saveFiles(id: string): Promise<void> {
-    const { uploads, ...change } = this.#differences();
-    if (Object.values(change).some((files) => files.length > 0)) await this.#changeList(id, atOnce(change));
-    // The rest of a long change comes first, because an upload replaces the file at its path.
-    if (Object.values(change).some((files) => files.length > MAX_CHANGED_FILES)) return;
-    await this.#uploadFiles(id, uploads);
-  }
-
-  async #changeList(id: string, change: ListChange): Promise<void> {
-    const body = {
-      remove: [...change.remove],
-      rename: change.rename.map(({ savedPath = '', path }) => ({ from: savedPath, to: path })),
-      add: change.add.map(({ path, sha256 = '', bytes, mediaType }) => {
-        return { path, sha256, bytes, media_type: mediaType };
-      }),
-    };
-    try {
-      const { revision } = await this.#change(() => call('changeDraftFiles', { params: { id }, body }));
-      this.#markApplied(change);
-      this.#countChanges(revision, 1);
-    } catch (error) {
-      if (this.#isUncertain) this.#unanswered = change;
-      if (!markRefusals(error, change)) throw error;
-    }
-  }
-
-  #markApplied({ remove, rename, add }: ListChange): void {
-    const digests = rename.map(({ savedPath = '' }) => this.#nodeFiles.get(savedPath) ?? '');
-    for (const path of remove) this.#nodeFiles.delete(path);
-    for (const { savedPath = '' } of rename) this.#nodeFiles.delete(savedPath);
-    for (const [index, { path }] of rename.entries()) this.#nodeFiles.set(path, digests[index] ?? '');
-    for (const { path, sha256 = '' } of add) this.#nodeFiles.set(path, sha256);
-    markFilesSaved(new Map([...rename, ...add].map(({ id, path }) => [id, { savedPath: path }])));
-  }
-
-  /** Uploads files, a few at once. After a failure no other upload begins. */
-  async #uploadFiles(draft: string, files: readonly DraftFile[]): Promise<void> {
-    const waiting = [...files];
-    const revisions: number[] = [];
-    const failures: unknown[] = [];
-    const uploadNext = async (): Promise<void> => {
-      for (let file = waiting.shift(); file && failures.length === 0; file = waiting.shift()) {
-        try {
-          const revision = await this.#uploadFile(draft, file);
-          if (revision !== undefined) revisions.push(revision);
-        } catch (error) {
-          failures.push(error);
-        }
-      }
-    };
-    await Promise.all(Array.from({ length: MAX_CONCURRENT_UPLOADS }, uploadNext));
-    this.#showUploaded();
-    if (revisions.length > 0) this.#countChanges(Math.max(...revisions), revisions.length);
-    if (failures.length > 0) throw failures[0];
-  }
-
-  #showUploaded(): void {
-    if (this.#uploaded.size > 0) markFilesSaved(this.#uploaded);
-    this.#uploaded = new Map();
-    this.#shownAt = performance.now();
-  }
-
-  /** Returns the revision of the draft with the file; undefined if the node refuses this file. */
-  async #uploadFile(draft: string, { id, path, mediaType, file }: DraftFile): Promise<number | undefined> {
-    if (!file) return undefined;
-    try {
-      const { sha256, revision } = await this.#change(() =>
-        sendStream('putDraftFile', {
-          params: { id: draft },
-          query: { path, media_type: mediaType },
-          body: file,
-          mediaType: 'application/octet-stream',
-        }),
-      );
-      this.#nodeFiles.set(path, sha256);
-      this.#uploaded.set(id, { savedPath: path, sha256 });
-      const isSoon = get().files.length <= MAX_PACK_FILES;
-      if (isSoon || performance.now() - this.#shownAt > SHOW_MANY_EVERY_MS) this.#showUploaded();
-      return revision;
-    } catch (error) {
-      // Anything else concerns the draft or the node, not this file.
-      if (!isProblem(error, 'pack_too_large') && !isProblem(error, 'invalid_parameter')) throw error;
-      markFileRefused(id, error.message);
-      return undefined;
-    }
-  }
-
   /** Saves the current draft before another one is shown. */
   async #leave(): Promise<void> {
-    if (hasUnsavedRecord() || this.#needsFiles()) await this.flush();
+    if (hasUnsavedRecord() || this.#nodeFiles.needSaving()) await this.flush();
   }
 
   /** Shows a draft of the node, after the current one was saved. */
@@ -481,15 +351,6 @@ class DraftSession {
 /** The one draft that is shown in this window. */
 export const draftSession = new DraftSession();
 
-/** The beginning of a change of the list, which is saved first. */
-function atOnce({ remove, rename, add }: ListChange): ListChange {
-  return {
-    remove: remove.slice(0, MAX_CHANGED_FILES),
-    rename: rename.slice(0, MAX_CHANGED_FILES),
-    add: add.slice(0, MAX_CHANGED_FILES),
-  };
-}
-
 /** Whether the record has something to save: changes, or anything at all if the node has no draft yet. */
 function hasUnsavedRecord(): boolean {
   const { saved, isChanged } = get();
@@ -499,20 +360,6 @@ function hasUnsavedRecord(): boolean {
 /** Records that the node has a state of the record. */
 function markRecordSaved(draft: Draft, saved: SavedDraft): void {
   set((state) => ({ saved, newId: undefined, isChanged: state.draft !== draft }));
-}
-
-/** Records which files of a change the node refused. Returns whether there were any. */
-function markRefusals(error: unknown, { rename, add }: ListChange): boolean {
-  if (!(error instanceof ApiProblem)) return false;
-  const isUnknown = error.document.code === 'unknown_blob';
-  const refused = (error.document.errors ?? []).flatMap(({ path, message }) => {
-    const [, list, index] = path.split('/');
-    const file = (list === 'rename' ? rename : list === 'add' ? add : [])[Number(index)];
-    return file ? [{ file, message }] : [];
-  });
-  for (const { file, message } of refused)
-    markFileRefused(file.id, isUnknown ? 'The archive does not have this file. Add it again.' : message);
-  return refused.length > 0;
 }
 
 /** Returns a draft, or undefined if it was deleted. */

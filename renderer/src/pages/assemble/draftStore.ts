@@ -24,7 +24,7 @@ import {
   withDigest,
   withReply,
 } from './files/draftFile.ts';
-import { folderTitle, matchPaths } from './files/matchPaths.ts';
+import { matchPaths, suggestedTitle } from './files/matchPaths.ts';
 import { isSystemFile, type PathFile } from './files/readDropped.ts';
 
 /** Where the draft is saved. */
@@ -150,12 +150,14 @@ export function showFiles(files: readonly DraftFile[]): void {
   hash(files.filter(({ id, sha256 }) => !sha256 && !known.has(id)));
 }
 
-/** Adds files to the draft. An empty title is filled from the name of their folder. */
+/** Adds files to the draft. An empty title is filled from the name of their folder, or of a first and only file. */
 export async function addToDraft(added: readonly PathFile[]): Promise<void> {
   // Restoring replaces the files, so it must be over.
   await restoreFiles();
+  const isFirst = get().files.length === 0;
   addFiles(added);
-  const title = folderTitle(added.map(({ path }) => path));
+  const paths = added.map(({ path }) => path);
+  const title = isFirst || paths[0]?.includes('/') ? suggestedTitle(paths) : undefined;
   if (title !== undefined && get().draft.title.trim() === '') changeDraft({ title });
 }
 

@@ -4,7 +4,6 @@ import { call, isProblem, sendRequest, urlOf } from '../../api/client.ts';
 import { upload } from '../../api/streams.ts';
 import { type JobContext, runLocalJob, useJobs } from '../../state/jobs.ts';
 import { rememberAuthors } from './draft.ts';
-import { bytesOf } from './draftRecord.ts';
 import { draftSession } from './draftSession.ts';
 import { useDraft } from './draftStore.ts';
 import type { DraftFile } from './files/draftFile.ts';
@@ -25,11 +24,9 @@ interface Publishing {
  */
 export async function publish({ record, files, fingerprint }: Publishing): Promise<void> {
   const isOwners = get().saving.state !== 'local';
-  const total = bytesOf(files);
-  if (isOwners)
-    return follow({ total, fingerprint }, () => publishOnNode(record.title, fingerprint === undefined));
+  if (isOwners) return follow({ fingerprint }, () => publishOnNode(record.title, fingerprint === undefined));
   const abort = new AbortController();
-  await follow({ total, fingerprint, cancel: () => abort.abort() }, (show) =>
+  await follow({ fingerprint, cancel: () => abort.abort() }, (show) =>
     runLocalJob(
       { title: `Publishing “${record.title}”`, unit: 'bytes', abort, href: '/assemble' },
       ({ signal, onProgress }) =>
@@ -66,14 +63,11 @@ function publishOnNode(title: string, isSet: boolean): Promise<Pack> {
  */
 export function resumePublishing(): void {
   const id = localStorage.getItem(PUBLISHING_KEY);
-  const { publication, files, saved } = get();
-  if (id === null || publication.state !== 'idle') return;
-  const total = saved?.id === id ? bytesOf(files) : 0;
-  void follow({ total, fingerprint: undefined, resumed: id }, () => call('publishDraft', { params: { id } }));
+  if (id === null || get().publication.state !== 'idle') return;
+  void follow({ fingerprint: undefined, resumed: id }, () => call('publishDraft', { params: { id } }));
 }
 
 interface Followed extends Pick<Publishing, 'fingerprint'> {
-  total: number;
   /** Without it, the job of the node is cancelled. */
   cancel?: () => void;
   /** The draft whose publishing is resumed. */
@@ -81,7 +75,7 @@ interface Followed extends Pick<Publishing, 'fingerprint'> {
 }
 
 async function follow(
-  { total, fingerprint, cancel, resumed }: Followed,
+  { fingerprint, cancel, resumed }: Followed,
   work: (show: (done: number, total: number | null) => void) => Promise<Pack>,
 ): Promise<void> {
   const started = performance.now();
@@ -112,7 +106,9 @@ async function follow(
   const unfollow = cancel
     ? () => {}
     : useJobs.subscribe(({ node }) => {
-        job = jobOf(Object.values(node), total) ?? job;
+        // A page that was reloaded knows the draft from its storage.
+        const draft = resumed ?? localStorage.getItem(PUBLISHING_KEY);
+        job = Object.values(node).findLast((each) => each.draft === draft && each.state === 'running') ?? job;
         if (job?.state === 'running') show(job.progress.done, job.progress.total, job.progress.rate);
       });
   try {
@@ -138,14 +134,6 @@ async function follow(
     // A page that is left ends its requests too, but does not live to forget that it was publishing.
     forgetting = setTimeout(() => localStorage.removeItem(PUBLISHING_KEY), FORGET_AFTER_MS);
   }
-}
-
-/** Returns the job that publishes so many bytes. A job does not say which draft it publishes. */
-function jobOf(jobs: readonly Job[], bytes: number): Job | undefined {
-  return jobs.findLast(
-    ({ kind, state, progress: { total } }) =>
-      kind === 'publish' && state === 'running' && (bytes === 0 || total === null || total === bytes),
-  );
 }
 
 /** A finished job links to the pack, not to the emptied form. */

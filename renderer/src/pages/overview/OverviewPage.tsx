@@ -1,5 +1,14 @@
 import { Alert, Button } from '@mantine/core';
-import { IconAlertOctagon, IconCircle, IconCircleCheck, IconCopy } from '@tabler/icons-react';
+import {
+  IconAlertOctagon,
+  IconCircle,
+  IconCircleCheck,
+  IconCopy,
+  IconPackageImport,
+  IconShieldCheck,
+  IconWorldSearch,
+  type TablerIcon,
+} from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
 import { Link } from 'react-router';
 import { MAX_LIST_LIMIT } from '../../../../shared/limits.ts';
@@ -8,8 +17,9 @@ import { useCall } from '../../api/useCall.ts';
 import { DamagedObjects, useFixity } from '../../components/content/Fixity.tsx';
 import { TimestampQuestion, useTimestampQuestion } from '../../components/content/TimestampQuestion.tsx';
 import { Page, Section } from '../../components/layout/Page.tsx';
+import { SampleOffer } from '../../components/layout/Sample.tsx';
 import { formatCount } from '../../format/size.ts';
-import { useIsOwner } from '../../state/session.ts';
+import { useIsOwner, useSession } from '../../state/session.ts';
 import { NodeHealth } from './NodeHealth.tsx';
 import classes from './Overview.module.css';
 import { FailingSection, RecentEvents, RecentPacks } from './RecentActivity.tsx';
@@ -17,6 +27,7 @@ import { FailingSection, RecentEvents, RecentPacks } from './RecentActivity.tsx'
 /** The node's health, its contents and its recent changes. */
 export default function OverviewPage() {
   const isOwner = useIsOwner();
+  const isSample = useSession(({ session }) => session?.sample === 'open');
   const since = useLastVisit();
   const isAsking = useTimestampQuestion();
   const packs = useCall('listPacks', { query: { limit: 1 } });
@@ -30,7 +41,7 @@ export default function OverviewPage() {
         <GettingStarted hasPack={packs.data.total > 0} hasSource={sources.data.total > 0} />
       )}
       {isAsking && <TimestampQuestion />}
-      {isOwner && !!packs.data?.total && <CopyHint />}
+      {isOwner && !isSample && !!packs.data?.total && <CopyHint />}
       <NodeHealth watched={watched.data?.total} known={sources.data?.total ?? 0} />
       {!isNew && (
         <>
@@ -74,14 +85,63 @@ function PeerAlert({ peer, title }: { peer: Peer; title: string }) {
   );
 }
 
+const DOORS: readonly { to: string; icon: TablerIcon; title: string; action: string; text: string }[] = [
+  {
+    to: '/assemble',
+    icon: IconPackageImport,
+    title: 'Publish',
+    action: 'New pack',
+    text: 'Add the files of a result, its authors and its outcome. The pack gets a fingerprint that anyone can verify.',
+  },
+  {
+    to: '/sources?add=1',
+    icon: IconWorldSearch,
+    title: 'Watch',
+    action: 'Watch a source',
+    text: 'Enter the URL of a page or a file. It is fetched on a schedule, and every version is kept byte for byte.',
+  },
+  {
+    to: '/verify',
+    icon: IconShieldCheck,
+    title: 'Verify',
+    action: 'Verify files',
+    text: 'Drop files that somebody gave you. They are compared with an archive or a list, and nothing is uploaded.',
+  },
+];
+
+/** What a person can begin with in an empty archive. */
+function Doors() {
+  return (
+    <>
+      <section className="mb-6" aria-labelledby="doors">
+        <h2 id="doors">Getting started</h2>
+        <ul className={`${classes.doors} plain mt-3`}>
+          {DOORS.map(({ to, icon: Icon, title, action, text }) => (
+            <li key={to} className="card">
+              <Icon size={28} stroke={1.5} aria-hidden />
+              <h3>{title}</h3>
+              <p className="muted">{text}</p>
+              <Button component={Link} to={to}>
+                {action}
+              </Button>
+            </li>
+          ))}
+        </ul>
+      </section>
+      <SampleOffer />
+    </>
+  );
+}
+
 export interface FirstStepsProps {
   hasPack: boolean;
   hasSource: boolean;
 }
 
-/** The first steps on a new node. Each disappears when it is done. */
+/** The first steps on a new node, until they are done. */
 export function GettingStarted({ hasPack, hasSource }: FirstStepsProps) {
   if (hasPack && hasSource) return null;
+  if (!hasPack && !hasSource) return <Doors />;
   return (
     <section className={`${classes.steps} mb-6`} aria-labelledby="first-steps">
       <h2 id="first-steps">Getting started</h2>

@@ -17,6 +17,7 @@ import { AddToCase } from '../../components/content/AddToCase.tsx';
 import { Citation } from '../../components/content/Citation.tsx';
 import { Comments } from '../../components/content/Comments.tsx';
 import { FindingsSection } from '../../components/content/Findings.tsx';
+import { DamagedFiles } from '../../components/content/Fixity.tsx';
 import { Markdown } from '../../components/content/Markdown.tsx';
 import { Withheld } from '../../components/content/Withheld.tsx';
 import { TimeText } from '../../components/data/Values.tsx';
@@ -76,6 +77,7 @@ function WholePack({ pack }: { pack: Pack }) {
           <IconStack2 size={17} aria-hidden /> Part of <PackLink id={pack.evidence.part_of} />
         </p>
       )}
+      <DamagedFiles pack={pack.id} kind={kind} />
       <div className={classes.columns}>
         <div className="shrink">
           <div className="mb-5 stack gap-3">

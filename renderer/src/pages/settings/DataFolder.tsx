@@ -17,6 +17,7 @@ import {
 } from '../../components/forms/DialogForm.tsx';
 import { desktop } from '../../desktop.ts';
 import { formatBytes } from '../../format/size.ts';
+import { useSession } from '../../state/session.ts';
 import classes from './SettingsPage.module.css';
 
 /** Where the archive is on this machine. The desktop app moves it and opens others; elsewhere a command moves it. */
@@ -40,6 +41,7 @@ export function DataFolder() {
 
 function ShownPlace({ place }: { place: Place }) {
   const app = desktop();
+  const isSample = useSession(({ session }) => session?.sample === 'open');
   return (
     <>
       <p className="line gap-2">
@@ -47,7 +49,9 @@ function ShownPlace({ place }: { place: Place }) {
         <CopyButton text={place.folder} what="the path of the data folder" />
       </p>
       {place.moved_from && <OldFolder move={place.moved_from} />}
-      {app ? <DesktopArchives app={app} folder={place.folder} /> : <MoveCommand folder={place.folder} />}
+      {isSample && <p className="small">This is the sample archive. It is removed when you leave it.</p>}
+      {!isSample && app && <DesktopArchives app={app} folder={place.folder} />}
+      {!isSample && !app && <MoveCommand folder={place.folder} />}
     </>
   );
 }
@@ -154,14 +158,14 @@ function DesktopArchives({ app, folder }: { app: DesktopApi; folder: string }) {
   const open = useMutation({ mutationFn: (path: string) => requireAccepted(app.openArchive(path)) });
   if (archives.error) return <ErrorNote error={archives.error} />;
   if (!archives.data) return null;
-  const { is_fixed, recent } = archives.data;
+  const { fixed, recent } = archives.data;
   return (
     <>
       <Group gap="xs">
         <Button variant="default" size="compact-sm" onClick={() => show.mutate()}>
           Show folder
         </Button>
-        {!is_fixed &&
+        {fixed === null &&
           (Object.keys(ACTIONS) as Action[]).map((each) => (
             <Button key={each} variant="default" size="compact-sm" onClick={() => setAction(each)}>
               {ACTIONS[each].button}
@@ -169,12 +173,8 @@ function DesktopArchives({ app, folder }: { app: DesktopApi; folder: string }) {
           ))}
       </Group>
       {show.error && <ErrorNote error={show.error} />}
-      {is_fixed && (
-        <p className="small muted">
-          The command line names this folder, so the app opens no other. “strongroom move” moves it.
-        </p>
-      )}
-      {!is_fixed && recent.length > 0 && (
+      {fixed !== null && <p className="small muted">{fixed}</p>}
+      {fixed === null && recent.length > 0 && (
         <div>
           <h3>Opened before</h3>
           <ul className={classes.recent}>

@@ -14,7 +14,14 @@ import { exactBytes, formatCount } from '../../format/size.ts';
 import { useCollectionRun } from './runs.ts';
 import { SourceFields } from './SourceFields.tsx';
 import classes from './SourceForm.module.css';
-import { type DraftErrors, errorsOf, newSourceOf, useNewSourceDraft } from './sourceForm.ts';
+import {
+  type DraftErrors,
+  errorsOf,
+  hasScheme,
+  newSourceOf,
+  useNewSourceDraft,
+  withScheme,
+} from './sourceForm.ts';
 
 interface AddSourceProps {
   opened: boolean;
@@ -228,21 +235,12 @@ function useAddition(onClose: () => void, onError: (error: unknown) => void) {
   });
 }
 
-/** For checking the form; the test fetch finds out the scheme. */
-function withScheme(url: string): string {
-  return url === '' || hasScheme(url) ? url : `https://${url}`;
-}
-
 interface PreviewedAddress {
   /** The address that was fetched, with its scheme. */
   url: string;
   preview: SourcePreview;
   /** What was tried, if the address was entered without a scheme. */
   note: string | undefined;
-}
-
-function hasScheme(address: string): boolean {
-  return /^[a-z][a-z0-9+.-]*:\/\//i.test(address);
 }
 
 /**

@@ -1,16 +1,24 @@
 import { Button, Checkbox, Modal } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
-import type { ChosenLinks, FoundLink, FoundState } from '../../../../shared/collection/follow.ts';
-import type { WatchedSource } from '../../../../shared/collection/source.ts';
+import type {
+  ChosenLinks,
+  FollowPreview as FollowPreviewResult,
+  FoundLink,
+  FoundState,
+} from '../../../../shared/collection/follow.ts';
+import type { FollowPreviewRequest, WatchedSource } from '../../../../shared/collection/source.ts';
+import { call } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { useSave } from '../../api/useSave.ts';
 import { Pager } from '../../components/data/DataTable.tsx';
 import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Section } from '../../components/layout/Page.tsx';
-import { countOf } from '../../format/size.ts';
+import { countOf, formatCount } from '../../format/size.ts';
 import classes from './Sources.module.css';
+import { type FollowDraft, followOf, type SourceDraft, withScheme } from './sourceForm.ts';
 import { useSelection } from './useSources.ts';
 
 interface FoundListProps {
@@ -230,5 +238,72 @@ export function ReviewFound({ opened, onClose }: { opened: boolean; onClose: () 
     <Modal opened={opened} onClose={onClose} title="Found addresses" size="xl" centered={false}>
       <FoundList state="waiting" onLeave={onClose} />
     </Modal>
+  );
+}
+
+/** Shows what following an address would find now, on request. Nothing is recorded. */
+export function FollowPreview({ draft }: { draft: FollowDraft & Pick<SourceDraft, 'url' | 'profile'> }) {
+  const preview = useMutation({
+    mutationFn: (body: FollowPreviewRequest) => call('previewFollow', { body }),
+  });
+  const follow = followOf(draft);
+  if (!follow) return null;
+  const request = { url: withScheme(draft.url.trim()), follow, profile: draft.profile || null };
+  // What was found with other settings says nothing of these.
+  const isCurrent = JSON.stringify(preview.variables) === JSON.stringify(request);
+  const found = isCurrent ? preview.data : undefined;
+  return (
+    <div className="stack gap-3">
+      <div className="cluster gap-3">
+        <Button
+          variant="default"
+          size="xs"
+          loading={preview.isPending}
+          disabled={request.url === ''}
+          onClick={() => preview.mutate(request)}
+        >
+          Show what this finds
+        </Button>
+        <span className="muted small">Nothing is recorded.</span>
+      </div>
+      <div aria-live="polite">{found && <PreviewedLinks found={found} approve={follow.approve} />}</div>
+      {isCurrent && preview.error && <ErrorNote error={preview.error} />}
+    </div>
+  );
+}
+
+function PreviewedLinks({ found, approve }: { found: FollowPreviewResult; approve: boolean }) {
+  const { listed, matched, known, added, items, problem } = found;
+  const verb = approve ? 'would wait for your review' : 'would be watched';
+  return (
+    <div className="stack gap-2 small">
+      {problem && <p>{problem}</p>}
+      {listed > 0 && (
+        <p>
+          {countOf(listed, 'address', 'addresses')} read, of which {formatCount(matched)}{' '}
+          {matched === 1 ? 'matches' : 'match'}.{' '}
+          {known > 0 && `${formatCount(known)} of them known already. `}
+          <strong>
+            {added === 0 ? `None ${verb} now.` : `${countOf(added, 'address', 'addresses')} ${verb} now`}
+            {added > 0 && ':'}
+          </strong>
+        </p>
+      )}
+      {items.length > 0 && (
+        // A long list scrolls in its own box, which must be reachable by keyboard.
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+        <section className={classes.previewed} tabIndex={0} aria-label="What this finds">
+          <ul className="plain ruled" aria-label="Addresses that this finds">
+            {items.map(({ url, title }) => (
+              <li key={url} className="wrap-anywhere">
+                {title && <span className="strong">{title} </span>}
+                <span className="mono muted">{url}</span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {added > items.length && <p>…and {formatCount(added - items.length)} more.</p>}
+    </div>
   );
 }

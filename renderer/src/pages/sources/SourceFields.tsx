@@ -16,6 +16,7 @@ import type { CaptureMode } from '../../../../shared/collection/source.ts';
 import { useCall } from '../../api/useCall.ts';
 import { type Choice, ChoiceCards } from '../../components/forms/pickers.tsx';
 import { formatCount } from '../../format/size.ts';
+import { FollowPreview } from './FoundList.tsx';
 import { LoginField } from './Login.tsx';
 import { ScheduleFields } from './ScheduleFields.tsx';
 import classes from './SourceForm.module.css';
@@ -272,7 +273,7 @@ const KINDS: readonly { value: FollowKind | ''; label: string }[] = [
 ];
 
 interface FollowFieldsProps {
-  draft: FollowDraft;
+  draft: FollowDraft & Pick<SourceDraft, 'url' | 'profile'>;
   errors: Partial<Record<keyof FollowDraft, string>>;
   onChange: (change: Partial<FollowDraft>) => void;
 }
@@ -328,6 +329,7 @@ function FollowFields({ draft, errors, onChange }: FollowFieldsProps) {
             checked={draft.follow_approve}
             onChange={(event) => onChange({ follow_approve: event.currentTarget.checked })}
           />
+          <FollowPreview draft={draft} />
         </>
       )}
     </div>

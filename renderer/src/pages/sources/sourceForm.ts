@@ -111,6 +111,15 @@ export function followDraftOf(follow: Follow | null): FollowDraft {
 }
 
 /** What is sent; not yet checked. */
+/** For requests that need a whole address. The test fetch of a new source finds out its scheme. */
+export function withScheme(url: string): string {
+  return url === '' || hasScheme(url) ? url : `https://${url}`;
+}
+
+export function hasScheme(address: string): boolean {
+  return /^[a-z][a-z0-9+.-]*:\/\//i.test(address);
+}
+
 export function followOf(draft: FollowDraft): Follow | null {
   const { follow_kind, follow_match, follow_types, follow_limit, follow_approve } = draft;
   if (follow_kind === '') return null;

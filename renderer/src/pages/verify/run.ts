@@ -294,7 +294,10 @@ export const useVerification = create<Verification>()((set, get) => {
     checkpoints: [],
     progress: undefined,
     isOffline: false,
-    prepare: () => run.prepare(),
+    // An effect calls it, and React would take a result for a clean-up function when the page is left.
+    prepare: () => {
+      run.prepare();
+    },
     add: (files) => run.add(files),
     clear: () => {
       run.close();

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { compareByUtf8 } from '../../../../shared/archive/filePath.ts';
 import { type PackRecord, uriOfIdentifier } from '../../../../shared/archive/pack.ts';
 import type { License } from '../../../../shared/archive/vocabulary.ts';
 import { canonicalText } from '../../../../shared/values/canonicalJson.ts';
@@ -9,13 +8,13 @@ import {
   DECLARATION,
   DECLARATION_FILE,
   INFO_FILE,
-  infoText,
   MANIFEST_FILE,
   manifestLine,
-  onOneLine,
   PAYLOAD_FOLDER,
+  packInfoText,
   RECORD_FILE,
   TAG_MANIFEST_FILE,
+  tagManifestText,
 } from './tagFiles.ts';
 
 /** A tag file of a bag, which is a file that is not payload. */
@@ -50,36 +49,24 @@ export function bagOf(record: PackRecord): Bag {
   const recordText = canonicalText(record);
   const digest = sha256(recordText);
   const id = packIdOf(digest);
+  const bytes = record.files.reduce((sum, file) => sum + file.bytes, 0);
   const manifest = record.files
     .map(({ path, sha256 }) => manifestLine(sha256, PAYLOAD_FOLDER + path))
     .join('');
   const listed = Object.entries({
     [DECLARATION_FILE]: DECLARATION,
-    [INFO_FILE]: packInfo(record, id, digest),
+    [INFO_FILE]: packInfoText({ id, title: record.title, digest, bytes, files: record.files.length }),
     [MANIFEST_FILE]: manifest,
     [RECORD_FILE]: recordText,
     [CRATE_FILE]: roCrateText(record, recordText, id),
   });
-  const tagManifest = listed
-    .toSorted(([left], [right]) => compareByUtf8(left, right))
-    .map(([name, text]) => manifestLine(sha256(text), name))
-    .join('');
+  const tagManifest = tagManifestText(listed.map(([name, text]) => [name, sha256(text)]));
   const texts = [...listed, [TAG_MANIFEST_FILE, tagManifest] as const];
   return { id, digest, tagFiles: texts.map(([name, text]) => ({ name, bytes: Buffer.from(text) })) };
 }
 
 function sha256(text: string): string {
   return hash('sha256', text, 'hex');
-}
-
-function packInfo(record: PackRecord, id: string, digest: string): string {
-  const bytes = record.files.reduce((sum, file) => sum + file.bytes, 0);
-  return infoText([
-    ['External-Identifier', id],
-    ['External-Description', onOneLine(record.title)],
-    ['Record-Fingerprint', digest],
-    ['Payload-Oxum', `${bytes}.${record.files.length}`],
-  ]);
 }
 
 type Entity = { '@id': string; '@type': string } & Record<string, unknown>;

@@ -1,3 +1,4 @@
+import { compareByUtf8 } from '../../../../shared/archive/filePath.ts';
 import { Problem } from '../../../../shared/problems.ts';
 
 /** The names of the tag files that are written, and the folder of the payload. */
@@ -23,6 +24,30 @@ export const DECLARATION = 'BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF
 /** A line of a manifest. Two spaces separate digest and path, so that `sha256sum -c` can read it. */
 export function manifestLine(digest: string, path: string): string {
   return `${digest}  ${path}\n`;
+}
+
+/** The text of the manifest of the other tag files, whose digests are given by name. */
+export function tagManifestText(digests: readonly (readonly [name: string, sha256: string])[]): string {
+  return digests
+    .toSorted(([left], [right]) => compareByUtf8(left, right))
+    .map(([name, sha256]) => manifestLine(sha256, name))
+    .join('');
+}
+
+/** The text of `bag-info.txt` in the bag of a pack or a set. */
+export function packInfoText(pack: {
+  id: string;
+  title: string;
+  digest: string;
+  bytes: number;
+  files: number;
+}): string {
+  return infoText([
+    ['External-Identifier', pack.id],
+    ['External-Description', onOneLine(pack.title)],
+    ['Record-Fingerprint', pack.digest],
+    ['Payload-Oxum', `${pack.bytes}.${pack.files}`],
+  ]);
 }
 
 /** The text of `bag-info.txt`. Labels without a value are left out. */

@@ -208,13 +208,21 @@ function* tokensOf(json: string): Generator<string> {
   }
 }
 
+/** Extracts the text of a PDF page by page. @throws NotDerivableError `encrypted`, `damaged`. */
+export function pdfText(bytes: Uint8Array): Promise<Extraction> {
+  return withPdf(bytes, readPages);
+}
+
 /**
- * Extracts the text of a PDF page by page. Nothing is rendered or fetched, and no font is loaded. The character code
- * tables (CMaps) for Chinese, Japanese and Korean come from the library's folder.
+ * Opens a PDF for its text. Nothing is rendered or fetched, and no font is loaded. The character code tables (CMaps) for
+ * Chinese, Japanese and Korean come from the library's folder.
  *
- * @throws NotDerivableError `encrypted`, `damaged`.
+ * @throws NotDerivableError `encrypted`, `damaged`, also for errors of the library while the document is used.
  */
-export async function pdfText(bytes: Uint8Array): Promise<Extraction> {
+export async function withPdf<Result>(
+  bytes: Uint8Array,
+  use: (document: PdfDocument) => Promise<Result>,
+): Promise<Result> {
   // Loaded with the first PDF, because it is large. The legacy build is the one for Node.
   const { getDocument, PasswordException, VerbosityLevel } = await import('pdfjs-dist/legacy/build/pdf.mjs');
   const loading = getDocument({
@@ -229,7 +237,7 @@ export async function pdfText(bytes: Uint8Array): Promise<Extraction> {
     verbosity: VerbosityLevel.ERRORS,
   });
   try {
-    return await readPages(await loading.promise);
+    return await use(await loading.promise);
   } catch (error) {
     if (error instanceof NotDerivableError || !(error instanceof Error)) throw error;
     if (error instanceof PasswordException)
@@ -240,7 +248,7 @@ export async function pdfText(bytes: Uint8Array): Promise<Extraction> {
   }
 }
 
-type PdfDocument = Awaited<
+export type PdfDocument = Awaited<
   ReturnType<typeof import('pdfjs-dist/legacy/build/pdf.mjs').getDocument>['promise']
 >;
 

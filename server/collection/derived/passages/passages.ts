@@ -34,14 +34,18 @@ export class Passages {
   }
 
   /**
-   * Returns a passage as it is in the text of its object, or as it was given if the text does not have it at one place.
-   * Undefined if the text cannot be searched now.
+   * Returns a passage as it is in the text of its object and in the document, or as it was given if the text does not have it
+   * at one place. Undefined if the text cannot be searched now.
    */
   async place(passage: ObjectPassage, priority: Priority): Promise<Passage | undefined> {
     const text = await this.#textOf(passage.sha256, priority);
     if (!text) return undefined;
     if (text.content === null) return passage;
-    return this.#look({ task: 'place', passage, text, source: this.#sourceOf(passage.sha256) }, priority);
+    const object = objectToRead(this.#services.store, passage.sha256);
+    const placed = await this.#look({ task: 'place', passage, text, source: object.source }, priority);
+    if (!placed?.derived) return placed;
+    const inDocument = await this.#look({ task: 'place_in_document', passage: placed, object }, priority);
+    return { ...placed, derived: { ...placed.derived, ...inDocument } };
   }
 
   /** Returns where a passage is in the text that is made of its object now. Undefined if its bytes cannot be read now. */

@@ -37,6 +37,9 @@ async function runTask(task: DeriveTask): Promise<TaskResults[DeriveTask['task']
       return hasWords(task);
     case 'place':
       return placedPassage(task.passage, readText(task.text));
+    case 'place_in_document':
+      // Loaded with the first quotation.
+      return (await import('../passages/inDocument.ts')).placeInDocument(task.object, task.passage);
     case 'anchor':
       return anchoredPassage(task.passage, readText(task.text));
     case 'passage_change':

@@ -12,7 +12,7 @@ import type {
 } from '../../../../shared/collection/noise.ts';
 import type { Region } from '../../../../shared/collection/page.ts';
 import type { MissingResource } from '../../../../shared/collection/view.ts';
-import type { Passage, PassageAnchor } from '../../../../shared/findings/finding.ts';
+import type { DerivedPassage, Passage, PassageAnchor } from '../../../../shared/findings/finding.ts';
 import type { Words } from '../../noise/words.ts';
 
 /** An archived object as sent to the derive process: the file of its bytes and the headers it arrived with. */
@@ -68,6 +68,13 @@ interface PlaceTask extends OfSource {
   task: 'place';
   passage: Passage;
   text: StoredText;
+}
+
+/** Find the element or the box of a passage that was placed in the text. */
+interface PlaceInDocumentTask {
+  task: 'place_in_document';
+  passage: Passage;
+  object: ObjectToRead;
 }
 
 /** Find a passage in the text that is made of its object now. */
@@ -213,6 +220,7 @@ export type DeriveTask =
   | SearchedTask
   | WordsTask
   | PlaceTask
+  | PlaceInDocumentTask
   | AnchorTask
   | PassageChangeTask
   | SeeTask
@@ -271,6 +279,9 @@ export interface LinksResult {
   complete: boolean;
 }
 
+/** Where a passage is in the document itself, beside its place in the text that is made of it. */
+export type InDocument = Pick<DerivedPassage, 'dom_path' | 'box'>;
+
 /** The result of each task. */
 export interface TaskResults {
   text: TextResult;
@@ -279,6 +290,7 @@ export interface TaskResults {
   words: boolean;
   /** The passage as it was given if the text does not have it at one place. */
   place: Passage;
+  place_in_document: InDocument;
   anchor: PassageAnchor;
   passage_change: PassageChange | 'unknown' | null;
   /** Whether the words are there, or the bytes cannot be read as text. */

@@ -19,8 +19,12 @@ type ImportRoutes = 'importRecord' | 'listCitationEntries' | 'fillDraftRecord';
 /** Handlers for records of repositories, and of reference managers, as drafts. */
 export function importHandlers(imports: Imports, drafts: Drafts): Pick<Handlers, ImportRoutes> {
   return {
-    importRecord: async ({ query: { wait, dry_run }, body }) => {
-      if (dry_run) return ok(await imports.plan(body));
+    importRecord: async ({ query: { wait, dry_run }, body, request }) => {
+      if (dry_run) {
+        const left = new AbortController();
+        request.res?.once('close', () => left.abort());
+        return ok(await imports.plan(body, left.signal));
+      }
       const { job, finished } = imports.start(body);
       if (!wait) return accepted(job);
       const result = await finished;

@@ -1,3 +1,4 @@
+import { GIGABYTE } from '../../../../shared/limits.ts';
 import { pathOf } from '../../../../shared/routes/route.ts';
 import { ROUTES } from '../../../../shared/routes.ts';
 import { lookUpDigests, packsOfBlob, readBlob } from '../../../archive/blobs.ts';
@@ -15,6 +16,7 @@ import {
 import { verifyWithParts } from '../../../archive/sets/verifySet.ts';
 import { readSignposts } from '../../../citations/signposts.ts';
 import type { FileDiffs } from '../../../collection/diff/diffs.ts';
+import type { SettingsStore } from '../../../store/settings.ts';
 import type { Store } from '../../../store/store.ts';
 import { requireAllReadable } from '../../../withholding/withholding.ts';
 import type { Handlers } from '../../app.ts';
@@ -33,15 +35,20 @@ import type { PublicAddress } from '../../security/publicAddress.ts';
 
 type PackRoutes = 'listPacks' | 'addPack' | 'readPack' | 'readPackFile' | 'verifyPack' | 'flagPack';
 
-export function packsHandlers(store: Store, publicAddress: PublicAddress): Pick<Handlers, PackRoutes> {
+export function packsHandlers(
+  store: Store,
+  settings: SettingsStore,
+  publicAddress: PublicAddress,
+): Pick<Handlers, PackRoutes> {
   const addressOf = (id: string) => pathOf(ROUTES.readPack.path, { id });
   const packFiles = new PackFiles(store);
   return {
     listPacks: ({ query, request }) => pageOfTexts(request, query, listPacks(store, query)),
-    addPack: async ({ request, admitted }) => {
+    addPack: async ({ request, visitor, admitted }) => {
       const upload = await readPackUpload(request, store);
       const { id, created, text } = await addPack(admitted.store, {
         ...upload,
+        setLimits: { maxBytes: settings.current.max_set_gb * GIGABYTE, mayTakePacks: visitor.owner },
         reserveSpace: admitted.reserveSpace,
         repairStore: store,
       });

@@ -77,9 +77,10 @@ export function sourceHandlers(store: Store, collection: Collection): Pick<Handl
 export function followHandlers(
   store: Store,
   collection: Collection,
-): Pick<Handlers, 'listFound' | 'approveFound' | 'refuseFound'> {
+): Pick<Handlers, 'listFound' | 'previewFollow' | 'approveFound' | 'refuseFound'> {
   return {
     listFound: ({ query, request }) => page(request, query, listFound(store, query)),
+    previewFollow: async ({ body }) => ok(await collection.previewFollow(body)),
     approveFound: async ({ body }) => ok(await collection.approveFound(body)),
     refuseFound: async ({ body }) => ok(await refuseFound(store, body)),
   };

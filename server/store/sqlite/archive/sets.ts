@@ -11,20 +11,47 @@ interface SetRow {
 
 const insertRow = inserts<SetRow>('sets', 'ledger_entry, files, packs, bytes');
 
-/** Inserts what a manifest says of its set: its size, and its parts. */
+/**
+ * Inserts what a manifest says of its set: its size, and its parts. Those that do not say so themselves become parts of it
+ * by this, which takes them out of lists and out of their study. The owner can do that to any pack, and the owner of
+ * another archive to those that were mirrored from there with the manifest. `checkNewSet` refuses it to visitors.
+ *
+ * @param manifest the ledger entry of the manifest, and the id of the set as parts state it
+ * @returns the ledger entries of the packs that became parts
+ */
 export function insertSet(
   database: WriteDatabase,
-  row: Omit<SetRow, 'packs'>,
-  parts: readonly string[],
-): void {
-  insertRow(database, { ...row, packs: parts.length });
+  { ledger_entry, id }: { ledger_entry: number; id: string },
+  { count: files, bytes, packs }: { count: number; bytes: number; packs: readonly string[] },
+): number[] {
+  insertRow(database, { ledger_entry, files, packs: packs.length, bytes });
   run(
     database,
     'INSERT OR IGNORE INTO set_parts (part, manifest) SELECT value, ? FROM json_each(?)',
-    row.ledger_entry,
-    JSON.stringify(parts),
+    ledger_entry,
+    JSON.stringify(packs),
   );
+  return takeIntoSet(database, { id, manifest: ledger_entry });
 }
+
+const PEER = "record ->> '$.peer.key' FROM pack_provenance WHERE ledger_entry =";
+
+const takeIntoSet = selectValues<number, [{ id: string; manifest: number }]>(`
+  UPDATE packs SET part_of = $id, study = NULL
+  WHERE part_of IS NULL AND id IN (SELECT part FROM set_parts WHERE manifest = $manifest)
+    AND ((SELECT ${PEER} $manifest) IS NULL OR (SELECT ${PEER} packs.ledger_entry) = (SELECT ${PEER} $manifest))
+  RETURNING ledger_entry`);
+
+/** Returns the ledger entries of the manifests that name a pack. */
+export const manifestsWith = selectValues<number, [part: string]>(
+  'SELECT manifest FROM set_parts WHERE part = ? ORDER BY manifest',
+);
+
+/** Returns the packs after an entry, and up to another, whose file has the name of a set's list, and whose set is not known. */
+export const manifestsNotRead = selectValues<string, [{ file: string; after: number; until: number }]>(`
+  SELECT p.id FROM packs p JOIN pack_files f ON f.pack = p.ledger_entry AND f.path = $file
+  WHERE p.ledger_entry > $after AND p.ledger_entry <= $until AND p.files = 1
+    AND p.ledger_entry NOT IN (SELECT ledger_entry FROM sets) ORDER BY p.ledger_entry`);
 
 /** Returns the size of the set with this manifest, or undefined if it is not known to be one. */
 export const setOf = selectOne<SetRow, [manifest: number]>(
@@ -36,13 +63,13 @@ export const setsAmong = selectAll<SetRow, [entries: readonly number[]]>(
   'SELECT ledger_entry, files, packs, bytes FROM sets WHERE ledger_entry IN (SELECT value FROM json_each(?))',
 );
 
-/** Returns the id of the newest set that has a pack as a part, or undefined. */
-export const newestSetWith = selectValue<string, [part: string]>(`
+/** Returns the ids of the sets that have a pack as a part, newest first. */
+export const setsWith = selectValues<string, [part: string]>(`
   SELECT p.id FROM set_parts s JOIN packs p ON p.ledger_entry = s.manifest
-  WHERE s.part = ? ORDER BY s.manifest DESC LIMIT 1`);
+  WHERE s.part = ? ORDER BY s.manifest DESC`);
 
-/** Returns the parts of a set that say themselves that they are parts, oldest first. */
-export const ownPartsOfSet = selectValues<string, [manifest: number]>(`
+/** Returns the parts of a set that lists leave out, oldest first. */
+export const hiddenPartsOfSet = selectValues<string, [manifest: number]>(`
   SELECT p.id FROM set_parts s JOIN packs p ON p.id = s.part
   WHERE s.manifest = ? AND p.part_of IS NOT NULL ORDER BY p.ledger_entry`);
 

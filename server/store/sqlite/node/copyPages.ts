@@ -1,4 +1,5 @@
 import type { Comment } from '../../../../shared/archive/comment.ts';
+import { PART_KEYWORD } from '../../../../shared/archive/set.ts';
 import type { Outcome, Tag, Verdict } from '../../../../shared/archive/vocabulary.ts';
 import type { Connection } from '../../../../shared/collection/connection.ts';
 import type { Event } from '../../../../shared/collection/event.ts';
@@ -163,10 +164,28 @@ export const changedByPack = selectOne<
   [id: string]
 >('SELECT study, replicates, supersedes FROM packs WHERE id = ?');
 
-/** Returns the ids of the packs with a file. */
-export const packsNaming = selectValues<string, [sha256: string, size: number]>(`
-  SELECT DISTINCT p.id FROM pack_files f JOIN packs p ON p.ledger_entry = f.pack
-  WHERE f.sha256 = ? AND p.ledger_entry <= ?`);
+/** A pack that was listed until a manifest made it a part of a set, and the study that it was in. */
+interface TakenPack {
+  ledger_entry: number;
+  study: string | null;
+}
+
+/** Returns the packs that the manifest of an entry took out of the lists. */
+export const packsTakenBy = selectAll<TakenPack, [manifest: number]>(`
+  SELECT p.ledger_entry, r.record ->> '$.study' AS study
+  FROM set_parts s JOIN packs p ON p.id = s.part JOIN pack_records r ON r.ledger_entry = p.ledger_entry
+  WHERE s.manifest = ? AND p.part_of IS NOT NULL AND r.record -> '$.keywords' <> '["${PART_KEYWORD}"]'`);
+
+/** Returns the place of a pack in the list of packs, counted from 0. */
+export const placeOfPack = countOf<[entry: number]>('packs WHERE ledger_entry < ? AND part_of IS NULL');
+
+/** Returns the ids of the packs with a file, and of the sets with such a pack. */
+export const packsNaming = selectValues<string, [values: { sha256: string; size: number }]>(`
+  SELECT p.id FROM pack_files f JOIN packs p ON p.ledger_entry = f.pack
+  WHERE f.sha256 = $sha256 AND p.ledger_entry <= $size
+  UNION SELECT m.id FROM pack_files f JOIN packs p ON p.ledger_entry = f.pack
+    JOIN set_parts s ON s.part = p.id JOIN packs m ON m.ledger_entry = s.manifest
+  WHERE f.sha256 = $sha256 AND m.ledger_entry <= $size`);
 
 /** A part of the timeline: of one source or of all, between two instants (the second excluded), up to an event. */
 interface EventRange {

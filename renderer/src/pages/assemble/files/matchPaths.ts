@@ -113,15 +113,11 @@ function prefixesOf(folder: readonly string[]): string[] {
 }
 
 /**
- * A title from the name of the folder that contains all files: `sea-level_2026` becomes `Sea level 2026`. Undefined
- * without such a folder. Hyphens between digits stay, because they are part of a date.
+ * A title from the name of the folder that contains all files, or of the only file: `sea-level_2026` becomes `Sea level
+ * 2026`. Undefined if there is neither. Hyphens between digits stay, because they are part of a date.
  */
-export function folderTitle(paths: readonly string[]): string | undefined {
-  const first = paths[0] ?? '';
-  const folder = first.slice(0, first.indexOf('/') + 1);
-  if (folder === '' || !paths.every((path) => path.startsWith(folder))) return undefined;
-  const words = folder
-    .slice(0, -1)
+export function suggestedTitle(paths: readonly string[]): string | undefined {
+  const words = nameOfAll(paths)
     .normalize('NFC')
     .replace(/_+/g, ' ')
     .replace(/(?<!\d)-+|-+(?!\d)/g, ' ')
@@ -131,4 +127,12 @@ export function folderTitle(paths: readonly string[]): string | undefined {
   return words === ''
     ? undefined
     : (letter.toLocaleUpperCase('en') + words.slice(letter.length)).slice(0, 300);
+}
+
+/** The name of the folder that contains all files, or of the only file without its ending; empty if there is neither. */
+function nameOfAll(paths: readonly string[]): string {
+  const first = paths[0] ?? '';
+  const folder = first.slice(0, first.indexOf('/') + 1);
+  if (folder !== '') return paths.every((path) => path.startsWith(folder)) ? folder.slice(0, -1) : '';
+  return paths.length === 1 ? first.replace(/(?<=.)\.[^.]*$/, '') : '';
 }

@@ -1,7 +1,10 @@
 import { Button, Group, Modal, TextInput } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { IconWorldDownload } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import {
+  doiOf,
   type ImportRequest,
   importRequestSchema,
   type PlannedImport,
@@ -12,28 +15,46 @@ import { call } from '../../../api/client.ts';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { NodeJobBar } from '../../../components/feedback/JobsTray.tsx';
 import { countOf, formatBytes } from '../../../format/size.ts';
-import { useFollowedJob } from '../../../state/jobs.ts';
+import { createJobRun, useFollowedJob } from '../../../state/jobs.ts';
 import { draftSession } from '../draftSession.ts';
 import { RecordSummary } from './RecordSummary.tsx';
-import { requestOf, useRecordRun } from './recordRun.ts';
 
-interface FromRecordDialogProps {
-  opened: boolean;
-  onClose: () => void;
-}
+/** The import that was started here last. It goes on when its window is closed. */
+const useRecordRun = createJobRun(async (body: ImportRequest) => {
+  const started = await call('importRecord', { body });
+  return 'kind' in started ? started.id : undefined;
+});
 
 /** Makes a draft of a record of a repository: what will come, its progress, and what became of it. */
-export function FromRecordDialog({ opened, onClose }: FromRecordDialogProps) {
+export function FromRecordButton({ isEnabled }: { isEnabled: boolean }) {
+  const [isOpen, { open, close }] = useDisclosure(false);
   const run = useRecordRun();
   return (
-    <Modal opened={opened} onClose={onClose} title="From a DOI or an address" size="lg">
-      {run.subject && (run.jobId !== undefined || run.isStarting || run.error !== undefined) ? (
-        <RunningImport request={run.subject} onClose={onClose} />
-      ) : (
-        <Lookup onClose={onClose} />
-      )}
-    </Modal>
+    <>
+      <Button
+        variant="default"
+        disabled={!isEnabled}
+        leftSection={<IconWorldDownload size={17} aria-hidden />}
+        onClick={open}
+      >
+        From a DOI or an address
+      </Button>
+      <Modal opened={isOpen} onClose={close} title="From a DOI or an address" size="lg">
+        {run.subject && (run.jobId !== undefined || run.isStarting || run.error !== undefined) ? (
+          <RunningImport request={run.subject} onClose={close} />
+        ) : (
+          <Lookup onClose={close} />
+        )}
+      </Modal>
+    </>
   );
+}
+
+/** Returns what was typed as a request: a DOI in any form, or an address. */
+function requestOf(typed: string): ImportRequest {
+  const text = typed.trim();
+  const doi = doiOf(text);
+  return doi === undefined ? { url: text } : { doi };
 }
 
 /** Asks for the record, and shows what an import would bring before anything else is fetched. */

@@ -1,4 +1,6 @@
 import { Button, Group, Modal, Radio, TextInput } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { IconBookmarks } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type CitationEntry, MAX_CITATION_FILE_BYTES } from '../../../../../shared/archive/recordImport.ts';
@@ -8,11 +10,6 @@ import { FileDropField } from '../../../components/forms/FileDropField.tsx';
 import { countOf, formatBytes } from '../../../format/size.ts';
 import { draftSession } from '../draftSession.ts';
 import classes from './fromRecord.module.css';
-
-interface FromZoteroDialogProps {
-  opened: boolean;
-  onClose: () => void;
-}
 
 /** The media types of the files by their endings. */
 const TYPES: Readonly<Record<string, string>> = {
@@ -27,11 +24,22 @@ const TYPES: Readonly<Record<string, string>> = {
 const MAX_SHOWN = 100;
 
 /** Fills the record of the draft from an entry of a reference manager. */
-export function FromZoteroDialog({ opened, onClose }: FromZoteroDialogProps) {
+export function FromZoteroButton({ isEnabled }: { isEnabled: boolean }) {
+  const [isOpen, { open, close }] = useDisclosure(false);
   return (
-    <Modal opened={opened} onClose={onClose} title="From Zotero" size="lg">
-      <ChooseEntry onClose={onClose} />
-    </Modal>
+    <>
+      <Button
+        variant="default"
+        disabled={!isEnabled}
+        leftSection={<IconBookmarks size={17} aria-hidden />}
+        onClick={open}
+      >
+        From Zotero
+      </Button>
+      <Modal opened={isOpen} onClose={close} title="From Zotero" size="lg">
+        <ChooseEntry onClose={close} />
+      </Modal>
+    </>
   );
 }
 
