@@ -88,8 +88,8 @@ export async function openStore(config: StoreConfig): Promise<Store> {
   const { folder } = config;
   requireHere(folder);
   // Before the lock file is created: a folder that lost its database must stay unchanged.
-  hasDatabase(folder);
-  await createFolder(folder);
+  // A folder with a database is not created, because it may vanish in this moment.
+  if (!hasDatabase(folder)) await createFolder(folder);
   const opened = new OpenedResources();
   // Added first, so that it is released last.
   const lock = opened.add(lockFolder(folder), ({ release }) => release());
