@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { buildChooserScript, CHOOSER_SCRIPT } from '../../../renderer/chooser/build.ts';
+import { buildChooserScript, CHOOSER_SCRIPT } from '../../../renderer/inlineScripts.ts';
 import type { Watch, WatchChoices } from '../../../shared/collection/noise.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes, DERIVING, temporaryFolder } from '../../support/node.ts';

@@ -2,12 +2,16 @@ import { Button, Modal, Radio } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import type { ChooserMove } from '../../../../../shared/collection/choosing.ts';
-import type { ChosenElement, Watch, WatchChoice } from '../../../../../shared/collection/noise.ts';
+import {
+  type ChosenElement,
+  type Watch,
+  type WatchChoice,
+  watchWords,
+} from '../../../../../shared/collection/noise.ts';
 import type { WatchedSource } from '../../../../../shared/collection/source.ts';
 import { call, urlOf } from '../../../api/client.ts';
 import { useCall } from '../../../api/useCall.ts';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
-import { watchWords } from '../watchWords.ts';
 import classes from './Choosing.module.css';
 import { elementWords, type ShownElement, useChooserFrame } from './useChooserFrame.ts';
 
