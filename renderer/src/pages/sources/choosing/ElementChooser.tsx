@@ -90,7 +90,9 @@ function Chooser({ source, address, onChoose, onClose }: ChooserProps) {
   const { shown, isByKey, chosen, isReady, ask } = useChooserFrame(frame, {
     onChosen: ({ element }) => element && find.mutate(element),
     onLeft: (to) => {
-      if (to === 'after') after.current?.querySelector<HTMLElement>('input, button')?.focus();
+      // Before something is shown, the button before the page is disabled.
+      if (to === 'after' || before.current?.disabled)
+        after.current?.querySelector<HTMLElement>('input, button')?.focus();
       else before.current?.focus();
     },
   });
@@ -127,7 +129,7 @@ function Chooser({ source, address, onChoose, onClose }: ChooserProps) {
       <div ref={after} className={classes.choices} aria-live="polite">
         {find.error && <ErrorNote error={find.error} />}
         {find.isPending && <output className="muted small">Looking for it in the newest version…</output>}
-        {find.data && chosen && (
+        {find.data && chosen ? (
           <Choices
             key={find.submittedAt}
             chosen={chosen}
@@ -135,10 +137,9 @@ function Chooser({ source, address, onChoose, onClose }: ChooserProps) {
             onChoose={onChoose}
             onClose={onClose}
           />
-        )}
-        {!chosen && (
+        ) : (
           <div className="cluster gap-2 between">
-            <span className="small muted">Nothing is chosen yet.</span>
+            <span className="small muted">{!chosen && 'Nothing is chosen yet.'}</span>
             <Button variant="default" onClick={onClose}>
               Cancel
             </Button>
