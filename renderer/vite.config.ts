@@ -3,9 +3,8 @@ import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin, type Rolldown } from 'vite';
-import { chooserScript } from './chooser/build.ts';
-import { evidenceParts } from './evidence/build.ts';
 import { browserExtension } from './extension/build.ts';
+import { inlineScripts } from './inlineScripts.ts';
 import { ROUTE_ADDRESSES } from './src/api/client.ts';
 
 // electron-vite bundles this file, and then `import.meta.dirname` is the folder of its own configuration.
@@ -77,7 +76,7 @@ const isOfFirstPage = firstPageModules();
 export default defineConfig({
   root,
   base: '/',
-  plugins: [react(), chooserScript(), evidenceParts(), browserExtension(), routeAddresses, paintedFrame],
+  plugins: [react(), inlineScripts(), browserExtension(), routeAddresses, paintedFrame],
   server: { proxy: { '/api': 'http://127.0.0.1:7717' } },
   build: {
     outDir: resolve(root, '../out/renderer'),

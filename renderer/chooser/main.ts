@@ -58,7 +58,7 @@ function said(element: Element) {
   return {
     name: nameOf(element).slice(0, MAX_SHOWN_NAME),
     id: (element.getAttribute('id') ?? '').slice(0, MAX_SHOWN_NAME),
-    excerpt: lineOf(element, MAX_SHOWN_TEXT),
+    excerpt: lineOf(element, MAX_SHOWN_TEXT, ' '),
   };
 }
 

@@ -1,3 +1,5 @@
+import { BLOCK_ELEMENT, UNSEEN_ELEMENT } from '../../shared/collection/chooserLimits.ts';
+
 /*
  * The archived page, as the script in it sees it. This script runs before anything of the page is parsed. Names in the page
  * may hide what a document offers (an image named `querySelectorAll`), so it is taken from there before.
@@ -13,27 +15,33 @@ export const page = { root, findAll, findAt, create } as const;
 
 /** How many nodes are looked at for the text of one element. Pages may have millions. */
 const MAX_NODES = 5_000;
-/** Elements whose text is not shown. */
-const UNSEEN: ReadonlySet<string> = new Set(['script', 'style', 'noscript', 'template']);
 
-/** Returns the beginning of the text of an element. Spaces count. */
-export function textOf(element: Element, most: number): string {
+/** Returns the beginning of the text of an element. Spaces count. @param gap what stands between blocks */
+export function textOf(element: Element, most: number, gap = ''): string {
   const walker = walkerOf(element, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT, (node) =>
-    node instanceof Element && UNSEEN.has(node.localName)
+    node instanceof Element && UNSEEN_ELEMENT.test(node.localName)
       ? NodeFilter.FILTER_REJECT
       : NodeFilter.FILTER_ACCEPT,
   );
   let text = '';
-  for (let seen = 0; seen < MAX_NODES && text.length < most && walker.nextNode(); seen += 1) {
-    const node = walker.currentNode;
-    if (node instanceof Text) text += node.data.slice(0, most - text.length);
+  const edgeOf = (node: Node) =>
+    gap !== '' && node instanceof Element && BLOCK_ELEMENT.test(nameOf(node)) ? gap : '';
+  for (let seen = 0; seen < MAX_NODES && text.length < most; seen += 1) {
+    let next = walker.firstChild();
+    while (!next) {
+      if (walker.currentNode === element) return text;
+      text += edgeOf(walker.currentNode);
+      next = walker.nextSibling();
+      if (!next && !walker.parentNode()) return text;
+    }
+    text += next instanceof Text ? next.data.slice(0, most - text.length) : edgeOf(next);
   }
   return text;
 }
 
-/** Returns the text of an element in one line. */
-export function lineOf(element: Element, most: number): string {
-  return textOf(element, most * 4)
+/** Returns the text of an element in one line. @param gap what stands between blocks */
+export function lineOf(element: Element, most: number, gap = ''): string {
+  return textOf(element, most * 4, gap)
     .replace(/\s+/g, ' ')
     .trim()
     .slice(0, most);

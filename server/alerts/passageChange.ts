@@ -27,7 +27,7 @@ export async function matchPassages(
   const matches: Match[] = [];
   for (const { id: finding, passage } of passagesBefore(read, event)) {
     // Of bytes that were given up, nothing can be said.
-    if (!passage?.sha256 || unreadable(read, passage.sha256, OWNER)) continue;
+    if (unreadable(read, passage.sha256, OWNER)) continue;
     if (!(await reader.passageChange(passage, event, signal))) continue;
     // The words are written into the message when it is sent, if they may be read then.
     const notice = {

@@ -116,8 +116,10 @@ function selectorsOf({ exact, prefix, suffix, start, end, page, derived }: Passa
       refinedBy: quote,
     });
   }
-  const { dom_path } = derived ?? {};
-  if (dom_path !== undefined) selectors.push({ type: 'XPathSelector', value: dom_path, refinedBy: quote });
+  const { dom_path, document } = derived ?? {};
+  // The path in a drawn document is none in the text that is quoted.
+  if (dom_path !== undefined && document === undefined)
+    selectors.push({ type: 'XPathSelector', value: dom_path, refinedBy: quote });
   return selectors;
 }
 

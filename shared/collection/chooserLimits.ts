@@ -14,3 +14,9 @@ export const MAX_SHOWN_TEXT = 120;
 export const MAX_CANDIDATES = 16;
 /** How much of an element's text is compared, without white space. */
 export const MAX_COMPARED_TEXT = 500;
+
+/** Elements whose text is not shown. */
+export const UNSEEN_ELEMENT = /^(head|script|style|noscript|template)$/;
+/** Elements that begin and end a line of the text. */
+export const BLOCK_ELEMENT =
+  /^(address|article|aside|blockquote|body|br|caption|d[dlt]|details|div|fieldset|fig(caption|ure)|footer|form|h[1-6r]|header|legend|li|main|nav|[ou]l|option|p|pre|section|summary|table|t[dhr])$/;

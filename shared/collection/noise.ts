@@ -109,6 +109,16 @@ export function regionText({ x, y, width, height }: PictureRegion): string {
   return `${width} × ${height} at ${x}, ${y}`;
 }
 
+/** The watched part in words: `Heading “Fees”`. */
+export function watchWords(watch: Watch): string {
+  const { value, columns } = selectorOf(watch);
+  if ('region' in watch) return `Region of the picture: ${value}`;
+  if ('heading' in watch) return `Heading “${value}”`;
+  if (!('table' in watch)) return value;
+  const table = /^\d+$/.test(value) ? `Table ${value}` : `Table “${value}”`;
+  return `${table}${columns ? `: ${columns.join(', ')}` : ''}`;
+}
+
 /** Returns the watched region of a picture; undefined if something else is watched. */
 export function watchedRegion(watch: Watch | null): PictureRegion | undefined {
   return watch && 'region' in watch ? watch.region : undefined;

@@ -62,6 +62,10 @@ const derivedPassageSchema = z
       description:
         'Of an HTML document, the innermost element that contains the passage, as an XPath: `/html[1]/body[1]/p[3]`. Absent where the words have no single place in its elements.',
     }),
+    document: digestSchema.optional().meta({
+      description:
+        'Of the text of a drawn page, the document of a capture that showed this text: `dom_path` is in that document.',
+    }),
     box: z
       .strictObject({ x: z.number(), y: z.number(), width: z.number(), height: z.number() })
       .optional()

@@ -269,11 +269,18 @@ test('a passage of the document of a drawn page is looked for in the documents o
   const { id: source } = await alerting.watch(web.url('/fees'), { name: 'Fees', capture: 'page' });
   await alerting.check();
   const { items } = await alerting.read<PageList>(`/archive/pages?source=${source}`);
-  const { document: sha256 } = await alerting.read<PageCapture>(`/archive/pages/${items[0]?.id}`);
+  const { document: sha256, text } = await alerting.read<PageCapture>(`/archive/pages/${items[0]?.id}`);
   const target = { kind: 'object' as const, id: sha256 };
   const { id: finding } = await addFinding(alerting.node, target, {
     passage: { sha256, exact: 'fee is 20 euros' },
   });
+  // Of the text that the page showed, the element is in that document.
+  const ofText = await addFinding(
+    alerting.node,
+    { kind: 'object', id: text },
+    { passage: { sha256: text, exact: 'Museum' } },
+  );
+  expect(ofText.passage?.derived).toMatchObject({ dom_path: '/html[1]/body[1]/h1[1]', document: sha256 });
   const receiver = await WebhookReceiver.open();
   await alerting.alert({ passage_changed: true, sources: [source] }, [receiver.target]);
   await alerting.check();

@@ -1,8 +1,11 @@
+import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, test } from 'vitest';
+import { checkObjects } from '../../server/collection/diff/compare.ts';
 import { firstNumber } from '../../server/collection/noise/conditions.ts';
 import { databaseFile } from '../../server/store/files.ts';
 import { openForReading } from '../../server/store/sqlite/engine/open.ts';
 import { count } from '../../server/store/sqlite/engine/queries.ts';
+import { EVERYTHING } from '../../shared/collection/noise.ts';
 import type { ProblemDocument } from '../../shared/problems.ts';
 import { eventually } from '../support/eventually.ts';
 import { ManualClock } from '../support/manualClock.ts';
@@ -185,6 +188,26 @@ test.each<[object, string]>([
   const answer = await node.sendJson('POST', '/manage/alerts', { name: 'Rule', when, to });
   expect(answer.status).toBe(422);
   expect(((await answer.json()) as ProblemDocument).errors?.[0]?.path).toBe(path);
+});
+
+test('no number is read from the address of a link', async () => {
+  const object = (html: string) => {
+    const bytes = Buffer.from(html);
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    return { sha256, file: '', bytes, contentType: 'text/html', contentEncoding: null };
+  };
+  const meets = (newer: string, above: number) =>
+    checkObjects({
+      task: 'conditions',
+      from: object('<a href="/buy/99">50 euros</a>'),
+      to: object(newer),
+      isFirst: false,
+      scope: EVERYTHING,
+      conditions: { number: { above } },
+    });
+  expect(await meets('<a href="/buy/123">Sold out</a>', 40)).toBe(false);
+  expect(await meets('<a href="/buy/123">60 euros</a>', 40)).toBe(true);
+  expect(await meets('<a href="/buy/123">60 euros</a>', 60)).toBe(false);
 });
 
 test.each<[string, number | undefined]>([

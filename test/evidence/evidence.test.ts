@@ -7,7 +7,7 @@ import {
   EVIDENCE_SCRIPT,
   EVIDENCE_STYLE,
   readEvidenceStyle,
-} from '../../renderer/evidence/build.ts';
+} from '../../renderer/inlineScripts.ts';
 import { nodeCrypto } from '../../server/ledger/nodeCrypto.ts';
 import { checkEvidence } from '../../shared/proof/checkEvidence.ts';
 import type { Evidence } from '../../shared/proof/evidence.ts';

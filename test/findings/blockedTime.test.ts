@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { EVIDENCE_SCRIPT, EVIDENCE_STYLE } from '../../renderer/evidence/build.ts';
+import { EVIDENCE_SCRIPT, EVIDENCE_STYLE } from '../../renderer/inlineScripts.ts';
 import { AlertingNode, closeAll, dataOf } from '../alerts/support.ts';
 import { WebhookReceiver } from '../alerts/webhookReceiver.ts';
 import { MAX_BLOCKED_MS, maxBlockedCpu } from '../support/blockedCpu.ts';

@@ -7,7 +7,7 @@ import {
   EVIDENCE_SCRIPT,
   EVIDENCE_STYLE,
   readEvidenceStyle,
-} from '../../renderer/evidence/build.ts';
+} from '../../renderer/inlineScripts.ts';
 import { blobPath } from '../../server/store/files.ts';
 import type { Case } from '../../shared/findings/case.ts';
 import { openCollectingNode } from '../collection/support.ts';

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Passages } from '../../server/collection/derived/passages/passages.ts';
 import { anchoredPassage, placedPassage } from '../../server/collection/derived/passages/placed.ts';
+import type { DeriveTask } from '../../server/collection/derived/process/tasks.ts';
 import { readFinding, addFinding as recordFinding } from '../../server/findings/findings.ts';
 import { type FindsPassages, PassageAnchors } from '../../server/findings/passages.ts';
 import { createLog } from '../../server/runtime/log.ts';
@@ -8,6 +10,7 @@ import { OWNER } from '../../server/withholding/withholding.ts';
 import type { Event } from '../../shared/collection/event.ts';
 import { type FindingDetails, newFindingSchema } from '../../shared/findings/finding.ts';
 import type { LedgerEntry } from '../../shared/ledger/ledger.ts';
+import { Problem } from '../../shared/problems.ts';
 import { canonicalText } from '../../shared/values/canonicalJson.ts';
 import { type CollectingNode, openCollectingNode } from '../collection/support.ts';
 import { problemOf, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
@@ -187,6 +190,36 @@ test('a passage is kept with the element of the page, or the box in the PDF, tha
   expect(inPdf?.derived).not.toHaveProperty('dom_path');
   const annotations = await (await node.fetch(`/api/findings?format=jsonld&pack=${id}`)).text();
   expect(annotations).toContain('"type":"XPathSelector","value":"/html[1]/body[1]/p[2]"');
+});
+
+test('a passage keeps its place in the text if the document cannot be read now', async () => {
+  const store = await openTestStore(await temporaryFolder());
+  const sha256 = sha256Of('The fee is 20 euros.');
+  const words = { tool: 'html', version: '1', text: 'The fee is 20 euros.', pages: null };
+  const passages = new Passages({
+    store,
+    textOf: async () => ({
+      kind: 'text',
+      subject: sha256,
+      tool: 'html',
+      tool_version: '1',
+      outcome: 'made',
+      detail: null,
+      title: null,
+      content: new Uint8Array(),
+      objects: [sha256],
+      made_at: store.instant(),
+    }),
+    deriver: {
+      derive: async (task: DeriveTask): Promise<never> => {
+        if (task.task !== 'place') throw new Problem('copy_unreachable', 'The copy does not answer.');
+        return placedPassage(task.passage, words) as never;
+      },
+    },
+  });
+  const quotation = { exact: '20 euros', prefix: '', suffix: '', start: null, end: null, page: null };
+  const placed = await passages.place({ sha256, ...quotation }, 'normal');
+  expect(placed).toMatchObject({ start: 11, end: 19, derived: { tool: 'html' } });
 });
 
 test('a passage whose text another tool makes is anchored anew, and what cannot be is said', async () => {

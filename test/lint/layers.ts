@@ -269,7 +269,7 @@ export const BANS: readonly Ban[] = [
   {
     of: /^(node:.*|fs|fs\/promises|path|os|crypto|child_process|worker_threads|http|https|net)$/,
     by: /^renderer\//,
-    butBy: /^renderer\/(vite\.config|(chooser|evidence|extension)\/build)\.ts$/,
+    butBy: /^renderer\/(vite\.config|inlineScripts|extension\/build)\.ts$/,
     why: 'renderer/ runs in a browser, where Node’s modules do not exist.',
   },
 ];

@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { browserCrypto } from '../../renderer/evidence/browserCrypto.ts';
-import { EVIDENCE_SCRIPT, EVIDENCE_STYLE } from '../../renderer/evidence/build.ts';
+import { EVIDENCE_SCRIPT, EVIDENCE_STYLE } from '../../renderer/inlineScripts.ts';
 import { type NodeKey, nodeKeyOf, signNote } from '../../server/ledger/checkpoint.ts';
 import { nodeCrypto } from '../../server/ledger/nodeCrypto.ts';
 import { keyFile, keyNameOf } from '../../server/ledger/nodeKey.ts';

@@ -6,7 +6,7 @@ import {
   EVIDENCE_SCRIPT,
   EVIDENCE_STYLE,
   readEvidenceStyle,
-} from '../../renderer/evidence/build.ts';
+} from '../../renderer/inlineScripts.ts';
 import { mementoTimestamp } from '../../shared/collection/captures.ts';
 import type { PageCapture, PageList } from '../../shared/collection/page.ts';
 import { imported } from '../collection/captures/support.ts';

@@ -102,9 +102,14 @@ export async function checkObjects({
     const sides = await readSides(bodies.kind, bodies, scope);
     if (!isFirst && sides.run.findings(isSame(sides)).is_noise) return false;
     const { from, to } = textsOf(sides);
+    const shown = sides.kind === 'html' ? sides.shown : { from, to };
     // Loaded with the first condition, because the tables of Unicode are large.
     const { meetsConditions } = await import('../noise/conditions.ts');
-    return meetsConditions(conditions, { from: isFirst ? null : from, to });
+    return meetsConditions(conditions, {
+      from: isFirst ? null : from,
+      to,
+      shown: { from: isFirst ? '' : shown.from, to: shown.to },
+    });
   } catch (error) {
     if (reasonOf(error) === undefined) throw error;
     // What takes too long is not known, and an extra alert is better than a missing one.
@@ -286,7 +291,9 @@ interface SideBody {
 
 /** The parts of two versions to be compared: what is watched, without what the noise rules ignore. */
 type Sides = (
-  | { kind: 'text' | 'html' | 'xml' | 'pdf'; texts: Pair<string> }
+  | { kind: 'text' | 'xml' | 'pdf'; texts: Pair<string> }
+  /** `shown` is the text without the targets of links. */
+  | { kind: 'html'; texts: Pair<string>; shown: Pair<string> }
   | { kind: 'json'; values: Pair<unknown> }
   | { kind: 'csv'; tables: Pair<Table> }
 ) & {
@@ -361,15 +368,15 @@ function readOrAsText(texts: Pair<string>, run: RuleRun, read: () => Read): Side
 function readHtml(markup: Pair<string>, run: RuleRun): Sides {
   const found = mapPair(run.readMarkup(markup, { isXml: false }), htmlText);
   const links = mapPair(found, (page) => (page.links ?? []).map(({ href }) => `→ ${href}`).join('\n'));
-  // Link targets are part of a page's content; they are appended only if they differ.
-  const linksDiffer = links.from !== links.to;
-  const texts = {
-    from: linksDiffer ? `${found.from.text}\n\n${links.from}` : found.from.text,
-    to: linksDiffer ? `${found.to.text}\n\n${links.to}` : found.to.text,
-  };
+  const pieces = run.ignoreMatches({
+    // Link targets are part of a page's content; they are appended only if they differ.
+    from: links.from === links.to ? [found.from.text] : [found.from.text, links.from],
+    to: links.from === links.to ? [found.to.text] : [found.to.text, links.to],
+  });
   return {
     kind: 'html',
-    texts: ignoreInTexts(run, texts),
+    texts: mapPair(pieces, (parts) => parts.join('\n\n')),
+    shown: mapPair(pieces, ([text = '']) => text),
     run,
     isPart: found.from.truncated || found.to.truncated,
     reason: null,

@@ -3,7 +3,14 @@ import { selectorOf, type Watch, type WatchChoice } from '../../../shared/collec
 import { decodeText, readBody } from '../derived/body.ts';
 import type { ChoicesTask } from '../derived/process/tasks.ts';
 import { MAX_DIFF_MEGABYTES, TimeLimitError, withTimeLimit } from '../diff/limits.ts';
-import { findInvalid, findNodes, type MarkupNode, parseMarkup, selectsElements } from './selectors.ts';
+import {
+  findInvalid,
+  findNodes,
+  type MarkupNode,
+  parseMarkup,
+  selectsElements,
+  shownTexts,
+} from './selectors.ts';
 
 /** Time limits for one name, and for all of them. */
 const CANDIDATE_MS = 1_000;
@@ -70,24 +77,15 @@ function begins(text: string): string {
   return text.replace(/\s+/g, '').slice(0, MAX_COMPARED_TEXT);
 }
 
-/** Elements whose text is not shown. */
-const UNSEEN: ReadonlySet<string> = new Set(['script', 'style', 'noscript', 'template']);
 /** The text is compared without white space, of which there may be much. */
 const MAX_TEXT = 20_000;
 
 /** Returns the beginning of the text of nodes, in the order of the document. */
 function textOf(nodes: readonly MarkupNode[]): string {
-  const pieces: string[] = [];
-  let length = 0;
-  const open = nodes.toReversed();
-  for (let node = open.pop(); node && length < MAX_TEXT; node = open.pop()) {
-    if (node.type === 'text') {
-      pieces.push(node.data ?? '');
-      length += node.data?.length ?? 0;
-    }
-    if (UNSEEN.has(node.name ?? '')) continue;
-    for (let at = (node.children?.length ?? 0) - 1; at >= 0; at -= 1)
-      open.push(node.children?.[at] as MarkupNode);
+  let text = '';
+  for (const { data = '' } of shownTexts(nodes)) {
+    text += data;
+    if (text.length >= MAX_TEXT) break;
   }
-  return pieces.join(' ');
+  return text;
 }

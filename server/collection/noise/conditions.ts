@@ -6,6 +6,8 @@ import { occursIn, preparedWords } from './words.ts';
 export interface WatchedTexts {
   from: string | null;
   to: string;
+  /** The same without the targets of links: a number in an address is none that a reader sees. */
+  shown: { from: string; to: string };
 }
 
 /** Longer texts are searched up to here. */
@@ -21,11 +23,15 @@ export function meetsConditions(
   const from = texts.from?.slice(0, MAX_SEARCHED) ?? null;
   const to = texts.to.slice(0, MAX_SEARCHED);
   return (
-    (number === undefined || meetsNumber(number, firstNumber(from ?? ''), firstNumber(to))) &&
+    (number === undefined || meetsNumber(number, numberIn(texts.shown.from), numberIn(texts.shown.to))) &&
     (pattern === undefined || hasNewMatch(RE2JS.compile(pattern), from ?? '', to)) &&
     (appears === undefined || arrives(appears, from ?? '', to)) &&
     (disappears === undefined || arrives(disappears, to, from ?? ''))
   );
+}
+
+function numberIn(text: string): number | undefined {
+  return firstNumber(text.slice(0, MAX_SEARCHED));
 }
 
 /** The number must have changed, so that other changes beside it do not alert again. */

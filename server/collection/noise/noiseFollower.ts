@@ -18,7 +18,6 @@ import {
 import type { Store } from '../../store/store.ts';
 import { IdleMonitor } from '../derived/idleMonitor.ts';
 import type { Deriver } from '../derived/process/deriver.ts';
-
 import { judgeEvent, noiseMarkOf, readVersion } from './judge.ts';
 
 /** Events looked up at a time. */
@@ -39,8 +38,8 @@ export class NoiseFollower {
   readonly #idleMonitor: IdleMonitor;
   readonly #closing = new AbortController();
   #running: Promise<void> | undefined;
-  /** Versions that could not be read, in which a part was to be looked for. */
-  readonly #unread = new Set<string>();
+  /** By the key of a source: the part and the version that could not be read, in which it was to be looked for. */
+  readonly #unread = new Map<number, string>();
   #isWoken = false;
   #after: number;
 
@@ -123,14 +122,14 @@ export class NoiseFollower {
 
   /** A version that cannot be read, or not in time, is looked at again after the next start. */
   async #seek({ key, watch, sha256 }: PartToSeek): Promise<void> {
-    const name = JSON.stringify([key, sha256, watch]);
-    if (this.#unread.has(name)) return;
+    const name = JSON.stringify([sha256, watch]);
+    if (this.#unread.get(key) === name) return;
     if (sha256 === NO_PICTURE) return this.#recordSearch({ key, watch, sha256 }, false);
     const services = { store: this.#store, deriver: this.#deriver };
     const version = await readVersion(services, sha256, { watch, rules: [] }, 'low');
     const { outcome, found } = version?.watch ?? {};
     if (!found || outcome === 'timed_out' || outcome === 'failed') {
-      this.#unread.add(name);
+      this.#unread.set(key, name);
       return;
     }
     await this.#recordSearch({ key, watch, sha256 }, found.to > 0);

@@ -3,6 +3,7 @@ import { load } from 'cheerio/slim';
 // The package has no named exports for Node, and no default export for the bundler.
 import * as fontoxpath from 'fontoxpath';
 import { JSONPathEnvironment, type JSONPathQuery } from 'json-p3';
+import { BLOCK_ELEMENT, UNSEEN_ELEMENT } from '../../../shared/collection/chooserLimits.ts';
 import type { Selector } from '../../../shared/collection/noise.ts';
 import { foldedText } from '../../../shared/values/text.ts';
 import { TimeLimitError, withTimeLimit } from '../diff/limits.ts';
@@ -183,6 +184,22 @@ function* walk(root: MarkupNode): Generator<MarkupNode> {
   const open = [root];
   for (let node = open.pop(); node; node = open.pop()) {
     yield node;
+    for (let at = (node.children?.length ?? 0) - 1; at >= 0; at -= 1)
+      open.push(node.children?.[at] as MarkupNode);
+  }
+}
+
+/** Yields the texts that are shown within nodes, in document order, and a line end where a block begins and ends. */
+export function* shownTexts(nodes: readonly MarkupNode[]): Generator<MarkupNode> {
+  const open = nodes.toReversed();
+  for (let node = open.pop(); node; node = open.pop()) {
+    if (node.type === 'text') yield node;
+    if (UNSEEN_ELEMENT.test(node.name ?? '')) continue;
+    if (BLOCK_ELEMENT.test(node.name ?? '')) {
+      const lineEnd = { type: 'text', data: '\n', parent: node };
+      yield lineEnd;
+      open.push(lineEnd);
+    }
     for (let at = (node.children?.length ?? 0) - 1; at >= 0; at -= 1)
       open.push(node.children?.[at] as MarkupNode);
   }

@@ -7,7 +7,7 @@ import {
   EVIDENCE_SCRIPT,
   EVIDENCE_STYLE,
   readEvidenceStyle,
-} from '../../../renderer/evidence/build.ts';
+} from '../../../renderer/inlineScripts.ts';
 import { nodeCrypto } from '../../../server/ledger/nodeCrypto.ts';
 import type { HandIn } from '../../../shared/collection/handedIn.ts';
 import { HANDED_IN_WORDS } from '../../../shared/collection/handedInWords.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { buildChooserScript, CHOOSER_SCRIPT } from '../../../renderer/chooser/build.ts';
+import { buildChooserScript, CHOOSER_SCRIPT } from '../../../renderer/inlineScripts.ts';
 import type { Watch, WatchChoices } from '../../../shared/collection/noise.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes, DERIVING, temporaryFolder } from '../../support/node.ts';
@@ -62,7 +62,7 @@ test('of the names of an element those that work are returned, and one selector 
   expect(found).toMatchObject([
     { watch: column, parts: 2, text: 'Price 5', same: false },
     { watch: { css: 'b' }, parts: 1, text: '4', same: true },
-    { watch: { heading: 'Fees' } },
+    { watch: { heading: 'Fees' }, text: expect.stringMatching(/^Fees The fee is 4\. One Two Prices Item/) },
   ]);
   // None has the text of the element: then the first single part is offered, and it is said.
   const other = await choices(id, [{ css: 'p.a' }, { css: 'b' }], 'else');

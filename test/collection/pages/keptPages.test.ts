@@ -8,7 +8,7 @@ import {
   EVIDENCE_SCRIPT,
   EVIDENCE_STYLE,
   readEvidenceStyle,
-} from '../../../renderer/evidence/build.ts';
+} from '../../../renderer/inlineScripts.ts';
 import { nodeCrypto } from '../../../server/ledger/nodeCrypto.ts';
 import type { Event } from '../../../shared/collection/event.ts';
 import type { ArchivedDraw, PageCapture, PageList } from '../../../shared/collection/page.ts';

@@ -139,7 +139,7 @@ function importedPackages(...patterns: string[]): string[] {
   const IMPORT = /^(?:import|export) (?!type )[^;]*?from '([^'.]+)'|import\('([^'.]+)'\)/gm;
   const names = globSync(patterns, {
     cwd: root,
-    exclude: ['**/*.config.ts', 'renderer/evidence/build.ts', 'server/copies/pages/buildAssets.ts'],
+    exclude: ['**/*.config.ts', 'renderer/inlineScripts.ts', 'server/copies/pages/buildAssets.ts'],
   }).flatMap((file) =>
     [...readFileSync(join(root, file), 'utf8').matchAll(IMPORT)].map(
       ([, from, dynamic]) => from ?? dynamic ?? '',

@@ -3,7 +3,7 @@ import { IconAlertTriangle, IconArrowLeft } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { Link, useParams } from 'react-router';
 import { failureHint, failureWords } from '../../../../shared/collection/failureWords.ts';
-import { watchedRegion } from '../../../../shared/collection/noise.ts';
+import { watchedRegion, watchWords } from '../../../../shared/collection/noise.ts';
 import type { Schedule } from '../../../../shared/collection/schedule/scheduleFields.ts';
 import type { Source } from '../../../../shared/collection/source.ts';
 import { ApiProblem } from '../../api/client.ts';
@@ -32,7 +32,6 @@ import { SourceObservers } from './SourceObservers.tsx';
 import { SourceRetrievals } from './SourceRetrievals.tsx';
 import { CheckStrip } from './sourceColumns.tsx';
 import { useSource, type VisibleSource } from './useSources.ts';
-import { watchWords } from './watchWords.ts';
 
 /** The page of one source: state, events and, for the owner, all retrievals. */
 export default function SourcePage() {

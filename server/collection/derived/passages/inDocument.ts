@@ -1,7 +1,7 @@
 import { load } from 'cheerio';
 import { locatePassage } from '../../../../shared/findings/anchor.ts';
 import type { Passage } from '../../../../shared/findings/finding.ts';
-import type { MarkupNode } from '../../noise/selectors.ts';
+import { type MarkupNode, shownTexts } from '../../noise/selectors.ts';
 import { decodeText, readBody } from '../body.ts';
 import { type PdfDocument, withPdf } from '../extract/extractText.ts';
 import { MAX_BYTES_READ, MAX_MARKUP_CHARACTERS } from '../limits.ts';
@@ -29,29 +29,10 @@ export async function placeInDocument(object: ObjectToRead, passage: Passage): P
   }
 }
 
-/** Elements whose text is not shown. */
-const UNSEEN: ReadonlySet<string> = new Set(['head', 'script', 'style', 'noscript', 'template']);
-/** Elements that begin and end a line of the text. */
-const BLOCK =
-  /^(address|article|aside|blockquote|body|br|caption|d[dlt]|details|div|fieldset|fig(caption|ure)|footer|form|h[1-6r]|header|legend|li|main|nav|[ou]l|option|p|pre|section|summary|table|t[dhr])$/;
-
 /** Returns the innermost element that contains the whole passage, as an XPath from the root. */
 function domPathOf(html: string, passage: Passage): InDocument {
-  const nodes: MarkupNode[] = [];
   // Read as the HTML standard says, with the elements that a browser adds, so that the path leads there in a browser.
-  const open = [load(html).root()[0] as unknown as MarkupNode];
-  for (let node = open.pop(); node; node = open.pop()) {
-    if (node.type === 'text') nodes.push(node);
-    if (UNSEEN.has(node.name ?? '')) continue;
-    const lineEnd = { type: 'text', data: '\n', parent: node };
-    const isBlock = BLOCK.test(node.name ?? '');
-    if (isBlock) {
-      nodes.push(lineEnd);
-      open.push(lineEnd);
-    }
-    for (let at = (node.children?.length ?? 0) - 1; at >= 0; at -= 1)
-      open.push(node.children?.[at] as MarkupNode);
-  }
+  const nodes = [...shownTexts([load(html).root()[0] as unknown as MarkupNode])];
   const range = rangeIn(
     nodes.map(({ data = '' }) => data),
     passage,

@@ -1,5 +1,12 @@
-import type { ObjectPassage, Passage, PassageAnchor } from '../../../../shared/findings/finding.ts';
+import type {
+  DerivedPassage,
+  ObjectPassage,
+  Passage,
+  PassageAnchor,
+} from '../../../../shared/findings/finding.ts';
+import { Problem } from '../../../../shared/problems.ts';
 import type { DerivedDocumentRow } from '../../../store/sqlite/collection/documentSearch.ts';
+import { documentWithText } from '../../../store/sqlite/collection/pages.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Words } from '../../noise/words.ts';
 import { TEXT_TIMEOUT_MS } from '../limits.ts';
@@ -41,11 +48,33 @@ export class Passages {
     const text = await this.#textOf(passage.sha256, priority);
     if (!text) return undefined;
     if (text.content === null) return passage;
-    const object = objectToRead(this.#services.store, passage.sha256);
-    const placed = await this.#look({ task: 'place', passage, text, source: object.source }, priority);
+    const source = this.#sourceOf(passage.sha256);
+    const placed = await this.#look({ task: 'place', passage, text, source }, priority);
     if (!placed?.derived) return placed;
-    const inDocument = await this.#look({ task: 'place_in_document', passage: placed, object }, priority);
-    return { ...placed, derived: { ...placed.derived, ...inDocument } };
+    const { derived } = placed;
+    return {
+      ...placed,
+      derived: { ...derived, ...(await this.#inDocument(passage.sha256, placed, priority)) },
+    };
+  }
+
+  /** Returns where a placed passage is in the document: of the text of a drawn page, in the document that was drawn. */
+  async #inDocument(
+    sha256: string,
+    passage: Passage,
+    priority: Priority,
+  ): Promise<Pick<DerivedPassage, 'dom_path' | 'box' | 'document'>> {
+    const { store } = this.#services;
+    const document = documentWithText(store.read, sha256);
+    const object = objectToRead(store, document ?? sha256);
+    try {
+      const found = await this.#look({ task: 'place_in_document', passage, object }, priority);
+      return document !== undefined && found?.dom_path !== undefined ? { ...found, document } : (found ?? {});
+    } catch (error) {
+      if (!(error instanceof Problem) || error.code === 'shutting_down') throw error;
+      // The text has the passage. That its document cannot be read now takes nothing from that.
+      return {};
+    }
   }
 
   /** Returns where a passage is in the text that is made of its object now. Undefined if its bytes cannot be read now. */

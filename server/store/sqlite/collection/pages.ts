@@ -57,6 +57,12 @@ export function newestPage(database: ReadDatabase, sourceKey: number): PageCaptu
   );
 }
 
+/** Returns the document of the first page capture that showed a text; undefined if the object is no text of a page. */
+export const documentWithText = selectValue<string, [sha256: string]>(`
+  SELECT p.record ->> 'document' AS document FROM retrievals r INDEXED BY retrievals_by_object
+  JOIN page_captures p ON p.id = r.part_of AND p.record ->> 'text' = r.sha256
+  WHERE r.sha256 = ? ORDER BY r.id LIMIT 1`);
+
 /** Returns the picture of the page in the last event of a source that this node's browser saw. */
 export const pictureOfLastEvent = selectValue<string, [sourceKey: number]>(`
   SELECT (SELECT json_extract(record, '$.picture') FROM page_captures WHERE id = e.page) AS picture

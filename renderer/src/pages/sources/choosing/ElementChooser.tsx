@@ -2,12 +2,16 @@ import { Button, Modal, Radio } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import type { ChooserMove } from '../../../../../shared/collection/choosing.ts';
-import type { ChosenElement, Watch, WatchChoice } from '../../../../../shared/collection/noise.ts';
+import {
+  type ChosenElement,
+  type Watch,
+  type WatchChoice,
+  watchWords,
+} from '../../../../../shared/collection/noise.ts';
 import type { WatchedSource } from '../../../../../shared/collection/source.ts';
 import { call, urlOf } from '../../../api/client.ts';
 import { useCall } from '../../../api/useCall.ts';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
-import { watchWords } from '../watchWords.ts';
 import classes from './Choosing.module.css';
 import { elementWords, type ShownElement, useChooserFrame } from './useChooserFrame.ts';
 
@@ -86,7 +90,9 @@ function Chooser({ source, address, onChoose, onClose }: ChooserProps) {
   const { shown, isByKey, chosen, isReady, ask } = useChooserFrame(frame, {
     onChosen: ({ element }) => element && find.mutate(element),
     onLeft: (to) => {
-      if (to === 'after') after.current?.querySelector<HTMLElement>('input, button')?.focus();
+      // Before something is shown, the button before the page is disabled.
+      if (to === 'after' || before.current?.disabled)
+        after.current?.querySelector<HTMLElement>('input, button')?.focus();
       else before.current?.focus();
     },
   });
@@ -123,7 +129,7 @@ function Chooser({ source, address, onChoose, onClose }: ChooserProps) {
       <div ref={after} className={classes.choices} aria-live="polite">
         {find.error && <ErrorNote error={find.error} />}
         {find.isPending && <output className="muted small">Looking for it in the newest version…</output>}
-        {find.data && chosen && (
+        {find.data && chosen ? (
           <Choices
             key={find.submittedAt}
             chosen={chosen}
@@ -131,10 +137,9 @@ function Chooser({ source, address, onChoose, onClose }: ChooserProps) {
             onChoose={onChoose}
             onClose={onClose}
           />
-        )}
-        {!chosen && (
+        ) : (
           <div className="cluster gap-2 between">
-            <span className="small muted">Nothing is chosen yet.</span>
+            <span className="small muted">{!chosen && 'Nothing is chosen yet.'}</span>
             <Button variant="default" onClick={onClose}>
               Cancel
             </Button>

@@ -36,6 +36,7 @@ export function RegionChooser({ page, region: given, onChoose, onClose }: Region
   const [size, setSize] = useState<Size>();
   const [isBroken, setIsBroken] = useState(false);
   const [region, setRegion] = useState(given);
+  const isEmpty = !region || region.width === 0 || region.height === 0;
   const fits =
     region !== undefined &&
     size !== undefined &&
@@ -83,7 +84,7 @@ export function RegionChooser({ page, region: given, onChoose, onClose }: Region
           <Button variant="default" onClick={onClose}>
             Cancel
           </Button>
-          <Button disabled={!fits} onClick={() => region && onChoose(region)}>
+          <Button disabled={!fits || isEmpty} onClick={() => region && onChoose(region)}>
             Use this region
           </Button>
         </div>

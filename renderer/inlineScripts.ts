@@ -1,0 +1,64 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build, type Plugin } from 'vite';
+
+/*
+ * The scripts that stand in documents: in evidence files, and in the archived page in which a person chooses an element.
+ * Each is one file that loads nothing.
+ */
+
+/** Where the node finds them, and the style of evidence files, within the built interface. */
+export const CHOOSER_SCRIPT = 'chooser/choose.js';
+export const EVIDENCE_SCRIPT = 'evidence/check.js';
+export const EVIDENCE_STYLE = 'evidence/style.css';
+
+// electron-vite bundles this file, and then `import.meta.dirname` is the folder of its own configuration.
+const folder = dirname(fileURLToPath(import.meta.url));
+
+/** Builds the script with which a person chooses an element of an archived page. */
+export function buildChooserScript(): Promise<string> {
+  return buildScript(resolve(folder, 'chooser'));
+}
+
+/** Builds the script that evidence files carry. */
+export function buildEvidenceScript(): Promise<string> {
+  return buildScript(resolve(folder, 'evidence'));
+}
+
+export function readEvidenceStyle(): Promise<string> {
+  return readFile(resolve(folder, 'evidence/style.css'), 'utf8');
+}
+
+/** Adds them to the built interface. */
+export function inlineScripts(): Plugin {
+  return {
+    name: 'strongroom:inline-scripts',
+    apply: 'build',
+    async generateBundle() {
+      const add = (fileName: string, source: string) => this.emitFile({ type: 'asset', fileName, source });
+      add(CHOOSER_SCRIPT, await buildChooserScript());
+      add(EVIDENCE_SCRIPT, await buildEvidenceScript());
+      add(EVIDENCE_STYLE, await readEvidenceStyle());
+    },
+  };
+}
+
+/** @param root the folder of the script, whose first file is `main.ts` */
+async function buildScript(root: string): Promise<string> {
+  const built = await build({
+    configFile: false,
+    root,
+    logLevel: 'error',
+    build: {
+      write: false,
+      target: 'es2022',
+      minify: true,
+      lib: { entry: resolve(root, 'main.ts'), formats: ['iife'], name: 'inline' },
+    },
+  });
+  const [bundle] = Array.isArray(built) ? built : [built];
+  const chunk = bundle && 'output' in bundle ? bundle.output[0] : undefined;
+  if (chunk?.type !== 'chunk') throw new Error(`The script in ${root} was not built.`);
+  return chunk.code;
+}
