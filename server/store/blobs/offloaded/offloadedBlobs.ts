@@ -1,11 +1,12 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { access, rename, rm } from 'node:fs/promises';
+import { access, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { Problem } from '../../../../shared/problems.ts';
-import { blobPath, createFolder, isMissing, isNoSpace, isUnreadable } from '../../files.ts';
+import { errorCode } from '../../../../shared/values/errorCode.ts';
+import { blobPath, isMissing, isNoSpace, isUnreadable } from '../../files.ts';
 
 /** The bytes `start` to `end`, both inclusive. */
 export interface Bounds {
@@ -232,7 +233,7 @@ class BlobCache {
     const file = join(this.#folder, `${sha256}-${this.#fetches}`);
     const partial = `${file}.partial`;
     try {
-      await createFolder(this.#folder);
+      await this.#make();
       await pipeline(Readable.from(fetch(), { objectMode: false }), createWriteStream(partial));
       await rename(partial, file);
       return file;
@@ -244,6 +245,15 @@ class BlobCache {
         'These bytes are in a copy, and this disk has no space to fetch them. Free some space on it.',
         { cause: error },
       );
+    }
+  }
+
+  /** Makes the folder of the cache, but not the data folder in place of one whose disk was pulled out. */
+  async #make(): Promise<void> {
+    try {
+      await mkdir(this.#folder, { mode: 0o700 });
+    } catch (error) {
+      if (errorCode(error) !== 'EEXIST') throw error;
     }
   }
 
