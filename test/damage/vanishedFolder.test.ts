@@ -126,6 +126,33 @@ test('nothing is created in place of a folder that is gone', async () => {
   await store.close();
 });
 
+test('an upload from before the folder vanished leaves those from after it alone', async () => {
+  const folder = join(await temporaryFolder(), 'data');
+  const large = Buffer.alloc(1_000_000, 'a');
+  const before = await openStore({ folder, clock: systemClock });
+  const left = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const old = before.blobs.staging.stage(
+    (async function* () {
+      yield large;
+      begun.resolve();
+      await left.promise;
+      throw new Error('The client went away.');
+    })(),
+    3_000_000,
+  );
+  await begun.promise;
+  await before.close();
+  const after = await openStore({ folder, clock: systemClock });
+  const staged = await after.blobs.staging.stage([large], large.length);
+  left.resolve();
+  await expect(old).rejects.toThrow();
+  await staged.keep();
+  expect(await after.blobs.bytesOf(staged.sha256)).toBe(large.length);
+  await staged.discard();
+  await after.close();
+});
+
 /** Without the files that SQLite makes for a moment while it reads. */
 const namesIn = async (folder: string) =>
   (await readdir(folder)).filter((name) => !/-(shm|wal)$/.test(name)).sort();
