@@ -168,6 +168,9 @@ interface Cached {
   users: number;
 }
 
+/** Numbers the files in caches, also of an archive that this process opens again. */
+let fetches = 0;
+
 /**
  * A bounded cache, on disk, of verified offloaded blobs: least recently used first out. It is emptied when
  * the archive is opened, because its files are not synced.
@@ -177,7 +180,6 @@ class BlobCache {
   /** In the order of their last use. */
   readonly #cached = new Map<string, Cached>();
   #bytes = 0;
-  #fetches = 0;
 
   constructor(dataFolder: string) {
     this.#folder = join(dataFolder, 'cache');
@@ -228,9 +230,9 @@ class BlobCache {
   }
 
   async #fetch(sha256: string, fetch: () => AsyncIterable<Buffer>): Promise<string> {
-    // A file that is being removed may hold the same blob.
-    this.#fetches += 1;
-    const file = join(this.#folder, `${sha256}-${this.#fetches}`);
+    // A file that is being removed may hold the same blob, and so may one of the archive that was open before.
+    fetches += 1;
+    const file = join(this.#folder, `${sha256}-${fetches}`);
     const partial = `${file}.partial`;
     try {
       await this.#make();
