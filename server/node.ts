@@ -5,6 +5,7 @@ import { openArchiveForWriting } from './collection/record/coverRetrievals.ts';
 import { followUnseen } from './collection/timeline/followUnseen.ts';
 import type { NodeConfig } from './config.ts';
 import type { AskedJob } from './http/app.ts';
+import type { Listeners } from './http/security/listeners.ts';
 import { recordedKey } from './ledger/detectRollback.ts';
 import type { ArchiveConfig, OpenArchive } from './ledger/openArchive.ts';
 import { every } from './runtime/background.ts';
@@ -77,6 +78,9 @@ function serve(config: NodeConfig, archive: OpenArchive, log: RecentLog): Promis
 /** How often the node looks whether its data folder is there. */
 const LOOK_EVERY_MS = 2_000;
 
+/** The time that answers have to finish before the archive is served again. */
+const LEAVE_GRACE_MS = 500;
+
 /** A node whose archive is closed while its data folder is away, and opened again at the same address. */
 class LastingNode implements RunningNode {
   readonly url: string;
@@ -87,7 +91,7 @@ class LastingNode implements RunningNode {
   /** The archive that is open, or was until its folder vanished. */
   #served: ServedArchive;
   /** What answers while the folder is away; undefined while it is there. */
-  #away: { close(): Promise<void> } | undefined;
+  #away: Pick<Listeners, 'close'> | undefined;
   /** Why the archive was not opened again at the last attempt, which is logged once. */
   #reason = '';
   readonly #timer: NodeJS.Timeout;
@@ -225,8 +229,8 @@ class LastingNode implements RunningNode {
         throw new Error(`Another archive is in ${this.dataFolder}.`);
       if (store.hasFailed()) markUnsettled(databaseFile(this.dataFolder));
     });
-    // It never rejects, so the archive does not stay open and locked.
-    await this.#away?.close();
+    // It never rejects, so the archive does not stay open and locked. What still runs began before and can only fail.
+    await this.#away?.close(LEAVE_GRACE_MS);
     try {
       this.#served = await serve(this.#config, archive, this.#log);
     } catch (error) {

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { cp, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { DraftContents } from '../../server/archive/drafts/draftFiles.ts';
@@ -251,4 +253,25 @@ test('a listener that fails keeps the archive neither open nor away', async () =
   await rename(`${disk}-away`, disk);
   await eventually(async () => expect(await statusOf(node, '/api/packs')).toBe(200));
   expect(messages).not.toContainEqual(expect.stringContaining('cannot be opened'));
+});
+
+test('an upload that stands still does not keep the node from coming back', async () => {
+  const { disk, node, messages } = await openOnDisk();
+  const { id } = (await (await node.sendJson('POST', '/manage/drafts', {})).json()) as { id: string };
+  const { port } = new URL(node.url);
+  const upload = connect(Number(port), '127.0.0.1');
+  const closed = once(upload, 'close');
+  upload.on('error', () => {});
+  upload.write(
+    `PUT /manage/drafts/${id}/files?path=b.bin HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${node.token}\r\nContent-Type: application/octet-stream\r\nContent-Length: 2000000\r\n\r\n`,
+  );
+  upload.write(Buffer.alloc(1_000_000));
+  await eventually(async () => expect(await readdir(join(node.dataFolder, 'tmp'))).toHaveLength(1));
+  await rename(disk, `${disk}-away`);
+  await eventually(() => expect(messages).toContainEqual(expect.stringContaining('is gone')));
+  const since = performance.now();
+  await rename(`${disk}-away`, disk);
+  await closed;
+  await eventually(async () => expect(await statusOf(node, '/api/packs')).toBe(200));
+  expect(performance.now() - since).toBeLessThan(8_000);
 });
