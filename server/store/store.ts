@@ -90,13 +90,14 @@ export async function openStore(config: StoreConfig): Promise<Store> {
   const { folder } = config;
   requireHere(folder);
   // Before the lock file is created: a folder that lost its database must stay unchanged.
-  hasDatabase(folder);
-  if (!config.mustExist) await createFolder(folder);
+  // A folder with a database is not created, because it may vanish in this moment.
+  const mustExist = hasDatabase(folder) || config.mustExist;
+  if (!mustExist) await createFolder(folder);
   const opened = new OpenedResources();
   // Added first, so that it is released last.
   const lock = opened.add(lockFolder(folder), ({ release }) => release());
   try {
-    return await openLocked(config, lock, opened);
+    return await openLocked({ ...config, mustExist }, lock, opened);
   } catch (error) {
     opened.closeAll();
     throw asDamagedDatabaseError(databaseFile(folder), error);

@@ -60,7 +60,7 @@ async function addressesBehind(setUp: (windows: DesktopWindows) => void): Promis
   return addresses;
 }
 
-const node = { url: 'http://127.0.0.1:9', dataFolder: '/nowhere' } as never;
+const node = { url: 'http://127.0.0.1:9', dataFolder: '/nowhere', onAway: () => undefined } as never;
 const preferences = {
   current: { keep_running: false, open_at_login: false },
   change: () => ({}),

@@ -1,4 +1,10 @@
-import { type QueryClient, type UseMutationResult, useMutation, useQueryClient } from '@tanstack/react-query';
+import {
+  type Query,
+  type QueryClient,
+  type UseMutationResult,
+  useMutation,
+  useQueryClient,
+} from '@tanstack/react-query';
 import { useCallback, useEffect } from 'react';
 import type { Job } from '../../../shared/node/job.ts';
 import type { ResponseOf } from '../../../shared/routes/route.ts';
@@ -141,9 +147,13 @@ export function useReload(): (written: WriteName) => Promise<void> {
   const queries = useQueryClient();
   return useCallback(
     async (written) => {
-      await Promise.all(
-        OUTDATED_READS[written].map((name) => queries.invalidateQueries({ queryKey: callKey(name) })),
-      );
+      const requestAgain = async (queryKey: readonly unknown[]) => {
+        await queries.invalidateQueries({ queryKey });
+        // This window also hears of its own write, which replaces the request: then that one is awaited.
+        const isRequested = ({ state }: Query) => state.fetchStatus === 'fetching';
+        await queries.refetchQueries({ queryKey, predicate: isRequested }, { cancelRefetch: false });
+      };
+      await Promise.all(OUTDATED_READS[written].map((name) => requestAgain(callKey(name))));
     },
     [queries],
   );
