@@ -5,6 +5,8 @@ import { openArchiveForWriting } from './collection/record/coverRetrievals.ts';
 import { followUnseen } from './collection/timeline/followUnseen.ts';
 import type { NodeConfig } from './config.ts';
 import type { AskedJob } from './http/app.ts';
+import type { Listeners } from './http/security/listeners.ts';
+import { recordedKey } from './ledger/detectRollback.ts';
 import type { ArchiveConfig, OpenArchive } from './ledger/openArchive.ts';
 import { every } from './runtime/background.ts';
 import { createLog } from './runtime/log.ts';
@@ -76,6 +78,9 @@ function serve(config: NodeConfig, archive: OpenArchive, log: RecentLog): Promis
 /** How often the node looks whether its data folder is there. */
 const LOOK_EVERY_MS = 2_000;
 
+/** The time that answers have to finish before the archive is served again. */
+const LEAVE_GRACE_MS = 500;
+
 /** A node whose archive is closed while its data folder is away, and opened again at the same address. */
 class LastingNode implements RunningNode {
   readonly url: string;
@@ -86,7 +91,7 @@ class LastingNode implements RunningNode {
   /** The archive that is open, or was until its folder vanished. */
   #served: ServedArchive;
   /** What answers while the folder is away; undefined while it is there. */
-  #away: { close(): Promise<void> } | undefined;
+  #away: Pick<Listeners, 'close'> | undefined;
   /** Why the archive was not opened again at the last attempt, which is logged once. */
   #reason = '';
   readonly #timer: NodeJS.Timeout;
@@ -101,7 +106,9 @@ class LastingNode implements RunningNode {
     this.url = served.url;
     this.dataFolder = config.dataFolder;
     this.tokenFile = served.services.keys.tokenFile;
-    this.#config = { ...config, acceptRollback: false, port: Number(new URL(served.url).port) };
+    const port = Number(new URL(served.url).port);
+    // What is for one opening is not for the next ones: a code that was used would sign in again.
+    this.#config = { ...config, acceptRollback: false, signInCode: undefined, port };
     this.#log = log;
     this.#served = served;
     const failed = (error: unknown) =>
@@ -176,7 +183,7 @@ class LastingNode implements RunningNode {
       'The data folder is gone. Connect its disk again: the node then goes on by itself.',
     );
     this.#stopCounting();
-    for (const listener of this.#onAway) listener(true);
+    this.#tell(true);
     await this.#served
       .leave()
       .catch((error: unknown) =>
@@ -185,6 +192,17 @@ class LastingNode implements RunningNode {
           'Not everything could be closed properly, because the data folder is gone.',
         ),
       );
+  }
+
+  /** An error of a listener keeps neither the archive open nor the others from being told. */
+  #tell(isAway: boolean): void {
+    for (const listener of this.#onAway) {
+      try {
+        listener(isAway);
+      } catch (error) {
+        this.#log.error({ error }, 'It could not be shown whether the data folder is there.');
+      }
+    }
   }
 
   async #comeBack(): Promise<void> {
@@ -202,18 +220,17 @@ class LastingNode implements RunningNode {
 
   async #openAgain(): Promise<void> {
     const left = this.#served;
+    const { store, key } = left.services;
     const archive = await openFolder(this.#config, this.#log, (inspected) => {
-      const reason = describeRollback(inspected, left.services.store.head());
+      const reason = describeRollback(inspected, store.head());
       if (reason) throw new Error(`Another archive, or an older copy, is in ${this.dataFolder}: ${reason}`);
-      if (left.services.store.hasFailed()) markUnsettled(databaseFile(this.dataFolder));
+      // Without an entry, only the key tells one archive from another.
+      if (store.head().seq === 0 && recordedKey(inspected) !== key.verifierKey)
+        throw new Error(`Another archive is in ${this.dataFolder}.`);
+      if (store.hasFailed()) markUnsettled(databaseFile(this.dataFolder));
     });
-    // Without an entry, only the key tells one archive from another.
-    const isKnown = left.services.store.head().seq > 0;
-    if (!isKnown && archive.key.verifierKey !== left.services.key.verifierKey) {
-      await archive.store.close();
-      throw new Error(`Another archive is in ${this.dataFolder}.`);
-    }
-    await this.#away?.close();
+    // It never rejects, so the archive does not stay open and locked. What still runs began before and can only fail.
+    await this.#away?.close(LEAVE_GRACE_MS);
     try {
       this.#served = await serve(this.#config, archive, this.#log);
     } catch (error) {
@@ -225,7 +242,7 @@ class LastingNode implements RunningNode {
     if (this.#show) this.showAlerts(this.#show);
     if (this.#unseen) this.onUnseen(this.#unseen);
     this.#log.warn({ folder: this.dataFolder }, 'The data folder is back. The node goes on.');
-    for (const listener of this.#onAway) listener(false);
+    this.#tell(false);
     this.#served.services.jobs.adopt(left.services.jobs.list());
     for (const asked of left.unfinishedJobs()) await this.#askAgain(asked);
   }

@@ -33,6 +33,8 @@ export interface AppConfig {
   /** The web interface and the descriptions of its pages. */
   interface: Omit<Interface, 'mayFillPage' | 'publicAddress'>;
   log: Log;
+  /** Why every request is refused by now, as without the disk of the data folder; undefined if none is. */
+  refusal: () => Problem | undefined;
   /** The limits for writes to the data-pack archive. */
   writeLimits: WriteLimits;
   /** Called with the name of each route other than GET that was answered without a problem. */
@@ -114,7 +116,7 @@ export function createApp(config: AppConfig): Express {
   app.use(() => {
     throw new Problem('not_found', NOTHING_AT_PATH);
   });
-  app.use(handleErrors(log));
+  app.use(handleErrors(log, config.refusal));
   return app;
 }
 

@@ -30,12 +30,19 @@ function sendProblem(request: Request, response: Response, problem: Problem): vo
   else response.send(body);
 }
 
-/** The only place that turns an error into a response. Errors that are not a `Problem` are logged as internal errors. */
-export function handleErrors(log: Log): ErrorRequestHandler {
+/**
+ * The only place that turns an error into a response. Errors that are not a `Problem` are logged as internal errors.
+ *
+ * @param refusal why every request is refused by now, or undefined: an error of a request that was running is due to that
+ */
+export function handleErrors(
+  log: Log,
+  refusal: () => Problem | undefined = () => undefined,
+): ErrorRequestHandler {
   return (error: unknown, request, response, _next) => {
     // The client disconnected during its request, so there is nobody to respond to.
     if (request.destroyed && !request.complete) return void response.destroy();
-    const problem = asProblem(error);
+    const problem = refusal() ?? asProblem(error);
     logFault(log, error, problem, request.method, request.path);
     if (response.headersSent) response.destroy();
     else sendProblem(request, response, problem);

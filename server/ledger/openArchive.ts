@@ -40,10 +40,10 @@ import {
 } from './nodeKey.ts';
 import { rootAt } from './tree.ts';
 
-export interface ArchiveConfig extends Omit<StoreConfig, 'check'> {
+export interface ArchiveConfig extends Omit<StoreConfig, 'check' | 'mustExist'> {
   /** Opens a database that lacks acknowledged or signed entries, under a new key, and records the rollback. */
   acceptRollback?: boolean | undefined;
-  /** Throws if a locked folder must not be opened. Called first, before anything is changed; not for a new archive. */
+  /** For an archive that was open before. Throws if another one is in its locked folder. Called before anything is changed. */
   requireKnown?: ((inspected: InspectedFolder) => void) | undefined;
   /** Gives the archive a new key, even if the old one is lost, and records that. */
   renewKey?: boolean | undefined;
@@ -68,7 +68,8 @@ export interface OpenArchive {
 export async function openArchive(config: ArchiveConfig): Promise<OpenArchive> {
   const { folder, random = randomBytes } = config;
   const findings: Findings = { rollback: undefined, change: undefined };
-  const store = await openStore({ ...config, check: openingCheck(config, random, findings) });
+  const mustExist = config.requireKnown !== undefined;
+  const store = await openStore({ ...config, check: openingCheck(config, random, findings), mustExist });
   try {
     if (isReadOnly(store.read)) return await openReadOnly(folder, store);
     const key = await loadKey(store, random);

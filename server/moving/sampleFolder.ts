@@ -1,11 +1,10 @@
-import { lstatSync, readFileSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { existsSync, lstatSync, readFileSync } from 'node:fs';
+import { mkdir, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { errorCode } from '../../shared/values/errorCode.ts';
-import { isMissing, syncFolder, writeFileDurably } from '../store/files.ts';
+import { databaseFile, syncFolder, writeFileDurably } from '../store/files.ts';
 import { lockFolder } from '../store/opening/folderLock.ts';
-import { hasDatabase } from '../store/opening/inspectFolder.ts';
 import { removeMarked } from '../store/opening/movedFolder.ts';
 
 /*
@@ -43,11 +42,18 @@ export async function beginSample(own: string): Promise<string> {
     await mkdir(folder);
   } catch (error) {
     if (errorCode(error) !== 'EEXIST') throw error;
-    throw new Error(`${folder} is there and is not a sample archive. Rename it.`, { cause: error });
+    if (!(await isLeftEmpty(folder)))
+      throw new Error(`${folder} is there and is not a sample archive. Rename it.`, { cause: error });
   }
   await writeMark(folder, false);
   await syncFolder(dirname(folder));
   return folder;
+}
+
+/** Whether a folder is what a process leaves that ends right before it writes the mark, or right after it removed it. */
+async function isLeftEmpty(folder: string): Promise<boolean> {
+  if (!lstatSync(folder).isDirectory()) return false;
+  return (await readdir(folder)).every((name) => name === `${MARK}.tmp`);
 }
 
 /** From now on the sample is opened instead of the own archive. */
@@ -70,7 +76,8 @@ export async function removeSample(own: string): Promise<void> {
   if (!isSample(folder)) return;
   // Otherwise a removal that is interrupted would leave a part of an archive that would be opened.
   await writeMark(folder, false);
-  if (hasDatabase(folder)) lockFolder(folder).release();
+  // Without a database it is what an interrupted removal left.
+  if (existsSync(databaseFile(folder))) lockFolder(folder).release();
   await removeMarked(folder, MARK);
 }
 
@@ -78,21 +85,14 @@ function writeMark(folder: string, complete: boolean): Promise<void> {
   return writeFileDurably(join(folder, MARK), `${JSON.stringify({ sample: 1, complete })}\n`, 0o600);
 }
 
-/** The mark of a folder; undefined if it has none, or is a link. */
+/** The mark of a folder; undefined if it has none that can be read, or is a link. */
 function readMark(folder: string): z.output<typeof markSchema> | undefined {
   const file = join(folder, MARK);
-  const isReal =
-    lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() === true &&
-    lstatSync(file, { throwIfNoEntry: false })?.isFile() === true;
-  return isReal ? parseMark(file) : undefined;
-}
-
-function parseMark(file: string): z.output<typeof markSchema> | undefined {
   try {
+    if (!lstatSync(folder).isDirectory() || !lstatSync(file).isFile()) return undefined;
     return markSchema.safeParse(JSON.parse(readFileSync(file, 'utf8'))).data;
-  } catch (error) {
-    // A file of this name that is no mark. Nothing is opened or removed because of it.
-    if (error instanceof SyntaxError || isMissing(error)) return undefined;
-    throw error;
+  } catch {
+    // Nothing is opened or removed because of it, and the own archive can be opened whatever is beside it.
+    return undefined;
   }
 }

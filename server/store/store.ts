@@ -75,6 +75,8 @@ export interface StoreConfig {
   warn?: Warn | undefined;
   /** Checks the folder before anything is changed. The default compares the database with the head file. */
   check?: OpeningCheck;
+  /** Whether the archive was there a moment ago: no other is created in its place. */
+  mustExist?: boolean | undefined;
 }
 
 /**
@@ -89,12 +91,13 @@ export async function openStore(config: StoreConfig): Promise<Store> {
   requireHere(folder);
   // Before the lock file is created: a folder that lost its database must stay unchanged.
   // A folder with a database is not created, because it may vanish in this moment.
-  if (!hasDatabase(folder)) await createFolder(folder);
+  const mustExist = hasDatabase(folder) || config.mustExist;
+  if (!mustExist) await createFolder(folder);
   const opened = new OpenedResources();
   // Added first, so that it is released last.
   const lock = opened.add(lockFolder(folder), ({ release }) => release());
   try {
-    return await openLocked(config, lock, opened);
+    return await openLocked({ ...config, mustExist }, lock, opened);
   } catch (error) {
     opened.closeAll();
     throw asDamagedDatabaseError(databaseFile(folder), error);
@@ -109,6 +112,7 @@ async function openLocked(
     random = randomBytes,
     warn = (_, message) => process.emitWarning(message),
     check = checkHead,
+    mustExist,
   }: StoreConfig,
   lock: FolderLock,
   opened: OpenedResources,
@@ -122,7 +126,9 @@ async function openLocked(
     lock,
     opened,
     freeBytes,
+    mustExist,
   });
+  const presence = new FolderPresence(folder);
   const reserve = new Reserve(folder, freeBytes, (error) =>
     warn({ error }, 'The file that reserves disk space could not be created.'),
   );
@@ -142,7 +148,6 @@ async function openLocked(
   else warn({}, 'The disk is full: the archive can be read, but nothing is written until space is freed.');
   const head = await openHead(folder, database, { isNew: inspection.change !== undefined, warn });
   const steady = steadyClock(clock, database, warn);
-  const presence = new FolderPresence(folder);
   let lastHead = headOf(database);
   const { writer, checkpointer } = openWriter(
     { folder, database, read, log },

@@ -98,6 +98,7 @@ function createAppOf(services: Services, onJob: AppConfig['onJob']) {
       describePage: pageDescriptions(store, nodeName),
     },
     log,
+    refusal: store.presence.refusal,
     onWrite: (name) => services.writes.emit('write', name),
     onJob,
   });

@@ -1,7 +1,13 @@
+import { once } from 'node:events';
 import { cp, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { DraftContents } from '../../server/archive/drafts/draftFiles.ts';
+import type { NodeConfig } from '../../server/config.ts';
+import { LostAndFound } from '../../server/store/blobs/lostAndFound.ts';
 import { writeFileDurably } from '../../server/store/files.ts';
+import { FolderPresence } from '../../server/store/opening/presence.ts';
 import { openStore } from '../../server/store/store.ts';
 import type { Job } from '../../shared/node/job.ts';
 import { systemClock } from '../../shared/values/clock.ts';
@@ -17,13 +23,13 @@ afterEach(async () => {
 });
 
 /** A node that looks for its folder all the time, in a folder of its own that stands for the disk. */
-async function openOnDisk() {
+async function openOnDisk(config: Partial<NodeConfig> = {}) {
   const disk = join(await temporaryFolder(), 'disk');
   await mkdir(disk);
   const messages: string[] = [];
   const keep = (_: object, message: string) => void messages.push(message);
   const log = { info: () => {}, warn: keep, error: keep };
-  const node = await openTestNode({ dataFolder: join(disk, 'data'), lookEveryMs: 5, log });
+  const node = await openTestNode({ dataFolder: join(disk, 'data'), lookEveryMs: 5, log, ...config });
   return { disk, node, messages };
 }
 
@@ -103,9 +109,13 @@ test('nothing is created in place of a folder that is gone', async () => {
   // SQLite opens its files at the first use.
   await store.write(() => undefined);
   const staged = await store.blobs.staging.stage([Buffer.from('The bytes.')], 10);
+  const file = await store.blobs.staging.stageFile([Buffer.from('More bytes.')], 20);
   await rename(folder, `${folder}-away`);
   await expect(staged.keep()).rejects.toThrow('ENOENT');
   await expect(writeFileDurably(join(folder, 'key'), 'a new key', 0o600)).rejects.toThrow('ENOENT');
+  const drafts = new DraftContents(folder);
+  await expect(drafts.place('draft', file)).rejects.toThrow('ENOENT');
+  expect(await new LostAndFound(folder).put(sha256Of('The bytes.'))).toBe(false);
   await expect(store.write(() => undefined)).rejects.toMatchObject({ code: 'data_folder_away' });
   await expect(readdir(folder)).rejects.toThrow('ENOENT');
   await rename(`${folder}-away`, folder);
@@ -116,6 +126,33 @@ test('nothing is created in place of a folder that is gone', async () => {
     code: 'data_folder_away',
   });
   await store.close();
+});
+
+test('an upload from before the folder vanished leaves those from after it alone', async () => {
+  const folder = join(await temporaryFolder(), 'data');
+  const large = Buffer.alloc(1_000_000, 'a');
+  const before = await openStore({ folder, clock: systemClock });
+  const left = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const old = before.blobs.staging.stage(
+    (async function* () {
+      yield large;
+      begun.resolve();
+      await left.promise;
+      throw new Error('The client went away.');
+    })(),
+    3_000_000,
+  );
+  await begun.promise;
+  await before.close();
+  const after = await openStore({ folder, clock: systemClock });
+  const staged = await after.blobs.staging.stage([large], large.length);
+  left.resolve();
+  await expect(old).rejects.toThrow();
+  await staged.keep();
+  expect(await after.blobs.bytesOf(staged.sha256)).toBe(large.length);
+  await staged.discard();
+  await after.close();
 });
 
 /** Without the files that SQLite makes for a moment while it reads. */
@@ -158,4 +195,83 @@ test('a node that is closed while its folder is away leaves it as it was', async
   await rename(`${disk}-away`, disk);
   const again = await openTestNode({ dataFolder: node.dataFolder });
   expect(await statusOf(again, '/api/nodes/kept')).toBe(200);
+});
+
+test('an archive that vanishes while it is opened again is neither replaced by a new one nor taken to be there', async () => {
+  const folder = join(await temporaryFolder(), 'data');
+  const open = { folder, clock: systemClock, mustExist: true };
+  await expect(openStore(open)).rejects.toThrow('does not exist');
+  await expect(readdir(folder)).rejects.toThrow('ENOENT');
+  // The folder to which the disk is attached.
+  await mkdir(folder);
+  await expect(openStore(open)).rejects.toThrow('There is no database');
+  expect(await readdir(folder)).toEqual(['lock']);
+  expect(new FolderPresence(folder).isAway).toBe(true);
+});
+
+test('a request that was running says that the disk is away, and not that nothing was changed', async () => {
+  const { disk, node, messages } = await openOnDisk();
+  const body = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = body.writable.getWriter();
+  const init = {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${node.token}`, 'Content-Type': 'application/json' },
+    body: body.readable,
+    duplex: 'half',
+  };
+  const sent = fetch(`${node.url}/manage/deposits`, init);
+  const text = JSON.stringify({ pack: 'pk_00000000000000000000', repository: 're_00000000000000000000' });
+  await writer.write(Buffer.from(text.slice(0, 10)));
+  await node.fetch('/api/health');
+  await rename(disk, `${disk}-away`);
+  await eventually(() => expect(messages).toContainEqual(expect.stringContaining('is gone')));
+  await writer.write(Buffer.from(text.slice(10)));
+  await writer.close();
+  expect(await problemOf(sent)).toMatchObject(AWAY);
+  expect(messages).not.toContainEqual(expect.stringContaining('An internal error'));
+});
+
+test('a code that signed in does not sign in again when the folder is back', async () => {
+  const signInCode = 'c0de'.repeat(8);
+  const { disk, node, messages } = await openOnDisk({ signInCode });
+  const signIn = () => fetch(`${node.url}/sign-in/${signInCode}`, { redirect: 'manual' });
+  expect((await signIn()).headers.has('set-cookie')).toBe(true);
+  await rename(disk, `${disk}-away`);
+  await eventually(() => expect(messages).toContainEqual(expect.stringContaining('is gone')));
+  await rename(`${disk}-away`, disk);
+  await eventually(() => expect(messages).toContainEqual(expect.stringContaining('The node goes on')));
+  expect((await signIn()).headers.has('set-cookie')).toBe(false);
+});
+
+test('a listener that fails keeps the archive neither open nor away', async () => {
+  const { disk, node, messages } = await openOnDisk();
+  node.onAway(() => {
+    throw new Error('The tray is gone.');
+  });
+  await rename(disk, `${disk}-away`);
+  await eventually(() => expect(messages).toContainEqual(expect.stringContaining('is gone')));
+  await rename(`${disk}-away`, disk);
+  await eventually(async () => expect(await statusOf(node, '/api/packs')).toBe(200));
+  expect(messages).not.toContainEqual(expect.stringContaining('cannot be opened'));
+});
+
+test('an upload that stands still does not keep the node from coming back', async () => {
+  const { disk, node, messages } = await openOnDisk();
+  const { id } = (await (await node.sendJson('POST', '/manage/drafts', {})).json()) as { id: string };
+  const { port } = new URL(node.url);
+  const upload = connect(Number(port), '127.0.0.1');
+  const closed = once(upload, 'close');
+  upload.on('error', () => {});
+  upload.write(
+    `PUT /manage/drafts/${id}/files?path=b.bin HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${node.token}\r\nContent-Type: application/octet-stream\r\nContent-Length: 2000000\r\n\r\n`,
+  );
+  upload.write(Buffer.alloc(1_000_000));
+  await eventually(async () => expect(await readdir(join(node.dataFolder, 'tmp'))).toHaveLength(1));
+  await rename(disk, `${disk}-away`);
+  await eventually(() => expect(messages).toContainEqual(expect.stringContaining('is gone')));
+  const since = performance.now();
+  await rename(`${disk}-away`, disk);
+  await closed;
+  await eventually(async () => expect(await statusOf(node, '/api/packs')).toBe(200));
+  expect(performance.now() - since).toBeLessThan(8_000);
 });

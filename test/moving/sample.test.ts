@@ -161,6 +161,25 @@ test('a start opens a complete sample, and removes one that was not finished or 
   await last.end();
 });
 
+test('what a process leaves that ends between two steps is removed, and keeps no sample from being made', async () => {
+  const own = join(await temporaryFolder(), 'archive');
+  const folder = sampleFolder(own);
+  // Right before the mark is written, or after it was removed.
+  await mkdir(folder);
+  await writeFile(join(folder, 'sample.json.tmp'), '{"sam');
+  await beginSample(own);
+  await completeSample(own);
+  expect(hasSample(own)).toBe(true);
+
+  // The removal had removed the database, and not yet what else an archive has.
+  await beginSample(own);
+  await writeFile(join(folder, 'key'), 'a key');
+  await mkdir(join(folder, 'blobs', 'ab'), { recursive: true });
+  await writeFile(join(folder, 'blobs', 'ab', 'cd'), 'bytes');
+  await removeSample(own);
+  expect(existsSync(folder)).toBe(false);
+});
+
 test('a sample that cannot be opened says how to get back to the own archive', async () => {
   const own = join(await temporaryFolder(), 'archive');
   await beginSample(own);

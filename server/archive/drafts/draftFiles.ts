@@ -1,4 +1,4 @@
-import { readdir, rename, rm } from 'node:fs/promises';
+import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DraftFilesChange, DraftSummary } from '../../../shared/archive/draft.ts';
 import { MAX_ALL_DRAFTS_BYTES, MAX_DRAFT_BYTES, MAX_DRAFTS, MAX_SET_FILES } from '../../../shared/limits.ts';
@@ -104,6 +104,8 @@ export class DraftContents {
   /** Moves a staged file into a draft, durably. */
   async place(draft: string, staged: StagedFile): Promise<void> {
     const folder = join(this.#folder, draft);
+    // Throws if the disk was pulled out: nothing is created in its place.
+    await stat(staged.file);
     await createFolder(folder);
     await rename(staged.file, this.fileOf(draft, staged.sha256));
     await syncFolder(folder);

@@ -181,7 +181,7 @@ export class Listeners {
   }
 
   /** Stops accepting requests and waits a limited time for running ones. */
-  async close(): Promise<void> {
+  async close(graceMs = CLOSE_GRACE_MS): Promise<void> {
     this.#closing.abort();
     await this.#watching;
     clearInterval(this.#stalledTimer);
@@ -192,7 +192,7 @@ export class Listeners {
       this.#sockets.closeIdle();
       this.#sockets.closeStalled(CLOSE_STALLED_MS / CLOSE_SWEEP_MS);
     });
-    await Promise.all(servers.map(closeServer));
+    await Promise.all(servers.map((server) => closeServer(server, graceMs)));
     clearInterval(sweep);
   }
 
@@ -341,12 +341,12 @@ function stopListening(server: Server): void {
   server.closeIdleConnections();
 }
 
-async function closeServer(server: Server): Promise<void> {
+async function closeServer(server: Server, graceMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     server.close(() => resolve());
   });
   server.closeIdleConnections();
-  const timer = after(CLOSE_GRACE_MS, () => server.closeAllConnections());
+  const timer = after(graceMs, () => server.closeAllConnections());
   await closed;
   clearTimeout(timer);
 }

@@ -68,6 +68,7 @@ export class LostAndFound {
    */
   async put(sha256: string, found = sha256): Promise<boolean> {
     const file = blobPath(this.#dataFolder, sha256);
+    if (!existsSync(file)) return false;
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     const name = this.#freeName(found === sha256 ? sha256 : `${sha256}.${found}`);
     try {

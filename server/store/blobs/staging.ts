@@ -47,6 +47,12 @@ const MAX_HELD_BYTES = 128 * SMALL_BYTES;
 const HELD_OVERHEAD_BYTES = 1_024;
 
 /**
+ * Numbers the files in `tmp/`. Their names are unique, because one process has the folder open, and empties `tmp/` when it
+ * opens it. An upload to an archive that was open before, in this process, may still rename or delete its file.
+ */
+let temporaryFiles = 0;
+
+/**
  * Holds blobs until it is known whether they are kept. A small blob is held in memory: refusing it takes no disk access,
  * and keeping it takes one file. A larger blob is written to `tmp/` while it
  * is received, and synced at its end.
@@ -55,7 +61,6 @@ export class Staging {
   readonly #folder: string;
   readonly #writes: BlobWrites;
   #heldBytes = 0;
-  #temporaryFiles = 0;
 
   constructor(folder: string, writes: BlobWrites) {
     this.#folder = folder;
@@ -159,9 +164,8 @@ export class Staging {
   }
 
   #temporaryFile(): string {
-    // Unique, because one process has the folder open and empties `tmp/` at its start.
-    this.#temporaryFiles += 1;
-    return join(temporaryFolder(this.#folder), String(this.#temporaryFiles));
+    temporaryFiles += 1;
+    return join(temporaryFolder(this.#folder), String(temporaryFiles));
   }
 }
 

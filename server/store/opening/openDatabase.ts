@@ -28,6 +28,7 @@ interface OpeningSteps {
   lock: FolderLock;
   opened: OpenedResources;
   freeBytes: FreeBytes;
+  mustExist: boolean | undefined;
 }
 
 /**
@@ -39,13 +40,16 @@ interface OpeningSteps {
  */
 export async function openDatabase(
   folder: string,
-  { check, lock, opened, freeBytes }: OpeningSteps,
+  { check, lock, opened, freeBytes, mustExist }: OpeningSteps,
 ): Promise<OpenedDatabase> {
   const inspection = await inspectFolder(folder, check);
   const { isNew, change, lockId } = inspection;
+  if (isNew && mustExist) throw new Error(`There is no database in ${folder}.`);
   if (!isNew && lockId !== lock.id) requireUnopened(folder);
   if (!isNew) await keepEarlierDatabase(folder, freeBytes);
-  const database = opened.add(openForWriting(databaseFile(folder)), (connection) => connection.close());
+  const database = opened.add(openForWriting(databaseFile(folder), { isNew }), (connection) =>
+    connection.close(),
+  );
   migrate(database);
   if (change) database.transaction(change).immediate(database);
   const read = opened.add(openForReading(databaseFile(folder)), (connection) => connection.close());

@@ -5,8 +5,16 @@ import { Problem } from '../../../shared/problems.ts';
 import { errorCode } from '../../../shared/values/errorCode.ts';
 import { databaseFile } from '../files.ts';
 
-/** Errors of a disk that is there and takes no more bytes. What it has can still be read. */
-const STAYS_READABLE = new Set<string | undefined>(['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EPERM']);
+/** Errors of a disk that is there and takes no more bytes, and of a process with too many open files. */
+const SAYS_NOTHING = new Set<string | undefined>([
+  'ENOSPC',
+  'EDQUOT',
+  'EROFS',
+  'EACCES',
+  'EPERM',
+  'EMFILE',
+  'ENFILE',
+]);
 
 /**
  * Whether the data folder is still the one that was opened: its disk may be pulled out, or another one mounted in its place.
@@ -20,10 +28,12 @@ export class FolderPresence {
   readonly #id: string | undefined;
   #isAway = false;
 
-  /** Call it while the database is open: no other file can have its identity then. */
+  /** Call it right after the database was opened: no other file can have its identity then. */
   constructor(folder: string) {
     this.#folder = folder;
     this.#id = identityOf(databaseFile(folder));
+    // It vanished while it was opened.
+    this.#isAway = this.#id === undefined;
   }
 
   /** Asks the file system, which takes microseconds. */
@@ -46,7 +56,7 @@ export class FolderPresence {
       await handle.writeFile('test');
       await handle.sync();
     } catch (error) {
-      this.#isAway ||= !STAYS_READABLE.has(errorCode(error));
+      this.#isAway ||= !SAYS_NOTHING.has(errorCode(error));
     } finally {
       // The disk is away or full; the file is replaced by the next test.
       await handle?.close().catch(() => {});

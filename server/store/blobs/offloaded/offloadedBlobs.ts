@@ -1,11 +1,12 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { access, rename, rm } from 'node:fs/promises';
+import { access, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { Problem } from '../../../../shared/problems.ts';
-import { blobPath, createFolder, isMissing, isNoSpace, isUnreadable } from '../../files.ts';
+import { errorCode } from '../../../../shared/values/errorCode.ts';
+import { blobPath, isMissing, isNoSpace, isUnreadable } from '../../files.ts';
 
 /** The bytes `start` to `end`, both inclusive. */
 export interface Bounds {
@@ -167,6 +168,9 @@ interface Cached {
   users: number;
 }
 
+/** Numbers the files in caches, also of an archive that this process opens again. */
+let fetches = 0;
+
 /**
  * A bounded cache, on disk, of verified offloaded blobs: least recently used first out. It is emptied when
  * the archive is opened, because its files are not synced.
@@ -176,7 +180,6 @@ class BlobCache {
   /** In the order of their last use. */
   readonly #cached = new Map<string, Cached>();
   #bytes = 0;
-  #fetches = 0;
 
   constructor(dataFolder: string) {
     this.#folder = join(dataFolder, 'cache');
@@ -227,12 +230,12 @@ class BlobCache {
   }
 
   async #fetch(sha256: string, fetch: () => AsyncIterable<Buffer>): Promise<string> {
-    // A file that is being removed may hold the same blob.
-    this.#fetches += 1;
-    const file = join(this.#folder, `${sha256}-${this.#fetches}`);
+    // A file that is being removed may hold the same blob, and so may one of the archive that was open before.
+    fetches += 1;
+    const file = join(this.#folder, `${sha256}-${fetches}`);
     const partial = `${file}.partial`;
     try {
-      await createFolder(this.#folder);
+      await this.#make();
       await pipeline(Readable.from(fetch(), { objectMode: false }), createWriteStream(partial));
       await rename(partial, file);
       return file;
@@ -244,6 +247,15 @@ class BlobCache {
         'These bytes are in a copy, and this disk has no space to fetch them. Free some space on it.',
         { cause: error },
       );
+    }
+  }
+
+  /** Makes the folder of the cache, but not the data folder in place of one whose disk was pulled out. */
+  async #make(): Promise<void> {
+    try {
+      await mkdir(this.#folder, { mode: 0o700 });
+    } catch (error) {
+      if (errorCode(error) !== 'EEXIST') throw error;
     }
   }
 

@@ -27,8 +27,8 @@ const CACHE_KB = 32_768;
  * Opens the writing connection in WAL mode, with `synchronous=FULL`, so that a commit is on stable storage when it
  * returns (https://sqlite.org/pragma.html#pragma_synchronous). `DurableCommit` syncs the commits of a running node itself.
  */
-export function openForWriting(file: string): WriteDatabase {
-  const database = new Database(file, { timeout: BUSY_TIMEOUT_MS });
+export function openForWriting(file: string, { isNew = true } = {}): WriteDatabase {
+  const database = new Database(file, { fileMustExist: !isNew, timeout: BUSY_TIMEOUT_MS });
   database.pragma('journal_mode = WAL');
   database.pragma('synchronous = FULL');
   database.pragma(`wal_autocheckpoint = ${AUTOCHECKPOINT_PAGES}`);
