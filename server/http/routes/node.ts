@@ -31,7 +31,7 @@ import { openEventStream } from '../delivery/eventStream.ts';
 import { type Description, describe } from '../docs/describe.ts';
 import type { DescribedNode } from '../openapi/document.ts';
 import { accepted, created, jobReply, noContent, ok, okText, page, pageOfAll } from '../reply.ts';
-import { mayContribute } from '../security/access.ts';
+import { mayContribute, type Visitor } from '../security/access.ts';
 import type { PublicAddress } from '../security/publicAddress.ts';
 
 type NodeRoutes =
@@ -182,7 +182,8 @@ export function sessionHandlers(services: SessionServices): Pick<Handlers, Sessi
         node: nodeName,
         version,
         sharing: sharing.current.mode,
-        ...(sample && (sample.isOpen || visitor.owner) && { sample: sample.isOpen ? 'open' : 'offered' }),
+        ...(sample &&
+          (sample.isOpen || isOwnerHere(visitor)) && { sample: sample.isOpen ? 'open' : 'offered' }),
       }),
     createSignInLink: ({ request }) => {
       const path = `/sign-in/${keys.createSignInCode()}`;
@@ -207,8 +208,8 @@ export function sessionHandlers(services: SessionServices): Pick<Handlers, Sessi
 export function sampleHandlers(
   sample: SampleSwitch | undefined,
 ): Pick<Handlers, 'openSample' | 'removeSample'> {
-  const change = async (from: boolean) => {
-    if (sample?.isOpen !== from)
+  const change = async (from: boolean, visitor: Visitor) => {
+    if (sample?.isOpen !== from || !isOwnerHere(visitor))
       throw new Problem(
         'not_found',
         from ? 'This is not the sample archive.' : 'No sample archive is offered here.',
@@ -221,7 +222,15 @@ export function sampleHandlers(
       });
     }
   };
-  return { openSample: () => change(false), removeSample: () => change(true) };
+  return {
+    openSample: ({ visitor }) => change(false, visitor),
+    removeSample: ({ visitor }) => change(true, visitor),
+  };
+}
+
+/** Whether the owner is at this machine. From elsewhere, the sample would not be reached, because it is not shared. */
+function isOwnerHere({ owner, loopback }: Visitor): boolean {
+  return owner && loopback;
 }
 
 type InvitationRoutes = 'listInvitations' | 'createInvitation' | 'readInvitation' | 'revokeInvitation';

@@ -127,7 +127,7 @@ export const manageRoutes = {
     tag: 'Manage',
     summary: 'Make the sample archive and open it instead of this one',
     description:
-      'Only the desktop app and `npm start` offer it. The sample is in a data folder of its own, so nothing mixes. The node closes once this is answered, and the sample is served at the same address.',
+      'Only the desktop app and `npm start` offer it, on their own machine. The sample is in a data folder of its own, so nothing mixes. The node closes once this is answered, and the sample is served at the same address.',
     body: NO_BODY,
     responses: { 200: { description: 'How to sign in there', schema: archiveChangeSchema } },
     problems: ['not_found', 'sample_failed'],
