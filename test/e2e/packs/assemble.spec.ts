@@ -121,6 +121,8 @@ test('a new version reuses the files, a replication has a verdict, and both pack
   await page.getByLabel('Title', { exact: true }).fill('The original, corrected');
   await page.getByRole('button', { name: 'Publish', exact: true }).click();
   await expect(page.getByRole('heading', { level: 1, name: 'The original, corrected' })).toBeVisible();
+  // Else the next draft, opened at once, would go on with this publication and jump back here.
+  expect(await page.evaluate(() => localStorage.getItem('strongroom-publishing'))).toBeNull();
   await page.getByRole('link', { name: 'The original', exact: true }).click();
   await expect(page.getByText('A newer version of this pack exists:')).toBeVisible();
 

@@ -46,6 +46,11 @@ const PUBLISHING_KEY = 'strongroom-publishing';
 const FORGET_AFTER_MS = 500;
 let forgetting: ReturnType<typeof setTimeout> | undefined;
 
+/** From now on nothing is resumed, also if another draft is opened at once. */
+function forget(): void {
+  localStorage.removeItem(PUBLISHING_KEY);
+}
+
 /** The node shows a set as a job of its own; a pack is published in a moment. */
 function publishOnNode(title: string, isSet: boolean): Promise<Pack> {
   const published = () =>
@@ -113,6 +118,7 @@ async function follow(
       });
   try {
     const pack = await work(show);
+    forget();
     pointJobsAt(pack);
     rememberAuthors(pack.authors);
     // Shown before the draft is cleared, so that the page never shows the emptied form.
@@ -124,6 +130,9 @@ async function follow(
     const { draft, files } = get();
     // The draft of a publishing that is resumed may have been deleted.
     const isOver = isCancelled || (isProblem(error, 'not_found') && resumed !== undefined);
+    if (isOver) forget();
+    // A page that is left ends its requests too, but does not live to forget that it was publishing.
+    else forgetting = setTimeout(forget, FORGET_AFTER_MS);
     set({
       publication: isOver
         ? { state: 'idle', isCancelled: isCancelled && cancel === undefined }
@@ -131,8 +140,6 @@ async function follow(
     });
   } finally {
     unfollow();
-    // A page that is left ends its requests too, but does not live to forget that it was publishing.
-    forgetting = setTimeout(() => localStorage.removeItem(PUBLISHING_KEY), FORGET_AFTER_MS);
   }
 }
 
