@@ -58,10 +58,10 @@ function repeatOnce(database: WriteDatabase, count: number, shift: number): void
      SELECT id + :shift, source_key, retrieval, event_type, observer,
        strftime('%Y-%m-%dT%H:%M:%fZ', observed_at, :shift || ' minutes'), original_observed_at,
        sha256, previous_sha256, 1000000000 + id + :shift FROM events WHERE id <= :count`,
-    `INSERT INTO event_summaries SELECT event + :shift, summary, rules_digest FROM event_summaries
-     WHERE event <= :count`,
-    `INSERT INTO event_noise SELECT event + :shift, is_noise, rules_digest, change FROM event_noise
-     WHERE event <= :count`,
+    `INSERT INTO event_summaries (event, summary, rules_digest)
+     SELECT event + :shift, summary, rules_digest FROM event_summaries WHERE event <= :count`,
+    `INSERT INTO event_noise (event, is_noise, rules_digest, change, outside)
+     SELECT event + :shift, is_noise, rules_digest, change, outside FROM event_noise WHERE event <= :count`,
   ])
     statement(database, sql).run({ count, shift });
 }
