@@ -34,7 +34,7 @@ const CASES: Case[] = [
     bytes: 16_384,
     connections: 16,
     figure: 'requestsPerSecond',
-    target: 0.4,
+    target: 0.15,
   },
 ];
 
