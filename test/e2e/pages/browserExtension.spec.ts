@@ -110,5 +110,5 @@ test('another page cannot fill the form: neither one of another origin nor one t
   // The next page is out of reach of the one that opened this one.
   await form.getByRole('link', { name: 'Findings' }).click();
   await expect(form.getByRole('heading', { name: 'Findings', level: 1 })).toBeVisible();
-  await expect.poll(() => form.evaluate(() => window.opener === null)).toBe(true);
+  await form.waitForFunction(() => window.opener === null);
 });
