@@ -20,11 +20,8 @@ export default function HelpPage() {
   }, [hash, isOwner]);
   return (
     <Page title="Help">
-      {isOwner && (
-        <div id="report">
-          <ProblemReport />
-        </div>
-      )}
+      {isOwner && <span id="report" />}
+      {isOwner && <ProblemReport />}
       {isOwner && <NewVersion />}
       <Section title="What’s new">
         <WhatsNew />
