@@ -9,7 +9,7 @@ const SWITCH = '--cli';
 
 /**
  * Returns the arguments after `--cli` on the app's command line; undefined if there is no `--cli`. After `--` stands what a
- * web page chose (`openedLinks.ts`).
+ * web page chose (`opened/links.ts`).
  */
 export function commandArguments(argv: readonly string[]): string[] | undefined {
   const at = argv.indexOf(SWITCH);

@@ -4,7 +4,7 @@ import { requireArchive } from '../server/moving/archivePlace.ts';
 import { openNode, type RunningNode } from '../server/node.ts';
 import { errorCode } from '../shared/values/errorCode.ts';
 import { archiveToOpen, openPreferences } from './preferences.ts';
-import { placeToOpen } from './sample.ts';
+import { placeToOpen } from './sample/sample.ts';
 
 /**
  * Returns the folder of the archive that the app opens without `--data`, as its preferences and moves say.

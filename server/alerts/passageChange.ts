@@ -1,5 +1,5 @@
 import { BROWSER, type Event, SELF } from '../../shared/collection/event.ts';
-import { passagesBefore } from '../findings/findings.ts';
+import { passagesBefore } from '../findings/passages.ts';
 import { yieldToEventLoop } from '../runtime/background.ts';
 import { startPositionOf } from '../store/sqlite/node/alerts.ts';
 import type { Store } from '../store/store.ts';

@@ -1,9 +1,10 @@
+import { BROWSER, type Event } from '../../shared/collection/event.ts';
 import type { NewFinding, ObjectPassage, Passage, PassageAnchor } from '../../shared/findings/finding.ts';
 import { Problem } from '../../shared/problems.ts';
 import { yieldToEventLoop } from '../runtime/background.ts';
 import type { Log } from '../runtime/log.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
-import { all, change } from '../store/sqlite/engine/queries.ts';
+import { all, change, one } from '../store/sqlite/engine/queries.ts';
 import type { Store } from '../store/store.ts';
 import { OWNER, unreadable } from '../withholding/withholding.ts';
 
@@ -133,3 +134,54 @@ function outdatedPassages(
 
 const putAnchor = change<[row: { ledger_entry: number; tool: string; anchor: string }]>(`
   INSERT OR REPLACE INTO passage_anchors (ledger_entry, tool, anchor) VALUES (@ledger_entry, @tool, @anchor)`);
+
+/**
+ * The captures `p` whose document is an object, of the same source as the capture `own`, as SQL. The object leads to them: a
+ * source may have thousands of captures.
+ */
+function captureWithDocument(sha256: string, page: string): string {
+  return `SELECT 1 FROM page_captures own JOIN retrievals r INDEXED BY retrievals_by_object
+      ON r.sha256 = ${sha256} AND r.source_key = own.source_key
+    JOIN page_captures p ON p.id = r.part_of AND p.record ->> 'document' = r.sha256
+    WHERE own.id = ${page}`;
+}
+
+/**
+ * Returns the current findings that quote a version of the source of an event which the same observer saw before. Versions
+ * of a drawn page are its text, and the document of its capture.
+ */
+export function passagesBefore(
+  database: ReadDatabase,
+  { id, observer }: Pick<Event, 'id' | 'observer'>,
+): { id: string; passage: ObjectPassage }[] {
+  const sql = `SELECT f.id, f.passage FROM current_findings c JOIN findings f USING (ledger_entry)
+    WHERE f.passage_sha256 IS NOT NULL AND (EXISTS (SELECT 1 FROM events e WHERE e.sha256 = f.passage_sha256
+        AND e.source_key = (SELECT source_key FROM events WHERE id = $id) AND e.observer = $observer AND e.id < $id)
+      OR EXISTS (${captureWithDocument('f.passage_sha256', '(SELECT page FROM events WHERE id = $id)')}
+        AND p.ledger_entry < own.ledger_entry AND p.observer IS NULL))
+    ORDER BY f.ledger_entry`;
+  return all<{ id: string; passage: string }>(database, sql, { id, observer }).map((row) => ({
+    id: row.id,
+    passage: JSON.parse(row.passage) as ObjectPassage,
+  }));
+}
+
+/** Returns the versions that an event tells apart, in which a passage is looked for: of a drawn page, the documents if it quotes one. */
+export function versionsOfPassage(
+  database: ReadDatabase,
+  { sha256: quoted }: Pick<Passage, 'sha256'>,
+  { id, page, sha256, previous_sha256 }: Event,
+): Pick<Event, 'sha256' | 'previous_sha256'> {
+  const sql = `SELECT own.record ->> 'document' AS sha256, (SELECT p.record ->> 'document' FROM events e
+      JOIN page_captures p ON p.id = e.page WHERE e.sha256 = $previous_sha256 AND e.source_key = own.source_key
+        AND e.observer = '${BROWSER}' AND e.id < $id
+      ORDER BY e.id DESC LIMIT 1) AS previous_sha256
+    FROM page_captures own WHERE own.id = $page AND EXISTS (${captureWithDocument('$quoted', '$page')})`;
+  const documents = one<Pick<Event, 'sha256' | 'previous_sha256'>>(database, sql, {
+    id,
+    page,
+    previous_sha256,
+    quoted,
+  });
+  return documents ?? { sha256, previous_sha256 };
+}

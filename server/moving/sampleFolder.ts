@@ -8,7 +8,7 @@ import { lockFolder } from '../store/opening/folderLock.ts';
 import { removeMarked } from '../store/opening/movedFolder.ts';
 
 /*
- * The sample archive is in a data folder of its own, beside the person's own one, so nothing of it can mix with theirs. The
+ * The sample archive has its own data folder, next to the person's archive. The two cannot mix. The
  * mark in it says that it is a sample, and whether it is complete. A complete one is opened instead of the own archive. One
  * that is not complete was never finished, or is being removed: it is never opened.
  */

@@ -28,7 +28,7 @@ export interface ServedArchive {
 }
 
 /**
- * Opens the services of an archive and listens. While its data folder is away, every request is told so.
+ * Opens the services of an archive and listens. While its data folder is missing, every request gets `data_folder_away`.
  *
  * @throws what `listen` throws (such as a port in use); the archive is closed then
  */

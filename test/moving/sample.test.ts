@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/prom
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { serveArchive } from '../../electron/openArchive.ts';
-import { placeToOpen } from '../../electron/sample.ts';
+import { placeToOpen } from '../../electron/sample/sample.ts';
 import { checkMove } from '../../server/moving/checkMove.ts';
 import {
   beginSample,
@@ -14,7 +14,7 @@ import {
 } from '../../server/moving/sampleFolder.ts';
 import type { RunningNode } from '../../server/node.ts';
 import { createLog } from '../../server/runtime/log.ts';
-import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { closeTestNodes, IDLE, openTestNode, temporaryFolder } from '../support/node.ts';
 
 afterEach(closeTestNodes);
 
@@ -28,13 +28,7 @@ async function startApp(own: string) {
   const served = serveArchive({
     own,
     port: 0,
-    collect: false,
-    audit: false,
-    derive: false,
-    prove: false,
-    copy: false,
-    follow: false,
-    discovery: { addresses: [] },
+    ...IDLE,
     log: createLog('silent'),
     ended: ended.promise,
     onLeftOver: (error) => {

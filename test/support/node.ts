@@ -67,6 +67,17 @@ async function newDataFolder(): Promise<string> {
   return folder;
 }
 
+/** A node that does nothing by itself. */
+export const IDLE: Omit<Partial<NodeConfig>, 'dataFolder'> = {
+  collect: false,
+  audit: false,
+  derive: false,
+  prove: false,
+  copy: false,
+  follow: false,
+  discovery: { addresses: [] },
+};
+
 /**
  * Opens a node. Unless configured otherwise, it logs nothing and does nothing by itself: neither on schedule nor when it
  * is idle, because when that is depends on the machine.
@@ -75,13 +86,7 @@ export async function openTestNode(config: Partial<NodeConfig> = {}): Promise<Te
   const dataFolder = config.dataFolder ?? (await newDataFolder());
   const node = await openNode({
     port: 0,
-    collect: false,
-    audit: false,
-    derive: false,
-    prove: false,
-    copy: false,
-    follow: false,
-    discovery: { addresses: [] },
+    ...IDLE,
     log: createLog('silent'),
     networkPause: async () => null,
     batteryLow: async () => false,

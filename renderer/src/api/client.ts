@@ -1,7 +1,14 @@
+import { create } from 'zustand';
 import type { ProblemCode, ProblemDocument } from '../../../shared/problems.ts';
 import { type BodyInputOf, pathOf, type ResponseOf, type RouteSpec } from '../../../shared/routes/route.ts';
 import { ROUTES, type RouteName, type RouteTable } from '../../../shared/routes.ts';
-import { noteDiskAway } from './diskAway.ts';
+
+/** The sentence with which the node refuses everything while the disk of its archive is not connected, as of its last answer. */
+export const useDiskAway = create<{ sentence: string | undefined }>()(() => ({ sentence: undefined }));
+
+function noteDiskAway(sentence: string | undefined): void {
+  if (useDiskAway.getState().sentence !== sentence) useDiskAway.setState({ sentence });
+}
 
 /** An error response from the node. Show `message`, with `document.code` in small print below it. */
 export class ApiProblem extends Error {

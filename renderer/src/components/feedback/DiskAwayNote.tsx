@@ -1,8 +1,7 @@
 import { IconPlugConnectedX } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
-import { call } from '../../api/client.ts';
-import { useDiskAway } from '../../api/diskAway.ts';
+import { call, useDiskAway } from '../../api/client.ts';
 import classes from './ErrorNote.module.css';
 
 const ASK_EVERY_MS = 2_000;

@@ -3,7 +3,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { Link, Outlet, useLocation, useNavigate } from 'react-router';
-import { useDiskAway } from '../../api/diskAway.ts';
+import { useDiskAway } from '../../api/client.ts';
 import { readDropped } from '../../pages/assemble/files/readDropped.ts';
 import { useNodeJobs } from '../../state/jobs.ts';
 import { invitationInFragment, useInvitationLink, useSession } from '../../state/session.ts';

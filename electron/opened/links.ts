@@ -1,6 +1,6 @@
 import { app, dialog, shell } from 'electron';
-import { parsePeerLink } from '../shared/node/peer.ts';
-import type { DesktopWindows } from './windows.ts';
+import { parsePeerLink } from '../../shared/node/peer.ts';
+import type { DesktopWindows } from '../windows.ts';
 
 /** The scheme of the app's links, before a complete link: `strongroom:https://archive.example/sharing#key=…`. */
 export const LINK_SCHEME = 'strongroom:';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import type { NodeConfig, SampleSwitch } from '../server/config.ts';
+import type { NodeConfig, SampleSwitch } from '../../server/config.ts';
 import {
   beginSample,
   completeSample,
@@ -8,13 +8,13 @@ import {
   hasSample,
   removeSample,
   sampleFolder,
-} from '../server/moving/sampleFolder.ts';
-import { openNode, type RunningNode } from '../server/node.ts';
-import { inNextTurn } from '../server/runtime/background.ts';
-import type { Pack, PackRecordInput } from '../shared/archive/pack.ts';
-import type { EventType } from '../shared/collection/event.ts';
-import { type BodyInputOf, pathOf, type ResponseOf } from '../shared/routes/route.ts';
-import { ROUTES, type RouteName, type RouteTable } from '../shared/routes.ts';
+} from '../../server/moving/sampleFolder.ts';
+import { openNode, type RunningNode } from '../../server/node.ts';
+import { inNextTurn } from '../../server/runtime/background.ts';
+import type { Pack, PackRecordInput } from '../../shared/archive/pack.ts';
+import type { EventType } from '../../shared/collection/event.ts';
+import { type BodyInputOf, pathOf, type ResponseOf } from '../../shared/routes/route.ts';
+import { ROUTES, type RouteName, type RouteTable } from '../../shared/routes.ts';
 import {
   ALGAE,
   CASE,

@@ -1,9 +1,9 @@
 import { Checkbox, Modal, NumberInput, SegmentedControl, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
-import { DEFAULT_MEMENTOS, MAX_MEMENTOS } from '../../../../shared/collection/captures.ts';
-import { DialogButtons } from '../../components/forms/DialogForm.tsx';
-import { FileDropField } from '../../components/forms/FileDropField.tsx';
-import { formatCount } from '../../format/size.ts';
+import { DEFAULT_MEMENTOS, MAX_MEMENTOS } from '../../../../../shared/collection/captures.ts';
+import { DialogButtons } from '../../../components/forms/DialogForm.tsx';
+import { FileDropField } from '../../../components/forms/FileDropField.tsx';
+import { formatCount } from '../../../format/size.ts';
 import {
   type CaptureDraft,
   type CaptureDraftErrors,

@@ -2,8 +2,8 @@ import { openAsBlob } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { dialog } from 'electron';
-import type { RunningNode } from '../server/node.ts';
-import type { DesktopWindows } from './windows.ts';
+import type { RunningNode } from '../../server/node.ts';
+import type { DesktopWindows } from '../windows.ts';
 
 /** Adds an opened pack file to the archive after confirmation, and shows the pack. */
 export async function openPackFile(path: string, node: RunningNode, windows: DesktopWindows): Promise<void> {

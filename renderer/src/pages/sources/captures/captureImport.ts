@@ -7,11 +7,11 @@ import {
   type MementoImport,
   mementoImportSchema,
   observerSchema,
-} from '../../../../shared/collection/captures.ts';
-import { MAX_CAPTURE_FILE_BYTES } from '../../../../shared/limits.ts';
-import { sendStream, upload } from '../../api/streams.ts';
-import { formatBytes } from '../../format/size.ts';
-import { runLocalJob } from '../../state/jobs.ts';
+} from '../../../../../shared/collection/captures.ts';
+import { MAX_CAPTURE_FILE_BYTES } from '../../../../../shared/limits.ts';
+import { sendStream, upload } from '../../../api/streams.ts';
+import { formatBytes } from '../../../format/size.ts';
+import { runLocalJob } from '../../../state/jobs.ts';
 
 /** The form's fields as text. */
 export interface CaptureDraft {

@@ -1,5 +1,5 @@
-import type { PackRecordInput } from '../shared/archive/pack.ts';
-import { PACK_FORMAT, TERMS_VERSION } from '../shared/limits.ts';
+import type { PackRecordInput } from '../../shared/archive/pack.ts';
+import { PACK_FORMAT, TERMS_VERSION } from '../../shared/limits.ts';
 
 /*
  * What is in the sample archive. The lake, its ferry and everybody who watches them are invented. All results are computed

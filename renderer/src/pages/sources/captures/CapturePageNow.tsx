@@ -5,7 +5,7 @@ import {
   FormDialog,
   type FormDialogControls,
   useItemForm,
-} from '../../components/forms/DialogForm.tsx';
+} from '../../../components/forms/DialogForm.tsx';
 
 interface CapturePageNowProps {
   opened: boolean;

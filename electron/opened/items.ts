@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { app } from 'electron';
-import type { SidebarPage } from '../shared/node/pages.ts';
-import { LINK_SCHEME } from './openedLinks.ts';
+import type { SidebarPage } from '../../shared/node/pages.ts';
+import { LINK_SCHEME } from './links.ts';
 
 const PACK_EXTENSION = '.pack.zip';
 
