@@ -1,6 +1,5 @@
 import type { LookupAddress } from 'node:dns';
-import { rmSync } from 'node:fs';
-import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,9 +7,8 @@ import { systemLookup } from '../../server/collection/fetch/connect.ts';
 import type { NodeConfig } from '../../server/config.ts';
 import { openNode, type RunningNode } from '../../server/node.ts';
 import { createLog } from '../../server/runtime/log.ts';
-import { openStore } from '../../server/store/store.ts';
-import { systemClock } from '../../shared/values/clock.ts';
 import { checkResponse } from './conformance.ts';
+import { createDataFolder } from './store.ts';
 
 /**
  * A real node on port 0 in a temporary folder, with functions that send requests. Every response is checked against the
@@ -49,24 +47,6 @@ async function localNames(hostname: string): Promise<LookupAddress[]> {
   });
 }
 
-let migrated: Promise<string> | undefined;
-
-/**
- * Returns a data folder whose database has its tables and no rows: a copy of one that is made once for each process,
- * because the migrations take longer than everything else that opens a node.
- */
-async function newDataFolder(): Promise<string> {
-  migrated ??= (async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'strongroom-migrated-'));
-    process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-    await (await openStore({ folder, clock: systemClock })).close();
-    return folder;
-  })();
-  const folder = join(await temporaryFolder(), 'data');
-  await cp(await migrated, folder, { recursive: true });
-  return folder;
-}
-
 /** A node that does nothing by itself. */
 export const IDLE: Omit<Partial<NodeConfig>, 'dataFolder'> = {
   collect: false,
@@ -83,7 +63,8 @@ export const IDLE: Omit<Partial<NodeConfig>, 'dataFolder'> = {
  * is idle, because when that is depends on the machine.
  */
 export async function openTestNode(config: Partial<NodeConfig> = {}): Promise<TestNode> {
-  const dataFolder = config.dataFolder ?? (await newDataFolder());
+  const dataFolder = config.dataFolder ?? join(await temporaryFolder(), 'data');
+  await createDataFolder(dataFolder);
   const node = await openNode({
     port: 0,
     ...IDLE,
