@@ -5,15 +5,14 @@ import { digestSchema, packIdSchema } from '../values/digest.ts';
 import { listQuery } from '../values/list.ts';
 import { instantSchema } from '../values/text.ts';
 import { filePathSchema, type PackRecord } from './pack.ts';
+import { SET_FILE, SET_FORMAT } from './setManifest.ts';
 
 /*
  * A set is data of more than one pack. Its manifest pack has one file, `set.json`, which lists the files of the set and
  * the packs that hold their bytes. docs/sets.md describes the format.
  */
 
-export const SET_FORMAT = 'strongroom-set@1';
-/** The only file of a manifest pack. */
-export const SET_FILE = 'set.json';
+export { SET_FILE, SET_FORMAT };
 
 const bytes = z.int().min(0);
 /** The longest path, in UTF-16 code units. */

@@ -1,10 +1,10 @@
-import { compareByUtf8, pathConflicts } from '../../../shared/archive/filePath.ts';
-import { SET_FORMAT, type SetManifest, setManifestSchema } from '../../../shared/archive/set.ts';
+import { compareByUtf8 } from '../../../shared/archive/filePath.ts';
+import { type SetManifest, setManifestSchema } from '../../../shared/archive/set.ts';
+import { setFaults, setTextOf } from '../../../shared/archive/setManifest.ts';
 import { MAX_SET_FILES } from '../../../shared/limits.ts';
 import { type FieldError, Problem } from '../../../shared/problems.ts';
 import { parseStrictJson } from '../../../shared/values/canonicalJson.ts';
 import { issueMessage, jsonPointer } from '../../../shared/values/issueMessage.ts';
-import { sha256Of } from '../../ledger/entry.ts';
 
 /** Texts or digests one after the other, in as few objects as possible: a set may have 100,000 files. */
 interface Packed {
@@ -52,8 +52,8 @@ const SLASH = 0x2f;
  * sets, so it runs in a thread.
  */
 export function parseSet(json: Uint8Array): ParsedSet {
-  const text = textOf(json);
-  if (text === undefined || formatOf(text) !== SET_FORMAT) return { other: true };
+  const text = setTextOf(json);
+  if (text === undefined) return { other: true };
   let value: unknown;
   try {
     value = parseStrictJson(text, MAX_NAMES);
@@ -68,49 +68,8 @@ export function parseSet(json: Uint8Array): ParsedSet {
       errors: issues.map((issue) => ({ path: jsonPointer(issue.path), message: issueMessage(issue) })),
     };
   }
-  const errors = faultsOf(checked.data).slice(0, MAX_REPORTED);
+  const errors = setFaults(checked.data.files).slice(0, MAX_REPORTED);
   return errors.length > 0 ? { errors } : { set: indexOf(checked.data) };
-}
-
-function textOf(json: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(json);
-  } catch {
-    // Not UTF-8, so it is a file of another kind.
-    return undefined;
-  }
-}
-
-function formatOf(text: string): unknown {
-  try {
-    return (JSON.parse(text) as { format?: unknown } | null)?.format;
-  } catch {
-    // Not JSON, so it is a file of another kind.
-    return undefined;
-  }
-}
-
-/** Checks what each file says of itself, and that the files can lie in one folder. */
-function faultsOf({ files }: SetManifest): FieldError[] {
-  const faults: FieldError[] = [];
-  const add = (index: number, field: string, message: string) =>
-    faults.push({ path: jsonPointer(['files', index, field]), message });
-  for (const [index, { bytes, sha256, parts }] of files.entries()) {
-    const sum = parts.reduce((total, part) => total + part.bytes, 0);
-    if (sum !== bytes) add(index, 'bytes', `The parts have ${sum} bytes, but the file ${bytes}.`);
-    const [only, ...others] = parts;
-    const expected = only === undefined ? sha256Of('') : others.length === 0 ? only.sha256 : sha256;
-    if (sha256 !== expected) add(index, 'sha256', `The digest of the only part is ${expected}.`);
-  }
-  for (const { index, kind } of pathConflicts(files.map(({ path }) => path)))
-    add(
-      index,
-      'path',
-      kind === 'same'
-        ? 'Another file has this path, or a path that differs only in case.'
-        : 'Another file uses this name as a folder.',
-    );
-  return faults;
 }
 
 function indexOf({ files }: SetManifest): IndexedSet {
