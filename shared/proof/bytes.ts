@@ -12,7 +12,10 @@ export function fromBase64(text: string): Uint8Array {
   } catch (cause) {
     throw new RangeError('This is not base64.', { cause });
   }
-  return Uint8Array.from(binary, (character) => character.charCodeAt(0));
+  const bytes = new Uint8Array(binary.length);
+  // For 10 MB, a loop takes a fraction of what `Uint8Array.from` does with a function.
+  for (let index = 0; index < bytes.length; index += 1) bytes[index] = binary.charCodeAt(index);
+  return bytes;
 }
 
 export function concat(...pieces: readonly Uint8Array[]): Uint8Array {
