@@ -1,5 +1,6 @@
 import { checkEvidence } from '../../shared/proof/checkEvidence.ts';
 import { type Claim, EVIDENCE_FORMATS, type Evidence } from '../../shared/proof/evidence.ts';
+import { checkSet } from '../../shared/proof/evidenceSet.ts';
 import { browserCrypto } from './browserCrypto.ts';
 import { renderReport } from './report.ts';
 
@@ -10,7 +11,8 @@ function run(): void {
   try {
     const evidence = JSON.parse(document.getElementById('evidence')?.textContent ?? '') as Evidence;
     if (!EVIDENCE_FORMATS.includes(evidence.format)) throw new Error('This page does not know its format.');
-    renderReport(main, evidence, checkEvidence(evidence, browserCrypto));
+    const { set } = checkSet(evidence, browserCrypto);
+    renderReport(main, evidence, checkEvidence(evidence, browserCrypto), set);
     document.getElementById('passage')?.scrollIntoView({ block: 'center' });
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);

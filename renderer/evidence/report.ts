@@ -5,8 +5,10 @@ import type { RecordedPage } from '../../shared/collection/page.ts';
 import type { Passage, RecordedFinding } from '../../shared/findings/finding.ts';
 import { fromBase64 } from '../../shared/proof/bytes.ts';
 import type { Claim, Evidence, EvidenceFile, ProvenEntry, Verdict } from '../../shared/proof/evidence.ts';
+import { type SetFiles, sizeOf } from '../../shared/proof/evidenceSet.ts';
 import { type SeenPassage, seePassage } from '../../shared/proof/passage.ts';
 import { element, facts, section } from './elements.ts';
+import { setSection } from './setSection.ts';
 
 const WORDS: Record<Verdict, string> = { holds: 'Holds', fails: 'Fails', claimed: 'Only claimed' };
 
@@ -15,22 +17,31 @@ export function renderReport(
   main: HTMLElement,
   evidence: Evidence | undefined,
   claims: readonly Claim[],
+  set?: SetFiles,
 ): void {
-  main.replaceChildren(element('h1', {}, titleOf(evidence)), verdictOf(claims));
+  document.title = titleOf(evidence, set);
+  main.replaceChildren(element('h1', {}, document.title), verdictOf(claims));
   if (evidence?.finding) main.append(...passageSections(evidence));
-  if (evidence) main.append(recordedFacts(evidence));
+  if (evidence) main.append(recordedFacts(evidence, set));
   for (const verdict of ['fails', 'holds', 'claimed'] as const) main.append(...claimList(verdict, claims));
   if (!evidence) return;
-  if (evidence.files.length > 0) main.append(section('Files', ...evidence.files.map(fileOf)));
+  if (set) main.append(setSection(set));
+  if (evidence.files.length > 0)
+    main.append(
+      section(
+        set ? 'The manifest of the set' : 'Files',
+        ...evidence.files.map((file) => fileOf(file, set === undefined)),
+      ),
+    );
   if (evidence.diff !== null)
     main.append(section('Differences, computed by the node', differencesOf(evidence.diff)));
   main.append(everything(evidence));
 }
 
-function titleOf(evidence: Evidence | undefined): string {
+function titleOf(evidence: Evidence | undefined, set: SetFiles | undefined): string {
   if (!evidence) return 'Evidence';
   const { kind, recorded, finding } = evidence;
-  const what = finding ? 'a passage' : kind === 'event' ? 'an event' : 'a pack';
+  const what = finding ? 'a passage' : kind === 'event' ? 'an event' : set ? 'a set' : 'a pack';
   return `Evidence of ${what}, ledger entry ${(finding ?? recorded).entry.seq}`;
 }
 
@@ -145,7 +156,10 @@ function parsed(text: string | undefined): Fields {
   }
 }
 
-function recordedFacts({ kind, recorded, retrieval, page, key }: Evidence): HTMLElement {
+function recordedFacts(
+  { kind, recorded, retrieval, page, key }: Evidence,
+  set: SetFiles | undefined,
+): HTMLElement {
   const record = parsed(recorded.record);
   const fetched = parsed(retrieval?.retrieval);
   const common = [
@@ -160,6 +174,7 @@ function recordedFacts({ kind, recorded, retrieval, page, key }: Evidence): HTML
         ['Title', record.title],
         ['Summary', record.summary],
         ['License', record.license],
+        ['Set', set && sizeOf(set)],
         ['Fingerprint', recorded.entry.digest],
         ...common,
       ]),
@@ -226,7 +241,8 @@ function connectionFacts(text: string | undefined): [string, string | null][] {
 
 const PREVIEW_CHARACTERS = 20_000;
 
-function fileOf({ name, sha256, bytes, media_type, content }: EvidenceFile): HTMLElement {
+/** @param isShown whether its text is shown: that of `set.json` is already */
+function fileOf({ name, sha256, bytes, media_type, content }: EvidenceFile, isShown: boolean): HTMLElement {
   const about = facts([
     ['SHA-256', sha256],
     ['Bytes', bytes],
@@ -266,7 +282,7 @@ function fileOf({ name, sha256, bytes, media_type, content }: EvidenceFile): HTM
     article.append(
       element('img', { src: `data:image/png;base64,${content}`, alt: 'The picture of the page' }),
     );
-  if (/^(text\/|application\/(json|xml|[\w.+-]*\+(json|xml)))/.test(media_type)) {
+  if (isShown && /^(text\/|application\/(json|xml|[\w.+-]*\+(json|xml)))/.test(media_type)) {
     const text = new TextDecoder().decode(decoded);
     const cut =
       text.length > PREVIEW_CHARACTERS ? `\n… ${text.length - PREVIEW_CHARACTERS} more characters` : '';

@@ -4,6 +4,7 @@ import { basename } from 'node:path';
 import { UnknownAlgorithmError } from '../../shared/proof/algorithms.ts';
 import { checkEvidence } from '../../shared/proof/checkEvidence.ts';
 import { type Claim, EVIDENCE_FORMATS, type Evidence } from '../../shared/proof/evidence.ts';
+import { checkSet, sizeOf } from '../../shared/proof/evidenceSet.ts';
 import { TimestampError, verifyTimestamp } from '../../shared/proof/verifyTimestamp.ts';
 import { instantOf } from '../../shared/values/clock.ts';
 import { countOf } from '../../shared/values/counts.ts';
@@ -22,11 +23,12 @@ export async function verifyEvidenceFile(path: string): Promise<Finding> {
   const claims = check(evidence);
   if (!claims) return finding(path, 'changed', { sha256, detail: 'a part of the evidence is missing' });
   const failed = claims.filter(({ verdict }) => verdict === 'fails');
+  const { set } = checkSet(evidence, nodeCrypto);
   const holding = claims.filter(({ verdict }) => verdict === 'holds').length;
   const detail =
     failed.length > 0
       ? failed.map((claim) => `${claim.claim} ${claim.detail}`).join(' ')
-      : `${holding} claims hold; the key is ${evidence.key}`;
+      : `${holding} claims hold${set ? `, also for the set of ${sizeOf(set)}` : ''}; the key is ${evidence.key}`;
   return finding(path, failed.length > 0 ? 'changed' : 'intact', { sha256, against: 'itself', detail });
 }
 

@@ -7,6 +7,7 @@ import { concat, fromBase64, hexOf, isSameBytes, utf8 } from './bytes.ts';
 import { checkSeenBy } from './checkSeenBy.ts';
 import type { Claim, Evidence, ProvenEntry } from './evidence.ts';
 import { checkFiles } from './evidenceFiles.ts';
+import { checkSet } from './evidenceSet.ts';
 import { judge, requireThat, sha256 } from './judge.ts';
 import { seePassage } from './passage.ts';
 import { checkSeal } from './seal.ts';
@@ -40,6 +41,7 @@ export function checkEvidence(evidence: Evidence, crypto: ProofCrypto): Claim[] 
       ...checkOtherEntry('peer’s statement', proven, evidence.key, crypto),
     ]),
     ...checkFiles(evidence, crypto),
+    ...checkSet(evidence, crypto).claims,
     ...checkFinding(evidence, crypto),
     ...checkSeal(evidence, crypto),
     ...claimedOnly(evidence),

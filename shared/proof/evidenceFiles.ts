@@ -24,7 +24,10 @@ export function checkFiles(evidence: Evidence, crypto: ProofCrypto): Claim[] {
 }
 
 /** The names and digests in a record; none if it cannot be read, which is a failure of its own. */
-function recordedFiles(kind: Evidence['kind'] | 'page', record: string): { name: string; sha256: string }[] {
+export function recordedFiles(
+  kind: Evidence['kind'] | 'page',
+  record: string,
+): { name: string; sha256: string }[] {
   let parsed: {
     sha256?: string | null;
     previous_sha256?: string | null;

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { pathToFileURL } from 'node:url';
-import type { Browser, Page } from '@playwright/test';
+import type { Browser, Page, TestInfo } from '@playwright/test';
+import { sha256Of } from '../support/archive/packs.ts';
 import { runCommand } from '../support/cli.ts';
 import { page as answer, closeScriptedWebs, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { EC_KEY, RSA_KEY, TimestampAuthority } from '../support/network/timestampAuthority.ts';
@@ -174,27 +175,40 @@ test('an event’s evidence file holds offline, and names each part in which a b
   }
 });
 
-test('a pack’s evidence file holds offline, with its files', async ({ page, node, browser }, testInfo) => {
+const RECORD = {
+  pack_format: 1,
+  terms_version: '2026-10-01',
+  title: 'Levels “é”',
+  authors: [{ name: 'Ada' }],
+  license: 'CC0-1.0',
+  outcome: 'positive',
+  results: { mean: 4.0, tiny: 1e-7 },
+};
+
+/** Uploads a pack with one file and returns its id. */
+async function uploadPack(node: { url: string; token: string }, file: File): Promise<string> {
   const form = new FormData();
-  const record = {
-    pack_format: 1,
-    terms_version: '2026-10-01',
-    title: 'Levels “é”',
-    authors: [{ name: 'Ada' }],
-    license: 'CC0-1.0',
-    outcome: 'positive',
-    results: { mean: 4.0, tiny: 1e-7 },
-  };
-  form.append('record', JSON.stringify(record));
-  form.append('files', new Blob(['day,level\n1,4\n'], { type: 'text/csv' }), 'levels.csv');
+  form.append('record', JSON.stringify(RECORD));
+  form.append('files', file);
   const headers = { Authorization: `Bearer ${node.token}` };
   const uploaded = await fetch(new URL('/api/packs', node.url), { method: 'POST', headers, body: form });
-  const { id } = (await uploaded.json()) as { id: string };
+  expect(uploaded.status).toBe(201);
+  return ((await uploaded.json()) as { id: string }).id;
+}
+
+/** Saves the evidence file of a pack from its page. */
+async function saveEvidence(page: Page, id: string, testInfo: TestInfo): Promise<string> {
   await page.goto(`/packs/${id}`);
   const download = page.waitForEvent('download');
   await page.getByRole('link', { name: 'Evidence file' }).click();
   const file = testInfo.outputPath(`${id}.evidence.html`);
   await (await download).saveAs(file);
+  return file;
+}
+
+test('a pack’s evidence file holds offline, with its files', async ({ page, node, browser }, testInfo) => {
+  const levels = new File(['day,level\n1,4\n'], 'levels.csv', { type: 'text/csv' });
+  const file = await saveEvidence(page, await uploadPack(node, levels), testInfo);
   const { page: opened, errors } = await openOffline(browser, file);
   await expect(opened.getByRole('status')).toContainText('Everything that can be checked holds');
   await expect(opened.getByText('day,level')).toBeVisible();
@@ -205,5 +219,49 @@ test('a pack’s evidence file holds offline, with its files', async ({ page, no
   await writeFile(file, withEvidence(whole, evidence));
   await opened.goto(pathToFileURL(file).href);
   await expect(opened.getByText('The record of the pack was altered.').first()).toBeVisible();
+  await opened.context().close();
+});
+
+test('a set’s evidence file lists its files, and gives the list to check them with', async ({
+  page,
+  node,
+  browser,
+  checks,
+}, testInfo) => {
+  const text = 'day,level\n1,4\n';
+  const pack = await uploadPack(node, new File([text], 'levels.csv'));
+  const part = { path: 'levels.csv', bytes: text.length, sha256: sha256Of(text) };
+  const files = Array.from({ length: 101 }, (_, index) => ({
+    ...part,
+    path: `${1_000 + index}.csv`,
+    parts: [{ pack, ...part }],
+  }));
+  const list = JSON.stringify({ format: 'strongroom-set@1', files });
+  const id = await uploadPack(node, new File([list], 'set.json', { type: 'application/json' }));
+  const file = await saveEvidence(page, id, testInfo);
+  const { page: opened, errors } = await openOffline(browser, file);
+  await expect(opened.getByRole('heading', { level: 1 })).toHaveText('Evidence of a set, ledger entry 2');
+  await expect(opened.getByText('Holds: The ledger entry 2 covers every file of the set.')).toBeVisible();
+  const listed = opened.getByRole('listitem').filter({ hasText: part.sha256 }).filter({ hasText: '.csv' });
+  await expect(listed).toHaveCount(100);
+  await checks.accessible(opened);
+  await opened.getByRole('button', { name: 'Show all 101 files' }).click();
+  await expect(listed).toHaveCount(101);
+  await expect(listed.last()).toContainText('1100.csv');
+  const saving = opened.waitForEvent('download');
+  await opened.getByRole('link', { name: 'Save the list' }).click();
+  const saved = await saving;
+  expect(saved.suggestedFilename()).toBe('SHA256SUMS');
+  const lines = files.map(({ path, sha256 }) => `${sha256}  ${path}\n`).join('');
+  expect(await readFile(await saved.path(), 'utf8')).toBe(lines);
+  expect(errors).toEqual([]);
+
+  const whole = await readFile(file, 'utf8');
+  const evidence = evidenceIn(whole);
+  for (const each of evidence.files) each.content = btoa(list.replace('1000.csv', '999.csv'));
+  await writeFile(file, withEvidence(whole, evidence));
+  await opened.goto(pathToFileURL(file).href);
+  await expect(opened.getByRole('listitem').filter({ hasText: 'set.json was altered.' })).toBeVisible();
+  await expect(opened.getByRole('heading', { name: 'Files of the set' })).toHaveCount(0);
   await opened.context().close();
 });

@@ -11,8 +11,10 @@ import {
 import { nodeCrypto } from '../../server/ledger/nodeCrypto.ts';
 import { checkEvidence } from '../../shared/proof/checkEvidence.ts';
 import type { Evidence } from '../../shared/proof/evidence.ts';
+import { checkSet } from '../../shared/proof/evidenceSet.ts';
 import { addFinding } from '../findings/support.ts';
 import { packForm, problemOf, sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
+import { publishedSet, setFiles, uploadManifest } from '../support/archive/sets.ts';
 import { MAX_BLOCKED_MS, maxBlockedCpu } from '../support/blockedCpu.ts';
 import { runCommand } from '../support/cli.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
@@ -34,12 +36,12 @@ beforeAll(async () => {
   script = await buildEvidenceScript();
 });
 
-async function openNodeWithEvidence(): Promise<TestNode> {
+async function openNodeWithEvidence(options: { packBytes?: number } = {}): Promise<TestNode> {
   const rendererFolder = await temporaryFolder();
   await mkdir(join(rendererFolder, 'evidence'));
   await writeFile(join(rendererFolder, EVIDENCE_SCRIPT), script);
   await writeFile(join(rendererFolder, EVIDENCE_STYLE), await readEvidenceStyle());
-  return openTestNode({ rendererFolder });
+  return openTestNode({ ...options, rendererFolder });
 }
 
 async function addPack(
@@ -92,6 +94,97 @@ test('carries bytes up to 10 MB in all, the rest by digest, and nothing of the r
     code: 1,
     stdout: expect.stringContaining('The bytes or the digest of c.txt were altered.') as string,
   });
+});
+
+async function evidenceOf(node: TestNode, pack: string): Promise<Evidence> {
+  return evidenceIn(await (await node.fetch(`/api/packs/${pack}/evidence`)).text());
+}
+
+/** Changes `set.json`, and then what has its digest as far as somebody can without the key of the node. */
+function withList(
+  evidence: Evidence,
+  change: (list: string) => string,
+  also: 'nothing' | 'record' | 'entry' = 'entry',
+): Evidence {
+  const altered = { ...structuredClone(evidence), seal: null };
+  const [file] = altered.files;
+  if (!file?.content) throw new Error('set.json is not there.');
+  const list = change(Buffer.from(file.content, 'base64').toString());
+  file.content = Buffer.from(list).toString('base64');
+  if (also === 'nothing') return altered;
+  const { recorded } = altered;
+  recorded.record = recorded.record.replace(file.sha256, sha256Of(list));
+  file.sha256 = sha256Of(list);
+  file.bytes = Buffer.byteLength(list);
+  if (also === 'entry') recorded.entry.digest = sha256Of(recorded.record);
+  return altered;
+}
+
+const SET_CLAIM = 'The ledger entry 5 covers every file of the set.';
+
+test('the evidence of a set covers its files, and fails where its list was altered', async () => {
+  const node = await openNodeWithEvidence({ packBytes: 10_000 });
+  const { manifest } = await publishedSet(node);
+  const evidence = await evidenceOf(node, manifest.id);
+  const files = Object.entries(setFiles()).map(([path, content]) => ({
+    path,
+    bytes: content.length,
+    sha256: sha256Of(content),
+  }));
+  for (const crypto of [nodeCrypto, browserCrypto]) {
+    expect(checkSet(evidence, crypto).set).toEqual({ files, bytes: 34_000 });
+    const claims = checkEvidence(evidence, crypto);
+    expect(claims.filter(({ verdict }) => verdict === 'fails')).toEqual([]);
+    const detail = expect.stringContaining('set.json lists 4 files (34,000 bytes)') as string;
+    expect(claims).toContainEqual({ verdict: 'holds', claim: SET_CLAIM, detail });
+  }
+
+  const digest = files[2]?.sha256 ?? '';
+  const other = (list: string) => list.replace(digest, sha256Of('other'));
+  const cases: [wrong: string, altered: Evidence][] = [
+    ['set.json was altered.', withList(evidence, (list) => list.replace('b.csv', 'c.csv'), 'nothing')],
+    ['set.json was altered.', withList(evidence, other, 'nothing')],
+    ['The record was altered.', withList(evidence, other, 'record')],
+    ['lists no files', withList(evidence, () => '{"format":"strongroom-set@1","files":[]}')],
+    ['file 3', withList(evidence, (list) => list.replace('"b.csv"', '"../b.csv"'))],
+    ['file 3', withList(evidence, (list) => list.replace('"bytes":5000', '"bytes":"5000"'))],
+    ['The parts have', withList(evidence, (list) => list.replace('"bytes":5000', '"bytes":5001'))],
+    ['The digest of the only part', withList(evidence, other)],
+    ['Another file has this path', withList(evidence, (list) => list.replace('"b.csv"', '"LARGE.bin"'))],
+    ['twice, or unknown', withList(evidence, (list) => list.replace('"files":', '"files":[],"files":'))],
+    ['twice, or unknown', withList(evidence, (list) => list.replace('"path":"b', '"x":1,"path":"b'))],
+  ];
+  for (const [wrong, altered] of cases) {
+    const { claims, set } = checkSet(altered, nodeCrypto);
+    const detail = expect.stringContaining(wrong) as string;
+    expect(claims, wrong).toEqual([{ verdict: 'fails', claim: SET_CLAIM, detail }]);
+    expect(set, wrong).toBeUndefined();
+  }
+
+  const file = join(await temporaryFolder(), `${manifest.id}.evidence.html`);
+  const verifyWith = async (data: Evidence) => {
+    await writeFile(file, `<script type="application/json" id="evidence">${JSON.stringify(data)}</script>`);
+    return runCommand(['verify', file]);
+  };
+  const words = 'also for the set of 4 files (34,000 bytes)';
+  const intact = await verifyWith(evidence);
+  expect([intact.code, intact.stdout]).toEqual([0, expect.stringContaining(words)]);
+  const failed = await verifyWith(withList(evidence, other, 'nothing'));
+  expect([failed.code, failed.stdout]).toEqual([1, expect.stringContaining(`${SET_CLAIM} set.json was`)]);
+});
+
+test('what only may be the manifest of a set has no files of a set', async () => {
+  const node = await openNodeWithEvidence({ packBytes: 10_000 });
+  const { manifest } = await publishedSet(node);
+  const unread = await evidenceOf(node, manifest.id);
+  for (const each of unread.files) each.content = null;
+  const detail = expect.stringContaining('is not in this file. Get it from the archive') as string;
+  const claim = 'The ledger entry 5 covers every file that set.json lists.';
+  expect(checkSet(unread, nodeCrypto)).toEqual({ claims: [{ verdict: 'claimed', claim, detail }] });
+  const ordinary = (await (await uploadManifest(node, { format: 'other' })).json()) as { id: string };
+  expect(checkSet(await evidenceOf(node, ordinary.id), nodeCrypto)).toEqual({ claims: [] });
+  const { id } = await uploadNewPack(node, undefined, { 'set.json': '{}', 'a.txt': 'a' });
+  expect(checkSet(await evidenceOf(node, id), nodeCrypto)).toEqual({ claims: [] });
 });
 
 test('says of an event how it was fetched, and that only the node claims it', async () => {
