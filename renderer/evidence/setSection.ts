@@ -9,7 +9,9 @@ const SHOWN_FILES = 100;
 /** Lists the files of a set, and gives the list as a file that other programs compare files with. */
 export function setSection(set: SetFiles): HTMLElement {
   const { files } = set;
-  const address = URL.createObjectURL(new Blob([linesOf(files)], { type: 'text/plain' }));
+  // As text, browsers would save it as “SHA256SUMS.txt”.
+  const sums = new Blob([linesOf(files)], { type: 'application/octet-stream' });
+  const address = URL.createObjectURL(sums);
   const list = element('ul', { class: 'files' }, ...files.slice(0, SHOWN_FILES).map(itemOf));
   const found = section(
     'Files of the set',

@@ -28,7 +28,7 @@ export async function verifyEvidenceFile(path: string): Promise<Finding> {
   const detail =
     failed.length > 0
       ? failed.map((claim) => `${claim.claim} ${claim.detail}`).join(' ')
-      : `${holding} claims hold${set ? `, also for the set of ${sizeOf(set)}` : ''}; the key is ${evidence.key}`;
+      : `${holding} claims hold${set ? `; they cover the ${sizeOf(set)} of the set` : ''}; the key is ${evidence.key}`;
   return finding(path, failed.length > 0 ? 'changed' : 'intact', { sha256, against: 'itself', detail });
 }
 

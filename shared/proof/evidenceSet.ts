@@ -58,7 +58,7 @@ function unread(seq: number, bytes: number): Claim {
   return {
     verdict: 'claimed',
     claim: `The ledger entry ${seq} covers every file that ${SET_FILE} lists.`,
-    detail: `${SET_FILE} (${countOf(bytes, 'byte')}) is not in this file. Get it from the archive and compare its SHA-256 with the record. If it is the manifest of a set, it has the SHA-256 of every file.`,
+    detail: `${SET_FILE} (${countOf(bytes, 'byte')}) is not in this file. Get it from the archive and compare its SHA-256 with the record. If it is the list of a set, it has the SHA-256 of every file.`,
   };
 }
 

@@ -166,7 +166,7 @@ test('the evidence of a set covers its files, and fails where its list was alter
     await writeFile(file, `<script type="application/json" id="evidence">${JSON.stringify(data)}</script>`);
     return runCommand(['verify', file]);
   };
-  const words = 'also for the set of 4 files (34,000 bytes)';
+  const words = 'they cover the 4 files (34,000 bytes) of the set; the key';
   const intact = await verifyWith(evidence);
   expect([intact.code, intact.stdout]).toEqual([0, expect.stringContaining(words)]);
   const failed = await verifyWith(withList(evidence, other, 'nothing'));
