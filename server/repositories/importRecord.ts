@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import pLimit from 'p-limit';
 import {
   doiOf,
@@ -7,6 +7,7 @@ import {
   type RecordImport,
 } from '../../shared/archive/recordImport.ts';
 import { roomInDraft } from '../archive/drafts/draftRoom.ts';
+import { isBlobDamageError } from '../fixity/audit.ts';
 import type { JobRun } from '../runtime/jobs.ts';
 import {
   type DraftFileRow,
@@ -198,11 +199,11 @@ async function fetchAll(
   };
   const fetchOne = async (file: PlannedFile): Promise<FetchedFile> => {
     const there = held.get(file.path);
-    if (there) return heldFile(file, there);
     const left = { bytes: file.bytes, isCompared: false };
     if (file.excluded !== undefined)
       return { ...left, state: file.excluded === 'too_large' ? 'too_large' : 'failed' };
     try {
+      if (there) return await heldFile(services, file, there);
       context.signal.throwIfAborted();
       return await fetchFile(services, context, file);
     } catch (error) {
@@ -220,13 +221,37 @@ async function fetchAll(
   return outcomes.map((outcome) => (outcome as PromiseFulfilledResult<FetchedFile>).value);
 }
 
-/** A file that is in the draft already: from an earlier run, or because a person put it there. It is not replaced. */
-function heldFile({ bytes, checksum, isConverted = false }: PlannedFile, there: DraftFileRow): FetchedFile {
-  const stated = isConverted ? null : checksum;
-  const isOther =
-    stated?.algorithm === 'sha256' ? stated.hex !== there.sha256 : bytes !== null && bytes !== there.bytes;
-  if (isOther) return { bytes, isCompared: false, ...REFUSALS.taken };
-  return { state: 'held', bytes: there.bytes, isCompared: stated !== null };
+/**
+ * A file that is in the draft already: from an earlier run, or because a person put it there. It is compared as if it came
+ * now, and not replaced.
+ */
+async function heldFile(
+  services: ImportServices,
+  { bytes, checksum, isConverted = false }: PlannedFile,
+  there: DraftFileRow,
+): Promise<FetchedFile> {
+  const isStated = checksum !== null && (await digestOf(services, there.sha256, checksum)) === checksum.hex;
+  if (isStated) return { state: 'held', bytes: there.bytes, isCompared: true };
+  if ((checksum && !isConverted) || (bytes !== null && bytes !== there.bytes))
+    return { bytes, isCompared: false, ...REFUSALS.taken };
+  return { state: 'held', bytes: there.bytes, isCompared: false };
+}
+
+/** Returns the digest of a blob by the algorithm of a checksum; undefined if its bytes are damaged. */
+async function digestOf(
+  { store }: ImportServices,
+  sha256: string,
+  { algorithm }: StatedChecksum,
+): Promise<string | undefined> {
+  if (algorithm === 'sha256') return sha256;
+  const digest = createHash(algorithm);
+  try {
+    for await (const chunk of store.blobs.read(sha256)) digest.update(chunk);
+    return digest.digest('hex');
+  } catch (error) {
+    if (isBlobDamageError(error)) return undefined;
+    throw error;
+  }
 }
 
 const STOPPED = 'was not fetched: the import was stopped. Import the record again to continue';

@@ -254,6 +254,21 @@ describe('the import of a record', () => {
     expect((await readDraft(node, draft)).files).toMatchObject([{ path: '0.csv', bytes: 6 }]);
   });
 
+  test('compares a file that is in its draft with the stated MD5 again, not only its size', async () => {
+    const { node, record } = await openWith('zenodo', filesOf({}, { steps: [answer(502)] }));
+    const { draft, files } = await importNow(node, { doi: record.doi });
+    expect(files).toMatchObject([{ state: 'held', checksum: expect.stringMatching(/^md5:/) }, {}]);
+    const own = await node.fetchAsOwner(`/manage/drafts/${draft}/files?path=0.csv`, {
+      method: 'PUT',
+      body: '~'.repeat(files[0]?.bytes ?? 0),
+      headers: { 'Content-Type': 'application/octet-stream' },
+    });
+    expect(own.status).toBe(200);
+    const again = await importNow(node, { doi: record.doi });
+    expect(again.files).toMatchObject([{ state: 'failed' }, {}]);
+    expect(again.warnings.join('\n')).toContain('“0.csv” is not in the draft, which has another file');
+  });
+
   test('replaces no file that a person puts into its draft meanwhile', async () => {
     let draft = '';
     const put = async (path: string) => {
