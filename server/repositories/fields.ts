@@ -1,7 +1,7 @@
 import { Parser } from 'htmlparser2';
 import { isOrcid } from '../../shared/archive/pack.ts';
-import { doiOf } from '../../shared/archive/recordImport.ts';
 import type { License } from '../../shared/archive/vocabulary.ts';
+import { doiOf } from '../../shared/values/doi.ts';
 import type { StatedChecksum } from './repository.ts';
 
 /** Reading JSON that anybody may have written: each function takes any value. */

@@ -1,11 +1,11 @@
 import { createHash, hash } from 'node:crypto';
 import pLimit from 'p-limit';
 import {
-  doiOf,
   type ImportRequest,
   type PlannedImport,
   type RecordImport,
 } from '../../shared/archive/recordImport.ts';
+import { doiOf } from '../../shared/values/doi.ts';
 import { roomInDraft } from '../archive/drafts/draftRoom.ts';
 import { isBlobDamageError } from '../fixity/audit.ts';
 import type { JobRun } from '../runtime/jobs.ts';

@@ -1,12 +1,12 @@
 import { parseArgs } from 'node:util';
 import {
-  doiOf,
   type ImportRequest,
   importRequestSchema,
   type PlannedImport,
   type RecordImport,
 } from '../../../shared/archive/recordImport.ts';
 import type { Job } from '../../../shared/node/job.ts';
+import { doiOf } from '../../../shared/values/doi.ts';
 import { Drafts } from '../../archive/drafts/drafts.ts';
 import type { NodeConfig } from '../../config.ts';
 import { Imports } from '../../repositories/imports.ts';

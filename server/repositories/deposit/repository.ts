@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { doiOf } from '../../../shared/archive/recordImport.ts';
+import { doiOf } from '../../../shared/values/doi.ts';
 import type { DepositedFile } from './depositedFiles.ts';
 
 /** A deposit as a repository has it. */

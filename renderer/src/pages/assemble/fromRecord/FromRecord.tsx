@@ -4,13 +4,13 @@ import { IconWorldDownload } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import {
-  doiOf,
   type ImportRequest,
   importRequestSchema,
   type PlannedImport,
   type RecordImport,
 } from '../../../../../shared/archive/recordImport.ts';
 import type { Job } from '../../../../../shared/node/job.ts';
+import { doiOf } from '../../../../../shared/values/doi.ts';
 import { call } from '../../../api/client.ts';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { NodeJobBar } from '../../../components/feedback/JobsTray.tsx';
