@@ -4,6 +4,7 @@ import type { ArchiveNode } from '../../shared/archive/study.ts';
 import { canonicalText } from '../../shared/values/canonicalJson.ts';
 import { fingerprintOver, sha256Of } from '../ledger/entry.ts';
 import type { RecordedSubject, RecordedSubjects } from '../ledger/verifyLedger.ts';
+import { iteratePackDeposits } from '../store/sqlite/archive/packDeposits.ts';
 import {
   type FlagRow,
   filesOfPack,
@@ -22,6 +23,7 @@ import {
 } from '../store/sqlite/archive/studies.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { commentDigest, iterateComments } from './comments.ts';
+import { depositDigest } from './packs/recordDeposit.ts';
 import { setIdOf } from './sets/setRecords.ts';
 
 /**
@@ -108,6 +110,7 @@ function rowOf({ bytes, files: count, ...row }: StoredPack): object {
  * | pack.added     | the pack id   | the record, so that the digest is the pack's fingerprint                  |
  * | pack.flagged   | the pack id   | {at, note, pack, reason}                                                  |
  * | comment.added  | the comment id| {at, author, body, id, item, reply_to}                                    |
+ * | pack.deposited | the pack id   | {at, doi, pack, repository, url}                                          |
  */
 
 export const nodeDigest: (node: Omit<ArchiveNode, 'ledger_entry'>) => string = fingerprintOver([
@@ -146,6 +149,10 @@ export const ARCHIVE_SUBJECTS: readonly RecordedSubjects[] = [
   { types: ['pack.added'], digests: recordedPacks },
   { types: ['pack.flagged'], digests: (database) => digests(iterateFlags(database), flagDigest) },
   { types: ['comment.added'], digests: (database) => digests(iterateComments(database), commentDigest) },
+  {
+    types: ['pack.deposited'],
+    digests: (database) => digests(iteratePackDeposits(database), depositDigest),
+  },
 ];
 
 function* digests<Row extends { ledger_entry: number }>(

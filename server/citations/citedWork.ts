@@ -5,11 +5,11 @@ import { Problem } from '../../shared/problems.ts';
 import { requireItem } from '../archive/comments.ts';
 import { readPack } from '../archive/packs/readPack.ts';
 import { requireStudy } from '../archive/studies.ts';
+import { publishedDoi } from '../store/sqlite/archive/packDeposits.ts';
 import { iterateCitedPacks, packById } from '../store/sqlite/archive/packs.ts';
 import type { StudyRow } from '../store/sqlite/archive/studies.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { onSnapshot } from '../store/sqlite/engine/queries.ts';
-import { publishedDoi } from '../store/sqlite/node/deposits.ts';
 
 export interface CitedAuthor {
   name: string;

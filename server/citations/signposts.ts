@@ -2,9 +2,9 @@ import { CITATION_FORMATS, DESCRIPTOR_FORMATS } from '../../shared/archive/citat
 import type { PackFile } from '../../shared/archive/pack.ts';
 import type { License } from '../../shared/archive/vocabulary.ts';
 import { requireItem } from '../archive/comments.ts';
+import { publishedDoi } from '../store/sqlite/archive/packDeposits.ts';
 import { authorsAndLicense, filesOfPack, packById } from '../store/sqlite/archive/packs.ts';
 import { onSnapshot } from '../store/sqlite/engine/queries.ts';
-import { publishedDoi } from '../store/sqlite/node/deposits.ts';
 import type { Store } from '../store/store.ts';
 import { type CitationContext, type CitedWork, doiUrlOf, readCitedItem } from './citedWork.ts';
 import { LICENSES_CITED } from './jsonFormats.ts';

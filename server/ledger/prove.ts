@@ -159,9 +159,13 @@ export function isConsistent(
   return isConsistentWith(older, newer, proof, parentHash);
 }
 
-/** Returns whether a provenance proves that the signed ledger of its peer has a pack with this fingerprint. */
-export function isProvenBy({ peer, entry, proof, checkpoint }: PackProvenance, digest: string): boolean {
-  if (entry.type !== 'pack.added' || entry.digest !== digest || entry.hash !== hashOf(entry)) return false;
+/** Returns whether a provenance proves that the signed ledger of its peer has a pack, or a deposit, with this fingerprint. */
+export function isProvenBy(
+  { peer, entry, proof, checkpoint }: PackProvenance,
+  digest: string,
+  type: 'pack.added' | 'pack.deposited' = 'pack.added',
+): boolean {
+  if (entry.type !== type || entry.digest !== digest || entry.hash !== hashOf(entry)) return false;
   const leaf = leafHash(entryText(entry));
   if (proof.index !== entry.seq - 1 || proof.leaf !== leaf.toString('base64')) return false;
   const path = proof.hashes.map((hash) => Buffer.from(hash, 'base64'));

@@ -153,7 +153,7 @@ function nodeRoutes(services: Services) {
   return {
     ...alertHandlers(alerts),
     ...copyHandlers(copies, offloading),
-    ...depositHandlers(deposits),
+    ...depositHandlers(store, deposits),
     ...peerHandlers(store, { peers, observations, nearby }),
     ...descriptionHandlers({ version: VERSION, cookieName }, publicAddress),
     ...invitationsHandlers(invitations),

@@ -16,7 +16,7 @@ export async function startServices(config: NodeConfig, services: Services, url:
   services.writeLimits.startDailyReset();
   services.updates.start();
   if (copy) services.copies.startFollowing();
-  if (!isReadOnly(store.read)) services.deposits.resume();
+  if (!isReadOnly(store.read)) await services.deposits.resume();
   if (prove && !isReadOnly(store.read)) {
     services.timestamps.startSchedule();
     services.witnesses.startSchedule();

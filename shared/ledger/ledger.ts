@@ -31,6 +31,7 @@ export const ENTRY_TYPES = [
   'finding.sealed',
   'finding.revealed',
   'observation.signed',
+  'pack.deposited',
 ] as const;
 export type EntryType = (typeof ENTRY_TYPES)[number];
 

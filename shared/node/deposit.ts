@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { packIdSchema } from '../values/digest.ts';
+import { doiOf } from '../values/doi.ts';
 import { httpUrlSchema, instantSchema } from '../values/text.ts';
 
 /** Depositing packs in repositories: InvenioRDM (such as Zenodo) and Dataverse. */
@@ -86,10 +87,42 @@ export const depositSchema = z
   .meta({ id: 'Deposit' });
 export type Deposit = z.output<typeof depositSchema>;
 
+const publishedDoiSchema = z
+  .string()
+  .refine((value) => doiOf(value) !== undefined, 'This is not a DOI.')
+  .nullable();
+
+/** What a ledger entry `pack.deposited` covers: where a pack was published, and since when the node knows of it. */
+export const recordedDepositSchema = z.strictObject({
+  pack: packIdSchema,
+  doi: publishedDoiSchema,
+  url: httpUrlSchema,
+  repository: kindSchema,
+  at: instantSchema,
+});
+export type RecordedDeposit = z.output<typeof recordedDepositSchema>;
+
+const peerOfDepositSchema = z
+  .strictObject({ name: z.string(), key: z.string() })
+  .optional()
+  .meta({ description: 'The peer whose ledger says so; left out if this node deposited it.' });
+
+/** A published deposit, as the list of all shows it. */
+export const packDepositSchema = z
+  .strictObject({
+    ledger_entry: z.int().min(1),
+    ...recordedDepositSchema.shape,
+    peer: peerOfDepositSchema,
+  })
+  .meta({ id: 'PackDeposit' });
+export type PackDeposit = z.output<typeof packDepositSchema>;
+
 /** A published deposit, as every reader of a pack sees it. */
 export const publishedDepositSchema = z.strictObject({
-  doi: z.string().nullable(),
-  url: z.string(),
+  doi: publishedDoiSchema,
+  url: httpUrlSchema,
   published_at: instantSchema,
+  ledger_entry: z.int().min(1),
+  peer: peerOfDepositSchema,
 });
 export type PublishedDeposit = z.output<typeof publishedDepositSchema>;

@@ -204,7 +204,7 @@ export const mirrorResultSchema = z
     /** Packs and captures that this archive has already. */
     already_held: z.int(),
     /**
-     * The next four are left out if there are none. Objects of mirrored records whose bytes did not come, because the
+     * The next five are left out if there are none. Objects of mirrored records whose bytes did not come, because the
      * peer withholds or released them.
      */
     not_given: z.int().min(1).optional(),
@@ -214,17 +214,19 @@ export const mirrorResultSchema = z
     shown: z.int().min(1).optional(),
     /** Bytes that the peer gave up and this archive holds. They are withheld here; whether to release them is yours. */
     released: z.int().min(1).optional(),
+    /** Deposits of packs in repositories, with their DOIs. */
+    deposits: z.int().min(1).optional(),
     refused: z.array(z.strictObject({ reason: z.enum(MIRROR_REFUSALS), count: z.int().min(1) })),
   })
   .meta({ id: 'MirrorResult' });
 export type MirrorResult = z.output<typeof mirrorResultSchema>;
 
-/** From where a pack was mirrored, with the proof that the peer's signed ledger has it. */
+/** From where a pack, or its deposit, was mirrored, with the proof that the peer's signed ledger has it. */
 export const packProvenanceSchema = z
   .strictObject({
     peer: z.strictObject({ name: z.string(), key: z.string() }),
     mirrored_at: instantSchema,
-    /** The peer's ledger entry of the pack. */
+    /** The peer's ledger entry of the pack, or of the deposit. */
     entry: ledgerEntrySchema,
     proof: inclusionProofSchema,
     /** The peer's checkpoint that the proof leads to, as a signed note. */

@@ -2,6 +2,8 @@ import { expect } from 'vitest';
 import { imported } from '../collection/captures/support.ts';
 import { type CollectingNode, openCollectingNode } from '../collection/support.ts';
 import { audit, overwrite } from '../fixity/support.ts';
+import { InvenioServer } from '../repositories/deposit/invenioServer.ts';
+import { addRepository, deposit } from '../repositories/deposit/support.ts';
 import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { eventually } from '../support/eventually.ts';
 import { page, redirect, ScriptedWeb } from '../support/network/scriptedWeb.ts';
@@ -87,6 +89,14 @@ async function fillPacks(node: CollectingNode): Promise<void> {
   const comments = `/api/items/${original.id}/comments`;
   const { id } = await sent<{ id: string }>(node, comments, { author: 'Ada', body: 'A\nB' });
   await sent(node, comments, { author: 'Bea', body: 'Yes', reply_to: id });
+  await fillDeposits(node, original.id);
+}
+
+async function fillDeposits({ node }: CollectingNode, pack: string): Promise<void> {
+  const server = await new InvenioServer().listen();
+  const repository = await addRepository(node, { kind: 'invenio' }, server);
+  expect(await deposit(node, pack, repository.id, true)).toMatchObject({ state: 'published' });
+  await server.close();
 }
 
 async function fillSources(node: CollectingNode): Promise<void> {

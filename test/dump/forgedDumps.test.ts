@@ -56,6 +56,7 @@ const KINDS = [
   'study_status',
   'pack',
   'flag',
+  'pack_deposit',
   'comment',
   'source',
   'source_revision',

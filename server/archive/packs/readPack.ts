@@ -2,6 +2,7 @@ import type { Pack, PackRecord, PacksQuery } from '../../../shared/archive/pack.
 import { VERDICTS, type Verdict } from '../../../shared/archive/vocabulary.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { foldedText } from '../../../shared/values/text.ts';
+import { publishedDepositsOf } from '../../store/sqlite/archive/packDeposits.ts';
 import {
   type PackFilter,
   type PackFilterName,
@@ -25,7 +26,6 @@ import { setOf, setsAmong, setsWith, unreadableInSet } from '../../store/sqlite/
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { onSnapshot } from '../../store/sqlite/engine/queries.ts';
 import { approximateExpression, matchExpression } from '../../store/sqlite/engine/search.ts';
-import { publishedDepositsOf } from '../../store/sqlite/node/deposits.ts';
 import type { Store } from '../../store/store.ts';
 import { marksOf, unreadableAmong, VISITOR } from '../../withholding/withholding.ts';
 

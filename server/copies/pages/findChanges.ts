@@ -123,6 +123,7 @@ const CHANGED_BY: Partial<Record<LedgerEntry['type'], Mark>> = {
     for (const other of [replicates, supersedes]) if (other) packs.add(other);
   },
   'pack.flagged': (_database, { subject }, { packs }) => void packs.add(subject),
+  'pack.deposited': (_database, { subject }, { packs }) => void packs.add(subject),
   'comment.added': (database, { subject }, { packs, studies }) => {
     const item = commentById(database, subject)?.item;
     if (item) (item.startsWith('st_') ? studies : packs).add(item);

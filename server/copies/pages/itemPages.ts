@@ -1,9 +1,11 @@
 import { type Pack, type PackFile, type PackRecord, uriOfIdentifier } from '../../../shared/archive/pack.ts';
+import type { PublishedDeposit } from '../../../shared/node/deposit.ts';
 import { readPack } from '../../archive/packs/readPack.ts';
 import type { SetIndex } from '../../archive/sets/setIndex.ts';
-import { citedPack } from '../../citations/citedWork.ts';
+import { citedPack, doiUrlOf } from '../../citations/citedWork.ts';
 import { apaReference } from '../../citations/textFormats.ts';
 import { type Html, html } from '../../html.ts';
+import { publishedDepositsOf, publishedDoi } from '../../store/sqlite/archive/packDeposits.ts';
 import {
   commentsUntil,
   countEventsOf,
@@ -49,7 +51,8 @@ export async function packPage(context: PageContext, id: string): Promise<Page> 
   const pack = withReferences(readPack(database, id), references);
   const set = pack.evidence.set && (await context.setOf(id));
   const path = pagePath('packs', id);
-  const work = citedPack(pack, { origin: '', publisher: context.node });
+  const cited = citedPack(pack, { origin: '', publisher: context.node });
+  const work = { ...cited, doi: publishedDoi(database, id, size) };
   const url = context.publicUrl === null ? undefined : context.publicUrl + path;
   const body = html`<h1>${pack.title}</h1>
 <p>${badge(pack.outcome)} ${badge(pack.tag)}</p>
@@ -80,6 +83,7 @@ function packFacts(context: PageContext, pack: Pack): Html {
   const { database, size } = context;
   const study = pack.study === null ? undefined : studyOfLedger(database, pack.study, size);
   const { replicates, supersedes } = pack;
+  const deposits = publishedDepositsOf(database, pack.id, size);
   return facts([
     ['Authors', html`<ul class="plain">${pack.authors.map(authorItem)}</ul>`],
     ['Received', timeText(pack.evidence.received_at)],
@@ -94,11 +98,17 @@ function packFacts(context: PageContext, pack: Pack): Html {
     ],
     ['New version of', supersedes && packLink(database, supersedes)],
     ['Fingerprint', digestText(pack.digest)],
+    ['Published in', deposits.length > 0 && html`<ul class="plain">${deposits.map(depositItem)}</ul>`],
     [
       'Ledger entry',
       html`${pack.ledger_entry} · <a href="${ROOT}${VERIFY}#entry=${pack.ledger_entry}">Verify in the browser</a>`,
     ],
   ]);
+}
+
+function depositItem({ doi, url, ledger_entry, peer }: PublishedDeposit): Html {
+  const link = doi === null ? outwardLink(url) : outwardLink(doiUrlOf({ doi }) ?? url, doi);
+  return html`<li>${link} <span class="muted">${peer && `according to ${peer.name}, `}<a href="${ROOT}${VERIFY}#entry=${ledger_entry}">entry ${ledger_entry}</a></span></li>`;
 }
 
 function packLink(database: PageContext['database'], id: string): Html {

@@ -11,11 +11,13 @@ import {
 import { storedCaseSchema } from '../../../shared/findings/case.ts';
 import { recordedFindingSchema, saltSchema } from '../../../shared/findings/finding.ts';
 import { ledgerEntrySchema } from '../../../shared/ledger/ledger.ts';
+import { recordedDepositSchema } from '../../../shared/node/deposit.ts';
 import { canonicalText } from '../../../shared/values/canonicalJson.ts';
 import { digestSchema, packIdSchema, studyIdSchema } from '../../../shared/values/digest.ts';
 import { instantSchema } from '../../../shared/values/text.ts';
 import { commentDigest } from '../../archive/comments.ts';
 import { checkRecord, insertFlagRows, insertPackRows } from '../../archive/packs/packRows.ts';
+import { depositDigest } from '../../archive/packs/recordDeposit.ts';
 import { flagDigest, nodeDigest, statusDigest, studyDigest } from '../../archive/recordedSubjects.ts';
 import { findingDigest, insertFinding, recordOfFinding, targetText } from '../../findings/findings.ts';
 import { commitmentTo, insertRevealed, insertSealed } from '../../findings/sealed.ts';
@@ -186,6 +188,14 @@ const packFlag = recorded({
     insertFlagRows(database, packById(database, value.pack)?.ledger_entry ?? 0, value),
 });
 
+const packDeposit = recorded({
+  schema: line('pack_deposit', { ledger_entry: number, ...recordedDepositSchema.shape }),
+  rows: 'pack_deposits',
+  types: ['pack.deposited'],
+  digest: depositDigest,
+  check: ({ packs }, { pack: id }, at) => requireThat(packs.has(id), 'no earlier line defines its pack.', at),
+});
+
 const comment = recorded({
   schema: line('comment', {
     id: commentIdSchema,
@@ -219,6 +229,7 @@ export const ARCHIVE_KINDS: Readonly<Record<string, DumpKind>> = {
   study_status: studyStatus,
   pack,
   flag: packFlag,
+  pack_deposit: packDeposit,
   comment,
 };
 

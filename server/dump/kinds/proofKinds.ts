@@ -240,10 +240,15 @@ const packProvenance = kind({
   rows: { from: 'pack_provenance', json: ['record'] },
   order: ({ ledger_entry }) => ledger_entry,
   check: ({ ledger }, { ledger_entry, record }, at) => {
-    requireThat(ledger.typeOf(ledger_entry) === 'pack.added', 'its entry is not that of a pack.', at);
+    const type = ledger.typeOf(ledger_entry);
     requireThat(
-      isProvenBy(record, ledger.digestOf(ledger_entry)),
-      'it does not prove that the peer has this pack.',
+      type === 'pack.added' || type === 'pack.deposited',
+      'its entry is not that of a pack or a deposit.',
+      at,
+    );
+    requireThat(
+      isProvenBy(record, ledger.digestOf(ledger_entry), type),
+      `it does not prove that the peer has this ${type === 'pack.added' ? 'pack' : 'deposit'}.`,
       at,
     );
   },

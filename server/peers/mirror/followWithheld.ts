@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { LedgerEntry } from '../../../shared/ledger/ledger.ts';
 import { releaseSchema, type Withholding, withholdingSchema } from '../../../shared/node/withheld.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { restoreObject } from '../../fixity/repair.ts';
@@ -34,11 +33,11 @@ import {
 } from '../../withholding/withholding.ts';
 import { listOf, PeerError } from '../peerClient.ts';
 import { asWithheld, noteOf, notGiven } from './absent.ts';
+import { coveredItems } from './coveredItems.ts';
 import { coveredPages, prove } from './mirrorSources.ts';
-import { RefusedRecordError, refusalOf } from './mirrorTally.ts';
+import { refusalOf } from './mirrorTally.ts';
 import type { Mirroring } from './remoteLog.ts';
 
-const MAX_LIST_BYTES = 8 * 1_048_576;
 const PAGE = 200;
 
 const withheldList = z.object({ items: listOf(withholdingSchema) });
@@ -71,41 +70,18 @@ class WithheldFollower {
     if (before === log.size) return;
     const refusedBefore = tally.refusals;
     const current = new Map<string, number>();
-    for await (const item of this.#list('/api/withheld', withheldList)) {
+    for await (const item of coveredItems(this.#mirroring, '/api/withheld', withheldList)) {
       const subject = subjectOf(targetOf(item));
       if (!current.has(subject)) current.set(subject, item.ledger_entry);
       await this.#taken(() => this.#withhold(subject, item));
     }
-    for await (const item of this.#list('/api/released', releasedList))
+    for await (const item of coveredItems(this.#mirroring, '/api/released', releasedList))
       await this.#taken(() => this.#release(item));
     await this.#showAgain(before, current);
     // What was refused is looked at again.
     if (tally.refusals > refusedBefore) return;
     const size = log.size;
     await store.write((database) => setFollowedSize(database, { peer: this.#peer, size }));
-  }
-
-  /** Yields the items of a list that the verified checkpoint covers, newest first. */
-  async *#list<Item extends { ledger_entry: number }>(
-    path: string,
-    schema: z.ZodType<{ items: Item[] }>,
-  ): AsyncGenerator<Item> {
-    const { client, log, signal } = this.#mirroring;
-    let last = Number.POSITIVE_INFINITY;
-    for (let offset = 0; ; offset += PAGE) {
-      signal.throwIfAborted();
-      const query = `${path}?limit=${PAGE}&offset=${offset}`;
-      const items = await client.json(query, schema, MAX_LIST_BYTES).then((list) => list.items, orNone);
-      let isNew = false;
-      for (const item of items) {
-        // In order and without repetition, so that an endless list ends.
-        if (item.ledger_entry >= last) continue;
-        last = item.ledger_entry;
-        isNew = true;
-        if (item.ledger_entry <= log.size) yield item;
-      }
-      if (items.length < PAGE || !isNew) return;
-    }
   }
 
   async #taken(take: () => Promise<void>): Promise<void> {
@@ -119,20 +95,12 @@ class WithheldFollower {
     }
   }
 
-  /** @throws RefusedRecordError if the peer's ledger does not record it */
-  async #prove(seq: number, expected: Pick<LedgerEntry, 'type' | 'subject' | 'digest'>): Promise<void> {
-    const { entry } = await this.#mirroring.log.entry(seq);
-    const { type, subject, digest } = expected;
-    if (entry.type !== type || entry.subject !== subject || entry.digest !== digest)
-      throw new RefusedRecordError('wrong_record');
-  }
-
   async #withhold(subject: string, item: Withholding): Promise<void> {
     const { store, tally } = this.#mirroring;
     const key = { peer: this.#peer, kind: 'withheld', subject } as const;
     const known = peerWithholding(store.read, key);
     if (known?.entry === item.ledger_entry) return;
-    await this.#prove(item.ledger_entry, {
+    await this.#mirroring.log.requireEntry(item.ledger_entry, {
       type: 'object.withheld',
       subject,
       digest: withholdingDigest(item),
@@ -147,7 +115,8 @@ class WithheldFollower {
     const { sha256, ledger_entry: entry } = item;
     const key = { peer: this.#peer, kind: 'released', subject: sha256 } as const;
     if (peerWithholding(store.read, key) || !isHeld(store.read, sha256)) return;
-    await this.#prove(entry, { type: 'object.released', subject: sha256, digest: releaseDigest(item) });
+    const recorded = { type: 'object.released', subject: sha256, digest: releaseDigest(item) } as const;
+    await this.#mirroring.log.requireEntry(entry, recorded);
     if (await this.#apply({ ...key, entry }, targetOf({ sha256 }), asWithheld(item.reason)))
       tally.released += 1;
   }
@@ -274,10 +243,4 @@ class WithheldFollower {
 
 function isHeld(read: ReadDatabase, sha256: string): boolean {
   return blobBytes(read, sha256) !== undefined && !isReleased(read, sha256);
-}
-
-/** A peer of an earlier version withholds nothing. */
-function orNone(error: unknown): [] {
-  if (error instanceof PeerError && (error.status === 400 || error.status === 404)) return [];
-  throw error;
 }

@@ -146,15 +146,10 @@ export class PackMirror {
   async #take(pack: ListedPack): Promise<void> {
     const { log } = this.#mirroring;
     const checked = checkRecord(recordOf(pack as unknown as Pack));
-    const { entry, proof } = await log.entry(pack.ledger_entry);
-    const { type, subject, digest } = entry;
-    if (
-      type !== 'pack.added' ||
-      subject !== checked.id ||
-      digest !== checked.digest ||
-      pack.id !== checked.id
-    )
-      throw new RefusedRecordError('wrong_record');
+    if (pack.id !== checked.id) throw new RefusedRecordError('wrong_record');
+    const { id: subject, digest } = checked;
+    const recorded = { type: 'pack.added', subject, digest } as const;
+    const { entry, proof } = await log.requireEntry(pack.ledger_entry, recorded);
     await this.#takeReferences(checked.record);
     await this.#takeParts(checked.record);
     const provenance = { entry, proof, checkpoint: log.note, ...this.#mirroring.provenance() };

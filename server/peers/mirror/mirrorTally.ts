@@ -39,6 +39,7 @@ export class MirrorTally {
   withheld = 0;
   shown = 0;
   released = 0;
+  deposits = 0;
 
   refuse(reason: MirrorRefusal): void {
     this.#refused.set(reason, (this.#refused.get(reason) ?? 0) + 1);
@@ -72,6 +73,7 @@ export class MirrorTally {
       ...(this.withheld > 0 && { withheld: this.withheld }),
       ...(this.shown > 0 && { shown: this.shown }),
       ...(this.released > 0 && { released: this.released }),
+      ...(this.deposits > 0 && { deposits: this.deposits }),
       refused: [...this.#refused].map(([reason, count]) => ({ reason, count })),
     };
   }

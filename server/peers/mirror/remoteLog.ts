@@ -69,6 +69,18 @@ export class RemoteLog {
     };
   }
 
+  /** Returns an entry that must record this. @throws RefusedRecordError `wrong_record`; like `entry` */
+  async requireEntry(
+    seq: number,
+    { type, subject, digest }: Pick<LedgerEntry, 'type' | 'subject' | 'digest'>,
+  ): Promise<ProvenEntry> {
+    const proven = await this.entry(seq);
+    const { entry } = proven;
+    if (entry.type !== type || entry.subject !== subject || entry.digest !== digest)
+      throw new RefusedRecordError('wrong_record');
+    return proven;
+  }
+
   /** Returns the number of the first entry that is not before an instant; one more than the size if there is none. */
   async firstSince(at: string): Promise<number> {
     let [low, high] = [1, this.size + 1];

@@ -14,6 +14,7 @@ import {
 import type { Store } from '../../store/store.ts';
 import type { PeerCheckpoint } from '../peerCheckpoint.ts';
 import type { PeerClient } from '../peerClient.ts';
+import { followDeposits } from './followDeposits.ts';
 import { followWithheld } from './followWithheld.ts';
 import { PackMirror } from './mirrorPacks.ts';
 import { mirrorPages } from './mirrorPages.ts';
@@ -52,6 +53,7 @@ export async function runMirror(run: MirrorRun, request: MirrorRequest): Promise
   // After what was taken, so that nothing that the peer withholds is left out.
   if (!tally.shouldStop) await followWithheld(mirroring, run.peer.id);
   if (!tally.shouldStop && request.packs) await new PackMirror(mirroring).completeSets();
+  if (!tally.shouldStop && request.packs) await followDeposits(mirroring);
   return tally.result();
 }
 

@@ -7,11 +7,14 @@ import type {
 import { Problem } from '../../../shared/problems.ts';
 import type { Slice } from '../../../shared/values/list.ts';
 import { digestsOfPack } from '../../archive/packs/readPack.ts';
+import { recordDeposit } from '../../archive/packs/recordDeposit.ts';
 import { isPrivateHost } from '../../collection/sources/privateSources.ts';
+import { archiveReadOnly, isReadOnly } from '../../ledger/appendEntry.ts';
 import type { JobRun, Jobs, RunningJob } from '../../runtime/jobs.ts';
 import { shuttingDown } from '../../runtime/shuttingDown.ts';
 import { packById } from '../../store/sqlite/archive/packs.ts';
 import { setOf } from '../../store/sqlite/archive/sets.ts';
+import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Place } from '../../store/sqlite/engine/queries.ts';
 import {
   changeDeposit,
@@ -28,6 +31,7 @@ import {
   repositoryAt,
   repositoryById,
   sendingDeposits,
+  unrecordedDeposits,
 } from '../../store/sqlite/node/deposits.ts';
 import type { Store } from '../../store/store.ts';
 import { marksOf, unreadableAmong, VISITOR } from '../../withholding/withholding.ts';
@@ -35,7 +39,7 @@ import { citedDeposit } from './citedDeposit.ts';
 import { dataverseRepository } from './dataverse.ts';
 import { depositedFiles } from './depositedFiles.ts';
 import { invenioRepository } from './invenio.ts';
-import { type Repository, RepositoryError } from './repository.ts';
+import { doiFrom, type Repository, RepositoryError } from './repository.ts';
 import { RepositoryHttp, type RepositoryServices } from './repositoryHttp.ts';
 import { sendDeposit } from './sendDeposit.ts';
 import { RepositoryTokens } from './tokens.ts';
@@ -109,10 +113,13 @@ export class Deposits {
    * Deposits a pack, or goes on with its deposit in this repository. Returns the deposit if there is nothing to do, else
    * the job, which rejects if the deposit fails. `ended` returns the deposit as it is then.
    *
-   * @throws Problem `unknown_pack`, `unknown_target`, `invalid_field`, `withheld`, `released`, `shutting_down`
+   * @throws Problem `unknown_pack`, `unknown_target`, `invalid_field`, `withheld`, `released`, `archive_read_only`,
+   * `shutting_down`
    */
   async deposit({ pack, repository: id, publish }: NewDeposit): Promise<Deposit | RunningJob<Deposit>> {
     const { store } = this.#config;
+    // What is published must be recorded.
+    if (isReadOnly(store.read)) throw archiveReadOnly();
     const repository = repositoryById(store.read, id);
     if (!repository) throw wrong('unknown_target', 'repository', `There is no repository ${id}.`);
     requireDepositable(store, pack);
@@ -143,9 +150,13 @@ export class Deposits {
     }
   }
 
-  /** Goes on with the deposits that were running when the node ended. */
-  resume(): void {
-    const { store } = this.#config;
+  /** Records what earlier versions published, and goes on with the deposits that were running when the node ended. */
+  async resume(): Promise<void> {
+    const { store, log } = this.#config;
+    const record = (id: string) => store.write((database) => recordPublished(database, id, store.instant()));
+    await Promise.all(unrecordedDeposits(store.read).map(record)).catch((error: unknown) =>
+      log.warn({ error }, 'Published deposits could not be recorded; the next start tries again.'),
+    );
     for (const id of sendingDeposits(store.read)) {
       const row = depositById(store.read, id);
       if (row) this.#start(row);
@@ -171,8 +182,8 @@ export class Deposits {
     const save = (changes: Partial<DepositRow>) =>
       store.write((database) => {
         const updated_at = store.instant();
-        const published = changes.state === 'published' && { published_at: updated_at };
-        changeDeposit(database, row.id, { ...changes, ...published, updated_at });
+        changeDeposit(database, row.id, { ...changes, updated_at });
+        if (changes.state === 'published') recordPublished(database, row.id, updated_at);
       });
     const current = () => depositById(store.read, row.id) ?? row;
     try {
@@ -278,10 +289,38 @@ function newRow(
     created_at: at,
     updated_at: at,
     published_at: null,
+    ledger_entry: null,
   };
 }
 
-function shown({ remote: _remote, may_exist: _mayExist, publish, in_review, ...row }: DepositRow): Deposit {
+/** Records a published deposit in the ledger, in the transaction that says that it is published. */
+function recordPublished(database: WriteDatabase, id: string, now: string): void {
+  const row = depositById(database, id);
+  if (!row || row.url === null) return;
+  const { pack, doi, repository_kind, updated_at, published_at } = row;
+  const at = published_at ?? now;
+  const url = publicAddress(row.url, repository_kind);
+  const deposit = { pack, doi: doiFrom(doi ?? undefined), url, repository: repository_kind, at };
+  const { entry } = recordDeposit(database, deposit, now);
+  changeDeposit(database, id, { ledger_entry: entry, published_at: at, updated_at });
+}
+
+/** The page of a record of InvenioRDM has no query. One that a repository adds could be a secret link. */
+function publicAddress(address: string, kind: DepositRow['repository_kind']): string {
+  const url = new URL(address);
+  [url.username, url.password, url.hash] = ['', '', ''];
+  if (kind === 'invenio') url.search = '';
+  return url.href;
+}
+
+function shown({
+  remote: _remote,
+  may_exist: _mayExist,
+  ledger_entry: _entry,
+  publish,
+  in_review,
+  ...row
+}: DepositRow): Deposit {
   return { ...row, publish: publish === 1, in_review: in_review === 1 };
 }
 

@@ -3,6 +3,7 @@ import {
   depositSchema,
   newDepositSchema,
   newRepositorySchema,
+  packDepositSchema,
   repositorySchema,
 } from '../../node/deposit.ts';
 import { jobSchema } from '../../node/job.ts';
@@ -45,6 +46,19 @@ export const depositRoutes = {
     responses: { 204: { description: 'Forgotten' } },
     problems: ['not_found'],
   }),
+  listPackDeposits: route({
+    method: 'GET',
+    path: '/api/deposits',
+    access: 'read',
+    tag: 'Packs',
+    summary: 'List where packs were published in repositories, with their DOIs',
+    description: 'The records of the ledger entries `pack.deposited`.',
+    query: z.strictObject(listQuery),
+    responses: {
+      200: { description: 'A page of deposits, newest first', schema: pageOf(packDepositSchema) },
+    },
+    problems: [],
+  }),
   listDeposits: route({
     method: 'GET',
     path: '/manage/deposits',
@@ -69,6 +83,6 @@ export const depositRoutes = {
       201: { description: 'The deposit', schema: depositSchema },
       202: { description: 'The job that deposits it', schema: jobSchema },
     },
-    problems: ['unknown_pack', 'unknown_target', 'withheld', 'released'],
+    problems: ['unknown_pack', 'unknown_target', 'withheld', 'released', 'archive_read_only'],
   }),
 };

@@ -143,7 +143,7 @@ describe('a deposit in InvenioRDM', () => {
     expect(server.publications).toEqual([only(server).id]);
     for (const format of formats) expect(await cited(format), format).toContain(draft.doi);
     expect((await shown()).evidence.deposits).toEqual([
-      { doi: draft.doi, url: published.url, published_at: published.published_at },
+      { doi: draft.doi, url: published.url, published_at: published.published_at, ledger_entry: 2 },
     ]);
     expect(await cited('apa')).toMatch(new RegExp(` https://doi\\.org/${draft.doi}\n$`));
     expect(JSON.parse(await cited('datacite'))).toMatchObject({ doi: draft.doi });

@@ -34,6 +34,8 @@ export class InvenioServer extends RepositoryServer {
   mayPublish = true;
   /** How many searches do not find a new draft. */
   indexLag = 0;
+  /** What follows the address of a page. */
+  pageQuery = '';
   /** Changes the bytes of a file that was sent. */
   alter: (key: string, bytes: Buffer) => Buffer = (_key, bytes) => bytes;
   #next = 1;
@@ -157,7 +159,7 @@ export class InvenioServer extends RepositoryServer {
         is_published: isPublished,
         status: isPublished ? 'published' : isInReview ? 'in_review' : 'draft',
         pids: doi === undefined ? {} : { doi: { identifier: doi, provider: 'datacite' } },
-        links: { self_html: `${this.url}/${page}/${id}` },
+        links: { self_html: `${this.url}/${page}/${id}${this.pageQuery}` },
       },
     };
   }

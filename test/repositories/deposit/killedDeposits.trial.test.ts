@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import type { LedgerEntry } from '../../../shared/ledger/ledger.ts';
 import type { Deposit, RepositoryKind } from '../../../shared/node/deposit.ts';
 import { uploadNewPack } from '../../support/archive/packs.ts';
 import { end, type ServedNode, serveNode } from '../../support/cli.ts';
@@ -64,6 +65,10 @@ async function resumed(dataFolder: string): Promise<Deposit | undefined> {
     expect(items[0]?.state).not.toBe('sending');
     return items[0];
   });
+  const ledger = await node.fetch('/api/ledger?limit=200');
+  const { items } = (await ledger.json()) as { items: LedgerEntry[] };
+  expect(items.map(({ type }) => type)).toEqual(['pack.added', 'pack.deposited']);
+  expect(await (await node.fetch('/api/ledger/verify')).json()).toMatchObject({ ok: true });
   await node.close();
   return ended;
 }
@@ -73,7 +78,7 @@ const CASES = Object.entries(STEPS).flatMap(([kind, steps]) =>
 );
 
 test.each(CASES)(
-  'a node that is killed in %s at the request “%s” makes one deposit, published once',
+  'a node that is killed in %s at the request “%s” makes one deposit, published and recorded once',
   async (kind, step) => {
     for (const when of ['unprocessed', 'unanswered'] as const) {
       const invenio = kind === 'invenio' ? await new InvenioServer().listen() : undefined;

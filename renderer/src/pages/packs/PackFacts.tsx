@@ -88,7 +88,7 @@ export function PackFacts({ pack }: { pack: Pack }) {
 function Dois({ deposits }: { deposits: NonNullable<Pack['evidence']['deposits']> }) {
   return (
     <ul className="plain stack gap-1">
-      {deposits.map(({ doi, url }) => (
+      {deposits.map(({ doi, url, peer }) => (
         <li key={url} className="wrap-anywhere">
           {doi === null ? (
             <a href={url} target="_blank" rel="noopener noreferrer">
@@ -97,6 +97,7 @@ function Dois({ deposits }: { deposits: NonNullable<Pack['evidence']['deposits']
           ) : (
             <DoiLink doi={doi} />
           )}
+          {peer && <span className="muted small"> (according to {peer.name})</span>}
         </li>
       ))}
     </ul>

@@ -114,6 +114,7 @@ interface Entry {
 /** The members that an entry records, by its type. Others record the member `record`. */
 const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   'study.created': ['id', 'title', 'question', 'description', 'node', 'status', 'created_at'],
+  'pack.deposited': ['pack', 'doi', 'url', 'repository', 'at'],
   'event.recorded': [
     'id',
     'source',

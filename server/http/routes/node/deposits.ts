@@ -1,11 +1,19 @@
+import { listPackDeposits } from '../../../archive/packs/recordDeposit.ts';
 import type { Deposits } from '../../../repositories/deposit/deposits.ts';
+import type { Store } from '../../../store/store.ts';
 import type { Handlers } from '../../app.ts';
 import { accepted, created, noContent, page } from '../../reply.ts';
 
-type DepositRoutes = 'listRepositories' | 'addRepository' | 'removeRepository' | 'listDeposits' | 'deposit';
+type DepositRoutes =
+  | 'listRepositories'
+  | 'addRepository'
+  | 'removeRepository'
+  | 'listPackDeposits'
+  | 'listDeposits'
+  | 'deposit';
 
 /** Handlers for repositories and the deposits in them. */
-export function depositHandlers(deposits: Deposits): Pick<Handlers, DepositRoutes> {
+export function depositHandlers(store: Store, deposits: Deposits): Pick<Handlers, DepositRoutes> {
   const at = (pack: string) => `/manage/deposits?pack=${pack}`;
   return {
     listRepositories: async ({ query, request }) =>
@@ -18,6 +26,7 @@ export function depositHandlers(deposits: Deposits): Pick<Handlers, DepositRoute
       await deposits.removeRepository(params.id ?? '');
       return noContent;
     },
+    listPackDeposits: ({ query, request }) => page(request, query, listPackDeposits(store.read, query)),
     listDeposits: ({ query, request }) => page(request, query, deposits.list(query, query.pack)),
     deposit: async ({ query: { wait }, body }) => {
       const begun = await deposits.deposit(body);

@@ -52,14 +52,19 @@ function indexedSet(found: readonly IndexedValue[]): IndexedSet {
 const ADDED =
   'SELECT p.ledger_entry, p.id, p.supersedes, p.replicates FROM packs p WHERE p.ledger_entry >= $entry AND p.part_of IS NULL';
 const IN_ORDER = 'ORDER BY p.ledger_entry LIMIT $limit';
+/** Packs whose metadata a deposit changes. Each part is limited by itself, so that neither is read as a whole. */
+const withDeposits = (added: string) => `SELECT * FROM (${added}) UNION ALL SELECT * FROM (
+  SELECT d.ledger_entry, d.pack AS id, NULL, NULL FROM pack_deposits d JOIN packs p ON p.id = d.pack
+  WHERE d.ledger_entry >= $entry AND p.part_of IS NULL ORDER BY d.ledger_entry LIMIT $limit)
+  ORDER BY ledger_entry LIMIT $limit`;
 const IS_VALUE = 'f.value IN (SELECT value FROM json_each($values))';
 
 /** Up to this many packs, reading the whole set is faster than checking each pack in the order of the ledger. */
 const FEW = 5_000;
 
 /**
- * Returns the packs added from this entry on, in the order of the ledger. With a set, only those that are in it, or that
- * supersede or replicate a pack in it.
+ * Returns the packs added or deposited from this entry on, in the order of the ledger. With a set, of those added only
+ * those that are in it, or that supersede or replicate a pack in it.
  */
 export function packsAddedFrom(
   database: ReadDatabase,
@@ -68,7 +73,7 @@ export function packsAddedFrom(
   set: IndexedSet | undefined,
 ): AddedPack[] {
   if (set === undefined) {
-    return statement<AddedPack>(database, `${ADDED} ${IN_ORDER}`).all({ entry, limit });
+    return statement<AddedPack>(database, withDeposits(`${ADDED} ${IN_ORDER}`)).all({ entry, limit });
   }
   return statement<AddedPack>(database, set.packs <= FEW ? ADDED_IN_FEW : ADDED_IN_MANY).all({
     entry,
@@ -77,19 +82,19 @@ export function packsAddedFrom(
   });
 }
 
-const ADDED_IN_FEW = `${ADDED} AND p.ledger_entry IN (
+const ADDED_IN_FEW = withDeposits(`${ADDED} AND p.ledger_entry IN (
   SELECT f.pack FROM pack_filters f WHERE ${IS_VALUE}
   UNION SELECT n.ledger_entry FROM pack_filters f JOIN packs o ON o.ledger_entry = f.pack
     JOIN packs n ON n.supersedes = o.id WHERE ${IS_VALUE}
   UNION SELECT n.ledger_entry FROM pack_filters f JOIN packs o ON o.ledger_entry = f.pack
-    JOIN packs n ON n.replicates = o.id WHERE ${IS_VALUE}) ${IN_ORDER}`;
+    JOIN packs n ON n.replicates = o.id WHERE ${IS_VALUE}) ${IN_ORDER}`);
 
-const ADDED_IN_MANY = `${ADDED} AND (
+const ADDED_IN_MANY = withDeposits(`${ADDED} AND (
   EXISTS (SELECT 1 FROM pack_filters f WHERE ${IS_VALUE} AND f.pack = p.ledger_entry)
   OR EXISTS (SELECT 1 FROM packs o CROSS JOIN pack_filters f
-    WHERE o.id IN (p.supersedes, p.replicates) AND ${IS_VALUE} AND f.pack = o.ledger_entry)) ${IN_ORDER}`;
+    WHERE o.id IN (p.supersedes, p.replicates) AND ${IS_VALUE} AND f.pack = o.ledger_entry)) ${IN_ORDER}`);
 
-/** The last entry that changed what is said of a pack: its own, or that of a pack that supersedes or replicates it. */
+/** The last entry that changed what is said of a pack: its own, that of a deposit, or of one that supersedes or replicates it. */
 export function lastChangeOf(database: ReadDatabase, id: string): number | undefined {
   return lastChange(database, { id });
 }
@@ -98,7 +103,8 @@ const lastChange = selectValue<number, [{ id: string }]>(`
   SELECT max(entry) FROM (
     SELECT ledger_entry AS entry FROM packs WHERE id = $id
     UNION ALL SELECT max(ledger_entry) FROM packs WHERE supersedes = $id
-    UNION ALL SELECT max(ledger_entry) FROM packs WHERE replicates = $id)`);
+    UNION ALL SELECT max(ledger_entry) FROM packs WHERE replicates = $id
+    UNION ALL SELECT max(ledger_entry) FROM pack_deposits WHERE pack = $id)`);
 
 /** The fields of a pack's record from which its sets follow, and the record's size in bytes. */
 interface SetFields {
@@ -149,11 +155,12 @@ export function entryAtPlace(database: ReadDatabase, kind: SitemapKind, place: n
   ).get(place)?.entry;
 }
 
-/** The last entry that changed the page: of the pack, of one that supersedes or replicates it, or of the study's status. */
+/** The last entry that changed the page: of the pack, its deposit, one that supersedes or replicates it, or the study's status. */
 const LAST_CHANGES: Record<SitemapKind, string> = {
   packs: `max(i.ledger_entry,
     coalesce((SELECT max(ledger_entry) FROM packs WHERE supersedes = i.id), 0),
-    coalesce((SELECT max(ledger_entry) FROM packs WHERE replicates = i.id), 0))`,
+    coalesce((SELECT max(ledger_entry) FROM packs WHERE replicates = i.id), 0),
+    coalesce((SELECT max(ledger_entry) FROM pack_deposits WHERE pack = i.id), 0))`,
   studies: `max(i.ledger_entry,
     coalesce((SELECT max(ledger_entry) FROM study_statuses WHERE study = i.id), 0),
     coalesce((SELECT max(ledger_entry) FROM packs WHERE study = i.id), 0))`,

@@ -20,10 +20,11 @@ import { migration as signedObservations } from './migrations/0053-signed-observ
 import { migration as deposits } from './migrations/0056-deposits.ts';
 import { migration as sets } from './migrations/0057-sets.ts';
 import { migration as draftImports } from './migrations/0058-draft-imports.ts';
+import { migration as packDeposits } from './migrations/0059-pack-deposits.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 import { one, run } from './queries.ts';
 
-const MIGRATIONS: readonly Migration[] = [
+export const MIGRATIONS: readonly Migration[] = [
   ...RELEASE_0_1_0,
   ...MIGRATIONS_5_TO_18,
   ...MIGRATIONS_21_TO_32,
@@ -44,6 +45,7 @@ const MIGRATIONS: readonly Migration[] = [
   deposits,
   sets,
   draftImports,
+  packDeposits,
 ];
 
 /** The database was written by a newer Strongroom than this one. */

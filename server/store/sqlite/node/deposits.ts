@@ -1,14 +1,6 @@
-import type { Deposit, PublishedDeposit, Repository } from '../../../../shared/node/deposit.ts';
-import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
-import {
-  change,
-  inserts,
-  selectAll,
-  selectOne,
-  selectPage,
-  selectValues,
-  update,
-} from '../engine/queries.ts';
+import type { Deposit, Repository } from '../../../../shared/node/deposit.ts';
+import type { WriteDatabase } from '../engine/open.ts';
+import { change, inserts, selectOne, selectPage, selectValues, update } from '../engine/queries.ts';
 
 export type RepositoryRow = Omit<Repository, 'has_token'>;
 
@@ -44,10 +36,12 @@ export interface DepositRow extends Omit<Deposit, 'publish' | 'in_review'> {
   remote: string | null;
   /** Whether it may exist in the repository although `remote` is null: 1 or 0. */
   may_exist: number;
+  /** The entry `pack.deposited`; null until it is published. */
+  ledger_entry: number | null;
 }
 
 const CHANGING =
-  'publish, state, remote, may_exist, url, doi, in_review, files, compared, error, updated_at, published_at';
+  'publish, state, remote, may_exist, url, doi, in_review, files, compared, error, updated_at, published_at, ledger_entry';
 const DEPOSIT = `id, pack, repository, repository_kind, repository_url, created_at, ${CHANGING}`;
 
 export const insertDeposit = inserts<DepositRow>('deposits', DEPOSIT);
@@ -75,6 +69,11 @@ export const sendingDeposits = selectValues<string>(
   "SELECT id FROM deposits WHERE state = 'sending' ORDER BY number",
 );
 
+/** Returns the published deposits that the ledger does not record yet, oldest first: those of earlier versions. */
+export const unrecordedDeposits = selectValues<string>(
+  "SELECT id FROM deposits WHERE state = 'published' AND ledger_entry IS NULL ORDER BY published_at, number",
+);
+
 export const depositsInRepository = selectValues<string, [repository: string]>(
   'SELECT id FROM deposits WHERE repository = ?',
 );
@@ -88,15 +87,3 @@ export const depositsPage = selectPage<DepositRow, [{ pack: string | null }]>(
   },
   (row) => row,
 );
-
-/** Returns the published deposits of a pack. The first is the one that is cited. */
-export const publishedDepositsOf = selectAll<PublishedDeposit, [pack: string]>(
-  // A repository that was removed and added again may have found its deposit again.
-  `SELECT doi, url, min(published_at) AS published_at FROM deposits
-   WHERE pack = ? AND state = 'published' AND url IS NOT NULL GROUP BY url ORDER BY published_at, number`,
-);
-
-/** Returns the DOI by which a pack is cited; undefined if no deposit of it is published with one. */
-export function publishedDoi(database: ReadDatabase, pack: string): string | undefined {
-  return publishedDepositsOf(database, pack).find(({ doi }) => doi !== null)?.doi ?? undefined;
-}

@@ -20,6 +20,7 @@ export const titlesFrom = selectAll<EntryTitleRow, [from: number, limit: number]
     CASE l.type
       WHEN 'pack.added' THEN (${PACK_TITLE} l.subject)
       WHEN 'pack.flagged' THEN (${PACK_TITLE} l.subject)
+      WHEN 'pack.deposited' THEN (${PACK_TITLE} l.subject)
       WHEN 'study.created' THEN (SELECT title FROM studies WHERE id = l.subject)
       WHEN 'study.status' THEN (SELECT title FROM studies WHERE id = l.subject)
       WHEN 'node.created' THEN (SELECT title FROM nodes WHERE path = l.subject)

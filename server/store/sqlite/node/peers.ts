@@ -93,13 +93,13 @@ export const allPeerRewrites = selectAll<{ ledger_entry: number; record: string 
   ({ ledger_entry, record }) => ({ ledger_entry, record: JSON.parse(record) as unknown }),
 );
 
-/** Keeps from where a pack was mirrored; `ledger_entry` is that of the pack here. */
+/** Keeps from where a pack, or its deposit, was mirrored; `ledger_entry` is its entry here. */
 export function insertProvenance(database: WriteDatabase, ledger_entry: number, record: unknown): void {
   const row = { ledger_entry, record: JSON.stringify(record) };
   insert(database, 'pack_provenance', 'ledger_entry, record', row);
 }
 
-/** Returns from where the pack of a ledger entry was mirrored, or undefined. */
+/** Returns from where the pack, or the deposit, of a ledger entry was mirrored, or undefined. */
 export const provenanceOf = selectOne<{ record: string }, [ledger_entry: number], unknown>(
   'SELECT record FROM pack_provenance WHERE ledger_entry = ?',
   ({ record }) => JSON.parse(record) as unknown,

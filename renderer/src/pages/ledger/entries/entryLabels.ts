@@ -3,6 +3,7 @@ import {
   IconAlertTriangle,
   IconBandage,
   IconBinaryTree2,
+  IconBuildingBank,
   IconDownload,
   IconEye,
   IconEyeCheck,
@@ -61,6 +62,7 @@ export const ENTRY_TYPES: Record<EntryType, EntryTypeDisplay> = {
   'finding.sealed': { word: 'finding sealed', icon: IconLock },
   'finding.revealed': { word: 'finding revealed', icon: IconLockOpen },
   'observation.signed': { word: 'observation signed', icon: IconEyeCheck },
+  'pack.deposited': { word: 'pack deposited', icon: IconBuildingBank },
 };
 
 /** The page of an entry's subject, if there is one. */

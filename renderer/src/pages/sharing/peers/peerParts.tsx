@@ -268,12 +268,13 @@ function mirrorSentence(result: MirrorResult): string {
   return `${told} Refused: ${reasons}.`;
 }
 
-/** What the peer said of bytes, and what this node did. */
+/** What the peer said of bytes and of packs, and what this node did. */
 function* toldSentences({
   not_given = 0,
   withheld = 0,
   shown = 0,
   released = 0,
+  deposits = 0,
 }: MirrorResult): Generator<string> {
   if (not_given > 0)
     yield `${countOf(not_given, 'object', 'objects')} did not come: the peer withholds or released the bytes.`;
@@ -281,4 +282,6 @@ function* toldSentences({
   if (shown > 0) yield `${shown} shown again.`;
   if (released > 0)
     yield `${released} withheld here, because the peer gave the bytes up. Release them if you agree.`;
+  if (deposits > 0)
+    yield `${countOf(deposits, 'publication', 'publications')} of packs in repositories, with their DOIs.`;
 }
