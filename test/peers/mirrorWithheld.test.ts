@@ -157,6 +157,15 @@ test('a record whose bytes the peer withholds is taken without them, and they co
   await expectVerified(node);
 });
 
+test('a pack that a wider selection brings is withheld, although the ledger of the peer has not grown', async () => {
+  const { origin, node, peer, pack } = await nodes();
+  await withhold(origin, { pack }, 'legal_order');
+  await mirror(node, peer, { sources: true });
+  expect(await mirror(node, peer, { packs: true })).toMatchObject({ packs: 1, withheld: 1, refused: [] });
+  expect(await withheldBy(node)).toContainEqual(expect.objectContaining({ pack, reason: 'legal_order' }));
+  expect((await mirror(node, peer, { packs: true })).withheld).toBeUndefined();
+});
+
 test('a set that the peer withholds is taken without its bytes, and is read when the peer shows it', async () => {
   const origin = await openTestNode({ packBytes: 10_000 });
   const { manifest } = await publishedSet(origin);

@@ -67,7 +67,8 @@ class WithheldFollower {
   async run(): Promise<void> {
     const { store, log, tally } = this.#mirroring;
     const before = followedSize(store.read, this.#peer);
-    if (before === log.size) return;
+    // Records that this run took may be older than what was followed.
+    if (before === log.size && !tally.tookRecords) return;
     const refusedBefore = tally.refusals;
     const current = new Map<string, number>();
     for await (const item of coveredItems(this.#mirroring, '/api/withheld', withheldList)) {

@@ -45,6 +45,10 @@ export class MirrorTally {
     this.#refused.set(reason, (this.#refused.get(reason) ?? 0) + 1);
   }
 
+  get tookRecords(): boolean {
+    return this.packs + this.captures + this.events > 0;
+  }
+
   get refusals(): number {
     return [...this.#refused.values()].reduce((sum, count) => sum + count, 0);
   }
