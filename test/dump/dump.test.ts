@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DumpError } from '../../server/dump/dumpFile.ts';
 import { importDump } from '../../server/dump/importArchive.ts';
 import { systemClock } from '../../shared/values/clock.ts';
@@ -9,7 +9,14 @@ import { sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 
-afterEach(async () => {
+/** What the tests read, and what it dumps. None of them changes it. */
+let node: TestNode;
+let dump: string;
+beforeAll(async () => {
+  node = await filledNode();
+  dump = await dumpOf(node);
+});
+afterAll(async () => {
   await closeTestNodes();
   await closeScriptedWebs();
 });
@@ -67,8 +74,6 @@ async function dumpOf(node: TestNode): Promise<string> {
 
 describe('GET /api/dump.jsonl (contract, section 2)', () => {
   test('returns a header, the records, and a trailer with their counts and digest', async () => {
-    const node = await filledNode();
-    const dump = await dumpOf(node);
     const lines = dump.trimEnd().split('\n');
     const parsed = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
     for (const [index, line] of lines.entries()) expect(line, `line ${index + 1}`).toMatch(/^\{"kind":"/);
@@ -99,8 +104,6 @@ describe('GET /api/dump.jsonl (contract, section 2)', () => {
   });
 
   test('contains no secret of the owner', async () => {
-    const node = await filledNode();
-    const dump = await dumpOf(node);
     expect(dump).not.toContain('hunter2');
     expect(dump).not.toContain(node.token);
   });
@@ -127,17 +130,15 @@ async function recordedAt(node: TestNode, address: string): Promise<unknown> {
 }
 
 describe('restoring a dump', () => {
-  async function restored(dump: string): Promise<TestNode> {
+  async function restored(text: string): Promise<TestNode> {
     const folder = await temporaryFolder();
     const file = join(folder, 'dump.jsonl');
-    await writeFile(file, dump);
+    await writeFile(file, text);
     await importDump(join(folder, 'data'), file, systemClock);
     return openTestNode({ dataFolder: join(folder, 'data') });
   }
 
   test('creates an archive with the same responses and the same ledger head', async () => {
-    const node = await filledNode();
-    const dump = await dumpOf(node);
     const again = await restored(dump);
     for (const address of ADDRESSES) {
       expect(await recordedAt(again, address), address).toEqual(await recordedAt(node, address));
@@ -152,28 +153,26 @@ describe('restoring a dump', () => {
   });
 
   test('creates an archive that accepts new records', async () => {
-    const again = await restored(await dumpOf(await filledNode()));
+    const again = await restored(dump);
     expect((await again.sendJson('POST', '/api/nodes', { path: 'c', title: 'New' })).status).toBe(201);
     expect(await json(await again.fetch('/api/ledger/verify'))).toMatchObject({ ok: true });
   });
 
   test.each([
-    ['cut after a line', (dump: string) => `${dump.split('\n').slice(0, -3).join('\n')}\n`, 'no trailer'],
-    ['cut within a line', (dump: string) => dump.slice(0, -20), 'truncated'],
-    ['altered in a record', (dump: string) => dump.replace('"title":"Below"', '"title":"Above"'), 'altered'],
-    ['without a header', (dump: string) => dump.slice(dump.indexOf('\n') + 1), 'header'],
-    ['of a later format', (dump: string) => dump.replace('"format":2', '"format":3'), 'format 3'],
+    ['cut after a line', (text: string) => `${text.split('\n').slice(0, -3).join('\n')}\n`, 'no trailer'],
+    ['cut within a line', (text: string) => text.slice(0, -20), 'truncated'],
+    ['altered in a record', (text: string) => text.replace('"title":"Below"', '"title":"Above"'), 'altered'],
+    ['without a header', (text: string) => text.slice(text.indexOf('\n') + 1), 'header'],
+    ['of a later format', (text: string) => text.replace('"format":2', '"format":3'), 'format 3'],
     ['empty', () => '', 'header'],
     ['not JSON', () => 'PK\u0003\u0004\n', 'not a JSON object'],
   ])('refuses a dump that is %s', async (_what, damage, message) => {
-    const dump = await dumpOf(await filledNode());
     const refused = restored(damage(dump));
     await expect(refused).rejects.toThrow(DumpError);
     await expect(refused).rejects.toThrow(message);
   });
 
   test('refuses a dump whose entries and trailer were forged together', async () => {
-    const dump = await dumpOf(await filledNode());
     const lines = dump.split('\n').slice(0, -2);
     const forged = `${lines.filter((line) => !line.startsWith('{"kind":"entry","seq":1,')).join('\n')}\n`;
     const trailer = {

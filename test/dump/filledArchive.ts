@@ -1,3 +1,7 @@
+import { rmSync } from 'node:fs';
+import { cp, mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'vitest';
 import { imported } from '../collection/captures/support.ts';
 import { type CollectingNode, openCollectingNode } from '../collection/support.ts';
@@ -16,8 +20,24 @@ async function sent<Body>(node: CollectingNode, path: string, body: unknown): Pr
   return (await answer.json()) as Body;
 }
 
-/** Opens a node whose archive has at least one record of every kind in a dump. */
+let filled: Promise<string> | undefined;
+
+/**
+ * Opens a node whose archive has at least one record of every kind in a dump. It is filled once for each process, and
+ * every call opens a copy of that folder: filling takes the processor for seconds. Its sources no longer answer.
+ */
 export async function filledArchive(dataFolder: string): Promise<CollectingNode> {
+  filled ??= (async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'strongroom-filled-'));
+    process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+    await fill(folder);
+    return folder;
+  })();
+  await cp(await filled, dataFolder, { recursive: true });
+  return openCollectingNode({}, { dataFolder, ...DERIVING });
+}
+
+async function fill(dataFolder: string): Promise<void> {
   const node = await openCollectingNode({ gone_after_minutes: 0 }, { dataFolder, ...DERIVING });
   await fillPacks(node);
   await fillSources(node);
@@ -28,7 +48,7 @@ export async function filledArchive(dataFolder: string): Promise<CollectingNode>
   }
   await fillFindings(node);
   await fillWithheld(node);
-  return node;
+  await node.node.close();
 }
 
 /** Something withheld and shown again, something that stays withheld, and bytes that were given up. */

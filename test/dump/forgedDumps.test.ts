@@ -6,6 +6,8 @@ import { altered, indexOf, type Line, refusal, useValidDump, withTrailer } from 
 import { CHANGES } from './lineChanges.ts';
 
 const valid = useValidDump();
+/** An import into a new folder, of which nothing is left. */
+const imported = (dump: string) => refusal({ folder: valid.folder }, dump);
 
 describe('verify and import refuse a dump with one changed line and name the line', () => {
   test.each(CHANGES)('a %s (%i) %s', async (kind, at, _what, change, message) => {
@@ -42,7 +44,7 @@ describe('verify and import refuse a dump with one changed line and name the lin
         prev = hashOf(unhashed);
         return { kind: 'entry', ...unhashed, hash: prev };
       });
-      expect((await refusal(valid, withTrailer(forged))).sentence).toContain(
+      expect((await imported(withTrailer(forged))).sentence).toContain(
         'not those that its checkpoint was signed over',
       );
     },
@@ -102,8 +104,7 @@ describe('verify and import refuse a dump in which', () => {
     ['a line of an unknown kind', { kind: 'secret' }, 'no line of the kind "secret"'],
     ['another header', { kind: 'header' }, 'no line of the kind "header"'],
   ])('%s is inserted', async (_what, extra, message) => {
-    const { line, sentence } = await refusal(
-      valid,
+    const { line, sentence } = await imported(
       withTrailer([...valid.lines.slice(0, 3), extra, ...valid.lines.slice(3)]),
     );
     expect([line, sentence]).toEqual([4, expect.stringContaining(message)]);
@@ -145,6 +146,6 @@ describe('verify and import refuse a dump in which', () => {
       const { source, leaf: _leaf, capture: _capture, connection: _connection, ...rest } = line;
       return [{ ...rest, source_key: sources.get(source) } as Line];
     });
-    expect((await refusal(valid, withTrailer(older))).sentence).toContain('(retrievals.recorded) is missing');
+    expect((await imported(withTrailer(older))).sentence).toContain('(retrievals.recorded) is missing');
   });
 });

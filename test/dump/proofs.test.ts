@@ -14,6 +14,7 @@ import {
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { requirePrograms } from '../support/requirements.ts';
 import { runHere } from '../support/runHere.ts';
+import { closeTestStores, openTestStore } from '../support/store.ts';
 import {
   altered,
   indexOf,
@@ -62,8 +63,10 @@ beforeAll(async () => {
   await sync();
   valid.lines = parseLines(await read(node, '/api/dump.jsonl'));
   await node.close();
+  valid.empty = await openTestStore(join(valid.folder, 'empty'));
 });
 afterAll(async () => {
+  await closeTestStores();
   await closeTestNodes();
   await closeTimestampAuthorities();
   await rm(valid.folder, { recursive: true });
