@@ -2,28 +2,37 @@ import { execFileSync } from 'node:child_process';
 import { appendFile, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { TileDigests } from '../../server/copies/verifyCopy.ts';
 import type { Copy, CopyCheck } from '../../shared/node/copy.ts';
 import { sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
-import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
+import { addEntries } from './manyEntries.ts';
+import { usePreparedCopy } from './preparedCopy.ts';
 
+const prepared = usePreparedCopy();
 let place: string;
 let node: TestNode;
 let copy: Copy;
 const inPlace = (path: string) => join(place, path);
 
-/** A copy of one entry and two objects. */
+/** A copy of one entry and two objects. Its node is closed: not all tests need it. */
 beforeEach(async () => {
-  place = join(await temporaryFolder(), 'copy');
-  node = await openTestNode();
-  await uploadNewPack(node, sampleRecord(), { 'a.txt': 'one', 'b.txt': 'two' });
-  const added = await node.sendJson('POST', '/manage/copies', { target: pathToFileURL(place).href });
-  copy = (await added.json()) as Copy;
-  await sync();
+  place = prepared.place;
+  await prepared.begin('copied', async () => {
+    node = await openTestNode({ dataFolder: prepared.data });
+    await uploadNewPack(node, sampleRecord(), { 'a.txt': 'one', 'b.txt': 'two' });
+    const added = await node.sendJson('POST', '/manage/copies', { target: pathToFileURL(place).href });
+    copy = (await added.json()) as Copy;
+    await sync();
+    return node;
+  });
 });
-afterEach(closeTestNodes);
+
+async function openNode(): Promise<void> {
+  node = await openTestNode({ dataFolder: prepared.data });
+}
 
 async function sync(): Promise<void> {
   const answer = await node.fetchAsOwner(`/manage/copies/${copy.id}/sync?wait=true`, { method: 'POST' });
@@ -43,8 +52,8 @@ async function verified(): Promise<unknown> {
   return found;
 }
 
-async function someObject(): Promise<string> {
-  return (await readdir(inPlace('archive'))).find((name) => /^[0-9a-f]{64}$/.test(name)) ?? '';
+async function objects(): Promise<string[]> {
+  return (await readdir(inPlace('archive'))).filter((name) => /^[0-9a-f]{64}$/.test(name)).sort();
 }
 
 describe('verify', () => {
@@ -88,22 +97,30 @@ describe('verify', () => {
 });
 
 describe('what is no regular file', () => {
-  test.each(['a pipe', 'a folder', 'a link to itself'])('is %s, and counts as missing', async (kind) => {
-    const object = await someObject();
-    const file = inPlace(`archive/${object}`);
-    await rm(file);
-    if (kind === 'a pipe') execFileSync('mkfifo', [file]);
-    else if (kind === 'a folder') await mkdir(file);
-    else await symlink(file, file);
-    expect(await verified()).toMatchObject({ missing: [object] });
+  /** Requires that verifying and restoring call these objects missing. Opens the node. */
+  async function expectMissing(objects: string[]): Promise<void> {
+    expect(await verified()).toMatchObject({ missing: objects });
     const restored = join(await temporaryFolder(), 'restored');
     const { code, stdout } = await runHere(['restore', place, '--data', restored, '--json']);
-    expect([code, JSON.parse(stdout)]).toMatchObject([1, { objects: 1, missing: [object] }]);
-    if (kind !== 'a folder') {
-      expect(await check()).toMatchObject({ ok: false, missing: 1 });
-      expect(await check()).toMatchObject({ ok: true });
-      return;
-    }
+    expect([code, JSON.parse(stdout)]).toMatchObject([1, { objects: 2 - objects.length, missing: objects }]);
+    await openNode();
+  }
+
+  test('is a pipe or a link to itself, and counts as missing', async () => {
+    const [pipe = '', link = ''] = await objects();
+    for (const object of [pipe, link]) await rm(inPlace(`archive/${object}`));
+    execFileSync('mkfifo', [inPlace(`archive/${pipe}`)]);
+    await symlink(inPlace(`archive/${link}`), inPlace(`archive/${link}`));
+    await expectMissing([pipe, link]);
+    expect(await check()).toMatchObject({ ok: false, missing: 2 });
+    expect(await check()).toMatchObject({ ok: true });
+  });
+
+  test('is a folder, and counts as missing', async () => {
+    const [object = ''] = await objects();
+    await rm(inPlace(`archive/${object}`));
+    await mkdir(inPlace(`archive/${object}`));
+    await expectMissing([object]);
     const refused = await node.sendJson('POST', `/manage/copies/${copy.id}/check?wait=true`, {});
     expect([refused.status, await refused.json()]).toMatchObject([502, { code: 'copy_failed' }]);
   });
@@ -117,6 +134,7 @@ describe('what is no regular file', () => {
 
 describe('a check', () => {
   test('finds an altered state, and sends it again', async () => {
+    await openNode();
     await node.sendJson('POST', '/manage/sources', { url: 'http://a.example/' });
     await sync();
     const state = inPlace('state/2.jsonl');
@@ -128,6 +146,7 @@ describe('a check', () => {
   });
 
   test('does not take a state for altered because the sources changed since', async () => {
+    await openNode();
     await node.sendJson('POST', '/manage/sources', { url: 'http://a.example/' });
     expect(await check()).toMatchObject({ ok: true });
     await appendFile(inPlace('state/1.jsonl'), '{}\n');
@@ -136,12 +155,8 @@ describe('a check', () => {
 });
 
 test('the tiles of a log are those that the node serves', async () => {
-  for (let written = 0; written < 600; written += 50)
-    await Promise.all(
-      Array.from({ length: 50 }, (_, index) =>
-        node.sendJson('POST', '/api/nodes', { path: `n${written + index}`, title: 'x' }),
-      ),
-    );
+  await addEntries(prepared.data, 600);
+  await openNode();
   await sync();
   expect(await verified()).toMatchObject({ ok: true, entries: 601 });
   const tiles = new TileDigests();

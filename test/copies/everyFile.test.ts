@@ -4,13 +4,12 @@ import { pathToFileURL } from 'node:url';
 import Database from 'better-sqlite3';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { verifyFiles } from '../../server/copies/pages/browser/verifyFiles.ts';
-import { openTarget } from '../../server/copies/targets/openTarget.ts';
-import { type VerifiedCopy, verifyCopy } from '../../server/copies/verifyCopy.ts';
 import type { Copy, CopyCheck } from '../../shared/node/copy.ts';
 import { filledArchive } from '../dump/filledArchive.ts';
 import { sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
 import { closeScriptedWebs } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { verified as verifiedAt } from './withheldCopies.ts';
 
 let place: string;
 let node: TestNode;
@@ -65,14 +64,7 @@ async function restore(): Promise<void> {
   }
 }
 
-async function verified(): Promise<VerifiedCopy> {
-  const target = await openTarget({ target: pathToFileURL(place).href });
-  try {
-    return await verifyCopy(target, { signal: new AbortController().signal, progress: () => {} });
-  } finally {
-    target.close();
-  }
-}
+const verified = () => verifiedAt(place);
 
 /** The files that are verified by the list; the list itself, its parts and the checkpoint are tried one by one. */
 const others = () => [...files.keys()].filter((path) => path !== 'checkpoint' && !path.startsWith('files/'));

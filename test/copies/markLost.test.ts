@@ -7,6 +7,7 @@ import type { Copy } from '../../shared/node/copy.ts';
 import { problemOf, sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
 import { runCommand } from '../support/cli.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { runHere } from '../support/runHere.ts';
 
 let place: string;
 let node: TestNode;
@@ -136,10 +137,10 @@ test('the command asks first, and gives up with --yes', async () => {
   await node.close();
   const unasked = await runCommand(command);
   expect(unasked).toMatchObject({ code: 2, stderr: expect.stringContaining('Add --yes') as string });
-  const lost = await runCommand([...command, '--yes', '--json']);
+  const lost = await runHere([...command, '--yes', '--json']);
   expect(JSON.parse(lost.stdout)).toMatchObject({ ok: true, id: copy.id, objects: 2, bytes: 6, restored: 0 });
   expect(existsSync(place)).toBe(false);
-  expect(await runCommand([...command, '--yes'])).toMatchObject({
+  expect(await runHere([...command, '--yes'])).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('has no copy in') as string,
   });

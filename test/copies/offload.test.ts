@@ -3,12 +3,13 @@ import { existsSync } from 'node:fs';
 import { appendFile, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Copy } from '../../shared/node/copy.ts';
 import type { ObjectPlaces, OffloadResult, OffloadState } from '../../shared/node/offload.ts';
 import { problemOf, sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
-import { runCommand } from '../support/cli.ts';
-import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { runHere } from '../support/runHere.ts';
+import { usePreparedCopy } from './preparedCopy.ts';
 
 const MIB = 1_048_576;
 /** More than is fetched whole before the first byte is sent: four pieces and a part of one. No two pieces are equal. */
@@ -19,15 +20,19 @@ const LARGE = Buffer.concat([0, 1, 2, 3, 4].map((piece) => Buffer.alloc(MIB, `pi
 const SAMPLE = Buffer.from(LARGE.subarray(0, 1_000));
 const EVERYTHING = { offload_after_days: 0 };
 
+const prepared = usePreparedCopy();
 let place: string;
 let node: TestNode;
 let copy: Copy;
-beforeEach(async () => {
-  place = join(await temporaryFolder(), 'copy');
-  node = await openTestNode();
-  copy = await addCopy(place);
+beforeAll(() => {
+  place = prepared.place;
 });
-afterEach(closeTestNodes);
+
+/** Opens an archive whose copy has nothing yet. */
+async function begin(): Promise<void> {
+  node = await openTestNode({ dataFolder: prepared.data });
+  copy = await addCopy(place);
+}
 
 async function addCopy(folder: string): Promise<Copy> {
   const answer = await node.sendJson('POST', '/manage/copies', { target: pathToFileURL(folder).href });
@@ -57,21 +62,30 @@ const bytesOf = async (path: string, headers: Record<string, string> = {}) => {
   return { status: answer.status, bytes: Buffer.from(await answer.arrayBuffer()) };
 };
 
-/** Uploads a pack with a small and a large file, and lets both leave. */
+/** Opens an archive of a pack with a small and a large file, which both have left. */
 async function offloaded(): Promise<{ id: string; small: string; large: string }> {
-  const { id, files } = await uploadNewPack(node, sampleRecord(), { 'a.txt': 'one', 'b.bin': LARGE });
-  await sync();
-  expect(await check()).toMatchObject({ ok: true });
-  await change(EVERYTHING);
-  await offload();
-  const digest = (path: string) => files.find((file) => file.path === path)?.sha256 ?? '';
-  const [small, large] = [digest('a.txt'), digest('b.bin')];
+  await prepared.begin('offloaded', async () => {
+    await begin();
+    await uploadNewPack(node, sampleRecord(), { 'a.txt': 'one', 'b.bin': LARGE });
+    await sync();
+    expect(await check()).toMatchObject({ ok: true });
+    await change(EVERYTHING);
+    await offload();
+    return node;
+  });
+  node = await openTestNode({ dataFolder: prepared.data });
+  const { items } = (await (await node.fetchAsOwner('/manage/copies')).json()) as { items: Copy[] };
+  copy = items[0] ?? expect.fail('no copy');
+  const packs = (await (await node.fetch('/api/packs')).json()) as { items: { id: string }[] };
+  const id = packs.items[0]?.id ?? '';
+  const [small, large] = [sha256Of(Buffer.from('one')), sha256Of(LARGE)];
   expect([small, large].map((sha256) => existsSync(blobOf(sha256)))).toEqual([false, false]);
   return { id, small, large };
 }
 
 describe('what may leave', () => {
   test('is nothing without a setting, a copy or a check', async () => {
+    await begin();
     const { files } = await uploadNewPack(node, sampleRecord(), { 'a.txt': 'one' });
     const [{ sha256 } = { sha256: '' }] = files;
     expect(await offload()).toEqual({ objects: 0, bytes: 0, refused: 0 });
@@ -95,6 +109,7 @@ describe('what may leave', () => {
   });
 
   test('is no object that the copy no longer gives back intact', async () => {
+    await begin();
     const { files } = await uploadNewPack(node, sampleRecord(), { 'a.txt': 'one', 'b.txt': 'two' });
     const [a = '', b = ''] = files.map(({ sha256 }) => sha256);
     await sync();
@@ -108,6 +123,7 @@ describe('what may leave', () => {
   });
 
   test('leaves the newest objects of `keep_local_gb` here', async () => {
+    await begin();
     await uploadNewPack(node, sampleRecord(), { 'a.txt': 'one' });
     await sync();
     await check();
@@ -197,7 +213,7 @@ describe('an object that has left', () => {
     expect(existsSync(blobOf(small))).toBe(true);
     expect(await state()).toMatchObject({ offloaded_objects: 1 });
     const file = join(await temporaryFolder(), 'archive.zip');
-    const exported = await runCommand(['export', '--data', node.dataFolder, '--out', file]);
+    const exported = await runHere(['export', '--data', node.dataFolder, '--out', file]);
     expect(exported, exported.stderr).toMatchObject({ code: 0 });
     expect((await readFile(file)).includes(SAMPLE)).toBe(true);
     await change({ offload_after_days: null });
@@ -225,10 +241,10 @@ test('verifying a data folder says which objects are in a copy and not on this d
   await offloaded();
   const { dataFolder } = node;
   await node.close();
-  const { stdout } = await runCommand(['verify', dataFolder]);
+  const { stdout } = await runHere(['verify', dataFolder]);
   expect(stdout).toContain(
     `2 objects are in the copy ${copy.target}, not on this disk. Verify that copy with: strongroom verify ${copy.target}`,
   );
-  const json = (await runCommand(['verify', dataFolder, '--json'])).stdout.trimEnd().split('\n').at(-1) ?? '';
+  const json = (await runHere(['verify', dataFolder, '--json'])).stdout.trimEnd().split('\n').at(-1) ?? '';
   expect(JSON.parse(json)).toMatchObject({ elsewhere: [{ target: copy.target, objects: 2 }] });
 });

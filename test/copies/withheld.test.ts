@@ -1,16 +1,15 @@
 import { existsSync } from 'node:fs';
-import { appendFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { generateX25519Identity } from 'age-encryption';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { verifyFiles } from '../../server/copies/pages/browser/verifyFiles.ts';
 import { openCollectingNode } from '../collection/support.ts';
 import { overwrite } from '../fixity/support.ts';
 import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
-import { runCommand } from '../support/cli.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
-import { closeTestNodes, DERIVING, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { DERIVING, openTestNode, type TestNode } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
+import { usePreparedCopy } from './preparedCopy.ts';
 import {
   addCopy,
   check,
@@ -23,29 +22,46 @@ import {
   withhold,
 } from './withheldCopies.ts';
 
-let place: string;
-let data: string;
-beforeEach(async () => {
-  place = join(await temporaryFolder(), 'copy');
-  data = join(await temporaryFolder(), 'data');
-});
-afterEach(async () => {
-  await closeTestNodes();
-  await closeScriptedWebs();
-});
-
 const SECRET = 'quibblesome';
 const PUBLIC = 'frangipane';
 const secret = sha256Of(SECRET);
 
-/** A node with a pack of a secret and a public file, and a copy of it with pages. */
-async function copied(fields: object = {}) {
+const prepared = usePreparedCopy();
+let place: string;
+let data: string;
+beforeAll(() => {
+  ({ place, data } = prepared);
+});
+afterEach(closeScriptedWebs);
+
+/** Opens the node of a state. */
+async function state(name: string, make: () => Promise<TestNode>) {
+  await prepared.begin(name, make);
   const node = await openTestNode({ dataFolder: data });
-  const { id: pack } = await uploadNewPack(node, sampleRecord(), { 'a.txt': SECRET, 'b.txt': PUBLIC });
-  const copy = await addCopy(node, place, fields);
-  await sync(node, copy);
-  return { node, pack, copy };
+  const { items } = (await (await node.fetch('/api/packs')).json()) as { items: { id: string }[] };
+  return { node, pack: items[0]?.id ?? '', copy: await copyOf(node) };
 }
+
+/** A node with a pack of a secret and a public file, and a copy of it with pages. */
+const copied = () => state('copied', () => copiedWith({}));
+/** The same without pages. */
+const unseen = () => state('unseen', () => copiedWith({ pages: false }));
+
+async function copiedWith(fields: object): Promise<TestNode> {
+  const node = await openTestNode({ dataFolder: data });
+  await uploadNewPack(node, sampleRecord(), { 'a.txt': SECRET, 'b.txt': PUBLIC });
+  await sync(node, await addCopy(node, place, fields));
+  return node;
+}
+
+/** The same after the secret file was withheld: the copy has it encrypted. */
+const withheld = () =>
+  state('withheld', async () => {
+    const { node, copy } = await copied();
+    await withhold(node, { sha256: secret });
+    await sync(node, copy);
+    return node;
+  });
 
 const clear = () => existsSync(join(place, 'archive', secret));
 const encrypted = () => join(place, 'withheld', `${secret}.age`);
@@ -120,7 +136,7 @@ describe('a copy with pages', () => {
   });
 
   test('that gets pages later is cleaned, and one that loses them keeps what is encrypted', async () => {
-    const { node, copy } = await copied({ pages: false });
+    const { node, copy } = await unseen();
     await withhold(node, { sha256: secret });
     expect(await sync(node, copy)).toMatchObject({ withheld_cleaned: 0 });
     expect(clear()).toBe(true);
@@ -134,9 +150,7 @@ describe('a copy with pages', () => {
   });
 
   test('is checked: an encrypted object that is altered or missing is named and sent again', async () => {
-    const { node, copy } = await copied();
-    await withhold(node, { sha256: secret });
-    await sync(node, copy);
+    const { node, copy } = await withheld();
     const path = `withheld/${secret}.age`;
     await appendFile(encrypted(), '!');
     expect(await verified(place)).toMatchObject({ ok: false, damaged: [path] });
@@ -150,9 +164,7 @@ describe('a copy with pages', () => {
   });
 
   test('gives a damaged object back, which is only there encrypted', async () => {
-    const { node, copy } = await copied();
-    await withhold(node, { sha256: secret });
-    await sync(node, copy);
+    const { node, copy } = await withheld();
     await overwrite(data, secret, 'quibblesofe');
     await node.fetchAsOwner('/manage/audits?wait=true', { method: 'POST' });
     expect(await check(node, copy)).toMatchObject({ ok: true, restored: 1 });
@@ -192,9 +204,7 @@ describe('a copy with pages', () => {
   });
 
   test('is encrypted anew if the owner has another key', async () => {
-    const { node, copy } = await copied();
-    await withhold(node, { sha256: secret });
-    await sync(node, copy);
+    const { node, copy } = await withheld();
     const before = await readFile(encrypted());
     await rm(join(data, 'withheld.key'));
     await uploadNewPack(node, sampleRecord({ title: 'Later' }), { 'c.txt': 'later' });
@@ -223,7 +233,7 @@ describe('the verifying page', () => {
 
 describe('a released object', () => {
   test.each([true, false])('is removed from every copy, encrypted or not (pages: %s)', async (pages) => {
-    const { node, pack, copy } = await copied({ pages });
+    const { node, pack, copy } = pages ? await copied() : await unseen();
     await release(node, sha256Of(PUBLIC));
     await withhold(node, { sha256: secret });
     await sync(node, copy);
@@ -243,80 +253,5 @@ describe('a released object', () => {
       );
     const said = await runHere(['verify', place]);
     expect([said.code, said.stdout]).toEqual([0, expect.stringContaining('2 objects were given up')]);
-  });
-});
-
-describe('restoring', () => {
-  const PASSPHRASE = 'correct horse battery';
-  const restoredBlob = (folder: string) =>
-    readFile(join(folder, 'blobs', secret.slice(0, 2), secret.slice(2, 4), secret), 'utf8');
-
-  async function withheldCopy(): Promise<TestNode> {
-    const { node, copy } = await copied();
-    await withhold(node, { sha256: secret });
-    await sync(node, copy);
-    await appendFile(join(data, 'withheld.key'), `${await generateX25519Identity()}\n`);
-    const answer = await node.sendJson('PUT', `/manage/copies/${copy.id}/key`, { passphrase: PASSPHRASE });
-    expect(await answer.json()).toMatchObject({ has_key: true, has_withheld_key: true });
-    return node;
-  }
-
-  test('names what is encrypted and restores the rest without the key, and all of it with the passphrase', async () => {
-    await withheldCopy();
-    const without = join(await temporaryFolder(), 'without');
-    const first = await runHere(['restore', place, '--data', without, '--json']);
-    expect([first.code, JSON.parse(first.stdout)]).toEqual([
-      1,
-      expect.objectContaining({ ok: false, objects: 1, missing: [], encrypted: [secret] }),
-    ]);
-    const named = await runHere(['restore', place, '--data', join(await temporaryFolder(), 'named')]);
-    expect(named.stderr).toContain(`${secret}: withheld`);
-    const whole = join(await temporaryFolder(), 'whole');
-    const second = await runCommand(['restore', place, '--key', '--data', whole], undefined, {
-      STRONGROOM_PASSPHRASE: PASSPHRASE,
-    });
-    expect(second).toMatchObject({ code: 0, stderr: '' });
-    expect(await restoredBlob(whole)).toBe(SECRET);
-    for (const name of ['key', 'withheld.key']) {
-      expect(await readFile(join(whole, name), 'utf8')).toBe(await readFile(join(data, name), 'utf8'));
-      expect((await stat(join(whole, name))).mode & 0o777).toBe(0o600);
-    }
-    const node = await openTestNode({ dataFolder: whole });
-    expect((await node.fetch(`/api/blobs/${secret}`)).status).not.toBe(404);
-    expect(await (await node.fetch('/api/withheld')).json()).toMatchObject({ total: 1 });
-  });
-
-  test('decrypts with the identity of the old data folder, and not with another one', async () => {
-    await withheldCopy();
-    const own = join(await temporaryFolder(), 'own');
-    const key = join(data, 'withheld.key');
-    expect(await runHere(['restore', place, '--data', own, '--identity', key])).toMatchObject({ code: 0 });
-    expect(await restoredBlob(own)).toBe(SECRET);
-    const other = join(await temporaryFolder(), 'other.key');
-    const stranger = await openTestNode();
-    const copy = await addCopy(stranger, join(await temporaryFolder(), 'copy'), { pages: false });
-    await stranger.sendJson('PUT', `/manage/copies/${copy.id}/key`, { passphrase: PASSPHRASE });
-    await writeFile(other, await readFile(join(stranger.dataFolder, 'withheld.key')));
-    const failed = await runHere([
-      'restore',
-      place,
-      '--data',
-      join(await temporaryFolder(), 'failed'),
-      '--identity',
-      other,
-      '--json',
-    ]);
-    expect([failed.code, JSON.parse(failed.stdout)]).toEqual([
-      1,
-      expect.objectContaining({ missing: [secret] }),
-    ]);
-    const joined = join(await temporaryFolder(), 'joined');
-    const args = ['restore', place, '--data', joined, '--key', '--identity', other];
-    expect(await runCommand(args, undefined, { STRONGROOM_PASSPHRASE: PASSPHRASE })).toMatchObject({
-      code: 0,
-    });
-    expect(await restoredBlob(joined)).toBe(SECRET);
-    const keys = await Promise.all([other, key].map((file) => readFile(file, 'utf8')));
-    expect(await readFile(join(joined, 'withheld.key'), 'utf8')).toBe(keys.join(''));
   });
 });

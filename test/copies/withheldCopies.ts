@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'vitest';
 import { openTarget } from '../../server/copies/targets/openTarget.ts';
+import type { CopyTarget } from '../../server/copies/targets/target.ts';
 import { type VerifiedCopy, verifyCopy } from '../../server/copies/verifyCopy.ts';
 import type { Copy, CopyCheck, CopySync } from '../../shared/node/copy.ts';
 import type { RestoreDrill } from '../../shared/node/restoreDrill.ts';
@@ -35,13 +36,15 @@ export async function copyOf(node: TestNode): Promise<Copy> {
   return items[0] as Copy;
 }
 
+let last: { place: string; target: CopyTarget } | undefined;
+
+/** Verifies a copy as the command does. The target is kept for the next call, because each starts threads. */
 export async function verified(place: string): Promise<VerifiedCopy> {
-  const target = await openTarget({ target: pathToFileURL(place).href });
-  try {
-    return await verifyCopy(target, { signal: new AbortController().signal, progress: () => {} });
-  } finally {
-    target.close();
+  if (last?.place !== place) {
+    last?.target.close();
+    last = { place, target: await openTarget({ target: pathToFileURL(place).href }) };
   }
+  return verifyCopy(last.target, { signal: new AbortController().signal, progress: () => {} });
 }
 
 export async function withhold(node: TestNode, target: object, reason = 'personal_data'): Promise<void> {

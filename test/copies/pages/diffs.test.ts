@@ -6,9 +6,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { blobPath } from '../../../server/store/files.ts';
 import type { Copy } from '../../../shared/node/copy.ts';
 import { type CollectingNode, openCollectingNode } from '../../collection/support.ts';
-import { runCommand } from '../../support/cli.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
+import { runHere } from '../../support/runHere.ts';
 import { readPages } from './readPages.ts';
 
 const HOSTILE = `<script>alert(1)</script><img src=x onerror="alert(2)">`;
@@ -75,7 +75,7 @@ test('the page of a change shows the words that differ, as text', async () => {
   expect(await done(copy, 'check')).toMatchObject({ ok: true, damaged: 0, missing: 0 });
   await node.node.close();
   const whole = join(await temporaryFolder(), 'whole');
-  const made = await runCommand(['copy', whole, '--pages', '--data', node.node.dataFolder]);
+  const made = await runHere(['copy', whole, '--pages', '--data', node.node.dataFolder]);
   expect(made).toMatchObject({ code: 0, stderr: '' });
   expect(await readPages(whole)).toEqual(before);
 });

@@ -1,0 +1,93 @@
+import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { generateX25519Identity } from 'age-encryption';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
+import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { runHere } from '../support/runHere.ts';
+import { addCopy, sync, withhold } from './withheldCopies.ts';
+
+/** Restoring a copy that has a withheld object encrypted, and holds the key. */
+
+const PASSPHRASE = 'correct horse battery';
+const SECRET = 'quibblesome';
+const secret = sha256Of(SECRET);
+
+let root: string;
+let place: string;
+let data: string;
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'strongroom-test-'));
+  [place, data] = [join(root, 'copy'), join(root, 'data')];
+  const node = await openTestNode({ dataFolder: data });
+  await uploadNewPack(node, sampleRecord(), { 'a.txt': SECRET, 'b.txt': 'frangipane' });
+  await withhold(node, { sha256: secret });
+  const copy = await addCopy(node, place);
+  await sync(node, copy);
+  await appendFile(join(data, 'withheld.key'), `${await generateX25519Identity()}\n`);
+  const answer = await node.sendJson('PUT', `/manage/copies/${copy.id}/key`, { passphrase: PASSPHRASE });
+  expect(await answer.json()).toMatchObject({ has_key: true, has_withheld_key: true });
+  await node.close();
+});
+afterEach(closeTestNodes);
+afterAll(() => rm(root, { recursive: true }));
+
+const restoredBlob = (folder: string) =>
+  readFile(join(folder, 'blobs', secret.slice(0, 2), secret.slice(2, 4), secret), 'utf8');
+
+test('restoring names what is encrypted and restores the rest without the key, and all of it with the passphrase', async () => {
+  const without = join(await temporaryFolder(), 'without');
+  const first = await runHere(['restore', place, '--data', without, '--json']);
+  expect([first.code, JSON.parse(first.stdout)]).toEqual([
+    1,
+    expect.objectContaining({ ok: false, objects: 1, missing: [], encrypted: [secret] }),
+  ]);
+  const named = await runHere(['restore', place, '--data', join(await temporaryFolder(), 'named')]);
+  expect(named.stderr).toContain(`${secret}: withheld`);
+  const whole = join(await temporaryFolder(), 'whole');
+  vi.stubEnv('STRONGROOM_PASSPHRASE', 'correct horse buttery');
+  expect(await runHere(['restore', place, '--key', '--data', whole])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('The passphrase is not that of the key') as string,
+  });
+  vi.stubEnv('STRONGROOM_PASSPHRASE', PASSPHRASE);
+  expect(await runHere(['restore', place, '--key', '--data', whole])).toMatchObject({ code: 0, stderr: '' });
+  expect(await restoredBlob(whole)).toBe(SECRET);
+  for (const name of ['key', 'withheld.key']) {
+    expect(await readFile(join(whole, name), 'utf8')).toBe(await readFile(join(data, name), 'utf8'));
+    expect((await stat(join(whole, name))).mode & 0o777).toBe(0o600);
+  }
+  const node = await openTestNode({ dataFolder: whole });
+  expect((await node.fetch(`/api/blobs/${secret}`)).status).not.toBe(404);
+  expect(await (await node.fetch('/api/withheld')).json()).toMatchObject({ total: 1 });
+});
+
+test('restoring decrypts with the identity of the old data folder, and not with another one', async () => {
+  const own = join(await temporaryFolder(), 'own');
+  const key = join(data, 'withheld.key');
+  expect(await runHere(['restore', place, '--data', own, '--identity', key])).toMatchObject({ code: 0 });
+  expect(await restoredBlob(own)).toBe(SECRET);
+  const other = join(await temporaryFolder(), 'other.key');
+  await writeFile(other, `${await generateX25519Identity()}\n`);
+  const failed = await runHere([
+    'restore',
+    place,
+    '--data',
+    join(await temporaryFolder(), 'failed'),
+    '--identity',
+    other,
+    '--json',
+  ]);
+  expect([failed.code, JSON.parse(failed.stdout)]).toEqual([
+    1,
+    expect.objectContaining({ missing: [secret] }),
+  ]);
+  const joined = join(await temporaryFolder(), 'joined');
+  const args = ['restore', place, '--data', joined, '--key', '--identity', other];
+  vi.stubEnv('STRONGROOM_PASSPHRASE', PASSPHRASE);
+  expect(await runHere(args)).toMatchObject({ code: 0 });
+  expect(await restoredBlob(joined)).toBe(SECRET);
+  const keys = await Promise.all([other, key].map((file) => readFile(file, 'utf8')));
+  expect(await readFile(join(joined, 'withheld.key'), 'utf8')).toBe(keys.join(''));
+});
