@@ -2,16 +2,11 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import type { HandIn } from '../../shared/collection/handedIn.ts';
-import { end, type ServedNode, serveNode } from '../support/cli.ts';
-import { closeTestNodes, temporaryFolder } from '../support/node.ts';
+import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
 import { savedPage } from '../support/savedPages.ts';
 
-const served: ServedNode[] = [];
-afterEach(async () => {
-  for (const node of served.splice(0)) await end(node, 'SIGKILL');
-  await closeTestNodes();
-});
+afterEach(closeTestNodes);
 
 const ADDRESS = 'https://mail.example/inbox';
 
@@ -36,7 +31,7 @@ test('a file is kept with its digests, in the data folder or by the node that ha
     'Visitors may not read it.',
     '',
   ]);
-  served.push(await serveNode(there[1] ?? ''));
+  await openTestNode({ dataFolder: there[1] ?? '' });
   const other = await newFile('Outbox');
   const sent = await runHere(['hand-in', other.file, '--name', 'Ada', '--show', '--json', ...there]);
   expect([sent.code, sent.stderr]).toEqual([0, '']);

@@ -1,32 +1,47 @@
-import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PNG } from 'pngjs';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { findBrowser } from '../../server/browser/chromium.ts';
 import type { ArchivedDraw, PageCapture } from '../../shared/collection/page.ts';
-import { end, type ServedNode, serveNode } from '../support/cli.ts';
+import type { CommandResult } from '../support/cli.ts';
 import { page as answer, closeScriptedWebs, ScriptedWeb } from '../support/network/scriptedWeb.ts';
-import { temporaryFolder } from '../support/node.ts';
+import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
-
-const served: ServedNode[] = [];
 
 afterEach(async () => {
   vi.unstubAllEnvs();
-  for (const node of served.splice(0)) await end(node, 'SIGKILL');
+  await closeTestNodes();
   await closeScriptedWebs();
 });
 
 const HTML = { headers: { 'Content-Type': 'text/html; charset=utf-8' } };
 const PAGE = '<title>Fees</title><p id="p"></p><script>p.textContent = "The fee is " + 6 * 2;</script>';
 
-/** A web with a page drawn by script, and an empty data folder. */
-async function open(): Promise<{ web: ScriptedWeb; url: string; there: string[] }> {
+/** A web with a page drawn by script. */
+async function openWeb(): Promise<{ web: ScriptedWeb; url: string }> {
   const web = await ScriptedWeb.open();
   web.script('/', answer(PAGE, HTML));
   web.script('/file', answer('just a file', { headers: { 'Content-Type': 'text/plain' } }));
-  return { web, url: web.url('/'), there: ['--data', join(await temporaryFolder(), 'data')] };
+  return { web, url: web.url('/') };
 }
+
+/** An archive that has the page twice, what the command said first, and the second capture. The web is closed. */
+let kept: string;
+let there: string[];
+let url: string;
+let said: CommandResult;
+let captured: PageCapture;
+beforeAll(async () => {
+  kept = await mkdtemp(join(tmpdir(), 'strongroom-test-'));
+  there = ['--data', join(kept, 'data')];
+  ({ url } = await openWeb());
+  said = await runHere(['page', url, ...there]);
+  captured = await capture(url, there);
+  await closeScriptedWebs();
+});
+afterAll(() => rm(kept, { recursive: true }));
 
 async function capture(url: string, there: readonly string[]): Promise<PageCapture> {
   const { code, stdout, stderr } = await runHere(['page', url, ...there, '--json']);
@@ -40,10 +55,8 @@ async function newFile(): Promise<string> {
 
 describe('strongroom page', () => {
   test('captures an address and prints its digests', async () => {
-    const { url, there } = await open();
-    const { code, stdout, stderr } = await runHere(['page', url, ...there]);
-    expect([code, stderr]).toEqual([0, '']);
-    expect(stdout.split('\n')).toEqual([
+    expect([said.code, said.stderr]).toEqual([0, '']);
+    expect(said.stdout.split('\n')).toEqual([
       expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/ was captured as pg_[0-9a-f]{20}\.$/),
       expect.stringMatching(/^document {2}[0-9a-f]{64}$/),
       expect.stringMatching(/^text {6}[0-9a-f]{64}$/),
@@ -51,11 +64,11 @@ describe('strongroom page', () => {
       '1 request, 0 of them without an answer.',
       '',
     ]);
-    expect(await capture(url, there)).toMatchObject({ url, title: 'Fees', outcome: 'complete' });
+    expect(captured).toMatchObject({ url, title: 'Fees', outcome: 'complete' });
   });
 
   test('exits with 1 where there is no page, or no browser, and says why', async () => {
-    const { web, url, there } = await open();
+    const { web, url } = await openWeb();
     const noPage = await runHere(['page', web.url('/file'), ...there]);
     expect(noPage).toMatchObject({ code: 1, stdout: '' });
     expect(noPage.stderr).toContain('is not an HTML page');
@@ -66,7 +79,6 @@ describe('strongroom page', () => {
   });
 
   test('exits with 2 if it is used wrongly', async () => {
-    const there = ['--data', await temporaryFolder()];
     for (const args of [[], ['nonsense'], ['https://a.example/', 'https://b.example/']]) {
       const { code, stderr } = await runHere(['page', ...args, ...there]);
       expect(code).toBe(2);
@@ -77,11 +89,8 @@ describe('strongroom page', () => {
 
 describe('strongroom draw', () => {
   test('draws a page capture again with no web, and says that it is the same', async () => {
-    const { url, there } = await open();
-    const { id } = await capture(url, there);
-    await closeScriptedWebs();
     const file = await newFile();
-    const { code, stdout, stderr } = await runHere(['draw', id, '-o', file, ...there]);
+    const { code, stdout, stderr } = await runHere(['draw', captured.id, '-o', file, ...there]);
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/The picture is the same\.\nThe text is the same\.\n$/);
     const { width, height } = PNG.sync.read(await readFile(file));
@@ -89,7 +98,7 @@ describe('strongroom draw', () => {
   });
 
   test('exits with 1 if the page is not the same', async () => {
-    const { web, there } = await open();
+    const { web } = await openWeb();
     web.script('/agent', answer('<p id="p"></p><script>p.textContent = navigator.userAgent</script>', HTML));
     const { id } = await capture(web.url('/agent'), there);
     const other = join(await temporaryFolder(), 'chromium');
@@ -104,19 +113,16 @@ describe('strongroom draw', () => {
   });
 
   test('draws an address as it was at a time, which is compared with nothing', async () => {
-    const { url, there } = await open();
-    const { text } = await capture(url, there);
     const args = ['draw', url, '--at', '2014-01-31', '-o', await newFile(), ...there, '--json'];
     const { code, stdout } = await runHere(args);
     expect(code).toBe(0);
     const drawn = JSON.parse(stdout) as ArchivedDraw;
-    expect(drawn).toMatchObject({ text, at: '2014-01-31T00:00:00.000Z', same_picture: null });
+    expect(drawn).toMatchObject({ text: captured.text, at: '2014-01-31T00:00:00.000Z', same_picture: null });
     expect(drawn.requests.map(({ from }) => from)).toEqual(['archive']);
   });
 
   test('exits with 2 if it is used wrongly, or the archive has nothing to draw', async () => {
-    const { url, there } = await open();
-    const { id } = await capture(url, there);
+    const { id } = captured;
     const taken = await newFile();
     await writeFile(taken, '');
     const file = await newFile();
@@ -138,10 +144,9 @@ describe('strongroom draw', () => {
 });
 
 test('`page`, `draw` and `watch --page` use the node that has the data folder open', async () => {
-  const { web, url } = await open();
-  const node = await serveNode(await temporaryFolder());
-  served.push(node);
-  const there = ['--data', node.data];
+  const { web, url } = await openWeb();
+  const node = await openTestNode();
+  const there = ['--data', node.dataFolder];
   const { id, picture } = await capture(url, there);
   const file = await newFile();
   const drawn = await runHere(['draw', id, '-o', file, ...there, '--json']);
@@ -151,7 +156,7 @@ test('`page`, `draw` and `watch --page` use the node that has the data folder op
   expect((await runHere(['page', web.url('/file'), ...there])).code).toBe(1);
   web.script('/watched', answer(PAGE, HTML));
   expect((await runHere(['watch', web.url('/watched'), '--page', ...there])).code).toBe(0);
-  const { items } = (await (await fetch(new URL('/api/sources', node.url))).json()) as {
+  const { items } = (await (await node.fetch('/api/sources')).json()) as {
     items: { url: string }[];
   };
   expect(items.find((source) => source.url === web.url('/watched'))).toMatchObject({ capture: 'page' });
@@ -166,9 +171,8 @@ test('`watch --page` makes page sources of URLs and of lists that do not say it'
   );
   await runHere(['watch', 'https://a.example/', '--page', ...there]);
   expect((await runHere(['watch', '--list', list, '--page', ...there])).code).toBe(0);
-  const node = await serveNode(String(there[1]));
-  served.push(node);
-  const { items } = (await (await fetch(new URL('/api/sources', node.url))).json()) as {
+  const node = await openTestNode({ dataFolder: String(there[1]) });
+  const { items } = (await (await node.fetch('/api/sources')).json()) as {
     items: { url: string; capture: string }[];
   };
   expect(Object.fromEntries(items.map(({ url, capture: mode }) => [url, mode]))).toEqual({

@@ -3,14 +3,11 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import type { Profile } from '../../shared/collection/profile.ts';
 import { CANARY, members } from '../collection/profiles/support.ts';
-import { end, type ServedNode, serveNode } from '../support/cli.ts';
 import { closeScriptedWebs, ScriptedWeb } from '../support/network/scriptedWeb.ts';
-import { closeTestNodes, temporaryFolder } from '../support/node.ts';
+import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
 
-const served: ServedNode[] = [];
 afterEach(async () => {
-  for (const node of served.splice(0)) await end(node, 'SIGKILL');
   await closeTestNodes();
   await closeScriptedWebs();
 });
@@ -45,7 +42,7 @@ test('a login is kept, used, replaced, listed and removed, in the data folder or
   expect(web.requests('/')[0]?.headers.cookie).toBe(`sid=${CANARY}`);
   expect(await run('list')).toEqual([0, `${id}  Mine (127.0.0.1): works, 1 cookie, 1 source`, '']);
 
-  served.push(await serveNode(data));
+  await openTestNode({ dataFolder: data });
   expect(await run('use', id, web.url('/'))).toEqual([0, `1 address is watched with ${id}.`, '']);
   expect((await run('replace', id, file))[0]).toBe(0);
   const listed = JSON.parse(String((await run('list', '--json'))[1])) as Profile[];

@@ -1,15 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { end, type ServedNode, serveNode } from '../support/cli.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
 
-const served: ServedNode[] = [];
-
 afterEach(async () => {
-  for (const node of served.splice(0)) await end(node, 'SIGKILL');
   await closeScriptedWebs();
   await closeTestNodes();
 });
@@ -101,9 +97,8 @@ describe('strongroom check', () => {
 
   test('uses the node that has the data folder open, found by its endpoint file', async () => {
     const web = await changingWeb();
-    const node = await serveNode(await temporaryFolder());
-    served.push(node);
-    const there = ['--data', node.data];
+    const { dataFolder } = await openTestNode();
+    const there = ['--data', dataFolder];
     const list = await listOf(web.url('/stays'));
     expect((await runHere(['watch', '--list', list, ...there])).code).toBe(0);
     const first = await runHere(['check', ...there]);
@@ -111,7 +106,7 @@ describe('strongroom check', () => {
     const second = await runHere(['check', ...there]);
     expect(second).toMatchObject({ code: 0 });
     expect(second.stdout).toContain(`unchanged   ${web.url('/stays')}\n`);
-    const silent = await runHere(['check', '--data', node.data, '--url', 'http://127.0.0.1:9']);
+    const silent = await runHere(['check', '--data', dataFolder, '--url', 'http://127.0.0.1:9']);
     expect(silent.code).toBe(2);
     expect(silent.stderr).toBe('No node answers at http://127.0.0.1:9. Give its address with --url.\n');
   });
