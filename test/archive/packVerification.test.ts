@@ -3,7 +3,7 @@ import { appendFile, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import Database from 'better-sqlite3';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { PackVerification } from '../../shared/archive/pack.ts';
 import type { LedgerVerification } from '../../shared/ledger/ledger.ts';
 import { uploadNewPack } from '../support/archive/packs.ts';
@@ -197,47 +197,89 @@ test('Python’s standard library computes the same fingerprint from the respons
   expect(stdout.trim()).toBe(digest);
 });
 
-test.each([
-  ['a pack’s row removed', 'DELETE FROM packs WHERE ledger_entry = 2', 'missing_subject'],
-  ['a pack given another id', "UPDATE packs SET id = 'pk_00000000000000000000' WHERE ledger_entry = 2", ''],
-  ['a pack with another digest', 'UPDATE packs SET digest = substr(digest, 2) || substr(digest, 1, 1)', ''],
-  ['another outcome in the lists', "UPDATE packs SET outcome = 'negative'", ''],
-  ['another tag', "UPDATE packs SET tag = 'replicable'", ''],
-  ['a pack taken out of its study', 'UPDATE packs SET study = NULL', ''],
-  ['another size', 'UPDATE packs SET bytes = bytes + 1', ''],
-  ['a file renamed', "UPDATE pack_files SET path = 'c.txt' WHERE path = 'b.txt'", ''],
-  ['a file removed', "DELETE FROM pack_files WHERE path = 'a.txt'", ''],
+/** Changes of rows that repeat what a pack's record says, each of another pack. */
+const PACK_CHANGES: [what: string, change: (seq: number) => string, problem?: string][] = [
+  ['a pack’s row removed', (seq) => `DELETE FROM packs WHERE ledger_entry = ${seq}`, 'missing_subject'],
+  [
+    'a pack given another id',
+    (seq) => `UPDATE packs SET id = 'pk_00000000000000000000' WHERE ledger_entry = ${seq}`,
+  ],
+  [
+    'a pack with another digest',
+    (seq) =>
+      `UPDATE packs SET digest = substr(digest, 2) || substr(digest, 1, 1) WHERE ledger_entry = ${seq}`,
+  ],
+  [
+    'another outcome in the lists',
+    (seq) => `UPDATE packs SET outcome = 'negative' WHERE ledger_entry = ${seq}`,
+  ],
+  ['another tag', (seq) => `UPDATE packs SET tag = 'replicable' WHERE ledger_entry = ${seq}`],
+  ['a pack taken out of its study', (seq) => `UPDATE packs SET study = NULL WHERE ledger_entry = ${seq}`],
+  ['another size', (seq) => `UPDATE packs SET bytes = bytes + 1 WHERE ledger_entry = ${seq}`],
+  ['a file renamed', (seq) => `UPDATE pack_files SET path = 'c.txt' WHERE path = 'b.txt' AND pack = ${seq}`],
+  ['a file removed', (seq) => `DELETE FROM pack_files WHERE path = 'a.txt' AND pack = ${seq}`],
   [
     'a file with another digest',
-    "UPDATE pack_files SET sha256 = (SELECT sha256 FROM pack_files WHERE path = 'b.txt')",
-    '',
+    (seq) =>
+      `UPDATE pack_files SET sha256 = (SELECT sha256 FROM pack_files WHERE path = 'b.txt' AND pack = ${seq}) WHERE pack = ${seq}`,
   ],
-])('the verification of the ledger detects %s', async (_title, sql, problem) => {
-  const node = await openTestNode();
-  const study = await node.sendJson('POST', '/api/studies', { title: 'Tides' });
-  const { id } = (await study.json()) as { id: string };
-  await uploadNewPack(node, { title: 'Repeated in rows', study: id }, { 'b.txt': 'b', 'a.txt': 'a' });
-  expect(await verifyLedger(node)).toMatchObject({ ok: true, problems: [] });
-  tamper(node, `PRAGMA foreign_keys = OFF; ${sql}`);
-  expect(await verifyLedger(node)).toMatchObject({
-    ok: false,
-    problems: [{ seq: 2, problem: problem || 'wrong_digest' }],
-  });
-});
-
-test.each([
-  ['its status', "UPDATE studies SET status = 'completed'"],
-  ['the note of its first status', "UPDATE study_statuses SET note = 'backdated' WHERE ledger_entry = 1"],
+];
+/** Changes of rows that repeat what a study's entry says, each of another study. */
+const STUDY_CHANGES: [what: string, change: (seq: number) => string][] = [
+  ['its status', (seq) => `UPDATE studies SET status = 'completed' WHERE ledger_entry = ${seq}`],
+  [
+    'the note of its first status',
+    (seq) => `UPDATE study_statuses SET note = 'backdated' WHERE ledger_entry = ${seq}`,
+  ],
   [
     'the time of its first status',
-    "UPDATE study_statuses SET at = '2020-01-01T00:00:00.000Z' WHERE ledger_entry = 1",
+    (seq) => `UPDATE study_statuses SET at = '2020-01-01T00:00:00.000Z' WHERE ledger_entry = ${seq}`,
   ],
-])('the verification of the ledger detects a study with a change in %s', async (_title, sql) => {
-  const node = await openTestNode();
-  const study = await node.sendJson('POST', '/api/studies', { title: 'Tides' });
-  const { id } = (await study.json()) as { id: string };
-  await node.sendJson('POST', `/api/studies/${id}/status`, { status: 'running', note: 'n' });
-  expect(await verifyLedger(node)).toMatchObject({ ok: true, problems: [] });
-  tamper(node, sql);
-  expect((await verifyLedger(node)).problems).toMatchObject([{ seq: 1, problem: 'wrong_digest' }]);
+];
+
+// One archive with a pack or study for each change, because each verification of a ledger starts a thread.
+describe('the verification of the ledger detects', () => {
+  const entryOf = new Map<string, number>();
+  let found: LedgerVerification;
+
+  beforeAll(async () => {
+    const node = await openTestNode();
+    const changes: string[] = [];
+    const addStudy = async () => {
+      const added = await node.sendJson('POST', '/api/studies', { title: 'Tides' });
+      return (await added.json()) as { id: string; ledger_entry: number };
+    };
+    const { id: study } = await addStudy();
+    for (const [what, change] of PACK_CHANGES) {
+      const files = { 'b.txt': 'b', 'a.txt': 'a' };
+      const { ledger_entry } = await uploadNewPack(node, { title: what, study }, files);
+      entryOf.set(what, ledger_entry);
+      changes.push(change(ledger_entry));
+    }
+    for (const [what, change] of STUDY_CHANGES) {
+      const { id, ledger_entry } = await addStudy();
+      await node.sendJson('POST', `/api/studies/${id}/status`, { status: 'running', note: 'n' });
+      entryOf.set(what, ledger_entry);
+      changes.push(change(ledger_entry));
+    }
+    expect(await verifyLedger(node)).toMatchObject({ ok: true, problems: [] });
+    tamper(node, `PRAGMA foreign_keys = OFF; ${changes.join('; ')}`);
+    found = await verifyLedger(node);
+    await closeTestNodes();
+  });
+
+  test.each(PACK_CHANGES)('%s', (what, _change, problem = 'wrong_digest') => {
+    expect(found.ok).toBe(false);
+    expect(found.problems.filter(({ seq }) => seq === entryOf.get(what))).toMatchObject([{ problem }]);
+  });
+
+  test.each(STUDY_CHANGES)('a study with a change in %s', (what) => {
+    expect(found.problems.filter(({ seq }) => seq === entryOf.get(what))).toMatchObject([
+      { problem: 'wrong_digest' },
+    ]);
+  });
+
+  test('each of them, and nothing else', () => {
+    expect(found.problems.map(({ seq }) => seq)).toEqual([...entryOf.values()]);
+  });
 });
