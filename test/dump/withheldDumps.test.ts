@@ -1,7 +1,8 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { PageList } from '../../shared/collection/page.ts';
 import { openCollectingNode } from '../collection/support.ts';
 import { filesWith } from '../copies/withheldCopies.ts';
@@ -12,10 +13,17 @@ import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '..
 import { runHere } from '../support/runHere.ts';
 import { parseLines } from './dumpLines.ts';
 
+/** The closed data folder of `fill`. */
+let filled: string;
+beforeAll(async () => {
+  filled = await mkdtemp(join(tmpdir(), 'strongroom-test-'));
+  await (await fill(filled)).close();
+});
 afterEach(async () => {
   await closeTestNodes();
   await closeScriptedWebs();
 });
+afterAll(() => rm(filled, { recursive: true }));
 
 /** The digests that each withholding in force covers. */
 function coverage(dataFolder: string): { sha256: string; withholding: number }[] {
@@ -36,6 +44,11 @@ const lists = async (node: TestNode) =>
 
 /** An archive in which things were withheld, shown again, withheld for another reason, and released. */
 async function archive(dataFolder: string): Promise<TestNode> {
+  await cp(filled, dataFolder, { recursive: true });
+  return openTestNode({ dataFolder });
+}
+
+async function fill(dataFolder: string): Promise<TestNode> {
   const web = await ScriptedWeb.open();
   web.script('/a', page('one'), page('two'), page('three'));
   const node = await openCollectingNode({}, { dataFolder });

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
 import { ZipLayout } from '../../server/zip/layoutZip.ts';
-import { openZip } from '../../server/zip/openZip.ts';
 import { storedZip } from '../../server/zip/writeZip.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 
@@ -65,17 +64,20 @@ test('it has the bytes that a small ZIP has, in any ranges', async () => {
 });
 
 test('more entries than 16 bits count are listed', async () => {
-  const files = Array.from({ length: 70_000 }, (_, index) => ({
+  const files = Array.from({ length: 65_600 }, (_, index) => ({
     name: `${index}`,
     content: Buffer.from(`${index}`),
   }));
+  const layout = layoutOf(files);
   const file = join(await temporaryFolder(), 'many.zip');
   const handle = await open(file, 'w');
-  await handle.writeFile(await bytesOf(layoutOf(files).read()));
+  // Only the directory: reading every file takes seconds. The rest of the file is sparse.
+  const start = files.reduce((sum, { name, content }) => sum + 30 + name.length + content.length, 0);
+  const directory = await bytesOf(layout.read({ start, end: layout.bytes - 1 }));
+  await handle.write(directory, 0, directory.length, start);
   await handle.close();
-  const opened = await openZip(file, { maxEntries: 100_000, maxBytes: 10_000_000 });
-  expect(opened.members).toHaveLength(70_000);
-  await opened.close();
+  const script = 'import sys, zipfile; print(len(set(zipfile.ZipFile(sys.argv[1]).namelist())))';
+  expect(execFileSync('python3', ['-c', script, file], { encoding: 'utf8' })).toBe('65600\n');
 });
 
 test('a file of 5 GB, and one after it, are read by Python', async () => {
