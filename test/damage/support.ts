@@ -4,9 +4,9 @@ import { join, relative } from 'node:path';
 import { expect, vi } from 'vitest';
 import { main } from '../../server/cli/main.ts';
 import type { Pack } from '../../shared/archive/pack.ts';
-import { packForm, sampleRecord } from '../support/archive/packs.ts';
+import { packForm, sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
 import { end, type ServedNode, serveNode } from '../support/cli.ts';
-import { temporaryFolder } from '../support/node.ts';
+import { openTestNode, temporaryFolder } from '../support/node.ts';
 
 /** An archive whose node was killed, so that its last write is only in the log. */
 export interface KilledArchive {
@@ -22,9 +22,9 @@ export interface KilledArchive {
 export async function killedArchive({ isSigned }: { isSigned: boolean }): Promise<KilledArchive> {
   const folder = join(await temporaryFolder(), 'data');
   const olderDatabase = join(await temporaryFolder(), 'older.db');
-  const first = await serveNode(folder);
-  const packs = [await addPackTo(first, 'first')];
-  await end(first, 'SIGTERM');
+  const first = await openTestNode({ dataFolder: folder });
+  const packs = [await uploadNewPack(first, sampleRecord({ title: 'first' }), filesOf('first'))];
+  await first.close();
   await cp(join(folder, 'strongroom.db'), olderDatabase);
   const second = await serveNode(folder);
   packs.push(await addPackTo(second, 'second'));
@@ -35,9 +35,11 @@ export async function killedArchive({ isSigned }: { isSigned: boolean }): Promis
   return { folder, olderDatabase, packs, checkpoint };
 }
 
+const filesOf = (title: string) => ({ 'a.txt': `The bytes of the ${title} pack.` });
+
 export async function addPackTo(node: ServedNode, title: string): Promise<Pack> {
   const headers = { Authorization: `Bearer ${await readFile(node.token_file, 'utf8')}` };
-  const body = packForm(sampleRecord({ title }), { 'a.txt': `The bytes of the ${title} pack.` });
+  const body = packForm(sampleRecord({ title }), filesOf(title));
   const answer = await fetch(new URL('/api/packs', node.url), { method: 'POST', body, headers });
   expect(answer.status).toBe(201);
   return (await answer.json()) as Pack;

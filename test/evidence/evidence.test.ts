@@ -16,7 +16,6 @@ import { addFinding } from '../findings/support.ts';
 import { packForm, problemOf, sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { publishedSet, setFiles, uploadManifest } from '../support/archive/sets.ts';
 import { MAX_BLOCKED_MS, maxBlockedCpu } from '../support/blockedCpu.ts';
-import { runCommand } from '../support/cli.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import {
   closeTimestampAuthorities,
@@ -26,6 +25,7 @@ import {
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { pdfOf } from '../support/pdf.ts';
 import { requirePrograms } from '../support/requirements.ts';
+import { runHere } from '../support/runHere.ts';
 
 afterEach(closeTestNodes);
 afterEach(closeScriptedWebs);
@@ -85,12 +85,14 @@ test('carries bytes up to 10 MB in all, the rest by digest, and nothing of the r
 
   const file = join(await temporaryFolder(), `${id}.evidence.html`);
   await writeFile(file, html);
-  expect(await runCommand(['verify', file])).toMatchObject({
+  expect(await runHere(['verify', file])).toMatchObject({
     code: 0,
     stdout: expect.stringContaining('claims hold') as string,
   });
-  await writeFile(file, html.replace('"c.txt","sha256":"', '"c.txt","sha256":"0'));
-  expect(await runCommand(['verify', file])).toMatchObject({
+  const small = await addPack(node, { 'c.txt': 'small' });
+  const ofSmall = await (await node.fetch(`/api/packs/${small}/evidence`)).text();
+  await writeFile(file, ofSmall.replace('"c.txt","sha256":"', '"c.txt","sha256":"0'));
+  expect(await runHere(['verify', file])).toMatchObject({
     code: 1,
     stdout: expect.stringContaining('The bytes or the digest of c.txt were altered.') as string,
   });
@@ -206,7 +208,8 @@ test('says of an event how it was fetched, and that only the node claims it', as
   });
 });
 
-test.each([
+/** Pages, each with words that a finding quotes from it. */
+const QUOTED: [type: string, body: string, exact: string][] = [
   [
     'text/html; charset=utf-8',
     '<title>T</title><p>The <b>fee</b> is&nbsp;20&euro; for a<br>day.',
@@ -221,30 +224,56 @@ test.each([
   ['text/csv', 'name;fee\n"Ada";"20 euros"\n', 'Ada\t20 euros'],
   ['application/json', '{"fee":{"amount":20}}', '"amount": 20'],
   ['application/xml', '<a><b>One &amp; two</b><![CDATA[three]]></a>', 'One & two'],
-])('the words of a passage are found again in bytes of %s: %s', async (type, body, exact) => {
+];
+
+test('the words of a passage are found again in bytes of HTML, CSV, JSON and XML', async () => {
   const node = await openNodeWithEvidence();
   const web = await ScriptedWeb.open();
-  web.script('/page', page(Buffer.from(body, 'latin1'), { headers: { 'Content-Type': type } }));
-  await node.sendJson('POST', '/manage/sources', { url: web.url('/page'), ignore_robots: true });
+  for (const [index, [type, body]] of QUOTED.entries()) {
+    const answer = page(Buffer.from(body, 'latin1'), { headers: { 'Content-Type': type } });
+    web.script(`/page-${index}`, answer);
+    const source = { url: web.url(`/page-${index}`), ignore_robots: true };
+    await node.sendJson('POST', '/manage/sources', source);
+  }
+  await node.sendJson('PATCH', '/manage/settings', { per_host_pause_ms: 0 });
   await node.sendJson('POST', '/manage/collections?wait=true', {});
-  const { sha256 } = (await (await node.fetch('/api/events/1')).json()) as { sha256: string };
-  const finding = await addFinding(node, { kind: 'event', id: '1' }, { passage: { sha256, exact } });
+  const { items } = (await (await node.fetch('/api/events')).json()) as {
+    items: { id: number; sha256: string; source: { url: string } }[];
+  };
+  for (const [index, [, body, exact]] of QUOTED.entries()) {
+    const event = items.find(({ source }) => source.url === web.url(`/page-${index}`));
+    await expectFoundAgain(node, { id: String(event?.id), sha256: event?.sha256 ?? '', exact, body });
+  }
+});
+
+/** Requires that evidence proves the words of a finding about an event, and refuses others. */
+async function expectFoundAgain(
+  node: TestNode,
+  { id, sha256, exact, body }: { id: string; sha256: string; exact: string; body: string },
+): Promise<void> {
+  const finding = await addFinding(node, { kind: 'event', id }, { passage: { sha256, exact } });
   expect(finding.passage?.derived, JSON.stringify(finding)).toBeDefined();
   const evidence = evidenceIn(await (await node.fetch(`/api/findings/${finding.id}/evidence`)).text());
   const verdictOf = (changed: Evidence) =>
     checkEvidence(changed, nodeCrypto).find(({ claim }) => claim === 'The quoted words are in the bytes.');
-  expect(verdictOf(evidence)).toMatchObject({ verdict: 'holds' });
-  expect(checkEvidence(evidence, browserCrypto).filter(({ verdict }) => verdict === 'fails')).toEqual([]);
+  expect(verdictOf(evidence), body).toMatchObject({ verdict: 'holds' });
+  expect(
+    checkEvidence(evidence, browserCrypto).filter(({ verdict }) => verdict === 'fails'),
+    body,
+  ).toEqual([]);
   const other = structuredClone(evidence);
   const quoted = other.finding as NonNullable<Evidence['finding']>;
   const record = JSON.parse(quoted.record) as { passage: { exact: string } };
   record.passage.exact = exact.replace(/20|First|One/, '25');
   quoted.record = JSON.stringify(record);
-  expect(verdictOf(other)).toMatchObject({ verdict: 'fails', detail: 'The words are not in the bytes.' });
+  expect(verdictOf(other), body).toMatchObject({
+    verdict: 'fails',
+    detail: 'The words are not in the bytes.',
+  });
   expect(checkEvidence(other, nodeCrypto)).toContainEqual(
     expect.objectContaining({ verdict: 'fails', detail: 'The finding or its quotation was altered.' }),
   );
-});
+}
 
 test('the evidence of a revealed finding proves when it was sealed, and there is none before', async ({
   skip,
