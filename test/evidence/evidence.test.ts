@@ -166,7 +166,7 @@ test('the evidence of a set covers its files, and fails where its list was alter
   const file = join(await temporaryFolder(), `${manifest.id}.evidence.html`);
   const verifyWith = async (data: Evidence) => {
     await writeFile(file, `<script type="application/json" id="evidence">${JSON.stringify(data)}</script>`);
-    return runCommand(['verify', file]);
+    return runHere(['verify', file]);
   };
   const words = 'they cover the 4 files (34,000 bytes) of the set; the key';
   const intact = await verifyWith(evidence);
