@@ -4,6 +4,7 @@ import type { Event } from '../../shared/collection/event.ts';
 import type { Retrieval } from '../../shared/collection/retrieval.ts';
 import type { WatchedSource } from '../../shared/collection/source.ts';
 import { eventually } from '../support/eventually.ts';
+import { keptChild } from '../support/keptChildren.ts';
 import { openTestNode, type TestNode } from '../support/node.ts';
 
 /** Opens a node whose collector neither pauses between requests nor retries, with further settings. */
@@ -11,7 +12,7 @@ export async function openCollectingNode(
   settings: object = {},
   config: Parameters<typeof openTestNode>[0] = {},
 ): Promise<CollectingNode> {
-  const node = new CollectingNode(await openTestNode(config));
+  const node = new CollectingNode(await openTestNode({ startChild: keptChild, ...config }));
   await node.set({ per_host_pause_ms: 0, retry_delays_seconds: [], ...settings });
   return node;
 }
@@ -32,6 +33,16 @@ export class CollectingNode {
     const response = await this.node.sendJson('POST', '/manage/sources', { url, ...fields });
     expect(response.status).toBe(201);
     return (await response.json()) as WatchedSource;
+  }
+
+  /** Watches many addresses with one request. */
+  async watchList(urls: readonly string[], { ignore_robots = false } = {}): Promise<void> {
+    const response = await this.node.fetchAsOwner('/manage/sources/import', {
+      method: 'POST',
+      headers: { 'Content-Type': 'text/csv' },
+      body: ['url,ignore_robots', ...urls.map((url) => `${url},${ignore_robots}`)].join('\n'),
+    });
+    expect(await response.json()).toMatchObject({ added: urls.length });
   }
 
   /** Runs a round of all sources, or of the sources with these ids, and waits for its end. */
