@@ -1,23 +1,32 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32, gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { CaptureFileTooLargeError } from '../../../server/collection/captures/capture.ts';
 import { gzipMembers } from '../../../server/collection/captures/warc/decompress.ts';
 import { closeTestNodes } from '../../support/node.ts';
 import { gzippedByRecord, http, record, response } from '../../support/warcFiles.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
-import { growthOfImport, imported } from './support.ts';
+import { growthOfImports, imported } from './support.ts';
 
 let node: CollectingNode;
+let observers = 0;
 
-beforeEach(async () => {
+beforeAll(async () => {
   node = await openCollectingNode();
 });
 afterEach(async () => {
   expect(await readdir(join(node.node.dataFolder, 'tmp'))).toEqual([]);
-  await closeTestNodes();
 });
+afterAll(closeTestNodes);
+
+/** Imports a file of an observer of its own, whose captures are apart from those of other tests. */
+async function importedAlone(file: Buffer) {
+  observers += 1;
+  const observer = `Archive ${observers}`;
+  const result = await imported(node, file, { observer });
+  return { result, events: (await node.events(`observer=${observer}`)).map(({ id }) => id).reverse() };
+}
 
 const day = (number: number, body: string) => response(body, { date: `2020-01-0${number}T00:00:00Z` });
 const [one, two, three] = [
@@ -53,7 +62,7 @@ function withLongName(bytes: Buffer): Buffer {
 }
 
 describe('a damaged record in a gzip member of its own is refused, and those after it are read:', () => {
-  test.each<[string, Buffer, number]>([
+  const MEMBERS: [how: string, member: Buffer, count: number][] = [
     ['a length that is too small', gzipSync(bad({ 'Content-Length': '3' })), 1],
     ['a length that reaches into the next members', gzipSync(bad({ 'Content-Length': '800' })), 1],
     ['a length beyond the end of the file', gzipSync(bad({ 'Content-Length': '999999999' })), 1],
@@ -67,14 +76,21 @@ describe('a damaged record in a gzip member of its own is refused, and those aft
       3,
     ],
     ['100 MB of zeros', gzipSync(Buffer.alloc(100_000_000)), 1],
-  ])('%s', async (_how, member, count) => {
-    const file = Buffer.concat([gzipSync(one), member, withHeaderFields(two), gzipSync(three)]);
-    expect(await imported(node, file)).toMatchObject({
-      captures: 3,
-      refused: [{ reason: 'damaged', count }],
-    });
-    expect(await node.events()).toHaveLength(3);
-    expect(await growthOfImport(file)).toBeLessThan(300_000_000);
+  ];
+  const fileWith = (member: Buffer) =>
+    Buffer.concat([gzipSync(one), member, withHeaderFields(two), gzipSync(three)]);
+
+  test.each(MEMBERS)('%s', async (_how, member, count) => {
+    const { result, events } = await importedAlone(fileWith(member));
+    expect(result).toMatchObject({ captures: 3, refused: [{ reason: 'damaged', count }] });
+    expect(events).toHaveLength(3);
+  });
+
+  test('none of them needs much memory', async () => {
+    const growths = await growthOfImports(MEMBERS.map(([, member]) => fileWith(member)));
+    expect(growths).toHaveLength(MEMBERS.length);
+    for (const [index, growth] of growths.entries())
+      expect(growth, MEMBERS[index]?.[0]).toBeLessThan(300_000_000);
   });
 
   test('a large one, whose bytes were staged', async () => {
@@ -84,7 +100,7 @@ describe('a damaged record in a gzip member of its own is refused, and those aft
       fields: { 'Content-Length': '300000' },
     });
     const file = gzippedByRecord([one, large, two]);
-    expect(await imported(node, file)).toMatchObject({
+    expect((await importedAlone(file)).result).toMatchObject({
       captures: 2,
       refused: [{ reason: 'damaged', count: 1 }],
     });
@@ -98,11 +114,13 @@ describe('a damaged record in a gzip member of its own is refused, and those aft
     });
     const refused = response('x', { uri: 'dns:example.com' });
     const file = gzippedByRecord([info, refused, one, bad({ 'Content-Length': '3' }), refused, info, two]);
-    expect(await imported(node, file)).toEqual({
+    const { result, events } = await importedAlone(file);
+    expect(events).toHaveLength(2);
+    expect(result).toEqual({
       captures: 2,
       already_held: 0,
       skipped: 2,
-      events: [1, 2],
+      events,
       refused: [
         { reason: 'not_http', count: 2 },
         { reason: 'damaged', count: 1 },
@@ -143,7 +161,7 @@ describe('reading ends at the damage', () => {
       ]),
     ],
   ])('%s', async (_where, file) => {
-    const result = await imported(node, file);
+    const { result } = await importedAlone(file);
     expect(result.captures).toBe(1);
     expect(result.refused.map(({ reason }) => reason)).toEqual(['damaged']);
   });
@@ -155,7 +173,7 @@ describe('reading ends at the damage', () => {
       ...Array.from({ length: 10_100 }, () => garbage),
       gzipSync(two),
     ]);
-    expect(await imported(node, file)).toMatchObject({
+    expect((await importedAlone(file)).result).toMatchObject({
       captures: 1,
       refused: [{ reason: 'damaged', count: 10_000 }],
     });

@@ -35,10 +35,10 @@ export async function imported(
 const SAY_MEMORY = new URL('../../support/sayMemory.ts', import.meta.url).href;
 
 /**
- * Imports a WARC file into a node with a process of its own, and returns by how many bytes that grew. How much this process
- * grows depends on what earlier tests left in it.
+ * Imports WARC files one after the other into a node with a process of its own, and returns by how many bytes that grew
+ * with each. How much this process grows depends on what earlier tests left in it.
  */
-export async function growthOfImport(file: Buffer): Promise<number> {
+export async function growthOfImports(files: readonly Buffer[]): Promise<number[]> {
   const options = { nodeOptions: ['--import', SAY_MEMORY], withMessages: true };
   const served = await serveNodeWith(options, join(await temporaryFolder(), 'data'));
   try {
@@ -49,13 +49,17 @@ export async function growthOfImport(file: Buffer): Promise<number> {
     };
     const token = await readFile(served.token_file, 'utf8');
     const before = await memory();
-    const answer = await fetch(new URL('/manage/captures?observer=Archive', served.url), {
-      method: 'POST',
-      body: new Uint8Array(file),
-      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/warc' },
-    });
-    expect([answer.status, await answer.json()]).toEqual([200, expect.anything()]);
-    return (await memory()) - before;
+    const growths: number[] = [];
+    for (const file of files) {
+      const answer = await fetch(new URL('/manage/captures?observer=Archive', served.url), {
+        method: 'POST',
+        body: new Uint8Array(file),
+        headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/warc' },
+      });
+      expect([answer.status, await answer.json()]).toEqual([200, expect.anything()]);
+      growths.push((await memory()) - before);
+    }
+    return growths;
   } finally {
     await end(served, 'SIGKILL');
   }
