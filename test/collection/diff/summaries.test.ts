@@ -1,5 +1,5 @@
 import { PNG } from 'pngjs';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { plainLine } from '../../../server/collection/diff/summarize.ts';
 import { openStore } from '../../../server/store/store.ts';
 import { MAX_SUMMARY_CHARACTERS } from '../../../shared/collection/event.ts';
@@ -11,13 +11,15 @@ import { type CollectingNode, openCollectingNode } from '../support.ts';
 let web: ScriptedWeb;
 let node: CollectingNode;
 let folder: string;
+let paths = 0;
 
-beforeEach(async () => {
+/** Each test has a source of its own. */
+beforeAll(async () => {
   web = await ScriptedWeb.open();
   folder = await temporaryFolder();
   node = await openCollectingNode({}, { dataFolder: folder, ...DERIVING });
 });
-afterEach(async () => {
+afterAll(async () => {
   await closeTestNodes();
   await closeScriptedWebs();
 });
@@ -34,15 +36,16 @@ async function change(
   versions: readonly (string | Buffer)[],
   fields: object = {},
 ): Promise<string> {
-  web.script('/page', ...versions.map((body) => page(body, { headers: { 'Content-Type': type } })));
-  const { id } = await node.watch(web.url('/page'), fields);
+  paths += 1;
+  web.script(`/${paths}`, ...versions.map((body) => page(body, { headers: { 'Content-Type': type } })));
+  const { id } = await node.watch(web.url(`/${paths}`), fields);
   for (const _ of versions) await node.check([id]);
   return id;
 }
 
-/** The summary of every change, newest first. */
-async function summaries(): Promise<(string | null | undefined)[]> {
-  return (await node.summarizedEvents('event_type=changed')).map(({ summary }) => summary);
+/** The summary of every change of a source, newest first. */
+async function summaries(source: string): Promise<(string | null | undefined)[]> {
+  return (await node.summarizedEvents(`event_type=changed&source=${source}`)).map(({ summary }) => summary);
 }
 
 const LONG = 'All that was said of the sea is true. ';
@@ -66,15 +69,14 @@ describe('a change is summarized', () => {
     ['image/png', picture(0), picture(4), 'image differs in 4 %'],
     ['application/octet-stream', Buffer.from([0, 1, 2]), Buffer.from([0, 1]), '−1 byte'],
   ])('%s: %j to %j', async (type, from, to, expected) => {
-    await change(type, [from, to]);
-    expect(await summaries()).toEqual([expected]);
+    expect(await summaries(await change(type, [from, to]))).toEqual([expected]);
   });
 
   test('with the rule that called it noise, in the feed and the CSV, and not in the ledger or the dump', async () => {
     const rule = { kind: 'selector', value: '.clock', note: '' };
     const versions = ['<p>A<b class="clock">1</b>', '<p>A<b class="clock">2</b>'];
     const id = await change('text/html', versions, { noise_rules: [rule] });
-    expect(await summaries()).toEqual(['Noise by the rule “.clock”']);
+    expect(await summaries(id)).toEqual(['Noise by the rule “.clock”']);
     const text = async (path: string) => (await node.node.fetch(path)).text();
     expect(await text('/api/events.atom')).toContain('(Noise by the rule “.clock”)');
     expect(await text('/api/events?format=csv')).toContain('Noise by the rule “.clock”');
@@ -82,27 +84,29 @@ describe('a change is summarized', () => {
     expect(await node.read('/api/ledger/verify')).toMatchObject({ ok: true });
     // Under other rules it is another summary, made when the event is listed.
     await node.node.sendJson('PATCH', `/manage/sources/${id}`, { noise_rules: [] });
-    expect(await summaries()).toEqual(['“A1” → “A2”']);
+    expect(await summaries(id)).toEqual(['“A1” → “A2”']);
   });
 
   test('when an older event is listed, and its summary outlives a restart', async () => {
-    await change('text/plain', ['one two', 'one three']);
-    expect(await summaries()).toEqual(['“two” → “three”']);
+    const id = await change('text/plain', ['one two', 'one three']);
+    expect(await summaries(id)).toEqual(['“two” → “three”']);
     await node.node.close();
     const store = await openStore({ folder, clock: systemClock });
     await store.write((database) => database.exec('DELETE FROM event_summaries'));
     await store.close();
     node = await openCollectingNode({}, { dataFolder: folder, ...DERIVING });
-    expect(await summaries()).toEqual(['“two” → “three”']);
+    expect(await summaries(id)).toEqual(['“two” → “three”']);
     await node.node.close();
     node = await openCollectingNode({}, { dataFolder: folder, ...DERIVING });
-    expect((await node.events('event_type=changed&summaries=true'))[0]?.summary).toBe('“two” → “three”');
+    expect((await node.events(`event_type=changed&summaries=true&source=${id}`))[0]?.summary).toBe(
+      '“two” → “three”',
+    );
   });
 
   test('in one bounded line without control and bidi characters, whatever the text', async () => {
     const hostile = '\u202e7 \u2066x\u2069\u200f\u0000\u009b31m\u2028<b>&amp;"\u200b';
-    await change('text/plain', [`${LONG}before end`, `${LONG}${hostile} end`]);
-    const [summary] = await summaries();
+    const id = await change('text/plain', [`${LONG}before end`, `${LONG}${hostile} end`]);
+    const [summary] = await summaries(id);
     expect(summary).toMatch(/→/);
     expect(summary).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
     expect((summary ?? '').length).toBeLessThanOrEqual(MAX_SUMMARY_CHARACTERS);

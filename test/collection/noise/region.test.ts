@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Diff, NoisePreview } from '../../../shared/collection/diff.ts';
 import type { Event } from '../../../shared/collection/event.ts';
 import type { PageCapture, PageList } from '../../../shared/collection/page.ts';
@@ -10,7 +10,12 @@ import { eventually } from '../../support/eventually.ts';
 import { page as answer, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { DERIVING } from '../../support/node.ts';
 
-afterEach(closeAll);
+/** One node for all tests, because to start a browser takes longer than to draw with it. */
+let node: AlertingNode;
+beforeAll(async () => {
+  node = await AlertingNode.open(DERIVING);
+});
+afterAll(closeAll);
 
 interface Look {
   /** The colour of a block in the region, and of one outside. */
@@ -51,7 +56,6 @@ async function refusal(answered: Promise<Response>): Promise<string | undefined>
 }
 
 test('only changes within a region of the picture count, also those that no text shows, and it is said when it is gone', async () => {
-  const node = await AlertingNode.open(DERIVING);
   const web = await ScriptedWeb.open();
   const looks: Look[] = [
     {},
@@ -128,7 +132,6 @@ test('only changes within a region of the picture count, also those that no text
 });
 
 test('a region is previewed on past pictures, and applied to them', async () => {
-  const node = await AlertingNode.open(DERIVING);
   const web = await ScriptedWeb.open();
   const looks: Look[] = [{}, { news: 'Two' }, { news: 'Three', inside: 'orange' }];
   web.script('/page', ...looks.map(look));
@@ -165,8 +168,7 @@ test('a region is previewed on past pictures, and applied to them', async () => 
 });
 
 test('a region is refused where there is no picture, outside of any picture, and where an alert looks for words', async () => {
-  const { node } = await AlertingNode.open();
-  const send = (method: string, path: string, body: object) => node.sendJson(method, path, body);
+  const send = (method: string, path: string, body: object) => node.node.sendJson(method, path, body);
   const url = 'http://127.0.0.1:9/page';
   const watch = { region: REGION };
   expect(await refusal(send('POST', '/manage/sources', { url, watch }))).toBe('/watch/region');
