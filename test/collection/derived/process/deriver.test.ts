@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { DeriveReply } from '../../../../server/collection/derived/process/derive.worker.ts';
 import { Deriver } from '../../../../server/collection/derived/process/deriver.ts';
 import type { TextTask } from '../../../../server/collection/derived/process/tasks.ts';
-import type { StartChild } from '../../../../server/runtime/child.ts';
+import { forkChild, type StartChild } from '../../../../server/runtime/child.ts';
 import { createLog } from '../../../../server/runtime/log.ts';
 import { closeTestNodes, temporaryFolder } from '../../../support/node.ts';
 import { sha256 } from '../support.ts';
@@ -41,7 +41,10 @@ test('ends a task that takes too long and runs the next one in a new process', a
 });
 
 test('ends a task that takes too much memory and runs the next one in a new process', async () => {
-  const large = deriver.derive(await taskOf('<p>'.repeat(3_000_000)), { timeoutMs: 200_000 });
+  // With a small heap, because a process collects garbage for long before it gives up a large one.
+  const startChild: StartChild = (options) => forkChild({ ...options, heapMb: 64 });
+  deriver = new Deriver(createLog('silent'), startChild, undefined, QUICK_MS);
+  const large = deriver.derive(await taskOf('<p>'.repeat(500_000)), { timeoutMs: 200_000 });
   const next = deriver.derive(await taskOf('<title>Next</title>'), { timeoutMs: 60_000 });
   await expect(large).rejects.toMatchObject({ reason: 'out_of_memory' });
   expect((await next).title).toBe('Next');
