@@ -72,24 +72,30 @@ test('a database error in a timer or a listener is logged, and the node answers 
   expect(added.status, await added.clone().text()).toBe(201);
   const change = (days: number) => node.sendJson('PATCH', '/manage/settings', { audit_every_days: days });
   const logged = (messages: readonly string[]) => messages.filter((message) => counts.has(message));
+  /** In steps of hours: what runs every few seconds runs once in each. */
+  const passDay = async () => {
+    for (let step = 0; step < 6; step += 1) {
+      await clock.jump(DAY_MS / 6);
+      expect((await node.fetch('/api/health')).status).toBe(200);
+    }
+  };
   for (let round = 1; round <= 2; round += 1) {
     // The second round shows that what failed once goes on.
     counts.clear();
     breakReads();
     expect((await change(round)).status).toBe(200);
     vi.advanceTimersByTime(60_000);
-    await clock.turn(DAY_MS);
+    await passDay();
     await expect.poll(() => logged(SCHEDULED)).toEqual(SCHEDULED);
     await expect.poll(() => logged(AFTER_COMMITS)).toEqual(AFTER_COMMITS);
-    expect((await node.fetch('/api/health')).status).toBe(200);
     mendReads();
-    await clock.turn(DAY_MS);
+    await passDay();
   }
-  await clock.turn(DAY_MS);
+  await passDay();
   counts.clear();
   expect((await change(3)).status).toBe(200);
   vi.advanceTimersByTime(60_000);
-  await clock.turn(DAY_MS);
+  await passDay();
   expect([...counts.keys()]).toEqual([]);
 });
 
