@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { findBrowser } from '../../server/browser/chromium.ts';
 import { packagedVariables } from '../../server/browser/packagedBrowser.ts';
 import { requireThat } from '../support/requirements.ts';
@@ -11,22 +11,42 @@ import { gateTo, openBrowser } from './support.ts';
 const isSupported = process.platform === 'linux' && process.arch === 'x64';
 
 let folder: string;
+/** One cache for all tests, because unpacking takes seconds. */
+let cache: string;
+beforeAll(async () => {
+  cache = await mkdtemp(join(tmpdir(), 'strongroom-browser-cache-'));
+});
+afterAll(() => rm(cache, { recursive: true, force: true }));
+
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'strongroom-packaged-browser-'));
   // A machine with no browser installed and none named.
   vi.stubEnv('STRONGROOM_BROWSER', undefined);
   vi.stubEnv('PATH', folder);
-  vi.stubEnv('XDG_CACHE_HOME', join(folder, 'cache'));
+  vi.stubEnv('XDG_CACHE_HOME', cache);
 });
 afterEach(async () => {
   vi.unstubAllEnvs();
   await rm(folder, { recursive: true, force: true });
 });
 
+test('the packaged browser is unpacked once, also by two at once, and nothing unfinished is left', async ({
+  skip,
+}) => {
+  requireThat(isSupported, 'The packaged browser runs on Linux (x64).', skip);
+  expect(await readdir(cache)).toEqual([]);
+  const [first, second] = await Promise.all([findBrowser(), findBrowser()]);
+  expect(second).toBe(first);
+  expect(await findBrowser()).toBe(first);
+  expect(await readdir(join(cache, 'strongroom'))).toHaveLength(1);
+  expect(existsSync(join(dirname(String(first)), 'lib/libnss3.so'))).toBe(true);
+  expect(existsSync(join(dirname(String(first)), 'fonts/Open_Sans/OpenSans-Regular.ttf'))).toBe(true);
+});
+
 test('where no browser is installed, pages are drawn by the one that npm installed', async ({ skip }) => {
   requireThat(isSupported, 'The packaged browser runs on Linux (x64).', skip);
   const executable = String(await findBrowser());
-  expect(executable.startsWith(join(folder, 'cache/strongroom/'))).toBe(true);
+  expect(executable.startsWith(join(cache, 'strongroom/'))).toBe(true);
   expect(packagedVariables(executable)).toMatchObject({ LD_LIBRARY_PATH: join(dirname(executable), 'lib') });
   const browser = await openBrowser();
   try {
@@ -38,18 +58,6 @@ test('where no browser is installed, pages are drawn by the one that npm install
   } finally {
     await browser.close();
   }
-});
-
-test('the packaged browser is unpacked once, also by two at once, and nothing unfinished is left', async ({
-  skip,
-}) => {
-  requireThat(isSupported, 'The packaged browser runs on Linux (x64).', skip);
-  const [first, second] = await Promise.all([findBrowser(), findBrowser()]);
-  expect(second).toBe(first);
-  expect(await findBrowser()).toBe(first);
-  expect(await readdir(join(folder, 'cache/strongroom'))).toHaveLength(1);
-  expect(existsSync(join(dirname(String(first)), 'lib/libnss3.so'))).toBe(true);
-  expect(existsSync(join(dirname(String(first)), 'fonts/Open_Sans/OpenSans-Regular.ttf'))).toBe(true);
 });
 
 test('an installed browser comes first, and a named one before it; `none` means none', async () => {
