@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Peer, PeerEvidence } from '../../shared/node/peer.ts';
 import { problemOf, uploadNewPack } from '../support/archive/packs.ts';
-import { runCommand } from '../support/cli.ts';
 import { closeLyingPeers, LyingPeer } from '../support/network/lyingPeer.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { runHere } from '../support/runHere.ts';
 import { addPeer, expectVerified, keyOf, readPeer, sizeOf } from './support.ts';
 
 afterEach(async () => {
@@ -146,18 +146,18 @@ describe('a peer that rewrote its ledger', () => {
     const out = join(await temporaryFolder(), 'archive.bag');
     const place = join(await temporaryFolder(), 'copy');
     await node.close();
-    const copied = await runCommand(['copy', `file://${place}`, '--data', node.dataFolder]);
+    const copied = await runHere(['copy', `file://${place}`, '--data', node.dataFolder]);
     expect(copied.code, copied.stderr).toBe(0);
-    const exported = await runCommand(['export', '--out', out, '--data', node.dataFolder]);
+    const exported = await runHere(['export', '--out', out, '--data', node.dataFolder]);
     expect(exported.code, exported.stderr).toBe(0);
     const [imported, restored] = [join(await temporaryFolder(), 'a'), join(await temporaryFolder(), 'b')];
     const files = (await readdir(join(out, '..'))).filter((name) => name.startsWith('archive'));
-    const imports = await runCommand(['import', join(out, '..', files[0] ?? ''), '--data', imported]);
+    const imports = await runHere(['import', join(out, '..', files[0] ?? ''), '--data', imported]);
     expect(imports.code, imports.stderr).toBe(0);
-    const restores = await runCommand(['restore', `file://${place}`, '--data', restored]);
+    const restores = await runHere(['restore', `file://${place}`, '--data', restored]);
     expect(restores.code, restores.stderr).toBe(0);
     for (const dataFolder of [imported, restored]) {
-      const verified = await runCommand(['ledger', 'verify', '--data', dataFolder]);
+      const verified = await runHere(['ledger', 'verify', '--data', dataFolder]);
       expect(verified.code, verified.stderr).toBe(0);
     }
   });
@@ -191,7 +191,7 @@ test('a peer that renewed its key is followed, because the old key signed the ne
   const front = await LyingPeer.open(other.url);
   const peer = await addPeer(node, front.url);
   await other.close();
-  const renewed = await runCommand(['key', '--renew', '--data', other.dataFolder]);
+  const renewed = await runHere(['key', '--renew', '--data', other.dataFolder]);
   expect(renewed.code, renewed.stderr).toBe(0);
   const again = await openTestNode({ dataFolder: other.dataFolder });
   front.showInstead(again.url);
