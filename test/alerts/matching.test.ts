@@ -132,10 +132,9 @@ test('many matches together go out as one message, and each event once', async (
   const receiver = await WebhookReceiver.open();
   const alerting = await AlertingNode.open();
   const web = await ScriptedWeb.open();
-  for (let number = 1; number <= 60; number += 1) {
-    web.script(`/${number}`, page(`page ${number}`));
-    await alerting.watch(web.url(`/${number}`));
-  }
+  const numbers = Array.from({ length: 60 }, (_, index) => index + 1);
+  for (const number of numbers) web.script(`/${number}`, page(`page ${number}`));
+  await alerting.watchList(numbers.map((number) => web.url(`/${number}`)));
   await alerting.alert({}, [receiver.target]);
   await alerting.check();
   const counts = () => receiver.calls.flatMap((call) => [dataOf(call).alerts.length, dataOf(call).more]);

@@ -35,8 +35,9 @@ class HeldPages {
         pages.#held.push(socket);
         pages.#onAsked();
       });
-      await node.watch(pages.#web.url(`/${number}`), { ignore_robots: true });
     }
+    const urls = Array.from({ length: count }, (_, number) => pages.#web.url(`/${number}`));
+    await node.watchList(urls, { ignore_robots: true });
     return pages;
   }
 
@@ -124,7 +125,7 @@ describe('the number of requests at once', () => {
 });
 
 test('a round sends no more requests while 512 objects wait to be recorded, and records every object', async () => {
-  const SOURCES = 800;
+  const SOURCES = 600;
   const MAX_PENDING = 512;
   const CONCURRENCY = 32;
   const web = await ScriptedWeb.open();

@@ -178,12 +178,14 @@ describe('a long list', () => {
 
   test('does not block other requests', async () => {
     const node = await openTestNode();
-    const urls = Array.from({ length: MAX_LIST_ENTRIES }, (_, index) => `https://h${index}.example/`);
+    // Most are repeated: to find a source takes a tenth of adding it, and both happen between other requests.
+    const added = 2_000;
+    const urls = Array.from({ length: MAX_LIST_ENTRIES }, (_, index) => `https://h${index % added}.example/`);
     let done = false;
     const importing = imported(node, 'text/plain', urls.join('\n')).finally(() => (done = true));
     let responses = 0;
     for (; !done; responses += 1) await node.fetch('/api/health');
-    expect((await importing).added).toBe(MAX_LIST_ENTRIES);
+    expect(await importing).toMatchObject({ added, already: MAX_LIST_ENTRIES - added });
     expect(responses).toBeGreaterThan(50);
   });
 });

@@ -20,6 +20,13 @@ function captures(name: string, count: number): Buffer {
   );
 }
 
+/** Returns a WARC file with captures of one address that has two bodies in turn: quick to import, and each an event. */
+function changes(count: number): Buffer {
+  const start = Date.parse('2020-01-01T00:00:00Z');
+  const at = (n: number) => `${new Date(start + n * 1_000).toISOString().slice(0, 19)}Z`;
+  return Buffer.concat(Array.from({ length: count }, (_, n) => response(`body ${n % 2}`, { date: at(n) })));
+}
+
 let folder: string;
 let large: string;
 
@@ -28,7 +35,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'strongroom-test-'));
   large = join(folder, 'data');
   const node = await openCollectingNode({}, { dataFolder: large });
-  await imported(node, captures('early', EVENTS), { observer: 'early' });
+  await imported(node, changes(EVENTS), { observer: 'early' });
   await node.node.close();
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -58,11 +65,12 @@ test('lists contain the events that are added while the timeline is loaded and a
     'observer=early',
     'observer=during',
     'observer=after',
+    'event_type=changed',
     'event_type=first_seen',
     'offset=1',
   ].map(async (query) => (await list(node, `${query}&limit=1`)).total);
-  expect(await Promise.all(totals)).toEqual([EVENTS, 20, 30, EVENTS + 50, EVENTS + 50]);
-  const { items } = await list(node, `event_type=first_seen&offset=${EVENTS + 40}&limit=100`);
+  expect(await Promise.all(totals)).toEqual([EVENTS, 20, 30, EVENTS - 1, 51, EVENTS + 50]);
+  const { items } = await list(node, `event_type=changed&offset=${EVENTS - 11}&limit=100`);
   expect(items).toHaveLength(10);
 });
 
