@@ -160,12 +160,32 @@ const CHANGED_COLUMNS: [string, string][] = [
 ];
 
 describe('verification reports a retrieval', () => {
-  test.each(CHANGED_COLUMNS)('whose %s was changed', async (_column, set) => {
-    alter(dataFolder, `UPDATE retrievals SET ${set} WHERE id = 2`);
-    const found = await problems(dataFolder);
-    expect(found.map(({ seq, problem, subject }) => [seq, problem, subject])).toEqual([
-      [batches[1]?.seq, 'wrong_digest', 'retrieval 2'],
-    ]);
+  test('whose source, address, response, request, object, label or any other column was changed', async () => {
+    // One retrieval for each column, and the first, which stays as it was.
+    const web = await ScriptedWeb.open();
+    web.script(
+      '/page',
+      ...Array.from({ length: CHANGED_COLUMNS.length + 1 }, (_, n) => page(`version ${n}`)),
+    );
+    const many = await openCollectingNode();
+    const { id } = await many.watch(web.url('/page'));
+    await many.watch(web.url('/other'));
+    for (let check = 0; check <= CHANGED_COLUMNS.length; check += 1) await many.check([id]);
+    const altered = (await many.retrievals(id)).slice(1).map((retrieval, index) => {
+      const [column = '', set = ''] = CHANGED_COLUMNS[index] ?? [];
+      return { column, set, id: retrieval.id, seq: retrieval.ledger_entry };
+    });
+    const folder = many.node.dataFolder;
+    await many.node.close();
+    expect(await problems(folder)).toEqual([]);
+    alter(folder, altered.map((each) => `UPDATE retrievals SET ${each.set} WHERE id = ${each.id}`).join(';'));
+    const found = await problems(folder);
+    for (const { column, ...each } of altered)
+      expect(
+        found.filter(({ seq }) => seq === each.seq),
+        column,
+      ).toMatchObject([{ problem: 'wrong_digest', subject: `retrieval ${each.id}` }]);
+    expect(found).toHaveLength(CHANGED_COLUMNS.length);
   });
 
   test.each([
