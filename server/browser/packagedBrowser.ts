@@ -13,6 +13,8 @@ import { errorCode } from '../../shared/values/errorCode.ts';
  * machine lacks on which no browser was ever installed, and a font.
  */
 const PACKAGE = '@sparticuz/chromium';
+/** The shell has 200 MB. In pieces of the usual 16 KB, unpacking takes half as much again of the processor's time. */
+const PIECE_BYTES = 262_144;
 const LIBRARIES = 'lib';
 const FONTS = 'fonts.conf';
 
@@ -69,7 +71,7 @@ async function unpack(packed: string, folder: string): Promise<void> {
   await writeFile(join(folder, FONTS), FONT_CONFIGURATION);
   await pipeline(
     createReadStream(join(packed, 'chromium.br')),
-    createBrotliDecompress(),
+    createBrotliDecompress({ chunkSize: PIECE_BYTES }),
     createWriteStream(join(folder, 'chromium'), { mode: 0o700 }),
   );
 }
