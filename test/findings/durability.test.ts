@@ -1,8 +1,9 @@
-import { cp, readFile, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import Database from 'better-sqlite3';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Case } from '../../shared/findings/case.ts';
 import type { Finding } from '../../shared/findings/finding.ts';
 import { problemOf, uploadNewPack } from '../support/archive/packs.ts';
@@ -34,6 +35,24 @@ async function fill(node: TestNode): Promise<Filled> {
   return { current, shown: await createCase(node, 'A case', items) };
 }
 
+/** A data folder that is filled once, and copied for each test. */
+let template: string;
+let inTemplate: Filled;
+
+beforeAll(async () => {
+  template = await mkdtemp(join(tmpdir(), 'strongroom-test-'));
+  const node = await openTestNode({ dataFolder: join(template, 'data') });
+  inTemplate = await fill(node);
+  await node.close();
+});
+afterAll(() => rm(template, { recursive: true, force: true }));
+
+async function openFilled(): Promise<{ node: TestNode; filled: Filled }> {
+  const dataFolder = join(await temporaryFolder(), 'data');
+  await cp(join(template, 'data'), dataFolder, { recursive: true });
+  return { node: await openTestNode({ dataFolder }), filled: { ...inTemplate } };
+}
+
 /** What a reader sees of findings and cases, also by search. */
 async function expectAll(node: TestNode, { current, shown }: Filled): Promise<void> {
   for (const query of ['', 'q=fassung', 'tag=new', `object=${current.passage?.sha256}`])
@@ -46,8 +65,7 @@ async function expectAll(node: TestNode, { current, shown }: Filled): Promise<vo
 
 describe('findings and cases are kept', () => {
   test('by a restored dump, whose ledger covers each finding', async () => {
-    const node = await openTestNode();
-    const filled = await fill(node);
+    const { node, filled } = await openFilled();
     const folder = await temporaryFolder();
     const dump = join(folder, 'dump.jsonl');
     await writeFile(dump, await (await node.fetch('/api/dump.jsonl')).text());
@@ -58,8 +76,7 @@ describe('findings and cases are kept', () => {
   });
 
   test('by a database rebuilt from a dump', async () => {
-    const node = await openTestNode();
-    const filled = await fill(node);
+    const { node, filled } = await openFilled();
     const dump = await (await node.fetch('/api/dump.jsonl')).text();
     await node.close();
     const folder = join(await temporaryFolder(), 'data');
@@ -74,8 +91,7 @@ describe('findings and cases are kept', () => {
   });
 
   test('by a copy, from which an archive is restored that reads as before and refuses changes of cases', async () => {
-    const node = await openTestNode();
-    const filled = await fill(node);
+    const { node, filled } = await openFilled();
     const place = join(await temporaryFolder(), 'copy');
     const added = await node.sendJson('POST', '/manage/copies', { target: pathToFileURL(place).href });
     const { id } = (await added.json()) as { id: string };
@@ -133,8 +149,8 @@ describe('findings and cases are kept', () => {
 
 describe('the database', () => {
   test('refuses to change or delete a finding, and `ledger verify` names one that was changed anyway', async () => {
-    const node = await openTestNode();
-    const { current } = await fill(node);
+    const { node, filled } = await openFilled();
+    const { current } = filled;
     await node.close();
     const database = new Database(join(node.dataFolder, 'strongroom.db'));
     const change = database.prepare('UPDATE findings SET text = ? WHERE id = ?');
