@@ -8,7 +8,7 @@ import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.
 import { publishedSet } from '../support/archive/sets.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { audit, damages, fileOf, objectEntries, overwrite } from './support.ts';
+import { audit, damages, fileOf, listObjectEntries, objectEntries, overwrite } from './support.ts';
 
 /** Holds the packs of the tests of single files, each with bytes of its own. */
 let shared: TestNode;
@@ -48,7 +48,7 @@ const earlier = new Set<string>();
 async function requireRecordedOnce(node: TestNode, sha256: string, problem: string): Promise<void> {
   const found = (await damages(node)).filter((damage) => !earlier.has(damage.sha256));
   expect(found).toMatchObject([{ sha256, problem, restored_at: null }]);
-  const entries = (await objectEntries(node)).filter(({ subject }) => !earlier.has(subject));
+  const entries = (await listObjectEntries(node)).filter(({ subject }) => !earlier.has(subject));
   expect(entries.map(({ type, subject }) => [type, subject])).toEqual([['object.damaged', sha256]]);
   earlier.add(sha256);
 }
@@ -101,6 +101,10 @@ test.each([
   await requireRecordedOnce(node, sha256, problem);
 });
 
+test('the ledger verifies with what was recorded of all these packs', async () => {
+  expect(await objectEntries(shared)).toHaveLength(earlier.size);
+});
+
 async function watched(...bodies: string[]) {
   const web = await ScriptedWeb.open();
   web.script('/page', ...bodies.map((body) => page(body)));
@@ -150,6 +154,7 @@ test('a damaged object is recorded when a request reads its memento or a diff', 
   await cut(node.dataFolder, newest);
   expect((await node.fetch(new URL(gate.headers.get('Location') ?? '').pathname)).status).toBe(500);
   await requireRecordedOnce(node, newest, 'changed');
+  await objectEntries(node);
   await overwrite(node.dataFolder, A, 'fixed');
   const event = (await collecting.events()).find(({ event_type }) => event_type === 'changed') as Event;
   expect((await node.fetch(`/api/events/${event.id}/diff`)).status).toBe(500);

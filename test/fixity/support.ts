@@ -42,6 +42,11 @@ export async function audits(node: TestNode): Promise<Audit[]> {
 /** Verifies the ledger and returns its entries about objects, oldest first. */
 export async function objectEntries(node: TestNode): Promise<LedgerEntry[]> {
   expect(await read(node, '/api/ledger/verify')).toMatchObject({ ok: true, problems: [] });
+  return listObjectEntries(node);
+}
+
+/** Returns the entries about objects, oldest first. */
+export async function listObjectEntries(node: TestNode): Promise<LedgerEntry[]> {
   const { items } = await read<{ items: LedgerEntry[] }>(node, '/api/ledger?limit=500');
   return items.filter(({ type }) => type.startsWith('object.'));
 }
