@@ -106,8 +106,8 @@ describe('does not keep others waiting', () => {
       ),
     ],
     ['a summary of 4 MB', json(record({ summary: '"'.repeat(2_000_000) }))],
-    ['1,500 files in deep folders', json(record({ files: deep(1_500) }))],
-    ['1,500 files in deep folders in a form', () => uploadPack(node, record({ files: deep(1_500) }))],
+    ['4,000 files in deep folders', json(record({ files: deep(4_000) }))],
+    ['4,000 files in deep folders in a form', () => uploadPack(node, record({ files: deep(4_000) }))],
     ['a form of 50,000 fields', form(50_000, () => RECORD)],
     ['a form of 50,000 files', form(50_000, (index) => fileHeaders(`${index}`))],
   ])('%s', async (_title, send) => {
