@@ -4,7 +4,6 @@ import type { Event } from '../../shared/collection/event.ts';
 import type { Retrieval } from '../../shared/collection/retrieval.ts';
 import type { WatchedSource } from '../../shared/collection/source.ts';
 import { eventually } from '../support/eventually.ts';
-import { keptChild } from '../support/keptChildren.ts';
 import { openTestNode, type TestNode } from '../support/node.ts';
 
 /** Opens a node whose collector neither pauses between requests nor retries, with further settings. */
@@ -12,7 +11,7 @@ export async function openCollectingNode(
   settings: object = {},
   config: Parameters<typeof openTestNode>[0] = {},
 ): Promise<CollectingNode> {
-  const node = new CollectingNode(await openTestNode({ startChild: keptChild, ...config }));
+  const node = new CollectingNode(await openTestNode(config));
   await node.set({ per_host_pause_ms: 0, retry_delays_seconds: [], ...settings });
   return node;
 }

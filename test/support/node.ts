@@ -8,6 +8,7 @@ import type { NodeConfig } from '../../server/config.ts';
 import { openNode, type RunningNode } from '../../server/node.ts';
 import { createLog } from '../../server/runtime/log.ts';
 import { checkResponse } from './conformance.ts';
+import { keptChild } from './keptChildren.ts';
 import { createDataFolder } from './store.ts';
 
 /**
@@ -71,6 +72,7 @@ export async function openTestNode(config: Partial<NodeConfig> = {}): Promise<Te
     log: createLog('silent'),
     networkPause: async () => null,
     batteryLow: async () => false,
+    startChild: keptChild,
     ...config,
     network: { lookup: localNames, ...config.network },
     dataFolder,
