@@ -59,6 +59,10 @@ export const REFUSALS = {
     state: 'failed',
     note: 'is not in the draft, which has another file of that name. Remove it there and import the record again',
   },
+  damaged: {
+    state: 'failed',
+    note: 'is damaged in the draft. Remove it there and import the record again',
+  },
   released: { state: 'failed', note: 'has bytes that this archive gave up, and does not take again' },
 } as const satisfies Record<string, Refusal>;
 

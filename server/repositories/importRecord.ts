@@ -17,7 +17,7 @@ import {
   insertDraftImport,
 } from '../store/sqlite/archive/drafts.ts';
 import { askRepository, type FoundRecord } from './askRepository.ts';
-import { type FetchedFile, type FileServices, fetchFile, REFUSALS } from './fetchFile.ts';
+import { type FetchedFile, type FileContext, type FileServices, fetchFile, REFUSALS } from './fetchFile.ts';
 import { type FilePlan, filesText, type PlannedFile, planFiles, someFiles } from './planFiles.ts';
 import { draftRecordOf } from './recordFields.ts';
 import type { StatedChecksum } from './repository.ts';
@@ -200,11 +200,11 @@ async function fetchAll(
   const fetchOne = async (file: PlannedFile): Promise<FetchedFile> => {
     const there = held.get(file.path);
     const left = { bytes: file.bytes, isCompared: false };
-    if (file.excluded !== undefined)
+    if (file.excluded !== undefined && !there)
       return { ...left, state: file.excluded === 'too_large' ? 'too_large' : 'failed' };
     try {
-      if (there) return await heldFile(services, file, there);
       context.signal.throwIfAborted();
+      if (there) return await heldFile(services, context, file, there);
       return await fetchFile(services, context, file);
     } catch (error) {
       if (signal.aborted) return { ...left, state: 'failed', note: STOPPED };
@@ -227,26 +227,33 @@ async function fetchAll(
  */
 async function heldFile(
   services: ImportServices,
+  context: FileContext,
   { bytes, checksum, isConverted = false }: PlannedFile,
   there: DraftFileRow,
 ): Promise<FetchedFile> {
-  const isStated = checksum !== null && (await digestOf(services, there.sha256, checksum)) === checksum.hex;
+  const found = checksum && (await digestOf(services, context, there.sha256, checksum));
+  if (found === undefined) return { bytes, isCompared: false, ...REFUSALS.damaged };
+  const isStated = checksum !== null && found === checksum.hex;
   if (isStated) return { state: 'held', bytes: there.bytes, isCompared: true };
   if ((checksum && !isConverted) || (bytes !== null && bytes !== there.bytes))
     return { bytes, isCompared: false, ...REFUSALS.taken };
   return { state: 'held', bytes: there.bytes, isCompared: false };
 }
 
-/** Returns the digest of a blob by the algorithm of a checksum; undefined if its bytes are damaged. */
+/** Returns the digest of a file of the draft by the algorithm of a checksum; undefined if its bytes are damaged. */
 async function digestOf(
-  { store }: ImportServices,
+  { drafts }: ImportServices,
+  { draft, signal }: FileContext,
   sha256: string,
   { algorithm }: StatedChecksum,
 ): Promise<string | undefined> {
   if (algorithm === 'sha256') return sha256;
   const digest = createHash(algorithm);
   try {
-    for await (const chunk of store.blobs.read(sha256)) digest.update(chunk);
+    for await (const chunk of drafts.readFile(draft, sha256)) {
+      signal.throwIfAborted();
+      digest.update(chunk);
+    }
     return digest.digest('hex');
   } catch (error) {
     if (isBlobDamageError(error)) return undefined;

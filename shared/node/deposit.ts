@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { packIdSchema } from '../values/digest.ts';
-import { doiOf } from '../values/doi.ts';
+import { writtenDoi } from '../values/doi.ts';
 import { httpUrlSchema, instantSchema } from '../values/text.ts';
 
 /** Depositing packs in repositories: InvenioRDM (such as Zenodo) and Dataverse. */
@@ -89,7 +89,7 @@ export type Deposit = z.output<typeof depositSchema>;
 
 const publishedDoiSchema = z
   .string()
-  .refine((value) => doiOf(value) !== undefined, 'This is not a DOI.')
+  .refine((value) => writtenDoi(value) === value, 'This is not a DOI.')
   .nullable();
 
 /** What a ledger entry `pack.deposited` covers: where a pack was published, and since when the node knows of it. */

@@ -1,7 +1,12 @@
 /** The DOI as such, as `doi:` or as the address of a resolver. */
 const DOI = /^(?:doi:\s*|https?:\/\/(?:dx\.)?doi\.org\/)?(10\.\d{4,9}\/[^\s\p{Cc}]{1,1000})$/iu;
 
-/** Returns the DOI in a text that is nothing else, in lower case (DOIs ignore case); undefined if it is none. */
+/** Returns the DOI in a text that is nothing else, as it is written there; undefined if it is none. */
+export function writtenDoi(value: string): string | undefined {
+  return value.isWellFormed() ? DOI.exec(value.trim())?.[1] : undefined;
+}
+
+/** Like `writtenDoi`, in lower case: DOIs ignore case. */
 export function doiOf(value: string): string | undefined {
-  return DOI.exec(value.trim())?.[1]?.toLowerCase();
+  return writtenDoi(value)?.toLowerCase();
 }

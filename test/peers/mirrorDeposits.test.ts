@@ -119,5 +119,19 @@ test('what a peer says of packs that are not from its ledger, or does not prove,
   front.lie(/^\/api\/deposits/, (_body, response) => void response.writeHead(404).end());
   expect(await mirror(node, peer, { packs: true })).toMatchObject({ already_held: 1, refused: [] });
   front.tellTheTruth();
-  expect(await mirror(node, peer, { packs: true })).toMatchObject({ deposits: 1, refused: [] });
+  const besides = (changes: object) =>
+    front.lie(/^\/api\/deposits/, (body) => {
+      const { items, ...list } = JSON.parse(body.toString()) as { items: PackDeposit[] };
+      const wrong = { ...items[0], ledger_entry: 1, ...changes };
+      return Buffer.from(JSON.stringify({ ...list, items: [...items, wrong] }));
+    });
+  besides({ doi: '10.5072/\ud800' });
+  expect(await mirror(node, peer, { packs: true })).toMatchObject({
+    deposits: 1,
+    refused: [{ reason: 'wrong_record', count: 1 }],
+  });
+  front.tellTheTruth();
+  // A peer of a later version knows more kinds of repositories.
+  besides({ repository: 'figshare' });
+  expect(await mirror(node, peer, { packs: true })).toMatchObject({ refused: [] });
 });

@@ -4,11 +4,13 @@ import type { Withholding } from '../../shared/node/withheld.ts';
 import { openCollectingNode } from '../collection/support.ts';
 import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { publishedSet } from '../support/archive/sets.ts';
+import { closeLyingPeers, LyingPeer } from '../support/network/lyingPeer.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { addPeer, expectVerified, mirror, readPeer } from './support.ts';
 
 afterEach(async () => {
+  closeLyingPeers();
   await closeTestNodes();
   await closeScriptedWebs();
 });
@@ -164,6 +166,17 @@ test('a pack that a wider selection brings is withheld, although the ledger of t
   expect(await mirror(node, peer, { packs: true })).toMatchObject({ packs: 1, withheld: 1, refused: [] });
   expect(await withheldBy(node)).toContainEqual(expect.objectContaining({ pack, reason: 'legal_order' }));
   expect((await mirror(node, peer, { packs: true })).withheld).toBeUndefined();
+
+  // Also if the run that brings it breaks off before the peer is asked what it withholds.
+  const other = await openTestNode();
+  const front = await LyingPeer.open(origin.url);
+  const behind = await addPeer(other, front.url);
+  await mirror(other, behind, { sources: true });
+  front.lie(/^\/api\/withheld/, (_body, response) => void response.writeHead(500).end());
+  const broken = await other.sendJson('POST', `/manage/peers/${behind.id}/mirror?wait=true`, { packs: true });
+  expect(broken.status).toBe(502);
+  front.tellTheTruth();
+  expect(await mirror(other, behind, { packs: true })).toMatchObject({ packs: 0, withheld: 1 });
 });
 
 test('a set that the peer withholds is taken without its bytes, and is read when the peer shows it', async () => {

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { NetworkConfig } from '../../server/collection/fetch/requester.ts';
 import type { RecordImport } from '../../shared/archive/recordImport.ts';
@@ -267,6 +269,10 @@ describe('the import of a record', () => {
     const again = await importNow(node, { doi: record.doi });
     expect(again.files).toMatchObject([{ state: 'failed' }, {}]);
     expect(again.warnings.join('\n')).toContain('“0.csv” is not in the draft, which has another file');
+    const { files: kept } = await readDraft(node, draft);
+    await rm(join(node.dataFolder, 'drafts', draft, kept[0]?.sha256 ?? ''));
+    const damaged = await importNow(node, { doi: record.doi });
+    expect(damaged.warnings.join('\n')).toContain('“0.csv” is damaged in the draft. Remove it there');
   });
 
   test('replaces no file that a person puts into its draft meanwhile', async () => {

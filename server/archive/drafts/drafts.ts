@@ -1,3 +1,4 @@
+import { createReadStream, existsSync } from 'node:fs';
 import mime from 'mime-types';
 import pLimit from 'p-limit';
 import type {
@@ -255,6 +256,17 @@ export class Drafts {
     } finally {
       this.#receiving -= received;
     }
+  }
+
+  /**
+   * Reads the bytes of a file of a draft: those that were sent for it, or else those of the archive.
+   *
+   * @throws the errors of the file, if it is missing or cannot be read; Problem `copy_unreachable`, `released`
+   */
+  async *readFile(draft: string, sha256: string): AsyncGenerator<Buffer> {
+    const sent = this.#contents.fileOf(draft, sha256);
+    if (existsSync(sent)) yield* createReadStream(sent) as AsyncIterable<Buffer>;
+    else yield* this.#store.blobs.read(sha256);
   }
 
   /**

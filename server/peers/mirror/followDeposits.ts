@@ -1,18 +1,22 @@
 import { z } from 'zod';
-import { recordedDepositSchema } from '../../../shared/node/deposit.ts';
+import { REPOSITORY_KINDS, recordedDepositSchema } from '../../../shared/node/deposit.ts';
 import type { PackProvenance } from '../../../shared/node/peer.ts';
 import { depositDigest, recordDeposit } from '../../archive/packs/recordDeposit.ts';
-import { packDepositAt } from '../../store/sqlite/archive/packDeposits.ts';
+import { countPackDeposits, packDepositAt } from '../../store/sqlite/archive/packDeposits.ts';
 import { packById } from '../../store/sqlite/archive/packs.ts';
 import { insertProvenance, provenanceOf } from '../../store/sqlite/node/peers.ts';
 import { listOf } from '../peerClient.ts';
 import { coveredItems } from './coveredItems.ts';
-import { refusalOf } from './mirrorTally.ts';
+import { RefusedRecordError, refusalOf } from './mirrorTally.ts';
 import type { Mirroring } from './remoteLog.ts';
 
-const listedDeposit = z.object({ ledger_entry: z.int().min(1), ...recordedDepositSchema.shape });
+const listedDeposit = z.looseObject({ ledger_entry: z.int().min(1), repository: z.string() });
 type ListedDeposit = z.output<typeof listedDeposit>;
 const depositList = z.object({ items: listOf(listedDeposit) });
+const depositOf = z.object(recordedDepositSchema.shape);
+const KINDS: ReadonlySet<string> = new Set(REPOSITORY_KINDS);
+/** Each is an entry that stays for good and is shown with the pack, so a peer cannot add any number. */
+const MAX_OF_PACK = 20;
 
 /**
  * Takes where the peer's ledger says that packs were published, of the packs that came from this ledger: what a peer says of
@@ -33,11 +37,12 @@ export async function followDeposits(mirroring: Mirroring): Promise<void> {
 }
 
 /** Returns whether the deposit is new here. @throws RefusedRecordError; PeerError */
-async function takeDeposit(
-  mirroring: Mirroring,
-  { ledger_entry, ...deposit }: ListedDeposit,
-): Promise<boolean> {
+async function takeDeposit(mirroring: Mirroring, listed: ListedDeposit): Promise<boolean> {
   const { store, log } = mirroring;
+  // A peer of a later version knows more kinds.
+  if (!KINDS.has(listed.repository)) return false;
+  const { data: deposit } = depositOf.safeParse(listed);
+  if (!deposit) throw new RefusedRecordError('wrong_record');
   const pack = packById(store.read, deposit.pack);
   if (!pack || packDepositAt(store.read, pack.id, deposit.url) !== undefined) return false;
   const origin = provenanceOf(store.read, pack.ledger_entry) as PackProvenance | undefined;
@@ -45,7 +50,8 @@ async function takeDeposit(
   // The keys may differ: the peer may have renewed its key since.
   const { entry: ofPack } = await log.entry(origin.entry.seq);
   if (ofPack.hash !== origin.entry.hash) return false;
-  const { entry, proof } = await log.requireEntry(ledger_entry, {
+  if (countPackDeposits(store.read, pack.id) >= MAX_OF_PACK) throw new RefusedRecordError('too_large');
+  const { entry, proof } = await log.requireEntry(listed.ledger_entry, {
     type: 'pack.deposited',
     subject: deposit.pack,
     digest: depositDigest(deposit),

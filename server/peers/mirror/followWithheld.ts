@@ -55,6 +55,13 @@ export async function followWithheld(mirroring: Mirroring, peer: string): Promis
   await follower.run();
 }
 
+/** Makes the next `followWithheld` look again, although the ledger of the peer has not grown. */
+export async function followAgain({ store, log }: Mirroring, peer: string): Promise<void> {
+  const size = log.size - 1;
+  if (followedSize(store.read, peer) > size)
+    await store.write((database) => setFollowedSize(database, { peer, size }));
+}
+
 class WithheldFollower {
   readonly #mirroring: Mirroring;
   readonly #peer: string;
@@ -67,8 +74,7 @@ class WithheldFollower {
   async run(): Promise<void> {
     const { store, log, tally } = this.#mirroring;
     const before = followedSize(store.read, this.#peer);
-    // Records that this run took may be older than what was followed.
-    if (before === log.size && !tally.tookRecords) return;
+    if (before === log.size) return;
     const refusedBefore = tally.refusals;
     const current = new Map<string, number>();
     for await (const item of coveredItems(this.#mirroring, '/api/withheld', withheldList)) {

@@ -29,7 +29,6 @@ const HONEST: ReadonlySet<MirrorRefusal> = new Set([
 export class MirrorTally {
   readonly #refused = new Map<MirrorRefusal, number>();
   packs = 0;
-  captures = 0;
   events = 0;
   objects = 0;
   bytes = 0;
@@ -43,10 +42,6 @@ export class MirrorTally {
 
   refuse(reason: MirrorRefusal): void {
     this.#refused.set(reason, (this.#refused.get(reason) ?? 0) + 1);
-  }
-
-  get tookRecords(): boolean {
-    return this.packs + this.captures + this.events > 0;
   }
 
   get refusals(): number {

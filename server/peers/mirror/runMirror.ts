@@ -15,7 +15,7 @@ import type { Store } from '../../store/store.ts';
 import type { PeerCheckpoint } from '../peerCheckpoint.ts';
 import type { PeerClient } from '../peerClient.ts';
 import { followDeposits } from './followDeposits.ts';
-import { followWithheld } from './followWithheld.ts';
+import { followAgain, followWithheld } from './followWithheld.ts';
 import { PackMirror } from './mirrorPacks.ts';
 import { mirrorPages } from './mirrorPages.ts';
 import { mirrorSources } from './mirrorSources.ts';
@@ -47,6 +47,8 @@ export async function runMirror(run: MirrorRun, request: MirrorRequest): Promise
   for (const [kind, selection] of selections) await saveMirror(run, kind, selection, request);
   for (const [kind, selection] of selections) {
     const { size, held, position } = readMirror(run, kind, selection);
+    // A new selection brings records that are older than what was followed. Stored first, so that a break loses nothing.
+    if (size < mirroring.log.size) await followAgain(mirroring, run.peer.id);
     const after = await takeKind(mirroring, kind, selection, { size, held, position });
     await saveMirror(run, kind, selection, { ...after, mirrored_at: run.store.instant() });
   }

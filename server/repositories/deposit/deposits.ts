@@ -6,6 +6,7 @@ import type {
 } from '../../../shared/node/deposit.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Slice } from '../../../shared/values/list.ts';
+import { httpUrlSchema } from '../../../shared/values/text.ts';
 import { digestsOfPack } from '../../archive/packs/readPack.ts';
 import { recordDeposit } from '../../archive/packs/recordDeposit.ts';
 import { isPrivateHost } from '../../collection/sources/privateSources.ts';
@@ -297,9 +298,11 @@ function newRow(
 function recordPublished(database: WriteDatabase, id: string, now: string): void {
   const row = depositById(database, id);
   if (!row || row.url === null) return;
-  const { pack, doi, repository_kind, updated_at, published_at } = row;
+  const { pack, doi, repository_kind, repository_url, updated_at, published_at } = row;
   const at = published_at ?? now;
-  const url = publicAddress(row.url, repository_kind);
+  const address = publicAddress(row.url, repository_kind);
+  // A record that breaks its own schema could not be imported again.
+  const url = httpUrlSchema.safeParse(address).success ? address : repository_url;
   const deposit = { pack, doi: doiFrom(doi ?? undefined), url, repository: repository_kind, at };
   const { entry } = recordDeposit(database, deposit, now);
   changeDeposit(database, id, { ledger_entry: entry, published_at: at, updated_at });

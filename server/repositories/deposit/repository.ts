@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { doiOf } from '../../../shared/values/doi.ts';
+import { writtenDoi } from '../../../shared/values/doi.ts';
 import type { DepositedFile } from './depositedFiles.ts';
 
 /** A deposit as a repository has it. */
@@ -69,7 +69,7 @@ export class RepositoryError extends Error {
 
 /** Returns what a repository calls a DOI if it is one, because it is published with the pack. */
 export function doiFrom(text: string | undefined): string | null {
-  return text === undefined || doiOf(text) === undefined ? null : text;
+  return (text === undefined ? undefined : writtenDoi(text)) ?? null;
 }
 
 /** Returns undefined if the repository says that something does not exist, or no longer. */

@@ -88,6 +88,20 @@ test('a link with a secret that a repository gives for its page is not recorded'
   ]);
 });
 
+test('an address that is too long for a record is not recorded, so that the dump can be imported', async () => {
+  const server = await new InvenioServer().listen();
+  const { node } = await openDepositingNode();
+  const repository = await addRepository(node, { kind: 'invenio' }, server);
+  const pack = await uploadNewPack(node, {}, FILES);
+  server.pageQuery = `/${'a'.repeat(5_000)}`;
+  await deposit(node, pack.id, repository.id, true);
+  expect(await listed(node)).toMatchObject([{ url: server.url }]);
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, 'dump.jsonl'), await (await node.fetch('/api/dump.jsonl')).text());
+  const imported = await runHere(['import', join(folder, 'dump.jsonl'), '--data', join(folder, 'data')]);
+  expect(imported).toMatchObject({ code: 0 });
+});
+
 test('a dump, a rebuilt database and a restored copy keep the DOI, and a deposit again is not recorded twice', async () => {
   const data = await newFolder();
   const { server, node, pack, doi } = await published(data);

@@ -34,7 +34,10 @@ export const packDepositsPage = selectPage<WithPeer<PackDeposit>, [], PackDeposi
   (row) => parsePeer<PackDeposit>(row),
 );
 
-/** Returns where a pack was published, by the entries of a ledger of this size. The first is the one that is cited. */
+/**
+ * Returns where a pack was published, by the entries of a ledger of this size. The first is the one that is cited: a
+ * peer does not come before this node.
+ */
 export function publishedDepositsOf(
   database: ReadDatabase,
   pack: string,
@@ -44,11 +47,25 @@ export function publishedDepositsOf(
 }
 const depositsOf = selectAll<WithPeer<PublishedDeposit>, [pack: string, size: number], PublishedDeposit>(
   `SELECT doi, url, at AS published_at, ledger_entry, ${PEER} FROM pack_deposits d
-   WHERE pack = ? AND ledger_entry <= ? ORDER BY at, ledger_entry`,
+   WHERE pack = ? AND ledger_entry <= ? ORDER BY peer IS NOT NULL, at, ledger_entry`,
   (row) => parsePeer<PublishedDeposit>(row),
 );
 
 /** Returns the DOI by which a pack is cited; undefined if no deposit of it is published with one. */
-export function publishedDoi(database: ReadDatabase, pack: string, size?: number): string | undefined {
-  return publishedDepositsOf(database, pack, size).find(({ doi }) => doi !== null)?.doi ?? undefined;
+export function publishedDoi(
+  database: ReadDatabase,
+  pack: string,
+  size = Number.MAX_SAFE_INTEGER,
+): string | undefined {
+  return firstDoi(database, pack, size);
 }
+const firstDoi = selectValue<string, [pack: string, size: number]>(
+  `SELECT doi, ${PEER} FROM pack_deposits d WHERE pack = ? AND ledger_entry <= ? AND doi IS NOT NULL
+   ORDER BY peer IS NOT NULL, at, ledger_entry LIMIT 1`,
+);
+
+/** Returns how many deposits of a pack are recorded. */
+export const countPackDeposits = selectValue<number, [pack: string]>(
+  'SELECT count(*) FROM pack_deposits WHERE pack = ?',
+  0,
+);
