@@ -21,5 +21,7 @@ export function installDebianPackages(what: string, packages: readonly string[])
   const options = { env, stdio: ['ignore', 'ignore', 'inherit'] as StdioOptions };
   execFileSync('sh', ['-c', UPDATE], { ...options, timeout: APT_WAITS_SECONDS * 1000 });
   const quietly = ['-q', '-y', '-o', `DPkg::Lock::Timeout=${APT_WAITS_SECONDS}`, '--no-install-recommends'];
+  // An installation that was killed must be finished before another one.
+  execFileSync('dpkg', ['--configure', '-a'], options);
   execFileSync('apt-get', ['install', ...quietly, ...packages], options);
 }
