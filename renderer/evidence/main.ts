@@ -11,8 +11,8 @@ function run(): void {
   try {
     const evidence = JSON.parse(document.getElementById('evidence')?.textContent ?? '') as Evidence;
     if (!EVIDENCE_FORMATS.includes(evidence.format)) throw new Error('This page does not know its format.');
-    const { set } = checkSet(evidence, browserCrypto);
-    renderReport(main, evidence, checkEvidence(evidence, browserCrypto), set);
+    const set = checkSet(evidence, browserCrypto);
+    renderReport(main, evidence, checkEvidence(evidence, browserCrypto, set), set.set);
     document.getElementById('passage')?.scrollIntoView({ block: 'center' });
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);

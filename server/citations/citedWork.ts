@@ -2,6 +2,7 @@ import type { CslName } from '../../shared/archive/citation.ts';
 import type { Pack, PackFile, PackRecord } from '../../shared/archive/pack.ts';
 import type { License } from '../../shared/archive/vocabulary.ts';
 import { Problem } from '../../shared/problems.ts';
+import { doiUrl } from '../../shared/values/doi.ts';
 import { requireItem } from '../archive/comments.ts';
 import { readPack } from '../archive/packs/readPack.ts';
 import { requireStudy } from '../archive/studies.ts';
@@ -90,7 +91,7 @@ export function urnOf({ digest }: Pick<CitedWork, 'digest'>): string | undefined
 
 /** The URL of a work's DOI; undefined if it has none. */
 export function doiUrlOf({ doi }: Pick<CitedWork, 'doi'>): string | undefined {
-  return doi === undefined ? undefined : `https://doi.org/${encodeURI(doi)}`;
+  return doi === undefined ? undefined : doiUrl(doi);
 }
 
 /**

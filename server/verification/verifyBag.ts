@@ -1,4 +1,5 @@
-import { mayBeManifest, SET_FILE } from '../../shared/archive/set.ts';
+import { mayBeManifest } from '../../shared/archive/set.ts';
+import { SET_FILE } from '../../shared/archive/setManifest.ts';
 import { MAX_PACK_BYTES, MAX_RECORD_BYTES } from '../../shared/limits.ts';
 import { Problem } from '../../shared/problems.ts';
 import { parseJsonBytes } from '../../shared/values/checkBody.ts';

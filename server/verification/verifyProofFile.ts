@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { UnknownAlgorithmError } from '../../shared/proof/algorithms.ts';
 import { checkEvidence } from '../../shared/proof/checkEvidence.ts';
 import { type Claim, EVIDENCE_FORMATS, type Evidence } from '../../shared/proof/evidence.ts';
-import { checkSet, sizeOf } from '../../shared/proof/evidenceSet.ts';
+import { checkSet, type SetFiles, sizeOf } from '../../shared/proof/evidenceSet.ts';
 import { TimestampError, verifyTimestamp } from '../../shared/proof/verifyTimestamp.ts';
 import { instantOf } from '../../shared/values/clock.ts';
 import { countOf } from '../../shared/values/counts.ts';
@@ -20,10 +20,10 @@ export async function verifyEvidenceFile(path: string): Promise<Finding> {
   const sha256 = createHash('sha256').update(bytes).digest('hex');
   const evidence = parseEvidence(DATA.exec(bytes.toString('utf8'))?.[1]);
   if (!evidence) return finding(path, 'unknown', { sha256, detail: 'the evidence in it cannot be read' });
-  const claims = check(evidence);
-  if (!claims) return finding(path, 'changed', { sha256, detail: 'a part of the evidence is missing' });
+  const checked = check(evidence);
+  if (!checked) return finding(path, 'changed', { sha256, detail: 'a part of the evidence is missing' });
+  const { claims, set } = checked;
   const failed = claims.filter(({ verdict }) => verdict === 'fails');
-  const { set } = checkSet(evidence, nodeCrypto);
   const holding = claims.filter(({ verdict }) => verdict === 'holds').length;
   const detail =
     failed.length > 0
@@ -43,9 +43,10 @@ function parseEvidence(text: string | undefined): Evidence | undefined {
 }
 
 /** Returns undefined if a part has another form than evidence has. */
-function check(evidence: Evidence): Claim[] | undefined {
+function check(evidence: Evidence): { claims: Claim[]; set: SetFiles | undefined } | undefined {
   try {
-    return checkEvidence(evidence, nodeCrypto);
+    const set = checkSet(evidence, nodeCrypto);
+    return { claims: checkEvidence(evidence, nodeCrypto, set), set: set.set };
   } catch (error) {
     if (error instanceof TypeError) return undefined;
     throw error;

@@ -4,6 +4,7 @@ import { publishedDepositSchema } from '../node/deposit.ts';
 import { releasedReasonSchema, withheldReasonSchema } from '../node/withheld.ts';
 import { digestSchema, packIdSchema, studyIdSchema } from '../values/digest.ts';
 import { isDigest } from '../values/digestPattern.ts';
+import { doiUrl, writtenDoi } from '../values/doi.ts';
 import { booleanParameter, listQuery, searchParameter } from '../values/list.ts';
 import { httpUrlSchema, instantSchema, isHttpUrl, text } from '../values/text.ts';
 import { compareByUtf8, filePathFault, pathConflicts } from './filePath.ts';
@@ -328,7 +329,7 @@ type RelatedIdentifier =
  * `sha256:`.
  */
 export function parseRelatedIdentifier(identifier: string): RelatedIdentifier {
-  const doi = /^(?:doi:|https?:\/\/(?:dx\.)?doi\.org\/)?(10\.\d{4,9}\/\S+)$/i.exec(identifier)?.[1];
+  const doi = writtenDoi(identifier);
   if (doi !== undefined) return { kind: 'doi', doi };
   const digest = identifier.replace(/^sha256:/, '');
   return isDigest(digest) ? { kind: 'digest', digest } : { kind: 'other' };
@@ -339,7 +340,7 @@ export function uriOfIdentifier(identifier: string): string {
   const parsed = parseRelatedIdentifier(identifier);
   switch (parsed.kind) {
     case 'doi':
-      return `https://doi.org/${encodeURI(parsed.doi)}`;
+      return doiUrl(parsed.doi);
     case 'digest':
       return `urn:sha256:${parsed.digest}`;
     case 'other':

@@ -12,8 +12,6 @@ import { SET_FILE, SET_FORMAT } from './setManifest.ts';
  * the packs that hold their bytes. docs/sets.md describes the format.
  */
 
-export { SET_FILE, SET_FORMAT };
-
 const bytes = z.int().min(0);
 /** The longest path, in UTF-16 code units. */
 const MAX_SET_PATH = 1_024;

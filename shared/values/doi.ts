@@ -10,3 +10,8 @@ export function writtenDoi(value: string): string | undefined {
 export function doiOf(value: string): string | undefined {
   return writtenDoi(value)?.toLowerCase();
 }
+
+/** Returns the address at which a DOI is resolved. */
+export function doiUrl(doi: string): string {
+  return `https://doi.org/${encodeURI(doi)}`;
+}

@@ -1,5 +1,5 @@
 import type { PackRecord } from '../../../shared/archive/pack.ts';
-import { SET_FILE } from '../../../shared/archive/set.ts';
+import { SET_FILE } from '../../../shared/archive/setManifest.ts';
 import { type FieldError, Problem, type ProblemCode } from '../../../shared/problems.ts';
 import { jsonPointer } from '../../../shared/values/issueMessage.ts';
 import { confirmDamage, type DamageContext } from '../../fixity/audit.ts';

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { PackRecord } from '../../../shared/archive/pack.ts';
-import { mayBeManifest, SET_FILE } from '../../../shared/archive/set.ts';
+import { mayBeManifest } from '../../../shared/archive/set.ts';
+import { SET_FILE } from '../../../shared/archive/setManifest.ts';
 import { MAX_PACK_BYTES } from '../../../shared/limits.ts';
 import { type FieldError, Problem } from '../../../shared/problems.ts';
 import { confirmDamage, type DamageContext, isBlobDamageError } from '../../fixity/audit.ts';

@@ -1,5 +1,6 @@
 import type { PackFile, PackRecord } from '../../../shared/archive/pack.ts';
-import { PART_KEYWORD, SET_FILE, SET_FORMAT, type SetFile } from '../../../shared/archive/set.ts';
+import { PART_KEYWORD, type SetFile } from '../../../shared/archive/set.ts';
+import { SET_FILE, SET_FORMAT } from '../../../shared/archive/setManifest.ts';
 import { canonicalText } from '../../../shared/values/canonicalJson.ts';
 import { sha256Of } from '../../ledger/entry.ts';
 

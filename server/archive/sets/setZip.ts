@@ -1,6 +1,6 @@
 import { createHash, hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { SET_FILE } from '../../../shared/archive/set.ts';
+import { SET_FILE } from '../../../shared/archive/setManifest.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { confirmDamage, type DamageContext } from '../../fixity/audit.ts';
 import { hashJoined } from '../../hashing/joinedFiles.ts';

@@ -1,8 +1,9 @@
 import { type Pack, type PackFile, type PackRecord, uriOfIdentifier } from '../../../shared/archive/pack.ts';
 import type { PublishedDeposit } from '../../../shared/node/deposit.ts';
+import { doiUrl } from '../../../shared/values/doi.ts';
 import { readPack } from '../../archive/packs/readPack.ts';
 import type { SetIndex } from '../../archive/sets/setIndex.ts';
-import { citedPack, doiUrlOf } from '../../citations/citedWork.ts';
+import { citedPack } from '../../citations/citedWork.ts';
 import { apaReference } from '../../citations/textFormats.ts';
 import { type Html, html } from '../../html.ts';
 import { publishedDepositsOf, publishedDoi } from '../../store/sqlite/archive/packDeposits.ts';
@@ -107,7 +108,7 @@ function packFacts(context: PageContext, pack: Pack): Html {
 }
 
 function depositItem({ doi, url, ledger_entry, peer }: PublishedDeposit): Html {
-  const link = doi === null ? outwardLink(url) : outwardLink(doiUrlOf({ doi }) ?? url, doi);
+  const link = doi === null ? outwardLink(url) : outwardLink(doiUrl(doi), doi);
   return html`<li>${link} <span class="muted">${peer && `according to ${peer.name}, `}<a href="${ROOT}${VERIFY}#entry=${ledger_entry}">entry ${ledger_entry}</a></span></li>`;
 }
 

@@ -1,4 +1,5 @@
 import { PROBLEMS, type ProblemCode } from '../../../shared/problems.ts';
+import { EMPTY_DIGEST } from '../../../shared/values/digestPattern.ts';
 import { escapeHtml, Html, html } from '../../html.ts';
 import type {
   JsonSchema,
@@ -289,9 +290,6 @@ function isSchema(value: unknown): value is JsonSchema {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The SHA-256 of zero bytes. */
-const EXAMPLE_DIGEST = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
-
 type Schemas = Readonly<Record<string, JsonSchema>>;
 
 /** Returns a curl command that calls an operation, with example values for its required input. */
@@ -358,11 +356,11 @@ function exampleScalar(schema: JsonSchema): unknown {
   if (type === 'integer' || type === 'number') return schema.minimum || 1;
   if (type === 'boolean') return true;
   const prefix = typeof pattern === 'string' ? /^\^([a-z]{2}_)/.exec(pattern)?.[1] : undefined;
-  if (prefix) return prefix + EXAMPLE_DIGEST.slice(0, 20);
+  if (prefix) return prefix + EMPTY_DIGEST.slice(0, 20);
   return format === 'uri' ? 'https://example.org/' : 'text';
 }
 
-const NAMED_EXAMPLES: Readonly<Record<string, unknown>> = { Digest: EXAMPLE_DIGEST, NodePath: 'ocean/tides' };
+const NAMED_EXAMPLES: Readonly<Record<string, unknown>> = { Digest: EMPTY_DIGEST, NodePath: 'ocean/tides' };
 
 function exampleObject({ properties, required }: JsonSchema, schemas: Schemas): Record<string, unknown> {
   const all = properties as Record<string, JsonSchema>;

@@ -6,9 +6,8 @@ import { countPackDeposits, packDepositAt } from '../../store/sqlite/archive/pac
 import { packById } from '../../store/sqlite/archive/packs.ts';
 import { insertProvenance, provenanceOf } from '../../store/sqlite/node/peers.ts';
 import { listOf } from '../peerClient.ts';
-import { coveredItems } from './coveredItems.ts';
 import { RefusedRecordError, refusalOf } from './mirrorTally.ts';
-import type { Mirroring } from './remoteLog.ts';
+import { coveredItems, type Mirroring } from './remoteLog.ts';
 
 const listedDeposit = z.looseObject({ ledger_entry: z.int().min(1), repository: z.string() });
 type ListedDeposit = z.output<typeof listedDeposit>;

@@ -33,10 +33,9 @@ import {
 } from '../../withholding/withholding.ts';
 import { listOf, PeerError } from '../peerClient.ts';
 import { asWithheld, noteOf, notGiven } from './absent.ts';
-import { coveredItems } from './coveredItems.ts';
 import { coveredPages, prove } from './mirrorSources.ts';
 import { refusalOf } from './mirrorTally.ts';
-import type { Mirroring } from './remoteLog.ts';
+import { coveredItems, type Mirroring } from './remoteLog.ts';
 
 const PAGE = 200;
 

@@ -15,10 +15,10 @@ import { insertPage, pageById } from '../../store/sqlite/collection/pages.ts';
 import { insertRetrieval } from '../../store/sqlite/collection/retrievals.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
-import { listOf, PeerError } from '../peerClient.ts';
+import { listOf } from '../peerClient.ts';
 import { coveredPages, fetchObjects, normalUrl, prove } from './mirrorSources.ts';
 import { RefusedRecordError, refusalOf } from './mirrorTally.ts';
-import type { Mirroring, Progress } from './remoteLog.ts';
+import { type Mirroring, orNone, type Progress } from './remoteLog.ts';
 
 const MAX_LIST_BYTES = 4 * 1_048_576;
 const MAX_RECORD_BYTES = 32 * 1_048_576;
@@ -81,12 +81,6 @@ async function newPages({ client, log, signal }: Mirroring, source: string | und
     parameters.set('before', last.id);
   }
   return [...found.values()].sort((left, right) => left.ledger_entry - right.ledger_entry);
-}
-
-/** A peer of an earlier version has no page captures. */
-function orNone(error: unknown): z.output<typeof pageList>['items'] {
-  if (error instanceof PeerError && (error.status === 400 || error.status === 404)) return [];
-  throw error;
 }
 
 async function takePage(mirroring: Mirroring, id: string, entry: number): Promise<void> {

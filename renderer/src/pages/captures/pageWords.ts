@@ -5,6 +5,7 @@ import type {
   PageCapture,
   PageRequest,
 } from '../../../../shared/collection/page.ts';
+import { EMPTY_DIGEST } from '../../../../shared/values/digestPattern.ts';
 import { countOf, formatCount, formatDuration } from '../../format/size.ts';
 
 /** A page capture, or a page that was drawn from the archive. */
@@ -23,7 +24,7 @@ export const LIMITS_HINT = 'You can change the page limits in the settings.';
 
 /** The digests of a text without characters, and of one with an empty line. */
 const EMPTY_TEXTS: ReadonlySet<string> = new Set([
-  'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+  EMPTY_DIGEST,
   '01ba4719c80b6fe911b091a7c05124b64eeece964e09c058ef8f9805daca546b',
 ]);
 

@@ -11,7 +11,7 @@ import {
   type FileChange,
   type PackComparison,
 } from '../../../../shared/archive/packComparison.ts';
-import { SET_FILE } from '../../../../shared/archive/set.ts';
+import { SET_FILE } from '../../../../shared/archive/setManifest.ts';
 import { wordTokens } from '../../../../shared/collection/derived.ts';
 import { urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';

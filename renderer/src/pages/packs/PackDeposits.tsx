@@ -4,6 +4,7 @@ import { IconAlertTriangle, IconCircleCheck, IconCircleDashed } from '@tabler/ic
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import type { Deposit } from '../../../../shared/node/deposit.ts';
+import { doiUrl } from '../../../../shared/values/doi.ts';
 import { callKey, useCall } from '../../api/useCall.ts';
 import { useSave } from '../../api/useSave.ts';
 import { TimeText } from '../../components/data/Values.tsx';
@@ -14,15 +15,10 @@ import { Section } from '../../components/layout/Page.tsx';
 import { countOf } from '../../format/size.ts';
 import { useJobs } from '../../state/jobs.ts';
 
-/** The address at which a DOI is resolved. */
-export function doiAddress(doi: string): string {
-  return `https://doi.org/${encodeURI(doi)}`;
-}
-
 /** A link to what a DOI names. */
 export function DoiLink({ doi }: { doi: string }) {
   return (
-    <a href={doiAddress(doi)} target="_blank" rel="noopener noreferrer" className="wrap-anywhere">
+    <a href={doiUrl(doi)} target="_blank" rel="noopener noreferrer" className="wrap-anywhere">
       {doi}
     </a>
   );

@@ -12,6 +12,7 @@ import {
 } from '../../../../shared/archive/pack.ts';
 import type { License } from '../../../../shared/archive/vocabulary.ts';
 import type { PackProvenance } from '../../../../shared/node/peer.ts';
+import { doiUrl } from '../../../../shared/values/doi.ts';
 import { call, urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { FilePreview } from '../../components/content/FilePreview.tsx';
@@ -88,8 +89,8 @@ export function PackFacts({ pack }: { pack: Pack }) {
 function Dois({ deposits }: { deposits: NonNullable<Pack['evidence']['deposits']> }) {
   return (
     <ul className="plain stack gap-1">
-      {deposits.map(({ doi, url, peer }) => (
-        <li key={url} className="wrap-anywhere">
+      {deposits.map(({ doi, url, ledger_entry, peer }) => (
+        <li key={ledger_entry} className="wrap-anywhere">
           {doi === null ? (
             <a href={url} target="_blank" rel="noopener noreferrer">
               {url}
@@ -174,7 +175,7 @@ function keyOf(item: DriftItem): string {
 function RelatedIdentifier({ identifier }: { identifier: string }) {
   const parsed = parseRelatedIdentifier(identifier);
   if (parsed.kind === 'digest') return <DigestChip digest={parsed.digest} label="digest of related work" />;
-  const address = parsed.kind === 'doi' ? `https://doi.org/${encodeURI(parsed.doi)}` : identifier;
+  const address = parsed.kind === 'doi' ? doiUrl(parsed.doi) : identifier;
   if (!/^https?:/i.test(address)) return <span>{identifier}</span>;
   return (
     <a href={address} target="_blank" rel="noopener noreferrer nofollow">
