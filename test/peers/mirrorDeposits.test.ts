@@ -135,3 +135,34 @@ test('what a peer says of packs that are not from its ledger, or does not prove,
   besides({ repository: 'figshare' });
   expect(await mirror(node, peer, { packs: true })).toMatchObject({ refused: [] });
 });
+
+test('the deposit of this node is cited before that of a peer, which may state any time', async () => {
+  const { pack, publish, front } = await nodes();
+  const theirs = await publish();
+  const { node } = await openDepositingNode();
+  const peer = await addPeer(node, front.url);
+  expect(await mirror(node, peer, { packs: true })).toMatchObject({ deposits: 1 });
+  const server = await new InvenioServer().listen();
+  const repository = await addRepository(node, { kind: 'invenio' }, server);
+  const own = await deposit(node, pack.id, repository.id, true);
+  expect(Date.parse(own.published_at ?? '')).toBeGreaterThanOrEqual(Date.parse(theirs.published_at ?? ''));
+  const deposits = await shown(node, pack.id);
+  expect(deposits).toMatchObject([{ url: own.url }, { url: theirs.url, peer: { name: peer.name } }]);
+  expect(deposits?.[0]?.peer).toBeUndefined();
+  expect(await cited(node, pack.id)).toContain(`https://doi.org/${own.doi}\n`);
+});
+
+test('a peer can add at most 20 deposits of a pack', async () => {
+  const { origin, pack, publish, node, peer } = await nodes();
+  for (let made = 0; made < 21; made += 1) {
+    const server = await new InvenioServer().listen();
+    const repository = await addRepository(origin, { kind: 'invenio' }, server);
+    await deposit(origin, pack.id, repository.id, true);
+  }
+  await publish();
+  expect(await mirror(node, peer, { packs: true })).toMatchObject({
+    deposits: 20,
+    refused: [{ reason: 'too_large', count: 2 }],
+  });
+  expect(await shown(node, pack.id)).toHaveLength(20);
+});

@@ -275,6 +275,24 @@ describe('the import of a record', () => {
     expect(damaged.warnings.join('\n')).toContain('“0.csv” is damaged in the draft. Remove it there');
   });
 
+  test('takes a restricted file that a person has put into its draft for held', async () => {
+    const bytes = Buffer.from('year,level\n');
+    const { node, record } = await openWith(
+      'dataverse',
+      filesOf({ bytes, restricted: true }, { steps: [answer(502)] }),
+    );
+    const { draft, files } = await importNow(node, { doi: record.doi });
+    expect(files).toMatchObject([{ state: 'failed' }, { state: 'failed' }]);
+    const own = await node.fetchAsOwner(`/manage/drafts/${draft}/files?path=0.csv`, {
+      method: 'PUT',
+      body: bytes,
+      headers: { 'Content-Type': 'application/octet-stream' },
+    });
+    expect(own.status).toBe(200);
+    const again = await importNow(node, { doi: record.doi });
+    expect(again).toMatchObject({ draft, files: [{ state: 'held' }, { state: 'failed' }] });
+  });
+
   test('replaces no file that a person puts into its draft meanwhile', async () => {
     let draft = '';
     const put = async (path: string) => {
