@@ -20,7 +20,7 @@ export interface Change {
 /** More than are answered before a comparison could block the event loop. */
 const MIN_ANSWERED = 10;
 /** The comparisons that are watched take seconds. */
-const MAX_BLOCKED_MS = 500;
+export const MAX_BLOCKED_MS = 500;
 
 let number = 0;
 
