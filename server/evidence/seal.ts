@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Evidence, EvidenceFile } from '../../shared/proof/evidence.ts';
 import { sealText } from '../../shared/proof/seal.ts';
 import { canonicalText } from '../../shared/values/canonicalJson.ts';
+import { nodeCrypto } from '../ledger/checkpoint.ts';
 import type { Checkpoints } from '../ledger/checkpoints.ts';
-import { nodeCrypto } from '../ledger/nodeCrypto.ts';
 import { yieldToEventLoop } from '../runtime/background.ts';
 
 /** Signs the digest of each part, so that a change of any part is noticed, also where no proof covers it. */

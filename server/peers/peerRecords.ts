@@ -2,7 +2,7 @@ import { type PackProvenance, type Peer, packProvenanceSchema } from '../../shar
 import type { Settings } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
 import { requirePack } from '../archive/packs/readPack.ts';
-import { recordPeerRewrite } from '../ledger/peerRewrites.ts';
+import { recordPeerRewrite } from '../ledger/peerEvidence.ts';
 import type { Log } from '../runtime/log.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
 import { mirrorsOf, type PeerRow, peerById, provenanceOf, updatePeer } from '../store/sqlite/node/peers.ts';

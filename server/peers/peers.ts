@@ -12,7 +12,7 @@ import type {
 } from '../../shared/node/peer.ts';
 import { Problem } from '../../shared/problems.ts';
 import type { Slice } from '../../shared/values/list.ts';
-import { readPeerRewrite } from '../ledger/peerRewrites.ts';
+import { readPeerRewrite } from '../ledger/peerEvidence.ts';
 import type { JobRun, Jobs, RunningJob } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
 import type { SettingsStore } from '../store/settings.ts';

@@ -15,7 +15,7 @@ import type { Retrieval } from '../../../shared/collection/retrieval.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Slice } from '../../../shared/values/list.ts';
 import { type CsvCell, csvLines } from '../../csv.ts';
-import { seenByOf } from '../../ledger/observations.ts';
+import { seenByOf } from '../../ledger/peerEvidence.ts';
 import { startOfBlob } from '../../store/blobs/offloaded/offloadedBlobs.ts';
 import { databaseFile } from '../../store/files.ts';
 import { observersOf, otherObserversOf } from '../../store/sqlite/collection/captures.ts';

@@ -15,15 +15,15 @@ import { type FixityService, listAudits } from '../../fixity/fixity.ts';
 import { listLostAndFound } from '../../fixity/lostAndFound.ts';
 import { readLedger } from '../../ledger/appendEntry.ts';
 import type { Checkpoints } from '../../ledger/checkpoints.ts';
-import { listKeyChanges } from '../../ledger/keyChanges.ts';
+import { listKeyChanges } from '../../ledger/nodeKey.ts';
 import {
   proveConsistency,
   proveInclusion,
   proveInclusionAsFile,
   readCheckpoint,
 } from '../../ledger/prove.ts';
-import { parseTilePath, readTile } from '../../ledger/tiles.ts';
 import { listTimestamps, readTimestamp, type Timestamps } from '../../ledger/timestamps/timestamps.ts';
+import { parseTilePath, readTile } from '../../ledger/tree.ts';
 import type { Witnesses } from '../../ledger/witness/witnesses.ts';
 import {
   addCheckpoint,

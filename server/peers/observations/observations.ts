@@ -25,9 +25,9 @@ import {
   PrivateAddressCheck,
 } from '../../collection/sources/privateSources.ts';
 import { archiveReadOnly, isReadOnly } from '../../ledger/appendEntry.ts';
+import { nodeCrypto } from '../../ledger/checkpoint.ts';
 import type { Checkpoints } from '../../ledger/checkpoints.ts';
-import { nodeCrypto } from '../../ledger/nodeCrypto.ts';
-import { recordObservation } from '../../ledger/observations.ts';
+import { recordObservation } from '../../ledger/peerEvidence.ts';
 import type { Log } from '../../runtime/log.ts';
 import { shuttingDown } from '../../runtime/shuttingDown.ts';
 import { type SourceRow, sourceById, sourceByKey } from '../../store/sqlite/collection/sources.ts';
