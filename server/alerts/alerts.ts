@@ -24,12 +24,11 @@ import {
   setDueNow,
   setWaiting,
 } from '../store/sqlite/node/alerts.ts';
-import type { AlertEngine } from './engine.ts';
+import type { AlertEngine, AlertServices } from './engine.ts';
 import { GIVE_UP_AFTER_MS, queueMessage } from './queue.ts';
 import { addRule, asAlert, changeRule, listRules, requireRule } from './rules.ts';
 import { AlertSecrets, changeSettingsWithMail } from './secrets.ts';
 import type { ShowOnDesktop } from './sending/sender.ts';
-import type { AlertServices } from './services.ts';
 
 /**
  * Alert rules and their deliveries. The background work is loaded with the first rule or the first queued message.

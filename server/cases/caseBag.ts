@@ -13,9 +13,9 @@ import {
   TAG_MANIFEST_FILE,
 } from '../archive/packs/bag/tagFiles.ts';
 import { packFileOf } from '../archive/packs/file/writePackFile.ts';
-import { type EvidenceServices, eventEvidence } from '../evidence/eventEvidence.ts';
+import { type EvidenceServices, eventEvidence, packEvidence } from '../evidence/collectEvidence.ts';
 import { type EvidenceParts, evidenceHtml } from '../evidence/evidenceHtml.ts';
-import { packEvidence } from '../evidence/packEvidence.ts';
+
 import { type AnnotationAddresses, annotationCollection } from '../findings/annotations.ts';
 import { recordOfFinding } from '../findings/findings.ts';
 import { sealedEntryOf } from '../findings/sealed.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Problem } from '../../shared/problems.ts';
 import type { Evidence } from '../../shared/proof/evidence.ts';
 import { isMissing } from '../store/files.ts';
-import { jsonOfFiles } from './seal.ts';
+import { jsonOfFiles } from './proofAndSeal.ts';
 
 /** The script and the style that every evidence file carries. They are built with the interface. */
 export interface EvidenceParts {

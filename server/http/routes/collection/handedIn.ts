@@ -1,4 +1,4 @@
-import { handInToCase } from '../../../cases/handInToCase.ts';
+import { handInToCase } from '../../../cases/cases.ts';
 import type { HandedIn } from '../../../collection/handedIn/handedIn.ts';
 import { type ComparisonServices, listHandIns, readHandIn } from '../../../collection/handedIn/readHandIn.ts';
 import type { Handlers } from '../../app.ts';
