@@ -1,16 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { hash } from 'node:crypto';
-import { accessSync, constants } from 'node:fs';
-import { mkdir, mkdtemp, readlink, rm } from 'node:fs/promises';
+import { createHash, hash } from 'node:crypto';
+import { accessSync, constants, readdirSync, statSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, readlink, rm } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { basename, delimiter, dirname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { errorCode } from '../../shared/values/errorCode.ts';
+import { every } from '../runtime/background.ts';
 import { lowerPriority } from '../runtime/child.ts';
-import { fontsDigest } from './fonts.ts';
-import { watchMemory } from './memoryWatch.ts';
 import { packagedBrowser, packagedVariables } from './packagedBrowser.ts';
-import { type BrowserConnection, PipeConnection, withTimeout } from './protocol.ts';
+import { type BrowserConnection, ignoringLateErrors, PipeConnection, withTimeout } from './protocol.ts';
 
 /** A running browser that has no network of its own. */
 export interface RunningBrowser {
@@ -231,4 +230,108 @@ function environment(profile: string): NodeJS.ProcessEnv {
       }).filter(([, value]) => value !== undefined),
     ),
   };
+}
+
+const EVERY_MS = 500;
+/** What the processes of a browser may hold together. Two ordinary pages take less than a third. */
+const MAX_BYTES = 3_000_000_000;
+/** Linux counts memory in pages. */
+const PAGE_BYTES = 4_096;
+
+/**
+ * Ends the largest process of a browser while its processes hold too much memory together: a page can fill memory with
+ * what no limit of the script engine counts, in many frames. The page of that process counts as crashed; others go on.
+ * Linux only, where the whole system would suffer; elsewhere the limits of the engine remain.
+ *
+ * @returns a function that ends watching
+ */
+function watchMemory(connection: BrowserConnection, maxBytes = MAX_BYTES): () => void {
+  if (process.platform !== 'linux') return () => {};
+  let isChecking = false;
+  const timer = every(EVERY_MS, async () => {
+    if (isChecking) return;
+    isChecking = true;
+    try {
+      await ignoringLateErrors(checkMemory(connection, maxBytes));
+    } finally {
+      isChecking = false;
+    }
+  });
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+async function checkMemory(connection: BrowserConnection, maxBytes: number): Promise<void> {
+  const { processInfo } = await connection.send<{ processInfo: { id: number }[] }>(
+    'SystemInfo.getProcessInfo',
+  );
+  const processes = await Promise.all(processInfo.map(async ({ id }) => ({ id, bytes: await resident(id) })));
+  const total = processes.reduce((sum, { bytes }) => sum + bytes, 0);
+  const [largest] = processes.toSorted((left, right) => right.bytes - left.bytes);
+  if (total > maxBytes && largest) killProcess(largest.id);
+}
+
+/** The memory that a process alone holds, in bytes; 0 if it has ended. */
+async function resident(pid: number): Promise<number> {
+  try {
+    const [, pages = 0, shared = 0] = (await readFile(`/proc/${pid}/statm`, 'utf8')).split(' ').map(Number);
+    return (pages - shared) * PAGE_BYTES;
+  } catch (error) {
+    if (['ENOENT', 'ESRCH'].includes(errorCode(error) ?? '')) return 0;
+    throw error;
+  }
+}
+
+function killProcess(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (errorCode(error) !== 'ESRCH') throw error;
+  }
+}
+
+/** Where systems keep fonts, and what says which of them is used. */
+const PLACES: Partial<Record<NodeJS.Platform, readonly string[]>> = {
+  darwin: ['/System/Library/Fonts', '/Library/Fonts', join(homedir(), 'Library/Fonts')],
+  win32: ['C:\\Windows\\Fonts', join(homedir(), 'AppData\\Local\\Microsoft\\Windows\\Fonts')],
+};
+const UNIX_PLACES = [
+  '/etc/fonts',
+  '/usr/share/fonts',
+  '/usr/local/share/fonts',
+  join(homedir(), '.fonts'),
+  join(homedir(), '.local/share/fonts'),
+  join(homedir(), '.config/fontconfig'),
+];
+
+/** A digest of the names and sizes of the fonts of this machine: another font draws another picture. */
+function fontsDigest(): string {
+  const digest = createHash('sha256');
+  for (const place of PLACES[process.platform] ?? UNIX_PLACES)
+    for (const name of filesIn(place)) digest.update(`${name} ${sizeOf(join(place, name))}\n`);
+  return digest.digest('hex');
+}
+
+function filesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder, { recursive: true, encoding: 'utf8' }).toSorted();
+  } catch (error) {
+    if (isUnreadable(error)) return [];
+    throw error;
+  }
+}
+
+/** Folders count as nothing; so does a file that went away meanwhile. */
+function sizeOf(file: string): number {
+  try {
+    const found = statSync(file);
+    return found.isFile() ? found.size : 0;
+  } catch (error) {
+    if (isUnreadable(error)) return 0;
+    throw error;
+  }
+}
+
+function isUnreadable(error: unknown): boolean {
+  return ['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'ELOOP'].includes(errorCode(error) ?? '');
 }

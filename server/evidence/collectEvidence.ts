@@ -9,7 +9,7 @@ import { MAX_SEEN_BYTES } from '../../shared/proof/passage.ts';
 import { canonicalText } from '../../shared/values/canonicalJson.ts';
 import { requirePack } from '../archive/packs/readPack.ts';
 import type { Passages } from '../collection/derived/passages/passages.ts';
-import { proveRetrieval } from '../collection/record/proveRetrieval.ts';
+import { proveRetrieval } from '../collection/record/coverRetrievals.ts';
 import { findingById, recordOfFinding, requireNotSealed } from '../findings/findings.ts';
 import { sealedEntryOf } from '../findings/sealed.ts';
 import type { Checkpoints } from '../ledger/checkpoints.ts';

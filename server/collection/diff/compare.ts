@@ -14,8 +14,14 @@ import {
   type WatchedTask,
 } from '../derived/process/tasks.ts';
 import { mapPair, type Pair, RuleRun } from '../noise/ruleRun.ts';
-import { compareBytes, compareImages, UndecodableImageError } from './compareBytes.ts';
-import { comparisonOfRegion, readWatchedRegion } from './compareRegion.ts';
+import {
+  compareBytes,
+  compareImages,
+  comparisonOfRegion,
+  readWatchedRegion,
+  UndecodableImageError,
+} from './compareBytes.ts';
+
 import { compareStructure, parseJson, UncomparableJsonError } from './compareStructure.ts';
 import { compareTables, parseTable, type Table, UnreadableTableError } from './compareTables.ts';
 import { compareWords } from './compareWords.ts';

@@ -1,7 +1,8 @@
 import type { Answer, Packet, Question, SrvData, StringAnswer, TxtData } from 'dns-packet';
 import { type NearbyNode, nearbyNodeSchema } from '../../../shared/node/peer.ts';
+import type { Clock } from '../../../shared/values/clock.ts';
 import { keyNameOf } from '../../ledger/nodeKey.ts';
-import { RepeatedWork } from '../../runtime/background.ts';
+import { RepeatedWork, yieldToEventLoop } from '../../runtime/background.ts';
 import type { Log } from '../../runtime/log.ts';
 import { randomFraction } from '../../store/randomFraction.ts';
 import type { Store } from '../../store/store.ts';
@@ -128,7 +129,7 @@ export class Announcer {
 }
 
 /** The DNS-SD service of nodes (RFC 6763). */
-export const SERVICE = '_strongroom._tcp.local';
+const SERVICE = '_strongroom._tcp.local';
 /** With this name a browser of services lists their types (RFC 6763, section 9). */
 const ALL_SERVICES = '_services._dns-sd._udp.local';
 /** Records live for two minutes (RFC 6762, section 10). 0 withdraws them. */
@@ -207,7 +208,7 @@ function isSameName(left: string, right: string): boolean {
  * Reads the nodes that a packet announces. A node announces itself only: its address is the one that sent the packet, and
  * it must be among the records. Everything else in the packet is ignored.
  */
-export function nodesIn({ answers = [], additionals = [] }: Packet, sender: string): FoundNode[] {
+function nodesIn({ answers = [], additionals = [] }: Packet, sender: string): FoundNode[] {
   const records = [...answers, ...additionals];
   const pointers = records.filter((record) => record.type === 'PTR' && isSameName(record.name, SERVICE));
   return pointers.flatMap((pointer) => {
@@ -244,4 +245,64 @@ function readNode(address: string, port: number, values: Map<string, string>): F
   const url = `${tls_fingerprint === null ? 'http' : 'https'}://${address}:${port}`;
   const found = { name: keyNameOf(key), url, key, tls_fingerprint };
   return nearbyNodeSchema.omit({ peer: true }).safeParse(found).data;
+}
+
+/** A node answers within 120 ms, but not twice within a second. So the second question reaches those that were silent. */
+const ASK_AGAIN_MS = 1_000;
+const WAIT_MS = 500;
+/** Anyone on the network can answer, so what is listed is bounded. */
+const MAX_NODES = 100;
+const MAX_NODES_OF_SENDER = 8;
+
+export interface Discovery {
+  /** The IPv4 addresses of this machine on its networks. */
+  addresses: readonly string[];
+  port: number;
+  clock: Clock;
+  log: Log;
+  signal: AbortSignal;
+}
+
+/** Asks the networks of this machine for nodes, and returns those that answered within one and a half seconds. */
+export async function discoverNodes({
+  addresses,
+  port,
+  clock,
+  log,
+  signal,
+}: Discovery): Promise<FoundNode[]> {
+  const found = new Map<string, FoundNode>();
+  const bySender = new Map<string, number>();
+  const receive = ({ packet, sender }: Received) => {
+    for (const node of nodesIn(packet, sender)) {
+      const id = `${node.url} ${node.key}`;
+      const ofSender = bySender.get(sender) ?? 0;
+      const isFull = found.size >= MAX_NODES || ofSender >= MAX_NODES_OF_SENDER;
+      if (found.has(id) || isFull) continue;
+      bySender.set(sender, ofSender + 1);
+      found.set(id, node);
+    }
+  };
+  const failed = (error: unknown) => log.info({ error }, 'A network could not be asked for nodes.');
+  const opened = await Promise.allSettled(
+    addresses.map((address) => MulticastSocket.open({ address, port }, { receive, failed })),
+  );
+  const sockets = opened.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+  for (const each of opened) if (each.status === 'rejected') failed(each.reason);
+  if (sockets.length === 0) return [];
+  try {
+    const ask = () => {
+      for (const socket of sockets)
+        socket.send({ type: 'query', id: 0, questions: [{ type: 'PTR', name: SERVICE, class: 'IN' }] });
+    };
+    ask();
+    await clock.sleep(ASK_AGAIN_MS, signal);
+    if (!signal.aborted) ask();
+    await clock.sleep(WAIT_MS, signal);
+    // If the process was held up, the timer is over before what arrived meanwhile was read.
+    await yieldToEventLoop();
+  } finally {
+    await Promise.all(sockets.map((socket) => socket.close()));
+  }
+  return [...found.values()].sort((left, right) => left.url.localeCompare(right.url));
 }

@@ -68,7 +68,7 @@ export class Nearby {
 
   async #discoverNodes(): Promise<FoundNode[]> {
     const { store, log, port, machineAddresses } = this.#config;
-    const { discoverNodes } = await import('./discoverNodes.ts');
+    const { discoverNodes } = await import('./announcer.ts');
     const { signal } = this.#closing;
     return discoverNodes({ addresses: machineAddresses(), port, clock: store.clock, log, signal });
   }

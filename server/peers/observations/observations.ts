@@ -37,8 +37,7 @@ import { allPeers, type PeerRow, peerById } from '../../store/sqlite/node/peers.
 import type { Store } from '../../store/store.ts';
 import { type PeerClient, PeerError } from '../peerClient.ts';
 import { requirePeer } from '../peerRecords.ts';
-import { RequestAnswerer } from './answerRequests.ts';
-import { differingBlocks, digestOfNames, nameText } from './observedText.ts';
+import { differingBlocks, digestOfNames, nameText, RequestAnswerer } from './answerRequests.ts';
 
 export interface ObservationsConfig {
   store: Store;

@@ -24,10 +24,9 @@ import { entryAt, lastEntry } from '../../../store/sqlite/node/ledger.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Reader } from '../../../withholding/withholding.ts';
 import { type StreamedFile, streamedZip } from '../../../zip/writeZip.ts';
-import { provenRetrievals } from '../../record/proveRetrieval.ts';
+import { provenRetrievals } from '../../record/coverRetrievals.ts';
 import { coalesce, type Exporter, selectExport } from '../warc/exportWarc.ts';
-import { compressIndex, INDEX_NAME, WARC_NAME } from './cdxj.ts';
-import { packagedWarc } from './packagedWarc.ts';
+import { compressIndex, INDEX_NAME, packagedWarc, WARC_NAME } from './packagedWarc.ts';
 
 export interface PackageServices {
   store: Store;

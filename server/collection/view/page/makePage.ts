@@ -7,9 +7,15 @@ import {
   Tokenizer,
 } from 'parse5';
 import { decodeText, readBody } from '../../derived/body.ts';
-import { MAX_MARKUP_CHARACTERS } from '../../derived/limits.ts';
+import {
+  MAX_ATTRIBUTES,
+  MAX_MARKUP_CHARACTERS,
+  MAX_OPEN_ELEMENTS,
+  MAX_PAGE_BYTES,
+  MAX_SHOWN_CHARACTERS,
+} from '../../derived/limits.ts';
 import { NotDerivableError, type PageResult, type PageTask } from '../../derived/process/tasks.ts';
-import { MAX_ATTRIBUTES, MAX_OPEN_ELEMENTS, MAX_PAGE_BYTES, MAX_SHOWN_CHARACTERS } from '../limits.ts';
+
 import { PageWriter } from './pageWriter.ts';
 import { Resources } from './resources.ts';
 

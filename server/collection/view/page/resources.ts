@@ -1,12 +1,6 @@
 import type { MissingReason } from '../../../../shared/collection/view.ts';
 import { decodeText, readBody } from '../../derived/body.ts';
 import {
-  type HeldCapture,
-  type MadePage,
-  NotDerivableError,
-  type PageTask,
-} from '../../derived/process/tasks.ts';
-import {
   MAX_ADDED_CHARACTERS,
   MAX_ADDRESS_CHARACTERS,
   MAX_LINKED_ADDRESSES,
@@ -15,7 +9,13 @@ import {
   MAX_RESOURCES,
   MAX_STYLESHEET_BYTES,
   MAX_STYLESHEETS,
-} from '../limits.ts';
+} from '../../derived/limits.ts';
+import {
+  type HeldCapture,
+  type MadePage,
+  NotDerivableError,
+  type PageTask,
+} from '../../derived/process/tasks.ts';
 
 /** A stylesheet that is held. */
 interface Stylesheet {
