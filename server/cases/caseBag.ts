@@ -24,8 +24,8 @@ import { proveInclusionAsFile } from '../ledger/prove.ts';
 import { cosignedSizes, earliestTimestamps, entryAt } from '../store/sqlite/node/ledger.ts';
 import type { Reader } from '../withholding/withholding.ts';
 import { type StreamedFile, streamedZip } from '../zip/writeZip.ts';
-import { type CaseContents, caseContents } from './caseContents.ts';
-import { CASE_PATHS, caseIndex, readmeText } from './caseIndex.ts';
+import { CASE_PATHS, type CaseContents, caseContents, caseIndex, readmeText } from './caseContents.ts';
+
 import { readCase } from './cases.ts';
 
 export interface BagServices extends EvidenceServices {

@@ -4,8 +4,9 @@ import type { Diff } from '../../shared/collection/diff.ts';
 import type { PageCapture } from '../../shared/collection/page.ts';
 import type { Finding, ObjectPassage } from '../../shared/findings/finding.ts';
 import { Problem } from '../../shared/problems.ts';
-import type { Evidence, EvidenceFile, ProvenEntry } from '../../shared/proof/evidence.ts';
+import type { Evidence, EvidenceFile, EvidenceTimestamp, ProvenEntry } from '../../shared/proof/evidence.ts';
 import { MAX_SEEN_BYTES } from '../../shared/proof/passage.ts';
+import { noteBody } from '../../shared/proof/signedNote.ts';
 import { canonicalText } from '../../shared/values/canonicalJson.ts';
 import { requirePack } from '../archive/packs/readPack.ts';
 import type { Passages } from '../collection/derived/passages/passages.ts';
@@ -13,17 +14,26 @@ import { proveRetrieval } from '../collection/record/coverRetrievals.ts';
 import { findingById, recordOfFinding, requireNotSealed } from '../findings/findings.ts';
 import { sealedEntryOf } from '../findings/sealed.ts';
 import type { Checkpoints } from '../ledger/checkpoints.ts';
-import { sha256Of } from '../ledger/entry.ts';
+import { entryText, sha256Of } from '../ledger/entry.ts';
+import { proveInclusion } from '../ledger/prove.ts';
+import { withCosignatures } from '../ledger/witness/cosignature.ts';
 import { isMissing, isUnreadable } from '../store/files.ts';
 import { recordTexts } from '../store/sqlite/archive/packs.ts';
 import { pageById } from '../store/sqlite/collection/pages.ts';
 import { type RecordedEventRow, recordedEvent } from '../store/sqlite/collection/timeline/events.ts';
 import { selectValue } from '../store/sqlite/engine/queries.ts';
 import { blobBytes } from '../store/sqlite/node/blobs.ts';
+import {
+  cosignaturesOf,
+  cosignedSizes,
+  earliestTimestamps,
+  entryAt,
+  lastEntry,
+} from '../store/sqlite/node/ledger.ts';
 import { observationsOfEvent } from '../store/sqlite/node/observations.ts';
 import type { Store } from '../store/store.ts';
 import { type Reader, requireReadable, unreadable } from '../withholding/withholding.ts';
-import { proveAtHead, proveEntry, sealed } from './proofAndSeal.ts';
+import { sealed } from './evidenceHtml.ts';
 
 export interface EvidenceServices {
   store: Store;
@@ -335,4 +345,81 @@ async function readIntact(
     if (isMissing(error) || isUnreadable(error) || error instanceof Problem) return null;
     throw error;
   }
+}
+
+/** What proves an entry: its proofs, the keys of the witnesses, and the earliest timestamp of each authority. */
+export type EntryEvidence = Pick<Evidence, 'recorded' | 'witnesses' | 'timestamps'>;
+
+/**
+ * Collects what proves an entry of the ledger: a proof at the newest size, at the newest and the oldest that a witness
+ * cosigned, and at each size that an authority stamped first.
+ *
+ * @param record the canonical JSON of what the entry recorded
+ * @throws the errors of `Checkpoints.sign`
+ */
+async function proveEntry(
+  store: Store,
+  checkpoints: Checkpoints,
+  seq: number,
+  record: string,
+): Promise<EntryEvidence> {
+  const { read } = store;
+  const newest = lastEntry(read)?.seq ?? 0;
+  const stamped = earliestTimestamps(read, seq);
+  const origin = checkpoints.key.name;
+  const sizes = new Set([newest, ...cosignedSizes(read, seq, origin), ...stamped.map(({ size }) => size)]);
+  const witnesses = new Set<string>();
+  const proofs: ProvenEntry['proofs'] = [];
+  for (const size of sizes) {
+    const { checkpoint, hashes, root } = await proofAt(store, checkpoints, seq, size);
+    for (const { witness } of cosignaturesOf(read, { origin, size, root })) witnesses.add(witness);
+    proofs.push({ checkpoint, hashes });
+  }
+  const bodies = new Set(proofs.map(({ checkpoint }) => noteBody(checkpoint)));
+  const timestamps = stamped
+    // After a restore the node has another name, so it cannot sign the text that was stamped before.
+    .filter(({ text }) => bodies.has(text))
+    .map(
+      ({ authority, text, reply }): EvidenceTimestamp => ({
+        authority,
+        text,
+        reply: reply.toString('base64'),
+      }),
+    );
+  return {
+    recorded: { entry: requireEntry(store, seq), record, proofs },
+    witnesses: [...witnesses],
+    timestamps,
+  };
+}
+
+/** Proves another entry at the newest size. @throws the errors of `Checkpoints.sign` */
+async function proveAtHead(
+  store: Store,
+  checkpoints: Checkpoints,
+  seq: number,
+  record: string,
+): Promise<ProvenEntry> {
+  const { checkpoint, hashes } = await proofAt(store, checkpoints, seq, lastEntry(store.read)?.seq ?? 0);
+  return { entry: requireEntry(store, seq), record, proofs: [{ checkpoint, hashes }] };
+}
+
+async function proofAt(
+  store: Store,
+  checkpoints: Checkpoints,
+  seq: number,
+  size: number,
+): Promise<{ checkpoint: string; hashes: string[]; root: string }> {
+  const proof = proveInclusion(store, seq, size);
+  const root = Buffer.from(proof.root, 'base64');
+  const note = await checkpoints.sign({ size, root });
+  const hex = root.toString('hex');
+  return { checkpoint: withCosignatures(store.read, note, size, hex), hashes: proof.hashes, root: hex };
+}
+
+function requireEntry({ read }: Pick<Store, 'read'>, seq: number): ProvenEntry['entry'] {
+  const entry = entryAt(read, seq);
+  if (!entry) throw new Error(`The ledger has no entry ${seq}.`);
+  // Only the members that the hash is over, whatever else a row may hold.
+  return JSON.parse(entryText(entry)) as ProvenEntry['entry'];
 }

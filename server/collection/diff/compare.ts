@@ -5,6 +5,7 @@ import { isMissing } from '../../store/blobs/blobStore.ts';
 import { decodeText, readBody } from '../derived/body.ts';
 import { pdfText } from '../derived/extract/extractText.ts';
 import { htmlText } from '../derived/extract/markup.ts';
+import { MAX_DIFF_MEGABYTES, REASONS, TimeLimitError, withTimeLimit } from '../derived/limits.ts';
 import type { MediaKind } from '../derived/mediaKind.ts';
 import {
   type ConditionsTask,
@@ -21,11 +22,9 @@ import {
   readWatchedRegion,
   UndecodableImageError,
 } from './compareBytes.ts';
-
 import { compareStructure, parseJson, UncomparableJsonError } from './compareStructure.ts';
 import { compareTables, parseTable, type Table, UnreadableTableError } from './compareTables.ts';
 import { compareWords } from './compareWords.ts';
-import { MAX_DIFF_MEGABYTES, REASONS, TimeLimitError, withTimeLimit } from './limits.ts';
 
 /** Time limit for comparing parsed structures or tables. */
 const COMPARE_MS = 8_000;

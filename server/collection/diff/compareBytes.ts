@@ -11,10 +11,10 @@ import {
   watchedRegion,
 } from '../../../shared/collection/noise.ts';
 import { readBody } from '../derived/body.ts';
+import { REASONS } from '../derived/limits.ts';
 import type { ObjectToRead } from '../derived/process/tasks.ts';
 import { type Pair, RuleRun } from '../noise/ruleRun.ts';
 import { MAX_PICTURE_BYTES, type Rows, readUpperRows } from '../pages/pictures.ts';
-import { REASONS } from './limits.ts';
 
 const PIECE = 1_048_576;
 /** Bytes shown before the first difference, and from it on. */

@@ -28,14 +28,15 @@ import {
 } from '../../ledger/prove.ts';
 import { listTimestamps, readTimestamp, type Timestamps } from '../../ledger/timestamps/timestamps.ts';
 import { parseTilePath, readTile } from '../../ledger/tree.ts';
-import type { Witnesses } from '../../ledger/witness/witnesses.ts';
 import {
   addCheckpoint,
   addWitnessedLog,
   endWitnessing,
   listWitnessedLogs,
   listWitnessRefusals,
+  type Witnesses,
 } from '../../ledger/witness/witnessing.ts';
+
 import type { Store } from '../../store/store.ts';
 
 import { verifyLedgerForReader } from '../../verification/ledger/ledgerVerification.ts';
