@@ -13,7 +13,6 @@ import {
   withTimeout,
 } from './protocol.ts';
 import { type Frame, Frames, readDocuments, type Session, takePicture } from './readPage.ts';
-
 import { type PageGate, RequestGate } from './requestGate.ts';
 
 export interface DrawOptions {

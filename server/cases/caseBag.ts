@@ -15,7 +15,6 @@ import {
 import { packFileOf } from '../archive/packs/file/writePackFile.ts';
 import { type EvidenceServices, eventEvidence, packEvidence } from '../evidence/collectEvidence.ts';
 import { type EvidenceParts, evidenceHtml } from '../evidence/evidenceHtml.ts';
-
 import { type AnnotationAddresses, annotationCollection } from '../findings/annotations.ts';
 import { recordOfFinding } from '../findings/findings.ts';
 import { sealedEntryOf } from '../findings/sealed.ts';
@@ -25,7 +24,6 @@ import { cosignedSizes, earliestTimestamps, entryAt } from '../store/sqlite/node
 import type { Reader } from '../withholding/withholding.ts';
 import { type StreamedFile, streamedZip } from '../zip/writeZip.ts';
 import { CASE_PATHS, type CaseContents, caseContents, caseIndex, readmeText } from './caseContents.ts';
-
 import { readCase } from './cases.ts';
 
 export interface BagServices extends EvidenceServices {

@@ -27,7 +27,6 @@ import type { Store } from '../store/store.ts';
 import { type Captures, openCaptures } from './captures/captures.ts';
 import type { Deriver } from './derived/process/deriver.ts';
 import { ConnectionPool, isPrivateAddress, systemLookup } from './fetch/connect.ts';
-
 import { type Look, lookOnce } from './fetch/lookOnce.ts';
 import type { NetworkConfig } from './fetch/requester.ts';
 import { RobotsCache } from './fetch/robots.ts';
@@ -40,11 +39,9 @@ import { Profiles } from './profiles/profiles.ts';
 import { ObjectReceiver } from './record/objectReceiver.ts';
 import { RecordedRequests } from './record/recordedRequests.ts';
 import { HostRateLimiter, LookLimiter } from './schedule/hostRateLimiter.ts';
-
 import { AgeRule } from './schedule/releaseAged.ts';
 import { Collector, chooseSources } from './schedule/round.ts';
 import { roundPauses, Scheduler } from './schedule/scheduler.ts';
-
 import { importSources, Previews } from './sources/importSources.ts';
 import { PrivateAddressCheck } from './sources/privateSources.ts';
 import { addSource, findOrAddPausedSource, normalizeUrl, sourceIdOf } from './sources/sources.ts';

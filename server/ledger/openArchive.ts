@@ -41,7 +41,6 @@ import {
   saveRetiredKey,
   signRenewal,
 } from './nodeKey.ts';
-
 import { rootAt } from './tree.ts';
 
 export interface ArchiveConfig extends Omit<StoreConfig, 'check' | 'mustExist'> {

@@ -45,7 +45,6 @@ import {
   requireTls,
 } from './peerConnections.ts';
 import { asPeer, type PeerCheckpoint, requirePeer, verifyPeer } from './peerRecords.ts';
-
 import { repairFromPeers } from './repair.ts';
 import {
   addAsWitness,

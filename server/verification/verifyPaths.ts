@@ -23,7 +23,6 @@ import {
 } from './plainFiles.ts';
 import { type Finding, finding } from './report.ts';
 import type { BagSource, ZippedBag } from './verifyBag.ts';
-
 import { FolderContents, walkFolder } from './walkFolder.ts';
 
 export interface VerifyInput {

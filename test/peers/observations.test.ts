@@ -5,7 +5,6 @@ import { afterEach, expect, test } from 'vitest';
 import { browserCrypto } from '../../renderer/evidence/browserCrypto.ts';
 import { EVIDENCE_SCRIPT, EVIDENCE_STYLE } from '../../renderer/inlineScripts.ts';
 import { type NodeKey, nodeCrypto, nodeKeyOf, signNote } from '../../server/ledger/checkpoint.ts';
-
 import { keyFile, keyNameOf } from '../../server/ledger/nodeKey.ts';
 import { forkChild, type StartChild } from '../../server/runtime/child.ts';
 import type { EventDetails } from '../../shared/collection/event.ts';

@@ -15,7 +15,6 @@ import {
   detectRollback,
   readKnownState,
 } from '../../ledger/detectRollback.ts';
-
 import { Timestamps } from '../../ledger/timestamps/timestamps.ts';
 import { databaseFile, isMissing } from '../../store/files.ts';
 import { FolderInUseError } from '../../store/opening/folderLock.ts';

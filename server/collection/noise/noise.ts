@@ -37,7 +37,6 @@ import {
   noiseMarkOf,
   readVersion,
 } from './noiseFollower.ts';
-
 import type { InvalidSelector } from './selectors.ts';
 
 interface NoiseConfig {

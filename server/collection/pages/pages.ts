@@ -18,7 +18,6 @@ import { ConnectionPool } from '../fetch/connect.ts';
 import type { FetchServices } from '../fetch/requester.ts';
 import { asksForPassword, beginningOf, isLoginAddress, recordLogin } from '../profiles/logins.ts';
 import { LoginMissingError, type ProfileSession, type Profiles } from '../profiles/profiles.ts';
-
 import type { ObjectReceiver } from '../record/objectReceiver.ts';
 import { readObject } from './archiveGate.ts';
 import {

@@ -13,7 +13,6 @@ import {
   packEvidence,
 } from '../../evidence/collectEvidence.ts';
 import { evidenceHtml, evidencePolicy, readEvidenceParts } from '../../evidence/evidenceHtml.ts';
-
 import { listDamagedFiles, listDamages } from '../../fixity/damages.ts';
 import { type FixityService, listAudits } from '../../fixity/fixity.ts';
 import { listLostAndFound } from '../../fixity/lostAndFound.ts';
@@ -36,9 +35,7 @@ import {
   listWitnessRefusals,
   type Witnesses,
 } from '../../ledger/witness/witnessing.ts';
-
 import type { Store } from '../../store/store.ts';
-
 import { verifyLedgerForReader } from '../../verification/ledger/ledgerVerification.ts';
 import type { Handlers } from '../app.ts';
 import { checkedBodyChunks } from '../body/requestBody.ts';

@@ -34,7 +34,6 @@ import {
 import { listOf, PeerError } from '../peerClient.ts';
 import { coveredPages, prove } from './mirrorSources.ts';
 import { asWithheld, noteOf, notGiven, refusalOf } from './mirrorTally.ts';
-
 import { coveredItems, type Mirroring } from './remoteLog.ts';
 
 const PAGE = 200;

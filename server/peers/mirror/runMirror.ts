@@ -16,7 +16,6 @@ import type { PeerClient } from '../peerClient.ts';
 import type { PeerCheckpoint } from '../peerRecords.ts';
 import { followAgain, followWithheld } from './followWithheld.ts';
 import { followDeposits, PackMirror } from './mirrorPacks.ts';
-
 import { mirrorPages } from './mirrorPages.ts';
 import { mirrorSources } from './mirrorSources.ts';
 import { MirrorTally, RefusedRecordError } from './mirrorTally.ts';

@@ -7,7 +7,6 @@ import {
   MimeError,
   readMime,
 } from '../../../server/collection/handedIn/mime.ts';
-
 import { type PartOfPage, savedPage } from '../../support/savedPages.ts';
 
 const LIMITS = { parts: 50, depth: 4, headBytes: 4_096, allHeadBytes: 65_536 };

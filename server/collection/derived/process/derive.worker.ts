@@ -18,7 +18,6 @@ import {
   placedPassage,
   readText,
 } from '../passages/placed.ts';
-
 import {
   compressContent,
   type DeriveTask,

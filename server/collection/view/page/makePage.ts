@@ -15,7 +15,6 @@ import {
   MAX_SHOWN_CHARACTERS,
 } from '../../derived/limits.ts';
 import { NotDerivableError, type PageResult, type PageTask } from '../../derived/process/tasks.ts';
-
 import { PageWriter } from './pageWriter.ts';
 import { Resources } from './resources.ts';
 

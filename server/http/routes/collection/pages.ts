@@ -3,7 +3,6 @@ import type { Collection } from '../../../collection/collection.ts';
 import type { Deriver } from '../../../collection/derived/process/deriver.ts';
 import type { FileDiffs } from '../../../collection/diff/diffs.ts';
 import { comparePages, findPage, pagesBefore, Thumbnails } from '../../../collection/pages/readPages.ts';
-
 import { readObject } from '../../../collection/timeline/objects.ts';
 import type { Store } from '../../../store/store.ts';
 import { marksOf, requireReadable } from '../../../withholding/withholding.ts';
