@@ -35,6 +35,24 @@ import { queueMatches } from './queue.ts';
 import type { AlertSecrets } from './secrets.ts';
 import { Sender, type SenderServices } from './sending/sender.ts';
 
+/** What alerts need of the node. */
+export interface AlertServices {
+  store: Store;
+  settings: SettingsStore;
+  diffs: Pick<Diffs, 'comparisonOf' | 'comparisonWith'>;
+  noise: Pick<Noise, 'check'>;
+  /** Checks a source now. */
+  recheck: (source: string) => Promise<void>;
+  passages: Pick<Passages, 'change' | 'hasWords'>;
+  post: Post;
+  log: Log;
+  /** How names of webhooks are resolved, and which addresses are private. */
+  network: Network;
+  /** The public address of the node, if it has one. */
+  publicOrigin: () => string | undefined;
+  idleMs?: number | undefined;
+}
+
 /** The interval at which states without a record are checked, while a rule needs them. */
 const POLL_INTERVAL_MS = 60_000;
 /** The pause after an error. */
@@ -285,22 +303,4 @@ function newestOf(
   const page = newestPage(read, found.key);
   if (change?.to === sha256) return page?.text;
   return change && watchedRegion(change.scope.watch) ? page?.picture : page?.document;
-}
-
-/** What alerts need of the node. */
-export interface AlertServices {
-  store: Store;
-  settings: SettingsStore;
-  diffs: Pick<Diffs, 'comparisonOf' | 'comparisonWith'>;
-  noise: Pick<Noise, 'check'>;
-  /** Checks a source now. */
-  recheck: (source: string) => Promise<void>;
-  passages: Pick<Passages, 'change' | 'hasWords'>;
-  post: Post;
-  log: Log;
-  /** How names of webhooks are resolved, and which addresses are private. */
-  network: Network;
-  /** The public address of the node, if it has one. */
-  publicOrigin: () => string | undefined;
-  idleMs?: number | undefined;
 }

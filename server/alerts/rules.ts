@@ -28,7 +28,7 @@ import { lastEntry } from '../store/sqlite/node/ledger.ts';
 import type { Store } from '../store/store.ts';
 import type { AlertSecrets } from './secrets.ts';
 
-export interface RuleServices {
+interface RuleServices {
   store: Store;
   network: Network;
   secrets: AlertSecrets;

@@ -33,7 +33,7 @@ export interface DrawOptions {
 }
 
 /** The cookies and the local storage of a login. */
-export interface BrowserLogin {
+interface BrowserLogin {
   readonly cookies: readonly BrowserCookie[];
   readonly origins: readonly { origin: string; items: readonly (readonly [string, string])[] }[];
 }

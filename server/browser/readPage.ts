@@ -11,7 +11,7 @@ import {
 } from './protocol.ts';
 
 /** What a drawn page shows. */
-export interface PageReading {
+interface PageReading {
   url: string;
   title: string;
   document: string;

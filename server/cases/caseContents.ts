@@ -15,20 +15,20 @@ import type { Store } from '../store/store.ts';
 import { OWNER, type Reader, requireAllReadable, unreadable } from '../withholding/withholding.ts';
 
 /** An object of a case, with what the index says of it. */
-export interface CaseObject {
+interface CaseObject {
   sha256: string;
   bytes: number;
 }
 
 /** The pack file of a case that can be written. */
-export interface CasePack {
+interface CasePack {
   id: string;
   /** The CRCs of its files, which were read and checked. */
   crcs: Uint32Array;
 }
 
 /** Something of a case that the archive cannot give, with the reason. */
-export interface MissingPart {
+interface MissingPart {
   name: string;
   reason: string;
 }

@@ -46,7 +46,7 @@ import { importSources, Previews } from './sources/importSources.ts';
 import { PrivateAddressCheck } from './sources/privateSources.ts';
 import { addSource, findOrAddPausedSource, normalizeUrl, sourceIdOf } from './sources/sources.ts';
 
-export interface CollectionConfig {
+interface CollectionConfig {
   store: Store;
   settings: SettingsStore;
   jobs: Jobs;

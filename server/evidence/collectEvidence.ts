@@ -348,7 +348,7 @@ async function readIntact(
 }
 
 /** What proves an entry: its proofs, the keys of the witnesses, and the earliest timestamp of each authority. */
-export type EntryEvidence = Pick<Evidence, 'recorded' | 'witnesses' | 'timestamps'>;
+type EntryEvidence = Pick<Evidence, 'recorded' | 'witnesses' | 'timestamps'>;
 
 /**
  * Collects what proves an entry of the ledger: a proof at the newest size, at the newest and the oldest that a witness

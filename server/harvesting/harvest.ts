@@ -27,7 +27,7 @@ import {
 } from './request.ts';
 
 /** The provider that answers a harvester. */
-export interface Provider extends CitationContext {
+interface Provider extends CitationContext {
   /** The e-mail address for harvesters. */
   email: string;
 }

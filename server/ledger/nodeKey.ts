@@ -205,7 +205,7 @@ const ENTRY = 'certified_key';
 const CURVE = 'secp384r1';
 
 /** A key that signs packages. */
-export interface PackageKey {
+interface PackageKey {
   /** In base64, as SubjectPublicKeyInfo. */
   publicKey: string;
   /** The number of the ledger entry that certifies it. */
@@ -288,7 +288,7 @@ async function createKey(file: string): Promise<KeyObject> {
 }
 
 /** Returns the digest of the entry that certifies a key. */
-export function certifiedKeyDigest(publicKey: string): string {
+function certifiedKeyDigest(publicKey: string): string {
   return fingerprintOf(certifiedKeyRecord(publicKey));
 }
 

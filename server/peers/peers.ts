@@ -55,7 +55,7 @@ import {
   withWitness,
 } from './witnessing.ts';
 
-export interface PeersConfig {
+interface PeersConfig {
   store: Store;
   settings: SettingsStore;
   jobs: Jobs;
@@ -299,6 +299,8 @@ export class Peers {
   }
 }
 
+/* Browsing a peer. */
+
 /** A hundred packs have at most this size together, unless their records are very long. */
 const MAX_PAGE_BYTES = 8 * 1_048_576;
 const MAX_ITEMS = 100;
@@ -308,36 +310,43 @@ const MAX_ITEMS = 100;
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 /** A stranger's text for one line of the interface. */
-function line(maxCharacters: number) {
+function shownLine(maxCharacters: number) {
   return z.string().transform((text) => text.replace(UNPRINTABLE, ' ').slice(0, maxCharacters));
 }
 
-const total = z.int().min(0);
-const { id, outcome, tag, received_at, files, bytes } = peerPackSchema.shape;
+const ofPack = peerPackSchema.shape;
 
 const listedPacks = z.object({
-  total,
+  total: z.int().min(0),
   items: listOf(
     z.object({
-      id,
+      id: ofPack.id,
       digest: digestSchema,
-      title: line(300),
-      authors: listOf(z.object({ name: line(200) }), 100),
-      outcome,
-      tag,
-      evidence: z.object({ received_at, files, bytes }),
+      title: shownLine(300),
+      authors: listOf(z.object({ name: shownLine(200) }), 100),
+      outcome: ofPack.outcome,
+      tag: ofPack.tag,
+      evidence: z.object({
+        received_at: ofPack.received_at,
+        files: ofPack.files,
+        bytes: ofPack.bytes,
+      }),
     }),
     MAX_ITEMS,
   ),
 });
 
 const listedEvents = z.object({
-  total,
+  total: z.int().min(0),
   items: listOf(
     z.object({
       ...peerEventSchema.omit({ source: true, held: true }).shape,
-      observer: line(200),
-      source: z.object({ id: peerEventSchema.shape.source.shape.id, name: line(300), url: line(4_096) }),
+      observer: shownLine(200),
+      source: z.object({
+        id: peerEventSchema.shape.source.shape.id,
+        name: shownLine(300),
+        url: shownLine(4_096),
+      }),
     }),
     MAX_ITEMS,
   ),

@@ -47,7 +47,7 @@ export interface ReceivedHandIn extends ReceivedFile {
 }
 
 /** Adds to what was handed in, in the same transaction. */
-export type AlsoRecord = (database: WriteDatabase, handIn: HandIn) => void;
+type AlsoRecord = (database: WriteDatabase, handIn: HandIn) => void;
 
 /** Names of nodes may be longer than those of people. */
 const MAX_NAME = 80;
@@ -267,7 +267,7 @@ function noRoom(limit: 'data_cap_reached' | 'disk_nearly_full'): Problem {
 }
 
 /** A file as the client describes it. */
-export interface DescribedFile {
+interface DescribedFile {
   file: string;
   /** The Content-Type that was sent with it. */
   mediaType: string | undefined;

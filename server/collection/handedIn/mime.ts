@@ -16,7 +16,7 @@ export interface MimePart {
   content: AsyncIterable<Buffer>;
 }
 
-export interface MimeLimits {
+interface MimeLimits {
   parts: number;
   /** Multiparts in multiparts. */
   depth: number;

@@ -27,7 +27,7 @@ export interface SavedPart {
 }
 
 /** A saved page (RFC 2557). Its parts are staged; the caller discards them. */
-export interface SavedPage {
+interface SavedPage {
   /** The address of the page. */
   url: string;
   document: SavedPart & { staged: StagedBlob };

@@ -168,13 +168,13 @@ export class NoiseFollower {
 const JUDGE_TIMEOUT_MS = 15_000;
 
 /** What comparing versions needs. */
-export interface JudgeServices {
+interface JudgeServices {
   store: DamageContext;
   deriver: Deriver;
 }
 
 /** The findings for an event, or why the versions cannot be read and whether their bytes are intact. */
-export type Judgement = { noise: NoiseFindings } | { problem: string; isIntact: boolean };
+type Judgement = { noise: NoiseFindings } | { problem: string; isIntact: boolean };
 
 /**
  * Applies a watched part and rules to two versions, in the derive process.

@@ -30,7 +30,7 @@ import {
 } from './recordPage.ts';
 import { type CheckedDocument, WebGate } from './webGate.ts';
 
-export interface PageServices {
+interface PageServices {
   store: Store;
   receiver: ObjectReceiver;
   profiles: Pick<Profiles, 'sessionOf'>;

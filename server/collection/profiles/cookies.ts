@@ -24,7 +24,7 @@ export function isValidCookie({ name, value, path }: Pick<Cookie, 'name' | 'valu
 }
 
 /** Whether a cookie is sent to an address (RFC 6265, section 5.4). */
-export function isSentTo(cookie: Cookie, url: URL, now: number): boolean {
+function isSentTo(cookie: Cookie, url: URL, now: number): boolean {
   if (cookie.expires !== null && cookie.expires <= now) return false;
   if (cookie.secure && url.protocol !== 'https:') return false;
   return matchesHost(cookie, url.hostname) && matchesPath(cookie.path, url.pathname);

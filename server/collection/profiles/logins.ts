@@ -19,7 +19,7 @@ import type { ReceivedObject } from '../record/objectReceiver.ts';
 import type { ProfileSession } from './profiles.ts';
 
 /** What the login of a source means for the record of an attempt. */
-export interface LoginOfCheck {
+interface LoginOfCheck {
   /** Returns the retrieval without what belongs to the login, and as failed if the login no longer works. */
   asRecorded(retrieval: NewRetrieval): NewRetrieval;
   /**
@@ -112,7 +112,7 @@ async function expiryIn(
  */
 
 /** What is known of an answer to a source that is watched with a login. */
-export interface AnswerToJudge {
+interface AnswerToJudge {
   /** The address that is watched, and the one that answered. */
   url: string;
   final_url: string;
@@ -184,7 +184,7 @@ export async function beginningOf(
 }
 
 /** What a check, or a drawn page, showed of a login. `unknown`: there was no answer that says it. */
-export type LoginResult = 'works' | 'unknown' | ExpiryReason;
+type LoginResult = 'works' | 'unknown' | ExpiryReason;
 
 /**
  * Records what was found out about a login, inside the transaction that records what was got with it. Cookies that the site

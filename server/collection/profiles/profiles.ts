@@ -272,7 +272,7 @@ export class ProfileSession implements LoginCookies {
 }
 
 /** The file of the key with which profiles are encrypted. It is in no dump and no copy. */
-export function profileKeyFile(folder: string): string {
+function profileKeyFile(folder: string): string {
   return join(folder, 'profiles.key');
 }
 

@@ -204,7 +204,7 @@ function refused(sentence: string): Problem {
 const BLOCK_DIGITS = 32;
 
 /** A text by its digests, with the names of its blocks; none if it has too many to compare. */
-export interface NamedText {
+interface NamedText {
   text: ObservedText;
   names: string[];
 }

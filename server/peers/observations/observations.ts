@@ -39,7 +39,7 @@ import { type PeerClient, PeerError } from '../peerClient.ts';
 import { requirePeer } from '../peerRecords.ts';
 import { differingBlocks, digestOfNames, nameText, RequestAnswerer } from './answerRequests.ts';
 
-export interface ObservationsConfig {
+interface ObservationsConfig {
   store: Store;
   checkpoints: Pick<Checkpoints, 'key' | 'signNote'>;
   texts: Pick<Texts, 'textOf'>;

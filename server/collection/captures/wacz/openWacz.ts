@@ -7,7 +7,7 @@ import { type OpenZip, openZip, type ZipMember } from '../../../zip/openZip.ts';
 import type { OpenBytes } from '../warc/decompress.ts';
 
 /** A package whose every digest was checked. */
-export interface OpenedPackage {
+interface OpenedPackage {
   /** Its WARC files, in the order of their names. */
   warcs: OpenBytes[];
   /** How many pages it lists. */

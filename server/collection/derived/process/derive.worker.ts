@@ -17,7 +17,7 @@ import {
   isSeen,
   placedPassage,
   readText,
-} from '../passages/placed.ts';
+} from '../passages/inText.ts';
 import {
   compressContent,
   type DeriveTask,

@@ -9,6 +9,22 @@ import {
   newSourceSchema,
 } from '../../../../shared/collection/source.ts';
 
+/** An entry of a list before validation. */
+interface ListedEntry {
+  line: number;
+  url: string;
+  /** The other fields of the source. */
+  fields: Record<string, unknown>;
+}
+
+/** The list as a whole cannot be read. The message is a sentence for people. */
+export class SourceListError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'SourceListError';
+  }
+}
+
 const MAX_COLUMNS = 200;
 const MAX_ROW_CHARACTERS = 65_536;
 
@@ -359,20 +375,4 @@ function tagsOf(names: readonly string[]): string[] {
 
 function cut(text: string, max: number): string {
   return Array.from(text.replace(/\s+/g, ' ').trim()).slice(0, max).join('').trim();
-}
-
-/** An entry of a list before validation. */
-interface ListedEntry {
-  line: number;
-  url: string;
-  /** The other fields of the source. */
-  fields: Record<string, unknown>;
-}
-
-/** The list as a whole cannot be read. The message is a sentence for people. */
-export class SourceListError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'SourceListError';
-  }
 }
