@@ -1,6 +1,7 @@
 import type { AuditResult, DamageProblem, DatabaseCheck } from '../../shared/ledger/fixity.ts';
 import { Problem } from '../../shared/problems.ts';
 import { rehashBlobs } from '../hashing/hashFiles.ts';
+import { runInThread } from '../runtime/runInThread.ts';
 import { runWorker } from '../runtime/runWorker.ts';
 import { workerUrl } from '../runtime/workerUrl.ts';
 import { type BlobStore, isMissing, isUnreadable } from '../store/blobs/blobStore.ts';
@@ -324,15 +325,14 @@ async function checkOffloaded(store: DamageContext, digests: readonly string[]):
   }
 }
 
+const MAX_DATABASE_FINDINGS = 100;
+
 /** Runs SQLite's integrity check over the whole database, in a worker thread. Only reads. */
 export async function checkDatabase(
   { folder }: Pick<Store, 'folder'>,
   signal?: AbortSignal,
 ): Promise<DatabaseCheck> {
-  const findings = await runWorker<string[]>(
-    workerUrl('checkDatabase', import.meta.url),
-    { file: databaseFile(folder) },
-    { signal },
-  );
+  const input = { file: databaseFile(folder), atMost: MAX_DATABASE_FINDINGS };
+  const findings = await runInThread<string[]>('checkDatabase', input, { signal });
   return { ok: findings.length === 0, findings };
 }

@@ -1,6 +1,8 @@
 import { createHash, hash } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
+import { crc32 } from 'node:zlib';
 import { errorCode } from '../../shared/values/errorCode.ts';
+import { isMissing, isUnreadable } from '../store/files.ts';
 
 /** The digests of a file, or the error code if it could not be read. */
 export type HashedFile =
@@ -69,4 +71,62 @@ export function fill(descriptor: number, into: Buffer): number {
     length += read;
   }
   return length;
+}
+
+/** Returns the SHA-256 of each file; null if it is missing or unreadable. */
+export function digestsOfFiles(files: readonly string[]): (string | null)[] {
+  return files.map((path) => {
+    const hashing = createHash('sha256');
+    return readWhole(path, (chunk) => hashing.update(chunk)) ? hashing.digest('hex') : null;
+  });
+}
+
+/** What stored blobs are one after the other. */
+export interface JoinedDigest {
+  /** The digest of all their bytes; null if one of them is missing or unreadable. */
+  sha256: string | null;
+  crc: number;
+  /** The digest of each; null if it is missing or unreadable. */
+  blobs: (string | null)[];
+}
+
+/** Hashes files as if each list of them were one file. */
+export function hashJoinedFiles(lists: readonly (readonly string[])[]): JoinedDigest[] {
+  return lists.map((joined) => {
+    const all = createHash('sha256');
+    const blobs: (string | null)[] = [];
+    let crc = 0;
+    for (const file of joined) {
+      // The digest of a single file is that of all.
+      const each = joined.length > 1 ? createHash('sha256') : undefined;
+      const isRead = readWhole(file, (chunk) => {
+        all.update(chunk);
+        each?.update(chunk);
+        crc = crc32(chunk, crc);
+      });
+      blobs.push(isRead ? (each?.digest('hex') ?? '') : null);
+    }
+    const sha256 = blobs.includes(null) ? null : all.digest('hex');
+    return { sha256, crc, blobs: joined.length > 1 ? blobs : blobs.map(() => sha256) };
+  });
+}
+
+/** Reads a file, and returns whether all of it could be read. */
+function readWhole(path: string, receive: (chunk: Buffer) => void): boolean {
+  buffer ??= Buffer.allocUnsafeSlow(READ_BYTES);
+  try {
+    const descriptor = openSync(path, 'r');
+    try {
+      for (;;) {
+        const read = readSync(descriptor, buffer, 0, buffer.length, null);
+        if (read === 0) return true;
+        receive(buffer.subarray(0, read));
+      }
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (error) {
+    if (isMissing(error) || isUnreadable(error)) return false;
+    throw error;
+  }
 }

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Problem } from '../../shared/problems.ts';
-import { runWorker } from '../runtime/runWorker.ts';
+import { runInThread } from '../runtime/runInThread.ts';
 import { WorkCoalescer } from '../runtime/workCoalescer.ts';
-import { workerUrl } from '../runtime/workerUrl.ts';
 import { type BlobStore, isUnreadable } from '../store/blobs/blobStore.ts';
 import { digestOf } from '../store/files.ts';
 
@@ -49,7 +48,7 @@ async function rehashFiles(blobs: BlobStore, digests: readonly string[], bytes: 
     for (const sha256 of digests) found.push(await rehashInline(blobs, sha256));
   } else {
     const files = digests.map((sha256) => blobs.fileOf(sha256));
-    found.push(...(await runWorker<(string | null)[]>(workerUrl('hashFiles', import.meta.url), { files })));
+    found.push(...(await runInThread<(string | null)[]>('hashFiles', files)));
   }
   return new Map(digests.map((sha256, index) => [sha256, found[index] ?? null]));
 }

@@ -1,19 +1,10 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { Problem } from '../../shared/problems.ts';
-import { runWorker } from '../runtime/runWorker.ts';
+import { runInThread } from '../runtime/runInThread.ts';
 import { WorkCoalescer } from '../runtime/workCoalescer.ts';
-import { workerUrl } from '../runtime/workerUrl.ts';
 import { type BlobStore, isMissing, isUnreadable } from '../store/blobs/blobStore.ts';
-
-/** What stored blobs are one after the other. */
-export interface JoinedDigest {
-  /** The digest of all their bytes; null if one of them is missing or unreadable. */
-  sha256: string | null;
-  crc: number;
-  /** The digest of each; null if it is missing or unreadable. */
-  blobs: (string | null)[];
-}
+import type { JoinedDigest } from './hashFileSync.ts';
 
 /** A stored blob. */
 interface NamedBlob {
@@ -61,7 +52,7 @@ async function hashInThread(
   for (const each of joined) if (await isOffloaded(blobs, each)) remote.add(each);
   const here = joined.filter((each) => !remote.has(each));
   const files = here.map((each) => each.map(({ sha256 }) => blobs.fileOf(sha256)));
-  const hashed = await runWorker<JoinedDigest[]>(workerUrl('joinedFiles', import.meta.url), { files });
+  const hashed = await runInThread<JoinedDigest[]>('hashJoined', files);
   const found = new Map(here.map((each, index) => [each, hashed[index]]));
   return hashEach(joined, async (each) => found.get(each) ?? hashInline(blobs, each));
 }

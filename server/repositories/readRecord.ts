@@ -1,5 +1,4 @@
-import { runWorker } from '../runtime/runWorker.ts';
-import { workerUrl } from '../runtime/workerUrl.ts';
+import { runInThread } from '../runtime/runInThread.ts';
 import { readDataverse } from './kinds/dataverse.ts';
 import { readDryad } from './kinds/dryad.ts';
 import { readFigshare } from './kinds/figshare.ts';
@@ -68,7 +67,7 @@ export async function readInThread(input: ReadingInput, signal: AbortSignal): Pr
   if (characters < SMALL_CHARACTERS) return readRecord(input);
   const timeout = AbortSignal.timeout(MAX_READING_MS);
   try {
-    return await runWorker<ReadingOutcome>(workerUrl('readRecord', import.meta.url), input, {
+    return await runInThread<ReadingOutcome>('readRecord', input, {
       signal: AbortSignal.any([signal, timeout]),
     });
   } catch (error) {

@@ -7,8 +7,13 @@ export type WorkerMessage<Result, Progress> =
   | { result: Result }
   | { failure: string };
 
+interface WorkerOptions<Progress> {
+  signal?: AbortSignal | undefined;
+  onProgress?: ((progress: Progress) => void) | undefined;
+}
+
 /**
- * Runs a worker thread and resolves with its result.
+ * Runs a long job in a worker thread of its own and resolves with its result. Short tasks share threads (`runInThread`).
  *
  * @param url from `workerUrl`
  * @throws an Error with the worker's message; an AbortError if the signal is aborted, which ends the thread.
@@ -16,28 +21,41 @@ export type WorkerMessage<Result, Progress> =
 export async function runWorker<Result, Progress = never>(
   url: URL,
   input: unknown,
-  { signal, onProgress }: { signal?: AbortSignal; onProgress?: (progress: Progress) => void } = {},
+  options: WorkerOptions<Progress> = {},
 ): Promise<Result> {
-  signal?.throwIfAborted();
+  options.signal?.throwIfAborted();
   const worker = new Worker(url, { workerData: input });
-  let abort = () => {};
+  try {
+    return await answerOf<Result, Progress>(worker, options, basename(url.pathname));
+  } finally {
+    await worker.terminate();
+  }
+}
+
+/** Resolves with the next result of a thread, and leaves no listeners at it or at the signal. */
+export async function answerOf<Result, Progress>(
+  worker: Worker,
+  { signal, onProgress }: WorkerOptions<Progress>,
+  name = 'thread',
+): Promise<Result> {
+  const ended = new AbortController();
   try {
     return await new Promise<Result>((resolve, reject) => {
-      abort = () => reject(signal?.reason as Error);
-      signal?.addEventListener('abort', abort);
-      worker.on('message', (message: WorkerMessage<Result, Progress>) => {
+      const on = { signal: ended.signal };
+      signal?.addEventListener('abort', () => reject(signal.reason as Error), on);
+      const listen = (message: WorkerMessage<Result, Progress>) => {
         if ('progress' in message) onProgress?.(message.progress);
         else if ('result' in message) resolve(message.result);
         else reject(new Error(message.failure));
+      };
+      const exit = (code: number) => reject(new Error(`The ${name} ended early with code ${code}.`));
+      worker.on('message', listen).on('error', reject).on('exit', exit);
+      ended.signal.addEventListener('abort', () => {
+        worker.off('message', listen).off('error', reject).off('exit', exit);
       });
-      worker.on('error', reject);
-      worker.on('exit', (code) =>
-        reject(new Error(`The worker ${basename(url.pathname)} ended early with code ${code}.`)),
-      );
     });
   } finally {
     // One signal may outlive thousands of threads, as that of an audit does.
-    signal?.removeEventListener('abort', abort);
-    await worker.terminate();
+    ended.abort();
   }
 }

@@ -2,8 +2,7 @@ import pLimit from 'p-limit';
 import { type PackFile, packUploadRecordSchema } from '../../../shared/archive/pack.ts';
 import { Problem, type ProblemCode, type ProblemExtra } from '../../../shared/problems.ts';
 import { checkBody, parseJsonBytes } from '../../../shared/values/checkBody.ts';
-import { runWorker } from '../../runtime/runWorker.ts';
-import { workerUrl } from '../../runtime/workerUrl.ts';
+import { runInThread } from '../../runtime/runInThread.ts';
 import { omitsFiles } from './file/writePackFile.ts';
 import { type CheckedRecord, type RecordData, recordData, withPointers } from './packRows.ts';
 
@@ -40,7 +39,7 @@ export async function checkInThread(
   const input: RecordInput = { bytes, files };
   const outcome =
     sizeOf(input) > SMALL_BYTES
-      ? await threads(() => runWorker<RecordOutcome>(workerUrl('checkRecord', import.meta.url), input))
+      ? await threads(() => runInThread<RecordOutcome>('checkRecord', input))
       : checkRecordBytes(input);
   if ('data' in outcome) return outcome.data && withPointers(outcome.data);
   const { code, message, extra } = outcome.problem;

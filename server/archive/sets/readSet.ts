@@ -6,9 +6,8 @@ import { MAX_PACK_BYTES } from '../../../shared/limits.ts';
 import { type FieldError, Problem } from '../../../shared/problems.ts';
 import { confirmDamage, type DamageContext, isBlobDamageError } from '../../fixity/audit.ts';
 import { yieldToEventLoop } from '../../runtime/background.ts';
-import { runWorker } from '../../runtime/runWorker.ts';
+import { runInThread } from '../../runtime/runInThread.ts';
 import { WorkCoalescer } from '../../runtime/workCoalescer.ts';
-import { workerUrl } from '../../runtime/workerUrl.ts';
 import { filesOfPack, type PackRow, packById, recordTexts } from '../../store/sqlite/archive/packs.ts';
 import { insertSet, manifestsNotRead, setOf } from '../../store/sqlite/archive/sets.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
@@ -74,7 +73,7 @@ const SMALL_BYTES = 65_536;
 
 async function parse(bytes: Uint8Array): Promise<{ sha256: string; parsed: ParsedSet }> {
   if (bytes.length <= SMALL_BYTES) return { sha256: hash('sha256', bytes, 'hex'), parsed: parseSet(bytes) };
-  return runWorker(workerUrl('parseSet', import.meta.url), { bytes });
+  return runInThread('parseSet', bytes);
 }
 
 async function contentOf(store: DamageContext, sha256: string, bytes: number): Promise<Uint8Array> {

@@ -12,8 +12,7 @@ import {
 import { Problem } from '../../../shared/problems.ts';
 import type { JobRun, Jobs, RunningJob } from '../../runtime/jobs.ts';
 import type { Log } from '../../runtime/log.ts';
-import { runWorker } from '../../runtime/runWorker.ts';
-import { workerUrl } from '../../runtime/workerUrl.ts';
+import { runInThread } from '../../runtime/runInThread.ts';
 import { sourceById } from '../../store/sqlite/collection/sources.ts';
 import {
   type Change,
@@ -204,9 +203,7 @@ export async function requireValidScope({ watch, rules }: Scope, path: string): 
   ]);
   if (watch) selectors.unshift([`/watch/${Object.keys(watch)[0]}`, selectorOf(watch)]);
   const tried = selectors.map(([, selector]) => selector);
-  const invalid = await threads(() =>
-    runWorker<InvalidSelector | undefined>(workerUrl('checkSelectors', import.meta.url), tried),
-  );
+  const invalid = await threads(() => runInThread<InvalidSelector | undefined>('checkSelectors', tried));
   const wrong = invalid && selectors[invalid.index];
   if (!wrong) return;
   const [at, { kind }] = wrong;

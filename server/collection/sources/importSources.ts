@@ -3,9 +3,8 @@ import { MEGABYTE } from '../../../shared/limits.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { instantOf } from '../../../shared/values/clock.ts';
-import { runWorker } from '../../runtime/runWorker.ts';
+import { runInThread } from '../../runtime/runInThread.ts';
 import { shuttingDown } from '../../runtime/shuttingDown.ts';
-import { workerUrl } from '../../runtime/workerUrl.ts';
 import { markUnnamed, sourceById } from '../../store/sqlite/collection/sources.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Store } from '../../store/store.ts';
@@ -17,7 +16,7 @@ import { hashBody } from '../record/objectReceiver.ts';
 import { describePage, isDrawnByScript } from '../record/quality/judgePage.ts';
 import { HostBackoffError } from '../schedule/hostRateLimiter.ts';
 import { PrivateAddressCheck } from './privateSources.ts';
-import type { ParsedSourceList, SourceList } from './sourceList/readSourceList.ts';
+import type { SourceList, TriedList } from './sourceList/readSourceList.ts';
 import {
   FIRST_CHECK_DELAY_MS,
   FIRST_CHECK_SPACING_MS,
@@ -44,10 +43,7 @@ export async function importSources(
   list: SourceList,
   everyMinutes: number,
 ): Promise<SourceImport> {
-  const read = await runWorker<{ list: ParsedSourceList } | { refused: string }>(
-    workerUrl('sourceList/readSourceList', import.meta.url),
-    list,
-  );
+  const read = await runInThread<TriedList>('readSourceList', list);
   if ('refused' in read) throw new Problem('invalid_list', read.refused);
   const { entries, ignoredColumns } = read.list;
   const privateAddresses = new PrivateAddressCheck(network, entries.length);

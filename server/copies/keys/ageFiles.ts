@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { Decrypter, Encrypter } from 'age-encryption';
+import { Decrypter, Encrypter, generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { isMissing, isUnreadable } from '../../store/files.ts';
 
 /** A file that is encrypted, or decrypted, into another one. */
@@ -17,8 +17,52 @@ export interface AgeFile {
 /** The result that was written; null if the bytes are missing, or are not those of the digest. */
 export type AgeResult = { sha256: string; bytes: number } | null;
 
+/**
+ * What age (C2SP) does in a thread: deriving a key from a passphrase takes seconds, on purpose, and large objects are
+ * encrypted. `age-encryption` is a development dependency, because the build puts what is used of it into the code of the
+ * threads: as a whole it is ten times as large. An `identity` may be several, one on each line.
+ */
+export type AgeTask =
+  | { encrypt: string; passphrase: string }
+  | { decrypt: Uint8Array; passphrase: string }
+  | { generate: true }
+  | { recipientOf: string }
+  | { text: string; recipient: string }
+  | { encrypted: readonly string[]; identity: string }
+  | { files: readonly AgeFile[]; recipient: string }
+  | { files: readonly AgeFile[]; identity: string };
+
+export async function runAgeTask(task: AgeTask): Promise<unknown> {
+  if ('encrypt' in task) {
+    const encrypter = new Encrypter();
+    encrypter.setPassphrase(task.passphrase);
+    return encrypter.encrypt(task.encrypt);
+  }
+  if ('decrypt' in task) {
+    const decrypter = new Decrypter();
+    decrypter.addPassphrase(task.passphrase);
+    return decrypter.decrypt(task.decrypt, 'text');
+  }
+  if ('generate' in task) return generateX25519Identity();
+  if ('recipientOf' in task) {
+    // Each, so that one with a wrong character is found before anything is encrypted.
+    const [first] = await Promise.all(
+      identitiesIn(task.recipientOf).map((each) => identityToRecipient(each)),
+    );
+    return first;
+  }
+  if ('text' in task) return encryptText(task.text, task.recipient);
+  if ('encrypted' in task) return Promise.all(task.encrypted.map((each) => decryptText(each, task.identity)));
+  const results: AgeResult[] = [];
+  for (const file of task.files)
+    results.push(
+      'recipient' in task ? await encryptFile(file, task.recipient) : await decryptFile(file, task.identity),
+    );
+  return results;
+}
+
 /** Encrypts a file to a recipient (age, C2SP). Memory is bounded. The result is null if the file has another digest. */
-export async function encryptFile({ from, to, sha256 }: AgeFile, recipient: string): Promise<AgeResult> {
+async function encryptFile({ from, to, sha256 }: AgeFile, recipient: string): Promise<AgeResult> {
   const encrypter = new Encrypter();
   encrypter.addRecipient(recipient);
   return orNull(async () => {
@@ -30,7 +74,7 @@ export async function encryptFile({ from, to, sha256 }: AgeFile, recipient: stri
 }
 
 /** Decrypts a file with any of the identities (one on each line). Returns null if none fits, or if the digest differs. */
-export async function decryptFile({ from, to, sha256 }: AgeFile, identity: string): Promise<AgeResult> {
+async function decryptFile({ from, to, sha256 }: AgeFile, identity: string): Promise<AgeResult> {
   const decrypter = decrypterWith(identity);
   return orNull(async () => {
     const encrypted = createReadStream(from, { highWaterMark: CHUNK });
@@ -47,14 +91,14 @@ export async function decryptFile({ from, to, sha256 }: AgeFile, identity: strin
 }
 
 /** Encrypts a text to a recipient. The result is base64. */
-export async function encryptText(text: string, recipient: string): Promise<string> {
+async function encryptText(text: string, recipient: string): Promise<string> {
   const encrypter = new Encrypter();
   encrypter.addRecipient(recipient);
   return Buffer.from(await encrypter.encrypt(text)).toString('base64');
 }
 
 /** Decrypts a text with any of the identities (one on each line). Returns undefined if none fits, or if the text was altered. */
-export async function decryptText(encrypted: string, identity: string): Promise<string | undefined> {
+async function decryptText(encrypted: string, identity: string): Promise<string | undefined> {
   const decrypter = decrypterWith(identity);
   try {
     return await decrypter.decrypt(Buffer.from(encrypted, 'base64'), 'text');
@@ -65,7 +109,7 @@ export async function decryptText(encrypted: string, identity: string): Promise<
 }
 
 /** Returns the identities of a text that has one on each line. */
-export function identitiesIn(text: string): string[] {
+function identitiesIn(text: string): string[] {
   return text.split('\n');
 }
 

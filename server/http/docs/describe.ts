@@ -1,5 +1,4 @@
-import { runWorker } from '../../runtime/runWorker.ts';
-import { workerUrl } from '../../runtime/workerUrl.ts';
+import { runInThread } from '../../runtime/runInThread.ts';
 import type { DescribedNode } from '../openapi/document.ts';
 
 export interface DescriptionInput {
@@ -16,5 +15,5 @@ export interface Description {
 
 /** Generates the documentation in a worker thread. It takes about 0.1 s, which would block other requests. */
 export function describe(input: DescriptionInput): Promise<Description> {
-  return runWorker<Description>(workerUrl('describe', import.meta.url), input);
+  return runInThread<Description>('describe', input);
 }

@@ -2,8 +2,7 @@ import type { DraftRecord, StoredDraft } from '../../../shared/archive/draft.ts'
 import type { CitationEntries, CitationFormat } from '../../../shared/archive/recordImport.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Drafts } from '../../archive/drafts/drafts.ts';
-import { runWorker } from '../../runtime/runWorker.ts';
-import { workerUrl } from '../../runtime/workerUrl.ts';
+import { runInThread } from '../../runtime/runInThread.ts';
 import { filledFields } from '../recordFields.ts';
 import type { Citation } from './citation.ts';
 import { type CitationsOutcome, readCitations } from './readCitations.ts';
@@ -97,7 +96,7 @@ async function read({
 async function readInThread(input: CitationFile): Promise<CitationsOutcome> {
   const signal = AbortSignal.timeout(MAX_READING_MS);
   try {
-    return await runWorker<CitationsOutcome>(workerUrl('readCitations', import.meta.url), input, { signal });
+    return await runInThread<CitationsOutcome>('readCitations', input, { signal });
   } catch (error) {
     if (signal.aborted) return { refused: 'The file takes too long to read.' };
     throw error;

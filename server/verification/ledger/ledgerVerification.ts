@@ -1,12 +1,11 @@
 import type { LedgerVerification } from '../../../shared/ledger/ledger.ts';
 import { instantOf } from '../../../shared/values/clock.ts';
-import { runWorker } from '../../runtime/runWorker.ts';
+import { runInThread } from '../../runtime/runInThread.ts';
 import { WorkCoalescer } from '../../runtime/workCoalescer.ts';
-import { workerUrl } from '../../runtime/workerUrl.ts';
 import { databaseFile } from '../../store/files.ts';
 import { requireSynced } from '../../store/sqlite/engine/writeAheadLog.ts';
 import type { Store } from '../../store/store.ts';
-import type { VerifiedLedger } from './verifyLedger.worker.ts';
+import type { VerifiedLedger } from './verifyDatabase.ts';
 
 /**
  * Verifies the whole ledger in a worker thread. `onProgress` is called with the number of entries checked so far.
@@ -19,9 +18,9 @@ export async function runLedgerVerification(
 ): Promise<LedgerVerification> {
   requireSynced(databaseFile(folder));
   const started = clock.now();
-  const { size, head, root, problems, sealed } = await runWorker<VerifiedLedger, number>(
-    workerUrl('verifyLedger', import.meta.url),
-    { file: databaseFile(folder) },
+  const { size, head, root, problems, sealed } = await runInThread<VerifiedLedger>(
+    'verifyLedger',
+    databaseFile(folder),
     { signal, onProgress },
   );
   const ended = clock.now();

@@ -25,6 +25,19 @@ export class SourceListError extends Error {
   }
 }
 
+/** A list, or why it cannot be read. */
+export type TriedList = { list: ParsedSourceList } | { refused: string };
+
+/** Reads a list in the thread that calls it. */
+export function tryToReadList(list: SourceList): TriedList {
+  try {
+    return { list: readSourceList(list) };
+  } catch (error) {
+    if (error instanceof SourceListError) return { refused: error.message };
+    throw error;
+  }
+}
+
 const MAX_COLUMNS = 200;
 const MAX_ROW_CHARACTERS = 65_536;
 

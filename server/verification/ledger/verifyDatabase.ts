@@ -1,28 +1,41 @@
-import { parentPort, workerData } from 'node:worker_threads';
 import { NO_HASH } from '../../../shared/ledger/ledger.ts';
 import { countUnreadable } from '../../findings/sealed.ts';
 import { verifyTimestamps } from '../../ledger/timestamps/timestampReplies.ts';
 import { type LedgerFindings, verifyLedger } from '../../ledger/verifyLedger.ts';
-import { answerParent } from '../../runtime/answerParent.ts';
 import { requireCurrentSchema } from '../../store/sqlite/engine/migrate.ts';
 import { openSnapshot } from '../../store/sqlite/engine/writeAheadLog.ts';
 import { isDatabaseDamage } from '../../store/storageErrors.ts';
 import { RECORDED_SUBJECTS } from './recordedSubjects.ts';
 
-/** The number of checked entries, reported if the verification ends early. */
-let checked = 0;
-
 /** What a verification found. */
 export type VerifiedLedger = LedgerFindings & { sealed: number };
 
-async function verify(file: string): Promise<VerifiedLedger> {
+/**
+ * Verifies the ledger in a database file, in the thread that calls it.
+ *
+ * @param report called with the number of entries checked so far
+ */
+export async function verifyDatabase(
+  file: string,
+  report: (checked: number) => void,
+): Promise<VerifiedLedger> {
+  let checked = 0;
+  try {
+    return await verify(file, (progress) => {
+      checked = progress;
+      report(progress);
+    });
+  } catch (error) {
+    if (isUnreadableRow(error)) return damaged(checked, error.message);
+    throw error;
+  }
+}
+
+async function verify(file: string, report: (checked: number) => void): Promise<VerifiedLedger> {
   const database = await openSnapshot(file);
   try {
     requireCurrentSchema(database);
-    const findings = verifyLedger(database, RECORDED_SUBJECTS, (progress) => {
-      checked = progress;
-      parentPort?.postMessage({ progress });
-    });
+    const findings = verifyLedger(database, RECORDED_SUBJECTS, report);
     return {
       ...findings,
       problems: [...findings.problems, ...verifyTimestamps(database)],
@@ -38,7 +51,7 @@ function isUnreadableRow(error: unknown): error is Error {
   return isDatabaseDamage(error) || error instanceof SyntaxError || error instanceof TypeError;
 }
 
-function damaged(actual: string): VerifiedLedger {
+function damaged(checked: number, actual: string): VerifiedLedger {
   const problem = {
     seq: checked,
     problem: 'database_damaged' as const,
@@ -48,10 +61,3 @@ function damaged(actual: string): VerifiedLedger {
   };
   return { size: checked, head: NO_HASH, root: NO_HASH, problems: [problem], sealed: 0 };
 }
-
-await answerParent(() =>
-  verify((workerData as { file: string }).file).catch((error: unknown) => {
-    if (isUnreadableRow(error)) return damaged(error.message);
-    throw error;
-  }),
-);

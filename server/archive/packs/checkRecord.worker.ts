@@ -1,5 +1,0 @@
-import { workerData } from 'node:worker_threads';
-import { answerParent } from '../../runtime/answerParent.ts';
-import { checkRecordBytes, type RecordInput } from './checkInThread.ts';
-
-await answerParent(() => checkRecordBytes(workerData as RecordInput));

@@ -1,0 +1,93 @@
+import { Worker } from 'node:worker_threads';
+import { after } from './background.ts';
+import { answerOf } from './runWorker.ts';
+import { workerUrl } from './workerUrl.ts';
+
+/** The tasks of `threads.worker.ts`. */
+export type ThreadTask =
+  | 'checkDatabase'
+  | 'checkRecord'
+  | 'checkSelectors'
+  | 'describe'
+  | 'hashFiles'
+  | 'hashJoined'
+  | 'parseSet'
+  | 'readCitations'
+  | 'readRecord'
+  | 'readSourceList'
+  | 'runAge'
+  | 'verifyLedger';
+
+interface ThreadOptions {
+  /** Ends the thread. */
+  signal?: AbortSignal | undefined;
+  onProgress?: (progress: number) => void;
+}
+
+/** How long a thread waits for its next task. To start one and to load its code takes up to 0.3 s. */
+const IDLE_MS = 5_000;
+/** Each takes 10 to 30 MB. */
+const MAX_IDLE = 2;
+
+interface IdleThread {
+  worker: Worker;
+  end: NodeJS.Timeout;
+}
+const idle: IdleThread[] = [];
+
+/**
+ * Runs a task in a thread: one that waits for a task, or a new one. How many run at once is limited by each caller.
+ *
+ * @throws an Error with the task's message; an AbortError if the signal is aborted, which ends the thread
+ */
+export async function runInThread<Result>(
+  task: ThreadTask,
+  input: unknown,
+  { signal, onProgress }: ThreadOptions = {},
+): Promise<Result> {
+  signal?.throwIfAborted();
+  const worker = takeIdle() ?? start();
+  try {
+    const answer = answerOf<Result, number>(worker, { signal, onProgress });
+    worker.postMessage({ task, input });
+    const result = await answer;
+    await keepIdle(worker);
+    return result;
+  } catch (error) {
+    await worker.terminate();
+    throw error;
+  }
+}
+
+function start(): Worker {
+  const worker = new Worker(workerUrl('../threads', import.meta.url));
+  // An error ends the thread. The task that runs gets it; without one, it says nothing about any task.
+  worker.on('error', () => forget(worker)).on('exit', () => forget(worker));
+  return worker;
+}
+
+function forget(worker: Worker): void {
+  const place = idle.findIndex((thread) => thread.worker === worker);
+  const [thread] = place < 0 ? [] : idle.splice(place, 1);
+  clearTimeout(thread?.end);
+}
+
+function takeIdle(): Worker | undefined {
+  const thread = idle.pop();
+  if (!thread) return undefined;
+  clearTimeout(thread.end);
+  thread.worker.ref();
+  return thread.worker;
+}
+
+/** Lets a thread wait for its next task. That does not keep the process alive. */
+async function keepIdle(worker: Worker): Promise<void> {
+  if (idle.length >= MAX_IDLE) return void (await worker.terminate());
+  worker.unref();
+  const end = after(IDLE_MS, () => {
+    forget(worker);
+    return worker.terminate();
+  });
+  end.unref();
+  idle.push({ worker, end });
+}
