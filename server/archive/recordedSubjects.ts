@@ -4,7 +4,7 @@ import type { ArchiveNode } from '../../shared/archive/study.ts';
 import { canonicalText } from '../../shared/values/canonicalJson.ts';
 import { fingerprintOver, sha256Of } from '../ledger/entry.ts';
 import type { RecordedSubject, RecordedSubjects } from '../ledger/verifyLedger.ts';
-import { iteratePackDeposits } from '../store/sqlite/archive/packDeposits.ts';
+import { iteratePackDeposits } from '../store/sqlite/archive/deposits.ts';
 import {
   type FlagRow,
   filesOfPack,

@@ -5,7 +5,7 @@ import type { Job } from '../../shared/node/job.ts';
 import { NOTHING_AT_PATH } from '../../shared/problems.ts';
 import { DEFAULT_HOST, DEFAULT_PORT } from '../config.ts';
 import { isMissing } from '../store/blobs/blobStore.ts';
-import { readEndpointFile } from '../store/endpointFile.ts';
+import { readEndpointFile } from '../store/opening/folderLock.ts';
 import { UsageError } from './options.ts';
 import { sendChunks } from './sendChunks.ts';
 

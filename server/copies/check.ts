@@ -12,7 +12,9 @@ import {
   type CopyRow,
   copiedObjectsAfter,
   countCopiedObjects,
+  countEncrypted,
   isCopied,
+  isEncrypted,
   leastRecentlyChecked,
   setChecked,
   setCopyError,
@@ -23,7 +25,6 @@ import {
   setSyncedState,
 } from '../store/sqlite/node/copies.ts';
 import { isReleased, isWithheld } from '../store/sqlite/node/withheld.ts';
-import { countEncrypted, isEncrypted } from '../store/sqlite/node/withheldInCopies.ts';
 import type { Store } from '../store/store.ts';
 import { assertOwnedByThisNode, type CopiedCheckpoint, type CopyServices, claimBytes } from './claim.ts';
 import { CHECKPOINT, CLAIM, encryptedDigest, KEY, objectPath, statePath } from './copyPaths.ts';

@@ -14,6 +14,8 @@ import {
   type CopyRow,
   changeCopySettings,
   copyAt,
+  countEncrypted,
+  countWithheldInTheClear,
   deleteCopy,
   holdsWithheldKey,
   insertCopy,
@@ -21,7 +23,6 @@ import {
 } from '../store/sqlite/node/copies.ts';
 import { lastEntry } from '../store/sqlite/node/ledger.ts';
 import { objectsOnlyIn } from '../store/sqlite/node/offloadedObjects.ts';
-import { countEncrypted, countWithheldInTheClear } from '../store/sqlite/node/withheldInCopies.ts';
 import { checkCopy, repairFromCopies } from './check.ts';
 import {
   assertOwnedByThisNode,

@@ -20,7 +20,7 @@ import {
   setSynced,
 } from '../store/sqlite/node/copies.ts';
 import { lastEntry, proofsState } from '../store/sqlite/node/ledger.ts';
-import { isAbsent } from '../store/sqlite/node/peerWithholdings.ts';
+import { isAbsent } from '../store/sqlite/node/peers.ts';
 import { releaseOf } from '../store/sqlite/node/withheld.ts';
 import { assertOwnedByThisNode, type CopiedCheckpoint, type CopyServices, claimBytes } from './claim.ts';
 import {

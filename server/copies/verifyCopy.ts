@@ -11,7 +11,7 @@ import { entryText } from '../ledger/entry.ts';
 import { framedLeaf } from '../ledger/tiles.ts';
 import { GrowingTree, leafHash } from '../ledger/tree.ts';
 import { inParallel } from '../runtime/inParallel.ts';
-import { ExpectedFiles } from '../store/sqlite/node/expectedFiles.ts';
+import { ExpectedFiles } from '../store/sqlite/node/copiedFiles.ts';
 import { assembleDump, folderForLargeFiles } from './assembleDump.ts';
 import { readCopiedNote } from './claim.ts';
 import {

@@ -8,7 +8,7 @@ import type { Checkpoints } from '../ledger/checkpoints.ts';
 import { pageById } from '../store/sqlite/collection/pages.ts';
 import { type RecordedEventRow, recordedEvent } from '../store/sqlite/collection/timeline/events.ts';
 import { blobBytes } from '../store/sqlite/node/blobs.ts';
-import { observationsOfEvent } from '../store/sqlite/node/observations.ts';
+import { observationsOfEvent } from '../store/sqlite/node/peers.ts';
 import type { Store } from '../store/store.ts';
 import type { Reader } from '../withholding/withholding.ts';
 import { withContent } from './evidenceFiles.ts';

@@ -22,7 +22,7 @@ import {
   type RestorationRow,
   releasedObjects,
 } from '../store/sqlite/node/blobs.ts';
-import { isAbsent } from '../store/sqlite/node/peerWithholdings.ts';
+import { isAbsent } from '../store/sqlite/node/peers.ts';
 import { isReleased } from '../store/sqlite/node/withheld.ts';
 import type { Store } from '../store/store.ts';
 

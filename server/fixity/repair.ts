@@ -4,7 +4,7 @@ import { type StagedBlob, TooManyBytesError } from '../store/blobs/blobStore.ts'
 import { setAside } from '../store/blobs/lostAndFound.ts';
 import { blobBytes } from '../store/sqlite/node/blobs.ts';
 import { forgetOffloaded } from '../store/sqlite/node/offloadedObjects.ts';
-import { deleteAbsent, isAbsent } from '../store/sqlite/node/peerWithholdings.ts';
+import { deleteAbsent, isAbsent } from '../store/sqlite/node/peers.ts';
 import { isReleased } from '../store/sqlite/node/withheld.ts';
 import type { Store } from '../store/store.ts';
 import { isDamaged, recordIntact } from './damages.ts';

@@ -14,11 +14,7 @@ import {
 } from '../../shared/proof/observation.ts';
 import { ifValid, ProofError } from '../../shared/proof/signedNote.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
-import {
-  insertObservation,
-  iterateObservations,
-  observationsOfEvent,
-} from '../store/sqlite/node/observations.ts';
+import { insertObservation, iterateObservations, observationsOfEvent } from '../store/sqlite/node/peers.ts';
 import { appendEntry } from './appendEntry.ts';
 import { fingerprintOf } from './entry.ts';
 import { nodeCrypto } from './nodeCrypto.ts';

@@ -5,8 +5,14 @@ import { requirePack } from '../archive/packs/readPack.ts';
 import { recordPeerRewrite } from '../ledger/peerRewrites.ts';
 import type { Log } from '../runtime/log.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
-import { mirrorsOf, type PeerRow, peerById, provenanceOf, updatePeer } from '../store/sqlite/node/peers.ts';
-import { countPeerWithholdings } from '../store/sqlite/node/peerWithholdings.ts';
+import {
+  countPeerWithholdings,
+  mirrorsOf,
+  type PeerRow,
+  peerById,
+  provenanceOf,
+  updatePeer,
+} from '../store/sqlite/node/peers.ts';
 import type { Store } from '../store/store.ts';
 import { asPeerError, type Contact, contactPeer, type PeerCheckpoint } from './peerCheckpoint.ts';
 import { CertificateError, type PeerClient, PeerError } from './peerClient.ts';

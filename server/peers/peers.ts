@@ -16,13 +16,13 @@ import { readPeerRewrite } from '../ledger/peerRewrites.ts';
 import type { JobRun, Jobs, RunningJob } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
 import type { SettingsStore } from '../store/settings.ts';
-import { setObservePerDay } from '../store/sqlite/node/observations.ts';
 import {
   allPeers,
   deletePeer,
   insertPeer,
   mirrorsOf,
   putMirror,
+  setObservePerDay,
   updatePeer,
 } from '../store/sqlite/node/peers.ts';
 import type { Store } from '../store/store.ts';

@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events';
 import { CLOSING } from '../http/delivery/eventStream.ts';
-import { writeEndpointFile } from '../store/endpointFile.ts';
+import { writeEndpointFile } from '../store/opening/folderLock.ts';
 import type { Services } from './openServices.ts';
 
 /**

@@ -7,7 +7,7 @@ import { pageDescriptions } from '../http/delivery/itemPages.ts';
 import { Listeners } from '../http/security/listeners.ts';
 import { normalizeRequestTarget } from '../http/security/machineAddresses.ts';
 import type { RecentLog } from '../runtime/recentLog.ts';
-import { writeEndpointFile } from '../store/endpointFile.ts';
+import { writeEndpointFile } from '../store/opening/folderLock.ts';
 import { readBuiltFile, readInterfaceDocument } from './builtInterface.ts';
 import { closeServices } from './closeServices.ts';
 import { handlersOf } from './handlers.ts';

@@ -1,14 +1,13 @@
 import { createReadStream } from 'node:fs';
 import type { PackFile, PackRecord } from '../../../shared/archive/pack.ts';
-import { type SetFile } from '../../../shared/archive/set.ts';
+import type { SetFile } from '../../../shared/archive/set.ts';
 import { SET_FILE } from '../../../shared/archive/setManifest.ts';
 import { type PlannedFile, planSet } from '../../../shared/archive/setPlan.ts';
 import { MAX_PACK_BYTES } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { yieldToEventLoop } from '../../runtime/background.ts';
 import { isMissing, isUnreadable, type StagedBlob } from '../../store/blobs/blobStore.ts';
-import { draftPart, putDraftPart } from '../../store/sqlite/archive/draftParts.ts';
-import type { DraftFileRow } from '../../store/sqlite/archive/drafts.ts';
+import { type DraftFileRow, draftPart, putDraftPart } from '../../store/sqlite/archive/drafts.ts';
 import { packById } from '../../store/sqlite/archive/packs.ts';
 import { fileOfPack } from '../../store/sqlite/archive/sets.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';

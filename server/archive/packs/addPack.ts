@@ -11,7 +11,7 @@ import { packByDigest, packById } from '../../store/sqlite/archive/packs.ts';
 import { studyById, treeNodeAt } from '../../store/sqlite/archive/studies.ts';
 import type { ReadDatabase, WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
-import { isAbsent } from '../../store/sqlite/node/peerWithholdings.ts';
+import { isAbsent } from '../../store/sqlite/node/peers.ts';
 import { isReleased, releasedAmong } from '../../store/sqlite/node/withheld.ts';
 import type { Store } from '../../store/store.ts';
 import { checkNewSet, type SetLimits } from '../sets/checkSet.ts';

@@ -2,7 +2,7 @@ import type { Pack, PackRecord, PacksQuery } from '../../../shared/archive/pack.
 import { VERDICTS, type Verdict } from '../../../shared/archive/vocabulary.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { foldedText } from '../../../shared/values/text.ts';
-import { publishedDepositsOf } from '../../store/sqlite/archive/packDeposits.ts';
+import { publishedDepositsOf } from '../../store/sqlite/archive/deposits.ts';
 import {
   type PackFilter,
   type PackFilterName,

@@ -1,11 +1,11 @@
 import type { RecordedDeposit } from '../../../shared/node/deposit.ts';
 import { appendEntry } from '../../ledger/appendEntry.ts';
 import { fingerprintOver } from '../../ledger/entry.ts';
-import { insertPackDeposit, packDepositAt } from '../../store/sqlite/archive/packDeposits.ts';
+import { insertPackDeposit, packDepositAt } from '../../store/sqlite/archive/deposits.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 
 /** Where packs were published. It is public. */
-export { packDepositsPage as listPackDeposits } from '../../store/sqlite/archive/packDeposits.ts';
+export { packDepositsPage as listPackDeposits } from '../../store/sqlite/archive/deposits.ts';
 
 /** The digest that an entry `pack.deposited` records. */
 export const depositDigest: (deposit: RecordedDeposit) => string = fingerprintOver([

@@ -2,12 +2,12 @@ import { type Conditions, isUnconditional } from '../../../shared/alerts/alert.t
 import type { ChosenElement, NoiseFindings, Scope, WatchChoices } from '../../../shared/collection/noise.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { DamageContext } from '../../fixity/audit.ts';
-import type {
-  Change,
-  ComparableEvent,
-  EventNoise,
+import {
+  type Change,
+  type ComparableEvent,
+  type EventNoise,
+  newestVersion,
 } from '../../store/sqlite/collection/timeline/eventNoise.ts';
-import { newestVersion } from '../../store/sqlite/collection/watchedParts.ts';
 import type { Store } from '../../store/store.ts';
 import {
   type DeriveOptions,

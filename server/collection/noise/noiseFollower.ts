@@ -5,16 +5,14 @@ import {
   eventsToJudge,
   hasRules,
   lastJudgedEvent,
-  putEventNoise,
-  setLastJudgedEvent,
-} from '../../store/sqlite/collection/timeline/eventNoise.ts';
-import { lastEventId } from '../../store/sqlite/collection/timeline/events.ts';
-import {
   NO_PICTURE,
+  putEventNoise,
   recordSearch,
+  setLastJudgedEvent,
   type WatchedPart,
   watchedParts,
-} from '../../store/sqlite/collection/watchedParts.ts';
+} from '../../store/sqlite/collection/timeline/eventNoise.ts';
+import { lastEventId } from '../../store/sqlite/collection/timeline/events.ts';
 import type { Store } from '../../store/store.ts';
 import { IdleMonitor } from '../derived/idleMonitor.ts';
 import type { Deriver } from '../derived/process/deriver.ts';

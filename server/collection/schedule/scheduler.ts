@@ -3,7 +3,6 @@ import type { Settings } from '../../../shared/node/settings.ts';
 import { type Clock, instantOf } from '../../../shared/values/clock.ts';
 import { yieldToEventLoop } from '../../runtime/background.ts';
 import type { Log } from '../../runtime/log.ts';
-import { randomFraction } from '../../store/randomFraction.ts';
 import {
   clampDueTimes,
   earliestDue,
@@ -14,7 +13,7 @@ import {
   updateNextCheck,
 } from '../../store/sqlite/collection/dueTimes.ts';
 import type { SourceToCheck } from '../../store/sqlite/collection/sources.ts';
-import type { Store } from '../../store/store.ts';
+import { randomFraction, type Store } from '../../store/store.ts';
 import { MAX_BACKOFF_MS } from './hostRateLimiter.ts';
 import { JITTER, nextCheckTime, waitsForHours } from './nextCheck.ts';
 import { type Collector, hostOf, MIN_HOSTS_FOR_OFFLINE } from './round.ts';

@@ -9,7 +9,7 @@ import {
 } from '../../../shared/proof/fileList.ts';
 import { ifValid, openCheckpoint } from '../../../shared/proof/signedNote.ts';
 import { nodeCrypto } from '../../ledger/nodeCrypto.ts';
-import type { ExpectedFiles } from '../../store/sqlite/node/expectedFiles.ts';
+import type { ExpectedFiles } from '../../store/sqlite/node/copiedFiles.ts';
 import { CHECKPOINT } from '../copyPaths.ts';
 import { type CopyTarget, InvalidCopyError, readBytes } from '../targets/target.ts';
 

@@ -6,7 +6,7 @@ import type { SetIndex } from '../../archive/sets/setIndex.ts';
 import { citedPack } from '../../citations/citedWork.ts';
 import { apaReference } from '../../citations/textFormats.ts';
 import { type Html, html } from '../../html.ts';
-import { publishedDepositsOf, publishedDoi } from '../../store/sqlite/archive/packDeposits.ts';
+import { publishedDepositsOf, publishedDoi } from '../../store/sqlite/archive/deposits.ts';
 import {
   commentsUntil,
   countEventsOf,

@@ -1,16 +1,18 @@
 import { rm } from 'node:fs/promises';
 import { isDamaged } from '../../fixity/damages.ts';
 import { restoreObject } from '../../fixity/repair.ts';
-import { type CopyRow, copyById, insertCopiedObjects, isCopied } from '../../store/sqlite/node/copies.ts';
-import { isWithheld, releaseOf } from '../../store/sqlite/node/withheld.ts';
 import {
   addCleaned,
+  type CopyRow,
+  copyById,
   countWithheldInTheClear,
   deleteCopiedObject,
   encryptedObjects,
+  insertCopiedObjects,
   isAnyReleasedInTheClear,
   isAnythingUnreadable,
   isAnythingWithheld,
+  isCopied,
   noLongerWithheld,
   notEncrypted,
   releasedInTheClear,
@@ -18,7 +20,8 @@ import {
   setSending,
   toRemove,
   withheldInTheClear,
-} from '../../store/sqlite/node/withheldInCopies.ts';
+} from '../../store/sqlite/node/copies.ts';
+import { isWithheld, releaseOf } from '../../store/sqlite/node/withheld.ts';
 import type { CopyServices } from '../claim.ts';
 import { encryptedPath, OBJECTS, objectPath } from '../copyPaths.ts';
 import type { CopyFiles } from '../files/copyFiles.ts';

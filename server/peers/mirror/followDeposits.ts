@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { REPOSITORY_KINDS, recordedDepositSchema } from '../../../shared/node/deposit.ts';
 import type { PackProvenance } from '../../../shared/node/peer.ts';
 import { depositDigest, recordDeposit } from '../../archive/packs/recordDeposit.ts';
-import { countPackDeposits, packDepositAt } from '../../store/sqlite/archive/packDeposits.ts';
+import { countPackDeposits, packDepositAt } from '../../store/sqlite/archive/deposits.ts';
 import { packById } from '../../store/sqlite/archive/packs.ts';
 import { insertProvenance, provenanceOf } from '../../store/sqlite/node/peers.ts';
 import { listOf } from '../peerClient.ts';

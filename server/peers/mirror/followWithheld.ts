@@ -4,17 +4,17 @@ import { Problem } from '../../../shared/problems.ts';
 import { restoreObject } from '../../fixity/repair.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
-import { peerById } from '../../store/sqlite/node/peers.ts';
 import {
   absentFrom,
   deletePeerWithholding,
   followedSize,
   insertPeerWithholding,
   type PeerWithholding,
+  peerById,
   peerWithholding,
   peerWithholdings,
   setFollowedSize,
-} from '../../store/sqlite/node/peerWithholdings.ts';
+} from '../../store/sqlite/node/peers.ts';
 import {
   currentWithholding,
   isPack,

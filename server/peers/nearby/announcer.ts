@@ -3,8 +3,7 @@ import { type NearbyNode, nearbyNodeSchema } from '../../../shared/node/peer.ts'
 import { keyNameOf } from '../../ledger/nodeKey.ts';
 import { RepeatedWork } from '../../runtime/background.ts';
 import type { Log } from '../../runtime/log.ts';
-import { randomFraction } from '../../store/randomFraction.ts';
-import type { Store } from '../../store/store.ts';
+import { randomFraction, type Store } from '../../store/store.ts';
 import { MulticastSocket, type Received } from './multicast.ts';
 
 /** Records are sent to one network at most once in this time (RFC 6762, section 6). */

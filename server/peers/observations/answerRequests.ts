@@ -21,8 +21,7 @@ import { archiveReadOnly, isReadOnly } from '../../ledger/appendEntry.ts';
 import type { Checkpoints } from '../../ledger/checkpoints.ts';
 import { nodeCrypto } from '../../ledger/nodeCrypto.ts';
 import { recordObservation } from '../../ledger/observations.ts';
-import { countAnswered, wasAnswered } from '../../store/sqlite/node/observations.ts';
-import { allPeers, type PeerRow } from '../../store/sqlite/node/peers.ts';
+import { allPeers, countAnswered, type PeerRow, wasAnswered } from '../../store/sqlite/node/peers.ts';
 import type { Store } from '../../store/store.ts';
 import { nameText } from './observedText.ts';
 

@@ -32,8 +32,14 @@ import type { Log } from '../../runtime/log.ts';
 import { shuttingDown } from '../../runtime/shuttingDown.ts';
 import { type SourceRow, sourceById, sourceByKey } from '../../store/sqlite/collection/sources.ts';
 import { type RecordedEventRow, recordedEvent } from '../../store/sqlite/collection/timeline/events.ts';
-import { observersOfSource, setObserverOutcome, setObservers } from '../../store/sqlite/node/observations.ts';
-import { allPeers, type PeerRow, peerById } from '../../store/sqlite/node/peers.ts';
+import {
+  allPeers,
+  observersOfSource,
+  type PeerRow,
+  peerById,
+  setObserverOutcome,
+  setObservers,
+} from '../../store/sqlite/node/peers.ts';
 import type { Store } from '../../store/store.ts';
 import { type PeerClient, PeerError } from '../peerClient.ts';
 import { requirePeer } from '../peerRecords.ts';

@@ -13,10 +13,6 @@ import { isPrivateHost } from '../../collection/sources/privateSources.ts';
 import { archiveReadOnly, isReadOnly } from '../../ledger/appendEntry.ts';
 import type { JobRun, Jobs, RunningJob } from '../../runtime/jobs.ts';
 import { shuttingDown } from '../../runtime/shuttingDown.ts';
-import { packById } from '../../store/sqlite/archive/packs.ts';
-import { setOf } from '../../store/sqlite/archive/sets.ts';
-import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
-import type { Place } from '../../store/sqlite/engine/queries.ts';
 import {
   changeDeposit,
   type DepositRow,
@@ -33,7 +29,11 @@ import {
   repositoryById,
   sendingDeposits,
   unrecordedDeposits,
-} from '../../store/sqlite/node/deposits.ts';
+} from '../../store/sqlite/archive/deposits.ts';
+import { packById } from '../../store/sqlite/archive/packs.ts';
+import { setOf } from '../../store/sqlite/archive/sets.ts';
+import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
+import type { Place } from '../../store/sqlite/engine/queries.ts';
 import type { Store } from '../../store/store.ts';
 import { marksOf, unreadableAmong, VISITOR } from '../../withholding/withholding.ts';
 import { citedDeposit } from './citedDeposit.ts';

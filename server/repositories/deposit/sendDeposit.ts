@@ -1,4 +1,4 @@
-import type { DepositRow } from '../../store/sqlite/node/deposits.ts';
+import type { DepositRow } from '../../store/sqlite/archive/deposits.ts';
 import type { DepositedFile } from './depositedFiles.ts';
 import { type RemoteDeposit, type RemoteFile, type Repository, RepositoryError } from './repository.ts';
 

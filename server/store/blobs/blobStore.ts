@@ -10,8 +10,7 @@ import {
   syncFolder,
   temporaryFolder,
 } from '../files.ts';
-import { BlobWrites, parseMarkers, type Rows } from './blobWrites.ts';
-import { recoverJournal } from './journal.ts';
+import { BlobWrites, parseMarkers, type Rows, recoverJournal } from './blobWrites.ts';
 import { LostAndFound, type LostFile, removeSetAside } from './lostAndFound.ts';
 import { type Bounds, OffloadedBlobs } from './offloaded/offloadedBlobs.ts';
 import { Staging } from './staging.ts';

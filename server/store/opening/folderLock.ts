@@ -1,7 +1,9 @@
 import { accessSync, constants, statSync } from 'node:fs';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { databaseFile, isMissing } from '../files.ts';
+import { type NodeEndpoint, nodeEndpointSchema } from '../../../shared/node/nodeEndpoint.ts';
+import { databaseFile, isMissing, orIfMissing } from '../files.ts';
 
 /** Another node has the data folder open. */
 export class FolderInUseError extends Error {
@@ -88,4 +90,26 @@ function requireWritable(file: string): void {
   } catch (error) {
     if (!isMissing(error)) throw new UnwritableFolderError(file, error);
   }
+}
+
+/** Writes the address the node listens on, for programs on the same machine; `undefined` removes it. */
+export async function writeEndpointFile(folder: string, listening: NodeEndpoint | undefined): Promise<void> {
+  const file = endpointFile(folder);
+  if (listening === undefined) return rm(file, { force: true });
+  // The rename makes the change atomic for readers.
+  await writeFile(`${file}.new`, `${JSON.stringify(listening)}\n`, { mode: 0o600 });
+  await rename(`${file}.new`, file);
+}
+
+/**
+ * Reads the address written by the node that has the folder open. After a crash the file is stale, so call this only
+ * while the folder is in use.
+ */
+export async function readEndpointFile(folder: string): Promise<NodeEndpoint | undefined> {
+  const text = await orIfMissing(readFile(endpointFile(folder), 'utf8'), undefined);
+  return text === undefined ? undefined : nodeEndpointSchema.parse(JSON.parse(text));
+}
+
+function endpointFile(folder: string): string {
+  return join(folder, 'listening');
 }

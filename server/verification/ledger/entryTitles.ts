@@ -1,6 +1,6 @@
 import { eventTitle } from '../../../shared/collection/eventText.ts';
 import type { EntryTitle } from '../../../shared/ledger/ledger.ts';
-import { type EntryTitleRow, titlesFrom } from '../../store/sqlite/node/ledgerTitles.ts';
+import { type EntryTitleRow, titlesFrom } from '../../store/sqlite/node/ledger.ts';
 import type { Store } from '../../store/store.ts';
 
 /** Returns what entries are about, in words. What no entry proves: a source may have another name today. */
