@@ -29,13 +29,12 @@ import type { Store } from '../store/store.ts';
 import { assertOwnedByThisNode, type CopiedCheckpoint, type CopyServices, claimBytes } from './claim.ts';
 import { CHECKPOINT, CLAIM, encryptedDigest, KEY, objectPath, statePath } from './copyPaths.ts';
 import { CopyFiles, isOfSystem, isPage } from './files/copyFiles.ts';
-import { readIdentity } from './keys/withheldKey.ts';
+import { readIdentity } from './keys/copyKeys.ts';
 import { makePages, pageContext, pagesAreBehind } from './pages/makePages.ts';
 import { readRecords, readState } from './records.ts';
 import { metadataOf, sendObjects } from './sendObjects.ts';
 import { CopyError, type CopyTarget } from './targets/target.ts';
-import { readEncrypted } from './withheld/encrypted.ts';
-import { WithheldObjects } from './withheld/withheldObjects.ts';
+import { readEncrypted, WithheldObjects } from './withheld/withheldObjects.ts';
 
 export interface CheckRun {
   signal: AbortSignal;

@@ -3,7 +3,7 @@ import { VERSION } from '../../shared/version.ts';
 import { Drafts } from '../archive/drafts/drafts.ts';
 import { FileDiffs } from '../collection/diff/diffs.ts';
 import { PageCache } from '../collection/view/pageCache.ts';
-import { ownerEncryption } from '../copies/keys/withheldKey.ts';
+import { ownerEncryption } from '../copies/keys/copyKeys.ts';
 import type { Handlers } from '../http/app.ts';
 import { citationsHandlers } from '../http/routes/archive/citations.ts';
 import { draftHandlers } from '../http/routes/archive/drafts.ts';

@@ -2,7 +2,7 @@ import type { Collection } from '../collection/collection.ts';
 import type { Derived } from '../collection/derived/derived.ts';
 import { isPrivateAddress, systemLookup } from '../collection/fetch/connect.ts';
 import type { NodeConfig } from '../config.ts';
-import { openCopies } from '../copies/openCopies.ts';
+import { openCopies } from '../copies/copies.ts';
 import { openFixity } from '../fixity/fixity.ts';
 import { Observations } from '../peers/observations/observations.ts';
 import { Peers } from '../peers/peers.ts';

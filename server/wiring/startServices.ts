@@ -1,7 +1,7 @@
 import { findSets } from '../archive/sets/readSet.ts';
 import { loadTimeline } from '../collection/timeline/events.ts';
 import type { NodeConfig } from '../config.ts';
-import { ownerEncryption } from '../copies/keys/withheldKey.ts';
+import { ownerEncryption } from '../copies/keys/copyKeys.ts';
 import { readEncrypted } from '../findings/sealed.ts';
 import { isReadOnly } from '../ledger/appendEntry.ts';
 import type { Services } from './openServices.ts';

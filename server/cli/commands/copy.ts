@@ -175,7 +175,7 @@ async function openInProcess(folder: string): Promise<CopyClient> {
   const warn = (_: object, sentence: string) => printError(sentence);
   const { store, checkpoints } = await openArchiveForWriting({ folder, clock: systemClock, warn });
   // Loaded here, so that the list of commands does not wait for it.
-  const { openCopies } = await import('../../copies/openCopies.ts');
+  const { openCopies } = await import('../../copies/copies.ts');
   const { Deriver } = await import('../../collection/derived/process/deriver.ts');
   const jobs = new Jobs(systemClock, store.randomHex);
   const log = createLog('silent');

@@ -54,7 +54,7 @@ nothing was restored.`;
 
 /** @throws UsageError */
 async function identityOf(file: string): Promise<string> {
-  const { identityIn } = await import('../../copies/keys/withheldKey.ts');
+  const { identityIn } = await import('../../copies/keys/copyKeys.ts');
   const identity = identityIn(await readFile(file, 'utf8'));
   if (identity === undefined) throw new UsageError(`--identity: ${file} has no age identity.`);
   return identity;

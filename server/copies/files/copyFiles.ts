@@ -13,6 +13,8 @@ import {
   placeOf,
 } from '../../../shared/proof/fileList.ts';
 import { TILE_WIDTH, tilePath } from '../../../shared/proof/tiles.ts';
+import { keysOf } from '../../ledger/detectRollback.ts';
+import { readKeyChanges } from '../../ledger/keyChanges.ts';
 import { nodeCrypto } from '../../ledger/nodeCrypto.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import {
@@ -31,10 +33,10 @@ import {
   setListed,
 } from '../../store/sqlite/node/copiedFiles.ts';
 import { copyById } from '../../store/sqlite/node/copies.ts';
-import { type CopyServices } from '../claim.ts';
+import { type CopyServices, claimBytes, readClaim, requireSameHistory } from '../claim.ts';
 import { CLAIM, encryptedDigest, newTiles, recordsFiles, statePath } from '../copyPaths.ts';
 import { PAGE_FILES, PAGE_FOLDERS } from '../pages/pagePaths.ts';
-import type { CopyTarget, Payload } from '../targets/target.ts';
+import { CopyError, type CopyTarget, type Payload } from '../targets/target.ts';
 
 /** A file that is sent to a copy. */
 export interface SentFile {
@@ -323,7 +325,7 @@ function announcement(
 }
 
 /** Announces whose copy a place is, before it is taken over. */
-export async function announceClaim(
+async function announceClaim(
   services: Pick<CopyServices, 'checkpoints'>,
   target: CopyTarget,
   claim: Buffer,
@@ -365,4 +367,36 @@ export function isOfSystem(path: string): boolean {
 function isListed(path: string): boolean {
   const isOther = /^(records|state|tile)\/|^archive\/[0-9a-f]{64}\.json$/.test(path);
   return isPage(path) || isOther || encryptedDigest(path) !== undefined;
+}
+
+/**
+ * Makes a place a copy that this data folder writes to. It must be empty, or hold a copy of this archive, which is taken
+ * over: another machine that wrote to it is refused from then on.
+ *
+ * @throws CopyError
+ */
+export async function claimTarget(services: CopyServices, writer: string, target: CopyTarget): Promise<void> {
+  const { store, checkpoints } = services;
+  const key = checkpoints.key.verifierKey;
+  const claim = await readClaim(target);
+  if (claim && !keysOf(key, readKeyChanges(store.read)).includes(claim.key))
+    throw new CopyError(
+      `${target.name} holds the copy of another archive, ${claim.node}. Choose another place.`,
+    );
+  if (claim) await requireSameHistory(services, target);
+  else await requireEmpty(target);
+  const bytes = claimBytes(services, writer);
+  if (claim) await announceClaim(services, target, bytes);
+  await target.put(CLAIM, { bytes }, { type: 'application/json' });
+  await target.flush();
+  // Two programs may have written at once. The one whose claim is there continues.
+  if ((await readClaim(target))?.writer !== writer)
+    throw new CopyError(
+      `Another program started a copy in ${target.name} at the same time. Choose another place.`,
+    );
+}
+
+async function requireEmpty(target: CopyTarget): Promise<void> {
+  for await (const { path } of target.list(''))
+    throw new CopyError(`${target.name} is not empty: it holds ${path}. Choose an empty place.`);
 }

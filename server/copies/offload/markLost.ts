@@ -8,7 +8,7 @@ import { forgetOffloaded, objectsOnlyIn, onlyInAfter } from '../../store/sqlite/
 import type { Store } from '../../store/store.ts';
 import { readClaim } from '../claim.ts';
 import { objectPath } from '../copyPaths.ts';
-import { openCopy } from '../openCopy.ts';
+import { openCopy } from '../targets/openTarget.ts';
 import { CopyError, type CopyTarget } from '../targets/target.ts';
 
 /** The objects that are recorded at once, so that they share the syncs of the disk. */

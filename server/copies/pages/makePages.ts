@@ -20,10 +20,20 @@ import type { CopyServices } from '../claim.ts';
 import type { CopyFiles } from '../files/copyFiles.ts';
 import { eventPage } from './eventPage.ts';
 import { type Changes, findChanges } from './findChanges.ts';
-import { dayText } from './fragments.ts';
-import type { Page, PageContext } from './frame.ts';
+import { dayText, type Page, type PageContext } from './frame.ts';
 import { packPage, sourcePage, sourcePart, studyPage, studyPart } from './itemPages.ts';
-import { LISTS, listPage, listPart } from './listPages.ts';
+import {
+  indexPage,
+  LISTS,
+  listPage,
+  listPart,
+  monthPage,
+  monthPart,
+  monthsOf,
+  searchPage,
+  timelinePage,
+  verifyPage,
+} from './listPages.ts';
 import {
   feedPage,
   searchManifest,
@@ -32,7 +42,6 @@ import {
   sitemapPart,
   timelineSitemap,
 } from './machinePages.ts';
-import { indexPage, searchPage, verifyPage } from './ownPages.ts';
 import {
   changedParts,
   KINDS,
@@ -43,7 +52,6 @@ import {
   SEARCH_PART,
   SITEMAP_PART,
 } from './pagePaths.ts';
-import { monthPage, monthPart, monthsOf, timelinePage } from './timelinePages.ts';
 
 /**
  * Makes the pages that differ between two sizes of the ledger, as of the larger one: items first, then the lists that
