@@ -18,7 +18,7 @@ import type { Handlers } from '../../app.ts';
 import { attachmentHeaders, CSV_TYPE } from '../../delivery/exports.ts';
 import { linkHeader } from '../../delivery/itemPages.ts';
 import { created, ok, okText, page, type Reply, withList } from '../../reply.ts';
-import type { PublicAddress } from '../../security/publicAddress.ts';
+import type { PublicAddress } from '../../security/addresses.ts';
 
 type StudyRoutes = 'listStudies' | 'createStudy' | 'readStudy' | 'setStudyStatus' | 'readStudyTable';
 

@@ -1,35 +1,28 @@
-import { Problem } from '../../../../shared/problems.ts';
-import { pathOf } from '../../../../shared/routes/route.ts';
-import { ROUTES } from '../../../../shared/routes.ts';
-import {
-  addCaseItem,
-  changeCase,
-  createCase,
-  deleteCase,
-  listCases,
-  readCase,
-} from '../../../cases/cases.ts';
-import type { EvidenceServices } from '../../../evidence/eventEvidence.ts';
+import { Problem } from '../../../shared/problems.ts';
+import { pathOf } from '../../../shared/routes/route.ts';
+import { ROUTES } from '../../../shared/routes.ts';
+import { addCaseItem, changeCase, createCase, deleteCase, listCases, readCase } from '../../cases/cases.ts';
+import type { EvidenceServices } from '../../evidence/eventEvidence.ts';
 import {
   addFinding,
   listFindings,
   listFindingTags,
   readFinding,
   withdrawFinding,
-} from '../../../findings/findings.ts';
-import type { FindsPassages } from '../../../findings/passages.ts';
+} from '../../findings/findings.ts';
+import type { FindsPassages } from '../../findings/passages.ts';
 import {
   listSealedFindings,
   type OwnerEncryption,
   readSealedFinding,
   revealFinding,
   sealFinding,
-} from '../../../findings/sealed.ts';
-import type { Store } from '../../../store/store.ts';
-import type { Handlers } from '../../app.ts';
-import { attachmentHeaders, CSV_TYPE, type Exports } from '../../delivery/exports.ts';
-import { created, noContent, ok, page } from '../../reply.ts';
-import type { PublicAddress } from '../../security/publicAddress.ts';
+} from '../../findings/sealed.ts';
+import type { Store } from '../../store/store.ts';
+import type { Handlers } from '../app.ts';
+import { attachmentHeaders, CSV_TYPE, type Exports } from '../delivery/exports.ts';
+import { created, noContent, ok, page } from '../reply.ts';
+import type { PublicAddress } from '../security/addresses.ts';
 
 const JSON_LD_TYPE = 'application/ld+json; profile="http://www.w3.org/ns/anno.jsonld"';
 
@@ -63,7 +56,7 @@ export function findingHandlers(
     listFindings: async ({ query: { format, ...query }, request, visitor }) => {
       if (format === undefined) return page(request, query, listFindings(store, query, visitor));
       const reading = { store, reader: visitor };
-      const { findingsCsv, findingsJsonLd } = await import('../../../findings/annotations.ts');
+      const { findingsCsv, findingsJsonLd } = await import('../../findings/annotations.ts');
       if (format === 'csv')
         return exports.streamReply(attachmentHeaders(CSV_TYPE, 'findings.csv'), () =>
           findingsCsv(reading, query),
@@ -122,8 +115,8 @@ export function caseHandlers(
     readCaseBag: async ({ params: { id = '' }, request, visitor: reader }) => {
       readCase(store, id);
       const [{ caseBag }, { readEvidenceParts }] = await Promise.all([
-        import('../../../cases/caseBag.ts'),
-        import('../../../evidence/evidenceHtml.ts'),
+        import('../../cases/caseBag.ts'),
+        import('../../evidence/evidenceHtml.ts'),
       ]);
       const evidenceParts = await readEvidenceParts(rendererFolder);
       const addresses = { origin: publicAddress.originOf(request), nodeName };
