@@ -16,8 +16,7 @@ import { HostBackoffError } from '../collection/schedule/hostRateLimiter.ts';
 import type { StagedFile } from '../store/blobs/staging.ts';
 import { draftFile } from '../store/sqlite/archive/drafts.ts';
 import type { Store } from '../store/store.ts';
-import { inSentence } from './askRepository.ts';
-import { Pause } from './pause.ts';
+import { inSentence, Pause } from './askRepository.ts';
 import type { PlannedFile } from './planFiles.ts';
 
 export interface FileServices {

@@ -64,7 +64,7 @@ import {
   peerHandlers,
 } from '../http/routes/node.ts';
 import { copyHandlers, dumpHandlers, fixityHandlers, withheldHandlers } from '../http/routes/preservation.ts';
-import { Imports } from '../repositories/imports.ts';
+import { Imports } from '../repositories/importRecord.ts';
 import { isMissing } from '../store/files.ts';
 import type { Reader } from '../withholding/withholding.ts';
 import type { Services } from './openServices.ts';

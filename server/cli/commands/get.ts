@@ -9,7 +9,7 @@ import type { Job } from '../../../shared/node/job.ts';
 import { doiOf } from '../../../shared/values/doi.ts';
 import { Drafts } from '../../archive/drafts/drafts.ts';
 import type { NodeConfig } from '../../config.ts';
-import { Imports } from '../../repositories/imports.ts';
+import { Imports } from '../../repositories/importRecord.ts';
 import { createLog } from '../../runtime/log.ts';
 import { openSettings } from '../../store/settings.ts';
 import { type CollectionHere, hereOrThere } from '../collectionHere.ts';

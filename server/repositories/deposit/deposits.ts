@@ -36,14 +36,11 @@ import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Place } from '../../store/sqlite/engine/queries.ts';
 import type { Store } from '../../store/store.ts';
 import { marksOf, unreadableAmong, VISITOR } from '../../withholding/withholding.ts';
-import { citedDeposit } from './citedDeposit.ts';
 import { dataverseRepository } from './dataverse.ts';
-import { depositedFiles } from './depositedFiles.ts';
 import { invenioRepository } from './invenio.ts';
-import { doiFrom, type Repository, RepositoryError } from './repository.ts';
-import { RepositoryHttp, type RepositoryServices } from './repositoryHttp.ts';
+import { citedDeposit, depositedFiles, doiFrom, type Repository, RepositoryError } from './repository.ts';
+import { RepositoryHttp, type RepositoryServices, RepositoryTokens } from './repositoryHttp.ts';
 import { sendDeposit } from './sendDeposit.ts';
-import { RepositoryTokens } from './tokens.ts';
 
 interface DepositsConfig extends Omit<RepositoryServices, 'settings'> {
   store: Store;

@@ -10,7 +10,7 @@ import type { Drafts } from '../../../archive/drafts/drafts.ts';
 import { listPackDeposits } from '../../../archive/packs/recordDeposit.ts';
 import { fillDraftRecord, listCitationEntries } from '../../../repositories/citations/citations.ts';
 import type { Deposits } from '../../../repositories/deposit/deposits.ts';
-import type { Imports } from '../../../repositories/imports.ts';
+import type { Imports } from '../../../repositories/importRecord.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Handlers } from '../../app.ts';
 import { readBytes, requireMediaType } from '../../body/readJson.ts';
