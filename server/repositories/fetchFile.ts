@@ -4,8 +4,7 @@ import type { ImportedFileState } from '../../shared/archive/recordImport.ts';
 import { failureWords } from '../../shared/collection/failureWords.ts';
 import type { RetrievalError } from '../../shared/collection/retrieval.ts';
 import { Problem } from '../../shared/problems.ts';
-import type { DraftLimits } from '../archive/drafts/draftFiles.ts';
-import { addArchivedFile, roomInDraft } from '../archive/drafts/draftRoom.ts';
+import { addArchivedFile, type DraftLimits, roomInDraft } from '../archive/drafts/draftFiles.ts';
 import type { Drafts } from '../archive/drafts/drafts.ts';
 import type {
   ReceivedAnswer,

@@ -4,7 +4,7 @@ import type { ImportRequest, PlannedImport, RecordImport } from '../../shared/ar
 import type { Settings } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
 import { doiOf } from '../../shared/values/doi.ts';
-import { roomInDraft } from '../archive/drafts/draftRoom.ts';
+import { roomInDraft } from '../archive/drafts/draftFiles.ts';
 import type { Drafts } from '../archive/drafts/drafts.ts';
 import type { RecordedRequests } from '../collection/record/recordedRequests.ts';
 import { isBlobDamageError } from '../fixity/audit.ts';

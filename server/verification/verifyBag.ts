@@ -10,10 +10,12 @@ import {
   comparePayload,
   compareTags,
   type Digests,
+  type ManifestFinding,
+  manifestKind,
   readBagTags,
   readTagFile,
+  withFileNames,
 } from '../archive/packs/bag/bagCheck.ts';
-import { type ManifestFinding, manifestKind, withFileNames } from '../archive/packs/bag/manifest.ts';
 import {
   DECLARATION_FILE,
   FETCH_FILE,
@@ -22,8 +24,7 @@ import {
   PAYLOAD_FOLDER,
   RECORD_FILE,
 } from '../archive/packs/bag/tagFiles.ts';
-import { omitsFiles } from '../archive/packs/file/writePackFile.ts';
-import { type CheckedRecord, checkRecord } from '../archive/packs/packRows.ts';
+import { type CheckedRecord, checkRecord, omitsFiles } from '../archive/packs/packRows.ts';
 import { parseSet, SetIndex } from '../archive/sets/setIndex.ts';
 import { type Finding, finding } from './report.ts';
 

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { PART_BYTES } from '../../../shared/archive/setPlan.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { RECORD_FILE } from '../../archive/packs/bag/tagFiles.ts';
-import { omitsFiles } from '../../archive/packs/file/writePackFile.ts';
+import { omitsFiles } from '../../archive/packs/packRows.ts';
 import {
   type Command,
   type ExitCode,

@@ -17,8 +17,13 @@ import { digestSchema, packIdSchema, studyIdSchema } from '../../../shared/value
 import { instantSchema } from '../../../shared/values/text.ts';
 import { commentDigest } from '../../archive/comments.ts';
 import { checkRecord, insertFlagRows, insertPackRows } from '../../archive/packs/packRows.ts';
-import { depositDigest } from '../../archive/packs/recordDeposit.ts';
-import { flagDigest, nodeDigest, statusDigest, studyDigest } from '../../archive/recordedSubjects.ts';
+import {
+  depositDigest,
+  flagDigest,
+  nodeDigest,
+  statusDigest,
+  studyDigest,
+} from '../../archive/recordedSubjects.ts';
 import { findingDigest, insertFinding, recordOfFinding, targetText } from '../../findings/findings.ts';
 import { commitmentTo, insertRevealed, insertSealed } from '../../findings/sealed.ts';
 import { fingerprintOf } from '../../ledger/entry.ts';

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { REPOSITORY_KINDS, recordedDepositSchema } from '../../../shared/node/deposit.ts';
 import type { PackProvenance } from '../../../shared/node/peer.ts';
-import { depositDigest, recordDeposit } from '../../archive/packs/recordDeposit.ts';
+import { recordDeposit } from '../../archive/packs/packRows.ts';
+import { depositDigest } from '../../archive/recordedSubjects.ts';
 import { countPackDeposits, packDepositAt } from '../../store/sqlite/archive/deposits.ts';
 import { packById } from '../../store/sqlite/archive/packs.ts';
 import { insertProvenance, provenanceOf } from '../../store/sqlite/node/peers.ts';

@@ -7,8 +7,8 @@ import type {
 import { Problem } from '../../../shared/problems.ts';
 import type { Slice } from '../../../shared/values/list.ts';
 import { httpUrlSchema } from '../../../shared/values/text.ts';
+import { recordDeposit } from '../../archive/packs/packRows.ts';
 import { digestsOfPack } from '../../archive/packs/readPack.ts';
-import { recordDeposit } from '../../archive/packs/recordDeposit.ts';
 import { isPrivateHost } from '../../collection/sources/privateSources.ts';
 import { archiveReadOnly, isReadOnly } from '../../ledger/appendEntry.ts';
 import type { JobRun, Jobs, RunningJob } from '../../runtime/jobs.ts';

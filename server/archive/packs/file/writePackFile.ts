@@ -232,11 +232,6 @@ async function summarize(output: PackFileOutput): Promise<PackFileSummary> {
   return { crcs, sha256: sha256.digest('hex') };
 }
 
-/** Returns whether a value is a record that omits `files`. */
-export function omitsFiles(record: unknown): record is object {
-  return typeof record === 'object' && record !== null && !Object.hasOwn(record, 'files');
-}
-
 /** Returns the `files` of a record that omits them. Media types are guessed from the paths. */
 export function filesOf(
   paths: readonly string[],

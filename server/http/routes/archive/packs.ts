@@ -1,7 +1,6 @@
 import { GIGABYTE } from '../../../../shared/limits.ts';
 import { pathOf } from '../../../../shared/routes/route.ts';
 import { ROUTES } from '../../../../shared/routes.ts';
-import { lookUpDigests, packsOfBlob, readBlob } from '../../../archive/blobs.ts';
 import type { Drafts } from '../../../archive/drafts/drafts.ts';
 import { addPack } from '../../../archive/packs/addPack.ts';
 import { comparePacks, filesToCompare } from '../../../archive/packs/comparePacks.ts';
@@ -10,6 +9,9 @@ import { flagPack, packTooLarge } from '../../../archive/packs/packRows.ts';
 import {
   digestsOfPack,
   listPacks,
+  lookUpDigests,
+  packsOfBlob,
+  readBlob,
   readMarkedPackText,
   readPackText,
   requirePack,

@@ -7,7 +7,7 @@ import {
 import { pathOf } from '../../../../shared/routes/route.ts';
 import { ROUTES } from '../../../../shared/routes.ts';
 import type { Drafts } from '../../../archive/drafts/drafts.ts';
-import { listPackDeposits } from '../../../archive/packs/recordDeposit.ts';
+import { listPackDeposits } from '../../../archive/packs/packRows.ts';
 import { fillDraftRecord, listCitationEntries } from '../../../repositories/citations/citations.ts';
 import type { Deposits } from '../../../repositories/deposit/deposits.ts';
 import type { Imports } from '../../../repositories/importRecord.ts';

@@ -4,13 +4,15 @@ import { ROUTES } from '../../../../shared/routes.ts';
 import { addComment, listComments } from '../../../archive/comments.ts';
 import {
   createStudy,
+  createTreeNode,
   listStudies,
   readStudy,
   readStudyTable,
+  readTree,
+  readTreeNode,
   setStudyStatus,
   studyTableCsv,
 } from '../../../archive/studies.ts';
-import { createTreeNode, readTree, readTreeNode } from '../../../archive/treeNodes.ts';
 import { readSignposts } from '../../../citations/signposts.ts';
 import { packDrift, studyDrift } from '../../../drift/drift.ts';
 import type { ReadStore, Store } from '../../../store/store.ts';
