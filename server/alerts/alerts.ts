@@ -11,7 +11,7 @@ import { Problem } from '../../shared/problems.ts';
 import { instantOf } from '../../shared/values/clock.ts';
 import type { Slice } from '../../shared/values/list.ts';
 import { isReadOnly } from '../ledger/appendEntry.ts';
-import { shuttingDown } from '../runtime/shuttingDown.ts';
+import { shuttingDown } from '../runtime/jobs.ts';
 import {
   type DeliveryRow,
   deleteRule,

@@ -3,7 +3,7 @@ import { type CopyCheck, MAX_NAMED_FILES } from '../../shared/node/copy.ts';
 import { Problem } from '../../shared/problems.ts';
 import { countOf } from '../../shared/values/counts.ts';
 import { confirmDamage } from '../fixity/audit.ts';
-import { restoreObject } from '../fixity/repair.ts';
+import { restoreObject } from '../fixity/damages.ts';
 import { parseTilePath, readTile } from '../ledger/tiles.ts';
 import type { Log } from '../runtime/log.ts';
 import { counter, currentDamages } from '../store/sqlite/node/blobs.ts';

@@ -13,7 +13,7 @@ import { readEncrypted } from '../findings/sealed.ts';
 import { markRestoredWithoutBlobs } from '../fixity/audit.ts';
 import { markReadOnly } from '../ledger/appendEntry.ts';
 import { keyFile } from '../ledger/nodeKey.ts';
-import { inParallel } from '../runtime/inParallel.ts';
+import { inParallel } from '../runtime/concurrency.ts';
 import { blobPath, syncFile, syncFileSystem, syncFolder, writeFileDurably } from '../store/files.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { count } from '../store/sqlite/engine/queries.ts';

@@ -3,10 +3,9 @@ import { restoreDrillSchema } from '../../shared/node/restoreDrill.ts';
 import type { Settings } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
 import { every, inBackground } from '../runtime/background.ts';
-import type { JobRun, Jobs, RunningJob } from '../runtime/jobs.ts';
+import { type JobRun, type Jobs, type RunningJob, shuttingDown } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
 import { type NetworkPause, readNetworkPause } from '../runtime/machineState.ts';
-import { shuttingDown } from '../runtime/shuttingDown.ts';
 import {
   allCopies,
   type CopyRow,

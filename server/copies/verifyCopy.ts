@@ -13,7 +13,7 @@ import { entryText } from '../ledger/entry.ts';
 import { nodeCrypto } from '../ledger/nodeCrypto.ts';
 import { framedLeaf } from '../ledger/tiles.ts';
 import { GrowingTree, leafHash } from '../ledger/tree.ts';
-import { inParallel } from '../runtime/inParallel.ts';
+import { inParallel } from '../runtime/concurrency.ts';
 import { ExpectedFiles } from '../store/sqlite/node/copiedFiles.ts';
 import { readCopiedNote } from './claim.ts';
 import {

@@ -1,5 +1,4 @@
-import { type HashedFile, hashFileSync } from '../hashing/hashFileSync.ts';
-import { hashInThreads, type SizedFile } from '../hashing/hashInThreads.ts';
+import { type HashedFile, hashFileSync, hashInThreads, type SizedFile } from '../hashing/hashInThreads.ts';
 
 /** Hashing so little takes less time than starting two threads. */
 const SMALL_FILES = 200;

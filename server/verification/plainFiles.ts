@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, resolve, sep } from 'node:path';
 import { type ChecksumEntry, parseChecksums } from '../../shared/values/checksums.ts';
 import { isDigest } from '../../shared/values/digestPattern.ts';
-import type { HashedFile } from '../hashing/hashFileSync.ts';
+import type { HashedFile } from '../hashing/hashInThreads.ts';
 import { hashFiles } from './hashFiles.ts';
 import { lookUp, type ReferenceArchive } from './referenceArchive.ts';
 import { type Finding, finding } from './report.ts';

@@ -12,7 +12,7 @@ import { pageDescriptions } from '../http/delivery/itemPages.ts';
 import { normalizeRequestTarget } from '../http/security/addresses.ts';
 import { Listeners } from '../http/security/listeners.ts';
 import { isReadOnly } from '../ledger/appendEntry.ts';
-import type { RecentLog } from '../runtime/recentLog.ts';
+import type { RecentLog } from '../runtime/log.ts';
 import { writeEndpointFile } from '../store/opening/folderLock.ts';
 import { handlersOf, readBuiltFile, readInterfaceDocument } from './handlers.ts';
 import { type OpenedArchive, openServices, type Services } from './openServices.ts';

@@ -16,8 +16,7 @@ import { lostFiles } from '../../store/blobs/lostAndFound.ts';
 import { FolderInUseError } from '../../store/opening/folderLock.ts';
 import { DamagedDatabaseError } from '../../store/opening/inspectFolder.ts';
 import type { Store } from '../../store/store.ts';
-import { archiveFolder } from '../dataFolder.ts';
-import { describeReleased } from '../offloadedObjects.ts';
+import { archiveFolder, describeReleased } from '../dataFolder.ts';
 import { ARCHIVE_OPTIONS, type Command, type ExitCode, optionsHelp, print, printError } from '../options.ts';
 import { openProgress } from '../terminal.ts';
 

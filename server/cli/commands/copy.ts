@@ -1,6 +1,13 @@
 import { parseArgs } from 'node:util';
-import type { Copy, CopyChange, CopySync, LostCopy, NewCopy } from '../../../shared/node/copy.ts';
-import { copyChangeSchema, copyKeySchema } from '../../../shared/node/copy.ts';
+import {
+  type Copy,
+  type CopyChange,
+  type CopySync,
+  copyChangeSchema,
+  copyKeySchema,
+  type LostCopy,
+  type NewCopy,
+} from '../../../shared/node/copy.ts';
 import { systemClock } from '../../../shared/values/clock.ts';
 import { countOf } from '../../../shared/values/counts.ts';
 import { openArchiveForWriting } from '../../collection/record/coverRetrievals.ts';
@@ -9,7 +16,6 @@ import { Jobs } from '../../runtime/jobs.ts';
 import { createLog } from '../../runtime/log.ts';
 import { FolderInUseError } from '../../store/opening/folderLock.ts';
 import { openSettings } from '../../store/settings.ts';
-import { TARGET_HELP, TARGET_OPTIONS, targetOf } from '../copyTarget.ts';
 import { archiveFolder } from '../dataFolder.ts';
 import {
   type Command,
@@ -18,6 +24,9 @@ import {
   optionsHelp,
   print,
   printError,
+  TARGET_HELP,
+  TARGET_OPTIONS,
+  targetOf,
   UsageError,
 } from '../options.ts';
 import { connectToNode, jsonContent, type NodeOptions, type RunningNode } from '../runningNode.ts';

@@ -91,7 +91,7 @@ async function removeOld(positionals: readonly string[], json: boolean): Promise
   const folder = archiveFolder(
     requireOne(positionals, 'Name the data folder into which the archive was moved.'),
   );
-  const { readDataFolder, removeOldFolder } = await import('../../moving/oldFolder.ts');
+  const { readDataFolder, removeOldFolder } = await import('../../moving/archivePlace.ts');
   const old = readDataFolder(folder).moved_from;
   await removeOldFolder(folder);
   if (json) print(JSON.stringify({ ok: true, removed: old?.folder ?? null }));

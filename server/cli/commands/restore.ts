@@ -3,7 +3,6 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../../shared/values/clock.ts';
 import { countOf } from '../../../shared/values/counts.ts';
-import { TARGET_HELP, TARGET_OPTIONS, targetOf } from '../copyTarget.ts';
 import { requireEmpty } from '../dataFolder.ts';
 import {
   ARCHIVE_OPTIONS,
@@ -12,6 +11,9 @@ import {
   optionsHelp,
   print,
   printError,
+  TARGET_HELP,
+  TARGET_OPTIONS,
+  targetOf,
   UsageError,
 } from '../options.ts';
 import { askPassphrase, PASSPHRASE_HELP } from '../terminal.ts';

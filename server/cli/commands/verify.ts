@@ -3,8 +3,17 @@ import { type ChecksumFile, openChecksumFile } from '../../verification/plainFil
 import { openReferenceArchive } from '../../verification/referenceArchive.ts';
 import { type Finding, type Summary, Tally } from '../../verification/report.ts';
 import { verifyPaths } from '../../verification/verifyPaths.ts';
-import { namesCopy, TARGET_OPTIONS, targetOf } from '../copyTarget.ts';
-import { type Command, type ExitCode, JSON_OPTION, optionsHelp, print, UsageError } from '../options.ts';
+import {
+  type Command,
+  type ExitCode,
+  JSON_OPTION,
+  namesCopy,
+  optionsHelp,
+  print,
+  TARGET_OPTIONS,
+  targetOf,
+  UsageError,
+} from '../options.ts';
 import { escapeForTerminal, openProgress } from '../terminal.ts';
 
 const OPTIONS = {
@@ -68,7 +77,7 @@ export const verify: Command = {
       progress.clear();
     }
     const { summary } = tally;
-    const { objectsNotIn, describeOffloaded, describeReleased } = await import('../offloadedObjects.ts');
+    const { objectsNotIn, describeOffloaded, describeReleased } = await import('../dataFolder.ts');
     const notHere = paths.map(objectsNotIn);
     const elsewhere = notHere.flatMap((folder) => folder.elsewhere);
     const released_objects = notHere.reduce((sum, { released }) => sum + released, 0);

@@ -1,8 +1,7 @@
 import type { CaptureResult, MementoImport } from '../../../shared/collection/captures.ts';
 import { MAX_CAPTURE_FILE_BYTES } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
-import type { Jobs, RunningJob } from '../../runtime/jobs.ts';
-import { shuttingDown } from '../../runtime/shuttingDown.ts';
+import { type Jobs, type RunningJob, shuttingDown } from '../../runtime/jobs.ts';
 import { reachedStorageLimit } from '../../store/storageSpace.ts';
 import type { MementoServices } from './capture.ts';
 import { importCaptureFile } from './importCaptureFile.ts';

@@ -9,7 +9,7 @@ import { inclusionPath } from '../../ledger/prove.ts';
 import { GrowingTree } from '../../ledger/tree.ts';
 import type { RecordedSubjects } from '../../ledger/verifyLedger.ts';
 import { yieldToEventLoop } from '../../runtime/background.ts';
-import { WorkCoalescer } from '../../runtime/workCoalescer.ts';
+import { WorkCoalescer } from '../../runtime/concurrency.ts';
 import {
   batchOf,
   iterateBatches,

@@ -1,7 +1,6 @@
 import type { LostCopy } from '../../../shared/node/copy.ts';
 import { Problem } from '../../../shared/problems.ts';
-import { recordDamage } from '../../fixity/damages.ts';
-import { restoreObject } from '../../fixity/repair.ts';
+import { recordDamage, restoreObject } from '../../fixity/damages.ts';
 import type { JobRun } from '../../runtime/jobs.ts';
 import { allCopies, type CopyRow, deleteCopy, insertCopiedObjects } from '../../store/sqlite/node/copies.ts';
 import { forgetOffloaded, objectsOnlyIn, onlyInAfter } from '../../store/sqlite/node/offloadedObjects.ts';

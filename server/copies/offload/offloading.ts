@@ -10,11 +10,10 @@ import type {
 import type { Settings } from '../../../shared/node/settings.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { instantOf } from '../../../shared/values/clock.ts';
-import { restoreObject } from '../../fixity/repair.ts';
+import { restoreObject } from '../../fixity/damages.ts';
 import { yieldToEventLoop } from '../../runtime/background.ts';
-import type { JobRun, Jobs, RunningJob } from '../../runtime/jobs.ts';
+import { type JobRun, type Jobs, type RunningJob, shuttingDown } from '../../runtime/jobs.ts';
 import type { Log } from '../../runtime/log.ts';
-import { shuttingDown } from '../../runtime/shuttingDown.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { blobBytes, counter } from '../../store/sqlite/node/blobs.ts';
 import { allCopies, copyById, objectCheckedAt, setObjectUnchecked } from '../../store/sqlite/node/copies.ts';

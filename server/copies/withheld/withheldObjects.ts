@@ -3,8 +3,7 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { isDamaged } from '../../fixity/damages.ts';
-import { restoreObject } from '../../fixity/repair.ts';
+import { isDamaged, restoreObject } from '../../fixity/damages.ts';
 import { temporaryFolder } from '../../store/files.ts';
 import {
   addCleaned,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { releaseSchema, type Withholding, withholdingSchema } from '../../../shared/node/withheld.ts';
 import { Problem } from '../../../shared/problems.ts';
-import { restoreObject } from '../../fixity/repair.ts';
+import { restoreObject } from '../../fixity/damages.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import {

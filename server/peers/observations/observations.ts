@@ -28,8 +28,8 @@ import { archiveReadOnly, isReadOnly } from '../../ledger/appendEntry.ts';
 import type { Checkpoints } from '../../ledger/checkpoints.ts';
 import { nodeCrypto } from '../../ledger/nodeCrypto.ts';
 import { recordObservation } from '../../ledger/observations.ts';
+import { shuttingDown } from '../../runtime/jobs.ts';
 import type { Log } from '../../runtime/log.ts';
-import { shuttingDown } from '../../runtime/shuttingDown.ts';
 import { type SourceRow, sourceById, sourceByKey } from '../../store/sqlite/collection/sources.ts';
 import { type RecordedEventRow, recordedEvent } from '../../store/sqlite/collection/timeline/events.ts';
 import {

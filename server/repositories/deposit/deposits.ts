@@ -11,8 +11,7 @@ import { recordDeposit } from '../../archive/packs/packRows.ts';
 import { digestsOfPack } from '../../archive/packs/readPack.ts';
 import { isPrivateHost } from '../../collection/sources/privateSources.ts';
 import { archiveReadOnly, isReadOnly } from '../../ledger/appendEntry.ts';
-import type { JobRun, Jobs, RunningJob } from '../../runtime/jobs.ts';
-import { shuttingDown } from '../../runtime/shuttingDown.ts';
+import { type JobRun, type Jobs, type RunningJob, shuttingDown } from '../../runtime/jobs.ts';
 import {
   changeDeposit,
   type DepositRow,
