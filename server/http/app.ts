@@ -10,7 +10,7 @@ import { html } from '../html.ts';
 import { browserName, SESSION_MS } from '../owner/sessions.ts';
 import type { Invitations } from '../owner/sharing.ts';
 import type { Log } from '../runtime/log.ts';
-import { folderAway } from '../store/opening/presence.ts';
+import { folderAway } from '../store/opening/folderLock.ts';
 import { checkBody, checkQuery, readBytes, readJson, requireMediaType } from './body/readJson.ts';
 import { bodyChunks } from './body/requestBody.ts';
 import { acceptsHtml, type Interface, interfaceMissing, serveRenderer } from './delivery/renderer.ts';

@@ -19,7 +19,7 @@ import {
   removeUnfinished,
   unfinishedMove,
 } from '../store/opening/movedFolder.ts';
-import { checkMove, MoveError, type MovePlan, partialFolder } from './checkMove.ts';
+import { checkMove, MoveError, type MovePlan, partialFolder } from './archivePlace.ts';
 
 export interface MoveOptions {
   from: string;

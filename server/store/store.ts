@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { statfsSync } from 'node:fs';
+import { GIGABYTE } from '../../shared/limits.ts';
+import type { Settings } from '../../shared/node/settings.ts';
 import { type Clock, instantOf } from '../../shared/values/clock.ts';
 import { BlobStore } from './blobs/blobStore.ts';
 import { createFolder, databaseFile } from './files.ts';
-import { type FolderLock, lockFolder } from './opening/folderLock.ts';
+import { type FolderLock, FolderPresence, lockFolder } from './opening/folderLock.ts';
 import { headOf, openHead, type RecordedHead, type Warn } from './opening/headFile.ts';
 import {
   asDamagedDatabaseError,
@@ -20,11 +22,10 @@ import {
   Reserve,
   releaseReserve,
 } from './opening/openDatabase.ts';
-import { FolderPresence } from './opening/presence.ts';
 import type { ReadDatabase, WriteDatabase } from './sqlite/engine/open.ts';
 import { WriteAheadLog } from './sqlite/engine/writeAheadLog.ts';
 import type { Writer } from './sqlite/engine/writer.ts';
-import { blobBytes, bytesHere } from './sqlite/node/blobs.ts';
+import { blobBytes, bytesHere, releasedBytes } from './sqlite/node/blobs.ts';
 import { lastEntry } from './sqlite/node/ledger.ts';
 import { offloadedBytes } from './sqlite/node/offloadedObjects.ts';
 import { writeSetting } from './sqlite/node/owner.ts';
@@ -301,4 +302,46 @@ function steadyClock(clock: Clock, database: ReadDatabase, warn: Warn): Monotoni
 /** Returns a random number from 0 to 1, both inclusive. */
 export function randomFraction({ randomHex }: Pick<Store, 'randomHex'>): number {
   return Number.parseInt(randomHex(8), 16) / 0xffffffff;
+}
+
+/** The limit that keeps more bytes from being stored. */
+export type StorageLimit = 'data_cap_reached' | 'disk_nearly_full';
+
+/** Returns how many bytes are stored, free and given up, with the owner's two limits. */
+export function measureStorage(
+  store: Pick<Store, 'read' | 'heldBytes' | 'freeBytes'>,
+  limits: Pick<Settings, 'data_cap_gb' | 'min_free_disk_gb'>,
+): StorageSpace {
+  return {
+    held_bytes: store.heldBytes(),
+    ...releasedBytes(store.read),
+    cap_bytes: Math.round(limits.data_cap_gb * GIGABYTE),
+    free_bytes: store.freeBytes(),
+    min_free_bytes: Math.round(limits.min_free_disk_gb * GIGABYTE),
+    no_room: reachedStorageLimit(store, limits, 0),
+  };
+}
+
+export interface StorageSpace {
+  held_bytes: number;
+  /** Absent if nothing was given up. */
+  released_objects?: number;
+  released_bytes?: number;
+  cap_bytes: number;
+  free_bytes: number;
+  min_free_bytes: number;
+  no_room: StorageLimit | null;
+}
+
+/** Returns which of the owner's two limits would be exceeded by storing `bytes` more bytes, or null. */
+export function reachedStorageLimit(
+  store: Pick<Store, 'heldBytes' | 'freeBytes'>,
+  limits: Pick<Settings, 'data_cap_gb' | 'min_free_disk_gb'>,
+  bytes: number,
+): StorageLimit | null {
+  const held = store.heldBytes();
+  const cap = limits.data_cap_gb * GIGABYTE;
+  if (held + bytes > cap || held >= cap) return 'data_cap_reached';
+  if (store.freeBytes() - bytes < limits.min_free_disk_gb * GIGABYTE) return 'disk_nearly_full';
+  return null;
 }

@@ -16,12 +16,13 @@ import {
 import { citationsHandlers, harvestingHandlers } from '../http/routes/archive/citations.ts';
 import {
   blobsHandlers,
+  depositHandlers,
   draftHandlers,
+  importHandlers,
   packComparisonHandlers,
   packsHandlers,
   setHandlers,
 } from '../http/routes/archive/packs.ts';
-import { depositHandlers, importHandlers } from '../http/routes/archive/repositories.ts';
 import {
   commentsHandlers,
   driftHandlers,

@@ -2,7 +2,7 @@ import type { CaptureResult, MementoImport } from '../../../shared/collection/ca
 import { MAX_CAPTURE_FILE_BYTES } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { type Jobs, type RunningJob, shuttingDown } from '../../runtime/jobs.ts';
-import { reachedStorageLimit } from '../../store/storageSpace.ts';
+import { reachedStorageLimit } from '../../store/store.ts';
 import type { MementoServices } from './capture.ts';
 import { importCaptureFile } from './importCaptureFile.ts';
 import { importMementos } from './memento/importMementos.ts';

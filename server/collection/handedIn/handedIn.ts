@@ -16,8 +16,7 @@ import { type StagedBlob, type StagedFile, TooManyBytesError } from '../../store
 import { sameHandIn } from '../../store/sqlite/collection/handIns.ts';
 import { sourceById } from '../../store/sqlite/collection/sources.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
-import { reachedStorageLimit } from '../../store/storageSpace.ts';
-import type { Store } from '../../store/store.ts';
+import { reachedStorageLimit, type Store } from '../../store/store.ts';
 import { CaptureSpace } from '../captures/capture.ts';
 import type { ObjectReceiver } from '../record/objectReceiver.ts';
 import { normalizeUrl, sourceIdOf } from '../sources/sources.ts';

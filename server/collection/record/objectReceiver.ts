@@ -7,8 +7,7 @@ import { type StagedBlob, TooManyBytesError } from '../../store/blobs/blobStore.
 import type { Reservation } from '../../store/sqlite/engine/writer.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import { isReleased } from '../../store/sqlite/node/withheld.ts';
-import { reachedStorageLimit } from '../../store/storageSpace.ts';
-import type { Store } from '../../store/store.ts';
+import { reachedStorageLimit, type Store } from '../../store/store.ts';
 import { RetrievalFailure } from '../fetch/connect.ts';
 
 /** A complete body that is not stored yet. */

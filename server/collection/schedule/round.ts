@@ -12,7 +12,7 @@ import {
   sourceById,
   sourceByKey,
 } from '../../store/sqlite/collection/sources.ts';
-import { isStorageFailure } from '../../store/storageSpace.ts';
+import { isStorageFailure } from '../../store/storageErrors.ts';
 import { randomFraction, type Store } from '../../store/store.ts';
 import type { PageToCapture } from '../pages/pages.ts';
 import { LoginMissingError } from '../profiles/profiles.ts';

@@ -30,8 +30,7 @@ import {
   offloadedAfter,
   setRemoved,
 } from '../../store/sqlite/node/offloadedObjects.ts';
-import { reachedStorageLimit } from '../../store/storageSpace.ts';
-import type { Store } from '../../store/store.ts';
+import { reachedStorageLimit, type Store } from '../../store/store.ts';
 import { objectPath } from '../copyPaths.ts';
 import { openCopyById } from '../targets/openTarget.ts';
 import { CopyError, type CopyTarget } from '../targets/target.ts';

@@ -4,7 +4,6 @@ import { open, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Problem } from '../../../shared/problems.ts';
 import { databaseFile, syncFile, syncFolder } from '../files.ts';
-import { Checkpointer } from '../sqlite/engine/checkpointer.ts';
 import { databaseSchemaVersion, migrate, needsMigration } from '../sqlite/engine/migrate.ts';
 import {
   openForReading,
@@ -12,7 +11,7 @@ import {
   type ReadDatabase,
   type WriteDatabase,
 } from '../sqlite/engine/open.ts';
-import { DurableCommit, type WriteAheadLog } from '../sqlite/engine/writeAheadLog.ts';
+import { Checkpointer, DurableCommit, type WriteAheadLog } from '../sqlite/engine/writeAheadLog.ts';
 import { Writer } from '../sqlite/engine/writer.ts';
 import { type FolderLock, requireUnopened } from './folderLock.ts';
 import type { Warn } from './headFile.ts';
