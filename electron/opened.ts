@@ -10,7 +10,7 @@ import type { DesktopWindows } from './windows.ts';
 const PACK_EXTENSION = '.pack.zip';
 
 /** What the system asks the app to open. */
-export type OpenedItem = { file: string } | { link: string } | { page: string };
+type OpenedItem = { file: string } | { link: string } | { page: string };
 
 export interface OpenedItems {
   open(item: OpenedItem): void;
@@ -100,14 +100,14 @@ export function registerLinkScheme(): void {
 }
 
 /** A link that the app opens. Everything else is refused. */
-export type OpenedLink = { peer: string } | { invitation: URL };
+type OpenedLink = { peer: string } | { invitation: URL };
 
 /**
  * Reads a link with the app's scheme. Any web page can make one.
  *
  * @returns undefined unless it is a link of a peer or an invitation, as the page Sharing makes them
  */
-export function readLink(address: string): OpenedLink | undefined {
+function readLink(address: string): OpenedLink | undefined {
   if (!address.startsWith(LINK_SCHEME) || address.length > MAX_CHARACTERS) return undefined;
   const link = address.slice(LINK_SCHEME.length);
   // URL.parse removes some of these.

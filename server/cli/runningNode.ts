@@ -24,7 +24,7 @@ export interface NodeOptions {
 }
 
 /** The body of a request: bytes, or a file that is read while it is sent. */
-export interface RequestContent {
+interface RequestContent {
   type: string;
   bytes: Uint8Array<ArrayBuffer> | Blob;
 }

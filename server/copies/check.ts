@@ -36,7 +36,7 @@ import { metadataOf, sendObjects } from './sendObjects.ts';
 import { CopyError, type CopyTarget } from './targets/target.ts';
 import { readEncrypted, WithheldObjects } from './withheld/withheldObjects.ts';
 
-export interface CheckRun {
+interface CheckRun {
   signal: AbortSignal;
   /** Called with the number of files read back, and how many there are. */
   progress: (done: number, total: number) => void;
@@ -338,7 +338,7 @@ async function readObject(
 /** The number of objects that one run repairs. */
 const MAX_REPAIRED = 1_000;
 
-export interface CopyRepair {
+interface CopyRepair {
   store: Store;
   log: Log;
   copies: readonly CopyRow[];

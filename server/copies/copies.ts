@@ -47,7 +47,7 @@ import { CopyError, type CopyTarget } from './targets/target.ts';
 
 type CopiesSettings = Pick<Settings, 'audit_every_days' | 'drill_every_days' | 'min_free_disk_gb'>;
 
-export interface CopiesConfig extends CopyServices {
+interface CopiesConfig extends CopyServices {
   jobs: Jobs;
   log: Log;
   /** Offloads objects once a copy was read back. */

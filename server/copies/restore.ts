@@ -28,7 +28,7 @@ import { inBatches } from './sendObjects.ts';
 import { type CopyTarget, InvalidCopyError } from './targets/target.ts';
 import { BATCH, decryptObjects } from './withheld/withheldObjects.ts';
 
-export interface RestoreOptions {
+interface RestoreOptions {
   target: CopyTarget;
   /** The data folder to create. It must not exist, or be empty. */
   folder: string;
@@ -60,7 +60,7 @@ interface RestoredObjects {
   released: number;
 }
 
-export interface RestoreResult extends RestoredObjects {
+interface RestoreResult extends RestoredObjects {
   head: DumpHead;
   /** Sealed findings whose records the copy holds encrypted, and that could not be decrypted without the owner's key. */
   sealed: number;
@@ -200,7 +200,7 @@ const READ_SIZE = 1_048_576;
 const WRITE_SIZE = 262_144;
 
 /** The records of a copy in the order of a dump. */
-export interface AssembledDump {
+interface AssembledDump {
   /** The text of the copy's checkpoint. */
   note: string;
   /** The bytes of the dump. They can be read once. */

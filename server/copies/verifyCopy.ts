@@ -278,7 +278,7 @@ const MAX_BYTES = 67_108_864;
 const NEXT = /^files\/next-[0-9a-f]{64}$/;
 
 /** What the list of a copy says, and what is wrong with the list itself. */
-export interface ReadList {
+interface ReadList {
   /** Whether the copy was made with a list. */
   isListed: boolean;
   /** Whether the list was verified, so that everything else can be. */

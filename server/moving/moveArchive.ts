@@ -31,7 +31,7 @@ export interface MoveOptions {
   progress: (done: number, total: number) => void;
 }
 
-export interface MoveResult {
+interface MoveResult {
   from: string;
   to: string;
   files: number;

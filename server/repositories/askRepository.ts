@@ -13,7 +13,7 @@ import { type ReadingOutcome, type ReadRecord, readInThread, SlowRecordError } f
 import { publishedAddress, withoutSignatures } from './recordFields.ts';
 import type { Answer } from './repository.ts';
 
-export interface AskServices {
+interface AskServices {
   store: Store;
   requests: RecordedRequests;
   retryDelays: readonly number[];

@@ -42,7 +42,7 @@ export function bounded({ title, summary, authors, keywords }: Described) {
 }
 
 /** The fields that a description fills. Empty ones are left out. */
-export type FilledFields = Pick<DraftRecord, 'title' | 'summary' | 'authors' | 'keywords'>;
+type FilledFields = Pick<DraftRecord, 'title' | 'summary' | 'authors' | 'keywords'>;
 
 /** Returns a description as a pack may have it, and says what was cut or left out. */
 export function filledFields(described: Described): { fields: FilledFields; warnings: string[] } {

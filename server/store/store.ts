@@ -322,7 +322,7 @@ export function measureStorage(
   };
 }
 
-export interface StorageSpace {
+interface StorageSpace {
   held_bytes: number;
   /** Absent if nothing was given up. */
   released_objects?: number;

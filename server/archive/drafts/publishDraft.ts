@@ -133,7 +133,7 @@ async function stageIfReadable(store: Store, file: string): Promise<StagedBlob |
 }
 
 /** A draft that is published as a set. */
-export interface DraftSet {
+interface DraftSet {
   id: string;
   revision: number;
   record: object;

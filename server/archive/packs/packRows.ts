@@ -278,7 +278,7 @@ export interface RecordInput {
   files: readonly PackFile[] | undefined;
 }
 
-export type RecordOutcome =
+type RecordOutcome =
   | { data: RecordData | undefined }
   | { problem: { code: ProblemCode; message: string; extra: Pick<ProblemExtra, 'errors'> } };
 

@@ -298,7 +298,7 @@ function filtersOf(query: PacksQuery): PackFilter[] {
 }
 
 /** A blob of the archive and the path of its file. */
-export interface ReadableBlob {
+interface ReadableBlob {
   file: string;
   sha256: string;
   bytes: number;

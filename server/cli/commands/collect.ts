@@ -228,7 +228,7 @@ export interface Collector {
 }
 
 /** @throws Error if a node has the folder open and cannot be reached */
-export async function openCollector(options: NodeOptions, config: Partial<NodeConfig>): Promise<Collector> {
+async function openCollector(options: NodeOptions, config: Partial<NodeConfig>): Promise<Collector> {
   try {
     return await openInProcess(resolve(options.data), config);
   } catch (error) {

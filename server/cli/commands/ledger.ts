@@ -141,7 +141,7 @@ function printResult(
 }
 
 /** Runs `strongroom ledger timestamp`: asks every authority now, through the node that has the folder open if there is one. */
-export async function timestampLedger(options: NodeOptions & { json: boolean }): Promise<ExitCode> {
+async function timestampLedger(options: NodeOptions & { json: boolean }): Promise<ExitCode> {
   let result: Stamping;
   try {
     result = await stampAlone(resolve(options.data)).catch((error: unknown) => {

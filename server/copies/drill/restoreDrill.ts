@@ -19,7 +19,7 @@ import { sentDigest } from '../files/copyFiles.ts';
 import { readCredentials, type TargetAddress } from '../targets/openTarget.ts';
 import { CopyError, InvalidCopyError } from '../targets/target.ts';
 
-export interface DrillServices extends Pick<CopyServices, 'store' | 'checkpoints'> {
+interface DrillServices extends Pick<CopyServices, 'store' | 'checkpoints'> {
   settings: () => Pick<Settings, 'min_free_disk_gb'>;
   log: Log;
 }

@@ -23,7 +23,7 @@ export interface WithheldKey {
 const IDENTITY = /^AGE-SECRET-KEY-1[A-Z0-9]{58}$/gm;
 
 /** The file of the identities. Whoever has it can read withheld objects in every copy. */
-export function withheldKeyFile(folder: string): string {
+function withheldKeyFile(folder: string): string {
   return join(folder, 'withheld.key');
 }
 
@@ -131,7 +131,7 @@ function once(
 const MAX_BYTES = 65_536;
 
 /** The keys that a copy holds: that of the archive as PEM, and the identities that decrypt withheld objects, one on each line. */
-export interface KeptKeys {
+interface KeptKeys {
   key: string;
   /** undefined if an earlier version put the key there. */
   identity: string | undefined;

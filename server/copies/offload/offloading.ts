@@ -244,7 +244,7 @@ async function bringOne(store: Store, sha256: string): Promise<boolean> {
   }
 }
 
-export interface OffloadRun extends JobRun {
+interface OffloadRun extends JobRun {
   rule: OffloadRule;
   /** No object leaves while the objects on this disk take no more than this. */
   keepBytes: number;

@@ -242,7 +242,7 @@ const MAX_CHARACTERS = 40_000;
 const MARKUP_CHARACTERS = 10;
 
 /** Limits the characters of the differences on a page. What does not fit is cut. */
-export class CharacterLimit {
+class CharacterLimit {
   #left = MAX_CHARACTERS;
   /** Whether anything was left out. */
   isCut = false;

@@ -19,7 +19,7 @@ import { entriesFrom } from '../../store/sqlite/node/ledger.ts';
 import { coveredBy, withholdingOfEntry } from '../../store/sqlite/node/withheld.ts';
 
 /** Two sizes of the ledger: what the pages of a copy show, and what they are to show. */
-export interface Growth {
+interface Growth {
   from: number;
   to: number;
 }

@@ -51,7 +51,7 @@ export function textPage(path: string, text: string, type = HTML): Page {
 }
 
 /** A page before it gets its frame. */
-export interface PageContent {
+interface PageContent {
   path: string;
   title: string;
   /** One sentence for search engines and previews. */

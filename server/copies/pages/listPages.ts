@@ -137,7 +137,7 @@ interface Place {
 }
 
 /** An item as the search index has it: where its page is, and the words that find it. */
-export interface ListedItem {
+interface ListedItem {
   id: string;
   title: string;
   words: string;

@@ -247,7 +247,7 @@ async function* eventSitemaps(context: PageContext, { events }: Changes): AsyncG
 }
 
 /** What the pages are about: the size of the ledger and its signed checkpoint. */
-export interface PagesRun {
+interface PagesRun {
   size: number;
   note: string;
   signal: AbortSignal;

@@ -174,7 +174,7 @@ export function unsatisfiable(bytes: number): Problem {
 }
 
 /** Bytes that are made or joined while they are sent, such as a ZIP. Their number is known. */
-export interface SentBytes {
+interface SentBytes {
   /** A strong entity tag, with its quotes. */
   etag: string;
   type: string;

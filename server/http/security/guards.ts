@@ -260,7 +260,7 @@ const SECURITY_HEADERS: Readonly<Record<string, string>> = {
 };
 
 /** A POST to the data-pack archive whose client is identified and whose body has not been read. */
-export interface IncomingWrite {
+interface IncomingWrite {
   visitor: Visitor;
   request: Request;
   response: Response;

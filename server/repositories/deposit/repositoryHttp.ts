@@ -21,7 +21,7 @@ export interface StreamedBody {
   type: string;
 }
 
-export interface RepositoryRequest {
+interface RepositoryRequest {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Below the address of the repository, with its query. */
   path: string;

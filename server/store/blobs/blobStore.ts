@@ -20,11 +20,11 @@ export type { Bounds, RemoteBlobs } from './offloaded/offloadedBlobs.ts';
 export { type StagedBlob, type StagedFile, TooManyBytesError } from './staging.ts';
 
 /** The committed rows, and a way to be notified of commits. */
-export interface CommittedRows extends Rows {
+interface CommittedRows extends Rows {
   onCommit: (listener: () => void) => unknown;
 }
 
-export interface Recovery {
+interface Recovery {
   /** Whether the database is known to hold all acknowledged rows. Only then can leftovers be identified and deleted. */
   mayDelete: boolean;
   /** Whether the disk has enough space; called once `tmp/` is empty. */

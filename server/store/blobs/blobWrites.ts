@@ -250,7 +250,7 @@ class ShardFolders {
  */
 
 /** A blob in the journal. */
-export interface JournaledBlob {
+interface JournaledBlob {
   sha256: string;
   bytes: Uint8Array;
 }

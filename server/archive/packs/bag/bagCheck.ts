@@ -30,7 +30,7 @@ export interface BagTags extends Declaration {
 }
 
 /** How strictly a bag is read. */
-export interface BagReading {
+interface BagReading {
   /** The maximum size of a manifest. */
   maxBytes: number;
   rules: BagRules;
@@ -198,7 +198,7 @@ interface Manifest {
   warnings: Map<string, string>;
 }
 
-export interface ManifestRules {
+interface ManifestRules {
   /** Whether `%25` stands for a percent sign, as in BagIt 1.0. */
   decodesPercent: boolean;
   /** Whether a path may begin with `./`, and be listed again with the same digest. */

@@ -24,7 +24,7 @@ interface PackFileOutput {
   zip(crcs: Uint32Array): PackZip;
 }
 
-export interface PackZip extends Pick<StoredZip, 'read'> {
+interface PackZip extends Pick<StoredZip, 'read'> {
   /** Reads every file that has bytes in these ranges. @throws Problem `blob_damaged` if the bytes do not match the record. */
   check(ranges: readonly ByteRange[]): Promise<void>;
 }

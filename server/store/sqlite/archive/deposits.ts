@@ -19,7 +19,7 @@ import {
 } from '../engine/queries.ts';
 
 /** What the ledger records of packs that were published in repositories. */
-export type PackDepositRow = RecordedDeposit & { ledger_entry: number };
+type PackDepositRow = RecordedDeposit & { ledger_entry: number };
 
 const COLUMNS = 'ledger_entry, pack, doi, url, repository, at';
 

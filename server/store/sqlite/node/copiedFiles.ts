@@ -123,7 +123,7 @@ export function setSendingSize(database: WriteDatabase, copy: string, size: numb
 }
 
 /** A file that must be there. */
-export interface ExpectedFile {
+interface ExpectedFile {
   path: string;
   /** null if its bytes are verified in another way. */
   sha256: string | null;

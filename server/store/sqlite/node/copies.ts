@@ -118,7 +118,7 @@ export function setSynced(
 }
 
 /** What the owner chooses of a copy. */
-export type CopySettings = Pick<CopyRow, 'every_minutes' | 'endpoint' | 'region' | 'pages' | 'public_url'>;
+type CopySettings = Pick<CopyRow, 'every_minutes' | 'endpoint' | 'region' | 'pages' | 'public_url'>;
 
 /** Changes the given settings of a copy. If its pages change, all of them are written again. */
 export function changeCopySettings(database: WriteDatabase, id: string, change: Partial<CopySettings>): void {

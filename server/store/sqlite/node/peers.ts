@@ -93,7 +93,7 @@ export function putMirror(database: WriteDatabase, mirror: PeerMirrorRow): void 
 }
 
 /** A recorded rewrite of a peer's ledger; `record` is what the ledger recorded. */
-export interface PeerRewriteRow {
+interface PeerRewriteRow {
   ledger_entry: number;
   record: unknown;
 }
@@ -161,7 +161,7 @@ export const setFollowedSize = change<[values: { peer: string; size: number }]>(
 );
 
 /** An object of a mirrored record whose bytes are not here, because the peer did not give them. */
-export interface AbsentObject {
+interface AbsentObject {
   sha256: string;
   /** The name of the peer. */
   peer: string;
@@ -197,7 +197,7 @@ export const absentAmong = selectValues<string, [digests: readonly string[]]>(
 );
 
 /** A signed observation; `record` is what the ledger recorded. */
-export interface ObservationRow {
+interface ObservationRow {
   ledger_entry: number;
   record: RecordedObservation;
 }
@@ -242,7 +242,7 @@ export const countAnswered = selectValue<number, [key: string, since: string]>(
 );
 
 /** A peer that is asked when a source changes, and how the last request ended. */
-export interface SourceObserverRow {
+interface SourceObserverRow {
   peer: string;
   asked_at: string | null;
   error: string | null;
