@@ -10,8 +10,7 @@ import { Archives, askForArchive, restart } from './archives.ts';
 import { closeResolver, electronBrowser } from './closedBrowser.ts';
 import { commandArguments, runCommand } from './commandLine.ts';
 import { setUpLoginItem, setUpNotifications, setUpTray, wasOpenedAtLogin } from './desktopIntegration.ts';
-import { setUpPermissions } from './guards.ts';
-import { setUpIpc } from './ipc.ts';
+import { setUpIpc, setUpPermissions } from './guards.ts';
 import { setUpMenu } from './menu.ts';
 import { errorMessage, openArchive } from './openArchive.ts';
 import {

@@ -9,7 +9,7 @@ import { requireCurrentSchema, SchemaMismatchError } from '../store/sqlite/engin
 import { openForReading } from '../store/sqlite/engine/open.ts';
 import { counter } from '../store/sqlite/node/blobs.ts';
 import { type OffloadedObjects, offloadedByCopy } from '../store/sqlite/node/offloadedObjects.ts';
-import { UsageError } from './options.ts';
+import { UsageError } from './command.ts';
 
 /**
  * Returns the absolute path of a data folder that holds an archive.

@@ -3,8 +3,7 @@ import { getSystemErrorMap } from 'node:util';
 import { errorCode } from '../../shared/values/errorCode.ts';
 import { VERSION } from '../../shared/version.ts';
 import type { NodeConfig } from '../config.ts';
-import { type Command, type ExitCode, print, printError, UsageError } from './options.ts';
-import { escapeForTerminal } from './terminal.ts';
+import { type Command, type ExitCode, escapeForTerminal, print, printError, UsageError } from './command.ts';
 
 /** Each command is imported when it is called, so that it does not load the modules of the others. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {

@@ -9,7 +9,7 @@ import { NOTHING_AT_PATH } from '../../shared/problems.ts';
 import { DEFAULT_HOST, DEFAULT_PORT } from '../config.ts';
 import { isMissing } from '../store/blobs/blobStore.ts';
 import { readEndpointFile } from '../store/opening/folderLock.ts';
-import { UsageError } from './options.ts';
+import { UsageError } from './command.ts';
 
 /** The address of a node that was started with no options. */
 export const DEFAULT_URL = `http://${DEFAULT_HOST}:${DEFAULT_PORT}`;

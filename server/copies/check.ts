@@ -27,14 +27,14 @@ import {
 import { isReleased, isWithheld } from '../store/sqlite/node/withheld.ts';
 import type { Store } from '../store/store.ts';
 import { assertOwnedByThisNode, type CopiedCheckpoint, type CopyServices, claimBytes } from './claim.ts';
+import { CopyFiles, isOfSystem, isPage } from './copyFiles.ts';
 import { CHECKPOINT, CLAIM, encryptedDigest, KEY, objectPath, statePath } from './copyPaths.ts';
-import { CopyFiles, isOfSystem, isPage } from './files/copyFiles.ts';
 import { readIdentity } from './keys/copyKeys.ts';
 import { makePages, pageContext, pagesAreBehind } from './pages/makePages.ts';
 import { readRecords, readState } from './records.ts';
 import { metadataOf, sendObjects } from './sendObjects.ts';
 import { CopyError, type CopyTarget } from './targets/target.ts';
-import { readEncrypted, WithheldObjects } from './withheld/withheldObjects.ts';
+import { readEncrypted, WithheldObjects } from './withheldObjects.ts';
 
 interface CheckRun {
   signal: AbortSignal;

@@ -26,7 +26,7 @@ import { encryptedDigest, objectPath, recordsFiles, statePath, WITHHELD } from '
 import { decryptTexts, identityIn, readKey, requireKeyOf, saveIdentity } from './keys/copyKeys.ts';
 import { inBatches } from './sendObjects.ts';
 import { type CopyTarget, InvalidCopyError } from './targets/target.ts';
-import { BATCH, decryptObjects } from './withheld/withheldObjects.ts';
+import { BATCH, decryptObjects } from './withheldObjects.ts';
 
 interface RestoreOptions {
   target: CopyTarget;

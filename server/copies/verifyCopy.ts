@@ -16,6 +16,7 @@ import { GrowingTree, leafHash } from '../ledger/tree.ts';
 import { inParallel } from '../runtime/concurrency.ts';
 import { ExpectedFiles } from '../store/sqlite/node/copiedFiles.ts';
 import { readCopiedNote } from './claim.ts';
+import { isOfSystem } from './copyFiles.ts';
 import {
   CHECKPOINT,
   CLAIM,
@@ -27,7 +28,6 @@ import {
   statePath,
   WITHHELD,
 } from './copyPaths.ts';
-import { isOfSystem } from './files/copyFiles.ts';
 import { assembleDump, folderForLargeFiles } from './restore.ts';
 import { type CopyTarget, InvalidCopyError, readBytes } from './targets/target.ts';
 

@@ -16,21 +16,23 @@ import { Jobs } from '../../runtime/jobs.ts';
 import { createLog } from '../../runtime/log.ts';
 import { FolderInUseError } from '../../store/opening/folderLock.ts';
 import { openSettings } from '../../store/settings.ts';
-import { archiveFolder } from '../dataFolder.ts';
 import {
+  askPassphrase,
   type Command,
   type ExitCode,
   NODE_OPTIONS,
   optionsHelp,
+  PASSPHRASE_HELP,
   print,
   printError,
+  requireConfirmation,
   TARGET_HELP,
   TARGET_OPTIONS,
   targetOf,
   UsageError,
-} from '../options.ts';
+} from '../command.ts';
+import { archiveFolder } from '../dataFolder.ts';
 import { connectToNode, jsonContent, type NodeOptions, type RunningNode } from '../runningNode.ts';
-import { askPassphrase, PASSPHRASE_HELP, requireConfirmation } from '../terminal.ts';
 
 const OPTIONS = {
   key: {

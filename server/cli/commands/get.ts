@@ -16,14 +16,14 @@ import { type CollectionHere, hereOrThere } from '../collectionHere.ts';
 import {
   type Command,
   type ExitCode,
+  escapeForTerminal,
   NODE_AT_OPTIONS,
   optionsHelp,
   print,
   requireOne,
   UsageError,
-} from '../options.ts';
+} from '../command.ts';
 import { finishedJob, jsonContent, type NodeOptions } from '../runningNode.ts';
-import { escapeForTerminal } from '../terminal.ts';
 
 const OPTIONS = {
   'dry-run': { type: 'boolean', default: false, help: 'list what would come, and fetch no files' },

@@ -20,16 +20,17 @@ import { isMissing } from '../../store/blobs/blobStore.ts';
 import { FolderInUseError } from '../../store/opening/folderLock.ts';
 import { openSettings } from '../../store/settings.ts';
 import { hasMember } from '../../zip/openZip.ts';
-import { requireEmpty } from '../dataFolder.ts';
 import {
   type Command,
   type ExitCode,
+  escapeForTerminal,
   NODE_OPTIONS,
   optionsHelp,
   print,
   printError,
   UsageError,
-} from '../options.ts';
+} from '../command.ts';
+import { requireEmpty } from '../dataFolder.ts';
 import {
   connectToNode,
   finishedJob,
@@ -37,7 +38,6 @@ import {
   RefusedByNodeError,
   type RunningNode,
 } from '../runningNode.ts';
-import { escapeForTerminal } from '../terminal.ts';
 
 const OPTIONS = {
   ...NODE_OPTIONS,

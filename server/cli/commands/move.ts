@@ -2,18 +2,18 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../../shared/values/clock.ts';
 import { countOf } from '../../../shared/values/counts.ts';
-import { archiveFolder } from '../dataFolder.ts';
 import {
   type Command,
   type ExitCode,
   JSON_OPTION,
+  openProgress,
   optionsHelp,
   print,
   printError,
   requireOne,
   UsageError,
-} from '../options.ts';
-import { openProgress } from '../terminal.ts';
+} from '../command.ts';
+import { archiveFolder } from '../dataFolder.ts';
 
 const OPTIONS = {
   'remove-old': {

@@ -12,17 +12,18 @@ import { omitsFiles, recordTooLarge } from '../../archive/packs/packRows.ts';
 import {
   type Command,
   type ExitCode,
+  escapeForTerminal,
   JSON_OPTION,
   NODE_OPTIONS,
+  openProgress,
   optionsHelp,
   print,
   printError,
   requireOne,
   UsageError,
-} from '../options.ts';
+} from '../command.ts';
 import { type PublishedFolder, publishFolder } from '../publishing/publishFolder.ts';
 import { connectToNode } from '../runningNode.ts';
-import { escapeForTerminal, openProgress } from '../terminal.ts';
 
 const SMALLEST_RECORD = JSON.stringify({
   pack_format: PACK_FORMAT,

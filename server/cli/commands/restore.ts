@@ -3,20 +3,21 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../../shared/values/clock.ts';
 import { countOf } from '../../../shared/values/counts.ts';
-import { requireEmpty } from '../dataFolder.ts';
 import {
   ARCHIVE_OPTIONS,
+  askPassphrase,
   type Command,
   type ExitCode,
   optionsHelp,
+  PASSPHRASE_HELP,
   print,
   printError,
   TARGET_HELP,
   TARGET_OPTIONS,
   targetOf,
   UsageError,
-} from '../options.ts';
-import { askPassphrase, PASSPHRASE_HELP } from '../terminal.ts';
+} from '../command.ts';
+import { requireEmpty } from '../dataFolder.ts';
 
 const OPTIONS = {
   key: {

@@ -6,15 +6,16 @@ import { verifyPaths } from '../../verification/verifyPaths.ts';
 import {
   type Command,
   type ExitCode,
+  escapeForTerminal,
   JSON_OPTION,
   namesCopy,
+  openProgress,
   optionsHelp,
   print,
   TARGET_OPTIONS,
   targetOf,
   UsageError,
-} from '../options.ts';
-import { escapeForTerminal, openProgress } from '../terminal.ts';
+} from '../command.ts';
 
 const OPTIONS = {
   sums: { type: 'string', value: 'FILE', help: 'a list of digests that the files are checked against' },

@@ -14,8 +14,8 @@ import { isNoSpace, temporaryFolder } from '../../store/files.ts';
 import { type CopyRow, holdsWithheldKey, setDrilled } from '../../store/sqlite/node/copies.ts';
 import type { Store } from '../../store/store.ts';
 import type { CopyServices } from '../claim.ts';
+import { sentDigest } from '../copyFiles.ts';
 import { KEY } from '../copyPaths.ts';
-import { sentDigest } from '../files/copyFiles.ts';
 import { readCredentials, type TargetAddress } from '../targets/openTarget.ts';
 import { CopyError, InvalidCopyError } from '../targets/target.ts';
 

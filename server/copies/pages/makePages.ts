@@ -17,7 +17,7 @@ import {
 import type { Store } from '../../store/store.ts';
 import { unreadable, VISITOR } from '../../withholding/withholding.ts';
 import type { CopyServices } from '../claim.ts';
-import type { CopyFiles } from '../files/copyFiles.ts';
+import type { CopyFiles } from '../copyFiles.ts';
 import { eventPage } from './eventPage.ts';
 import { type Changes, findChanges } from './findChanges.ts';
 import { dayText, type Page, type PageContext } from './frame.ts';

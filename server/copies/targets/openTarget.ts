@@ -91,7 +91,7 @@ export async function openCopyById(
   return openCopy(folder, copy);
 }
 
-const schema = z.record(z.string(), z.object({ access_key: z.string(), secret_key: z.string() }));
+const credentialsSchema = z.record(z.string(), z.object({ access_key: z.string(), secret_key: z.string() }));
 
 /** The access keys of the copies, by the copy's id, in a file of the data folder that only its owner can read. */
 function credentialsFile(folder: string): string {
@@ -100,7 +100,7 @@ function credentialsFile(folder: string): string {
 
 export async function readCredentials(folder: string): Promise<Record<string, Credentials>> {
   try {
-    return schema.parse(JSON.parse(await readFile(credentialsFile(folder), 'utf8')));
+    return credentialsSchema.parse(JSON.parse(await readFile(credentialsFile(folder), 'utf8')));
   } catch (error) {
     if (isMissing(error)) return {};
     throw error;

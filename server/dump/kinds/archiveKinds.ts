@@ -31,8 +31,15 @@ import { appendTiles } from '../../ledger/tree.ts';
 import { packById } from '../../store/sqlite/archive/packs.ts';
 import { insertStatus, insertStudy, insertTreeNode } from '../../store/sqlite/archive/studies.ts';
 import { entryAt, insertEntry } from '../../store/sqlite/node/ledger.ts';
-import { type DumpedArchive, requireThat } from '../dumpedArchive.ts';
-import { type DumpKind, kind, line, number, recorded } from './dumpKind.ts';
+import {
+  type DumpedArchive,
+  type DumpKind,
+  kind,
+  line,
+  number,
+  recorded,
+  requireThat,
+} from '../dumpedArchive.ts';
 
 const entry = kind({
   schema: line('entry', ledgerEntrySchema.shape),

@@ -12,11 +12,11 @@ import {
 } from '../files.ts';
 import { BlobWrites, parseMarkers, type Rows, recoverJournal } from './blobWrites.ts';
 import { LostAndFound, type LostFile, removeSetAside } from './lostAndFound.ts';
-import { type Bounds, OffloadedBlobs } from './offloaded/offloadedBlobs.ts';
+import { type Bounds, OffloadedBlobs } from './offloadedBlobs.ts';
 import { Staging } from './staging.ts';
 
 export { isMissing, isUnreadable } from '../files.ts';
-export type { Bounds, RemoteBlobs } from './offloaded/offloadedBlobs.ts';
+export type { Bounds, RemoteBlobs } from './offloadedBlobs.ts';
 export { type StagedBlob, type StagedFile, TooManyBytesError } from './staging.ts';
 
 /** The committed rows, and a way to be notified of commits. */

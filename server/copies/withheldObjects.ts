@@ -3,8 +3,8 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { isDamaged, restoreObject } from '../../fixity/damages.ts';
-import { temporaryFolder } from '../../store/files.ts';
+import { isDamaged, restoreObject } from '../fixity/damages.ts';
+import { temporaryFolder } from '../store/files.ts';
 import {
   addCleaned,
   type CopyRow,
@@ -24,14 +24,14 @@ import {
   setSending,
   toRemove,
   withheldInTheClear,
-} from '../../store/sqlite/node/copies.ts';
-import { isWithheld, releaseOf } from '../../store/sqlite/node/withheld.ts';
-import type { CopyServices } from '../claim.ts';
-import { encryptedPath, OBJECTS, objectPath } from '../copyPaths.ts';
-import type { CopyFiles } from '../files/copyFiles.ts';
-import { runAgeFiles, type WithheldKey, withheldKey } from '../keys/copyKeys.ts';
-import { inBatches } from '../sendObjects.ts';
-import { CopyError, type CopyTarget } from '../targets/target.ts';
+} from '../store/sqlite/node/copies.ts';
+import { isWithheld, releaseOf } from '../store/sqlite/node/withheld.ts';
+import type { CopyServices } from './claim.ts';
+import type { CopyFiles } from './copyFiles.ts';
+import { encryptedPath, OBJECTS, objectPath } from './copyPaths.ts';
+import { runAgeFiles, type WithheldKey, withheldKey } from './keys/copyKeys.ts';
+import { inBatches } from './sendObjects.ts';
+import { CopyError, type CopyTarget } from './targets/target.ts';
 
 /** The objects that are encrypted or decrypted together; their files are in the data folder meanwhile. */
 export const BATCH = { objects: 250, bytes: 134_217_728 };

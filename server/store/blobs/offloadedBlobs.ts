@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
-import { Problem } from '../../../../shared/problems.ts';
-import { errorCode } from '../../../../shared/values/errorCode.ts';
-import { blobPath, isMissing, isNoSpace, isUnreadable } from '../../files.ts';
+import { Problem } from '../../../shared/problems.ts';
+import { errorCode } from '../../../shared/values/errorCode.ts';
+import { blobPath, isMissing, isNoSpace, isUnreadable } from '../files.ts';
 
 /** The bytes `start` to `end`, both inclusive. */
 export interface Bounds {

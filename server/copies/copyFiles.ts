@@ -11,12 +11,12 @@ import {
   partOf,
   partPath,
   placeOf,
-} from '../../../shared/proof/fileList.ts';
-import { TILE_WIDTH, tilePath } from '../../../shared/proof/tiles.ts';
-import { keysOf } from '../../ledger/detectRollback.ts';
-import { readKeyChanges } from '../../ledger/keyChanges.ts';
-import { nodeCrypto } from '../../ledger/nodeCrypto.ts';
-import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
+} from '../../shared/proof/fileList.ts';
+import { TILE_WIDTH, tilePath } from '../../shared/proof/tiles.ts';
+import { keysOf } from '../ledger/detectRollback.ts';
+import { readKeyChanges } from '../ledger/keyChanges.ts';
+import { nodeCrypto } from '../ledger/nodeCrypto.ts';
+import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import {
   type CopiedFile,
   changedPlaces,
@@ -31,12 +31,12 @@ import {
   setCopiedFile,
   setFileGone,
   setListed,
-} from '../../store/sqlite/node/copiedFiles.ts';
-import { copyById } from '../../store/sqlite/node/copies.ts';
-import { type CopyServices, claimBytes, readClaim, requireSameHistory } from '../claim.ts';
-import { CLAIM, encryptedDigest, newTiles, recordsFiles, statePath } from '../copyPaths.ts';
-import { PAGE_FILES, PAGE_FOLDERS } from '../pages/pagePaths.ts';
-import { CopyError, type CopyTarget, type Payload } from '../targets/target.ts';
+} from '../store/sqlite/node/copiedFiles.ts';
+import { copyById } from '../store/sqlite/node/copies.ts';
+import { type CopyServices, claimBytes, readClaim, requireSameHistory } from './claim.ts';
+import { CLAIM, encryptedDigest, newTiles, recordsFiles, statePath } from './copyPaths.ts';
+import { PAGE_FILES, PAGE_FOLDERS } from './pages/pagePaths.ts';
+import { CopyError, type CopyTarget, type Payload } from './targets/target.ts';
 
 /** A file that is sent to a copy. */
 export interface SentFile {
