@@ -68,7 +68,7 @@ function dateOf(header: string | undefined): number | undefined {
 
 /*
  * The `send` package serves files by their path and answers a request for several ranges with the whole file. We
- * serve blobs only if they have the recorded size (`blobFile.ts`), and several ranges as `multipart/byteranges`.
+ * serve blobs only if they have the recorded size (`blobs.ts`), and several ranges as `multipart/byteranges`.
  */
 
 /** Bytes from `start` to `end`, both inclusive. */
