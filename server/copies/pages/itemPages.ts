@@ -312,6 +312,7 @@ ${pager({
   return textPage(path, framed(context, { path, title: `${title}: events, part ${part}`, body }));
 }
 
+/** The page captures that the page of a source lists. */
 const LISTED_PAGES = 50;
 
 /** Lists the newest page captures of a source. */
