@@ -13,9 +13,9 @@ import {
   placeOf,
 } from '../../shared/proof/fileList.ts';
 import { TILE_WIDTH, tilePath } from '../../shared/proof/tiles.ts';
+import { nodeCrypto } from '../ledger/checkpoint.ts';
 import { keysOf } from '../ledger/detectRollback.ts';
-import { readKeyChanges } from '../ledger/keyChanges.ts';
-import { nodeCrypto } from '../ledger/nodeCrypto.ts';
+import { readKeyChanges } from '../ledger/nodeKey.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import {
   type CopiedFile,

@@ -32,7 +32,7 @@ import { createGuards } from '../http/security/guards.ts';
 import { Listeners } from '../http/security/listeners.ts';
 import { TlsSwitch } from '../http/security/tlsSwitch.ts';
 import { Timestamps } from '../ledger/timestamps/timestamps.ts';
-import { Witnesses } from '../ledger/witness/witnesses.ts';
+import { Witnesses } from '../ledger/witness/witnessing.ts';
 import { openTlsIdentity } from '../owner/certificate.ts';
 import { Pairings } from '../owner/pairing.ts';
 import { type OwnerKeys, OwnerSessions, openOwnerKeys } from '../owner/sessions.ts';

@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { parseArgs } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
 import { PART_BYTES } from '../../../shared/archive/setPlan.ts';
 import { MAX_RECORD_BYTES, PACK_FORMAT, TERMS_VERSION } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
@@ -163,6 +164,8 @@ export const publish: Command = {
     if (!(await isFolder(folder))) throw new UsageError(`${escapeForTerminal(folder)} is not a folder.`);
     const recordFile = values.record ?? join(folder, RECORD_FILE);
     await requireRecordFile(recordFile, values.record === undefined);
+    // Decision 34: V8 would keep 100 MB more for new objects.
+    setFlagsFromString('--semi-space-growth-factor=1');
     const progress = openProgress(process.stderr);
     try {
       const record = await readRecord(recordFile);

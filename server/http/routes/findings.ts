@@ -2,7 +2,7 @@ import { Problem } from '../../../shared/problems.ts';
 import { pathOf } from '../../../shared/routes/route.ts';
 import { ROUTES } from '../../../shared/routes.ts';
 import { addCaseItem, changeCase, createCase, deleteCase, listCases, readCase } from '../../cases/cases.ts';
-import type { EvidenceServices } from '../../evidence/eventEvidence.ts';
+import type { EvidenceServices } from '../../evidence/collectEvidence.ts';
 import {
   addFinding,
   listFindings,

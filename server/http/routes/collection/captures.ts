@@ -2,7 +2,7 @@ import { mementoImportSchema } from '../../../../shared/collection/captures.ts';
 import { MAX_CAPTURE_FILE_BYTES, MAX_JSON_BYTES, MAX_JSON_VALUES } from '../../../../shared/limits.ts';
 import { Problem } from '../../../../shared/problems.ts';
 import { WACZ_MEDIA_TYPES, WARC_MEDIA_TYPES } from '../../../../shared/routes/collection/captures.ts';
-import { handInToCase } from '../../../cases/handInToCase.ts';
+import { handInToCase } from '../../../cases/cases.ts';
 import type { Captures } from '../../../collection/captures/captures.ts';
 import {
   findObservedSource,
@@ -22,10 +22,12 @@ import type { Collection } from '../../../collection/collection.ts';
 import type { Deriver } from '../../../collection/derived/process/deriver.ts';
 import type { FileDiffs } from '../../../collection/diff/diffs.ts';
 import type { HandedIn } from '../../../collection/handedIn/handedIn.ts';
-import { type ComparisonServices, listHandIns, readHandIn } from '../../../collection/handedIn/readHandIn.ts';
-import { comparePages } from '../../../collection/pages/comparePages.ts';
-import { findPage, pagesBefore } from '../../../collection/pages/readPages.ts';
-import { Thumbnails } from '../../../collection/pages/thumbnails.ts';
+import {
+  type ComparisonServices,
+  listHandIns,
+  readHandIn,
+} from '../../../collection/handedIn/handInRecords.ts';
+import { comparePages, findPage, pagesBefore, Thumbnails } from '../../../collection/pages/readPages.ts';
 import { readObject } from '../../../collection/timeline/objects.ts';
 import type { Store } from '../../../store/store.ts';
 import { marksOf, requireReadable } from '../../../withholding/withholding.ts';
