@@ -96,9 +96,7 @@ test('the API documentation is accessible in both themes, on a large screen and 
   await page.goto('/api/docs');
   // One part of each kind is checked, because the page is long.
   const parts = ['nav', 'header', '#addPack', '#readBlob', '#schema-Pack', '#problem-not_found'];
-  for (const colorScheme of ['light', 'dark'] as const) {
-    expect(await accessibilityViolations(page, colorScheme, parts)).toBe('');
-  }
+  expect(await accessibilityViolations(page, 'light', parts)).toBe('');
   await page.getByRole('navigation').getByTitle('Upload a pack').click();
   await expect(page.getByRole('heading', { name: 'Upload a pack' })).toBeInViewport();
   await page.setViewportSize({ width: 360, height: 740 });
@@ -107,4 +105,10 @@ test('the API documentation is accessible in both themes, on a large screen and 
   await expect(page.getByRole('navigation')).toBeInViewport();
   const loaded = await page.evaluate(() => performance.getEntriesByType('resource').map(({ name }) => name));
   expect(loaded).toEqual([]);
+  // Only contrast differs in the dark. It is looked for among all that is on the page, so the rest is removed.
+  await page.evaluate((kept) => {
+    for (const each of document.querySelectorAll('main > *, main section > *'))
+      if (!kept.some((part) => each.matches(`${part}, ${part} *, :has(${part})`))) each.remove();
+  }, parts);
+  expect(await accessibilityViolations(page, 'dark', parts)).toBe('');
 });
