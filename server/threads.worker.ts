@@ -23,7 +23,7 @@ const TASKS: Readonly<Record<ThreadTask, () => Promise<Task>>> = {
       }
     };
   },
-  checkRecord: async () => (await import('./archive/packs/checkInThread.ts')).checkRecordBytes,
+  checkRecord: async () => (await import('./archive/packs/packRows.ts')).checkRecordBytes,
   checkSelectors: async () => (await import('./collection/noise/selectors.ts')).findInvalid,
   describe: async () => {
     const { openApiDocument } = await import('./http/openapi/document.ts');
@@ -34,13 +34,13 @@ const TASKS: Readonly<Record<ThreadTask, () => Promise<Task>>> = {
       return { openapi: JSON.stringify(document), page: docsPage(document, origin) };
     };
   },
-  hashFiles: async () => (await import('./hashing/hashFileSync.ts')).digestsOfFiles,
-  hashJoined: async () => (await import('./hashing/hashFileSync.ts')).hashJoinedFiles,
+  hashFiles: async () => (await import('./hashing/hashFiles.ts')).digestsOfFiles,
+  hashJoined: async () => (await import('./hashing/hashFiles.ts')).hashJoinedFiles,
   parseSet: async () => {
     const { parseSet } = await import('./archive/sets/setIndex.ts');
     return (bytes: Uint8Array) => ({ sha256: hash('sha256', bytes, 'hex'), parsed: parseSet(bytes) });
   },
-  readCitations: async () => (await import('./repositories/citations/readCitations.ts')).readCitations,
+  readCitations: async () => (await import('./repositories/citations/citations.ts')).readCitations,
   readRecord: async () => (await import('./repositories/readRecord.ts')).readRecord,
   readSourceList: async () =>
     (await import('./collection/sources/sourceList/readSourceList.ts')).tryToReadList,
