@@ -193,6 +193,8 @@ export function hasDatabase(folder: string): boolean {
   const header = readHeader(file);
   if (header === SQLITE_HEADER) return true;
   const found = archiveFiles(folder);
+  // The disk may have come back between the two looks.
+  if (header === undefined && found.length > 0 && readHeader(file) === SQLITE_HEADER) return true;
   if (header) {
     throw new MissingDatabaseError(folder, `The file ${basename(file)} is not a database`, [
       basename(file),
