@@ -1,7 +1,8 @@
 import { create } from 'zustand';
 import type { ProblemCode, ProblemDocument } from '../../../shared/problems.ts';
 import { type BodyInputOf, pathOf, type ResponseOf, type RouteSpec } from '../../../shared/routes/route.ts';
-import { ROUTES, type RouteName, type RouteTable } from '../../../shared/routes.ts';
+import type { RouteName, RouteTable } from '../../../shared/routes.ts';
+import { ROUTE_ADDRESSES } from './routeAddresses.ts';
 
 /** The sentence with which the node refuses everything while the disk of its archive is not connected, as of its last answer. */
 export const useDiskAway = create<{ sentence: string | undefined }>()(() => ({ sentence: undefined }));
@@ -144,11 +145,3 @@ export function fieldErrors(error: unknown): Record<string, string> {
     ]),
   );
 }
-
-/**
- * The method and the path template of each route. The build evaluates this module and sends its values to the browser,
- * without the schemas of the route table, which only the node reads (`vite.config.ts`).
- */
-export const ROUTE_ADDRESSES = Object.fromEntries(
-  Object.entries(ROUTES).map(([name, { method, path }]) => [name, { method, path }]),
-) as { readonly [Name in RouteName]: { method: string; path: string } };

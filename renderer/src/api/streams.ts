@@ -5,12 +5,12 @@ import {
   ApiProblem,
   NodeUnreachable,
   type QueryValues,
-  ROUTE_ADDRESSES,
   readResponse,
   sendRequest,
   UnexpectedResponse,
   urlOf,
 } from './client.ts';
+import { ROUTE_ADDRESSES } from './routeAddresses.ts';
 
 /** The routes whose request body is streamed, by media type. */
 type StreamRouteName = {
