@@ -8,7 +8,7 @@ import { useCall } from '../../api/useCall.ts';
 import { useSave } from '../../api/useSave.ts';
 import { describeError } from '../feedback/ErrorNote.tsx';
 import { DialogForm, FormDialog, type FormDialogControls, useItemForm } from '../forms/DialogForm.tsx';
-import classes from './Findings.module.css';
+import classes from './content.module.css';
 
 interface AddToCaseProps {
   item: Omit<NewCaseItem, 'note'>;

@@ -12,7 +12,7 @@ import { useMayContribute, useNeedsInvitation } from '../../state/session.ts';
 import { TimeText } from '../data/Values.tsx';
 import { ErrorNote } from '../feedback/ErrorNote.tsx';
 import { Section } from '../layout/Page.tsx';
-import classes from './Comments.module.css';
+import classes from './content.module.css';
 
 const MAX_SHOWN = 500;
 /** The name last used to comment in this browser. */

@@ -11,7 +11,7 @@ import {
 import { useIsOwner } from '../../state/session.ts';
 import { DigestChip, TimeText } from '../data/Values.tsx';
 import { DialogForm, FormDialog, type FormDialogControls, useItemForm } from '../forms/DialogForm.tsx';
-import classes from './Findings.module.css';
+import classes from './content.module.css';
 
 const KIND_LABELS: Record<FindingTarget['kind'], string> = { event: 'Event', object: 'Object', pack: 'Pack' };
 
@@ -77,7 +77,7 @@ export function SealedCard({ finding, withTarget }: { finding: SealedFinding; wi
   const isOwner = useIsOwner();
   const { text, target, target_name, tags = [], passage = null, ledger_entry, sealed } = finding;
   return (
-    <article className={`${classes.card} stack gap-2 sheet`} aria-label={`Sealed finding ${finding.id}`}>
+    <article className={`${classes.finding} stack gap-2 sheet`} aria-label={`Sealed finding ${finding.id}`}>
       <SealLine {...sealed} />
       {withTarget && target && <TargetLine target={target} name={target_name ?? target.id} />}
       <PassageQuote passage={passage} />

@@ -12,7 +12,7 @@ import { DigestChip, StateBadge, TimeText } from '../data/Values.tsx';
 import { VirtualList } from '../data/VirtualList.tsx';
 import { ErrorNote } from '../feedback/ErrorNote.tsx';
 import { NodeJobBar } from '../feedback/JobsTray.tsx';
-import classes from './Fixity.module.css';
+import classes from './content.module.css';
 
 /** Starts an audit, which re-hashes everything that is stored, and shows its progress and result. */
 export function AuditButton() {

@@ -4,7 +4,7 @@ import { useVirtualizer, type VirtualItem } from '@tanstack/react-virtual';
 import { type KeyboardEvent, useMemo, useRef, useState } from 'react';
 import { countOf } from '../../format/size.ts';
 import { rowOfKey } from '../data/FileTree.tsx';
-import classes from './JsonTree.module.css';
+import classes from './content.module.css';
 import { deeperThan, type JsonNode, jsonNodes, visibleNodes } from './jsonNodes.ts';
 
 interface JsonContentProps {
@@ -68,7 +68,7 @@ function JsonTree({ nodes, label }: { nodes: readonly JsonNode[]; label: string 
   return (
     <>
       {nodes.some(({ size }) => size > 0) && <FoldButtons onExpand={expandAll} onCollapse={collapseAll} />}
-      <div ref={frame} className={`${classes.frame} scroll small sheet`}>
+      <div ref={frame} className={`${classes.tree} scroll small sheet`}>
         <div role="tree" aria-label={label} className="relative" style={{ height: virtual.getTotalSize() }}>
           {virtual.getVirtualItems().map((place) => {
             const node = rows[place.index];

@@ -22,7 +22,7 @@ import { ErrorNote } from '../feedback/ErrorNote.tsx';
 import { JobBar } from '../feedback/JobsTray.tsx';
 import { LazyTooltip } from '../feedback/LazyTooltip.tsx';
 import { NotShown } from '../feedback/NotShown.tsx';
-import classes from './ObjectCard.module.css';
+import classes from './content.module.css';
 import { Corroboration, ObjectDigest, ObserverText } from './Retrieval.tsx';
 import { IfReadable, Withheld } from './Withheld.tsx';
 

@@ -2,7 +2,7 @@ import { IconEyeOff, IconPhotoOff } from '@tabler/icons-react';
 import { useState } from 'react';
 import { urlOf } from '../../api/client.ts';
 import { useHidden, useWithheldState } from '../../state/withheld.ts';
-import classes from './PageThumbnail.module.css';
+import classes from './content.module.css';
 
 interface PageThumbnailProps {
   /** The id of the page capture. */
@@ -19,7 +19,7 @@ export function PageThumbnail({ page, alt, size }: PageThumbnailProps) {
   const hidden = useHidden({ page });
   const isMarked = (useWithheldState({ page })?.withheld.length ?? 0) > 0;
   return (
-    <span className={classes.frame} data-size={size}>
+    <span className={classes.thumbnail} data-size={size}>
       {hidden !== null ? (
         hidden && (
           <span className={`${classes.hidden} tiny`}>
@@ -46,7 +46,7 @@ export function PageThumbnail({ page, alt, size }: PageThumbnailProps) {
         />
       )}
       {hidden === null && isMarked && (
-        <span className={classes.mark} title="Not shown to visitors">
+        <span className={classes.withheldMark} title="Not shown to visitors">
           <IconEyeOff size={15} aria-hidden />
           <span className="visually-hidden">Not shown to visitors</span>
         </span>

@@ -1,5 +1,5 @@
 import type { PictureRegion } from '../../../../shared/collection/noise.ts';
-import classes from './PictureCut.module.css';
+import classes from './content.module.css';
 
 interface PictureCutProps {
   src: string;

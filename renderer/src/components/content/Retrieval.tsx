@@ -14,7 +14,7 @@ import { handedInWords } from '../../../../shared/collection/handedInWords.ts';
 import { useVerified } from '../../state/objectChecks.ts';
 import { DigestChip } from '../data/Values.tsx';
 import { LazyTooltip } from '../feedback/LazyTooltip.tsx';
-import classes from './Retrieval.module.css';
+import classes from './content.module.css';
 
 /** Who observed it: this node, or a third party whose capture this node imported. */
 export function ObserverText({ observer }: { observer: string }) {

@@ -28,7 +28,7 @@ import {
   RemoveDialog,
   useItemForm,
 } from '../forms/DialogForm.tsx';
-import classes from './Withheld.module.css';
+import classes from './content.module.css';
 
 interface WithheldMarkProps extends Hidden {
   /** How much it says: the whole, less in a row of a list, or the reason alone beside words that say the rest. */

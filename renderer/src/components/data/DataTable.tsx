@@ -5,7 +5,7 @@ import { Link } from 'react-router';
 import { formatCount } from '../../format/size.ts';
 import { useUrlFilters } from '../../state/urlFilters.ts';
 import { EmptyState, ErrorNote } from '../feedback/ErrorNote.tsx';
-import classes from './DataTable.module.css';
+import classes from './data.module.css';
 
 /** What a tall window shows. The other rows follow after the first paint. */
 const FIRST_ROWS = 30;

@@ -9,8 +9,8 @@ import { useDisplaySettings } from '../../state/displaySettings.ts';
 import { useIsOwner } from '../../state/session.ts';
 import { LazyTooltip } from '../feedback/LazyTooltip.tsx';
 import { useCopied } from '../forms/buttons.tsx';
+import classes from './data.module.css';
 import { STATES, type StateDisplay, type StateKind, type StateValue } from './states.ts';
-import classes from './Values.module.css';
 
 const TICK_MS = 15_000;
 

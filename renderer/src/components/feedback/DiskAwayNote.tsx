@@ -2,7 +2,7 @@ import { IconPlugConnectedX } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { call, useDiskAway } from '../../api/client.ts';
-import classes from './ErrorNote.module.css';
+import classes from './feedback.module.css';
 
 const ASK_EVERY_MS = 2_000;
 

@@ -7,7 +7,7 @@ import { ApiProblem, NodeUnreachable } from '../../api/client.ts';
 import { countOf, formatBytes } from '../../format/size.ts';
 import { clockTime, relativeTime } from '../../format/time.ts';
 import { useDisplaySettings, type Zone } from '../../state/displaySettings.ts';
-import classes from './ErrorNote.module.css';
+import classes from './feedback.module.css';
 import { hiddenByRefusal, NotShown } from './NotShown.tsx';
 
 interface ErrorNoteProps {

@@ -8,7 +8,7 @@ import { countOf, formatBytes, formatCount, formatDuration } from '../../format/
 import { type LocalJob, useJobs } from '../../state/jobs.ts';
 import { StateBadge } from '../data/Values.tsx';
 import { describeError, ErrorNote } from './ErrorNote.tsx';
-import classes from './JobsTray.module.css';
+import classes from './feedback.module.css';
 
 const KIND_TITLES: Record<JobKind, string> = {
   collection: 'Checking sources',

@@ -2,7 +2,7 @@ import { Button, FileButton } from '@mantine/core';
 import { IconFile } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { formatBytes } from '../../format/size.ts';
-import classes from './FileDropField.module.css';
+import classes from './forms.module.css';
 import { useFileDrop } from './useFileDrop.ts';
 
 interface FileDropFieldProps {

@@ -8,7 +8,7 @@ import { useCall } from '../../api/useCall.ts';
 import { authorsLine } from '../../format/names.ts';
 import { INTERVAL_UNITS, type IntervalUnit, unitOf } from '../../format/size.ts';
 import { clearButtonProps } from './buttons.tsx';
-import classes from './pickers.module.css';
+import classes from './forms.module.css';
 
 /** Selects a study by its title. */
 export function StudyPicker(props: PickerProps) {

@@ -20,8 +20,8 @@ import { authorsLine } from '../../format/names.ts';
 import { useDisplaySettings } from '../../state/displaySettings.ts';
 import { useIsOwner, useMayContribute, useSession } from '../../state/session.ts';
 import { describeError } from '../feedback/ErrorNote.tsx';
+import classes from './layout.module.css';
 import { type NavItem, useNavItems } from './Navigation.tsx';
-import classes from './Palette.module.css';
 import { actionsFor, matchingActions, type PaletteAction } from './paletteActions.tsx';
 import { paletteStore, takeTypedAhead } from './paletteKeys.ts';
 

@@ -10,10 +10,10 @@ import { invitationInFragment, useInvitationLink, useSession } from '../../state
 import { DiskAwayNote } from '../feedback/DiskAwayNote.tsx';
 import { describeError, ErrorNote } from '../feedback/ErrorNote.tsx';
 import { JobsTray } from '../feedback/JobsTray.tsx';
+import classes from './layout.module.css';
 import { Navigation } from './Navigation.tsx';
 import { Palette } from './Palette.tsx';
 import { SampleBanner } from './Sample.tsx';
-import classes from './Shell.module.css';
 
 /** The layout around every page: navigation on the left (on top if narrow) and jobs at the bottom. */
 export function Shell() {

@@ -16,7 +16,7 @@ import { countOf, formatBytes } from '../../format/size.ts';
 import { canonicalSha256 } from '../../hashing/sha256.ts';
 import { useIsOwner, useMayContribute, useNeedsInvitation, useSession } from '../../state/session.ts';
 import { EnterInvitation } from '../sharing/Invitations.tsx';
-import classes from './AssemblePage.module.css';
+import classes from './assemble.module.css';
 import { type Draft, emptyDraft, newVersionOf, replicationOf } from './draft.ts';
 import { checkDraft, isSet } from './draftRecord.ts';
 import { draftSession } from './draftSession.ts';

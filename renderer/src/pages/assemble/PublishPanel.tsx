@@ -8,12 +8,12 @@ import { DigestChip, Meter, StateBadge } from '../../components/data/Values.tsx'
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { JobBar } from '../../components/feedback/JobsTray.tsx';
 import { countOf, formatBytes, formatCount } from '../../format/size.ts';
+import classes from './assemble.module.css';
 import type { Draft } from './draft.ts';
 import { bytesOf, type Issue, isSet } from './draftRecord.ts';
 import { draftSession } from './draftSession.ts';
 import { useDraft } from './draftStore.ts';
 import type { DraftFile } from './files/draftFile.ts';
-import classes from './PublishPanel.module.css';
 import { jumpToField, useIsDraftOpen, usePackForm, useSetBytes } from './packForm.ts';
 
 /** How many open issues are listed at once. */

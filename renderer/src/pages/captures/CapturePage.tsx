@@ -18,7 +18,7 @@ import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { ItemPage, Page } from '../../components/layout/Page.tsx';
 import { useIsOwner } from '../../state/session.ts';
 import { useHidden } from '../../state/withheld.ts';
-import classes from './Captures.module.css';
+import classes from './captures.module.css';
 import { DrawnAgain } from './DrawnAgain.tsx';
 import { PageFacts, PageWarnings } from './PageFacts.tsx';
 import { PagePicture, pictureUrl } from './PagePicture.tsx';

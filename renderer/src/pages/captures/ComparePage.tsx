@@ -12,8 +12,8 @@ import { countOf, formatCount } from '../../format/size.ts';
 import { useHidden } from '../../state/withheld.ts';
 import { DiffContent } from '../timeline/EventDiff.tsx';
 import { useShortcuts } from '../timeline/shortcuts.tsx';
-import classes from './Compare.module.css';
 import { ComparedPictures, type CompareView } from './ComparedPictures.tsx';
+import classes from './captures.module.css';
 import { shareText } from './pageWords.ts';
 import { RequestRows } from './RequestsTable.tsx';
 

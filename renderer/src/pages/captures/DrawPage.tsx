@@ -5,7 +5,7 @@ import { useSave } from '../../api/useSave.ts';
 import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { ItemPage, Page } from '../../components/layout/Page.tsx';
-import classes from './Captures.module.css';
+import classes from './captures.module.css';
 import { MissingRequests } from './FetchMissing.tsx';
 import { PageFacts, PageWarnings } from './PageFacts.tsx';
 import { PagePicture } from './PagePicture.tsx';

@@ -1,7 +1,7 @@
 import { IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react';
 import { Link } from 'react-router';
 import type { ArchivedDraw, PageCapture } from '../../../../shared/collection/page.ts';
-import classes from './Captures.module.css';
+import classes from './captures.module.css';
 import { MissingRequests } from './FetchMissing.tsx';
 import { PagePicture } from './PagePicture.tsx';
 import { answersOf, isMissing } from './pageWords.ts';

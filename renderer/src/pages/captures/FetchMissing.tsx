@@ -6,7 +6,7 @@ import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { countOf } from '../../format/size.ts';
 import { useIsOwner } from '../../state/session.ts';
 import { collectionSummary } from '../sources/runs.ts';
-import classes from './Captures.module.css';
+import classes from './captures.module.css';
 
 /** The node takes no more at once. */
 const MAX_URLS = 500;

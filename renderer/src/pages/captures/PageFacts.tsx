@@ -4,7 +4,7 @@ import { Link } from 'react-router';
 import { ObjectDigest } from '../../components/content/Retrieval.tsx';
 import { DigestChip, Facts, TimeText } from '../../components/data/Values.tsx';
 import { formatCount, formatDuration } from '../../format/size.ts';
-import classes from './Captures.module.css';
+import classes from './captures.module.css';
 import {
   type AnyPage,
   answersOf,

@@ -9,7 +9,7 @@ import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { countOf, formatCount } from '../../format/size.ts';
 import { useUrlFilters } from '../../state/urlFilters.ts';
 import { ArchivedPage } from '../view/ViewPage.tsx';
-import classes from './Captures.module.css';
+import classes from './captures.module.css';
 import { type AnyPage, hasNoText } from './pageWords.ts';
 import { RequestsTable } from './RequestsTable.tsx';
 

@@ -5,7 +5,7 @@ import { ObjectDigest } from '../../components/content/Retrieval.tsx';
 import { type Column, DataTable } from '../../components/data/DataTable.tsx';
 import { SearchField } from '../../components/forms/SearchField.tsx';
 import { countOf, formatBytes, formatCount } from '../../format/size.ts';
-import classes from './Captures.module.css';
+import classes from './captures.module.css';
 import { originWords, reasonWords } from './pageWords.ts';
 
 type Kind = 'all' | 'without';

@@ -6,7 +6,7 @@ import { DataTable } from '../../components/data/DataTable.tsx';
 import { DigestChip, TimeText } from '../../components/data/Values.tsx';
 import { countOf, formatDuration } from '../../format/size.ts';
 import type { Recomputed } from './chain.ts';
-import classes from './Findings.module.css';
+import classes from './ledger.module.css';
 
 /** The result of a check: an icon, a colour and a sentence, with details below. */
 export function Finding({ ok, title, children }: { ok: boolean; title: ReactNode; children?: ReactNode }) {

@@ -11,8 +11,8 @@ import { useFollowedJob } from '../../state/jobs.ts';
 import { useIsOwner } from '../../state/session.ts';
 import { useRecomputation } from './chain.ts';
 import { RecomputedFindings, VerificationFindings } from './Findings.tsx';
+import classes from './ledger.module.css';
 import { type NodeVerification, useNodeVerification, verificationOf } from './nodeVerification.ts';
-import classes from './VerifyPanel.module.css';
 
 /**
  * The two ways to verify: the node checks everything it stores, or this browser checks the chain

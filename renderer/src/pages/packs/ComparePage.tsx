@@ -25,8 +25,8 @@ import { relationLabel } from '../../format/names.ts';
 import { countOf, formatBytes, formatCount } from '../../format/size.ts';
 import { useHidden } from '../../state/withheld.ts';
 import { DiffContent } from '../timeline/EventDiff.tsx';
-import classes from './compare.module.css';
 import { PackLink } from './PackHeader.tsx';
+import classes from './packs.module.css';
 
 /** The differences between two packs, usually two versions of one. */
 export default function ComparePage() {

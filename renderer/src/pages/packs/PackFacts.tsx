@@ -27,7 +27,7 @@ import { useIsOwner } from '../../state/session.ts';
 import { useHidden } from '../../state/withheld.ts';
 import { DoiLink } from './PackDeposits.tsx';
 import { DriftLine, PackLink } from './PackHeader.tsx';
-import classes from './pack.module.css';
+import classes from './packs.module.css';
 
 const LICENSE_PAGES: Record<License, string> = {
   'CC-BY-4.0': 'https://creativecommons.org/licenses/by/4.0/',

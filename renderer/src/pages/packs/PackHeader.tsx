@@ -4,7 +4,7 @@ import type { Pack } from '../../../../shared/archive/pack.ts';
 import { useCall } from '../../api/useCall.ts';
 import { StateBadge, TimeText } from '../../components/data/Values.tsx';
 import { countOf, formatBytes } from '../../format/size.ts';
-import classes from './pack.module.css';
+import classes from './packs.module.css';
 
 /** The ORCID iD is shown as a link without ORCID's icon. */
 function orcidAddress(orcid: string): string {

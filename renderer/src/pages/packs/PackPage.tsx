@@ -32,7 +32,7 @@ import { hiddenFiles, PackFacts, PackFiles, PackResults } from './PackFacts.tsx'
 import { PackAuthors, PackBadges, PackLink } from './PackHeader.tsx';
 import { ComparedResults, PackReplications, ReplicationVerdict } from './PackReplications.tsx';
 import { PackVerify } from './PackVerify.tsx';
-import classes from './pack.module.css';
+import classes from './packs.module.css';
 import { SetFiles } from './SetFiles.tsx';
 
 /** The files in which a quoted passage is looked for. */

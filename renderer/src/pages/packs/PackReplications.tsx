@@ -13,7 +13,7 @@ import { countOf } from '../../format/size.ts';
 import { useMayContribute } from '../../state/session.ts';
 import { PackResults } from './PackFacts.tsx';
 import { PackLink } from './PackHeader.tsx';
-import classes from './PackReplications.module.css';
+import classes from './packs.module.css';
 
 const FIRST_SHOWN = 8;
 
@@ -146,7 +146,7 @@ export function ComparedResults({ pack, original: id }: { pack: Pack; original: 
   const names = [...new Set([...Object.keys(theirs), ...Object.keys(pack.results)])];
   return (
     <div className="scroll">
-      <table className={`${classes.results} full compact`}>
+      <table className={`${classes.replicationResults} full compact`}>
         <caption className="visually-hidden">Results of the original and of this pack</caption>
         <thead>
           <tr>

@@ -22,7 +22,7 @@ import { countOf, formatBytes, formatCount } from '../../format/size.ts';
 import { canonicalSha256 } from '../../hashing/sha256.ts';
 import { hashObject } from '../../state/objectChecks.ts';
 import { useIsOwner } from '../../state/session.ts';
-import classes from './PackVerify.module.css';
+import classes from './packs.module.css';
 
 /** Above this many claims, matching files are only counted. */
 const MAX_LISTED = 40;

@@ -18,7 +18,7 @@ import { countOf, formatBytes, formatCount } from '../../format/size.ts';
 import { useIsOwner } from '../../state/session.ts';
 import type { Hidden } from '../../state/withheld.ts';
 import { hiddenFiles } from './PackFacts.tsx';
-import classes from './pack.module.css';
+import classes from './packs.module.css';
 
 type SetFile = Extract<SetEntry, { kind: 'file' }>;
 type SetFolder = Extract<SetEntry, { kind: 'folder' }>;

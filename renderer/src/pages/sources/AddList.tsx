@@ -20,7 +20,7 @@ import { CopyButton } from '../../components/forms/buttons.tsx';
 import { DialogButtons } from '../../components/forms/DialogForm.tsx';
 import { useFileDrop } from '../../components/forms/useFileDrop.ts';
 import { countOf, formatBytes } from '../../format/size.ts';
-import classes from './Sources.module.css';
+import classes from './sources.module.css';
 
 interface AddListProps {
   opened: boolean;

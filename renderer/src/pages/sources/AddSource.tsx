@@ -13,7 +13,6 @@ import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { exactBytes, formatCount } from '../../format/size.ts';
 import { useCollectionRun } from './runs.ts';
 import { SourceFields } from './SourceFields.tsx';
-import classes from './SourceForm.module.css';
 import {
   type DraftErrors,
   errorsOf,
@@ -22,6 +21,7 @@ import {
   useNewSourceDraft,
   withScheme,
 } from './sourceForm.ts';
+import classes from './sources.module.css';
 
 interface AddSourceProps {
   opened: boolean;
@@ -92,7 +92,7 @@ function TestedAddress({ form, onClose }: { form: ReturnType<typeof useAddSource
   const { draft, change, errors, hasFieldErrors, url, test, tested, runTest } = form;
   return (
     <>
-      <div className={`${classes.address} stack gap-3 start`}>
+      <div className={`${classes.formAddress} stack gap-3 start`}>
         <TextInput
           label="URL"
           placeholder="https://"

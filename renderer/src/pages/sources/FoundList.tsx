@@ -17,8 +17,8 @@ import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Section } from '../../components/layout/Page.tsx';
 import { countOf, formatCount } from '../../format/size.ts';
-import classes from './Sources.module.css';
 import { type FollowDraft, followOf, type SourceDraft, withScheme } from './sourceForm.ts';
+import classes from './sources.module.css';
 import { useSelection } from './useSources.ts';
 
 interface FoundListProps {

@@ -26,7 +26,7 @@ import {
   useCollectionRun,
   useNoiseRun,
 } from './runs.ts';
-import classes from './Sources.module.css';
+import classes from './sources.module.css';
 import type { VisibleSource } from './useSources.ts';
 
 /** How many of the check's events are listed; the timeline has all of them. */

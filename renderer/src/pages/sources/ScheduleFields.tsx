@@ -9,8 +9,8 @@ import {
 import { useCall } from '../../api/useCall.ts';
 import { IntervalInput } from '../../components/forms/pickers.tsx';
 import { intervalText } from '../../format/size.ts';
-import classes from './SourceForm.module.css';
 import { type ScheduleDraft, scheduleOf } from './sourceForm.ts';
+import classes from './sources.module.css';
 
 interface ScheduleFieldsProps {
   draft: ScheduleDraft;

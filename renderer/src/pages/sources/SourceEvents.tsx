@@ -10,7 +10,7 @@ import { Section } from '../../components/layout/Page.tsx';
 import { captureTime, viewPath } from '../../format/names.ts';
 import { ChangeSummary, NoiseMark } from '../timeline/EventMarks.tsx';
 import { ExportMenu } from '../timeline/TimelinePage.tsx';
-import classes from './SourcePage.module.css';
+import classes from './sources.module.css';
 
 const PAGE_ROWS = 25;
 const REFRESH_MS = 15_000;

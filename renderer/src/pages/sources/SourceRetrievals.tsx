@@ -20,7 +20,7 @@ import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Section } from '../../components/layout/Page.tsx';
 import { captureTime } from '../../format/names.ts';
 import { exactBytes, formatBytes, formatCount } from '../../format/size.ts';
-import classes from './SourcePage.module.css';
+import classes from './sources.module.css';
 
 const PAGE_ROWS = 30;
 const REFRESH_MS = 15_000;

@@ -19,8 +19,8 @@ import { ReviewFound } from './FoundList.tsx';
 import { CaptureOutcome, CheckOutcome, FoundNotice } from './Notices.tsx';
 import { useCollectionRun } from './runs.ts';
 import { SelectionBar } from './SelectionBar.tsx';
-import classes from './Sources.module.css';
 import { ownerColumns, VISITOR_COLUMNS } from './sourceColumns.tsx';
+import classes from './sources.module.css';
 import {
   type Dialog,
   useAgenciesAndTags,

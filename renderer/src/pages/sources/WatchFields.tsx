@@ -5,8 +5,8 @@ import type { CaptureMode, WatchedSource } from '../../../../shared/collection/s
 import { ElementChooser } from './choosing/ElementChooser.tsx';
 import { RegionChooser } from './choosing/RegionChooser.tsx';
 import { RegionFields } from './choosing/RegionFields.tsx';
-import classes from './SourceForm.module.css';
 import { WATCH_KINDS, type WatchDraft, type WatchKind, watchDraftOf, watchOf } from './sourceForm.ts';
+import classes from './sources.module.css';
 
 /** Where a part is chosen by clicking. */
 export type ChoosePlace = 'page' | 'picture';

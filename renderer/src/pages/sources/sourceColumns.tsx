@@ -11,7 +11,7 @@ import { type Column, RowLink } from '../../components/data/DataTable.tsx';
 import { StateBadge, TimeText } from '../../components/data/Values.tsx';
 import { LazyTooltip } from '../../components/feedback/LazyTooltip.tsx';
 import { countOf, intervalText } from '../../format/size.ts';
-import classes from './Sources.module.css';
+import classes from './sources.module.css';
 import type { Selection, VisibleSource } from './useSources.ts';
 
 const state: Column<VisibleSource> = {

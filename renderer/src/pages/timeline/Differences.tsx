@@ -17,7 +17,7 @@ import { urlOf } from '../../api/client.ts';
 import { PictureCut } from '../../components/content/PictureCut.tsx';
 import { MAX_IMAGE_BYTES, previewKind } from '../../components/content/RowsTable.tsx';
 import { countOf, formatBytes, formatCount } from '../../format/size.ts';
-import classes from './Differences.module.css';
+import classes from './event.module.css';
 
 /** How many passages are shown at first. */
 const FIRST_PASSAGES = 40;
@@ -281,7 +281,7 @@ function Picture({ title, side, size, box, region, route }: ImageSideProps) {
     onError: () => setIsBroken(true),
   };
   return (
-    <div className={classes.picture}>
+    <div className={classes.comparedPicture}>
       {region ? (
         <PictureCut {...shown} region={region} />
       ) : (

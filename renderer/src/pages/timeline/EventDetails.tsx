@@ -42,9 +42,9 @@ import { countOf, formatCount } from '../../format/size.ts';
 import { useMarkSeen, useSeenEvents } from '../../state/seenEvents.ts';
 import { useIsOwner } from '../../state/session.ts';
 import { comparePath, useCaptureBefore } from '../captures/useNeighbours.ts';
-import classes from './EventDetails.module.css';
 import { EventDiff } from './EventDiff.tsx';
 import { NoiseMark } from './EventMarks.tsx';
+import classes from './event.module.css';
 import { SeenByTwo } from './SeenByTwo.tsx';
 import { useShortcuts } from './shortcuts.tsx';
 

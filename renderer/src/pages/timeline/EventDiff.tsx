@@ -13,8 +13,8 @@ import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { LazyTooltip } from '../../components/feedback/LazyTooltip.tsx';
 import { countOf } from '../../format/size.ts';
 import { useIsOwner } from '../../state/session.ts';
-import classes from './Differences.module.css';
 import { ByteDiff, ImageDiff, JsonChanges, TableDiff, TextHunks } from './Differences.tsx';
+import classes from './event.module.css';
 
 /**
  * The differences between the two versions of a change. A diff is computed on first request, which may take a

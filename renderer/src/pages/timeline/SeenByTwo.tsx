@@ -15,7 +15,7 @@ import { IfReadable } from '../../components/content/Withheld.tsx';
 import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { countOf } from '../../format/size.ts';
-import classes from './EventDetails.module.css';
+import classes from './event.module.css';
 
 const AGREEMENTS: Record<Agreement, { words: string; Icon: TablerIcon; health: 'well' | 'bad' }> = {
   same_bytes: { words: 'the same bytes', Icon: IconCircleCheck, health: 'well' },

@@ -3,6 +3,7 @@ import { IconCopy, IconFilePlus, IconFolderPlus } from '@tabler/icons-react';
 import { useRef } from 'react';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { countOf, formatBytes } from '../../../format/size.ts';
+import classes from '../assemble.module.css';
 import { bytesOf } from '../draftRecord.ts';
 import { addToDraft, removeFiles, renameFiles, reuseFiles, useDraft } from '../draftStore.ts';
 import { readChosen } from '../files/readDropped.ts';
@@ -10,7 +11,6 @@ import { usePackForm } from '../packForm.ts';
 import { FormSection } from '../sections/ResultsSection.tsx';
 import { DraftFileTree } from './DraftFileTree.tsx';
 import type { DraftFile } from './draftFile.ts';
-import classes from './files.module.css';
 import { isReusable, usePreviousFiles } from './previousFiles.ts';
 
 /** The files of the pack: add, rename and remove. */

@@ -8,8 +8,8 @@ import { sendStream } from '../../../api/streams.ts';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { FileDropField } from '../../../components/forms/FileDropField.tsx';
 import { countOf, formatBytes } from '../../../format/size.ts';
+import classes from '../assemble.module.css';
 import { draftSession } from '../draftSession.ts';
-import classes from './fromRecord.module.css';
 
 /** The media types of the files by their endings. */
 const TYPES: Readonly<Record<string, string>> = {

@@ -7,7 +7,7 @@ import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { authorsLine } from '../../../format/names.ts';
 import { countOf, formatBytes } from '../../../format/size.ts';
 import { useMayContribute } from '../../../state/session.ts';
-import classes from './ImportDialog.module.css';
+import classes from '../assemble.module.css';
 import { canImport, type PackImport, useImports } from './importDropped.ts';
 
 /** Shows dropped pack files: what each contains and whether it is intact. Imports them on request. */

@@ -7,7 +7,7 @@ import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { countOf, formatBytes, formatCount } from '../../../format/size.ts';
 import { readSession } from '../../../state/session.ts';
 import { Finding } from '../Findings.tsx';
-import classes from './CheckpointCheck.module.css';
+import classes from '../ledger.module.css';
 import {
   CHECKPOINT_FILE_TYPES,
   type CheckpointComparison,

@@ -10,7 +10,7 @@ import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { CopyButton } from '../../../components/forms/buttons.tsx';
 import { formatCount } from '../../../format/size.ts';
 import { hashOfEntry } from '../chain.ts';
-import classes from './Entries.module.css';
+import classes from '../ledger.module.css';
 import { ENTRY_TYPES, subjectLabel, subjectUrl } from './entryLabels.ts';
 
 interface EntriesProps {

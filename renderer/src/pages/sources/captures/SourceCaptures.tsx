@@ -9,7 +9,7 @@ import { PageThumbnail } from '../../../components/content/PageThumbnail.tsx';
 import { TimeText } from '../../../components/data/Values.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { Section } from '../../../components/layout/Page.tsx';
-import classes from '../../captures/Captures.module.css';
+import classes from '../../captures/captures.module.css';
 import { pictureChangeWords } from '../../captures/pageWords.ts';
 import { comparePath } from '../../captures/useNeighbours.ts';
 import type { VisibleSource } from '../useSources.ts';

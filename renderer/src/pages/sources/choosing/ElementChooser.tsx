@@ -12,7 +12,7 @@ import type { WatchedSource } from '../../../../../shared/collection/source.ts';
 import { call, urlOf } from '../../../api/client.ts';
 import { useCall } from '../../../api/useCall.ts';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
-import classes from './Choosing.module.css';
+import classes from '../sources.module.css';
 import { elementWords, type ShownElement, useChooserFrame } from './useChooserFrame.ts';
 
 interface ElementChooserProps {
@@ -178,7 +178,7 @@ function Choices({ chosen, choices, onChoose, onClose }: ChoicesProps) {
                 value={String(at)}
                 label={choiceWords(each)}
                 description={
-                  <span className={classes.excerpt}>
+                  <span className={classes.chosenExcerpt}>
                     {!each.same && 'css' in each.watch && 'Its text differs. Check the preview. '}
                     {each.text || 'no text'}
                   </span>

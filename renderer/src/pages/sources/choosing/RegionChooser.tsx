@@ -6,7 +6,7 @@ import {
   type PictureRegion,
 } from '../../../../../shared/collection/noise.ts';
 import { pictureUrl } from '../../captures/PagePicture.tsx';
-import classes from './Choosing.module.css';
+import classes from '../sources.module.css';
 import { RegionFields } from './RegionFields.tsx';
 
 interface RegionChooserProps {

@@ -4,7 +4,7 @@ import {
   MAX_PICTURE_WIDTH,
   type PictureRegion,
 } from '../../../../../shared/collection/noise.ts';
-import classes from './Choosing.module.css';
+import classes from '../sources.module.css';
 
 export type RegionText = Record<keyof PictureRegion, string>;
 
