@@ -1,11 +1,11 @@
-import type { Connection } from '../../shared/collection/connection.ts';
-import { protocolWords, serverWords } from '../../shared/collection/connectionWords.ts';
 import { handedInWords } from '../../shared/collection/handedInWords.ts';
 import type { RecordedPage } from '../../shared/collection/page.ts';
+import type { Connection } from '../../shared/collection/retrieval.ts';
+import { protocolWords, serverWords } from '../../shared/collection/retrievalWords.ts';
 import type { Passage, RecordedFinding } from '../../shared/findings/finding.ts';
 import { fromBase64 } from '../../shared/proof/bytes.ts';
 import type { Claim, Evidence, EvidenceFile, ProvenEntry, Verdict } from '../../shared/proof/evidence.ts';
-import { type SetFiles, sizeOf } from '../../shared/proof/evidenceSet.ts';
+import { type SetFiles, sizeOf } from '../../shared/proof/evidenceFiles.ts';
 import { type SeenPassage, seePassage } from '../../shared/proof/passage.ts';
 import { element, facts, section } from './elements.ts';
 import { setSection } from './setSection.ts';

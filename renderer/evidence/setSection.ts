@@ -1,4 +1,4 @@
-import { type SetFiles, sizeOf } from '../../shared/proof/evidenceSet.ts';
+import { type SetFiles, sizeOf } from '../../shared/proof/evidenceFiles.ts';
 import { linesOf } from '../../shared/proof/fileList.ts';
 import { countOf, formatCount } from '../../shared/values/counts.ts';
 import { element, section } from './elements.ts';

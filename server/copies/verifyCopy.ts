@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { objectsOf, type RecordedRetrieval } from '../../shared/collection/retrieval.ts';
 import type { LedgerEntry } from '../../shared/ledger/ledger.ts';
-import { TILE_WIDTH, type TileAddress, tilePath } from '../../shared/proof/tiles.ts';
+import { TILE_WIDTH, type TileAddress, tilePath } from '../../shared/proof/tree.ts';
 import { checkDump, type DumpHead } from '../dump/checkDump.ts';
 import { DumpError } from '../dump/dumpFile.ts';
 import { entryText } from '../ledger/entry.ts';

@@ -1,8 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { certifiedKeyRecord } from '../../shared/ledger/keyChange.ts';
-import type { LedgerEntry } from '../../shared/ledger/ledger.ts';
+import { certifiedKeyRecord, type LedgerEntry } from '../../shared/ledger/ledger.ts';
 import { isMissing, writeFileDurably } from '../store/files.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { entryAt, iterateEntriesOf } from '../store/sqlite/node/ledger.ts';

@@ -1,6 +1,10 @@
-import type { KeyChange } from '../../shared/ledger/keyChange.ts';
-import { NO_HASH } from '../../shared/ledger/ledger.ts';
-import { parseSavedHead, type SavedHead, withPlainLineEnds } from '../../shared/ledger/savedHead.ts';
+import {
+  type KeyChange,
+  NO_HASH,
+  parseSavedHead,
+  type SavedHead,
+  withPlainLineEnds,
+} from '../../shared/ledger/ledger.ts';
 import { countOf } from '../../shared/values/counts.ts';
 import { openForReading, type ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { onSnapshot } from '../store/sqlite/engine/queries.ts';

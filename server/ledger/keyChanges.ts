@@ -5,7 +5,7 @@ import {
   keyChangeSchema,
   type Rollback,
   renewalText,
-} from '../../shared/ledger/keyChange.ts';
+} from '../../shared/ledger/ledger.ts';
 import type { Slice } from '../../shared/values/list.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
 import {

@@ -1,6 +1,6 @@
 import { TILE_PATH } from '../../shared/ledger/ledger.ts';
 import { Problem } from '../../shared/problems.ts';
-import { TILE_WIDTH, type TileAddress } from '../../shared/proof/tiles.ts';
+import { TILE_WIDTH, type TileAddress } from '../../shared/proof/tree.ts';
 import { entriesFrom, tileHashes } from '../store/sqlite/node/ledger.ts';
 import type { Store } from '../store/store.ts';
 import { entryText } from './entry.ts';

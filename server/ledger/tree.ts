@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { TILE_WIDTH } from '../../shared/proof/tiles.ts';
+import { TILE_WIDTH } from '../../shared/proof/tree.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
 import { entriesFrom, insertTile, tileHashes } from '../store/sqlite/node/ledger.ts';
 import { entryText } from './entry.ts';

@@ -1,7 +1,6 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { z } from 'zod';
-import { keyChangeSchema, renewalText } from '../../shared/ledger/keyChange.ts';
-import { consistencyProofSchema } from '../../shared/ledger/ledger.ts';
+import { consistencyProofSchema, keyChangeSchema, renewalText } from '../../shared/ledger/ledger.ts';
 import { type Checkpoint, CheckpointError, openCheckpoint } from '../ledger/checkpoint.ts';
 import { isConsistent } from '../ledger/prove.ts';
 import type { PeerRow } from '../store/sqlite/node/peers.ts';

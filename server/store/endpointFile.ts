@@ -1,6 +1,6 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type NodeEndpoint, nodeEndpointSchema } from '../../shared/node/nodeEndpoint.ts';
+import { type NodeEndpoint, nodeEndpointSchema } from '../../shared/node/dataFolder.ts';
 import { orIfMissing } from './files.ts';
 
 /** Writes the address the node listens on, for programs on the same machine; `undefined` removes it. */

@@ -1,8 +1,7 @@
 import canonicalize from 'canonicalize';
 import type { ProofCrypto } from './algorithms.ts';
 import { fromBase64, utf8 } from './bytes.ts';
-import type { Claim, Evidence } from './evidence.ts';
-import { judge, requireThat, sha256 } from './judge.ts';
+import { type Claim, type Evidence, judge, requireThat, sha256 } from './evidence.ts';
 import { verifyBy } from './signedNote.ts';
 
 /** The parts of an evidence file that the node seals, each with the claim that its digest is the one in the seal. */

@@ -6,18 +6,20 @@ import {
   damageSchema,
   lostFileSchema,
 } from '../ledger/fixity.ts';
-import { keyChangeSchema } from '../ledger/keyChange.ts';
 import {
+  authoritiesSchema,
   consistencyProofSchema,
   consistencyQuery,
   entryTitleSchema,
   inclusionProofSchema,
+  keyChangeSchema,
   ledgerPageSchema,
   ledgerQuery,
   ledgerVerificationSchema,
   proofQuery,
+  stampingSchema,
+  timestampSchema,
 } from '../ledger/ledger.ts';
-import { authoritiesSchema, stampingSchema, timestampSchema } from '../ledger/timestamp.ts';
 import {
   newWitnessedLogSchema,
   witnessedLogSchema,

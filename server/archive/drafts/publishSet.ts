@@ -1,8 +1,7 @@
 import { createReadStream } from 'node:fs';
 import type { PackFile, PackRecord } from '../../../shared/archive/pack.ts';
-import { type SetFile } from '../../../shared/archive/set.ts';
-import { SET_FILE } from '../../../shared/archive/setManifest.ts';
-import { type PlannedFile, planSet } from '../../../shared/archive/setPlan.ts';
+import type { SetFile } from '../../../shared/archive/set.ts';
+import { type PlannedFile, planSet, SET_FILE } from '../../../shared/archive/setManifest.ts';
 import { MAX_PACK_BYTES } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { yieldToEventLoop } from '../../runtime/background.ts';

@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { PART_BYTES } from '../../../shared/archive/setPlan.ts';
+import { PART_BYTES } from '../../../shared/archive/setManifest.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { RECORD_FILE } from '../../archive/packs/bag/tagFiles.ts';
 import { omitsFiles } from '../../archive/packs/file/writePackFile.ts';

@@ -8,7 +8,7 @@ import {
   MAX_CERTIFICATE_BYTES,
   MAX_CERTIFICATES,
   MAX_DNS_ADDRESSES,
-} from '../../../shared/collection/connection.ts';
+} from '../../../shared/collection/retrieval.ts';
 import { inBackground } from '../../runtime/background.ts';
 
 /** The rules for opening and reusing a connection. */

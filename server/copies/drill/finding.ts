@@ -1,5 +1,5 @@
 import { MEGABYTE } from '../../../shared/limits.ts';
-import type { RestoreDrill } from '../../../shared/node/restoreDrill.ts';
+import type { RestoreDrill } from '../../../shared/node/copy.ts';
 import { errorCode } from '../../../shared/values/errorCode.ts';
 import { DumpError } from '../../dump/dumpFile.ts';
 import { isNoSpace } from '../../store/files.ts';

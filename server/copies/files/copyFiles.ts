@@ -12,7 +12,7 @@ import {
   partPath,
   placeOf,
 } from '../../../shared/proof/fileList.ts';
-import { TILE_WIDTH, tilePath } from '../../../shared/proof/tiles.ts';
+import { TILE_WIDTH, tilePath } from '../../../shared/proof/tree.ts';
 import { nodeCrypto } from '../../ledger/nodeCrypto.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import {
@@ -31,7 +31,7 @@ import {
   setListed,
 } from '../../store/sqlite/node/copiedFiles.ts';
 import { copyById } from '../../store/sqlite/node/copies.ts';
-import { type CopyServices } from '../claim.ts';
+import type { CopyServices } from '../claim.ts';
 import { CLAIM, encryptedDigest, newTiles, recordsFiles, statePath } from '../copyPaths.ts';
 import { PAGE_FILES, PAGE_FOLDERS } from '../pages/pagePaths.ts';
 import type { CopyTarget, Payload } from '../targets/target.ts';

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import pLimit from 'p-limit';
-import type { OffloadResult } from '../../../shared/node/offload.ts';
+import type { OffloadResult } from '../../../shared/node/copy.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { yieldToEventLoop } from '../../runtime/background.ts';
 import type { JobRun } from '../../runtime/jobs.ts';

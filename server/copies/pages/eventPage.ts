@@ -1,7 +1,7 @@
-import { protocolWords, serverWords } from '../../../shared/collection/connectionWords.ts';
 import type { Event } from '../../../shared/collection/event.ts';
 import { eventTitle } from '../../../shared/collection/eventText.ts';
 import { isHandedIn } from '../../../shared/collection/handedInWords.ts';
+import { protocolWords, serverWords } from '../../../shared/collection/retrievalWords.ts';
 import { type Html, html } from '../../html.ts';
 import { eventById } from '../../store/sqlite/collection/timeline/events.ts';
 import { eventBefore, retrievalOfEvent } from '../../store/sqlite/node/copyPages.ts';

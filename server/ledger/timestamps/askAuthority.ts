@@ -1,10 +1,6 @@
 import { Boolean as Asn1Boolean, Integer, Null, ObjectIdentifier, OctetString, Sequence } from 'asn1js';
 import { UnknownAlgorithmError } from '../../../shared/proof/algorithms.ts';
-import {
-  TimestampError,
-  type VerifiedTimestamp,
-  verifyTimestamp,
-} from '../../../shared/proof/verifyTimestamp.ts';
+import { TimestampError, type VerifiedTimestamp, verifyTimestamp } from '../../../shared/proof/timestamp.ts';
 import { nodeCrypto } from '../nodeCrypto.ts';
 import { OutgoingError, type Post } from '../outgoing.ts';
 import { AuthorityError } from './authorityError.ts';

@@ -1,4 +1,4 @@
-import { blocksOf, type DifferingBlocks, MAX_LISTED_BLOCKS } from '../../../shared/collection/seenBy.ts';
+import { blocksOf, type DifferingBlocks, MAX_LISTED_BLOCKS } from '../../../shared/collection/event.ts';
 import { MAX_BLOCKS, type ObservedText } from '../../../shared/node/observation.ts';
 import { decompressContent, type TextContent } from '../../collection/derived/process/tasks.ts';
 import { sha256Of } from '../../ledger/entry.ts';

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { z } from 'zod';
-import { failureWords } from '../../../shared/collection/failureWords.ts';
+import { failureWords } from '../../../shared/collection/retrievalWords.ts';
 import { MEBIBYTE } from '../../../shared/limits.ts';
 import type { Clock } from '../../../shared/values/clock.ts';
 import { RetrievalFailure } from '../../collection/fetch/connect.ts';

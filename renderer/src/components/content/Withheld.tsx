@@ -5,10 +5,10 @@ import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import {
   newWithholdingSchema,
+  RELEASED_REASON_TEXT,
   type WithheldReason,
   type Withholding,
 } from '../../../../shared/node/withheld.ts';
-import { RELEASED_REASON_TEXT } from '../../../../shared/node/withheldText.ts';
 import { useSave } from '../../api/useSave.ts';
 import { useIsOwner } from '../../state/session.ts';
 import {

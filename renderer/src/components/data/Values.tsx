@@ -1,6 +1,6 @@
 import { IconAlertTriangle, IconCheck, IconCircleCheck, IconCloud } from '@tabler/icons-react';
 import { type ReactNode, useSyncExternalStore } from 'react';
-import type { ObjectPlaces } from '../../../../shared/node/offload.ts';
+import type { ObjectPlaces } from '../../../../shared/node/copy.ts';
 import { useCall } from '../../api/useCall.ts';
 import { placeOf } from '../../format/names.ts';
 import { formatCount } from '../../format/size.ts';

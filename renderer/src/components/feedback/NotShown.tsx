@@ -1,6 +1,5 @@
 import { IconEyeOff, IconTrashX } from '@tabler/icons-react';
-import type { ReleasedReason } from '../../../../shared/node/withheld.ts';
-import { RELEASED_REASON_TEXT } from '../../../../shared/node/withheldText.ts';
+import { RELEASED_REASON_TEXT, type ReleasedReason } from '../../../../shared/node/withheld.ts';
 import { isProblem } from '../../api/client.ts';
 import { exactTime } from '../../format/time.ts';
 import { useDisplaySettings } from '../../state/displaySettings.ts';

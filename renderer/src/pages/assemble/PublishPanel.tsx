@@ -1,7 +1,7 @@
 import { Button, Group } from '@mantine/core';
 import { IconCircleCheck, IconPackageExport } from '@tabler/icons-react';
 import { useMemo } from 'react';
-import { planSet } from '../../../../shared/archive/setPlan.ts';
+import { planSet } from '../../../../shared/archive/setManifest.ts';
 import type { Tag } from '../../../../shared/archive/vocabulary.ts';
 import { MAX_PACK_BYTES, TERMS_VERSION } from '../../../../shared/limits.ts';
 import { DigestChip, Meter, StateBadge } from '../../components/data/Values.tsx';

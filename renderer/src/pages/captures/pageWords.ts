@@ -1,10 +1,10 @@
-import { failureWords } from '../../../../shared/collection/failureWords.ts';
 import type {
   ArchivedDraw,
   CutReason,
   PageCapture,
   PageRequest,
 } from '../../../../shared/collection/page.ts';
+import { failureWords } from '../../../../shared/collection/retrievalWords.ts';
 import { EMPTY_DIGEST } from '../../../../shared/values/digestPattern.ts';
 import { countOf, formatCount, formatDuration } from '../../format/size.ts';
 

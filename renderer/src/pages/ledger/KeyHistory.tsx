@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
-import type { KeyChange } from '../../../../shared/ledger/keyChange.ts';
+import type { KeyChange } from '../../../../shared/ledger/ledger.ts';
 import { MAX_LIST_LIMIT } from '../../../../shared/limits.ts';
 import { readText } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';

@@ -1,6 +1,6 @@
 import { Link } from 'react-router';
 import type { Event } from '../../../../shared/collection/event.ts';
-import { failureWords } from '../../../../shared/collection/failureWords.ts';
+import { failureWords } from '../../../../shared/collection/retrievalWords.ts';
 import { useCall } from '../../api/useCall.ts';
 import { PageThumbnail } from '../../components/content/PageThumbnail.tsx';
 import { StateBadge, TimeText } from '../../components/data/Values.tsx';

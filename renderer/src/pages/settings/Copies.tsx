@@ -11,10 +11,10 @@ import {
   copyCheckSchema,
   copySyncSchema,
   DEFAULT_EVERY_MINUTES,
+  type DrillMeasures,
   type NewCopy,
 } from '../../../../shared/node/copy.ts';
 import type { Job, JobKind } from '../../../../shared/node/job.ts';
-import type { DrillMeasures } from '../../../../shared/node/restoreDrill.ts';
 import { call, fieldErrors } from '../../api/client.ts';
 import { callKey, useCall } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/Values.tsx';

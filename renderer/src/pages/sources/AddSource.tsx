@@ -3,7 +3,7 @@ import { IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { Link, useNavigate } from 'react-router';
-import { failureHint, failureWords } from '../../../../shared/collection/failureWords.ts';
+import { failureHint, failureWords } from '../../../../shared/collection/retrievalWords.ts';
 import type { NewSource, SourcePreview } from '../../../../shared/collection/source.ts';
 import { call } from '../../api/client.ts';
 import { useSave } from '../../api/useSave.ts';

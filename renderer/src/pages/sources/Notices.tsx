@@ -8,7 +8,7 @@ import type {
   CaptureRefusal,
   CaptureResult,
 } from '../../../../shared/collection/captures.ts';
-import { failureWords } from '../../../../shared/collection/failureWords.ts';
+import { failureWords } from '../../../../shared/collection/retrievalWords.ts';
 import type { Job } from '../../../../shared/node/job.ts';
 import { call } from '../../api/client.ts';
 import { callKey, useCall } from '../../api/useCall.ts';

@@ -3,9 +3,9 @@ import { IconCircleCheck, IconCircleX, IconEqual } from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
 import { useSearchParams } from 'react-router';
 import { SELF } from '../../../../shared/collection/event.ts';
-import { failureHint, failureWords } from '../../../../shared/collection/failureWords.ts';
 import { isHandedIn } from '../../../../shared/collection/handedInWords.ts';
 import type { Retrieval } from '../../../../shared/collection/retrieval.ts';
+import { failureHint, failureWords } from '../../../../shared/collection/retrievalWords.ts';
 import { useCall } from '../../api/useCall.ts';
 import { ObjectCard } from '../../components/content/ObjectCard.tsx';
 import {

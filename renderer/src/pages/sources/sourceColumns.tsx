@@ -5,7 +5,7 @@ import {
   failureWords,
   PAGE_ERROR_SENTENCES,
   PAGE_ERROR_WORDS,
-} from '../../../../shared/collection/failureWords.ts';
+} from '../../../../shared/collection/retrievalWords.ts';
 import { PageLabelNote } from '../../components/content/Retrieval.tsx';
 import { type Column, RowLink } from '../../components/data/DataTable.tsx';
 import { StateBadge, TimeText } from '../../components/data/Values.tsx';

@@ -8,7 +8,7 @@ import {
   type Watch,
   watchedRegion,
 } from '../../../../shared/collection/noise.ts';
-import type { Schedule, Weekday } from '../../../../shared/collection/schedule/scheduleFields.ts';
+import type { Schedule, Weekday } from '../../../../shared/collection/schedule.ts';
 import {
   type CaptureMode,
   newSourceSchema,

@@ -2,14 +2,14 @@ import { UnstyledButton } from '@mantine/core';
 import { IconCircleCheck, IconCircleX, IconPlugConnectedX, type TablerIcon } from '@tabler/icons-react';
 import { useState } from 'react';
 import { Link } from 'react-router';
-import type { EventDetails } from '../../../../shared/collection/event.ts';
-import { failureWords } from '../../../../shared/collection/failureWords.ts';
 import {
   type Agreement,
   blocksOf,
   type DifferingBlocks,
+  type EventDetails,
   type SeenBy,
-} from '../../../../shared/collection/seenBy.ts';
+} from '../../../../shared/collection/event.ts';
+import { failureWords } from '../../../../shared/collection/retrievalWords.ts';
 import { useCall } from '../../api/useCall.ts';
 import { IfReadable } from '../../components/content/Withheld.tsx';
 import { TimeText } from '../../components/data/Values.tsx';

@@ -1,7 +1,7 @@
 import { useEffect, useMemo } from 'react';
 import type { Pack, PackFile } from '../../../../../shared/archive/pack.ts';
 import type { DataSet } from '../../../../../shared/archive/set.ts';
-import { PART_BYTES } from '../../../../../shared/archive/setPlan.ts';
+import { PART_BYTES } from '../../../../../shared/archive/setManifest.ts';
 import { call } from '../../../api/client.ts';
 import { useCall } from '../../../api/useCall.ts';
 import { useDraft } from '../draftStore.ts';

@@ -2,7 +2,7 @@ import { Button, Stack } from '@mantine/core';
 import { IconClockCheck } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from 'react-router';
-import type { Timestamp } from '../../../../../shared/ledger/timestamp.ts';
+import type { Timestamp } from '../../../../../shared/ledger/ledger.ts';
 import { MAX_LIST_LIMIT } from '../../../../../shared/limits.ts';
 import { call, urlOf } from '../../../api/client.ts';
 import { callKey, useCall } from '../../../api/useCall.ts';

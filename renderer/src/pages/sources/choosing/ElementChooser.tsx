@@ -1,8 +1,8 @@
 import { Button, Modal, Radio } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
-import type { ChooserMove } from '../../../../../shared/collection/choosing.ts';
 import {
+  type ChooserMove,
   type ChosenElement,
   type Watch,
   type WatchChoice,

@@ -2,9 +2,9 @@ import { type RefObject, useEffect, useEffectEvent, useState } from 'react';
 import {
   type ChooserMessage,
   type ChooserRequest,
+  type ChosenElement,
   chooserMessageSchema,
-} from '../../../../../shared/collection/choosing.ts';
-import type { ChosenElement } from '../../../../../shared/collection/noise.ts';
+} from '../../../../../shared/collection/noise.ts';
 
 /** An element of the archived page, as its frame describes it. */
 export interface ShownElement {

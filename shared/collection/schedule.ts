@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { text } from '../../values/text.ts';
+import { text } from '../values/text.ts';
 
 export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 export type Weekday = (typeof WEEKDAYS)[number];

@@ -1,5 +1,5 @@
 import { Cron } from 'croner';
-import { type ActiveHours, type Schedule, WEEKDAYS } from './scheduleFields.ts';
+import { type ActiveHours, type Schedule, WEEKDAYS } from './schedule.ts';
 
 /** The expression is not one of cron. */
 export class CronError extends Error {

@@ -1,4 +1,4 @@
-import type { RetrievalError } from './retrieval.ts';
+import type { Connection, RetrievalError } from './retrieval.ts';
 import type { PageError } from './source.ts';
 
 /** A description and a hint for each kind of failure. */
@@ -120,3 +120,17 @@ export const PAGE_ERROR_SENTENCES: Record<PageError, string> = {
   profile_expired:
     'The site no longer accepts the login, so the page that was drawn was not kept. Log in again and replace the profile.',
 };
+
+/* The connection over which a response came. */
+
+/** Describes the server that answered, such as `203.0.113.5, port 443`. */
+export function serverWords({ address, port }: Connection): string {
+  return `${address}, port ${port}`;
+}
+
+/** Describes how it was reached, such as `HTTP/1.1 over TLS 1.3 (TLS_AES_256_GCM_SHA384)`. */
+export function protocolWords({ http, tls }: Connection): string {
+  const spoken = http === null ? 'HTTP' : `HTTP/${http}`;
+  if (tls === null) return `${spoken} without encryption`;
+  return `${spoken} over ${tls.version.replace(/^TLSv/, 'TLS ')} (${tls.cipher})`;
+}
