@@ -1,5 +1,13 @@
-import { greet, handIn, NodeError, watch } from './node.ts';
-import { type Pairing, readConnection, readPairing, saveConnection } from './pairing.ts';
+import {
+  greet,
+  handIn,
+  NodeError,
+  type Pairing,
+  readConnection,
+  readPairing,
+  saveConnection,
+  watch,
+} from './node.ts';
 import { changeEntry, type Entry, listEntries, readEntry, removeEntry } from './queue.ts';
 
 const RETRY = 'deliver';

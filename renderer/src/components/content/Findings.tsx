@@ -12,7 +12,7 @@ import {
 } from '../../../../shared/findings/finding.ts';
 import { fieldErrors, urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
-import { formatCount } from '../../format/size.ts';
+import { formatCount } from '../../format.ts';
 import { useIsOwner } from '../../state/session.ts';
 import { TimeText } from '../data/Values.tsx';
 import { ErrorNote } from '../feedback/ErrorNote.tsx';
@@ -21,8 +21,17 @@ import { Section } from '../layout/Page.tsx';
 import { AddToCase } from './AddToCase.tsx';
 import { CiteButton } from './Citation.tsx';
 import classes from './content.module.css';
-import { PassageQuote, SealedCard, SealLine, TagList, TargetLine } from './FindingParts.tsx';
-import { type FoundPassage, findPassage, type QuotedObject, textFragment } from './passages.ts';
+import {
+  type FoundPassage,
+  findPassage,
+  PassageQuote,
+  type QuotedObject,
+  SealedCard,
+  SealLine,
+  TagList,
+  TargetLine,
+  textFragment,
+} from './FindingParts.tsx';
 
 const MAX_SHOWN = 100;
 

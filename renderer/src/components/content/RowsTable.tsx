@@ -1,4 +1,4 @@
-import { formatCount } from '../../format/size.ts';
+import { formatCount } from '../../format.ts';
 import classes from './content.module.css';
 
 interface RowsTableProps {

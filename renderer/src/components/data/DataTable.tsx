@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
 import { type KeyboardEvent, type ReactNode, startTransition, useEffect, useState } from 'react';
 import { Link } from 'react-router';
-import { formatCount } from '../../format/size.ts';
+import { formatCount } from '../../format.ts';
 import { useUrlFilters } from '../../state/urlFilters.ts';
 import { EmptyState, ErrorNote } from '../feedback/ErrorNote.tsx';
 import classes from './data.module.css';

@@ -2,9 +2,7 @@ import { IconAlertTriangle, IconCheck, IconCircleCheck, IconCloud } from '@table
 import { type ReactNode, useSyncExternalStore } from 'react';
 import type { ObjectPlaces } from '../../../../shared/node/copy.ts';
 import { useCall } from '../../api/useCall.ts';
-import { placeOf } from '../../format/names.ts';
-import { formatCount } from '../../format/size.ts';
-import { exactTime, relativeTime } from '../../format/time.ts';
+import { exactTime, formatCount, placeOf, relativeTime } from '../../format.ts';
 import { useDisplaySettings } from '../../state/displaySettings.ts';
 import { useIsOwner } from '../../state/session.ts';
 import { LazyTooltip } from '../feedback/LazyTooltip.tsx';

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { Link, useLocation } from 'react-router';
 import type { Job, JobKind, JobUnit } from '../../../../shared/node/job.ts';
 import { call } from '../../api/client.ts';
-import { countOf, formatBytes, formatCount, formatDuration } from '../../format/size.ts';
+import { countOf, formatBytes, formatCount, formatDuration } from '../../format.ts';
 import { type LocalJob, useJobs } from '../../state/jobs.ts';
 import { StateBadge } from '../data/Values.tsx';
 import { describeError, ErrorNote } from './ErrorNote.tsx';

@@ -23,7 +23,7 @@ import {
 } from '@tabler/icons-react';
 import { Link, NavLink } from 'react-router';
 import { SIDEBAR_GROUPS, type SidebarPage, type SidebarPath } from '../../../../shared/node/pages.ts';
-import { formatCount } from '../../format/size.ts';
+import { formatCount } from '../../format.ts';
 import { preloadPage } from '../../pages/pages.ts';
 import { useDisplaySettings } from '../../state/displaySettings.ts';
 import { useSeenEvents } from '../../state/seenEvents.ts';

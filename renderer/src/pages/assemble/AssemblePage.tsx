@@ -12,7 +12,7 @@ import { callKey, useCall } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Page } from '../../components/layout/Page.tsx';
-import { countOf, formatBytes } from '../../format/size.ts';
+import { countOf, formatBytes } from '../../format.ts';
 import { canonicalSha256 } from '../../hashing/sha256.ts';
 import { useIsOwner, useMayContribute, useNeedsInvitation, useSession } from '../../state/session.ts';
 import { EnterInvitation } from '../sharing/Invitations.tsx';

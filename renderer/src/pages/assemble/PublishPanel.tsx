@@ -7,7 +7,7 @@ import { MAX_PACK_BYTES, TERMS_VERSION } from '../../../../shared/limits.ts';
 import { DigestChip, Meter, StateBadge } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { JobBar } from '../../components/feedback/JobsTray.tsx';
-import { countOf, formatBytes, formatCount } from '../../format/size.ts';
+import { countOf, formatBytes, formatCount } from '../../format.ts';
 import classes from './assemble.module.css';
 import type { Draft } from './draft.ts';
 import { bytesOf, type Issue, isSet } from './draftRecord.ts';

@@ -9,8 +9,7 @@ import {
 } from '@tabler/icons-react';
 import { Link, useParams } from 'react-router';
 import type { PageCapture } from '../../../../shared/collection/page.ts';
-import { useCall } from '../../api/useCall.ts';
-import { useSave } from '../../api/useSave.ts';
+import { useCall, useSave } from '../../api/useCall.ts';
 import { CiteButton } from '../../components/content/Citation.tsx';
 import { Withheld } from '../../components/content/Withheld.tsx';
 import { TimeText } from '../../components/data/Values.tsx';

@@ -1,7 +1,6 @@
 import { Link, useNavigate, useParams } from 'react-router';
 import type { ArchivedDraw } from '../../../../shared/collection/page.ts';
-import { useCall } from '../../api/useCall.ts';
-import { useSave } from '../../api/useSave.ts';
+import { useCall, useSave } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { ItemPage, Page } from '../../components/layout/Page.tsx';

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { ObjectDigest } from '../../components/content/Retrieval.tsx';
 import { DigestChip, Facts, TimeText } from '../../components/data/Values.tsx';
-import { formatCount, formatDuration } from '../../format/size.ts';
+import { formatCount, formatDuration } from '../../format.ts';
 import classes from './captures.module.css';
 import {
   type AnyPage,

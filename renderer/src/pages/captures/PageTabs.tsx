@@ -6,7 +6,7 @@ import { useCall } from '../../api/useCall.ts';
 import { TextBox } from '../../components/content/RowsTable.tsx';
 import { IfReadable } from '../../components/content/Withheld.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { countOf, formatCount } from '../../format/size.ts';
+import { countOf, formatCount } from '../../format.ts';
 import { useUrlFilters } from '../../state/urlFilters.ts';
 import { ArchivedPage } from '../view/ViewPage.tsx';
 import classes from './captures.module.css';

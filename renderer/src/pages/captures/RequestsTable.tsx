@@ -3,8 +3,8 @@ import { useState } from 'react';
 import type { PageRequest } from '../../../../shared/collection/page.ts';
 import { ObjectDigest } from '../../components/content/Retrieval.tsx';
 import { type Column, DataTable } from '../../components/data/DataTable.tsx';
-import { SearchField } from '../../components/forms/SearchField.tsx';
-import { countOf, formatBytes, formatCount } from '../../format/size.ts';
+import { SearchField } from '../../components/forms/filters.tsx';
+import { countOf, formatBytes, formatCount } from '../../format.ts';
 import classes from './captures.module.css';
 import { originWords, reasonWords } from './pageWords.ts';
 

@@ -6,7 +6,7 @@ import type {
 } from '../../../../shared/collection/page.ts';
 import { failureWords } from '../../../../shared/collection/retrievalWords.ts';
 import { EMPTY_DIGEST } from '../../../../shared/values/digestPattern.ts';
-import { countOf, formatCount, formatDuration } from '../../format/size.ts';
+import { countOf, formatCount, formatDuration } from '../../format.ts';
 
 /** A page capture, or a page that was drawn from the archive. */
 export type AnyPage = PageCapture | ArchivedDraw;

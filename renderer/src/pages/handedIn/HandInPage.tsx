@@ -5,8 +5,7 @@ import { ObjectDigest, ObserverText } from '../../components/content/Retrieval.t
 import { Facts, TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { ItemPage, Page, Section } from '../../components/layout/Page.tsx';
-import { viewPath } from '../../format/names.ts';
-import { countOf, formatBytes } from '../../format/size.ts';
+import { countOf, formatBytes, viewPath } from '../../format.ts';
 import { PagePicture } from '../captures/PagePicture.tsx';
 import { ObjectContent } from '../view/ObjectContent.tsx';
 import { ArchivedPage } from '../view/ViewPage.tsx';

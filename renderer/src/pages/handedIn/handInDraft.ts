@@ -1,7 +1,7 @@
 import { type HandIn, MAX_HANDED_IN_BYTES, mayHoldToken } from '../../../../shared/collection/handedIn.ts';
 import { isHttpUrl } from '../../../../shared/values/text.ts';
-import { upload } from '../../api/streams.ts';
-import { formatBytes } from '../../format/size.ts';
+import { upload } from '../../api/client.ts';
+import { formatBytes } from '../../format.ts';
 import { runLocalJob } from '../../state/jobs.ts';
 
 export const KIND_WORDS: Record<HandIn['kind'], string> = {

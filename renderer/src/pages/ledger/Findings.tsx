@@ -4,7 +4,7 @@ import { Link } from 'react-router';
 import type { LedgerProblem, LedgerVerification } from '../../../../shared/ledger/ledger.ts';
 import { DataTable } from '../../components/data/DataTable.tsx';
 import { DigestChip, TimeText } from '../../components/data/Values.tsx';
-import { countOf, formatDuration } from '../../format/size.ts';
+import { countOf, formatDuration } from '../../format.ts';
 import type { Recomputed } from './chain.ts';
 import classes from './ledger.module.css';
 

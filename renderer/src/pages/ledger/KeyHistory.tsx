@@ -8,7 +8,7 @@ import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { CopyButton } from '../../components/forms/buttons.tsx';
 import { Section } from '../../components/layout/Page.tsx';
-import { formatCount } from '../../format/size.ts';
+import { formatCount } from '../../format.ts';
 
 /** The verifier key of the node's checkpoints, and how it changed. */
 export function KeyHistory() {

@@ -7,7 +7,7 @@ import type { LedgerHead } from '../../../../shared/ledger/ledger.ts';
 import { DigestChip, Facts } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Page, Section } from '../../components/layout/Page.tsx';
-import { formatCount } from '../../format/size.ts';
+import { formatCount } from '../../format.ts';
 import { useIsOwner } from '../../state/session.ts';
 import { CheckpointCheck } from './checkpoint/CheckpointCheck.tsx';
 import { saveCheckpoint } from './checkpoint/saveCheckpoint.ts';

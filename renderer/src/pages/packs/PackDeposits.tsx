@@ -5,14 +5,13 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import type { Deposit } from '../../../../shared/node/deposit.ts';
 import { doiUrl } from '../../../../shared/values/doi.ts';
-import { callKey, useCall } from '../../api/useCall.ts';
-import { useSave } from '../../api/useSave.ts';
+import { callKey, useCall, useSave } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { ItemButton } from '../../components/forms/buttons.tsx';
 import { RemoveDialog } from '../../components/forms/DialogForm.tsx';
 import { Section } from '../../components/layout/Page.tsx';
-import { countOf } from '../../format/size.ts';
+import { countOf } from '../../format.ts';
 import { useJobs } from '../../state/jobs.ts';
 
 /** A link to what a DOI names. */

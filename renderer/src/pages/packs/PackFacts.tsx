@@ -21,8 +21,7 @@ import { DigestChip, Facts, StoredPlace, StoredPlaceMark, TimeText } from '../..
 import { VirtualList } from '../../components/data/VirtualList.tsx';
 import { CopyButton } from '../../components/forms/buttons.tsx';
 import { Section } from '../../components/layout/Page.tsx';
-import { relationLabel } from '../../format/names.ts';
-import { countOf, exactBytes, formatBytes, formatCount } from '../../format/size.ts';
+import { countOf, exactBytes, formatBytes, formatCount, relationLabel } from '../../format.ts';
 import { useIsOwner } from '../../state/session.ts';
 import { useHidden } from '../../state/withheld.ts';
 import { DoiLink } from './PackDeposits.tsx';

@@ -23,7 +23,7 @@ import { Withheld } from '../../components/content/Withheld.tsx';
 import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { ItemPage, Page, Section } from '../../components/layout/Page.tsx';
-import { countOf, formatBytes } from '../../format/size.ts';
+import { countOf, formatBytes } from '../../format.ts';
 import { useIsOwner, useMayContribute } from '../../state/session.ts';
 import { DepositDialog } from './DepositDialog.tsx';
 import { FLAG_REASON_LABELS, FlagDialog } from './FlagDialog.tsx';

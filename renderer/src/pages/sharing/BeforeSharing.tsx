@@ -5,7 +5,7 @@ import { Link } from 'react-router';
 import type { SharingMode } from '../../../../shared/node/settings.ts';
 import { useCall } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { countOf } from '../../format/size.ts';
+import { countOf } from '../../format.ts';
 import classes from './SharingPage.module.css';
 
 interface BeforeSharingProps {

@@ -6,11 +6,11 @@ import { Link, useNavigate } from 'react-router';
 import { failureHint, failureWords } from '../../../../shared/collection/retrievalWords.ts';
 import type { NewSource, SourcePreview } from '../../../../shared/collection/source.ts';
 import { call } from '../../api/client.ts';
-import { useSave } from '../../api/useSave.ts';
+import { useSave } from '../../api/useCall.ts';
 import { PageLabelNote } from '../../components/content/Retrieval.tsx';
 import { DigestChip, Facts } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { exactBytes, formatCount } from '../../format/size.ts';
+import { exactBytes, formatCount } from '../../format.ts';
 import { useCollectionRun } from './runs.ts';
 import { SourceFields } from './SourceFields.tsx';
 import {

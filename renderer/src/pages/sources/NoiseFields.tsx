@@ -17,10 +17,10 @@ import {
   watchedRegion,
 } from '../../../../shared/collection/noise.ts';
 import { ApiProblem, call } from '../../api/client.ts';
-import { PictureCut } from '../../components/content/PictureCut.tsx';
+import { PictureCut } from '../../components/content/PagePictures.tsx';
 import { StateBadge, TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { countOf, formatCount } from '../../format/size.ts';
+import { countOf, formatCount } from '../../format.ts';
 import { pictureUrl } from '../captures/PagePicture.tsx';
 import { DiffContent } from '../timeline/EventDiff.tsx';
 import { type DraftErrors, errorsOf } from './sourceForm.ts';

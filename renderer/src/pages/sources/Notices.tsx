@@ -11,12 +11,11 @@ import type {
 import { failureWords } from '../../../../shared/collection/retrievalWords.ts';
 import type { Job } from '../../../../shared/node/job.ts';
 import { call } from '../../api/client.ts';
-import { callKey, useCall } from '../../api/useCall.ts';
-import { useReloadAfter, useSave } from '../../api/useSave.ts';
+import { callKey, useCall, useReloadAfter, useSave } from '../../api/useCall.ts';
 import { StateBadge } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { JobBar, NodeJobBar, type NodeJobBarProps } from '../../components/feedback/JobsTray.tsx';
-import { countOf, formatCount } from '../../format/size.ts';
+import { countOf, formatCount } from '../../format.ts';
 import { useFollowedJob } from '../../state/jobs.ts';
 import { captureResultOf, useCaptureDraft, useCaptureRun } from './captures/captureImport.ts';
 import {

@@ -8,7 +8,7 @@ import {
 } from '../../../../shared/collection/schedule.ts';
 import { useCall } from '../../api/useCall.ts';
 import { IntervalInput } from '../../components/forms/pickers.tsx';
-import { intervalText } from '../../format/size.ts';
+import { intervalText } from '../../format.ts';
 import { type ScheduleDraft, scheduleOf } from './sourceForm.ts';
 import classes from './sources.module.css';
 

@@ -7,7 +7,7 @@ import { type Column, DataTable, Pager, RowLink } from '../../components/data/Da
 import { StateBadge, TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Section } from '../../components/layout/Page.tsx';
-import { captureTime, viewPath } from '../../format/names.ts';
+import { captureTime, viewPath } from '../../format.ts';
 import { ChangeSummary, NoiseMark } from '../timeline/EventMarks.tsx';
 import { ExportMenu } from '../timeline/TimelinePage.tsx';
 import classes from './sources.module.css';

@@ -15,7 +15,7 @@ import type { FollowKind } from '../../../../shared/collection/follow.ts';
 import type { CaptureMode } from '../../../../shared/collection/source.ts';
 import { useCall } from '../../api/useCall.ts';
 import { type Choice, ChoiceCards } from '../../components/forms/pickers.tsx';
-import { formatCount } from '../../format/size.ts';
+import { formatCount } from '../../format.ts';
 import { FollowPreview } from './FoundList.tsx';
 import { LoginField } from './Login.tsx';
 import { ScheduleFields } from './ScheduleFields.tsx';

@@ -1,7 +1,6 @@
 import { Switch } from '@mantine/core';
 import type { WatchedSource } from '../../../../shared/collection/source.ts';
-import { useCall } from '../../api/useCall.ts';
-import { useSave } from '../../api/useSave.ts';
+import { useCall, useSave } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Section } from '../../components/layout/Page.tsx';

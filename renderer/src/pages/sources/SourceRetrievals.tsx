@@ -18,8 +18,7 @@ import { type Column, DataTable, Pager, RowLink } from '../../components/data/Da
 import { Facts, TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Section } from '../../components/layout/Page.tsx';
-import { captureTime } from '../../format/names.ts';
-import { exactBytes, formatBytes, formatCount } from '../../format/size.ts';
+import { captureTime, exactBytes, formatBytes, formatCount } from '../../format.ts';
 import classes from './sources.module.css';
 
 const PAGE_ROWS = 30;

@@ -10,7 +10,7 @@ import { PageLabelNote } from '../../components/content/Retrieval.tsx';
 import { type Column, RowLink } from '../../components/data/DataTable.tsx';
 import { StateBadge, TimeText } from '../../components/data/Values.tsx';
 import { LazyTooltip } from '../../components/feedback/LazyTooltip.tsx';
-import { countOf, intervalText } from '../../format/size.ts';
+import { countOf, intervalText } from '../../format.ts';
 import classes from './sources.module.css';
 import type { Selection, VisibleSource } from './useSources.ts';
 

@@ -20,10 +20,10 @@ import {
   type FormDialogControls,
   useItemForm,
 } from '../../components/forms/DialogForm.tsx';
+import { SearchField } from '../../components/forms/filters.tsx';
 import { SubjectPicker } from '../../components/forms/pickers.tsx';
-import { SearchField } from '../../components/forms/SearchField.tsx';
 import { Page } from '../../components/layout/Page.tsx';
-import { formatCount } from '../../format/size.ts';
+import { formatCount } from '../../format.ts';
 import { useMayContribute } from '../../state/session.ts';
 import { type UrlFilters, useUrlFilters } from '../../state/urlFilters.ts';
 

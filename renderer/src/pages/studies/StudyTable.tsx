@@ -9,7 +9,7 @@ import { type Column, DataTable, RowLink } from '../../components/data/DataTable
 import { StateBadge } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Section } from '../../components/layout/Page.tsx';
-import { formatCount } from '../../format/size.ts';
+import { formatCount } from '../../format.ts';
 import { ResultChart } from './ResultChart.tsx';
 import classes from './StudyPage.module.css';
 

@@ -14,9 +14,9 @@ import type {
 } from '../../../../shared/collection/diff.ts';
 import { dimensions, hexBytes, unchangedBefore } from '../../../../shared/collection/diffSummary.ts';
 import { urlOf } from '../../api/client.ts';
-import { PictureCut } from '../../components/content/PictureCut.tsx';
+import { PictureCut } from '../../components/content/PagePictures.tsx';
 import { MAX_IMAGE_BYTES, previewKind } from '../../components/content/RowsTable.tsx';
-import { countOf, formatBytes, formatCount } from '../../format/size.ts';
+import { countOf, formatBytes, formatCount } from '../../format.ts';
 import classes from './event.module.css';
 
 /** How many passages are shown at first. */

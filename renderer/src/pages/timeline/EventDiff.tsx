@@ -11,7 +11,7 @@ import { useCall } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { LazyTooltip } from '../../components/feedback/LazyTooltip.tsx';
-import { countOf } from '../../format/size.ts';
+import { countOf } from '../../format.ts';
 import { useIsOwner } from '../../state/session.ts';
 import { ByteDiff, ImageDiff, JsonChanges, TableDiff, TextHunks } from './Differences.tsx';
 import classes from './event.module.css';

@@ -14,7 +14,7 @@ import { useCall } from '../../api/useCall.ts';
 import { IfReadable } from '../../components/content/Withheld.tsx';
 import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { countOf } from '../../format/size.ts';
+import { countOf } from '../../format.ts';
 import classes from './event.module.css';
 
 const AGREEMENTS: Record<Agreement, { words: string; Icon: TablerIcon; health: 'well' | 'bad' }> = {

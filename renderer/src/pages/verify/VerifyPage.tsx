@@ -19,7 +19,7 @@ import { EmptyState } from '../../components/feedback/ErrorNote.tsx';
 import { JobBar } from '../../components/feedback/JobsTray.tsx';
 import { saveFile } from '../../components/forms/buttons.tsx';
 import { Page, Section } from '../../components/layout/Page.tsx';
-import { countOf, formatBytes, formatCount } from '../../format/size.ts';
+import { countOf, formatBytes, formatCount } from '../../format.ts';
 import { useSession } from '../../state/session.ts';
 import { type PathFile, readChosen, readDropped } from '../assemble/files/readDropped.ts';
 import { type CheckpointNote, type CheckpointResult, checkpointWords, verdictOf } from './checkpointNote.ts';

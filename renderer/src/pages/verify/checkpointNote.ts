@@ -1,7 +1,7 @@
 import type { LedgerEntry } from '../../../../shared/ledger/ledger.ts';
 import { fromBase64 } from '../../../../shared/proof/bytes.ts';
 import { call } from '../../api/client.ts';
-import { countOf, formatCount } from '../../format/size.ts';
+import { countOf, formatCount } from '../../format.ts';
 import {
   type CheckpointComparison,
   checkCheckpoint,

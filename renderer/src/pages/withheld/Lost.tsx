@@ -6,8 +6,7 @@ import { call } from '../../api/client.ts';
 import { callKey } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { placeOf } from '../../format/names.ts';
-import { countOf, formatCount } from '../../format/size.ts';
+import { countOf, formatCount, placeOf } from '../../format.ts';
 
 /** Of each kind, so many uses are listed. */
 const LISTED = 6;

@@ -10,14 +10,17 @@ import {
   type Withholding,
 } from '../../../../shared/node/withheld.ts';
 import { call } from '../../api/client.ts';
-import { useCall } from '../../api/useCall.ts';
-import { useReload } from '../../api/useSave.ts';
-import { ReasonFields, type ReasonValues, reasonErrors } from '../../components/content/Withheld.tsx';
-import { useObjectName } from '../../components/content/withheldNames.tsx';
+import { useCall, useReload } from '../../api/useCall.ts';
+import {
+  ReasonFields,
+  type ReasonValues,
+  reasonErrors,
+  useObjectName,
+} from '../../components/content/Withheld.tsx';
 import { DigestChip } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { FormDialog, type FormDialogControls, useEdits } from '../../components/forms/DialogForm.tsx';
-import { countOf, formatBytes } from '../../format/size.ts';
+import { countOf, formatBytes } from '../../format.ts';
 import { Lost } from './Lost.tsx';
 
 /** At most so many objects are given up at once. */

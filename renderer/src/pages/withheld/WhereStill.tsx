@@ -3,7 +3,7 @@ import { Link } from 'react-router';
 import type { Copy } from '../../../../shared/node/copy.ts';
 import { useCall } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/Values.tsx';
-import { placeOf } from '../../format/names.ts';
+import { placeOf } from '../../format.ts';
 
 const SHOWN = 100;
 

@@ -4,12 +4,18 @@ import { useEffect, useRef } from 'react';
 import { Link, useLocation } from 'react-router';
 import type { Release, Withholding } from '../../../../shared/node/withheld.ts';
 import { useCall } from '../../api/useCall.ts';
-import { ShowDialog, WithheldMark } from '../../components/content/Withheld.tsx';
-import { type Named, NameOf, useNameOf, useObjectName } from '../../components/content/withheldNames.tsx';
+import {
+  type Named,
+  NameOf,
+  ShowDialog,
+  useNameOf,
+  useObjectName,
+  WithheldMark,
+} from '../../components/content/Withheld.tsx';
 import { DigestChip, TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { ItemButton } from '../../components/forms/buttons.tsx';
-import { countOf, formatBytes, formatCount } from '../../format/size.ts';
+import { countOf, formatBytes, formatCount } from '../../format.ts';
 import { useIsOwner } from '../../state/session.ts';
 import type { WithheldTarget } from '../../state/withheld.ts';
 import { ReleaseDialog } from './ReleaseDialog.tsx';

@@ -3,7 +3,7 @@ import { useCall } from '../../api/useCall.ts';
 import { Pager, useUrlOffset } from '../../components/data/DataTable.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Page } from '../../components/layout/Page.tsx';
-import { formatCount } from '../../format/size.ts';
+import { formatCount } from '../../format.ts';
 import { useIsOwner } from '../../state/session.ts';
 import { useUrlFilters } from '../../state/urlFilters.ts';
 import { ReleasedItem, WithheldItem } from './WithheldItem.tsx';

@@ -1,7 +1,6 @@
 import type { StoredDraftFile } from '../../../../../shared/archive/draft.ts';
 import { MAX_PACK_FILES } from '../../../../../shared/limits.ts';
-import { ApiProblem, call, isProblem, isRefusal } from '../../../api/client.ts';
-import { sendStream } from '../../../api/streams.ts';
+import { ApiProblem, call, isProblem, isRefusal, sendStream } from '../../../api/client.ts';
 import { markFileRefused, markFilesSaved, useDraft } from '../draftStore.ts';
 import { type DraftFile, type FileDifferences, fileDifferences } from './draftFile.ts';
 

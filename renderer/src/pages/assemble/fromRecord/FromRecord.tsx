@@ -14,7 +14,7 @@ import { doiOf } from '../../../../../shared/values/doi.ts';
 import { call } from '../../../api/client.ts';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { NodeJobBar } from '../../../components/feedback/JobsTray.tsx';
-import { countOf, formatBytes } from '../../../format/size.ts';
+import { countOf, formatBytes } from '../../../format.ts';
 import { createJobRun, useFollowedJob } from '../../../state/jobs.ts';
 import { draftSession } from '../draftSession.ts';
 import { RecordSummary } from './RecordSummary.tsx';

@@ -1,7 +1,7 @@
 import { IconAlertTriangle } from '@tabler/icons-react';
 import type { PlannedImport, RecordImport } from '../../../../../shared/archive/recordImport.ts';
 import { StateBadge } from '../../../components/data/Values.tsx';
-import { countOf, formatBytes } from '../../../format/size.ts';
+import { countOf, formatBytes } from '../../../format.ts';
 import classes from '../assemble.module.css';
 
 type AnyImport = PlannedImport | RecordImport;

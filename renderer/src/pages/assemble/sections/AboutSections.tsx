@@ -6,7 +6,7 @@ import { useCall } from '../../../api/useCall.ts';
 import { Markdown } from '../../../components/content/Markdown.tsx';
 import { STATES } from '../../../components/data/states.ts';
 import { ChoiceCards, StudyPicker, SubjectPicker } from '../../../components/forms/pickers.tsx';
-import { authorsLine } from '../../../format/names.ts';
+import { authorsLine } from '../../../format.ts';
 import { PackLink } from '../../packs/PackHeader.tsx';
 import classes from '../assemble.module.css';
 import type { Draft } from '../draft.ts';

@@ -20,7 +20,7 @@ import {
 import { isConsistent, rootFromPath } from '../../../../../shared/proof/tree.ts';
 import { canonicalText } from '../../../../../shared/values/canonicalJson.ts';
 import { call, readText } from '../../../api/client.ts';
-import { formatCount } from '../../../format/size.ts';
+import { formatCount } from '../../../format.ts';
 import { hashOfEntry, hashOfParts } from '../chain.ts';
 
 /** A difference between the checkpoint and the current ledger. */

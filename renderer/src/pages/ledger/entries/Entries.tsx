@@ -8,7 +8,7 @@ import { call } from '../../../api/client.ts';
 import { DigestChip, TimeText } from '../../../components/data/Values.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { CopyButton } from '../../../components/forms/buttons.tsx';
-import { formatCount } from '../../../format/size.ts';
+import { formatCount } from '../../../format.ts';
 import { hashOfEntry } from '../chain.ts';
 import classes from '../ledger.module.css';
 import { ENTRY_TYPES, subjectLabel, subjectUrl } from './entryLabels.ts';

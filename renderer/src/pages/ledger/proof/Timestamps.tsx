@@ -11,7 +11,7 @@ import { DataTable } from '../../../components/data/DataTable.tsx';
 import { TimeText } from '../../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { Section } from '../../../components/layout/Page.tsx';
-import { formatCount } from '../../../format/size.ts';
+import { formatCount } from '../../../format.ts';
 import { useIsOwner } from '../../../state/session.ts';
 
 /** The timestamps of the ledger: which entries they cover, since when, and by whom. */

@@ -10,7 +10,7 @@ import { DataTable } from '../../../components/data/DataTable.tsx';
 import { TimeText } from '../../../components/data/Values.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { Section } from '../../../components/layout/Page.tsx';
-import { countOf } from '../../../format/size.ts';
+import { countOf } from '../../../format.ts';
 import { Finding } from '../Findings.tsx';
 import { KeyText } from '../KeyHistory.tsx';
 

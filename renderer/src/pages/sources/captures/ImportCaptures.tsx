@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react';
 import { DEFAULT_MEMENTOS, MAX_MEMENTOS } from '../../../../../shared/collection/captures.ts';
 import { DialogButtons } from '../../../components/forms/DialogForm.tsx';
 import { FileDropField } from '../../../components/forms/FileDropField.tsx';
-import { formatCount } from '../../../format/size.ts';
+import { formatCount } from '../../../format.ts';
 import {
   type CaptureDraft,
   type CaptureDraftErrors,

@@ -5,7 +5,7 @@ import { Link } from 'react-router';
 import type { ListedPage } from '../../../../../shared/collection/page.ts';
 import { PAGE_ERROR_SENTENCES } from '../../../../../shared/collection/retrievalWords.ts';
 import { useCall } from '../../../api/useCall.ts';
-import { PageThumbnail } from '../../../components/content/PageThumbnail.tsx';
+import { PageThumbnail } from '../../../components/content/PagePictures.tsx';
 import { TimeText } from '../../../components/data/Values.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { Section } from '../../../components/layout/Page.tsx';

@@ -9,8 +9,8 @@ import {
   observerSchema,
 } from '../../../../../shared/collection/captures.ts';
 import { MAX_CAPTURE_FILE_BYTES } from '../../../../../shared/limits.ts';
-import { sendStream, upload } from '../../../api/streams.ts';
-import { formatBytes } from '../../../format/size.ts';
+import { sendStream, upload } from '../../../api/client.ts';
+import { formatBytes } from '../../../format.ts';
 import { runLocalJob } from '../../../state/jobs.ts';
 
 /** The form's fields as text. */
