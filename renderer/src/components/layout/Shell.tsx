@@ -167,7 +167,7 @@ function useTakeDrop(onTaken: () => void): (transfer: DataTransfer) => void {
     // Read at once: the entries expire with the event.
     const dropped = readDropped(transfer);
     onTaken();
-    import('../../pages/assemble/import/importDropped.ts')
+    import('../../pages/assemble/import/ImportDialog.tsx')
       .then(({ importDropped }) => importDropped(dropped, () => void navigate('/assemble')))
       .catch((error: unknown) => {
         const message = describeError(error).sentence;

@@ -22,7 +22,7 @@ import { checkDraft, isSet } from './draftRecord.ts';
 import { draftSession } from './draftSession.ts';
 import { changeDraft, hasContent, reuseFiles, useDraft } from './draftStore.ts';
 import { FilesSection } from './files/FilesSection.tsx';
-import { reusableFiles } from './files/previousFiles.ts';
+import { reusableFiles } from './files/nodeFiles.ts';
 import { FromRecordButton } from './fromRecord/FromRecord.tsx';
 import { FromZoteroButton } from './fromRecord/FromZotero.tsx';
 import { PublishPanel } from './PublishPanel.tsx';

@@ -13,8 +13,8 @@ import { DiffContent } from '../timeline/EventDiff.tsx';
 import { useShortcuts } from '../timeline/shortcuts.tsx';
 import { ComparedPictures, type CompareView } from './ComparedPictures.tsx';
 import classes from './captures.module.css';
-import { shareText } from './pageWords.ts';
-import { RequestRows } from './RequestsTable.tsx';
+import { RequestRows } from './PageDetails.tsx';
+import { shareText } from './pageCapture.ts';
 
 /** Two captures of a page: what changed in the picture, the text and the requests. */
 export default function ComparePage() {

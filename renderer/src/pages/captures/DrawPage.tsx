@@ -6,10 +6,9 @@ import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { ItemPage, Page } from '../../components/layout/Page.tsx';
 import classes from './captures.module.css';
 import { MissingRequests } from './FetchMissing.tsx';
-import { PageFacts, PageWarnings } from './PageFacts.tsx';
+import { PageFacts, PageTabs, PageWarnings } from './PageDetails.tsx';
 import { PagePicture } from './PagePicture.tsx';
-import { PageTabs } from './PageTabs.tsx';
-import { isMissing } from './pageWords.ts';
+import { isMissing } from './pageCapture.ts';
 
 /** A page that was drawn from the archive alone. The node keeps it for an hour. */
 export default function DrawPage() {

@@ -10,7 +10,7 @@ import { PagePicture } from '../captures/PagePicture.tsx';
 import { ObjectContent } from '../view/ObjectContent.tsx';
 import { ArchivedPage } from '../view/ViewPage.tsx';
 import classes from './HandedIn.module.css';
-import { KIND_WORDS } from './handInDraft.ts';
+import { KIND_WORDS } from './handIn.ts';
 
 /** What a person handed in: as it looked, beside what the public got at the same time, if that was asked for. */
 export default function HandInPage() {

@@ -8,7 +8,7 @@ import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Page, Section } from '../../components/layout/Page.tsx';
 import { formatBytes } from '../../format.ts';
 import { HandInForm } from './HandInForm.tsx';
-import { KIND_WORDS } from './handInDraft.ts';
+import { KIND_WORDS } from './handIn.ts';
 
 const PAGE_SIZE = 30;
 

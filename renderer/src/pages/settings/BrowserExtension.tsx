@@ -8,7 +8,7 @@ import { type Column, DataTable } from '../../components/data/DataTable.tsx';
 import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { CopyButton } from '../../components/forms/buttons.tsx';
-import { bookmarklet } from '../handedIn/sentPage.ts';
+import { bookmarklet } from '../handedIn/handIn.ts';
 import classes from './SettingsPage.module.css';
 
 /** More browsers than can be paired. */

@@ -23,8 +23,7 @@ import { ItemButton, RemoveItemButton } from '../../components/forms/buttons.tsx
 import { DialogForm, FormDialog, type FormDialogControls } from '../../components/forms/DialogForm.tsx';
 import { countOf, folderTarget, formatBytes, formatCount, formatDuration, placeOf } from '../../format.ts';
 import { useFollowedJob, useJobs } from '../../state/jobs.ts';
-import { BucketAccess, checkSecret, SyncInterval } from './CopyFields.tsx';
-import { CopyKey, EditCopy, RemoveCopy } from './EditCopy.tsx';
+import { BucketAccess, CopyKey, checkSecret, EditCopy, RemoveCopy, SyncInterval } from './EditCopy.tsx';
 import classes from './SettingsPage.module.css';
 import { OffloadedObjects } from './StoredBytes.tsx';
 

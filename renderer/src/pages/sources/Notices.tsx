@@ -17,7 +17,7 @@ import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { JobBar, NodeJobBar, type NodeJobBarProps } from '../../components/feedback/JobsTray.tsx';
 import { countOf, formatCount } from '../../format.ts';
 import { useFollowedJob } from '../../state/jobs.ts';
-import { captureResultOf, useCaptureDraft, useCaptureRun } from './captures/captureImport.ts';
+import { captureResultOf, useCaptureDraft, useCaptureRun } from './captures/ImportCaptures.tsx';
 import {
   collectionResultOf,
   collectionSummary,

@@ -40,7 +40,7 @@ import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { captureTime, countOf, formatCount } from '../../format.ts';
 import { useMarkSeen, useSeenEvents } from '../../state/seenEvents.ts';
 import { useIsOwner } from '../../state/session.ts';
-import { comparePath, useCaptureBefore } from '../captures/useNeighbours.ts';
+import { comparePath, useCaptureBefore } from '../captures/pageCapture.ts';
 import { EventDiff } from './EventDiff.tsx';
 import { NoiseMark } from './EventMarks.tsx';
 import classes from './event.module.css';

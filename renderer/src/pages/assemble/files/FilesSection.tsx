@@ -10,7 +10,7 @@ import { usePackForm } from '../packForm.ts';
 import { FormSection } from '../sections/ResultsSection.tsx';
 import { DraftFileTree } from './DraftFileTree.tsx';
 import type { DraftFile } from './draftFile.ts';
-import { isReusable, usePreviousFiles } from './previousFiles.ts';
+import { isReusable, usePreviousFiles } from './nodeFiles.ts';
 import { readChosen } from './readDropped.ts';
 
 /** The files of the pack: add, rename and remove. */

@@ -6,8 +6,8 @@ import { TimeText } from '../../../components/data/Values.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { countOf, formatBytes, formatCount } from '../../../format.ts';
 import { readSession } from '../../../state/session.ts';
-import { Finding } from '../Findings.tsx';
 import classes from '../ledger.module.css';
+import { Finding } from '../VerifyPanel.tsx';
 import {
   CHECKPOINT_FILE_TYPES,
   type CheckpointComparison,

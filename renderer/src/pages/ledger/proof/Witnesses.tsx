@@ -11,8 +11,8 @@ import { TimeText } from '../../../components/data/Values.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { Section } from '../../../components/layout/Page.tsx';
 import { countOf } from '../../../format.ts';
-import { Finding } from '../Findings.tsx';
 import { KeyText } from '../KeyHistory.tsx';
+import { Finding } from '../VerifyPanel.tsx';
 
 /** The owner's view of who cosigned the checkpoint, and of the logs for which this node is a witness. */
 export function Witnesses() {

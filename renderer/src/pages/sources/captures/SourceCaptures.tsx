@@ -10,8 +10,7 @@ import { TimeText } from '../../../components/data/Values.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { Section } from '../../../components/layout/Page.tsx';
 import classes from '../../captures/captures.module.css';
-import { pictureChangeWords } from '../../captures/pageWords.ts';
-import { comparePath } from '../../captures/useNeighbours.ts';
+import { comparePath, pictureChangeWords } from '../../captures/pageCapture.ts';
 import type { VisibleSource } from '../useSources.ts';
 
 const FIRST = 10;

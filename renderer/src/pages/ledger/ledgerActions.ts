@@ -1,7 +1,9 @@
 import { create } from 'zustand';
 import { type LedgerVerification, ledgerVerificationSchema } from '../../../../shared/ledger/ledger.ts';
-import { call } from '../../api/client.ts';
+import { call, readText } from '../../api/client.ts';
+import { saveFile } from '../../components/forms/buttons.tsx';
 import { runLocalJob } from '../../state/jobs.ts';
+import { checkpointFileName, parseCheckpoint } from './checkpoint/compareCheckpoint.ts';
 
 export type NodeVerification =
   /** For the owner: a job with progress. */
@@ -44,4 +46,12 @@ export const useNodeVerification = create<NodeVerificationState>()((set) => ({
 export function verificationOf(result: unknown): LedgerVerification | undefined {
   const parsed = ledgerVerificationSchema.safeParse(result);
   return parsed.success ? parsed.data : undefined;
+}
+
+/** Saves the node's checkpoint as it is: the signed note. Throws ApiProblem or NodeUnreachable. */
+export async function saveCheckpoint(): Promise<void> {
+  const text = await readText('readCheckpoint');
+  const parsed = parseCheckpoint(text);
+  if ('refused' in parsed) throw new Error('The node did not return a checkpoint. Try again.');
+  saveFile(checkpointFileName(parsed.saved), text, 'text/plain');
 }
