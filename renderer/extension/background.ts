@@ -1,5 +1,4 @@
 import { archiveTab, CannotArchiveError } from './archive.ts';
-import { deliver, hold, release } from './delivery.ts';
 import {
   type Connection,
   protectStorage,
@@ -8,7 +7,16 @@ import {
   readPairing,
   saveLastCase,
 } from './node.ts';
-import { addEntry, changeEntry, listEntries, QueueFullError, removeEntry } from './queue.ts';
+import {
+  addEntry,
+  changeEntry,
+  deliver,
+  hold,
+  listEntries,
+  QueueFullError,
+  release,
+  removeEntry,
+} from './queue.ts';
 
 /*
  * The worker of the extension. The browser starts it for each of these events and stops it when it is idle, so that it keeps

@@ -95,7 +95,7 @@ function useOpenedInvitation(): void {
   }, [hash, navigate, accept]);
 }
 
-const ImportDialog = lazy(() => import('../../pages/assemble/import/ImportDialog.tsx'));
+const ImportDialog = lazy(() => import('../../pages/assemble/ImportDialog.tsx'));
 
 /** Pages that take dropped files themselves. */
 const OWN_PAGES = ['/verify'];
@@ -167,7 +167,7 @@ function useTakeDrop(onTaken: () => void): (transfer: DataTransfer) => void {
     // Read at once: the entries expire with the event.
     const dropped = readDropped(transfer);
     onTaken();
-    import('../../pages/assemble/import/ImportDialog.tsx')
+    import('../../pages/assemble/ImportDialog.tsx')
       .then(({ importDropped }) => importDropped(dropped, () => void navigate('/assemble')))
       .catch((error: unknown) => {
         const message = describeError(error).sentence;

@@ -170,7 +170,7 @@ interface DrawnAgainProps {
 }
 
 /** A capture beside what the archive alone gave just now, and what that shows. */
-export function DrawnAgain({ draw, capture, onFetched }: DrawnAgainProps) {
+function DrawnAgain({ draw, capture, onFetched }: DrawnAgainProps) {
   // What the capture itself got no answer to is not missing.
   const unanswered = new Set(capture.requests.filter(({ reason }) => reason !== null).map(({ url }) => url));
   const missing = draw.requests.filter((request) => isMissing(request) && !unanswered.has(request.url));

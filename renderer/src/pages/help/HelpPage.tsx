@@ -80,7 +80,7 @@ function WhatsNew() {
 }
 
 /** Shows the report of the node, which can be saved once it was shown. Nothing is sent. */
-export function ProblemReport() {
+function ProblemReport() {
   const [isShown, show] = useState(false);
   const app = desktop();
   const report = useQuery({

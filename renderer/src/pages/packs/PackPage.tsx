@@ -280,7 +280,7 @@ export function PackPreview({ id }: { id: string }) {
 }
 
 /** The reasons as a person reads them. */
-export const FLAG_REASON_LABELS: Record<FlagReason, string> = {
+const FLAG_REASON_LABELS: Record<FlagReason, string> = {
   privacy: 'Contains private data',
   copyright: 'Violates someone’s copyright',
   fabricated: 'Data or results appear to be fabricated',
@@ -296,7 +296,7 @@ export interface FlagDialogProps {
 }
 
 /** Reports a problem with a pack publicly. The pack itself is not changed. */
-export function FlagDialog({ packId, opened, onClose }: FlagDialogProps) {
+function FlagDialog({ packId, opened, onClose }: FlagDialogProps) {
   return (
     <FormDialog opened={opened} onClose={onClose} title="Flag pack">
       {(controls) => <FlagForm packId={packId} {...controls} />}

@@ -271,7 +271,7 @@ interface BeforeSharingProps {
 }
 
 /** Says what visitors will see and what they will not, before a node that was private is shared. */
-export function BeforeSharing({ mode, onShare, onClose }: BeforeSharingProps) {
+function BeforeSharing({ mode, onShare, onClose }: BeforeSharingProps) {
   const one = { query: { limit: 1 } };
   const packs = useCall('listPacks', one);
   const findings = useCall('listFindings', one);

@@ -281,7 +281,7 @@ interface CapturePageNowProps {
 }
 
 /** Captures one address as a person sees it, now. The address may be in the URL of the page. */
-export function CapturePageNow({ opened, onClose }: CapturePageNowProps) {
+function CapturePageNow({ opened, onClose }: CapturePageNowProps) {
   return (
     <FormDialog opened={opened} onClose={onClose} title="Capture a page now" size="lg">
       {(controls) => <CaptureForm {...controls} />}

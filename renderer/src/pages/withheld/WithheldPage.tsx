@@ -128,7 +128,7 @@ function ReleasedList({ isOwner }: { isOwner: boolean }) {
 }
 
 /** A withholding in force: what, why, since when, what it covers, where it still is, and what the owner can do. */
-export function WithheldItem({ withholding }: { withholding: Withholding }) {
+function WithheldItem({ withholding }: { withholding: Withholding }) {
   const { ledger_entry, reason, at, note } = withholding;
   const isOwner = useIsOwner();
   const named = useNameOf(withholding);
@@ -237,7 +237,7 @@ function CoveredObjects({ entry }: { entry: number }) {
 }
 
 /** Bytes that were given up: what they were, why, and when. */
-export function ReleasedItem({ release }: { release: Release }) {
+function ReleasedItem({ release }: { release: Release }) {
   const { ledger_entry, sha256, bytes, reason, note, at } = release;
   const named = useObjectName(sha256);
   return (
@@ -268,7 +268,7 @@ const SHOWN = 100;
  * In which copies that readers may look at the bytes still are, and which were cleaned of them. @param entry the ledger
  * entry of the withholding
  */
-export function WhereStill({ entry }: { entry: number }) {
+function WhereStill({ entry }: { entry: number }) {
   const { data } = useCall('listCopies', { query: { limit: SHOWN } });
   const open = data?.items.filter(({ pages }) => pages) ?? [];
   if (open.length === 0) return null;

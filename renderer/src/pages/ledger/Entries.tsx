@@ -38,14 +38,14 @@ import {
   type LedgerEntry,
   type LedgerHead,
   NO_HASH,
-} from '../../../../../shared/ledger/ledger.ts';
-import { call } from '../../../api/client.ts';
-import { DigestChip, TimeText } from '../../../components/data/Values.tsx';
-import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
-import { CopyButton } from '../../../components/forms/buttons.tsx';
-import { formatCount } from '../../../format.ts';
-import { hashOfEntry } from '../chain.ts';
-import classes from '../ledger.module.css';
+} from '../../../../shared/ledger/ledger.ts';
+import { call } from '../../api/client.ts';
+import { DigestChip, TimeText } from '../../components/data/Values.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { CopyButton } from '../../components/forms/buttons.tsx';
+import { formatCount } from '../../format.ts';
+import { hashOfEntry } from './chain.ts';
+import classes from './ledger.module.css';
 
 interface EntriesProps {
   page: LedgerPageData;

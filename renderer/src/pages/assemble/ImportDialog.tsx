@@ -5,19 +5,19 @@ import { useQueryClient } from '@tanstack/react-query';
 import { BlobReader, configure, type FileEntry, TextWriter, ZipReader } from '@zip.js/zip.js/index-native.js';
 import { Link } from 'react-router';
 import { create } from 'zustand';
-import { type Pack, type PackRecord, packRecordSchema } from '../../../../../shared/archive/pack.ts';
-import { MAX_PACK_BYTES, MAX_PACK_FILES, MAX_RECORD_BYTES } from '../../../../../shared/limits.ts';
-import { parseStrictJson } from '../../../../../shared/values/canonicalJson.ts';
-import { ApiProblem, call, upload } from '../../../api/client.ts';
-import { DigestChip } from '../../../components/data/Values.tsx';
-import { describeError, ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
-import { authorsLine, countOf, formatBytes } from '../../../format.ts';
-import { canonicalSha256, hashStream } from '../../../hashing/sha256.ts';
-import { runLocalJob } from '../../../state/jobs.ts';
-import { readSession, useMayContribute } from '../../../state/session.ts';
-import classes from '../assemble.module.css';
-import { addToDraft, useDraft } from '../draftStore.ts';
-import type { PathFile } from '../files/readDropped.ts';
+import { type Pack, type PackRecord, packRecordSchema } from '../../../../shared/archive/pack.ts';
+import { MAX_PACK_BYTES, MAX_PACK_FILES, MAX_RECORD_BYTES } from '../../../../shared/limits.ts';
+import { parseStrictJson } from '../../../../shared/values/canonicalJson.ts';
+import { ApiProblem, call, upload } from '../../api/client.ts';
+import { DigestChip } from '../../components/data/Values.tsx';
+import { describeError, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { authorsLine, countOf, formatBytes } from '../../format.ts';
+import { canonicalSha256, hashStream } from '../../hashing/sha256.ts';
+import { runLocalJob } from '../../state/jobs.ts';
+import { readSession, useMayContribute } from '../../state/session.ts';
+import classes from './assemble.module.css';
+import { addToDraft, useDraft } from './draftStore.ts';
+import type { PathFile } from './files/readDropped.ts';
 
 /** Shows dropped pack files: what each contains and whether it is intact. Imports them on request. */
 export default function ImportDialog() {
@@ -151,7 +151,7 @@ function notify(title: string, message: string): void {
 }
 
 /** A dropped pack file. */
-export interface PackImport {
+interface PackImport {
   pack: OpenPackFile;
   /** Undefined while its files are hashed. */
   check: PackFileCheck | undefined;
@@ -170,7 +170,7 @@ interface Imports {
   close: () => void;
 }
 
-export const useImports = create<Imports>()((set, get) => {
+const useImports = create<Imports>()((set, get) => {
   const update = (id: string, change: Partial<PackImport>) =>
     set(({ imports }) => ({
       imports: imports.map((each) => (each.pack.id === id ? { ...each, ...change } : each)),
@@ -214,7 +214,7 @@ export const useImports = create<Imports>()((set, get) => {
 });
 
 /** Whether a pack file is intact and not in the archive yet. */
-export function canImport({ check, isHeld, state }: PackImport): boolean {
+function canImport({ check, isHeld, state }: PackImport): boolean {
   return check?.ok === true && isHeld !== true && (state === 'ready' || state === 'failed');
 }
 
