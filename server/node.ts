@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Alert, AlertMessage, NewAlert } from '../shared/alerts/alert.ts';
 import { systemClock } from '../shared/values/clock.ts';
 import { openArchiveForWriting } from './collection/record/coverRetrievals.ts';
-import { followUnseen } from './collection/timeline/followUnseen.ts';
+import { followUnseen } from './collection/timeline/seen.ts';
 import type { NodeConfig } from './config.ts';
 import type { AskedJob } from './http/app.ts';
 import type { Listeners } from './http/security/listeners.ts';

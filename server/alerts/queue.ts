@@ -32,7 +32,7 @@ export interface Match {
   change?: number;
 }
 
-export type QueueContext = Pick<Store, 'clock' | 'randomHex'>;
+type QueueContext = Pick<Store, 'clock' | 'randomHex'>;
 
 /**
  * Stores what rules matched and queues the messages, in one transaction, or what is to be confirmed before. A stored match

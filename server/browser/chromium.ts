@@ -1,16 +1,26 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { hash } from 'node:crypto';
-import { accessSync, constants } from 'node:fs';
-import { mkdir, mkdtemp, readlink, rm } from 'node:fs/promises';
+import { createHash, hash } from 'node:crypto';
+import {
+  accessSync,
+  constants,
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  readdirSync,
+  statSync,
+} from 'node:fs';
+import { mkdir, mkdtemp, readFile, readlink, rename, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { homedir, tmpdir } from 'node:os';
 import { basename, delimiter, dirname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { createBrotliDecompress } from 'node:zlib';
 import { errorCode } from '../../shared/values/errorCode.ts';
+import { every } from '../runtime/background.ts';
 import { lowerPriority } from '../runtime/child.ts';
-import { fontsDigest } from './fonts.ts';
-import { watchMemory } from './memoryWatch.ts';
-import { packagedBrowser, packagedVariables } from './packagedBrowser.ts';
-import { type BrowserConnection, PipeConnection, withTimeout } from './protocol.ts';
+import { type BrowserConnection, ignoringLateErrors, PipeConnection, withTimeout } from './protocol.ts';
 
 /** A running browser that has no network of its own. */
 export interface RunningBrowser {
@@ -231,4 +241,204 @@ function environment(profile: string): NodeJS.ProcessEnv {
       }).filter(([, value]) => value !== undefined),
     ),
   };
+}
+
+const EVERY_MS = 500;
+/** What the processes of a browser may hold together. Two ordinary pages take less than a third. */
+const MAX_BYTES = 3_000_000_000;
+/** Linux counts memory in pages. */
+const PAGE_BYTES = 4_096;
+
+/**
+ * Ends the largest process of a browser while its processes hold too much memory together: a page can fill memory with
+ * what no limit of the script engine counts, in many frames. The page of that process counts as crashed; others go on.
+ * Linux only, where the whole system would suffer; elsewhere the limits of the engine remain.
+ *
+ * @returns a function that ends watching
+ */
+function watchMemory(connection: BrowserConnection, maxBytes = MAX_BYTES): () => void {
+  if (process.platform !== 'linux') return () => {};
+  let isChecking = false;
+  const timer = every(EVERY_MS, async () => {
+    if (isChecking) return;
+    isChecking = true;
+    try {
+      await ignoringLateErrors(checkMemory(connection, maxBytes));
+    } finally {
+      isChecking = false;
+    }
+  });
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+async function checkMemory(connection: BrowserConnection, maxBytes: number): Promise<void> {
+  const { processInfo } = await connection.send<{ processInfo: { id: number }[] }>(
+    'SystemInfo.getProcessInfo',
+  );
+  const processes = await Promise.all(processInfo.map(async ({ id }) => ({ id, bytes: await resident(id) })));
+  const total = processes.reduce((sum, { bytes }) => sum + bytes, 0);
+  const [largest] = processes.toSorted((left, right) => right.bytes - left.bytes);
+  if (total > maxBytes && largest) killProcess(largest.id);
+}
+
+/** The memory that a process alone holds, in bytes; 0 if it has ended. */
+async function resident(pid: number): Promise<number> {
+  try {
+    const [, pages = 0, shared = 0] = (await readFile(`/proc/${pid}/statm`, 'utf8')).split(' ').map(Number);
+    return (pages - shared) * PAGE_BYTES;
+  } catch (error) {
+    if (['ENOENT', 'ESRCH'].includes(errorCode(error) ?? '')) return 0;
+    throw error;
+  }
+}
+
+function killProcess(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (errorCode(error) !== 'ESRCH') throw error;
+  }
+}
+
+/** Where systems keep fonts, and what says which of them is used. */
+const PLACES: Partial<Record<NodeJS.Platform, readonly string[]>> = {
+  darwin: ['/System/Library/Fonts', '/Library/Fonts', join(homedir(), 'Library/Fonts')],
+  win32: ['C:\\Windows\\Fonts', join(homedir(), 'AppData\\Local\\Microsoft\\Windows\\Fonts')],
+};
+const UNIX_PLACES = [
+  '/etc/fonts',
+  '/usr/share/fonts',
+  '/usr/local/share/fonts',
+  join(homedir(), '.fonts'),
+  join(homedir(), '.local/share/fonts'),
+  join(homedir(), '.config/fontconfig'),
+];
+
+/** A digest of the names and sizes of the fonts of this machine: another font draws another picture. */
+function fontsDigest(): string {
+  const digest = createHash('sha256');
+  for (const place of PLACES[process.platform] ?? UNIX_PLACES)
+    for (const name of filesIn(place)) digest.update(`${name} ${sizeOf(join(place, name))}\n`);
+  return digest.digest('hex');
+}
+
+function filesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder, { recursive: true, encoding: 'utf8' }).toSorted();
+  } catch (error) {
+    if (isUnreadable(error)) return [];
+    throw error;
+  }
+}
+
+/** Folders count as nothing; so does a file that went away meanwhile. */
+function sizeOf(file: string): number {
+  try {
+    const found = statSync(file);
+    return found.isFile() ? found.size : 0;
+  } catch (error) {
+    if (isUnreadable(error)) return 0;
+    throw error;
+  }
+}
+
+function isUnreadable(error: unknown): boolean {
+  return ['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'ELOOP'].includes(errorCode(error) ?? '');
+}
+
+/**
+ * The package that carries Chromium's headless shell for Linux (x64), compressed, with the libraries that a
+ * machine lacks on which no browser was ever installed, and a font.
+ */
+const PACKAGE = '@sparticuz/chromium';
+/** The shell has 200 MB. In pieces of the usual 16 KB, unpacking takes half as much again of the processor's time. */
+const PIECE_BYTES = 262_144;
+const LIBRARIES = 'lib';
+const FONTS = 'fonts.conf';
+
+/**
+ * Returns the path of the headless shell that came with `npm ci`, or null. It is unpacked once, into the owner's cache
+ * folder: the package itself would use a name in the shared temporary folder that anybody can take first.
+ */
+export async function packagedBrowser(): Promise<string | null> {
+  if (process.platform !== 'linux' || process.arch !== 'x64') return null;
+  const packed = packagedFolder();
+  if (packed === null) return null;
+  const { size, mtimeMs } = statSync(join(packed, 'chromium.br'));
+  const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'strongroom');
+  const folder = join(cache, `browser-${size}-${Math.floor(mtimeMs)}`);
+  const executable = join(folder, 'chromium');
+  if (existsSync(executable)) return executable;
+  await mkdir(cache, { recursive: true, mode: 0o700 });
+  const unfinished = await mkdtemp(join(cache, 'unpacking-'));
+  try {
+    await unpack(packed, unfinished);
+    await rename(unfinished, folder);
+  } catch (error) {
+    // Another process was faster.
+    if (!existsSync(executable)) throw error;
+  } finally {
+    await rm(unfinished, { recursive: true, force: true });
+  }
+  return executable;
+}
+
+/** Returns what the packaged browser needs in its environment. Another browser brings its libraries and fonts itself. */
+export function packagedVariables(executable: string): Record<string, string> {
+  const folder = dirname(executable);
+  if (!existsSync(join(folder, FONTS))) return {};
+  return {
+    LD_LIBRARY_PATH: join(folder, LIBRARIES),
+    // Without any font, a page has no letters.
+    ...(!existsSync('/etc/fonts/fonts.conf') && { FONTCONFIG_FILE: join(folder, FONTS) }),
+  };
+}
+
+function packagedFolder(): string | null {
+  try {
+    return join(dirname(createRequire(import.meta.url).resolve(PACKAGE)), '..', 'bin');
+  } catch (error) {
+    if (errorCode(error) === 'MODULE_NOT_FOUND') return null;
+    throw error;
+  }
+}
+
+async function unpack(packed: string, folder: string): Promise<void> {
+  await unpackTar(join(packed, 'al2023.tar.br'), folder);
+  await unpackTar(join(packed, 'fonts.tar.br'), folder);
+  await writeFile(join(folder, FONTS), FONT_CONFIGURATION);
+  await pipeline(
+    createReadStream(join(packed, 'chromium.br')),
+    createBrotliDecompress({ chunkSize: PIECE_BYTES }),
+    createWriteStream(join(folder, 'chromium'), { mode: 0o700 }),
+  );
+}
+
+/** The configuration in the package names the folders of one cloud service. */
+const FONT_CONFIGURATION = `<?xml version="1.0"?>
+<fontconfig>
+  <dir prefix="relative">fonts</dir>
+  <cachedir prefix="xdg">fontconfig</cachedir>
+</fontconfig>
+`;
+
+const BLOCK = 512;
+
+/** Unpacks the files of a tar archive of a package whose integrity npm has checked. It has short names and no links. */
+async function unpackTar(file: string, folder: string): Promise<void> {
+  const tar = await pipeline(createReadStream(file), createBrotliDecompress(), (bytes) => buffer(bytes));
+  for (let at = 0; at + BLOCK <= tar.length && tar[at] !== 0; ) {
+    const field = (from: number, length: number) =>
+      tar.toString('latin1', at + from, at + from + length).split('\0')[0] ?? '';
+    const name = field(0, 100);
+    const size = Number.parseInt(field(124, 12), 8);
+    const isFile = ['0', ''].includes(field(156, 1));
+    if (isFile && name !== FONTS) {
+      const target = join(folder, name);
+      await mkdir(dirname(target), { recursive: true });
+      await writeFile(target, tar.subarray(at + BLOCK, at + BLOCK + size));
+    }
+    at += BLOCK + Math.ceil(size / BLOCK) * BLOCK;
+  }
 }

@@ -1,7 +1,6 @@
 import type { CutReason, Viewport } from '../../shared/collection/page.ts';
 import { guarded, toLastHandler } from '../runtime/background.ts';
 import type { RunningBrowser } from './chromium.ts';
-import { type Frame, Frames, type Session } from './frames.ts';
 import { installClock } from './inPage/clock.js';
 import { finishAnimations, showSkipped } from './inPage/read.js';
 import {
@@ -13,7 +12,7 @@ import {
   type ProtocolEvent,
   withTimeout,
 } from './protocol.ts';
-import { readDocuments, takePicture } from './readPage.ts';
+import { type Frame, Frames, readDocuments, type Session, takePicture } from './readPage.ts';
 import { type PageGate, RequestGate } from './requestGate.ts';
 
 export interface DrawOptions {
@@ -34,7 +33,7 @@ export interface DrawOptions {
 }
 
 /** The cookies and the local storage of a login. */
-export interface BrowserLogin {
+interface BrowserLogin {
   readonly cookies: readonly BrowserCookie[];
   readonly origins: readonly { origin: string; items: readonly (readonly [string, string])[] }[];
 }

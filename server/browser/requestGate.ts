@@ -62,7 +62,7 @@ export class ByteBudget {
 }
 
 /** A longer address is not asked for, and shortened in the list of requests. */
-export const MAX_ADDRESS_CHARACTERS = 8_192;
+const MAX_ADDRESS_CHARACTERS = 8_192;
 const MAX_METHOD_CHARACTERS = 20;
 
 /** A response whose end the browser does not report within this time counts as received. */

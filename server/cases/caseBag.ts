@@ -13,9 +13,8 @@ import {
   TAG_MANIFEST_FILE,
 } from '../archive/packs/bag/tagFiles.ts';
 import { packFileOf } from '../archive/packs/file/writePackFile.ts';
-import { type EvidenceServices, eventEvidence } from '../evidence/eventEvidence.ts';
+import { type EvidenceServices, eventEvidence, packEvidence } from '../evidence/collectEvidence.ts';
 import { type EvidenceParts, evidenceHtml } from '../evidence/evidenceHtml.ts';
-import { packEvidence } from '../evidence/packEvidence.ts';
 import { type AnnotationAddresses, annotationCollection } from '../findings/annotations.ts';
 import { recordOfFinding } from '../findings/findings.ts';
 import { sealedEntryOf } from '../findings/sealed.ts';
@@ -24,8 +23,7 @@ import { proveInclusionAsFile } from '../ledger/prove.ts';
 import { cosignedSizes, earliestTimestamps, entryAt } from '../store/sqlite/node/ledger.ts';
 import type { Reader } from '../withholding/withholding.ts';
 import { type StreamedFile, streamedZip } from '../zip/writeZip.ts';
-import { type CaseContents, caseContents } from './caseContents.ts';
-import { CASE_PATHS, caseIndex, readmeText } from './caseIndex.ts';
+import { CASE_PATHS, type CaseContents, caseContents, caseIndex, readmeText } from './caseContents.ts';
 import { readCase } from './cases.ts';
 
 export interface BagServices extends EvidenceServices {

@@ -26,8 +26,7 @@ import type { WriteDatabase } from '../store/sqlite/engine/open.ts';
 import type { Store } from '../store/store.ts';
 import { type Captures, openCaptures } from './captures/captures.ts';
 import type { Deriver } from './derived/process/deriver.ts';
-import { isPrivateAddress, systemLookup } from './fetch/connect.ts';
-import { ConnectionPool } from './fetch/connections.ts';
+import { ConnectionPool, isPrivateAddress, systemLookup } from './fetch/connect.ts';
 import { type Look, lookOnce } from './fetch/lookOnce.ts';
 import type { NetworkConfig } from './fetch/requester.ts';
 import { RobotsCache } from './fetch/robots.ts';
@@ -39,17 +38,15 @@ import { PARTS_PER_HOST, PageCapturer } from './pages/pages.ts';
 import { Profiles } from './profiles/profiles.ts';
 import { ObjectReceiver } from './record/objectReceiver.ts';
 import { RecordedRequests } from './record/recordedRequests.ts';
-import { HostRateLimiter } from './schedule/hostRateLimiter.ts';
-import { LookLimiter } from './schedule/lookLimiter.ts';
+import { HostRateLimiter, LookLimiter } from './schedule/hostRateLimiter.ts';
 import { AgeRule } from './schedule/releaseAged.ts';
 import { Collector, chooseSources } from './schedule/round.ts';
-import { roundPauses } from './schedule/roundPause.ts';
-import { Scheduler } from './schedule/scheduler.ts';
+import { roundPauses, Scheduler } from './schedule/scheduler.ts';
 import { importSources, Previews } from './sources/importSources.ts';
 import { PrivateAddressCheck } from './sources/privateSources.ts';
 import { addSource, findOrAddPausedSource, normalizeUrl, sourceIdOf } from './sources/sources.ts';
 
-export interface CollectionConfig {
+interface CollectionConfig {
   store: Store;
   settings: SettingsStore;
   jobs: Jobs;

@@ -4,7 +4,7 @@ import { iterateHandIns, recordOfHandIn } from '../store/sqlite/collection/handI
 import { iteratePages, recordOfPage } from '../store/sqlite/collection/pages.ts';
 import { iterateSourceRevisions, sourceByKey } from '../store/sqlite/collection/sources.ts';
 import { iterateRecordedEvents } from '../store/sqlite/collection/timeline/events.ts';
-import { RETRIEVAL_SUBJECTS } from './record/proveRetrieval.ts';
+import { RETRIEVAL_SUBJECTS } from './record/coverRetrievals.ts';
 import { eventDigest } from './record/recordRetrieval.ts';
 import { recordedSource } from './sources/sourceRevisions.ts';
 

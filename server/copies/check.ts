@@ -4,7 +4,7 @@ import { Problem } from '../../shared/problems.ts';
 import { countOf } from '../../shared/values/counts.ts';
 import { confirmDamage } from '../fixity/audit.ts';
 import { restoreObject } from '../fixity/repair.ts';
-import { parseTilePath, readTile } from '../ledger/tiles.ts';
+import { parseTilePath, readTile } from '../ledger/tree.ts';
 import type { Log } from '../runtime/log.ts';
 import { counter, currentDamages } from '../store/sqlite/node/blobs.ts';
 import { type CopiedFile, countListedFiles, filesOfList } from '../store/sqlite/node/copiedFiles.ts';

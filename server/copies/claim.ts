@@ -3,7 +3,7 @@ import { countOf } from '../../shared/values/counts.ts';
 import { type Checkpoint, CheckpointError, openCheckpoint } from '../ledger/checkpoint.ts';
 import type { Checkpoints } from '../ledger/checkpoints.ts';
 import { keysOf } from '../ledger/detectRollback.ts';
-import { readKeyChanges } from '../ledger/keyChanges.ts';
+import { readKeyChanges } from '../ledger/nodeKey.ts';
 import { rootAt } from '../ledger/tree.ts';
 import type { CopyRow } from '../store/sqlite/node/copies.ts';
 import { lastEntry } from '../store/sqlite/node/ledger.ts';

@@ -12,7 +12,7 @@ import { DEFAULT_SETTINGS, type Settings } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
 import { countOf } from '../../shared/values/counts.ts';
 import { keysOf } from '../ledger/detectRollback.ts';
-import { readKeyChanges } from '../ledger/keyChanges.ts';
+import { readKeyChanges } from '../ledger/nodeKey.ts';
 import type { JobRun, Jobs, RunningJob } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
 import type { NetworkPause } from '../runtime/machineState.ts';

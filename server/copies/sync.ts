@@ -3,7 +3,7 @@ import type { CopySync } from '../../shared/node/copy.ts';
 import { tilePath } from '../../shared/proof/tree.ts';
 import { confirmDamage } from '../fixity/audit.ts';
 import { isDamaged } from '../fixity/damages.ts';
-import { readTile } from '../ledger/tiles.ts';
+import { readTile } from '../ledger/tree.ts';
 import { lastCoveredBy } from '../store/sqlite/collection/retrievalBatches.ts';
 import { firstRetrievalOf } from '../store/sqlite/collection/retrievals.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';

@@ -8,8 +8,7 @@ import { TILE_WIDTH, type TileAddress, tilePath } from '../../shared/proof/tree.
 import { checkDump, type DumpHead } from '../dump/checkDump.ts';
 import { DumpError } from '../dump/dumpFile.ts';
 import { entryText } from '../ledger/entry.ts';
-import { framedLeaf } from '../ledger/tiles.ts';
-import { GrowingTree, leafHash } from '../ledger/tree.ts';
+import { framedLeaf, GrowingTree, leafHash } from '../ledger/tree.ts';
 import { inParallel } from '../runtime/inParallel.ts';
 import { ExpectedFiles } from '../store/sqlite/node/expectedFiles.ts';
 import { assembleDump, folderForLargeFiles } from './assembleDump.ts';

@@ -117,7 +117,7 @@ export async function revealFinding(store: Store, id: string): Promise<Finding> 
   });
 }
 
-export interface SealedRow {
+interface SealedRow {
   ledger_entry: number;
   id: string;
   encrypted: string;
@@ -135,7 +135,7 @@ function insertText(
 }
 
 /** A finding that was revealed, with its salt and the entry that sealed it. */
-export type RevealedFinding = RecordedFinding & { ledger_entry: number; sealed_entry: number; salt: string };
+type RevealedFinding = RecordedFinding & { ledger_entry: number; sealed_entry: number; salt: string };
 
 export function insertRevealed(database: WriteDatabase, revealed: RevealedFinding): void {
   const { ledger_entry, sealed_entry, salt, target } = revealed;

@@ -1,8 +1,8 @@
 import { Problem } from '../../shared/problems.ts';
 import { countItems, entryAtPlace, type SitemapKind, sitemapItems } from '../store/sqlite/archive/harvest.ts';
 import type { Store } from '../store/store.ts';
-import { secondOf } from './changes.ts';
 import { element, type Xml } from './formats.ts';
+import { secondOf } from './harvest.ts';
 
 /** The maximum number of URLs in a sitemap (https://www.sitemaps.org/protocol.html). */
 const MAX_URLS = 50_000;

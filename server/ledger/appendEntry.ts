@@ -1,8 +1,16 @@
-import { type EntryType, type LedgerEntry, type LedgerHead, NO_HASH } from '../../shared/ledger/ledger.ts';
+import { eventTitle } from '../../shared/collection/eventText.ts';
+import {
+  type EntryTitle,
+  type EntryType,
+  type LedgerEntry,
+  type LedgerHead,
+  NO_HASH,
+} from '../../shared/ledger/ledger.ts';
 import { Problem } from '../../shared/problems.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
 import { onSnapshot } from '../store/sqlite/engine/queries.ts';
 import { entriesFrom, insertEntry, lastEntry } from '../store/sqlite/node/ledger.ts';
+import { type EntryTitleRow, titlesFrom } from '../store/sqlite/node/ledgerTitles.ts';
 import { deleteSetting, readSetting, writeSetting } from '../store/sqlite/node/owner.ts';
 import type { Store } from '../store/store.ts';
 import { hashOf } from './entry.ts';
@@ -72,4 +80,17 @@ export function archiveReadOnly(): Problem {
     'archive_read_only',
     'This archive was restored from a copy and is read-only. Stop the node and run “strongroom key --renew”, or “strongroom key --same-key” if you have put its key file back.',
   );
+}
+
+/** Returns what entries are about, in words. What no entry proves: a source may have another name today. */
+export function listEntryTitles(
+  { read }: Pick<Store, 'read'>,
+  { from, limit }: { from: number; limit: number },
+): EntryTitle[] {
+  return titlesFrom(read, from, limit).map((row) => ({ seq: row.seq, title: wordsOf(row) }));
+}
+
+function wordsOf({ title, event_type, retrievals }: EntryTitleRow): string | null {
+  if (retrievals !== null) return retrievals === 1 ? '1 retrieval' : `${retrievals} retrievals`;
+  return title !== null && event_type ? eventTitle({ event_type }, title) : title;
 }

@@ -1,6 +1,14 @@
-import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
+import {
+  constants,
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  type KeyObject,
+  sign,
+  verify,
+} from 'node:crypto';
+import type { ProofCrypto } from '../../shared/proof/algorithms.ts';
 import { noteBody, parseCheckpoint, signatureState } from '../../shared/proof/signedNote.ts';
-import { nodeCrypto } from './nodeCrypto.ts';
 
 /**
  * A checkpoint: the size and root of the ledger, signed by the node. The format is C2SP tlog-checkpoint
@@ -112,3 +120,24 @@ export function proofFile(index: number, path: readonly Buffer[], checkpoint: st
   const hashes = path.map((hash) => `${hash.toString('base64')}\n`).join('');
   return `c2sp.org/tlog-proof@v1\nindex ${index}\n${hashes}\n${checkpoint}`;
 }
+
+/** Node's cryptography, for the verification of proofs. */
+export const nodeCrypto: ProofCrypto = {
+  digest: (hash, bytes) => createHash(hash).update(bytes).digest(),
+  verify(algorithm, publicKey, message, signature) {
+    let key: ReturnType<typeof createPublicKey>;
+    try {
+      key = createPublicKey({ key: Buffer.from(publicKey), format: 'der', type: 'spki' });
+    } catch {
+      // A key that cannot be read has signed nothing.
+      return false;
+    }
+    const kind = { rsa: 'rsa', 'rsa-pss': 'rsa', ecdsa: 'ec', ed25519: 'ed25519' }[algorithm.kind];
+    if (key.asymmetricKeyType !== kind && !(kind === 'rsa' && key.asymmetricKeyType === 'rsa-pss'))
+      return false;
+    if (algorithm.kind === 'ed25519') return verify(null, message, key, signature);
+    if (algorithm.kind !== 'rsa-pss') return verify(algorithm.hash, message, key, signature);
+    const { hash, saltLength } = algorithm;
+    return verify(hash, message, { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength }, signature);
+  },
+};

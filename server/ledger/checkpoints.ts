@@ -39,7 +39,7 @@ export async function readStoredCheckpoints(folder: string): Promise<StoredCheck
   return notes;
 }
 
-export interface CheckpointsConfig {
+interface CheckpointsConfig {
   folder: string;
   key: NodeKey;
   /** The size of the largest stored checkpoint by this key; -1 if there is none. */
@@ -47,7 +47,7 @@ export interface CheckpointsConfig {
 }
 
 /** An archive without its private key: the checkpoint that came with it, and the key that verifies it. */
-export interface UnsignedArchive {
+interface UnsignedArchive {
   folder: string;
   key: PublicNodeKey;
   /** The size and the text of the only checkpoint that can be returned. */

@@ -24,18 +24,21 @@ import {
   recordedKey,
   saveRollbackEvidence,
 } from './detectRollback.ts';
-import { type NewKeyChange, readKeyChanges, recordKeyChange, signRenewal } from './keyChanges.ts';
 import {
   activateNextKey,
   createNextKey,
   keyFile,
   keyNameOf,
+  type NewKeyChange,
   NodeKeyError,
   newNodeName,
   type Random,
+  readKeyChanges,
   readNodeKey,
   readPrivateKey,
+  recordKeyChange,
   saveRetiredKey,
+  signRenewal,
 } from './nodeKey.ts';
 import { rootAt } from './tree.ts';
 

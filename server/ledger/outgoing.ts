@@ -50,3 +50,11 @@ export interface SendingServices {
   post: Post;
   warn: (details: object, sentence: string) => void;
 }
+
+/** An authority gave no valid timestamp. The message is a sentence that says why. */
+export class AuthorityError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'AuthorityError';
+  }
+}

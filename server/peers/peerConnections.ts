@@ -6,9 +6,15 @@ import { shuttingDown } from '../runtime/shuttingDown.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { allPeers } from '../store/sqlite/node/peers.ts';
 import type { Store } from '../store/store.ts';
-import { type PeerCheckpoint, readPeerCheckpoint, readPeerKey } from './peerCheckpoint.ts';
 import { CertificateError, type PeerAddress, PeerClient, PeerError, type Timer } from './peerClient.ts';
-import { peerFailed, recordCertificate, requirePeer } from './peerRecords.ts';
+import {
+  type PeerCheckpoint,
+  peerFailed,
+  readPeerCheckpoint,
+  readPeerKey,
+  recordCertificate,
+  requirePeer,
+} from './peerRecords.ts';
 
 /** A task that uses the connections to a peer. */
 export type PeerWork<Result> = (client: PeerClient) => Promise<Result>;

@@ -1,21 +1,28 @@
-import type {
-  BrowseQuery,
-  MirrorRequest,
-  MirrorResult,
-  NewPeer,
-  Peer,
-  PeerChange,
-  PeerEvent,
-  PeerEvidence,
-  PeerPack,
-  RepairResult,
+import { z } from 'zod';
+import {
+  type BrowseQuery,
+  type MirrorRequest,
+  type MirrorResult,
+  type NewPeer,
+  type Peer,
+  type PeerChange,
+  type PeerEvent,
+  type PeerEvidence,
+  type PeerPack,
+  peerEventSchema,
+  peerPackSchema,
+  type RepairResult,
 } from '../../shared/node/peer.ts';
 import { Problem } from '../../shared/problems.ts';
+import { digestSchema } from '../../shared/values/digest.ts';
 import type { Slice } from '../../shared/values/list.ts';
-import { readPeerRewrite } from '../ledger/peerRewrites.ts';
+import { readPeerRewrite } from '../ledger/peerEvidence.ts';
 import type { JobRun, Jobs, RunningJob } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
 import type { SettingsStore } from '../store/settings.ts';
+import { packById } from '../store/sqlite/archive/packs.ts';
+import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
+import { blobBytes } from '../store/sqlite/node/blobs.ts';
 import { setObservePerDay } from '../store/sqlite/node/observations.ts';
 import {
   allPeers,
@@ -26,10 +33,8 @@ import {
   updatePeer,
 } from '../store/sqlite/node/peers.ts';
 import type { Store } from '../store/store.ts';
-import { browseEvents, browsePacks } from './browsePeer.ts';
 import { followMirrors, runMirror } from './mirror/runMirror.ts';
-import type { PeerCheckpoint } from './peerCheckpoint.ts';
-import type { PeerClient, Timer } from './peerClient.ts';
+import { listOf, type PeerClient, type Timer } from './peerClient.ts';
 import {
   normalUrl,
   PeerConnections,
@@ -39,7 +44,7 @@ import {
   requireObserver,
   requireTls,
 } from './peerConnections.ts';
-import { asPeer, requirePeer, verifyPeer } from './peerRecords.ts';
+import { asPeer, type PeerCheckpoint, requirePeer, verifyPeer } from './peerRecords.ts';
 import { repairFromPeers } from './repair.ts';
 import {
   addAsWitness,
@@ -50,7 +55,7 @@ import {
   withWitness,
 } from './witnessing.ts';
 
-export interface PeersConfig {
+interface PeersConfig {
   store: Store;
   settings: SettingsStore;
   jobs: Jobs;
@@ -292,4 +297,95 @@ export class Peers {
     this.#endFollowing();
     await this.#connections.close();
   }
+}
+
+/* Browsing a peer. */
+
+/** A hundred packs have at most this size together, unless their records are very long. */
+const MAX_PAGE_BYTES = 8 * 1_048_576;
+const MAX_ITEMS = 100;
+
+/** Control characters, and those that change the direction of the text around them. */
+// oxlint-disable-next-line no-control-regex -- They are what is removed.
+const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+/** A stranger's text for one line of the interface. */
+function shownLine(maxCharacters: number) {
+  return z.string().transform((text) => text.replace(UNPRINTABLE, ' ').slice(0, maxCharacters));
+}
+
+const ofPack = peerPackSchema.shape;
+
+const listedPacks = z.object({
+  total: z.int().min(0),
+  items: listOf(
+    z.object({
+      id: ofPack.id,
+      digest: digestSchema,
+      title: shownLine(300),
+      authors: listOf(z.object({ name: shownLine(200) }), 100),
+      outcome: ofPack.outcome,
+      tag: ofPack.tag,
+      evidence: z.object({
+        received_at: ofPack.received_at,
+        files: ofPack.files,
+        bytes: ofPack.bytes,
+      }),
+    }),
+    MAX_ITEMS,
+  ),
+});
+
+const listedEvents = z.object({
+  total: z.int().min(0),
+  items: listOf(
+    z.object({
+      ...peerEventSchema.omit({ source: true, held: true }).shape,
+      observer: shownLine(200),
+      source: z.object({
+        id: peerEventSchema.shape.source.shape.id,
+        name: shownLine(300),
+        url: shownLine(4_096),
+      }),
+    }),
+    MAX_ITEMS,
+  ),
+});
+
+/** Lists the packs of a peer as it shows them, newest first. @throws PeerError */
+async function browsePacks(
+  client: PeerClient,
+  database: ReadDatabase,
+  query: BrowseQuery,
+): Promise<Slice<PeerPack>> {
+  const listed = await client.json(`/api/packs?${parameters(query)}`, listedPacks, MAX_PAGE_BYTES);
+  const items = listed.items.slice(0, query.limit).map(({ evidence, digest, authors, ...pack }) => ({
+    ...pack,
+    ...evidence,
+    authors: authors.map(({ name }) => name),
+    held: packById(database, pack.id)?.digest === digest,
+  }));
+  return { items, total: listed.total };
+}
+
+/** Lists the timeline of a peer as it shows it, newest first. @throws PeerError */
+async function browseEvents(
+  client: PeerClient,
+  database: ReadDatabase,
+  query: BrowseQuery,
+): Promise<Slice<PeerEvent>> {
+  const listed = await client.json(`/api/events?${parameters(query)}`, listedEvents, MAX_PAGE_BYTES);
+  const items = listed.items.slice(0, query.limit).map((event) => ({
+    ...event,
+    held: event.sha256 !== null && blobBytes(database, event.sha256) !== undefined,
+  }));
+  return { items, total: listed.total };
+}
+
+function parameters({ q, limit, offset }: BrowseQuery): string {
+  return new URLSearchParams({
+    ...(q ? { q } : {}),
+    limit: String(limit),
+    offset: String(offset),
+  }).toString();
 }

@@ -16,7 +16,7 @@ const PLACES = ['/api/blobs/', '/archive/'];
 /** The problems of a peer, after which the next one is asked. */
 const NOT_READ: ReadonlySet<string> = new Set(['peer_failed', 'certificate_mismatch']);
 
-export interface Repair extends JobRun {
+interface Repair extends JobRun {
   store: Store;
   log: Log;
   withPeer: <Result>(id: string, work: PeerWork<Result>) => Promise<Result>;

@@ -1,5 +1,5 @@
 /** The result for one file. */
-export type FileState = 'intact' | 'changed' | 'missing' | 'unknown';
+type FileState = 'intact' | 'changed' | 'missing' | 'unknown';
 
 /** A verified file and its result. */
 export interface Finding {

@@ -1,31 +1,28 @@
 import { createReadStream, lstatSync, type Stats, statSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
+import { Problem } from '../../shared/problems.ts';
 import { isChecksumList } from '../../shared/values/checksums.ts';
-import { READ_SIZE } from '../dump/dumpFile.ts';
+import type { BagFile } from '../archive/packs/bag/bagCheck.ts';
+import { ARCHIVE_BAG, PAYLOAD_FOLDER } from '../archive/packs/bag/tagFiles.ts';
+import { DumpError, READ_SIZE } from '../dump/dumpFile.ts';
 import { yieldToEventLoop } from '../runtime/background.ts';
-import {
-  folderBagFindings,
-  isPackFile,
-  openOtherBag,
-  packFileFindings,
-  zippedBagFindings,
-} from './bagFindings.ts';
 import {
   type ChecksumFile,
   type Expected,
   expectedByList,
   expectedForFile,
   expectedInFolder,
+  lookUp,
   openChecksumFile,
   type PlainFile,
   plainFile,
   plainFindings,
+  type ReferenceArchive,
   type VerifyContext,
 } from './plainFiles.ts';
-import type { ReferenceArchive } from './referenceArchive.ts';
 import { type Finding, finding } from './report.ts';
-import { headOf, isDump, verifyDump } from './verifyDump.ts';
+import type { BagSource, ZippedBag } from './verifyBag.ts';
 import { FolderContents, walkFolder } from './walkFolder.ts';
 
 export interface VerifyInput {
@@ -192,4 +189,154 @@ function isLink(path: string): boolean {
 function namesWithin(expected: Expected, folder: string): boolean {
   for (const path of expected.keys()) if (path.startsWith(folder + sep)) return true;
   return false;
+}
+
+/** Verifies a bag in a folder. */
+async function* folderBagFindings(path: string, context: VerifyContext): AsyncGenerator<Finding[]> {
+  const { openFolderBag, verifyBag } = await bagModules();
+  const bag = await openFolderBag(path, context.read);
+  for (const { bytes } of bag.files.values()) context.found(bytes);
+  for await (const found of verifyBag(bag)) yield [await completed(bag, found, context)];
+}
+
+/** Verifies a pack file of this size. */
+function packFileFindings(path: string, bytes: number, context: VerifyContext): AsyncGenerator<Finding[]> {
+  const open = async () => (await bagModules()).openPackFileBag(path, context.read);
+  return zippedBagFindings(path, bytes, open, context);
+}
+
+/** Verifies the bag in a ZIP of this size, and closes it. */
+async function* zippedBagFindings(
+  path: string,
+  bytes: number,
+  open: () => Promise<ZippedBag>,
+  context: VerifyContext,
+): AsyncGenerator<Finding[]> {
+  context.found(bytes);
+  const { verifyBag } = await bagModules();
+  try {
+    const bag = await open();
+    try {
+      for await (const found of verifyBag(bag)) yield [await completed(bag, found, context)];
+    } finally {
+      await bag.close();
+    }
+  } catch (error) {
+    if (error instanceof Problem)
+      yield [finding(path, 'changed', { detail: `${error.message} (${error.code})` })];
+    else if (error instanceof Error && 'syscall' in error && 'code' in error)
+      yield [finding(path, 'unknown', { detail: `cannot be read: ${String(error.code)}` })];
+    else throw error;
+  }
+}
+
+/** Returns whether a file is a pack file, by its name or by the record in it. */
+async function isPackFile(path: string): Promise<boolean> {
+  if (path.endsWith('.pack.zip')) return true;
+  if (!/\.zip$/i.test(path)) return false;
+  const { openPackFileBag } = await bagModules();
+  const bag = await openPackFileBag(path, () => {}).catch(() => undefined);
+  await bag?.close();
+  return bag !== undefined;
+}
+
+/** Opens a ZIP that holds a bag and no pack: an exported archive, or a bag of other software. */
+async function openOtherBag(
+  path: string,
+  onProgress: (bytes: number) => void,
+): Promise<ZippedBag | undefined> {
+  if (!/\.zip$/i.test(path)) return undefined;
+  const { openZippedBag } = await bagModules();
+  return openZippedBag(path, onProgress).catch((error: unknown) => {
+    // A malformed ZIP is verified as a plain file.
+    if (error instanceof Problem) return undefined;
+    throw error;
+  });
+}
+
+/** Loaded when needed: they include the schemas of records, which take longer to load than many files to hash. */
+async function bagModules() {
+  return { ...(await import('./verifyBag.ts')), ...(await import('./verifyBag.ts')) };
+}
+
+/** Looks up payload files only: an archive does not store the tag files of a pack. */
+async function completed(bag: BagSource, found: Finding, { holder }: VerifyContext): Promise<Finding> {
+  const verified = await withDump(bag, found);
+  const name = verified.path.slice(bag.path.length + 1);
+  const bytes = bag.files.get(name)?.bytes;
+  return name.startsWith(PAYLOAD_FOLDER) && bytes !== undefined ? lookUp(holder, verified, bytes) : verified;
+}
+
+/** Also verifies the dump in an exported archive by itself, which detects a dump changed together with the manifests. */
+async function withDump({ path, folderName, files }: BagSource, found: Finding): Promise<Finding> {
+  const dump = files.get(ARCHIVE_BAG.dump);
+  if (!dump || found.state !== 'intact' || found.path !== `${path}/${ARCHIVE_BAG.dump}`) return found;
+  // A bag of other software may hold a file with this name.
+  if (folderName !== ARCHIVE_BAG.folder && !isDump(await beginningOf(dump))) return found;
+  const ofDump = await verifyDump(found.path, dump.read(), () => {});
+  return ofDump.state === 'intact' ? found : { ...found, ...ofDump, sha256: found.sha256 };
+}
+
+async function beginningOf(file: BagFile): Promise<string> {
+  for await (const chunk of file.read()) return Buffer.from(chunk).toString('utf8');
+  return '';
+}
+
+const HEAD_BYTES = 65_536;
+
+/** Returns whether a file with this beginning is a dump. */
+function isDump(head: string): boolean {
+  return /^\s*\{\s*"kind"\s*:\s*"header"/.test(head);
+}
+
+/** Reads the beginning of a file as text. */
+async function headOf(file: string): Promise<string> {
+  const handle = await open(file, 'r');
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+    return buffer.toString('utf8', 0, bytesRead);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Verifies a dump line by line, with the same checks as an import. */
+async function verifyDump(
+  path: string,
+  chunks: AsyncIterable<Uint8Array>,
+  onProgress: (bytes: number) => void,
+): Promise<Finding> {
+  // Reading dumps takes many modules, which would slow down the start of every verification.
+  const [{ checkDump }, { countOf }] = await Promise.all([
+    import('../dump/checkDump.ts'),
+    import('../../shared/values/counts.ts'),
+  ]);
+  try {
+    const checked = checkDump(withProgress(chunks, onProgress));
+    let step = await checked.next();
+    while (!step.done) step = await checked.next();
+    const { sha256, sealed } = step.value;
+    return finding(path, 'intact', {
+      sha256,
+      expected: sha256,
+      against: 'its trailer and its ledger',
+      ...(sealed > 0 && {
+        detail: `${countOf(sealed, 'finding is', 'findings are')} sealed: only commitments`,
+      }),
+    });
+  } catch (error) {
+    if (!(error instanceof DumpError)) throw error;
+    const { message, line } = error;
+    return { ...finding(path, 'changed', { detail: message }), ...(line !== undefined && { line }) };
+  }
+}
+
+async function* withProgress(
+  chunks: AsyncIterable<Uint8Array>,
+  onProgress: (bytes: number) => void,
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
+    yield chunk;
+    onProgress(chunk.length);
+  }
 }

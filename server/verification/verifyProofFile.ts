@@ -8,7 +8,7 @@ import { checkSet, type SetFiles, sizeOf } from '../../shared/proof/evidenceFile
 import { TimestampError, verifyTimestamp } from '../../shared/proof/timestamp.ts';
 import { instantOf } from '../../shared/values/clock.ts';
 import { countOf } from '../../shared/values/counts.ts';
-import { nodeCrypto } from '../ledger/nodeCrypto.ts';
+import { nodeCrypto } from '../ledger/checkpoint.ts';
 import { orIfMissing } from '../store/files.ts';
 import { type Finding, finding } from './report.ts';
 

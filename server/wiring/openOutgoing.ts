@@ -9,7 +9,7 @@ import type { Noise } from '../collection/noise/noise.ts';
 import type { NodeConfig } from '../config.ts';
 import type { PublicAddress } from '../http/security/publicAddress.ts';
 import { Timestamps } from '../ledger/timestamps/timestamps.ts';
-import { Witnesses } from '../ledger/witness/witnesses.ts';
+import { Witnesses } from '../ledger/witness/witnessing.ts';
 import { Deposits } from '../repositories/deposit/deposits.ts';
 import { pinnedCertificate } from '../store/sqlite/node/peers.ts';
 import { UpdateCheck } from '../updates/updates.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { addRule, changeRule } from '../../server/alerts/rules.ts';
+import { addRule, changeRule } from '../../server/alerts/alerts.ts';
 import { AlertSecrets } from '../../server/alerts/secrets.ts';
 import { Sender, type SenderServices } from '../../server/alerts/sending/sender.ts';
 import type { Network } from '../../server/collection/fetch/requester.ts';

@@ -1,12 +1,8 @@
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { sourceIdOf } from '../../server/collection/sources/sources.ts';
-import {
-  listEvents,
-  loadTimeline,
-  readEventDensity,
-  readSeen,
-} from '../../server/collection/timeline/events.ts';
+import { listEvents, loadTimeline, readEventDensity } from '../../server/collection/timeline/events.ts';
+import { readSeen } from '../../server/collection/timeline/seen.ts';
 import { readStats, readStatus } from '../../server/collection/timeline/status.ts';
 import { readHead } from '../../server/ledger/appendEntry.ts';
 import { statement } from '../../server/store/sqlite/engine/open.ts';

@@ -3,8 +3,7 @@ import { chmod, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { findBrowser } from '../../server/browser/chromium.ts';
-import { packagedVariables } from '../../server/browser/packagedBrowser.ts';
+import { findBrowser, packagedVariables } from '../../server/browser/chromium.ts';
 import { requireThat } from '../support/requirements.ts';
 import { gateTo, openBrowser } from './support.ts';
 

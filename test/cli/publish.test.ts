@@ -123,11 +123,11 @@ test('notes that are written anew have a part as a whole, so that it is not plan
     return { path, size: 1, modified: '1', start: 0, bytes: 1, pack, name: path, sha256: '0'.repeat(64) };
   };
   const first = [note('a', 'pk_1'), note('b', 'pk_1')];
-  const before = await SentFiles.open(notes);
+  const before = await SentFiles.open(notes, () => undefined);
   await before.add(first);
   await before.close();
   await appendFile(notes, '[{"path":"c');
-  const again = await SentFiles.open(notes);
+  const again = await SentFiles.open(notes, () => undefined);
   await again.add([note('c', 'pk_2')]);
   await again.close();
   const lines = (await readFile(notes, 'utf8')).trimEnd().split('\n');

@@ -8,7 +8,7 @@ import {
   EVIDENCE_STYLE,
   readEvidenceStyle,
 } from '../../renderer/inlineScripts.ts';
-import { nodeCrypto } from '../../server/ledger/nodeCrypto.ts';
+import { nodeCrypto } from '../../server/ledger/checkpoint.ts';
 import { checkEvidence } from '../../shared/proof/checkEvidence.ts';
 import type { Evidence } from '../../shared/proof/evidence.ts';
 import { checkSet } from '../../shared/proof/evidenceFiles.ts';

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { changeOfPassage } from '../../server/collection/derived/passages/changed.ts';
-import { placedPassage } from '../../server/collection/derived/passages/placed.ts';
+import { changeOfPassage, placedPassage } from '../../server/collection/derived/passages/inText.ts';
 import { compressContent } from '../../server/collection/derived/process/tasks.ts';
 import { findWords } from '../../shared/findings/anchor.ts';
 import { tallyOf } from './revisions.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { anchoredPassage, placedPassage } from '../../server/collection/derived/passages/inText.ts';
 import { Passages } from '../../server/collection/derived/passages/passages.ts';
-import { anchoredPassage, placedPassage } from '../../server/collection/derived/passages/placed.ts';
 import type { DeriveTask } from '../../server/collection/derived/process/tasks.ts';
 import { readFinding, addFinding as recordFinding } from '../../server/findings/findings.ts';
 import { type FindsPassages, PassageAnchors } from '../../server/findings/passages.ts';

@@ -6,8 +6,8 @@ import { type Answer, decode, encode, type Packet, type Question } from 'dns-pac
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { machineAddresses } from '../../server/http/security/machineAddresses.ts';
 import { cosignerFrom } from '../../server/ledger/witness/cosignature.ts';
-import { MulticastSocket } from '../../server/peers/nearby/multicast.ts';
 import { Nearby } from '../../server/peers/nearby/nearby.ts';
+import { MulticastSocket } from '../../server/peers/nearby/serviceDiscovery.ts';
 import { createLog } from '../../server/runtime/log.ts';
 import type { Store } from '../../server/store/store.ts';
 import type { NearbyNode } from '../../shared/node/peer.ts';

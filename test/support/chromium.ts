@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium, type LaunchOptions } from 'playwright';
-import { packagedBrowser, packagedVariables } from '../../server/browser/packagedBrowser.ts';
+import { packagedBrowser, packagedVariables } from '../../server/browser/chromium.ts';
 import { installDebianPackages } from './debian.ts';
 
 const isRoot = process.getuid?.() === 0;

@@ -1,8 +1,7 @@
 import { chmod, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openChecksumFile } from '../../server/verification/plainFiles.ts';
-import { openReferenceArchive } from '../../server/verification/referenceArchive.ts';
+import { openChecksumFile, openReferenceArchive } from '../../server/verification/plainFiles.ts';
 import { type Finding, Tally } from '../../server/verification/report.ts';
 import { type VerifyInput, verifyPaths } from '../../server/verification/verifyPaths.ts';
 import { olderDump } from '../support/archive/olderArchive.ts';

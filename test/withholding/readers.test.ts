@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { nodeCrypto } from '../../server/ledger/nodeCrypto.ts';
+import { nodeCrypto } from '../../server/ledger/checkpoint.ts';
 import type { Citation } from '../../shared/archive/citation.ts';
 import { mementoTimestamp } from '../../shared/collection/captures.ts';
 import type { Event } from '../../shared/collection/event.ts';

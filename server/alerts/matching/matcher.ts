@@ -3,6 +3,7 @@ import { BROWSER, type Event, SELF } from '../../../shared/collection/event.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { normalizeUrl, sourceIdOf } from '../../collection/sources/sources.ts';
 import { digestOf, packDrift } from '../../drift/drift.ts';
+import { passagesBefore } from '../../findings/passages.ts';
 import { yieldToEventLoop } from '../../runtime/background.ts';
 import { filesOfPack, packById, packsAfter } from '../../store/sqlite/archive/packs.ts';
 import { sourceById } from '../../store/sqlite/collection/sources.ts';
@@ -11,8 +12,8 @@ import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { allRules, hasNotice, type Notice, startPositionOf } from '../../store/sqlite/node/alerts.ts';
 import { readSetting, writeSetting } from '../../store/sqlite/node/owner.ts';
 import type { Store } from '../../store/store.ts';
+import { OWNER, unreadable } from '../../withholding/withholding.ts';
 import type { ChangeReader } from '../changeReader.ts';
-import { matchPassages } from '../passageChange.ts';
 import { type Match, queueMatches } from '../queue.ts';
 import {
   type CompiledRule,
@@ -292,4 +293,43 @@ class RelatingPacks {
     const packs = this.#packs.get(key) ?? new Set();
     this.#packs.set(key, packs.add(pack));
   }
+}
+
+/** Returns the matches of an event for the passages that its source had before and has no longer as they were. */
+async function matchPassages(
+  { read }: Pick<Store, 'read'>,
+  rules: readonly CompiledRule[],
+  event: Event,
+  { reader, signal }: { reader: ChangeReader; signal: AbortSignal },
+): Promise<Match[]> {
+  const { id, event_type, observer, observed_at, source } = event;
+  if (event_type !== 'changed' || (observer !== SELF && observer !== BROWSER)) return [];
+  const asking = rules.filter(
+    ({ rule, matchesSource }) =>
+      rule.when.passage_changed &&
+      id > startPositionOf(rule, 'passage_changed').after_event &&
+      matchesSource(source),
+  );
+  if (asking.length === 0) return [];
+  const matches: Match[] = [];
+  for (const { id: finding, passage } of passagesBefore(read, event)) {
+    // Of bytes that were given up, nothing can be said.
+    if (unreadable(read, passage.sha256, OWNER)) continue;
+    if (!(await reader.passageChange(passage, event, signal))) continue;
+    // The words are written into the message when it is sent, if they may be read then.
+    const notice = {
+      kind: 'passage_changed' as const,
+      at: observed_at,
+      event: id,
+      title: null,
+      text: null,
+      path: `/findings?q=${finding}`,
+      finding,
+      source: { id: source.id, url: source.url, name: source.name },
+    };
+    for (const { rule } of asking)
+      matches.push({ rule: rule.id, subject: `passage_changed:${finding}:${id}`, notice });
+    await yieldToEventLoop();
+  }
+  return matches;
 }

@@ -22,7 +22,7 @@ import type { ChangeReader } from '../changeReader.ts';
 import { queueMessage } from '../queue.ts';
 import type { AlertSecrets } from '../secrets.ts';
 import { composeMessage, isStillReadable } from './compose.ts';
-import { nextAttemptAt, type Outcome, sendWebhook } from './webhook.ts';
+import { nextAttemptAt, type Outcome, sendWebhook } from './targets.ts';
 
 /** Shows a notification on this machine. */
 export type ShowOnDesktop = (message: AlertMessage) => void;
@@ -174,7 +174,7 @@ export class Sender {
     const { smtp, request_timeout_seconds } = settings();
     if (smtp === null) return { kind: 'retry', error: 'There is no mail server. Set one in the settings.' };
     // Loaded with the first message, because most nodes send none.
-    const { mailText, sendMail } = await import('./mail.ts');
+    const { mailText, sendMail } = await import('./targets.ts');
     const text = mailText(delivery, { from: smtp.from, to }, message);
     const server = {
       smtp,

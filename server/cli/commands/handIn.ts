@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type HandIn, type HandInFields, handInFieldsSchema } from '../../../shared/collection/handedIn.ts';
 import { HANDED_IN_WORDS } from '../../../shared/collection/handedInWords.ts';
-import { kindOf } from '../../collection/handedIn/fileKind.ts';
+import { kindOf } from '../../collection/handedIn/handedIn.ts';
 import type { NodeConfig } from '../../config.ts';
 import { type CollectionHere, hereOrThere } from '../collectionHere.ts';
 import {

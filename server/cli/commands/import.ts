@@ -10,7 +10,7 @@ import { systemClock } from '../../../shared/values/clock.ts';
 import { countOf } from '../../../shared/values/counts.ts';
 import { addPack } from '../../archive/packs/addPack.ts';
 import { stagePackFile } from '../../archive/packs/file/readPackFile.ts';
-import { describeCaptureFile, importCaptureFile } from '../../collection/captures/importCaptureFile.ts';
+import { describeCaptureFile, importCaptureFile } from '../../collection/captures/captures.ts';
 import type { FileDescription } from '../../collection/captures/warc/readWarcFile.ts';
 import { openArchiveForWriting } from '../../collection/record/coverRetrievals.ts';
 import { ObjectReceiver } from '../../collection/record/objectReceiver.ts';

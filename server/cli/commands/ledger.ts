@@ -8,8 +8,12 @@ import { countOf } from '../../../shared/values/counts.ts';
 import { isPrivateAddress, systemLookup } from '../../collection/fetch/connect.ts';
 import { createPost } from '../../collection/fetch/post.ts';
 import { openArchiveForWriting } from '../../collection/record/coverRetrievals.ts';
-import { type CheckpointComparison, compareCheckpoint } from '../../ledger/compareCheckpoint.ts';
-import { detectRollback, readKnownState } from '../../ledger/detectRollback.ts';
+import {
+  type CheckpointComparison,
+  compareCheckpoint,
+  detectRollback,
+  readKnownState,
+} from '../../ledger/detectRollback.ts';
 import { Timestamps } from '../../ledger/timestamps/timestamps.ts';
 import { databaseFile, isMissing } from '../../store/files.ts';
 import { FolderInUseError } from '../../store/opening/folderLock.ts';

@@ -1,6 +1,5 @@
 import { parseArgs } from 'node:util';
-import { type ChecksumFile, openChecksumFile } from '../../verification/plainFiles.ts';
-import { openReferenceArchive } from '../../verification/referenceArchive.ts';
+import { type ChecksumFile, openChecksumFile, openReferenceArchive } from '../../verification/plainFiles.ts';
 import { type Finding, type Summary, Tally } from '../../verification/report.ts';
 import { verifyPaths } from '../../verification/verifyPaths.ts';
 import { namesCopy, TARGET_OPTIONS, targetOf } from '../copyTarget.ts';

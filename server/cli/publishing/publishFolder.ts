@@ -70,21 +70,22 @@ export async function publishFolder(node: RunningNode, input: FolderToPublish): 
   const packBytes = input.partBytes < PART_BYTES ? input.partBytes : MAX_PACK_BYTES;
   if (bytes <= packBytes && files.length <= MAX_PACK_FILES) return publishPack(node, input, files, bytes);
   await requireAllowed(node, bytes);
-  const notes = await SentFiles.open(join(input.notes, `${keyOf(input.folder, record)}.jsonl`));
+  const publishing = new Publishing(node, input, record, files);
+  const notes = await SentFiles.open(join(input.notes, `${keyOf(input.folder, record)}.jsonl`), (sent) =>
+    publishing.known(sent),
+  );
   try {
-    const publishing = new Publishing(node, input, record, files, notes);
-    const sent = await publishing.sendParts();
+    const sent = await publishing.sendParts(notes);
     const set = await publishing.setFiles();
     await requireUnchanged(input.folder, files);
     const pack = await uploadPack(
       node,
       withoutFiles(record),
-      [{ path: SET_FILE, content: [...manifestText(set)] }],
+      [{ path: SET_FILE, content: manifestText(set) }],
       () => undefined,
     );
     await notes.remove();
-    const parts = new Set(set.flatMap((file) => file.parts.map((part) => part.pack))).size;
-    return { pack: pack.id, files: files.length, bytes, parts, sent };
+    return { pack: pack.id, files: files.length, bytes, parts: publishing.parts, sent };
   } finally {
     await notes.close();
   }
@@ -173,65 +174,87 @@ async function publishPack(
   return { pack: id, files: files.length, bytes, parts: 0, sent: 0 };
 }
 
+/** A file of the set, or a piece of one, and what the node has of it. A set has a hundred thousand of them. */
+interface Piece extends PlannedFile {
+  found: FoundFile;
+  /** The part that has it; undefined until the node has it. */
+  pack: string | undefined;
+  /** Its path in that part. */
+  name: string;
+  sha256: string;
+}
+
 /** The publishing of a folder as a set. */
 class Publishing {
   readonly #node: RunningNode;
   readonly #input: FolderToPublish;
   readonly #record: PackRecord;
   readonly #files: readonly FoundFile[];
-  readonly #notes: SentFiles;
-  readonly #plan: readonly (readonly PlannedFile[])[];
-  /** What the node has of each file that did not change since, by path and first byte. */
-  readonly #sent = new Map<string, Map<number, SentFile>>();
+  /** The pieces of each planned part. */
+  readonly #plan: readonly (readonly Piece[])[];
+  /** The pieces of each file, in their order. */
+  readonly #pieces = new Map<string, Piece[]>();
+  readonly #changed = new Set<string>();
   /** How many parts in a row the node did not have. */
   #misses = 0;
 
-  constructor(
-    node: RunningNode,
-    input: FolderToPublish,
-    record: PackRecord,
-    files: readonly FoundFile[],
-    notes: SentFiles,
-  ) {
+  constructor(node: RunningNode, input: FolderToPublish, record: PackRecord, files: readonly FoundFile[]) {
     this.#node = node;
     this.#input = input;
     this.#record = record;
     this.#files = files;
-    this.#notes = notes;
-    this.#plan = planSet(sizesOf(files), input.partBytes);
-    const found = new Map(files.map((file) => [file.path, file]));
-    const changed = new Set<string>();
-    for (const sent of notes.all) {
-      const file = found.get(sent.path);
-      if (!file) continue;
-      if (file.size === sent.size && file.modified === sent.modified) this.#note(sent);
-      else changed.add(sent.path);
+    this.#plan = planSet(sizesOf(files), input.partBytes).map((part) =>
+      part.flatMap((planned) => {
+        const found = files[planned.file];
+        return found ? [{ ...planned, found, pack: undefined, name: '', sha256: '' }] : [];
+      }),
+    );
+    for (const piece of this.#plan.flat()) {
+      const others = this.#pieces.get(piece.found.path);
+      if (others) others.push(piece);
+      else this.#pieces.set(piece.found.path, [piece]);
     }
-    if (changed.size > 0) input.changed([...changed]);
   }
 
-  #note(sent: SentFile): void {
-    let pieces = this.#sent.get(sent.path);
-    if (!pieces) this.#sent.set(sent.path, (pieces = new Map()));
-    pieces.set(sent.start, sent);
+  /** The number of parts that the set has. */
+  get parts(): number {
+    return new Set(this.#plan.flatMap((part) => part.map(({ pack }) => pack))).size;
+  }
+
+  /** Takes what an earlier run has noted of a part, as far as its files did not change since. */
+  known(files: readonly SentFile[]): void {
+    const [first] = files;
+    for (const { path, size, modified, start, bytes, name, sha256 } of files) {
+      const pieces = this.#pieces.get(path);
+      const found = pieces?.[0]?.found;
+      if (!pieces || !found) continue;
+      if (found.size !== size || found.modified !== modified) {
+        this.#changed.add(path);
+        continue;
+      }
+      const piece = pieces.find((each) => each.start === start && each.bytes === bytes);
+      // The names of most pieces are their planned paths, which are in memory already.
+      if (piece)
+        Object.assign(piece, { pack: first?.pack, name: name === piece.path ? piece.path : name, sha256 });
+    }
   }
 
   /** Sends the parts that the node does not have, and returns their number. */
-  async sendParts(): Promise<number> {
+  async sendParts(notes: SentFiles): Promise<number> {
+    if (this.#changed.size > 0) this.#input.changed([...this.#changed]);
     // Planned over all files, so that a part which the node has without a note is planned as it was.
     const planned = this.#plan
-      .map((part) => part.filter((each) => !this.#isSent(this.#files[each.file], each)))
+      .map((part) => part.filter(({ pack }) => pack === undefined))
       .filter((part) => part.length > 0);
-    for (const pieces of this.#sent.values())
-      for (const { bytes } of pieces.values()) this.#input.read(bytes);
+    for (const { pack, bytes } of this.#plan.flat()) if (pack !== undefined) this.#input.read(bytes);
     const atOnce = pLimit(AT_ONCE);
     let sent = 0;
     let failure: { error: unknown } | undefined;
-    const send = async (part: readonly PlannedFile[]) => {
+    const send = async (part: readonly Piece[]) => {
       // The parts that are on their way are waited for, so that they are noted.
       if (failure) return;
       try {
-        if (await this.#sendPart(part)) sent += 1;
+        if (await this.#sendPart(part, notes)) sent += 1;
       } catch (error) {
         failure ??= { error };
       }
@@ -241,31 +264,35 @@ class Publishing {
     return sent;
   }
 
-  #isSent(file: FoundFile | undefined, { start, bytes }: { start: number; bytes: number }): boolean {
-    return file !== undefined && this.#sent.get(file.path)?.get(start)?.bytes === bytes;
-  }
-
   /** Returns whether the part had to be sent. */
-  async #sendPart(planned: readonly PlannedFile[]): Promise<boolean> {
-    const pieces = planned.flatMap((each) => {
-      const file = this.#files[each.file];
-      return file ? [{ ...each, found: file, source: join(this.#input.folder, file.path) }] : [];
-    });
+  async #sendPart(pieces: readonly Piece[], notes: SentFiles): Promise<boolean> {
     const held = await this.#heldPart(pieces);
     if (held) for (const { bytes } of pieces) this.#input.read(bytes);
+    const uploaded = pieces.map(({ found, path, start, bytes }) => ({
+      path,
+      source: join(this.#input.folder, found.path),
+      start,
+      bytes,
+    }));
     const pack =
-      held ?? (await uploadPack(this.#node, this.#partRecord(), pieces, (bytes) => this.#input.read(bytes)));
+      held ??
+      (await uploadPack(this.#node, this.#partRecord(), uploaded, (bytes) => this.#input.read(bytes)));
     await requireUnchanged(
       this.#input.folder,
       pieces.map(({ found }) => found),
     );
     const digests = new Map(pack.files.map(({ path, sha256 }) => [path, sha256]));
-    const sent = pieces.map(({ found, path: name, start, bytes }): SentFile => {
-      const { path, size, modified } = found;
-      return { path, size, modified, start, bytes, pack: pack.id, name, sha256: digests.get(name) ?? '' };
-    });
-    await this.#notes.add(sent);
-    for (const each of sent) this.#note(each);
+    for (const piece of pieces)
+      Object.assign(piece, {
+        pack: pack.id,
+        name: piece.path,
+        sha256: digests.get(piece.path) ?? '',
+      });
+    await notes.add(
+      pieces.map(({ found: { path, size, modified }, start, bytes, name, sha256 }) => {
+        return { path, size, modified, start, bytes, pack: pack.id, name, sha256 };
+      }),
+    );
     return held === undefined;
   }
 
@@ -273,13 +300,11 @@ class Publishing {
    * Returns the part if the node has it. A part can be there without a note only if a run ended between the answer and
    * the note, so only the first parts of a run are looked for, and those after one that was found.
    */
-  async #heldPart(
-    pieces: readonly (PlannedFile & { source: string })[],
-  ): Promise<Pick<Pack, 'id' | 'files'> | undefined> {
+  async #heldPart(pieces: readonly Piece[]): Promise<Pick<Pack, 'id' | 'files'> | undefined> {
     if (this.#misses >= AT_ONCE) return undefined;
     const files: PackFile[] = [];
-    for (const { source, path, start, bytes } of pieces) {
-      const sha256 = await digestOfRange(source, { start, bytes });
+    for (const { found, path, start, bytes } of pieces) {
+      const sha256 = await digestOfRange(join(this.#input.folder, found.path), { start, bytes });
       files.push({ path, sha256, bytes, media_type: mime.lookup(path) || 'application/octet-stream' });
     }
     const { id } = checkRecord(partRecord(this.#record, files));
@@ -302,23 +327,23 @@ class Publishing {
     return withoutFiles(partRecord(this.#record, []));
   }
 
-  /** Returns the files of the set with their parts. Files that were cut are hashed as a whole. */
-  async setFiles(): Promise<SetFile[]> {
-    const parts: SetFile['parts'][] = this.#files.map(() => []);
-    for (const { file, start } of this.#plan.flat()) {
-      const sent = this.#sent.get(this.#files[file]?.path ?? '')?.get(start);
-      if (sent)
-        parts[file]?.push({ pack: sent.pack, path: sent.name, bytes: sent.bytes, sha256: sent.sha256 });
+  /** Returns the files of the set with their parts, once the node has them. Files that were cut are hashed as a whole. */
+  async setFiles(): Promise<Iterable<SetFile>> {
+    const whole = new Map<string, string>();
+    for (const [path, pieces] of this.#pieces) {
+      if (pieces.length < 2) continue;
+      const range = { start: 0, bytes: pieces[0]?.found.size ?? 0 };
+      whole.set(path, await digestOfRange(join(this.#input.folder, path), range));
     }
-    const files: SetFile[] = [];
-    for (const [index, { path, size }] of this.#files.entries()) {
-      const [only, ...others] = parts[index] ?? [];
-      const sha256 =
-        only && others.length === 0
-          ? only.sha256
-          : await digestOfRange(join(this.#input.folder, path), { start: 0, bytes: size });
-      files.push({ path, bytes: size, sha256, parts: parts[index] ?? [] });
+    return this.#listFiles(whole);
+  }
+
+  /** One after the other: together with their text, they would take the memory of all notes once more. */
+  *#listFiles(whole: ReadonlyMap<string, string>): Generator<SetFile> {
+    for (const { path, size } of this.#files) {
+      const pieces = this.#pieces.get(path) ?? [];
+      const parts = pieces.map(({ pack = '', name, bytes, sha256 }) => ({ pack, path: name, bytes, sha256 }));
+      yield { path, bytes: size, sha256: whole.get(path) ?? parts[0]?.sha256 ?? '', parts };
     }
-    return files;
   }
 }

@@ -1,4 +1,5 @@
-import { type FileHandle, open, readFile, rename, rm } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import pLimit from 'p-limit';
 import { isMissing } from '../../store/blobs/blobStore.ts';
@@ -26,31 +27,28 @@ export interface SentFile {
  */
 export class SentFiles {
   readonly #file: string;
-  /** The files of each part. */
-  readonly #parts: (readonly SentFile[])[];
+  /** The number of complete lines that an earlier run left. They are not kept in memory. */
+  readonly #earlier: number;
   #opening: Promise<FileHandle> | undefined;
   /** Lines are written one at a time. */
   readonly #inTurn = pLimit(1);
 
-  private constructor(file: string, parts: SentFile[][]) {
+  private constructor(file: string, earlier: number) {
     this.#file = file;
-    this.#parts = parts;
+    this.#earlier = earlier;
   }
 
-  /** Reads what an earlier run has noted. */
-  static async open(file: string): Promise<SentFiles> {
-    const parts: SentFile[][] = [];
-    for (const line of (await textOf(file)).split('\n').slice(0, -1)) {
+  /** @param known is called with the files of each part that an earlier run has noted. */
+  static async open(file: string, known: (files: readonly SentFile[]) => void): Promise<SentFiles> {
+    let earlier = 0;
+    for await (const line of linesOf(file)) {
       const files = filesOf(line);
       // What follows a damaged line may be damaged too. The node is asked for it.
       if (!files) break;
-      parts.push(files);
+      known(files);
+      earlier += 1;
     }
-    return new SentFiles(file, parts);
-  }
-
-  get all(): readonly SentFile[] {
-    return this.#parts.flat();
+    return new SentFiles(file, earlier);
   }
 
   /** Notes a part that the node has. */
@@ -59,12 +57,11 @@ export class SentFiles {
       const handle = await (this.#opening ??= this.#openAnew());
       await handle.appendFile(`${JSON.stringify(files)}\n`);
       await handle.datasync();
-      this.#parts.push(files);
     });
   }
 
   /**
-   * Writes the complete lines to a new file, so that a line that was cut off does not spoil the next one. It takes the
+   * Copies the complete lines to a new file, so that a line that was cut off does not spoil the next one. It takes the
    * place of the old one once it has them all: a part that was noted by half would be planned, and sent, as another one.
    */
   async #openAnew(): Promise<FileHandle> {
@@ -72,7 +69,12 @@ export class SentFiles {
     const written = `${this.#file}.new`;
     const handle = await open(written, 'w', 0o600);
     try {
-      await handle.writeFile(this.#parts.map((files) => `${JSON.stringify(files)}\n`).join(''));
+      let left = this.#earlier;
+      for await (const line of linesOf(this.#file)) {
+        if (left === 0) break;
+        await handle.appendFile(`${line}\n`);
+        left -= 1;
+      }
       await handle.datasync();
       await rename(written, this.#file);
       await syncFolder(dirname(this.#file));
@@ -96,12 +98,17 @@ export class SentFiles {
   }
 }
 
-async function textOf(file: string): Promise<string> {
+/** Yields the lines that end with a line feed; none if there are no notes. */
+async function* linesOf(file: string): AsyncGenerator<string> {
+  let rest = '';
   try {
-    return await readFile(file, 'utf8');
+    for await (const chunk of createReadStream(file, 'utf8') as AsyncIterable<string>) {
+      const lines = `${rest}${chunk}`.split('\n');
+      rest = lines.pop() ?? '';
+      yield* lines;
+    }
   } catch (error) {
-    if (isMissing(error)) return '';
-    throw error;
+    if (!isMissing(error)) throw error;
   }
 }
 

@@ -6,7 +6,7 @@ import type { RunningNode } from '../runningNode.ts';
 /** A file to send: a range of a file on this disk, or bytes in memory. */
 export type UploadedFile = { path: string } & (
   | { source: string; start: number; bytes: number }
-  | { content: readonly Uint8Array[] }
+  | { content: Iterable<Uint8Array> }
 );
 
 /** A file was shortened, or could not be read, while it was sent. */

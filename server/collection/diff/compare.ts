@@ -5,6 +5,7 @@ import { isMissing } from '../../store/blobs/blobStore.ts';
 import { decodeText, readBody } from '../derived/body.ts';
 import { pdfText } from '../derived/extract/extractText.ts';
 import { htmlText } from '../derived/extract/markup.ts';
+import { MAX_DIFF_MEGABYTES, REASONS, TimeLimitError, withTimeLimit } from '../derived/limits.ts';
 import type { MediaKind } from '../derived/mediaKind.ts';
 import {
   type ConditionsTask,
@@ -14,12 +15,16 @@ import {
   type WatchedTask,
 } from '../derived/process/tasks.ts';
 import { mapPair, type Pair, RuleRun } from '../noise/ruleRun.ts';
-import { compareBytes, compareImages, UndecodableImageError } from './compareBytes.ts';
-import { comparisonOfRegion, readWatchedRegion } from './compareRegion.ts';
+import {
+  compareBytes,
+  compareImages,
+  comparisonOfRegion,
+  readWatchedRegion,
+  UndecodableImageError,
+} from './compareBytes.ts';
 import { compareStructure, parseJson, UncomparableJsonError } from './compareStructure.ts';
 import { compareTables, parseTable, type Table, UnreadableTableError } from './compareTables.ts';
 import { compareWords } from './compareWords.ts';
-import { MAX_DIFF_MEGABYTES, REASONS, TimeLimitError, withTimeLimit } from './limits.ts';
 
 /** Time limit for comparing parsed structures or tables. */
 const COMPARE_MS = 8_000;

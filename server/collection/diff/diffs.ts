@@ -17,6 +17,7 @@ import { type EventSummary, putEventSummary } from '../../store/sqlite/collectio
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import type { Store } from '../../store/store.ts';
 import { OWNER, type Reader, requireAllReadable } from '../../withholding/withholding.ts';
+import { BYTES_PER_MS, DIFF_TIMEOUT_MS, MAX_DIFF_MEGABYTES, REASONS } from '../derived/limits.ts';
 import {
   type DeriveOptions,
   type Deriver,
@@ -34,7 +35,6 @@ import {
   TEXT_TOOLS,
 } from '../derived/process/tasks.ts';
 import { readEvent } from '../timeline/events.ts';
-import { BYTES_PER_MS, DIFF_TIMEOUT_MS, MAX_DIFF_MEGABYTES, REASONS } from './limits.ts';
 import { plainLine } from './summarize.ts';
 
 /** Limits on diffs that are queued or being made, in total and per source. Further requests get `derivation_busy`. */

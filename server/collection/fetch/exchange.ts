@@ -1,15 +1,16 @@
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { Client, errors } from 'undici';
-import { connector, RetrievalFailure } from './connect.ts';
 import {
   type ConnectionFacts,
   type ConnectionPool,
   type ConnectionRules,
   connectionFacts,
+  connector,
   KEEP_ALIVE_MS,
   type PooledConnection,
-} from './connections.ts';
+  RetrievalFailure,
+} from './connect.ts';
 
 /** An HTTP response. The body has not been read yet. */
 export interface HttpResponse {

@@ -13,7 +13,7 @@ import { RetrievalFailure } from './connect.ts';
 import { fetchObject } from './fetchObject.ts';
 import type { FetchServices } from './requester.ts';
 
-export interface LookServices extends FetchServices {
+interface LookServices extends FetchServices {
   store: Store;
   settings: () => Settings;
   deriver: Pick<Deriver, 'derive'>;

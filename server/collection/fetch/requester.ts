@@ -9,8 +9,7 @@ import type { Clock } from '../../../shared/values/clock.ts';
 import { inBackground } from '../../runtime/background.ts';
 import type { Validators } from '../../store/sqlite/collection/retrievals.ts';
 import { type HostRateLimiter, MAX_BACKOFF_MS } from '../schedule/hostRateLimiter.ts';
-import { RetrievalFailure } from './connect.ts';
-import type { ConnectionPool } from './connections.ts';
+import { type ConnectionPool, RetrievalFailure } from './connect.ts';
 import type { HttpResponse } from './exchange.ts';
 import type { RobotsCache } from './robots.ts';
 

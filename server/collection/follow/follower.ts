@@ -41,8 +41,8 @@ import type { Store } from '../../store/store.ts';
 import { objectToRead } from '../derived/process/deriver.ts';
 import { NotDerivableError } from '../derived/process/tasks.ts';
 import type { Network } from '../fetch/requester.ts';
+import { isOfSite } from '../profiles/cookies.ts';
 import { LoginMissingError } from '../profiles/profiles.ts';
-import { isOfSite } from '../profiles/site.ts';
 import { hasSchedule } from '../schedule/nextCheck.ts';
 import { allowsPrivateAddress, PrivateAddressCheck } from '../sources/privateSources.ts';
 import {

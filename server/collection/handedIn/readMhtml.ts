@@ -3,8 +3,16 @@ import { MAX_HANDED_IN_BYTES, MAX_HANDED_IN_PARTS } from '../../../shared/collec
 import { Problem } from '../../../shared/problems.ts';
 import type { StagedBlob, Staging } from '../../store/blobs/staging.ts';
 import { parseCaptureUrl, RefusedCaptureError } from '../captures/capture.ts';
-import { fieldOf, MimeError, type MimeFields, type MimePart, parameterOf, readMime } from './mime.ts';
-import { BrokenEncodingError, decoded } from './transferEncoding.ts';
+import {
+  BrokenEncodingError,
+  decoded,
+  fieldOf,
+  MimeError,
+  type MimeFields,
+  type MimePart,
+  parameterOf,
+  readMime,
+} from './mime.ts';
 
 /** A part of a saved page whose bytes are staged. */
 export interface SavedPart {
@@ -19,7 +27,7 @@ export interface SavedPart {
 }
 
 /** A saved page (RFC 2557). Its parts are staged; the caller discards them. */
-export interface SavedPage {
+interface SavedPage {
   /** The address of the page. */
   url: string;
   document: SavedPart & { staged: StagedBlob };

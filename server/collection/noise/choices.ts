@@ -1,8 +1,8 @@
 import { MAX_COMPARED_TEXT } from '../../../shared/collection/chooserLimits.ts';
 import { selectorOf, type Watch, type WatchChoice } from '../../../shared/collection/noise.ts';
 import { decodeText, readBody } from '../derived/body.ts';
+import { MAX_DIFF_MEGABYTES, TimeLimitError, withTimeLimit } from '../derived/limits.ts';
 import type { ChoicesTask } from '../derived/process/tasks.ts';
-import { MAX_DIFF_MEGABYTES, TimeLimitError, withTimeLimit } from '../diff/limits.ts';
 import {
   findInvalid,
   findNodes,

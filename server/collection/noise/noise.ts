@@ -29,8 +29,14 @@ import { newestVersion } from '../../store/sqlite/collection/watchedParts.ts';
 import type { Store } from '../../store/store.ts';
 import type { Deriver } from '../derived/process/deriver.ts';
 import type { Diffs } from '../diff/diffs.ts';
-import { checkConditions, findChoices, judgeEvent, noiseMarkOf, readVersion } from './judge.ts';
-import { NoiseFollower } from './noiseFollower.ts';
+import {
+  checkConditions,
+  findChoices,
+  judgeEvent,
+  NoiseFollower,
+  noiseMarkOf,
+  readVersion,
+} from './noiseFollower.ts';
 import type { InvalidSelector } from './selectors.ts';
 
 interface NoiseConfig {

@@ -7,8 +7,8 @@ import {
   selectorOf,
   type WatchOutcome,
 } from '../../../shared/collection/noise.ts';
+import { TimeLimitError, withTimeLimit } from '../derived/limits.ts';
 import type { Table } from '../diff/compareTables.ts';
-import { TimeLimitError, withTimeLimit } from '../diff/limits.ts';
 import {
   columnPlaces,
   compilePath,

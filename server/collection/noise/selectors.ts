@@ -6,7 +6,7 @@ import { JSONPathEnvironment, type JSONPathQuery } from 'json-p3';
 import { BLOCK_ELEMENT, UNSEEN_ELEMENT } from '../../../shared/collection/chooserLimits.ts';
 import type { Selector } from '../../../shared/collection/noise.ts';
 import { foldedText } from '../../../shared/values/text.ts';
-import { TimeLimitError, withTimeLimit } from '../diff/limits.ts';
+import { TimeLimitError, withTimeLimit } from '../derived/limits.ts';
 
 /** A node of a parsed document, as far as it is read here. */
 export interface MarkupNode {

@@ -14,12 +14,10 @@ import { isStorageFailure } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
 import { type Deriver, objectToRead } from '../derived/process/deriver.ts';
 import { NotDerivableError } from '../derived/process/tasks.ts';
-import { ConnectionPool } from '../fetch/connections.ts';
+import { ConnectionPool } from '../fetch/connect.ts';
 import type { FetchServices } from '../fetch/requester.ts';
-import { asksForPassword, beginningOf, isLoginAddress } from '../profiles/expiry.ts';
-import { LoginMissingError, type Profiles } from '../profiles/profiles.ts';
-import { recordLogin } from '../profiles/recordLogin.ts';
-import type { ProfileSession } from '../profiles/session.ts';
+import { asksForPassword, beginningOf, isLoginAddress, recordLogin } from '../profiles/logins.ts';
+import { LoginMissingError, type ProfileSession, type Profiles } from '../profiles/profiles.ts';
 import type { ObjectReceiver } from '../record/objectReceiver.ts';
 import { readObject } from './archiveGate.ts';
 import {
@@ -32,7 +30,7 @@ import {
 } from './recordPage.ts';
 import { type CheckedDocument, WebGate } from './webGate.ts';
 
-export interface PageServices {
+interface PageServices {
   store: Store;
   receiver: ObjectReceiver;
   profiles: Pick<Profiles, 'sessionOf'>;

@@ -13,8 +13,8 @@ import { firstEventWith } from '../../store/sqlite/collection/timeline/events.ts
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
 import type { Store } from '../../store/store.ts';
-import { recordLogin, withholdPage } from '../profiles/recordLogin.ts';
-import type { ProfileSession } from '../profiles/session.ts';
+import { recordLogin, withholdPage } from '../profiles/logins.ts';
+import type { ProfileSession } from '../profiles/profiles.ts';
 import { type ObjectReceiver, type ReceivedObject, withHeldCertificates } from '../record/objectReceiver.ts';
 import { recordEvent } from '../record/recordRetrieval.ts';
 import type { FetchedPart } from './webGate.ts';

@@ -9,8 +9,8 @@ import { RetrievalFailure } from '../fetch/connect.ts';
 import type { HttpResponse } from '../fetch/exchange.ts';
 import { isRedirect, WITHHELD_HEADERS, withoutCookie } from '../fetch/fetchObject.ts';
 import { type AttemptStats, type FetchServices, Requester } from '../fetch/requester.ts';
-import type { ProfileSession } from '../profiles/session.ts';
-import { domainOf } from '../profiles/site.ts';
+import { domainOf } from '../profiles/cookies.ts';
+import type { ProfileSession } from '../profiles/profiles.ts';
 import { HostBackoffError } from '../schedule/hostRateLimiter.ts';
 
 /** The document that the check of the source has just stored, and the way to it. */

@@ -8,8 +8,16 @@ import {
 } from '../../../shared/collection/profile.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { countOf } from '../../../shared/values/counts.ts';
-import { type Cookie, isValidCookie, sameSiteOf } from './cookies.ts';
-import { domainOf, hostOfSite, isDomainOfSite, isOfSite, siteNamed } from './site.ts';
+import {
+  type Cookie,
+  domainOf,
+  hostOfSite,
+  isDomainOfSite,
+  isOfSite,
+  isValidCookie,
+  sameSiteOf,
+  siteNamed,
+} from './cookies.ts';
 
 /** What a profile keeps: the secrets. */
 export interface ProfileContent {

@@ -1,21 +1,37 @@
-import type { RecordedRetrieval } from '../../../shared/collection/retrieval.ts';
+import type {
+  ProvenRetrievals,
+  ProvenRetrievalsQuery,
+  RecordedRetrieval,
+  RetrievalProof,
+} from '../../../shared/collection/retrieval.ts';
+import type { LedgerProblem } from '../../../shared/ledger/ledger.ts';
+import { Problem } from '../../../shared/problems.ts';
 import { canonicalText } from '../../../shared/values/canonicalJson.ts';
 import { appendEntry } from '../../ledger/appendEntry.ts';
 import { fingerprintOver } from '../../ledger/entry.ts';
 import { type ArchiveConfig, type OpenArchive, openArchive } from '../../ledger/openArchive.ts';
+import { inclusionPath } from '../../ledger/prove.ts';
 import { GrowingTree, leafHash } from '../../ledger/tree.ts';
+import type { RecordedSubjects } from '../../ledger/verifyLedger.ts';
+import { yieldToEventLoop } from '../../runtime/background.ts';
+import { WorkCoalescer } from '../../runtime/workCoalescer.ts';
 import {
+  batchOf,
   insertBatch,
   insertLeaf,
+  iterateBatches,
   lastCovered,
   lastRetrieval,
   lastToCover,
+  leavesAfter,
+  leavesBetween,
   type RetrievalBatch,
   retrievalsAfter,
   type StoredRetrieval,
   setLastToCover,
 } from '../../store/sqlite/collection/retrievalBatches.ts';
-import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
+import { retrievalById, retrievalsFrom } from '../../store/sqlite/collection/retrievals.ts';
+import type { ReadDatabase, WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Store } from '../../store/store.ts';
 
 /** Returns the digest of an entry `retrievals.recorded`: over the range it covers and the root of their leaves. */
@@ -168,4 +184,191 @@ function canonicalOf(text: string | null, ...openings: string[]): string {
     if (error instanceof SyntaxError) return text;
     throw error;
   }
+}
+
+/** One proof at a time, because an entry may cover a million retrievals of an older archive. */
+const forReaders = new WeakMap<object, WorkCoalescer<RetrievalProof>>();
+
+/**
+ * Returns a proof that a ledger entry covers a retrieval. The proof does not disclose the other retrievals.
+ *
+ * @throws Problem `not_found` if there is no such retrieval, or no entry covers it.
+ */
+export async function proveRetrieval({ read }: Pick<Store, 'read'>, id: string): Promise<RetrievalProof> {
+  const number = /^[1-9]\d{0,14}$/.test(id) ? Number(id) : 0;
+  const retrieval = retrievalById(read, number);
+  const batch = retrieval && batchOf(read, number);
+  if (!batch) throw new Problem('not_found', 'There is no such retrieval, or no ledger entry covers it.');
+  let shared = forReaders.get(read);
+  if (!shared) forReaders.set(read, (shared = new WorkCoalescer(1)));
+  return shared.run(id, async () => ({
+    retrieval,
+    leaf: retrievalLeaf(retrieval).toString('base64'),
+    ...batch,
+    hashes: base64((await auditPaths(read, batch))(number)),
+  }));
+}
+
+/**
+ * Returns the retrievals from an id on, each with the proof that a ledger entry covers it. Retrievals that none covers
+ * are left out.
+ */
+export async function proveRetrievals(
+  { read }: Pick<Store, 'read'>,
+  query: ProvenRetrievalsQuery,
+): Promise<ProvenRetrievals> {
+  const { limit } = query;
+  let shared = pagesForReaders.get(read);
+  if (!shared) pagesForReaders.set(read, (shared = new WorkCoalescer(1)));
+  return shared.run(JSON.stringify(query), async () => {
+    const retrievals = retrievalsFrom(read, query);
+    const items: RetrievalProof[] = [];
+    for await (const proven of provenRetrievals(read, retrievals)) items.push(proven);
+    const last = retrievals.at(-1)?.id;
+    return { items, limit, next: last === undefined || retrievals.length < limit ? null : last + 1 };
+  });
+}
+
+/** Yields retrievals, which come in the order of their ids, with their proofs. Those that no entry covers are left out. */
+export async function* provenRetrievals(
+  read: ReadDatabase,
+  retrievals: Iterable<RetrievalProof['retrieval']>,
+): AsyncGenerator<RetrievalProof> {
+  let batch: RetrievalBatch | undefined;
+  let pathOf: ((id: number) => Buffer[]) | undefined;
+  for (const retrieval of retrievals) {
+    const { id } = retrieval;
+    if (!batch || id > batch.last) {
+      batch = batchOf(read, id);
+      pathOf = batch && (await auditPaths(read, batch));
+    }
+    if (!batch || !pathOf) continue;
+    yield {
+      retrieval,
+      leaf: retrievalLeaf(retrieval).toString('base64'),
+      ...batch,
+      hashes: base64(pathOf(id)),
+    };
+  }
+}
+
+const pagesForReaders = new WeakMap<object, WorkCoalescer<ProvenRetrievals>>();
+
+function base64(hashes: readonly Buffer[]): string[] {
+  return hashes.map((hash) => hash.toString('base64'));
+}
+
+/** The number of leaves that are hashed into one block; a power of two. */
+const BLOCK = 256;
+/** The number of blocks that are computed before the event loop gets a turn. */
+const BLOCKS_PER_TURN = 16;
+
+/** Hashes the leaves of a batch, and returns a function that returns the audit path of each of its retrievals. */
+async function auditPaths(
+  read: ReadDatabase,
+  { first, last }: RetrievalBatch,
+): Promise<(id: number) => Buffer[]> {
+  const size = last - first + 1;
+  const blocks: Buffer[] = [];
+  for (let from = first; from + BLOCK - 1 <= last; from += BLOCK) {
+    blocks.push(rootOf(leavesBetween(read, from, from + BLOCK - 1)));
+    if (blocks.length % BLOCKS_PER_TURN === 0) await yieldToEventLoop();
+  }
+  const rangeRoot = (from: number, to: number) => {
+    const tree = new GrowingTree();
+    let next = from;
+    for (; to - next >= BLOCK; next += BLOCK) tree.append(blocks[next / BLOCK] as Buffer, BLOCK);
+    for (const leaf of leavesBetween(read, first + next, first + to - 1)) tree.append(leaf);
+    return tree.root();
+  };
+  return (id) => inclusionPath(id - first, size, rangeRoot);
+}
+
+function rootOf(leaves: readonly Buffer[]): Buffer {
+  const tree = new GrowingTree();
+  for (const leaf of leaves) tree.append(leaf);
+  return tree.root();
+}
+
+/**
+ * Verifies the retrievals that each entry covers. The root of the stored leaves must be the recorded root. A stored leaf
+ * that differs from its retrieval's leaf identifies an altered retrieval. In an archive of an older version that was not
+ * opened for writing since, retrievals are not covered yet and cannot be verified.
+ */
+export const RETRIEVAL_SUBJECTS: RecordedSubjects = {
+  types: ['retrievals.recorded'],
+  *digests(database) {
+    const pairs = leafPairs(database);
+    let next = pairs.next();
+    for (const batch of iterateBatches(database)) {
+      const tree = new GrowingTree();
+      for (; !next.done && next.value.id <= batch.last; next = pairs.next()) {
+        const leaf = next.value;
+        if (leaf.id < batch.first) {
+          yield uncovered(leaf);
+          continue;
+        }
+        const hash = leaf.stored ?? leaf.computed;
+        if (hash) tree.append(hash);
+        const problem = problemOf(leaf, batch);
+        if (problem) yield problem;
+      }
+      const root = tree.root().toString('hex');
+      if (root !== batch.root) yield wrongRoot(batch, root);
+      yield { seq: batch.ledger_entry, digest: batchDigest({ ...batch, root }) };
+    }
+    const lastPending = lastToCover(database);
+    for (; !next.done; next = pairs.next()) if (next.value.id > lastPending) yield uncovered(next.value);
+  },
+};
+
+/** The stored leaf of a retrieval and the leaf computed from its row. At least one of them is defined. */
+interface LeafPair {
+  id: number;
+  stored: Buffer | undefined;
+  computed: Buffer | undefined;
+}
+
+/** Merges the retrievals and the stored leaves, by id. */
+function* leafPairs(database: ReadDatabase): Generator<LeafPair, void> {
+  const leaves = leavesAfter(database, Number.MIN_SAFE_INTEGER);
+  let leaf = leaves.next();
+  for (const row of retrievalsAfter(database, Number.MIN_SAFE_INTEGER)) {
+    for (; !leaf.done && leaf.value.retrieval < row.id; leaf = leaves.next())
+      yield { id: leaf.value.retrieval, stored: leaf.value.leaf, computed: undefined };
+    const isStored = !leaf.done && leaf.value.retrieval === row.id;
+    yield { id: row.id, stored: isStored ? leaf.value?.leaf : undefined, computed: storedRetrievalLeaf(row) };
+    if (isStored) leaf = leaves.next();
+  }
+  for (; !leaf.done; leaf = leaves.next())
+    yield { id: leaf.value.retrieval, stored: leaf.value.leaf, computed: undefined };
+}
+
+function problemOf(
+  { id, stored, computed }: LeafPair,
+  { ledger_entry }: RetrievalBatch,
+): LedgerProblem | undefined {
+  if (computed && stored?.equals(computed)) return undefined;
+  return {
+    seq: ledger_entry,
+    problem: computed ? 'wrong_digest' : 'missing_subject',
+    subject: `retrieval ${id}`,
+    expected: stored?.toString('hex') ?? null,
+    actual: computed?.toString('hex') ?? null,
+  };
+}
+
+function uncovered({ id, stored, computed }: LeafPair): LedgerProblem {
+  const expected = (computed ?? stored)?.toString('hex') ?? null;
+  return { seq: 0, problem: 'missing_entry', subject: `retrieval ${id}`, expected, actual: null };
+}
+
+function wrongRoot(batch: RetrievalBatch, root: string): LedgerProblem {
+  return {
+    seq: batch.ledger_entry,
+    problem: 'wrong_root',
+    subject: batchSubject(batch),
+    expected: root,
+    actual: batch.root,
+  };
 }

@@ -15,8 +15,8 @@ import type { Store } from '../../store/store.ts';
 import { fetchObject } from '../fetch/fetchObject.ts';
 import type { Attempt, FetchServices } from '../fetch/requester.ts';
 import type { PageToCapture } from '../pages/pages.ts';
-import type { Profiles } from '../profiles/profiles.ts';
-import type { ProfileSession } from '../profiles/session.ts';
+import { loginOfCheck } from '../profiles/logins.ts';
+import type { ProfileSession, Profiles } from '../profiles/profiles.ts';
 import {
   type KeptObject,
   type ObjectReceiver,
@@ -32,7 +32,6 @@ import {
 } from '../record/recordRetrieval.ts';
 import { allowsPrivateAddress } from '../sources/privateSources.ts';
 import { MAX_BACKOFF_IN_ROUND_MS } from './hostRateLimiter.ts';
-import { loginOfCheck } from './loginOfCheck.ts';
 
 export interface CheckServices extends FetchServices {
   store: Store;

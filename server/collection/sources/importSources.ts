@@ -11,7 +11,7 @@ import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Store } from '../../store/store.ts';
 import { fetchObject } from '../fetch/fetchObject.ts';
 import type { FetchServices, Network } from '../fetch/requester.ts';
-import { expiryOf } from '../profiles/expiry.ts';
+import { expiryOf } from '../profiles/logins.ts';
 import type { Profiles } from '../profiles/profiles.ts';
 import { hashBody } from '../record/objectReceiver.ts';
 import { describePage, isDrawnByScript } from '../record/quality/judgePage.ts';

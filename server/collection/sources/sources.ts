@@ -53,7 +53,7 @@ import { allRules } from '../../store/sqlite/node/alerts.ts';
 import type { Store } from '../../store/store.ts';
 import { isPrivateAddress } from '../fetch/connect.ts';
 import { requireValidScope } from '../noise/noise.ts';
-import { isOfSite } from '../profiles/site.ts';
+import { isOfSite } from '../profiles/cookies.ts';
 import { hasSchedule, nextCheckTime, requireValidSchedule, waitsForHours } from '../schedule/nextCheck.ts';
 import { allowsPrivateAddress } from './privateSources.ts';
 import { hasSameSettings, recordRevision, writeRevision } from './sourceRevisions.ts';

@@ -7,15 +7,12 @@ import {
   type EventQuality,
   type EventsQuery,
   LABEL_SCORE,
-  MAX_SEEN_EXCEPTIONS,
-  type Seen,
-  type SeenChange,
 } from '../../../shared/collection/event.ts';
 import type { Retrieval } from '../../../shared/collection/retrieval.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Slice } from '../../../shared/values/list.ts';
 import { type CsvCell, csvLines } from '../../csv.ts';
-import { seenByOf } from '../../ledger/observations.ts';
+import { seenByOf } from '../../ledger/peerEvidence.ts';
 import { startOfBlob } from '../../store/blobs/offloaded/offloadedBlobs.ts';
 import { databaseFile } from '../../store/files.ts';
 import { observersOf, otherObserversOf } from '../../store/sqlite/collection/captures.ts';
@@ -27,11 +24,8 @@ import {
   type EventIdPage,
   eventColumns,
   readSeenMarks,
-  type SeenMarks,
-  writeSeenMarks,
 } from '../../store/sqlite/collection/timeline/eventColumns.ts';
 import {
-  countUnseen,
   type EventFilter,
   eventsByDigests,
   isEveryEvent,
@@ -288,63 +282,6 @@ function edgesBetween(since: string, until: string, buckets: number): string[] {
   return Array.from({ length: buckets }, (_, index) =>
     new Date(Math.round(start + index * length)).toISOString(),
   );
-}
-
-/** Returns which events the owner has seen, and how many are unseen. */
-export async function readSeen({ read }: Pick<Store, 'read'>): Promise<Seen> {
-  const columns = eventColumns(read);
-  const isEarly = !columns.isReady && isNoiseCountable(read);
-  if (!isEarly) await loadTimeline({ read });
-  return onSnapshot(read, () => {
-    const marks = readSeenMarks(read);
-    if (isEarly) return { ...marks, ...countUnseen(read, marks) };
-    columns.catchUp();
-    const count = (noise: boolean) =>
-      columns.list({ ...EVERY_EVENT, noise, seen: { marks, seen: false } }, { limit: 0, offset: 0 }).total;
-    const isAllSeen = marks.until >= lastEventId(read) && marks.exceptions.length === 0;
-    return {
-      ...marks,
-      unseen: isAllSeen ? 0 : count(false),
-      unseen_noise: isAllSeen ? 0 : count(true),
-    };
-  });
-}
-
-/**
- * Marks events as seen or unseen. Ids of events that do not exist are ignored.
- *
- * @throws Problem `invalid_field` if too many single events would differ from those around them.
- */
-export async function changeSeen(store: Pick<Store, 'read' | 'write'>, change: SeenChange): Promise<Seen> {
-  await store.write((database) => {
-    const marks = changedMarks(readSeenMarks(database), change, lastEventId(database));
-    if (marks.exceptions.length > MAX_SEEN_EXCEPTIONS) throw tooMany();
-    writeSeenMarks(database, marks);
-  });
-  return readSeen(store);
-}
-
-function tooMany(): Problem {
-  const message = `At most ${MAX_SEEN_EXCEPTIONS} events can be marked one by one. Mark all as seen first.`;
-  return new Problem('invalid_field', `/seen: ${message}`, { errors: [{ path: '/seen', message }] });
-}
-
-/** Returns the marks after a change. Seen events that follow `until` without a gap move it forward. */
-function changedMarks(marks: SeenMarks, change: SeenChange, lastId: number): SeenMarks {
-  const given = Math.min(change.until ?? 0, lastId);
-  let until = Math.max(marks.until, given);
-  const seen = new Set(marks.exceptions.filter((id) => id > until));
-  const unseen = new Set(marks.exceptions.filter((id) => id <= marks.until && id > given));
-  for (const id of (change.seen ?? []).filter((event) => event <= lastId)) {
-    unseen.delete(id);
-    if (id > until) seen.add(id);
-  }
-  for (const id of (change.unseen ?? []).filter((event) => event <= lastId)) {
-    seen.delete(id);
-    if (id <= until) unseen.add(id);
-  }
-  while (seen.delete(until + 1)) until += 1;
-  return { until, exceptions: [...unseen, ...seen].sort((left, right) => left - right) };
 }
 
 /**

@@ -9,6 +9,7 @@ import { isWithheldForLogin } from '../../store/sqlite/node/withheld.ts';
 import type { Store } from '../../store/store.ts';
 import { areReadable, type Reader, unreadableAmong } from '../../withholding/withholding.ts';
 import { nearestMoment } from '../captures/memento/mementos.ts';
+import { MAX_PASSES, PASS_TIMEOUT_MS } from '../derived/limits.ts';
 import { type Deriver, noticeDamagedObjects, objectToRead } from '../derived/process/deriver.ts';
 import {
   type HeldCapture,
@@ -18,7 +19,6 @@ import {
   type PageTask,
 } from '../derived/process/tasks.ts';
 import { normalizeUrl, sourceIdOf } from '../sources/sources.ts';
-import { MAX_PASSES, PASS_TIMEOUT_MS } from './limits.ts';
 
 /** The archived page to show. */
 interface PageToShow {

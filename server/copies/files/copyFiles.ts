@@ -13,7 +13,7 @@ import {
   placeOf,
 } from '../../../shared/proof/fileList.ts';
 import { TILE_WIDTH, tilePath } from '../../../shared/proof/tree.ts';
-import { nodeCrypto } from '../../ledger/nodeCrypto.ts';
+import { nodeCrypto } from '../../ledger/checkpoint.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import {
   type CopiedFile,

@@ -8,7 +8,7 @@ import {
   parseLines,
 } from '../../../shared/proof/fileList.ts';
 import { ifValid, openCheckpoint } from '../../../shared/proof/signedNote.ts';
-import { nodeCrypto } from '../../ledger/nodeCrypto.ts';
+import { nodeCrypto } from '../../ledger/checkpoint.ts';
 import type { ExpectedFiles } from '../../store/sqlite/node/expectedFiles.ts';
 import { CHECKPOINT } from '../copyPaths.ts';
 import { type CopyTarget, InvalidCopyError, readBytes } from '../targets/target.ts';

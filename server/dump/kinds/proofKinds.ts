@@ -15,9 +15,9 @@ import { TimestampError, verifyTimestamp } from '../../../shared/proof/timestamp
 import { digestSchema } from '../../../shared/values/digest.ts';
 import { instantSchema } from '../../../shared/values/text.ts';
 import { damageDigest, restorationDigest } from '../../fixity/damages.ts';
+import { nodeCrypto } from '../../ledger/checkpoint.ts';
 import { fingerprintOf } from '../../ledger/entry.ts';
-import { nodeCrypto } from '../../ledger/nodeCrypto.ts';
-import { isProvenObservation } from '../../ledger/observations.ts';
+import { isProvenObservation } from '../../ledger/peerEvidence.ts';
 import { isProvenBy } from '../../ledger/prove.ts';
 import { findCosignature, parseCosignerKey } from '../../ledger/witness/cosignature.ts';
 import { parseCheckpointRequest } from '../../ledger/witness/witnessing.ts';

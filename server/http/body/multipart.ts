@@ -22,10 +22,15 @@ export interface FileInfo {
   mimeType: string;
 }
 
+/** More parts than are received at once, so that none waits for the parser. */
+const MAX_UNENDED_PARTS = 16;
+
 /** The parts of one form that have arrived. The first failure ends the form. */
 export abstract class FormParts {
   readonly #failed = Promise.withResolvers<never>();
   readonly #receiving: Promise<void>[] = [];
+  #unended = 0;
+  #wake: (() => void) | undefined;
   #failure: Error | undefined;
 
   constructor() {
@@ -65,12 +70,27 @@ export abstract class FormParts {
 
   /** Notes a part that is being received. */
   protected receiving(part: Promise<void>, stream?: Readable): void {
+    this.#unended += 1;
     this.#receiving.push(
-      part.catch((error: unknown) => {
-        // An error of the stream itself is also an error of the parser, which reports it.
-        if (error !== stream?.errored) this.fail(error);
-      }),
+      part
+        .catch((error: unknown) => {
+          // An error of the stream itself is also an error of the parser, which reports it.
+          if (error !== stream?.errored) this.fail(error);
+        })
+        .finally(() => {
+          this.#unended -= 1;
+          this.#wake?.();
+        }),
     );
+  }
+
+  /** Waits while many parts are not received. The parser would read further small files into memory without an end. */
+  async hasRoom(): Promise<void> {
+    while (this.#unended >= MAX_UNENDED_PARTS && this.#failure === undefined) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
   }
 
   /** Waits for all parts. */
@@ -93,7 +113,7 @@ export async function readForm(
     parser.on('file', (name, stream, info) => form.receiveFile(name, stream, info));
     parser.on('filesLimit', () => form.fail(tooManyFiles()));
     parser.on('fieldsLimit', () => form.fail(tooManyFields()));
-    await Promise.race([feed(parser, body, () => form.count), form.failed]);
+    await Promise.race([feed(parser, body, form), form.failed]);
   } catch (error) {
     form.fail(
       error instanceof Problem || request.readableAborted ? error : unreadableForm(reasonOf(error), error),
@@ -112,7 +132,7 @@ const MANY_PARTS = 8;
  * Writes a body to the parser with back-pressure. Resolves when all of it is parsed. `pipeline` is not used because its
  * setup costs as much as parsing a small pack.
  */
-function feed(parser: busboy.Busboy, body: AsyncIterable<Buffer>, countParts: () => number): Promise<void> {
+function feed(parser: busboy.Busboy, body: AsyncIterable<Buffer>, form: FormParts): Promise<void> {
   return new Promise((resolve, reject) => {
     let resume: (() => void) | undefined;
     const wake = () => resume?.();
@@ -121,9 +141,10 @@ function feed(parser: busboy.Busboy, body: AsyncIterable<Buffer>, countParts: ()
       for await (const chunk of body) {
         for (let start = 0; start < chunk.length; start += PIECE_BYTES) {
           if (parser.destroyed) return;
-          const before = countParts();
+          const before = form.count;
           parser.write(chunk.subarray(start, start + PIECE_BYTES));
-          if (countParts() - before >= MANY_PARTS) await setImmediate();
+          if (form.count - before >= MANY_PARTS) await setImmediate();
+          await form.hasRoom();
           if (!parser.writableNeedDrain || parser.destroyed) continue;
           await new Promise<void>((drained) => {
             resume = drained;

@@ -98,21 +98,24 @@ type ReadBuiltFile = (path: string) => Promise<Buffer | undefined>;
 
 const compress = promisify(brotliCompress);
 
+/** The compressed files by their path on disk. The nodes of a process share them, because a name stands for one content. */
+const compressed = new Map<string, Buffer>();
+
 /**
  * Serves the built files of the interface, compressed for clients that accept `br`. Each file is compressed once and kept
  * in memory, about a megabyte for all of them: a page consists of several, and every visitor loads the same.
  */
 function builtFiles(folder: string, readFile: ReadBuiltFile): RequestHandler {
-  const compressed = new Map<string, Buffer>();
   const router = Router({ caseSensitive: true, strict: true });
   router.get(TEXT_FILE, async (request, response, next) => {
     const { path } = request;
     const isPlain = request.headers.range !== undefined || request.headers['if-none-match'] !== undefined;
     if (isPlain || request.acceptsEncodings('br') !== 'br') return next();
-    const kept = compressed.get(path);
+    const pathOnDisk = join(folder, path);
+    const kept = compressed.get(pathOnDisk);
     const body = kept ?? (await compressFile(path, readFile));
     if (!body) return next();
-    if (!kept) compressed.set(path, body);
+    if (!kept) compressed.set(pathOnDisk, body);
     response.vary('Accept-Encoding').type(extname(path));
     response.set({ 'Cache-Control': 'public, max-age=31536000, immutable', 'Content-Encoding': 'br' });
     response.send(body);

@@ -6,34 +6,36 @@ import { Problem } from '../../../shared/problems.ts';
 import type { Evidence } from '../../../shared/proof/evidence.ts';
 import { exportFromNode } from '../../dump/exportArchive.ts';
 import { writeDump } from '../../dump/restoreDump.ts';
-import { eventEvidence } from '../../evidence/eventEvidence.ts';
+import {
+  eventEvidence,
+  type FindingEvidenceServices,
+  findingEvidence,
+  packEvidence,
+} from '../../evidence/collectEvidence.ts';
 import { evidenceHtml, evidencePolicy, readEvidenceParts } from '../../evidence/evidenceHtml.ts';
-import { type FindingEvidenceServices, findingEvidence } from '../../evidence/findingEvidence.ts';
-import { packEvidence } from '../../evidence/packEvidence.ts';
 import { listDamagedFiles, listDamages } from '../../fixity/damages.ts';
 import { type FixityService, listAudits } from '../../fixity/fixity.ts';
 import { listLostAndFound } from '../../fixity/lostAndFound.ts';
-import { readLedger } from '../../ledger/appendEntry.ts';
+import { listEntryTitles, readLedger } from '../../ledger/appendEntry.ts';
 import type { Checkpoints } from '../../ledger/checkpoints.ts';
-import { listKeyChanges } from '../../ledger/keyChanges.ts';
+import { listKeyChanges } from '../../ledger/nodeKey.ts';
 import {
   proveConsistency,
   proveInclusion,
   proveInclusionAsFile,
   readCheckpoint,
 } from '../../ledger/prove.ts';
-import { parseTilePath, readTile } from '../../ledger/tiles.ts';
 import { listTimestamps, readTimestamp, type Timestamps } from '../../ledger/timestamps/timestamps.ts';
-import type { Witnesses } from '../../ledger/witness/witnesses.ts';
+import { parseTilePath, readTile } from '../../ledger/tree.ts';
 import {
   addCheckpoint,
   addWitnessedLog,
   endWitnessing,
   listWitnessedLogs,
   listWitnessRefusals,
+  type Witnesses,
 } from '../../ledger/witness/witnessing.ts';
 import type { Store } from '../../store/store.ts';
-import { listEntryTitles } from '../../verification/ledger/entryTitles.ts';
 import { verifyLedgerForReader } from '../../verification/ledger/ledgerVerification.ts';
 import type { Handlers } from '../app.ts';
 import { checkedBodyChunks } from '../body/requestBody.ts';

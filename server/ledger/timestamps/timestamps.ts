@@ -15,8 +15,7 @@ import {
 } from '../../store/sqlite/node/ledger.ts';
 import type { Store } from '../../store/store.ts';
 import { readHead } from '../appendEntry.ts';
-import type { SendingServices } from '../outgoing.ts';
-import { AuthorityError } from './authorityError.ts';
+import { AuthorityError, type SendingServices } from '../outgoing.ts';
 
 /** How often the node looks whether a timestamp is due, and how soon it asks again after a failure. */
 export const POLL_INTERVAL_MS = 61_000;
@@ -80,7 +79,7 @@ export class Timestamps {
     const { store, post, settings } = this.#services;
     const [authority] = settings.current.timestamp_authorities;
     if (authority === undefined) return undefined;
-    const { askAuthority } = await import('./askAuthority.ts');
+    const { askAuthority } = await import('./timestampReplies.ts');
     const signal = AbortSignal.any([this.#work.signal, AbortSignal.timeout(TEXT_TIMEOUT_MS)]);
     try {
       const asked = { authority, text, nonce: store.randomHex(16), signal };
@@ -156,7 +155,7 @@ export class Timestamps {
     const started = store.clock.now();
     try {
       // Loaded with the first request, because most nodes have no authority.
-      const { askAuthority } = await import('./askAuthority.ts');
+      const { askAuthority } = await import('./timestampReplies.ts');
       const nonce = store.randomHex(16);
       const { at, serial, reply } = await askAuthority(post, {
         authority,

@@ -32,9 +32,8 @@ import {
   withholdNow,
 } from '../../withholding/withholding.ts';
 import { listOf, PeerError } from '../peerClient.ts';
-import { asWithheld, noteOf, notGiven } from './absent.ts';
 import { coveredPages, prove } from './mirrorSources.ts';
-import { refusalOf } from './mirrorTally.ts';
+import { asWithheld, noteOf, notGiven, refusalOf } from './mirrorTally.ts';
 import { coveredItems, type Mirroring } from './remoteLog.ts';
 
 const PAGE = 200;

@@ -30,8 +30,7 @@ import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import { isAbsent } from '../../store/sqlite/node/peerWithholdings.ts';
 import { isReleased } from '../../store/sqlite/node/withheld.ts';
 import { listOf, MAX_CONNECTIONS, PeerError, TooLargeError } from '../peerClient.ts';
-import { type NotGiven, noteAbsent, notGiven } from './absent.ts';
-import { RefusedRecordError, refusalOf } from './mirrorTally.ts';
+import { type NotGiven, noteAbsent, notGiven, RefusedRecordError, refusalOf } from './mirrorTally.ts';
 import type { Mirroring, Progress } from './remoteLog.ts';
 
 const MAX_PAGE_BYTES = 32 * 1_048_576;

@@ -7,8 +7,8 @@ import { entryText, hashOf } from '../../ledger/entry.ts';
 import { inclusionPath, rootFromInclusion } from '../../ledger/prove.ts';
 import { leafHash, parentHash } from '../../ledger/tree.ts';
 import type { Store } from '../../store/store.ts';
-import type { PeerCheckpoint } from '../peerCheckpoint.ts';
 import { type PeerClient, PeerError, TooLargeError } from '../peerClient.ts';
+import type { PeerCheckpoint } from '../peerRecords.ts';
 import { type MirrorTally, RefusedRecordError } from './mirrorTally.ts';
 
 const HASH_BYTES = 32;

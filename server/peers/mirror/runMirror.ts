@@ -12,11 +12,10 @@ import {
   putMirror,
 } from '../../store/sqlite/node/peers.ts';
 import type { Store } from '../../store/store.ts';
-import type { PeerCheckpoint } from '../peerCheckpoint.ts';
 import type { PeerClient } from '../peerClient.ts';
-import { followDeposits } from './followDeposits.ts';
+import type { PeerCheckpoint } from '../peerRecords.ts';
 import { followAgain, followWithheld } from './followWithheld.ts';
-import { PackMirror } from './mirrorPacks.ts';
+import { followDeposits, PackMirror } from './mirrorPacks.ts';
 import { mirrorPages } from './mirrorPages.ts';
 import { mirrorSources } from './mirrorSources.ts';
 import { MirrorTally, RefusedRecordError } from './mirrorTally.ts';

@@ -2,7 +2,7 @@ import type { NearbyNode } from '../../../shared/node/peer.ts';
 import type { Log } from '../../runtime/log.ts';
 import { allPeers } from '../../store/sqlite/node/peers.ts';
 import type { Store } from '../../store/store.ts';
-import type { Announced, Announcer, FoundNode } from './announcer.ts';
+import type { Announced, Announcer, FoundNode } from './serviceDiscovery.ts';
 
 export interface NearbyConfig {
   store: Store;
@@ -41,7 +41,7 @@ export class Nearby {
       const { addresses, ...where } = reached;
       return { announced: { key: ownKey, ...where }, addresses };
     };
-    this.#announcer ??= import('./announcer.ts').then(
+    this.#announcer ??= import('./serviceDiscovery.ts').then(
       (module) => new module.Announcer({ port, store, log, self }),
     );
   }
@@ -68,7 +68,7 @@ export class Nearby {
 
   async #discoverNodes(): Promise<FoundNode[]> {
     const { store, log, port, machineAddresses } = this.#config;
-    const { discoverNodes } = await import('./discoverNodes.ts');
+    const { discoverNodes } = await import('./serviceDiscovery.ts');
     const { signal } = this.#closing;
     return discoverNodes({ addresses: machineAddresses(), port, clock: store.clock, log, signal });
   }

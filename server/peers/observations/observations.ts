@@ -25,9 +25,9 @@ import {
   PrivateAddressCheck,
 } from '../../collection/sources/privateSources.ts';
 import { archiveReadOnly, isReadOnly } from '../../ledger/appendEntry.ts';
+import { nodeCrypto } from '../../ledger/checkpoint.ts';
 import type { Checkpoints } from '../../ledger/checkpoints.ts';
-import { nodeCrypto } from '../../ledger/nodeCrypto.ts';
-import { recordObservation } from '../../ledger/observations.ts';
+import { recordObservation } from '../../ledger/peerEvidence.ts';
 import type { Log } from '../../runtime/log.ts';
 import { shuttingDown } from '../../runtime/shuttingDown.ts';
 import { type SourceRow, sourceById, sourceByKey } from '../../store/sqlite/collection/sources.ts';
@@ -37,10 +37,9 @@ import { allPeers, type PeerRow, peerById } from '../../store/sqlite/node/peers.
 import type { Store } from '../../store/store.ts';
 import { type PeerClient, PeerError } from '../peerClient.ts';
 import { requirePeer } from '../peerRecords.ts';
-import { RequestAnswerer } from './answerRequests.ts';
-import { differingBlocks, digestOfNames, nameText } from './observedText.ts';
+import { differingBlocks, digestOfNames, nameText, RequestAnswerer } from './answerRequests.ts';
 
-export interface ObservationsConfig {
+interface ObservationsConfig {
   store: Store;
   checkpoints: Pick<Checkpoints, 'key' | 'signNote'>;
   texts: Pick<Texts, 'textOf'>;

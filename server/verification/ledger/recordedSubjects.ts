@@ -3,10 +3,8 @@ import { COLLECTION_SUBJECTS } from '../../collection/recordedSubjects.ts';
 import { FINDING_SUBJECTS } from '../../findings/findings.ts';
 import { SEALED_SUBJECTS } from '../../findings/sealed.ts';
 import { FIXITY_SUBJECTS } from '../../fixity/damages.ts';
-import { CERTIFIED_KEY_SUBJECTS } from '../../ledger/certifiedKey.ts';
-import { KEY_SUBJECTS } from '../../ledger/keyChanges.ts';
-import { OBSERVATION_SUBJECTS } from '../../ledger/observations.ts';
-import { PEER_SUBJECTS } from '../../ledger/peerRewrites.ts';
+import { CERTIFIED_KEY_SUBJECTS, KEY_SUBJECTS } from '../../ledger/nodeKey.ts';
+import { OBSERVATION_SUBJECTS, PEER_SUBJECTS } from '../../ledger/peerEvidence.ts';
 import type { RecordedSubjects } from '../../ledger/verifyLedger.ts';
 import { WITHHOLDING_SUBJECTS } from '../../withholding/withholding.ts';
 

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { NO_HASH } from '../../../shared/ledger/ledger.ts';
 import { countUnreadable } from '../../findings/sealed.ts';
-import { verifyTimestamps } from '../../ledger/timestamps/verifyTimestamps.ts';
+import { verifyTimestamps } from '../../ledger/timestamps/timestampReplies.ts';
 import { type LedgerFindings, verifyLedger } from '../../ledger/verifyLedger.ts';
 import { answerParent } from '../../runtime/answerParent.ts';
 import { requireCurrentSchema } from '../../store/sqlite/engine/migrate.ts';

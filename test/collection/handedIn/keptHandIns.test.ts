@@ -8,7 +8,7 @@ import {
   EVIDENCE_STYLE,
   readEvidenceStyle,
 } from '../../../renderer/inlineScripts.ts';
-import { nodeCrypto } from '../../../server/ledger/nodeCrypto.ts';
+import { nodeCrypto } from '../../../server/ledger/checkpoint.ts';
 import type { HandIn } from '../../../shared/collection/handedIn.ts';
 import { HANDED_IN_WORDS } from '../../../shared/collection/handedInWords.ts';
 import type { Copy } from '../../../shared/node/copy.ts';

@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { fieldOf, MimeError, readMime } from '../../../server/collection/handedIn/mime.ts';
-import { BrokenEncodingError, decoded } from '../../../server/collection/handedIn/transferEncoding.ts';
+import {
+  BrokenEncodingError,
+  decoded,
+  fieldOf,
+  MimeError,
+  readMime,
+} from '../../../server/collection/handedIn/mime.ts';
 import { type PartOfPage, savedPage } from '../../support/savedPages.ts';
 
 const LIMITS = { parts: 50, depth: 4, headBytes: 4_096, allHeadBytes: 65_536 };

@@ -9,7 +9,7 @@ import {
   EVIDENCE_STYLE,
   readEvidenceStyle,
 } from '../../../renderer/inlineScripts.ts';
-import { nodeCrypto } from '../../../server/ledger/nodeCrypto.ts';
+import { nodeCrypto } from '../../../server/ledger/checkpoint.ts';
 import type { Event } from '../../../shared/collection/event.ts';
 import type { ArchivedDraw, PageCapture, PageList } from '../../../shared/collection/page.ts';
 import type { ObjectMetadata, ProvenRetrievals } from '../../../shared/collection/retrieval.ts';

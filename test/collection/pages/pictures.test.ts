@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto';
 import { PNG } from 'pngjs';
 import { expect, test } from 'vitest';
 import type { ObjectToRead } from '../../../server/collection/derived/process/tasks.ts';
-import { readWatchedRegion } from '../../../server/collection/diff/compareRegion.ts';
-import { comparePictures } from '../../../server/collection/pages/comparePictures.ts';
-import { makeThumbnail } from '../../../server/collection/pages/thumbnail.ts';
+import { readWatchedRegion } from '../../../server/collection/diff/compareBytes.ts';
+import { comparePictures, makeThumbnail } from '../../../server/collection/pages/pictures.ts';
 
 type Colour = readonly [red: number, green: number, blue: number];
 

@@ -3,10 +3,12 @@ import {
   type Cookie,
   cookieHeader,
   hidesSecure,
+  isDomainOfSite,
+  isOfSite,
   readSetCookie,
+  siteNamed,
   withCookie,
 } from '../../../server/collection/profiles/cookies.ts';
-import { isDomainOfSite, isOfSite, siteNamed } from '../../../server/collection/profiles/site.ts';
 
 const NOW = Date.parse('2026-11-26T12:00:00Z');
 const PAGE = new URL('https://www.example.org/a/b?c=d');

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { isLoginAddress } from '../../../server/collection/profiles/expiry.ts';
+import { isLoginAddress } from '../../../server/collection/profiles/logins.ts';
 import { AlertingNode, closeAll, dataOf } from '../../alerts/support.ts';
 import { WebhookReceiver } from '../../alerts/webhookReceiver.ts';
 import { eventually } from '../../support/eventually.ts';

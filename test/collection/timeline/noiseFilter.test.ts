@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { listEvents, loadTimeline, readSeen } from '../../../server/collection/timeline/events.ts';
+import { listEvents, loadTimeline } from '../../../server/collection/timeline/events.ts';
+import { readSeen } from '../../../server/collection/timeline/seen.ts';
 import { writeSeenMarks } from '../../../server/store/sqlite/collection/timeline/eventColumns.ts';
 import { openStore } from '../../../server/store/store.ts';
 import type { EventDensity } from '../../../shared/collection/event.ts';

@@ -29,7 +29,7 @@ export const test = base.extend<Fixtures, { host: NodeHost }>({
   ],
   packBytes: [undefined, { option: true }],
   node: async ({ host, browser, packBytes }, use) => {
-    const node = await host.open({ packBytes });
+    const node = await host.open({ isCopied: true, packBytes });
     await use(node);
     // A page that a test opened itself would report that its node is gone.
     await Promise.all(browser.contexts().map((context) => context.close()));

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NodeProcess } from './nodeProcess.ts';
@@ -11,6 +11,8 @@ export class NodeHost {
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;
   readonly #waiting = new Map<number, (said: NodeResponse) => void>();
+  /** The folder of an archive to copy, which stays empty. */
+  #empty: Promise<string> | undefined;
   #errors = '';
   #nextId = 1;
 
@@ -25,18 +27,24 @@ export class NodeHost {
   }
 
   /**
-   * Opens a node with a new archive. With `isLoopbackPublic`, no address is private for it; with `packBytes`, it publishes
-   * drafts of more bytes as sets.
+   * Opens a node with an archive of its own, and removes it at the end; `dataFolder` names a folder that stays. With
+   * `isCopied` the archive is a copy of an empty one, which takes a quarter of the time, but all copies have the same key.
+   * With `isLoopbackPublic`, no address is private for it; with `packBytes`, it publishes drafts of more bytes as sets.
    */
   async open({
+    dataFolder: kept,
+    isCopied = false,
     isLoopbackPublic = false,
     packBytes,
   }: {
+    dataFolder?: string;
+    isCopied?: boolean;
     isLoopbackPublic?: boolean;
     packBytes?: number | undefined;
   } = {}): Promise<NodeProcess> {
-    const folder = await mkdtemp(join(tmpdir(), 'strongroom-e2e-'));
-    const dataFolder = join(folder, 'data');
+    const folder = kept === undefined ? await mkdtemp(join(tmpdir(), 'strongroom-e2e-')) : undefined;
+    const dataFolder = kept ?? join(folder ?? '', 'data');
+    if (isCopied) await cp(await this.#emptyArchive(), dataFolder, { recursive: true });
     const said = await this.#request((id) => ({ open: dataFolder, id, isLoopbackPublic, packBytes }));
     if (!('opened' in said)) throw new Error(`The node did not open: ${JSON.stringify(said)}`);
     return {
@@ -45,15 +53,25 @@ export class NodeHost {
       stop: async () => {
         const closed = await this.#request((id) => ({ close: dataFolder, id }));
         if ('failed' in closed) throw new Error(`The node did not close: ${closed.failed}`);
-        await rm(folder, { recursive: true, force: true });
+        if (folder !== undefined) await rm(folder, { recursive: true, force: true });
       },
     };
+  }
+
+  #emptyArchive(): Promise<string> {
+    this.#empty ??= (async () => {
+      const dataFolder = await mkdtemp(join(tmpdir(), 'strongroom-e2e-'));
+      await (await this.open({ dataFolder })).stop();
+      return dataFolder;
+    })();
+    return this.#empty;
   }
 
   /** Ends the process. */
   async end(): Promise<void> {
     this.#child.disconnect();
     await this.#ended;
+    if (this.#empty) await rm(await this.#empty, { recursive: true, force: true });
   }
 
   async #request(requestOf: (id: number) => NodeRequest): Promise<NodeResponse> {

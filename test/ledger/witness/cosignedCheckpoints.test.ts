@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { findCosignature, parseCosignerKey } from '../../../server/ledger/witness/cosignature.ts';
-import { SUBMIT_EVERY_MS } from '../../../server/ledger/witness/witnesses.ts';
+import { SUBMIT_EVERY_MS } from '../../../server/ledger/witness/witnessing.ts';
 import type { Witness, WitnessStates } from '../../../shared/ledger/witness.ts';
 import { noteBody } from '../../../shared/proof/signedNote.ts';
 import { ManualClock } from '../../support/manualClock.ts';

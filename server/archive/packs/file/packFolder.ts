@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { readdir, rename, rm, stat } from 'node:fs/promises';
-import { dirname, join, relative, sep } from 'node:path';
+import { opendir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { compareByUtf8 } from '../../../../shared/archive/filePath.ts';
 import { packUploadRecordSchema } from '../../../../shared/archive/pack.ts';
@@ -104,18 +104,25 @@ const HASHER = {
  */
 export async function listFolder(folder: string): Promise<string[]> {
   const paths: string[] = [];
-  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
-    const path = relative(folder, join(entry.parentPath, entry.name)).replaceAll(sep, '/');
-    if (entry.isDirectory()) continue;
-    if (entry.isSymbolicLink()) {
-      throw new Problem('symlink_entry', `${path} is a symbolic link. Replace it with the file itself.`, {
-        members: { path },
-      });
+  const folders = [''];
+  // One folder at a time: a list of all entries would take the memory of the paths several times.
+  for (const within of folders) {
+    for await (const entry of await opendir(join(folder, within))) {
+      const path = within === '' ? entry.name : `${within}/${entry.name}`;
+      if (entry.isDirectory()) {
+        folders.push(path);
+        continue;
+      }
+      if (entry.isSymbolicLink()) {
+        throw new Problem('symlink_entry', `${path} is a symbolic link. Replace it with the file itself.`, {
+          members: { path },
+        });
+      }
+      if (!entry.isFile()) {
+        throw new Problem('unsafe_path', `${path} is neither a file nor a folder.`, { members: { path } });
+      }
+      paths.push(path);
     }
-    if (!entry.isFile()) {
-      throw new Problem('unsafe_path', `${path} is neither a file nor a folder.`, { members: { path } });
-    }
-    paths.push(path);
   }
   return paths.sort(compareByUtf8);
 }

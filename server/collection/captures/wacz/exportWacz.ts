@@ -3,8 +3,8 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { WaczQuery } from '../../../../shared/collection/captures.ts';
 import { Problem } from '../../../../shared/problems.ts';
-import { openPackageKey } from '../../../ledger/certifiedKey.ts';
 import type { Checkpoints } from '../../../ledger/checkpoints.ts';
+import { openPackageKey } from '../../../ledger/nodeKey.ts';
 import { proveInclusionAsFile, readCheckpoint } from '../../../ledger/prove.ts';
 import type { Timestamps } from '../../../ledger/timestamps/timestamps.ts';
 import { databaseFile, temporaryFolder } from '../../../store/files.ts';
@@ -24,10 +24,9 @@ import { entryAt, lastEntry } from '../../../store/sqlite/node/ledger.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Reader } from '../../../withholding/withholding.ts';
 import { type StreamedFile, streamedZip } from '../../../zip/writeZip.ts';
-import { provenRetrievals } from '../../record/proveRetrieval.ts';
+import { provenRetrievals } from '../../record/coverRetrievals.ts';
 import { coalesce, type Exporter, selectExport } from '../warc/exportWarc.ts';
-import { compressIndex, INDEX_NAME, WARC_NAME } from './cdxj.ts';
-import { packagedWarc } from './packagedWarc.ts';
+import { compressIndex, INDEX_NAME, packagedWarc, WARC_NAME } from './packagedWarc.ts';
 
 export interface PackageServices {
   store: Store;

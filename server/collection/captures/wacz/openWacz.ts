@@ -1,14 +1,13 @@
-import { createHash } from 'node:crypto';
+import { createHash, createPublicKey, type KeyObject, verify, X509Certificate } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { z } from 'zod';
 import { MAX_CAPTURE_UNPACKED_BYTES } from '../../../../shared/limits.ts';
 import { Problem } from '../../../../shared/problems.ts';
 import { type OpenZip, openZip, type ZipMember } from '../../../zip/openZip.ts';
 import type { OpenBytes } from '../warc/decompress.ts';
-import { describeWrongSignature, signedDataSchema } from './waczSignature.ts';
 
 /** A package whose every digest was checked. */
-export interface OpenedPackage {
+interface OpenedPackage {
   /** Its WARC files, in the order of their names. */
   warcs: OpenBytes[];
   /** How many pages it lists. */
@@ -179,6 +178,16 @@ class PageCounter {
   }
 }
 
+/** A signature as wacz-auth 0.1.0 describes it: by a key, or by the key of a domain's certificate. */
+const signedDataSchema = z.object({
+  hash: z.string(),
+  signature: z.string(),
+  publicKey: z.string().optional(),
+  /** PEM; the first certificate is that of the domain. */
+  domainCert: z.string().optional(),
+});
+type SignedData = z.output<typeof signedDataSchema>;
+
 const listDigestSchema = z.object({
   path: z.literal(LIST),
   hash: z.string(),
@@ -196,6 +205,39 @@ async function checkListDigest(member: ZipMember | undefined, list: Buffer): Pro
   const fault =
     signedData.hash === hash ? describeWrongSignature(signedData) : 'It covers a different datapackage.json.';
   if (fault !== undefined) refuse(`Its signature is not valid. ${fault}`);
+}
+
+/**
+ * Verifies a signature, and returns in a sentence why it does not hold; undefined if it does. Whose the key is, and whether
+ * a certificate is trusted, is not for this node to say.
+ */
+function describeWrongSignature({ hash, signature, ...by }: SignedData): string | undefined {
+  const key = keyOf(by);
+  if (!key) return 'It has no public key that can be read.';
+  const bytes = Buffer.from(signature, 'base64');
+  // Browsers write the two numbers one after the other, other programs in DER.
+  const holds = (['ieee-p1363', 'der'] as const).some((dsaEncoding) => {
+    try {
+      return verify('sha256', Buffer.from(hash), { key, dsaEncoding }, bytes);
+    } catch {
+      // Bytes that are no signature in this encoding do not verify.
+      return false;
+    }
+  });
+  return holds ? undefined : 'It was made with another key or for another hash.';
+}
+
+function keyOf({
+  publicKey,
+  domainCert,
+}: Pick<SignedData, 'publicKey' | 'domainCert'>): KeyObject | undefined {
+  try {
+    if (domainCert !== undefined) return new X509Certificate(domainCert).publicKey;
+    if (publicKey === undefined) return undefined;
+    return createPublicKey({ key: Buffer.from(publicKey, 'base64'), format: 'der', type: 'spki' });
+  } catch {
+    return undefined;
+  }
 }
 
 async function readJson(member: ZipMember): Promise<Buffer> {

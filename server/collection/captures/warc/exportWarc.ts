@@ -96,7 +96,7 @@ async function* write(store: Store, exporter: Exporter, details: FileDetails): A
 const DAMAGE_BATCH = 100;
 
 /** A record of an export, and the attempt that it is of; the first record is of none. */
-export interface ExportedRecord {
+interface ExportedRecord {
   record: NewWarcRecord;
   row: WarcRow | null;
 }

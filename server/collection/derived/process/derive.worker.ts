@@ -10,8 +10,14 @@ import {
 import { summarize } from '../../diff/summarize.ts';
 import { makePage } from '../../view/page/makePage.ts';
 import { makeText, searchedText } from '../extract/extractText.ts';
-import { changeOfPassage } from '../passages/changed.ts';
-import { anchoredPassage, hasWords, isSeen, placedPassage, readText } from '../passages/placed.ts';
+import {
+  anchoredPassage,
+  changeOfPassage,
+  hasWords,
+  isSeen,
+  placedPassage,
+  readText,
+} from '../passages/inText.ts';
 import {
   compressContent,
   type DeriveTask,
@@ -59,9 +65,9 @@ async function runTask(task: DeriveTask): Promise<TaskResults[DeriveTask['task']
     case 'page':
       return makePage(task);
     case 'pictures':
-      return (await import('../../pages/comparePictures.ts')).comparePictures(task.from, task.to);
+      return (await import('../../pages/pictures.ts')).comparePictures(task.from, task.to);
     case 'thumbnail':
-      return (await import('../../pages/thumbnail.ts')).makeThumbnail(task.object);
+      return (await import('../../pages/pictures.ts')).makeThumbnail(task.object);
     case 'links':
       // Loaded with the first source that is followed.
       return (await import('../../follow/makeLinks.ts')).makeLinks(task);

@@ -1,6 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { SourceListError } from './listedEntry.ts';
-import { readSourceList, type SourceList } from './readSourceList.ts';
+import { readSourceList, type SourceList, SourceListError } from './readSourceList.ts';
 
 try {
   parentPort?.postMessage({ result: { list: readSourceList(workerData as SourceList) } });

@@ -1,10 +1,19 @@
 import { type DefaultTreeAdapterTypes, defaultTreeAdapter, html as spec, type Token } from 'parse5';
-import type { Resources } from './resources.ts';
+import type { HeldCapture } from '../../derived/process/tasks.ts';
 import { rewriteCss } from './rewriteCss.ts';
 
 type ParsedDocument = DefaultTreeAdapterTypes.Document;
 type ParsedElement = DefaultTreeAdapterTypes.Element;
 type ChildNode = DefaultTreeAdapterTypes.ChildNode;
+
+/** The captures that a page uses, by their addresses. */
+export interface PageResources {
+  has(address: string): boolean;
+  firstOf(addresses: readonly string[]): string | undefined;
+  asset(address: string): string | undefined;
+  stylesheet(address: string): { text: string; address: string } | undefined;
+  linked(address: string): HeldCapture | undefined;
+}
 
 /** Images that a script would load when they are scrolled into view. */
 const LAZY_ADDRESSES = ['data-src', 'data-original', 'data-lazy-src'];
@@ -12,7 +21,7 @@ const LAZY_SRCSETS = ['data-srcset', 'data-lazy-srcset'];
 
 /** Rewrites the elements of one page in place. */
 export class PageWriter {
-  readonly #resources: Resources;
+  readonly #resources: PageResources;
   readonly #url: string;
   readonly #base: string;
   /** Stylesheets that are being put in, against those that import themselves. */
@@ -23,7 +32,7 @@ export class PageWriter {
   readonly #sources = new WeakMap<ParsedElement, { name: string; value: string }>();
   title: string | null = null;
 
-  constructor(document: ParsedDocument, url: string, resources: Resources) {
+  constructor(document: ParsedDocument, url: string, resources: PageResources) {
     this.#resources = resources;
     this.#url = url;
     this.#base = URL.parse(baseOf(document) ?? '', url)?.href ?? url;

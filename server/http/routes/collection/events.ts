@@ -8,7 +8,6 @@ import type { Summaries } from '../../../collection/diff/summaries.ts';
 import type { Noise } from '../../../collection/noise/noise.ts';
 import type { EventFeed } from '../../../collection/timeline/eventFeed.ts';
 import {
-  changeSeen,
   eventsCsv,
   listEvents,
   readEventDensity,
@@ -18,10 +17,10 @@ import {
   readEventRetrieval,
   readEventsAfter,
   readLastEventId,
-  readSeen,
   withReadableSummaries,
 } from '../../../collection/timeline/events.ts';
 import { type ArchivedObject, readObject, readObjectMetadata } from '../../../collection/timeline/objects.ts';
+import { changeSeen, readSeen } from '../../../collection/timeline/seen.ts';
 import type { PageCache } from '../../../collection/view/pageCache.ts';
 import { pageResources, readArchivedPage, readObjectView } from '../../../collection/view/readView.ts';
 import type { Log } from '../../../runtime/log.ts';

@@ -1,6 +1,10 @@
-import { handInToCase } from '../../../cases/handInToCase.ts';
+import { handInToCase } from '../../../cases/cases.ts';
 import type { HandedIn } from '../../../collection/handedIn/handedIn.ts';
-import { type ComparisonServices, listHandIns, readHandIn } from '../../../collection/handedIn/readHandIn.ts';
+import {
+  type ComparisonServices,
+  listHandIns,
+  readHandIn,
+} from '../../../collection/handedIn/handInRecords.ts';
 import type { Handlers } from '../../app.ts';
 import { readHandedInUpload } from '../../body/handedInUpload.ts';
 import { created, ok, page } from '../../reply.ts';

@@ -3,7 +3,7 @@ import { LIST_MEDIA_TYPES, MAX_LIST_BYTES, newSourceSchema } from '../../../../s
 import { Problem } from '../../../../shared/problems.ts';
 import type { Collection } from '../../../collection/collection.ts';
 import { listFound, refuseFound } from '../../../collection/follow/follower.ts';
-import { proveRetrieval, proveRetrievals } from '../../../collection/record/proveRetrieval.ts';
+import { proveRetrieval, proveRetrievals } from '../../../collection/record/coverRetrievals.ts';
 import {
   changeSource,
   listRetrievals,

@@ -9,7 +9,7 @@ import {
   listCases,
   readCase,
 } from '../../../cases/cases.ts';
-import type { EvidenceServices } from '../../../evidence/eventEvidence.ts';
+import type { EvidenceServices } from '../../../evidence/collectEvidence.ts';
 import {
   addFinding,
   listFindings,

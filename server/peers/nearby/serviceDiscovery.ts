@@ -1,11 +1,24 @@
-import type { Answer, Packet, Question, SrvData, StringAnswer, TxtData } from 'dns-packet';
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { BlockList } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import {
+  type Answer,
+  decode,
+  encode,
+  type Packet,
+  type Question,
+  type SrvData,
+  type StringAnswer,
+  type TxtData,
+} from 'dns-packet';
 import { type NearbyNode, nearbyNodeSchema } from '../../../shared/node/peer.ts';
+import type { Clock } from '../../../shared/values/clock.ts';
 import { keyNameOf } from '../../ledger/nodeKey.ts';
-import { RepeatedWork } from '../../runtime/background.ts';
+import { guarded, inNextTurn, RepeatedWork, yieldToEventLoop } from '../../runtime/background.ts';
 import type { Log } from '../../runtime/log.ts';
 import { randomFraction } from '../../store/randomFraction.ts';
 import type { Store } from '../../store/store.ts';
-import { MulticastSocket, type Received } from './multicast.ts';
 
 /** Records are sent to one network at most once in this time (RFC 6762, section 6). */
 const SEND_EVERY_MS = 1_000;
@@ -128,7 +141,7 @@ export class Announcer {
 }
 
 /** The DNS-SD service of nodes (RFC 6763). */
-export const SERVICE = '_strongroom._tcp.local';
+const SERVICE = '_strongroom._tcp.local';
 /** With this name a browser of services lists their types (RFC 6763, section 9). */
 const ALL_SERVICES = '_services._dns-sd._udp.local';
 /** Records live for two minutes (RFC 6762, section 10). 0 withdraws them. */
@@ -207,7 +220,7 @@ function isSameName(left: string, right: string): boolean {
  * Reads the nodes that a packet announces. A node announces itself only: its address is the one that sent the packet, and
  * it must be among the records. Everything else in the packet is ignored.
  */
-export function nodesIn({ answers = [], additionals = [] }: Packet, sender: string): FoundNode[] {
+function nodesIn({ answers = [], additionals = [] }: Packet, sender: string): FoundNode[] {
   const records = [...answers, ...additionals];
   const pointers = records.filter((record) => record.type === 'PTR' && isSameName(record.name, SERVICE));
   return pointers.flatMap((pointer) => {
@@ -244,4 +257,170 @@ function readNode(address: string, port: number, values: Map<string, string>): F
   const url = `${tls_fingerprint === null ? 'http' : 'https'}://${address}:${port}`;
   const found = { name: keyNameOf(key), url, key, tls_fingerprint };
   return nearbyNodeSchema.omit({ peer: true }).safeParse(found).data;
+}
+
+/** A node answers within 120 ms, but not twice within a second. So the second question reaches those that were silent. */
+const ASK_AGAIN_MS = 1_000;
+const WAIT_MS = 500;
+/** Anyone on the network can answer, so what is listed is bounded. */
+const MAX_NODES = 100;
+const MAX_NODES_OF_SENDER = 8;
+
+export interface Discovery {
+  /** The IPv4 addresses of this machine on its networks. */
+  addresses: readonly string[];
+  port: number;
+  clock: Clock;
+  log: Log;
+  signal: AbortSignal;
+}
+
+/** Asks the networks of this machine for nodes, and returns those that answered within one and a half seconds. */
+export async function discoverNodes({
+  addresses,
+  port,
+  clock,
+  log,
+  signal,
+}: Discovery): Promise<FoundNode[]> {
+  const found = new Map<string, FoundNode>();
+  const bySender = new Map<string, number>();
+  const receive = ({ packet, sender }: Received) => {
+    for (const node of nodesIn(packet, sender)) {
+      const id = `${node.url} ${node.key}`;
+      const ofSender = bySender.get(sender) ?? 0;
+      const isFull = found.size >= MAX_NODES || ofSender >= MAX_NODES_OF_SENDER;
+      if (found.has(id) || isFull) continue;
+      bySender.set(sender, ofSender + 1);
+      found.set(id, node);
+    }
+  };
+  const failed = (error: unknown) => log.info({ error }, 'A network could not be asked for nodes.');
+  const opened = await Promise.allSettled(
+    addresses.map((address) => MulticastSocket.open({ address, port }, { receive, failed })),
+  );
+  const sockets = opened.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+  for (const each of opened) if (each.status === 'rejected') failed(each.reason);
+  if (sockets.length === 0) return [];
+  try {
+    const ask = () => {
+      for (const socket of sockets)
+        socket.send({ type: 'query', id: 0, questions: [{ type: 'PTR', name: SERVICE, class: 'IN' }] });
+    };
+    ask();
+    await clock.sleep(ASK_AGAIN_MS, signal);
+    if (!signal.aborted) ask();
+    await clock.sleep(WAIT_MS, signal);
+    // If the process was held up, the timer is over before what arrived meanwhile was read.
+    await yieldToEventLoop();
+  } finally {
+    await Promise.all(sockets.map((socket) => socket.close()));
+  }
+  return [...found.values()].sort((left, right) => left.url.localeCompare(right.url));
+}
+
+/** The group of multicast DNS (RFC 6762, section 3). */
+const GROUP = '224.0.0.251';
+/** The largest packet of multicast DNS (RFC 6762, section 17). */
+const MAX_PACKET_BYTES = 9_000;
+/** The decoder allocates as many records as the packet claims, before it reads any. */
+const MAX_RECORDS = 256;
+const HEADER_BYTES = 12;
+
+/** The network and the port of a multicast DNS socket. */
+interface MulticastPlace {
+  /** An IPv4 address of this machine, on the network in question. */
+  address: string;
+  /** 5353, except in tests. */
+  port: number;
+}
+
+/** A packet that arrived. */
+interface Received {
+  packet: Packet;
+  /** The IPv4 address of its sender. */
+  sender: string;
+  senderPort: number;
+}
+
+/** A socket for multicast DNS on one network. Other programs of the machine may use the same port. */
+export class MulticastSocket {
+  readonly #socket: Socket;
+  readonly #place: MulticastPlace;
+
+  private constructor(socket: Socket, place: MulticastPlace) {
+    this.#socket = socket;
+    this.#place = place;
+  }
+
+  get address(): string {
+    return this.#place.address;
+  }
+
+  /**
+   * Opens a socket. `receive` is called for each packet from the network of the address that can be decoded, `failed` if
+   * the socket breaks.
+   *
+   * @throws Error if the machine does not have the address, or does not allow it
+   */
+  static async open(
+    place: MulticastPlace,
+    handlers: { receive: (received: Received) => unknown; failed: (error: unknown) => void },
+  ): Promise<MulticastSocket> {
+    const socket = createSocket({ type: 'udp4', reuseAddr: true });
+    try {
+      socket.bind({ port: place.port, exclusive: false });
+      await once(socket, 'listening');
+      socket.addMembership(GROUP, place.address);
+      socket.setMulticastInterface(place.address);
+      socket.setMulticastTTL(255);
+    } catch (error) {
+      socket.close();
+      throw error;
+    }
+    socket.on('error', handlers.failed);
+    // The system gives a socket the packets of other networks too, and those that are sent to the port from anywhere.
+    const network = networkOf(place.address);
+    const receive = (bytes: Buffer, { address: sender, port: senderPort }: RemoteInfo) => {
+      const packet = network.check(sender) ? decoded(bytes) : undefined;
+      return packet && handlers.receive({ packet, sender, senderPort });
+    };
+    socket.on('message', guarded(receive, handlers.failed));
+    return new MulticastSocket(socket, place);
+  }
+
+  /** Sends a packet to the group, or to one address. Multicast is never certain to arrive, so nothing waits for it. */
+  send(packet: Packet, to: { address: string; port: number } = { ...this.#place, address: GROUP }): void {
+    this.#socket.send(encode(packet), to.port, to.address, (error) => {
+      if (error) this.#socket.emit('error', error);
+    });
+  }
+
+  /** Closes the socket after pending packets were sent. */
+  async close(): Promise<void> {
+    this.#socket.removeAllListeners('message');
+    // A failure to send is reported to `failed`, and must not keep the socket open.
+    await new Promise<void>((resolve) => inNextTurn(() => this.#socket.close(resolve)));
+  }
+}
+
+/** Returns undefined if the bytes are no packet of multicast DNS: anyone on the network can send them. */
+function decoded(bytes: Buffer): Packet | undefined {
+  if (bytes.length < HEADER_BYTES || bytes.length > MAX_PACKET_BYTES) return undefined;
+  const counts = [4, 6, 8, 10].map((offset) => bytes.readUInt16BE(offset));
+  if (counts.reduce((sum, count) => sum + count) > MAX_RECORDS) return undefined;
+  try {
+    return decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the network of one of the machine's IPv4 addresses; an empty one if the machine does not have the address. */
+function networkOf(address: string): BlockList {
+  const network = new BlockList();
+  const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  const prefix = own.find((each) => each.address === address)?.cidr?.split('/')[1];
+  if (prefix !== undefined) network.addSubnet(address, Number(prefix));
+  return network;
 }
