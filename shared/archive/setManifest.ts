@@ -1,6 +1,6 @@
 import type { FieldError } from '../problems.ts';
+import { jsonPointer } from '../values/canonicalJson.ts';
 import { EMPTY_DIGEST } from '../values/digestPattern.ts';
-import { jsonPointer } from '../values/issueMessage.ts';
 import { pathConflicts } from './filePath.ts';
 
 /*

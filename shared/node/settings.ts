@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { smtpChangeSchema, smtpSchema } from '../alerts/smtp.ts';
-import { witnessSchema } from '../ledger/witness.ts';
+import { witnessSchema } from '../ledger/ledger.ts';
 import { WRITE_LIMITS } from '../limits.ts';
 import { httpUrlSchema, instantSchema, isHttpUrl } from '../values/text.ts';
 

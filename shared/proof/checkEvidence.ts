@@ -4,11 +4,18 @@ import type { RecordedFinding } from '../findings/finding.ts';
 import type { LedgerEntry } from '../ledger/ledger.ts';
 import type { ProofCrypto } from './algorithms.ts';
 import { concat, fromBase64, hexOf, isSameBytes, utf8 } from './bytes.ts';
-import { type Claim, type Evidence, judge, type ProvenEntry, requireThat, sha256 } from './evidence.ts';
+import {
+  type Claim,
+  checkSeal,
+  type Evidence,
+  judge,
+  type ProvenEntry,
+  requireThat,
+  sha256,
+} from './evidence.ts';
 import { checkFiles, checkSet } from './evidenceFiles.ts';
 import { checkSeenBy } from './observation.ts';
 import { seePassage } from './passage.ts';
-import { checkSeal } from './seal.ts';
 import { countLines, openCheckpoint, openCosignature, ProofError } from './signedNote.ts';
 import { verifyTimestamp } from './timestamp.ts';
 import { rootFromLeaf } from './tree.ts';

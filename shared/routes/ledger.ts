@@ -16,16 +16,14 @@ import {
   ledgerPageSchema,
   ledgerQuery,
   ledgerVerificationSchema,
+  newWitnessedLogSchema,
   proofQuery,
   stampingSchema,
   timestampSchema,
-} from '../ledger/ledger.ts';
-import {
-  newWitnessedLogSchema,
   witnessedLogSchema,
   witnessRefusalSchema,
   witnessStatesSchema,
-} from '../ledger/witness.ts';
+} from '../ledger/ledger.ts';
 import { jobSchema } from '../node/job.ts';
 import { booleanParameter, listQuery, pageOf } from '../values/list.ts';
 import { jsonBody, NO_BODY, route } from './route.ts';

@@ -16,7 +16,7 @@ import {
   sourceChangeSchema,
   type WatchedSource,
 } from '../../../../shared/collection/source.ts';
-import { issueMessage } from '../../../../shared/values/issueMessage.ts';
+import { issueMessage } from '../../../../shared/values/checkBody.ts';
 import { ApiProblem } from '../../api/client.ts';
 
 /** When a source is checked, as typed. */

@@ -2,7 +2,7 @@ import { Button, Stack, TextInput } from '@mantine/core';
 import { IconPlus, IconSend } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { WitnessRefusal, WitnessState } from '../../../../../shared/ledger/witness.ts';
+import type { WitnessRefusal, WitnessState } from '../../../../../shared/ledger/ledger.ts';
 import { MAX_LIST_LIMIT } from '../../../../../shared/limits.ts';
 import { call, readText } from '../../../api/client.ts';
 import { callKey, useCall } from '../../../api/useCall.ts';
