@@ -1,5 +1,4 @@
-import type { FieldError } from '../problems.ts';
-import { jsonPointer } from '../values/canonicalJson.ts';
+import { type FieldError, jsonPointer } from '../problems.ts';
 import { EMPTY_DIGEST } from '../values/digestPattern.ts';
 import { pathConflicts } from './filePath.ts';
 

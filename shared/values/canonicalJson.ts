@@ -1,7 +1,7 @@
 import canonicalize from 'canonicalize';
 import { type JSONPath, visit } from 'jsonc-parser';
 import { MAX_JSON_DEPTH } from '../limits.ts';
-import { type FieldError, Problem } from '../problems.ts';
+import { type FieldError, jsonPointer, Problem } from '../problems.ts';
 
 /**
  * Returns the canonical text of a JSON value (RFC 8785): keys sorted by UTF-16 code units, ECMAScript numbers, no spaces.
@@ -106,9 +106,4 @@ function numberFault(literal: string): string | undefined {
   if (!Number.isInteger(value) || Number.isSafeInteger(value)) return undefined;
   if (Math.abs(value) >= 1e21 && /[.eE]/.test(literal)) return undefined;
   return 'The integer exceeds ±(2^53-1) and would lose digits. Send it as text.';
-}
-
-/** Returns the JSON Pointer (RFC 6901) for the keys and indexes that lead to a value. An empty list is the document. */
-export function jsonPointer(steps: readonly PropertyKey[]): string {
-  return steps.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }

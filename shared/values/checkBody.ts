@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { MAX_JSON_DEPTH, MAX_JSON_VALUES } from '../limits.ts';
-import { type FieldError, Problem, type ProblemCode } from '../problems.ts';
-import { jsonPointer, parseStrictJson, tooDeep } from './canonicalJson.ts';
+import { type FieldError, jsonPointer, Problem, type ProblemCode } from '../problems.ts';
+import { parseStrictJson, tooDeep } from './canonicalJson.ts';
 
 /**
  * Counts the values of a JSON text and the depth of their nesting while its bytes arrive, without building anything. So a

@@ -7,8 +7,8 @@ import {
 } from '../../../shared/archive/pack.ts';
 import { setOfPart } from '../../../shared/archive/set.ts';
 import { MAX_PACK_BYTES, MAX_RECORD_BYTES } from '../../../shared/limits.ts';
-import { Problem } from '../../../shared/problems.ts';
-import { canonicalText, jsonPointer } from '../../../shared/values/canonicalJson.ts';
+import { jsonPointer, Problem } from '../../../shared/problems.ts';
+import { canonicalText } from '../../../shared/values/canonicalJson.ts';
 import { checkBody } from '../../../shared/values/checkBody.ts';
 import { ID_DIGITS } from '../../../shared/values/digest.ts';
 import { foldedText } from '../../../shared/values/text.ts';

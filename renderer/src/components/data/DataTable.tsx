@@ -3,8 +3,8 @@ import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
 import { type KeyboardEvent, type ReactNode, startTransition, useEffect, useState } from 'react';
 import { Link } from 'react-router';
 import { formatCount } from '../../format.ts';
-import { useUrlFilters } from '../../state/urlFilters.ts';
 import { EmptyState, ErrorNote } from '../feedback/ErrorNote.tsx';
+import { useUrlFilters } from '../forms/filters.tsx';
 import classes from './data.module.css';
 
 /** What a tall window shows. The other rows follow after the first paint. */

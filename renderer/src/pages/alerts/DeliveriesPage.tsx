@@ -7,10 +7,10 @@ import { type Column, DataTable, Pager, useUrlOffset } from '../../components/da
 import { StateBadge, TimeText } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { clearButtonProps } from '../../components/forms/buttons.tsx';
+import { useUrlFilters } from '../../components/forms/filters.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { countOf } from '../../format.ts';
 import { useIsOwner, useSession } from '../../state/session.ts';
-import { useUrlFilters } from '../../state/urlFilters.ts';
 import classes from './AlertsPage.module.css';
 
 const LIMIT = 50;

@@ -7,8 +7,8 @@ import {
   PACK_FORMAT,
   TERMS_VERSION,
 } from '../../../../shared/limits.ts';
-import { type FieldError, Problem } from '../../../../shared/problems.ts';
-import { jsonPointer, parseStrictJson } from '../../../../shared/values/canonicalJson.ts';
+import { type FieldError, jsonPointer, Problem } from '../../../../shared/problems.ts';
+import { parseStrictJson } from '../../../../shared/values/canonicalJson.ts';
 import { countOf, formatBytes, formatCount } from '../../format.ts';
 import type { Draft, DraftResult } from './draft.ts';
 import type { DraftFile } from './files/draftFile.ts';

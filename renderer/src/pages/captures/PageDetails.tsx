@@ -12,9 +12,8 @@ import { IfReadable } from '../../components/content/Withheld.tsx';
 import { type Column, DataTable } from '../../components/data/DataTable.tsx';
 import { DigestChip, Facts, TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { SearchField } from '../../components/forms/filters.tsx';
+import { SearchField, useUrlFilters } from '../../components/forms/filters.tsx';
 import { countOf, formatBytes, formatCount, formatDuration } from '../../format.ts';
-import { useUrlFilters } from '../../state/urlFilters.ts';
 import { ArchivedPage } from '../view/ViewPage.tsx';
 import classes from './captures.module.css';
 import {

@@ -8,6 +8,7 @@ import { useCall, useSave } from '../../api/useCall.ts';
 import { Facts } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { CopyButton } from '../../components/forms/buttons.tsx';
+import { useUrlFilters } from '../../components/forms/filters.tsx';
 import { type Choice, ChoiceCards } from '../../components/forms/pickers.tsx';
 import { Page, Section } from '../../components/layout/Page.tsx';
 import { countOf } from '../../format.ts';
@@ -18,7 +19,6 @@ import {
   useNeedsInvitation,
   useSession,
 } from '../../state/session.ts';
-import { useUrlFilters } from '../../state/urlFilters.ts';
 import { EnterInvitation, Invitations, QrCode } from './Invitations.tsx';
 import { Peers } from './peers/Peers.tsx';
 import classes from './SharingPage.module.css';

@@ -21,8 +21,8 @@ import {
   type FormDialogControls,
   useEdits,
 } from '../../components/forms/DialogForm.tsx';
+import { useUrlFilters } from '../../components/forms/filters.tsx';
 import { countOf } from '../../format.ts';
-import { useUrlFilters } from '../../state/urlFilters.ts';
 import {
   type NoiseErrors,
   NoiseFields,

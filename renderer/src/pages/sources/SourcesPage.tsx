@@ -12,10 +12,9 @@ import {
   type FormDialogControls,
   useItemForm,
 } from '../../components/forms/DialogForm.tsx';
-import { SearchField, useFirstUse } from '../../components/forms/filters.tsx';
+import { SearchField, type UrlFilters, useFirstUse, useUrlFilters } from '../../components/forms/filters.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { useIsOwner } from '../../state/session.ts';
-import { type UrlFilters, useUrlFilters } from '../../state/urlFilters.ts';
 import { AddList } from './AddList.tsx';
 import { AddSource } from './AddSource.tsx';
 import { ImportCaptures } from './captures/ImportCaptures.tsx';
