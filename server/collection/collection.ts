@@ -14,10 +14,9 @@ import type {
 import { Problem } from '../../shared/problems.ts';
 import type { StartBrowser } from '../browser/chromium.ts';
 import { ClosedBrowser, chromiumIn } from '../browser/closedBrowser.ts';
-import type { Jobs, RunningJob } from '../runtime/jobs.ts';
+import { type Jobs, type RunningJob, shuttingDown } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
 import type { NetworkPause } from '../runtime/machineState.ts';
-import { shuttingDown } from '../runtime/shuttingDown.ts';
 import { temporaryFolder } from '../store/files.ts';
 import type { SettingsStore } from '../store/settings.ts';
 import { newestPage } from '../store/sqlite/collection/pages.ts';

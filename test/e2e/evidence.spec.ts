@@ -13,7 +13,7 @@ import {
   withEvidence,
 } from './support/evidenceChanges.ts';
 import { expect, test } from './support/fixtures.ts';
-import { type NodeProcess, startNode } from './support/nodeProcess.ts';
+import type { NodeProcess } from './support/nodeProcess.ts';
 
 /** Opens a file as a stranger does: from the disk, with no network. Returns the page and what went wrong in it. */
 async function openOffline(browser: Browser, file: string): Promise<{ page: Page; errors: string[] }> {
@@ -47,13 +47,14 @@ async function send(
 test.afterEach(closeScriptedWebs);
 
 test('an event’s evidence file holds offline, and names each part in which a byte was changed', async ({
+  host,
   page,
   node,
   browser,
   checks,
 }, testInfo) => {
   checks.allow(/503.*\/api\/status/);
-  const witness = await startNode();
+  const witness = await host.open();
   const authorities = [await TimestampAuthority.open(EC_KEY), await TimestampAuthority.open(RSA_KEY)];
   try {
     const web = await ScriptedWeb.open();
@@ -206,62 +207,62 @@ async function saveEvidence(page: Page, id: string, testInfo: TestInfo): Promise
   return file;
 }
 
-test('a pack’s evidence file holds offline, with its files', async ({ page, node, browser }, testInfo) => {
-  const levels = new File(['day,level\n1,4\n'], 'levels.csv', { type: 'text/csv' });
-  const file = await saveEvidence(page, await uploadPack(node, levels), testInfo);
-  const { page: opened, errors } = await openOffline(browser, file);
-  await expect(opened.getByRole('status')).toContainText('Everything that can be checked holds');
-  await expect(opened.getByText('day,level')).toBeVisible();
-  expect(errors).toEqual([]);
-  const whole = await readFile(file, 'utf8');
-  const evidence = evidenceIn(whole);
-  evidence.recorded.record = evidence.recorded.record.replace('positive', 'negative');
-  await writeFile(file, withEvidence(whole, evidence));
-  await opened.goto(pathToFileURL(file).href);
-  await expect(opened.getByText('The record of the pack was altered.').first()).toBeVisible();
-  await opened.context().close();
-});
-
-test('a set’s evidence file lists its files, and gives the list to check them with', async ({
+test('the evidence files of a set and of a pack hold offline, with their files', async ({
   page,
   node,
   browser,
   checks,
 }, testInfo) => {
   const text = 'day,level\n1,4\n';
-  const pack = await uploadPack(node, new File([text], 'levels.csv'));
-  const part = { path: 'levels.csv', bytes: text.length, sha256: sha256Of(text) };
-  const files = Array.from({ length: 101 }, (_, index) => ({
-    ...part,
-    path: `${1_000 + index}.csv`,
-    parts: [{ pack, ...part }],
-  }));
-  const list = JSON.stringify({ format: 'strongroom-set@1', files });
-  const id = await uploadPack(node, new File([list], 'set.json', { type: 'application/json' }));
-  const file = await saveEvidence(page, id, testInfo);
-  const { page: opened, errors } = await openOffline(browser, file);
-  await expect(opened.getByRole('heading', { level: 1 })).toHaveText('Evidence of a set, ledger entry 2');
-  await expect(opened.getByText('Holds: The ledger entry 2 covers every file of the set.')).toBeVisible();
-  const listed = opened.getByRole('listitem').filter({ hasText: part.sha256 }).filter({ hasText: '.csv' });
-  await expect(listed).toHaveCount(100);
-  await checks.accessible(opened);
-  await opened.getByRole('button', { name: 'Show all 101 files' }).click();
-  await expect(listed).toHaveCount(101);
-  await expect(listed.last()).toContainText('1100.csv');
-  const saving = opened.waitForEvent('download');
-  await opened.getByRole('link', { name: 'Save the list' }).click();
-  const saved = await saving;
-  expect(saved.suggestedFilename()).toBe('SHA256SUMS');
-  const lines = files.map(({ path, sha256 }) => `${sha256}  ${path}\n`).join('');
-  expect(await readFile(await saved.path(), 'utf8')).toBe(lines);
-  expect(errors).toEqual([]);
+  const pack = await uploadPack(node, new File([text], 'levels.csv', { type: 'text/csv' }));
+  await test.step('a set’s evidence file lists its files, and gives the list to check them with', async () => {
+    const part = { path: 'levels.csv', bytes: text.length, sha256: sha256Of(text) };
+    const files = Array.from({ length: 101 }, (_, index) => ({
+      ...part,
+      path: `${1_000 + index}.csv`,
+      parts: [{ pack, ...part }],
+    }));
+    const list = JSON.stringify({ format: 'strongroom-set@1', files });
+    const id = await uploadPack(node, new File([list], 'set.json', { type: 'application/json' }));
+    const file = await saveEvidence(page, id, testInfo);
+    const { page: opened, errors } = await openOffline(browser, file);
+    await expect(opened.getByRole('heading', { level: 1 })).toHaveText('Evidence of a set, ledger entry 2');
+    await expect(opened.getByText('Holds: The ledger entry 2 covers every file of the set.')).toBeVisible();
+    const listed = opened.getByRole('listitem').filter({ hasText: part.sha256 }).filter({ hasText: '.csv' });
+    await expect(listed).toHaveCount(100);
+    await checks.accessible(opened);
+    await opened.getByRole('button', { name: 'Show all 101 files' }).click();
+    await expect(listed).toHaveCount(101);
+    await expect(listed.last()).toContainText('1100.csv');
+    const saving = opened.waitForEvent('download');
+    await opened.getByRole('link', { name: 'Save the list' }).click();
+    const saved = await saving;
+    expect(saved.suggestedFilename()).toBe('SHA256SUMS');
+    const lines = files.map(({ path, sha256 }) => `${sha256}  ${path}\n`).join('');
+    expect(await readFile(await saved.path(), 'utf8')).toBe(lines);
+    expect(errors).toEqual([]);
 
-  const whole = await readFile(file, 'utf8');
-  const evidence = evidenceIn(whole);
-  for (const each of evidence.files) each.content = btoa(list.replace('1000.csv', '999.csv'));
-  await writeFile(file, withEvidence(whole, evidence));
-  await opened.goto(pathToFileURL(file).href);
-  await expect(opened.getByRole('listitem').filter({ hasText: 'set.json was altered.' })).toBeVisible();
-  await expect(opened.getByRole('heading', { name: 'Files of the set' })).toHaveCount(0);
-  await opened.context().close();
+    const whole = await readFile(file, 'utf8');
+    const evidence = evidenceIn(whole);
+    for (const each of evidence.files) each.content = btoa(list.replace('1000.csv', '999.csv'));
+    await writeFile(file, withEvidence(whole, evidence));
+    await opened.goto(pathToFileURL(file).href);
+    await expect(opened.getByRole('listitem').filter({ hasText: 'set.json was altered.' })).toBeVisible();
+    await expect(opened.getByRole('heading', { name: 'Files of the set' })).toHaveCount(0);
+    await opened.context().close();
+  });
+  await test.step('a pack’s evidence file holds offline, with its files', async () => {
+    const file = await saveEvidence(page, pack, testInfo);
+    const { page: opened, errors } = await openOffline(browser, file);
+    await expect(opened.getByRole('status')).toContainText('Everything that can be checked holds');
+    await expect(opened.getByText('day,level')).toBeVisible();
+    expect(errors).toEqual([]);
+    const whole = await readFile(file, 'utf8');
+    const evidence = evidenceIn(whole);
+    evidence.recorded.record = evidence.recorded.record.replace('positive', 'negative');
+    await writeFile(file, withEvidence(whole, evidence));
+    await opened.goto(pathToFileURL(file).href);
+    await expect(opened.getByText('The record of the pack was altered.').first()).toBeVisible();
+    await opened.context().close();
+  });
 });

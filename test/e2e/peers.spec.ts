@@ -1,11 +1,15 @@
 import type { Page } from '@playwright/test';
 import type { Peer } from '../../shared/node/peer.ts';
 import { expect, test } from './support/fixtures.ts';
-import { startNode } from './support/nodeProcess.ts';
 import { publishPack } from './support/publishPack.ts';
 
-test('the owner adds a peer, compares its key, mirrors it and removes it', async ({ page, node, checks }) => {
-  const other = await startNode();
+test('the owner adds a peer, compares its key, mirrors it and removes it', async ({
+  host,
+  page,
+  node,
+  checks,
+}) => {
+  const other = await host.open();
   try {
     await publishPack(other, { title: 'Tides' });
     const key = (await (await fetch(`${other.url}/api/ledger/key`)).text()).trim();
@@ -51,12 +55,13 @@ async function listPeers(page: Page, items: () => Peer[]): Promise<void> {
 }
 
 test('a node gives a link, and another one adds it, browses it and takes what matches', async ({
+  host,
   page,
   node,
   checks,
   browser,
 }) => {
-  const other = await startNode();
+  const other = await host.open();
   try {
     for (const title of ['Tides', 'Winds']) await publishPack(node, { title });
     await page.goto('/sharing');
@@ -110,11 +115,12 @@ test('a node gives a link, and another one adds it, browses it and takes what ma
 });
 
 test('a nearby node is added from the list, and refused if it is another one than it announced', async ({
+  host,
   page,
   node,
   checks,
 }) => {
-  const other = await startNode();
+  const other = await host.open();
   try {
     const announced = {
       name: 'node-near.local/strongroom',

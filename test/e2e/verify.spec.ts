@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from './support/fixtures.ts';
 import { holdRequests } from './support/holdRequests.ts';
 import { publishPack } from './support/publishPack.ts';
+import { startOver } from './support/startOver.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 const named = (name: string, text: string) => ({
@@ -13,143 +14,141 @@ const named = (name: string, text: string) => ({
   buffer: Buffer.from(text),
 });
 
-test('files are hashed in the browser and compared with a dropped list and with the archive', async ({
+test('files are hashed in the browser and compared, also after hashing could not be started', async ({
   page,
   checks,
 }) => {
-  await page.goto('/');
-  await page
-    .getByRole('navigation', { name: 'Main' })
-    .getByRole('link', { name: 'Verify', exact: true })
-    .click();
-  await expect(page.getByRole('heading', { level: 1, name: 'Verify' })).toBeVisible();
-  await expect(page.getByText('Drop files or folders here')).toBeVisible();
-  await checks.accessible(page);
-  const uploads: string[] = [];
-  page.on('request', (request) => {
-    if (request.method() !== 'GET') uploads.push(request.url());
+  await test.step('files are hashed in the browser and compared with a dropped list and with the archive', async () => {
+    await page.goto('/');
+    await page
+      .getByRole('navigation', { name: 'Main' })
+      .getByRole('link', { name: 'Verify', exact: true })
+      .click();
+    await expect(page.getByRole('heading', { level: 1, name: 'Verify' })).toBeVisible();
+    await expect(page.getByText('Drop files or folders here')).toBeVisible();
+    await checks.accessible(page);
+    const uploads: string[] = [];
+    page.on('request', (request) => {
+      if (request.method() !== 'GET') uploads.push(request.url());
+    });
+    const list = `${sha256('one')}  one.txt\nSHA256 (two.txt) = ${sha256('two')}\n${sha256('lost')}  lost.txt\n`;
+    await page
+      .locator('input[type=file]')
+      .first()
+      .setInputFiles([
+        named('one.txt', 'one'),
+        named('two.txt', 'two, changed'),
+        named('three.txt', 'three'),
+        named('SHA256SUMS', list),
+      ]);
+    const rows = page.getByRole('list', { name: 'Verified files' }).getByRole('listitem');
+    await expect(rows).toHaveCount(4);
+    await expect(rows.filter({ hasText: 'one.txt' })).toContainText('Intact');
+    await expect(rows.filter({ hasText: 'two.txt' })).toContainText('Changed');
+    await expect(rows.filter({ hasText: 'three.txt' })).toContainText('Not in the archive');
+    await expect(rows.filter({ hasText: 'lost.txt' })).toContainText('Missing');
+    await expect(page.getByRole('list', { name: 'Lists' })).toContainText('SHA256SUMS: 3 digests');
+    await checks.accessible(page);
+    await page.getByRole('button', { name: 'Changed 1' }).click();
+    await expect(rows).toHaveCount(1);
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'CSV' }).click();
+    const report = await readFile(await (await downloading).path(), 'utf8');
+    expect(report).toContain(`two.txt,changed,12,${sha256('two, changed')},${sha256('two')},SHA256SUMS`);
+    expect(uploads).toEqual([]);
   });
-  const list = `${sha256('one')}  one.txt\nSHA256 (two.txt) = ${sha256('two')}\n${sha256('lost')}  lost.txt\n`;
-  await page
-    .locator('input[type=file]')
-    .first()
-    .setInputFiles([
-      named('one.txt', 'one'),
-      named('two.txt', 'two, changed'),
-      named('three.txt', 'three'),
-      named('SHA256SUMS', list),
-    ]);
-  const rows = page.getByRole('list', { name: 'Verified files' }).getByRole('listitem');
-  await expect(rows).toHaveCount(4);
-  await expect(rows.filter({ hasText: 'one.txt' })).toContainText('Intact');
-  await expect(rows.filter({ hasText: 'two.txt' })).toContainText('Changed');
-  await expect(rows.filter({ hasText: 'three.txt' })).toContainText('Not in the archive');
-  await expect(rows.filter({ hasText: 'lost.txt' })).toContainText('Missing');
-  await expect(page.getByRole('list', { name: 'Lists' })).toContainText('SHA256SUMS: 3 digests');
-  await checks.accessible(page);
-  await page.getByRole('button', { name: 'Changed 1' }).click();
-  await expect(rows).toHaveCount(1);
-  const downloading = page.waitForEvent('download');
-  await page.getByRole('button', { name: 'CSV' }).click();
-  const report = await readFile(await (await downloading).path(), 'utf8');
-  expect(report).toContain(`two.txt,changed,12,${sha256('two, changed')},${sha256('two')},SHA256SUMS`);
-  expect(uploads).toEqual([]);
+  await startOver(page);
+  await test.step('files can be added again after hashing could not be started', async () => {
+    checks.allow(/ERR_FAILED/);
+    await page.route('**/verify.worker*', (route) => route.abort());
+    await page.goto('/verify');
+    const input = page.locator('input[type=file]').first();
+    await input.setInputFiles([named('one.txt', 'one')]);
+    const rows = page.getByRole('list', { name: 'Verified files' }).getByRole('listitem');
+    await expect(rows.first()).toContainText('Hashing could not be started');
+    await page.unroute('**/verify.worker*');
+    await input.setInputFiles([named('one.txt', 'one')]);
+    await expect(rows).toHaveText([/Not in the archive.*one\.txt/s]);
+  });
 });
 
-test('files can be added again after hashing could not be started', async ({ page, checks }) => {
-  checks.allow(/ERR_FAILED/);
-  await page.route('**/verify.worker*', (route) => route.abort());
-  await page.goto('/verify');
-  const input = page.locator('input[type=file]').first();
-  await input.setInputFiles([named('one.txt', 'one')]);
-  const rows = page.getByRole('list', { name: 'Verified files' }).getByRole('listitem');
-  await expect(rows.first()).toContainText('Hashing could not be started');
-  await page.unroute('**/verify.worker*');
-  await input.setInputFiles([named('one.txt', 'one')]);
-  await expect(rows).toHaveText([/Not in the archive.*one\.txt/s]);
-});
-
-test('a checkpoint that waits for the node is checked when it is back, unless it was cleared', async ({
+test('what is dropped is recognised; what needs the node waits for it', async ({
   page,
   node,
   context,
   checks,
 }) => {
-  checks.allow(/ERR_INTERNET_DISCONNECTED|Failed to load resource/);
-  await publishPack(node, { title: 'Levels' });
-  const checkpoint = await (await page.request.get('/api/ledger/checkpoint')).text();
-  await page.goto('/verify');
-  await expect(page.getByText('Drop files or folders here')).toBeVisible();
-  const input = page.locator('input[type=file]').first();
-  const checked = page.getByRole('region', { name: 'Checkpoints and proofs' }).getByRole('listitem');
-  await context.setOffline(true);
-  await input.setInputFiles([named('checkpoint.txt', checkpoint)]);
-  await expect(page.getByText('The node cannot be reached.')).toBeVisible();
-  await context.setOffline(false);
-  await expect(checked).toContainText('The ledger begins with this checkpoint');
-  await expect(page.getByText('The node cannot be reached.')).toBeHidden();
-  await page.getByRole('button', { name: 'Clear' }).click();
-
-  const answer = await holdRequests(page, 'GET', '**/api/ledger**');
-  const asked = page.waitForRequest(/api\/ledger/);
-  await input.setInputFiles([named('checkpoint.txt', checkpoint)]);
-  const url = (await asked).url();
-  await page.getByRole('button', { name: 'Clear' }).click();
-  const answered = page.waitForResponse(url);
-  answer();
-  await (await answered).finished();
-  await input.setInputFiles([named('one.txt', 'one')]);
-  await expect(page.getByText('Not in the archive', { exact: true })).toBeVisible();
-  await expect(checked).toHaveCount(0);
-});
-
-test('a pack file, a checkpoint and known bytes are recognised; without a network look-ups wait', async ({
-  page,
-  node,
-  context,
-  checks,
-}) => {
-  checks.allow(/ERR_INTERNET_DISCONNECTED|Failed to load resource/);
   const pack = await publishPack(node, { title: 'Levels' });
-  const packFile = await (await page.request.get(`/api/packs/${pack.id}/file`)).body();
-  const checkpoint = await (await page.request.get('/api/ledger/checkpoint')).body();
-  const proof = await (await page.request.get('/api/ledger/proof?seq=1&format=tlog-proof')).text();
-  await page.goto('/verify');
-  await expect(page.getByRole('heading', { level: 1, name: 'Verify' })).toBeVisible();
-  // What hashes is loaded with the page, before the network is lost.
-  const input = page.locator('input[type=file]').first();
-  const rows = page.getByRole('list', { name: 'Verified files' }).getByRole('listitem');
-  await input.setInputFiles([named('online.txt', 'online')]);
-  await expect(rows.filter({ hasText: 'online.txt' })).toContainText('Not in the archive');
-  await page.waitForLoadState('networkidle');
-  await context.setOffline(true);
-  const folder = await mkdtemp(join(tmpdir(), 'strongroom-verify-'));
-  const saved = join(folder, 'checkpoint.txt');
-  await writeFile(saved, checkpoint);
-  await input.setInputFiles([
-    named('copy.txt', 'the data of Levels'),
-    { name: 'received.pack.zip', mimeType: 'application/zip', buffer: packFile },
-    { name: 'checkpoint.txt', mimeType: 'text/plain', buffer: await readFile(saved) },
-    named('entry-1.tlog-proof', proof),
-    named('changed.tlog-proof', proof.replace('index 0\n', 'index 0\n' + `${'A'.repeat(43)}=\n`)),
-  ]);
-  await expect(rows.filter({ hasText: 'copy.txt' })).toContainText('Look-up pending');
-  await expect(rows.filter({ hasText: 'data/data.txt' })).toContainText('Intact');
-  await expect(page.getByText('The node cannot be reached.')).toBeVisible();
-  await context.setOffline(false);
-  await expect(rows.filter({ hasText: 'copy.txt' })).toContainText('In the archive');
-  await expect(rows.filter({ hasText: 'copy.txt' }).getByRole('link')).toHaveAttribute(
-    'href',
-    `/packs/${pack.id}`,
-  );
-  await expect(rows.filter({ hasText: '/pack.json' })).toContainText(
-    `according to received.pack.zip: its fingerprint, ${pack.id}`,
-  );
-  const checked = page.getByRole('region', { name: 'Checkpoints and proofs' }).getByRole('listitem');
-  await expect(checked.filter({ hasText: 'checkpoint.txt' })).toContainText(
-    /^The ledger begins with this checkpoint; .* The signature of this node is valid\./,
-  );
-  await expect(checked.filter({ hasText: 'entry-1.tlog-proof' })).toContainText('is in the signed ledger.');
-  await expect(checked.filter({ hasText: 'changed.tlog-proof' })).toContainText('The proof is not valid');
-  await checks.accessible(page);
+  await test.step('a checkpoint that waits for the node is checked when it is back, unless it was cleared', async () => {
+    checks.allow(/ERR_INTERNET_DISCONNECTED|Failed to load resource/);
+    const checkpoint = await (await page.request.get('/api/ledger/checkpoint')).text();
+    await page.goto('/verify');
+    await expect(page.getByText('Drop files or folders here')).toBeVisible();
+    const input = page.locator('input[type=file]').first();
+    const checked = page.getByRole('region', { name: 'Checkpoints and proofs' }).getByRole('listitem');
+    await context.setOffline(true);
+    await input.setInputFiles([named('checkpoint.txt', checkpoint)]);
+    await expect(page.getByText('The node cannot be reached.')).toBeVisible();
+    await context.setOffline(false);
+    await expect(checked).toContainText('The ledger begins with this checkpoint');
+    await expect(page.getByText('The node cannot be reached.')).toBeHidden();
+    await page.getByRole('button', { name: 'Clear' }).click();
+
+    const answer = await holdRequests(page, 'GET', '**/api/ledger**');
+    const asked = page.waitForRequest(/api\/ledger/);
+    await input.setInputFiles([named('checkpoint.txt', checkpoint)]);
+    const url = (await asked).url();
+    await page.getByRole('button', { name: 'Clear' }).click();
+    const answered = page.waitForResponse(url);
+    answer();
+    await (await answered).finished();
+    await input.setInputFiles([named('one.txt', 'one')]);
+    await expect(page.getByText('Not in the archive', { exact: true })).toBeVisible();
+    await expect(checked).toHaveCount(0);
+  });
+  await startOver(page);
+  await test.step('a pack file, a checkpoint and known bytes are recognised; without a network look-ups wait', async () => {
+    checks.allow(/ERR_INTERNET_DISCONNECTED|Failed to load resource/);
+    const packFile = await (await page.request.get(`/api/packs/${pack.id}/file`)).body();
+    const checkpoint = await (await page.request.get('/api/ledger/checkpoint')).body();
+    const proof = await (await page.request.get('/api/ledger/proof?seq=1&format=tlog-proof')).text();
+    await page.goto('/verify');
+    await expect(page.getByRole('heading', { level: 1, name: 'Verify' })).toBeVisible();
+    // What hashes is loaded with the page, before the network is lost.
+    const input = page.locator('input[type=file]').first();
+    const rows = page.getByRole('list', { name: 'Verified files' }).getByRole('listitem');
+    await input.setInputFiles([named('online.txt', 'online')]);
+    await expect(rows.filter({ hasText: 'online.txt' })).toContainText('Not in the archive');
+    await page.waitForLoadState('networkidle');
+    await context.setOffline(true);
+    const folder = await mkdtemp(join(tmpdir(), 'strongroom-verify-'));
+    const saved = join(folder, 'checkpoint.txt');
+    await writeFile(saved, checkpoint);
+    await input.setInputFiles([
+      named('copy.txt', 'the data of Levels'),
+      { name: 'received.pack.zip', mimeType: 'application/zip', buffer: packFile },
+      { name: 'checkpoint.txt', mimeType: 'text/plain', buffer: await readFile(saved) },
+      named('entry-1.tlog-proof', proof),
+      named('changed.tlog-proof', proof.replace('index 0\n', 'index 0\n' + `${'A'.repeat(43)}=\n`)),
+    ]);
+    await expect(rows.filter({ hasText: 'copy.txt' })).toContainText('Look-up pending');
+    await expect(rows.filter({ hasText: 'data/data.txt' })).toContainText('Intact');
+    await expect(page.getByText('The node cannot be reached.')).toBeVisible();
+    await context.setOffline(false);
+    await expect(rows.filter({ hasText: 'copy.txt' })).toContainText('In the archive');
+    await expect(rows.filter({ hasText: 'copy.txt' }).getByRole('link')).toHaveAttribute(
+      'href',
+      `/packs/${pack.id}`,
+    );
+    await expect(rows.filter({ hasText: '/pack.json' })).toContainText(
+      `according to received.pack.zip: its fingerprint, ${pack.id}`,
+    );
+    const checked = page.getByRole('region', { name: 'Checkpoints and proofs' }).getByRole('listitem');
+    await expect(checked.filter({ hasText: 'checkpoint.txt' })).toContainText(
+      /^The ledger begins with this checkpoint; .* The signature of this node is valid\./,
+    );
+    await expect(checked.filter({ hasText: 'entry-1.tlog-proof' })).toContainText('is in the signed ledger.');
+    await expect(checked.filter({ hasText: 'changed.tlog-proof' })).toContainText('The proof is not valid');
+    await checks.accessible(page);
+  });
 });

@@ -31,7 +31,6 @@ test('an invitation link lets a visitor publish, comment, flag and replicate, an
     'src',
     `data:image/svg+xml,${encodeURIComponent(code)}`,
   );
-  await checks.accessible(page);
 
   const visitor = await visitorOf(browser, node, checks);
   const requested: string[] = [];
@@ -82,67 +81,64 @@ test('an invitation link lets a visitor publish, comment, flag and replicate, an
   await visitor.context().close();
 });
 
-test('a visitor without an invitation is asked for one where a pack is made, and a wrong one is explained', async ({
+test('a visitor without an invitation is asked for one, and a reached limit is shown in words', async ({
   node,
   checks,
   browser,
 }) => {
-  await asOwner(node, 'PUT', '/manage/sharing', { mode: 'contribute', require_invitation: true });
-  const { token } = await asOwner<{ token: string }>(node, 'POST', '/manage/invitations', {});
-  const visitor = await visitorOf(browser, node, checks);
-  checks.allow(/401 \(Unauthorized\)/);
-  await visitor.goto('/assemble');
-  await expect(visitor.getByText('once you have entered an invitation')).toBeVisible();
-  await checks.accessible(visitor);
-  await visitor
-    .getByLabel('Invitation token')
-    .fill(`${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`);
-  await visitor.getByRole('button', { name: 'Submit' }).click();
-  await expect(visitor.getByRole('alert')).toContainText('This invitation is not valid');
-  // A whole link may be pasted too.
-  await visitor.getByLabel('Invitation token').fill(`${node.url}/sharing#${token}`);
-  await visitor.getByRole('button', { name: 'Submit' }).click();
-  await expect(visitor.getByRole('heading', { name: 'New pack' })).toBeVisible();
-  await expect(visitor.getByLabel('Title', { exact: true })).toBeVisible();
+  await test.step('a visitor without an invitation is asked for one where a pack is made, and a wrong one is explained', async () => {
+    await asOwner(node, 'PUT', '/manage/sharing', { mode: 'contribute', require_invitation: true });
+    const { token } = await asOwner<{ token: string }>(node, 'POST', '/manage/invitations', {});
+    const visitor = await visitorOf(browser, node, checks);
+    checks.allow(/401 \(Unauthorized\)/);
+    await visitor.goto('/assemble');
+    await expect(visitor.getByText('once you have entered an invitation')).toBeVisible();
+    await checks.accessible(visitor);
+    await visitor
+      .getByLabel('Invitation token')
+      .fill(`${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`);
+    await visitor.getByRole('button', { name: 'Submit' }).click();
+    await expect(visitor.getByRole('alert')).toContainText('This invitation is not valid');
+    // A whole link may be pasted too.
+    await visitor.getByLabel('Invitation token').fill(`${node.url}/sharing#${token}`);
+    await visitor.getByRole('button', { name: 'Submit' }).click();
+    await expect(visitor.getByRole('heading', { name: 'New pack' })).toBeVisible();
+    await expect(visitor.getByLabel('Title', { exact: true })).toBeVisible();
 
-  const other = await visitorOf(browser, node, checks);
-  await other.goto('/sharing#invitation-cut0ff');
-  await expect(other.getByRole('alert')).toContainText('This invitation is not valid');
-  await expect(other.getByLabel('Invitation token')).toBeVisible();
-  expect(other.url()).toBe(`${node.url}/sharing`);
+    const other = await visitorOf(browser, node, checks);
+    await other.goto('/sharing#invitation-cut0ff');
+    await expect(other.getByRole('alert')).toContainText('This invitation is not valid');
+    await expect(other.getByLabel('Invitation token')).toBeVisible();
+    expect(other.url()).toBe(`${node.url}/sharing`);
 
-  await asOwner(node, 'PUT', '/manage/sharing', { mode: 'contribute', require_invitation: false });
-  const anyone = await visitorOf(browser, node, checks);
-  await anyone.goto('/assemble');
-  await expect(anyone.getByLabel('Title', { exact: true })).toBeVisible();
-  await asOwner(node, 'PUT', '/manage/sharing', { mode: 'read', require_invitation: false });
-  await anyone.reload();
-  await expect(anyone.getByText('The owner shares this archive for reading')).toBeVisible();
-});
-
-test('a reached limit and its time are shown in words, in the zone of the visitor', async ({
-  node,
-  checks,
-  browser,
-}) => {
-  const pack = await publishPack(node, { title: 'Dose and effect' });
-  await asOwner(node, 'PUT', '/manage/sharing', { mode: 'contribute', require_invitation: false });
-  await asOwner(node, 'PATCH', '/manage/settings', { ip_writes_per_hour: 1 });
-  checks.allow(/429 \(Too Many Requests\)/);
-  const visitor = await visitorOf(browser, node, checks, 'Asia/Kolkata');
-  await visitor.goto(`/packs/${pack.id}`);
-  await visitor.getByLabel('Your name').fill('Ada Lovelace');
-  for (const text of ['first', 'second']) {
-    await visitor.getByRole('textbox', { name: 'Comment' }).fill(text);
-    await visitor.getByRole('button', { name: 'Comment', exact: true }).click();
-    if (text === 'first') await expect(visitor.getByRole('listitem').getByText('first')).toBeVisible();
-  }
-  // The hour ends at a full hour in UTC, which is half past in India.
-  await expect(visitor.getByRole('alert')).toContainText(
-    /^Your limit of 1 contribution per hour is reached\. Try again at (\d+ \w+, )?\d\d:30 GMT\+5:30 \(in \d+ \w+\)\./,
-  );
-  await expect(visitor.getByRole('textbox', { name: 'Comment' })).toHaveValue('second');
-  await checks.accessible(visitor);
+    await asOwner(node, 'PUT', '/manage/sharing', { mode: 'contribute', require_invitation: false });
+    const anyone = await visitorOf(browser, node, checks);
+    await anyone.goto('/assemble');
+    await expect(anyone.getByLabel('Title', { exact: true })).toBeVisible();
+    await asOwner(node, 'PUT', '/manage/sharing', { mode: 'read', require_invitation: false });
+    await anyone.reload();
+    await expect(anyone.getByText('The owner shares this archive for reading')).toBeVisible();
+  });
+  await test.step('a reached limit and its time are shown in words, in the zone of the visitor', async () => {
+    const pack = await publishPack(node, { title: 'Dose and effect' });
+    await asOwner(node, 'PUT', '/manage/sharing', { mode: 'contribute', require_invitation: false });
+    await asOwner(node, 'PATCH', '/manage/settings', { ip_writes_per_hour: 1 });
+    checks.allow(/429 \(Too Many Requests\)/);
+    const visitor = await visitorOf(browser, node, checks, 'Asia/Kolkata');
+    await visitor.goto(`/packs/${pack.id}`);
+    await visitor.getByLabel('Your name').fill('Ada Lovelace');
+    for (const text of ['first', 'second']) {
+      await visitor.getByRole('textbox', { name: 'Comment' }).fill(text);
+      await visitor.getByRole('button', { name: 'Comment', exact: true }).click();
+      if (text === 'first') await expect(visitor.getByRole('listitem').getByText('first')).toBeVisible();
+    }
+    // The hour ends at a full hour in UTC, which is half past in India.
+    await expect(visitor.getByRole('alert')).toContainText(
+      /^Your limit of 1 contribution per hour is reached\. Try again at (\d+ \w+, )?\d\d:30 GMT\+5:30 \(in \d+ \w+\)\./,
+    );
+    await expect(visitor.getByRole('textbox', { name: 'Comment' })).toHaveValue('second');
+    await checks.accessible(visitor);
+  });
 });
 
 /** A page in a browser that is not signed in. */

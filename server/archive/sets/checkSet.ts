@@ -2,7 +2,7 @@ import type { PackRecord } from '../../../shared/archive/pack.ts';
 import { SET_FILE } from '../../../shared/archive/setManifest.ts';
 import { type FieldError, jsonPointer, Problem, type ProblemCode } from '../../../shared/problems.ts';
 import { confirmDamage, type DamageContext } from '../../fixity/audit.ts';
-import { hashJoined } from '../../hashing/joinedFiles.ts';
+import { hashJoined } from '../../hashing/hashFiles.ts';
 import { yieldToEventLoop } from '../../runtime/background.ts';
 import { packById } from '../../store/sqlite/archive/packs.ts';
 import { fileOfPack } from '../../store/sqlite/archive/sets.ts';

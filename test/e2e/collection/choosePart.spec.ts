@@ -56,7 +56,6 @@ test('a part is chosen by clicking into the archived page, in which nothing runs
   const archived = page.frameLocator('iframe[title="The archived page"]');
   const beneath = chooser.getByRole('button', { name: 'Beneath' });
   await expect(beneath).toBeEnabled();
-  await checks.accessible(page);
 
   // The cover is what is found first; beneath it is the page.
   const fee = await archived.locator('#fee').boundingBox();

@@ -2,36 +2,59 @@ import type { Page, Route } from '@playwright/test';
 import { expect, test } from '../support/fixtures.ts';
 import { holdRequests } from '../support/holdRequests.ts';
 import type { NodeProcess } from '../support/nodeProcess.ts';
+import { startOver } from '../support/startOver.ts';
 
-test('the input for a new source survives closing the dialog, and errors appear at their fields', async ({
+test('the input for a new source survives closing the dialog, and is not replaced by a test fetch', async ({
   page,
   web,
   checks,
 }) => {
-  checks.allow(/409/);
-  await setUp(page);
-  await page.goto('/sources?add');
-  const form = page.getByRole('dialog', { name: 'Watch a source' });
-  await form.getByLabel('URL').fill(web.url('/missing'));
-  await form.getByLabel('URL').press('Enter');
-  await expect(form.getByText('The server answered 404.')).toBeVisible();
-  await form.getByLabel('Name', { exact: true }).fill('A page that is not there');
-  await page.keyboard.press('Escape');
-  await expect(form).toBeHidden();
-  await page.reload();
-  await page.getByRole('button', { name: 'Watch a source' }).click();
-  await expect(form.getByLabel('Name', { exact: true })).toHaveValue('A page that is not there');
+  await test.step('the input for a new source survives closing the dialog, and errors appear at their fields', async () => {
+    checks.allow(/409/);
+    await setUp(page);
+    await page.goto('/sources?add');
+    const form = page.getByRole('dialog', { name: 'Watch a source' });
+    await form.getByLabel('URL').fill(web.url('/missing'));
+    await form.getByLabel('URL').press('Enter');
+    await expect(form.getByText('The server answered 404.')).toBeVisible();
+    await form.getByLabel('Name', { exact: true }).fill('A page that is not there');
+    await page.keyboard.press('Escape');
+    await expect(form).toBeHidden();
+    await page.reload();
+    await page.getByRole('button', { name: 'Watch a source' }).click();
+    await expect(form.getByLabel('Name', { exact: true })).toHaveValue('A page that is not there');
 
-  await form.getByRole('button', { name: 'Fetch settings' }).click();
-  await form.getByLabel('Request headers').fill('Host: elsewhere.example');
-  await form.getByRole('button', { name: 'Watch', exact: true }).click();
-  await expect(form.getByText(/The collector sets Host/)).toBeVisible();
-  await checks.accessible(page);
-  await form.getByLabel('Request headers').fill('Accept-Language: de');
-  await form.getByRole('button', { name: 'Watch', exact: true }).click();
-  await expect(page.getByRole('heading', { level: 1, name: 'A page that is not there' })).toBeVisible();
-  await expect(page.getByText('1 source checked: 1 failed.')).toBeVisible();
-  await expect(page.getByText('The server answered 404').first()).toBeVisible();
+    await form.getByRole('button', { name: 'Fetch settings' }).click();
+    await form.getByLabel('Request headers').fill('Host: elsewhere.example');
+    await form.getByRole('button', { name: 'Watch', exact: true }).click();
+    await expect(form.getByText(/The collector sets Host/)).toBeVisible();
+    await checks.accessible(page);
+    await form.getByLabel('Request headers').fill('Accept-Language: de');
+    await form.getByRole('button', { name: 'Watch', exact: true }).click();
+    await expect(page.getByRole('heading', { level: 1, name: 'A page that is not there' })).toBeVisible();
+    await expect(page.getByText('1 source checked: 1 failed.')).toBeVisible();
+    await expect(page.getByText('The server answered 404').first()).toBeVisible();
+  });
+  await startOver(page);
+  await test.step('a test fetch does not replace an address that was typed meanwhile', async () => {
+    web.publish('/first', '<title>First</title>');
+    web.publish('/second', '<title>Second</title>');
+    await page.goto('/sources?add');
+    const form = page.getByRole('dialog');
+    const answer = await holdRequests(page, 'POST', '**/manage/sources/preview');
+    const asked = page.waitForRequest((request) => request.method() === 'POST');
+    await form.getByLabel('URL').fill(web.url('/first'));
+    await form.getByRole('button', { name: 'Test fetch' }).click();
+    await asked;
+    await form.getByLabel('URL').fill(web.url('/second'));
+    answer();
+    const again = form.getByRole('button', { name: 'Test fetch' });
+    await expect(again).toBeEnabled();
+    await expect(form.getByLabel('URL')).toHaveValue(web.url('/second'));
+    await expect(form.getByLabel('Name')).toHaveValue('');
+    await again.click();
+    await expect(form.getByLabel('Name')).toHaveValue('Second');
+  });
 });
 
 test('sources are searched, selected, paused, edited and removed; their history stays', async ({
@@ -56,7 +79,6 @@ test('sources are searched, selected, paused, edited and removed; their history 
 
   await table.getByRole('checkbox', { name: 'Select Alpha' }).check();
   await table.getByRole('checkbox', { name: 'Select Gamma' }).check();
-  await checks.accessible(page);
   await page.getByRole('button', { name: 'Pause' }).click();
   await expect(table.getByText('paused').filter({ visible: true })).toHaveCount(2);
   await page.getByRole('button', { name: 'Check all now' }).click();
@@ -87,90 +109,68 @@ test('sources are searched, selected, paused, edited and removed; their history 
   await expect(page.getByRole('table', { name: /Events of this source/ })).toContainText('first seen');
 });
 
-test('the timeline shows new events live, holds them back while scrolled down, and verifies objects in the browser', async ({
+test('the timeline shows new events live, also after the node refused its stream', async ({
   page,
   node,
   web,
   checks,
 }) => {
-  await page.goto('/timeline');
-  const source = await watch(page, node, { url: web.url('/news'), name: 'News', agency: 'Bureau' });
-  const change = async (version: number) => {
-    web.publish('/news', `<title>News</title>version ${version}`);
-    await collect(page, [source]);
-  };
-  for (let version = 1; version <= 30; version += 1) await change(version);
-  const list = page.getByRole('feed', { name: 'Events, newest first' });
-  await expect(page.getByText('30 events')).toBeVisible();
-  await expect(page.getByText('live', { exact: true })).toBeVisible();
-  await change(31);
-  await expect(page.getByText('31 events')).toBeVisible();
-  await expect(list.getByRole('article', { name: 'Event 31' })).toBeVisible();
+  await test.step('the timeline shows new events live, holds them back while scrolled down, and verifies objects in the browser', async () => {
+    await page.goto('/timeline');
+    const source = await watch(page, node, { url: web.url('/news'), name: 'News', agency: 'Bureau' });
+    const change = async (version: number) => {
+      web.publish('/news', `<title>News</title>version ${version}`);
+      await collect(page, [source]);
+    };
+    for (let version = 1; version <= 30; version += 1) await change(version);
+    const list = page.getByRole('feed', { name: 'Events, newest first' });
+    await expect(page.getByText('30 events')).toBeVisible();
+    await expect(page.getByText('live', { exact: true })).toBeVisible();
+    await change(31);
+    await expect(page.getByText('31 events')).toBeVisible();
+    await expect(list.getByRole('article', { name: 'Event 31' })).toBeVisible();
 
-  await list.getByRole('link', { name: 'News' }).first().focus();
-  await page.keyboard.press('End');
-  await expect(list.getByRole('article', { name: 'Event 1', exact: true }).getByRole('link')).toBeFocused();
-  await change(32);
-  await change(33);
-  const pill = page.getByRole('button', { name: '2 new' });
-  await expect(pill).toBeVisible();
-  await expect(page.getByText('31 events')).toBeVisible();
-  await pill.click();
-  await expect(page.getByText('33 events')).toBeVisible();
-  await expect(list.getByRole('article', { name: 'Event 33' })).toBeVisible();
-  await checks.accessible(page);
+    await list.getByRole('link', { name: 'News' }).first().focus();
+    await page.keyboard.press('End');
+    await expect(list.getByRole('article', { name: 'Event 1', exact: true }).getByRole('link')).toBeFocused();
+    await change(32);
+    await change(33);
+    const pill = page.getByRole('button', { name: '2 new' });
+    await expect(pill).toBeVisible();
+    await expect(page.getByText('31 events')).toBeVisible();
+    await pill.click();
+    await expect(page.getByText('33 events')).toBeVisible();
+    await expect(list.getByRole('article', { name: 'Event 33' })).toBeVisible();
 
-  await list.getByRole('link', { name: 'News' }).nth(1).click();
-  await expect(page).toHaveURL(/\/timeline\/32$/);
-  const pane = page.getByRole('complementary', { name: 'Event 32' });
-  await pane.getByRole('button', { name: 'Verify', exact: true }).first().click();
-  await expect(
-    pane.getByText(/^Verified: \d+ bytes were downloaded and hashed in this browser/),
-  ).toBeVisible();
-  await pane.getByRole('button', { name: 'Retrievals' }).first().click();
-  await expect(pane.getByText(/^Intact:/)).toBeVisible();
-  await checks.accessible(page);
+    await list.getByRole('link', { name: 'News' }).nth(1).click();
+    await expect(page).toHaveURL(/\/timeline\/32$/);
+    const pane = page.getByRole('complementary', { name: 'Event 32' });
+    await pane.getByRole('button', { name: 'Verify', exact: true }).first().click();
+    await expect(
+      pane.getByText(/^Verified: \d+ bytes were downloaded and hashed in this browser/),
+    ).toBeVisible();
+    await pane.getByRole('button', { name: 'Retrievals' }).first().click();
+    await expect(pane.getByText(/^Intact:/)).toBeVisible();
+    await checks.accessible(page);
 
-  await page.route('**/archive/*', (route) => route.fulfill({ body: 'something else' }));
-  await pane.getByRole('button', { name: 'Verify', exact: true }).nth(1).click();
-  await expect(pane.getByText(/^Does not match: 14 bytes/)).toBeVisible();
-});
-
-test('the timeline is live again after the node refused its stream', async ({ page, node, web, checks }) => {
-  checks.allow(/503 \(Service Unavailable\).*\/api\/events\/stream/);
-  await page.goto('/timeline');
-  const source = await watch(page, node, { url: web.url('/news'), name: 'News', agency: 'Bureau' });
-  web.publish('/news', '<title>News</title>first');
-  await collect(page, [source]);
-  let refusals = 0;
-  const refuse = (route: Route) => {
-    refusals += 1;
-    return route.fulfill({ status: 503, body: 'starting' });
-  };
-  await page.route('**/api/events/stream', refuse, { times: 2 });
-  await page.reload();
-  await expect(page.getByText('live', { exact: true })).toBeVisible();
-  expect(refusals).toBe(2);
-});
-
-test('a test fetch does not replace an address that was typed meanwhile', async ({ page, web }) => {
-  web.publish('/first', '<title>First</title>');
-  web.publish('/second', '<title>Second</title>');
-  await page.goto('/sources?add');
-  const form = page.getByRole('dialog');
-  const answer = await holdRequests(page, 'POST', '**/manage/sources/preview');
-  const asked = page.waitForRequest((request) => request.method() === 'POST');
-  await form.getByLabel('URL').fill(web.url('/first'));
-  await form.getByRole('button', { name: 'Test fetch' }).click();
-  await asked;
-  await form.getByLabel('URL').fill(web.url('/second'));
-  answer();
-  const again = form.getByRole('button', { name: 'Test fetch' });
-  await expect(again).toBeEnabled();
-  await expect(form.getByLabel('URL')).toHaveValue(web.url('/second'));
-  await expect(form.getByLabel('Name')).toHaveValue('');
-  await again.click();
-  await expect(form.getByLabel('Name')).toHaveValue('Second');
+    await page.route('**/archive/*', (route) => route.fulfill({ body: 'something else' }));
+    await pane.getByRole('button', { name: 'Verify', exact: true }).nth(1).click();
+    await expect(pane.getByText(/^Does not match: 14 bytes/)).toBeVisible();
+  });
+  await startOver(page);
+  await test.step('the timeline is live again after the node refused its stream', async () => {
+    checks.allow(/503 \(Service Unavailable\).*\/api\/events\/stream/);
+    await page.goto('/timeline');
+    let refusals = 0;
+    const refuse = (route: Route) => {
+      refusals += 1;
+      return route.fulfill({ status: 503, body: 'starting' });
+    };
+    await page.route('**/api/events/stream', refuse, { times: 2 });
+    await page.reload();
+    await expect(page.getByText('live', { exact: true })).toBeVisible();
+    expect(refusals).toBe(2);
+  });
 });
 
 test('filters are in the URL, and a phone shows the list and the event on separate pages', async ({

@@ -1,37 +1,85 @@
 import { collectChanges, importOwnCaptures, picture } from '../support/changes.ts';
 import { expect, test } from '../support/fixtures.ts';
 
-test('a change is shown word by word, with the text of the object and its other holders', async ({
+test('a change is shown word by word, marked if it is noise, and compared again on request', async ({
   page,
   node,
   web,
   checks,
 }) => {
-  const [event = 0] = await collectChanges(page, node, web, [
+  const [words, noise, note] = await collectChanges(page, node, web, [
     {
       name: 'News',
       type: 'text/html',
       from: '<title>News</title><p>The limit is 50 mg.</p><p>By the press office.</p>',
       to: '<title>News</title><p>The limit is 45 mg.</p><p>By the press office.</p>',
     },
+    {
+      name: 'Counter',
+      type: 'text/html',
+      from: '<p>Figures</p><p class="visits">1201</p>',
+      to: '<p>Figures</p><p class="visits">1202</p>',
+      noise_rules: [{ kind: 'selector', value: '.visits', note: 'counts visits' }],
+    },
+    { name: 'Note', type: 'text/plain', from: 'one', to: 'two' },
   ]);
-  await importOwnCaptures(node, 'Another archive');
-  await page.goto(`/timeline/${event}`);
-  const diff = page.getByRole('region', { name: 'Changes', exact: true });
-  await expect(diff.getByText('1 passage, 1 word added, 1 removed')).toBeVisible();
-  await expect(diff.getByRole('deletion')).toHaveText('50');
-  await expect(diff.getByRole('insertion')).toHaveText('45');
-  await expect(diff.getByRole('link', { name: 'View as JSON' })).toHaveAttribute(
-    'href',
-    `/api/events/${event}/diff`,
-  );
-  await expect(page.getByText('Another archive').first()).toBeVisible();
-  const after = page.getByRole('region', { name: /^After: object/ });
-  await after.getByRole('button', { name: 'Text' }).click();
-  await expect(after.getByRole('region', { name: 'Text of the object' })).toContainText(
-    'The limit is 45 mg.',
-  );
-  await checks.accessible(page);
+  await test.step('a change is shown word by word, with the text of the object and its other holders', async () => {
+    await importOwnCaptures(node, 'Another archive');
+    await page.goto(`/timeline/${words}`);
+    const diff = page.getByRole('region', { name: 'Changes', exact: true });
+    await expect(diff.getByText('1 passage, 1 word added, 1 removed')).toBeVisible();
+    await expect(diff.getByRole('deletion')).toHaveText('50');
+    await expect(diff.getByRole('insertion')).toHaveText('45');
+    await expect(diff.getByRole('link', { name: 'View as JSON' })).toHaveAttribute(
+      'href',
+      `/api/events/${words}/diff`,
+    );
+    await expect(page.getByText('Another archive').first()).toBeVisible();
+    const after = page.getByRole('region', { name: /^After: object/ });
+    await after.getByRole('button', { name: 'Text' }).click();
+    await expect(after.getByRole('region', { name: 'Text of the object' })).toContainText(
+      'The limit is 45 mg.',
+    );
+  });
+  await test.step('a change that the noise rules explain is marked, and the owner can show the ignored parts', async () => {
+    await expect
+      .poll(
+        async () =>
+          ((await (await page.request.get(`/api/events/${noise}`)).json()) as { is_noise: unknown }).is_noise,
+      )
+      .toBe(true);
+    await page.goto(`/timeline/${noise}`);
+    const row = page.getByRole('article', { name: `Event ${noise}` });
+    await expect(row.getByText('noise', { exact: true })).toBeVisible();
+    const diff = page.getByRole('region', { name: 'Changes', exact: true });
+    await expect(diff.getByText(/explain the entire change/)).toBeVisible();
+    await diff.getByText('1 rule of this source').click();
+    await expect(diff.getByText(/counts visits/)).toBeVisible();
+    await expect(diff.getByRole('insertion')).toHaveCount(0);
+    await diff.getByRole('switch', { name: 'Show ignored parts' }).check();
+    await expect(diff.getByRole('insertion')).toHaveText('1202');
+    await checks.accessible(page);
+  });
+  await test.step('a diff that the node is too busy to compute can be requested again', async () => {
+    checks.allow(/500|503/);
+    const busy = {
+      type: 'about:blank',
+      title: 'Too many texts and diffs are being computed',
+      status: 503,
+      code: 'derivation_busy',
+      detail: 'A dozen are being made. Ask again in a few seconds.',
+    };
+    await page.route('**/diff', (route) =>
+      route.fulfill({ status: 503, contentType: 'application/problem+json', body: JSON.stringify(busy) }),
+    );
+    await page.goto(`/timeline/${note}`);
+    const diff = page.getByRole('region', { name: 'Changes', exact: true });
+    await expect(diff.getByRole('alert')).toContainText('Ask again in a few seconds.');
+    await expect(diff.getByRole('alert')).toContainText('derivation_busy');
+    await page.unroute('**/diff');
+    await diff.getByRole('button', { name: 'Try again' }).click();
+    await expect(diff.getByRole('insertion')).toHaveText('two');
+  });
 });
 
 test('values, rows, pixels and bytes have their own diffs, which fit on a phone', async ({
@@ -79,67 +127,4 @@ test('values, rows, pixels and bytes have their own diffs, which fit on a phone'
 
   await look(bytes, '1 byte longer; first difference at byte 1 (counted from 0)');
   await expect(diff.getByRole('deletion')).toHaveText('01');
-});
-
-test('a change that the noise rules explain is marked, and the owner can show the ignored parts', async ({
-  page,
-  node,
-  web,
-  checks,
-}) => {
-  const [event] = await collectChanges(page, node, web, [
-    {
-      name: 'Counter',
-      type: 'text/html',
-      from: '<p>Figures</p><p class="visits">1201</p>',
-      to: '<p>Figures</p><p class="visits">1202</p>',
-      noise_rules: [{ kind: 'selector', value: '.visits', note: 'counts visits' }],
-    },
-  ]);
-  await expect
-    .poll(
-      async () =>
-        ((await (await page.request.get(`/api/events/${event}`)).json()) as { is_noise: unknown }).is_noise,
-    )
-    .toBe(true);
-  await page.goto(`/timeline/${event}`);
-  const row = page.getByRole('article', { name: `Event ${event}` });
-  await expect(row.getByText('noise', { exact: true })).toBeVisible();
-  const diff = page.getByRole('region', { name: 'Changes', exact: true });
-  await expect(diff.getByText(/explain the entire change/)).toBeVisible();
-  await diff.getByText('1 rule of this source').click();
-  await expect(diff.getByText(/counts visits/)).toBeVisible();
-  await expect(diff.getByRole('insertion')).toHaveCount(0);
-  await diff.getByRole('switch', { name: 'Show ignored parts' }).check();
-  await expect(diff.getByRole('insertion')).toHaveText('1202');
-  await checks.accessible(page);
-});
-
-test('a diff that the node is too busy to compute can be requested again', async ({
-  page,
-  node,
-  web,
-  checks,
-}) => {
-  checks.allow(/500|503/);
-  const [event] = await collectChanges(page, node, web, [
-    { name: 'Note', type: 'text/plain', from: 'one', to: 'two' },
-  ]);
-  const busy = {
-    type: 'about:blank',
-    title: 'Too many texts and diffs are being computed',
-    status: 503,
-    code: 'derivation_busy',
-    detail: 'A dozen are being made. Ask again in a few seconds.',
-  };
-  await page.route('**/diff', (route) =>
-    route.fulfill({ status: 503, contentType: 'application/problem+json', body: JSON.stringify(busy) }),
-  );
-  await page.goto(`/timeline/${event}`);
-  const diff = page.getByRole('region', { name: 'Changes', exact: true });
-  await expect(diff.getByRole('alert')).toContainText('Ask again in a few seconds.');
-  await expect(diff.getByRole('alert')).toContainText('derivation_busy');
-  await page.unroute('**/diff');
-  await diff.getByRole('button', { name: 'Try again' }).click();
-  await expect(diff.getByRole('insertion')).toHaveText('two');
 });

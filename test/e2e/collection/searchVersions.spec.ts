@@ -14,7 +14,6 @@ test('replaced versions and files of packs are found, each with its version and 
   page,
   node,
   web,
-  checks,
 }) => {
   await publishPack(node, { title: 'Herons' });
   await collectChanges(page, node, web, [
@@ -31,7 +30,6 @@ test('replaced versions and files of packs are found, each with its version and 
   );
   const file = page.getByRole('article', { name: 'data.txt' });
   await expect(file).toContainText('in the pack Herons');
-  await checks.accessible(page);
   await page.getByText('Packs', { exact: true }).last().click();
   await expect(version).toBeHidden();
   await expect(file).toBeVisible();
@@ -39,63 +37,60 @@ test('replaced versions and files of packs are found, each with its version and 
   await expect(version).toContainText('Current version');
   await version.getByRole('link', { name: 'also in 1 earlier version' }).click();
   await expect(page.getByRole('article', { name: 'Birds' })).toHaveCount(2);
-  await checks.accessible(page);
 });
 
-test('a node that has only imported captures is not unwell, and shows and finds them', async ({
+test('sources that were only imported and pages built by scripts are named as such', async ({
   page,
   node,
   checks,
-}) => {
-  const imported = await fetch(new URL('/manage/captures?observer=Library', node.url), {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${node.token}`, 'Content-Type': 'application/warc' },
-    body: new Uint8Array(response('as it was', { uri: 'http://example.com/', date: NOON })),
-  });
-  expect(imported.status).toBe(200);
-  await page.goto('/');
-  const health = page.getByRole('region', { name: 'Node health' });
-  await expect(health).toContainText('No source is watched');
-  await expect(health).toContainText('1 source paused or imported only');
-  await page.goto('/sources');
-  const row = page.getByRole('row', { name: /example\.com/ });
-  await expect(row).toContainText('captures only');
-  await expect(row).toContainText('first seen');
-  await row.getByRole('link').click();
-  await expect(page.getByText('All versions of this source were imported.')).toBeVisible();
-  await checks.accessible(page);
-  await expect.poll(() => matchesOf(page, 'was')).toBe(1);
-  await page.goto('/search?q=was');
-  await expect(page.getByRole('article')).toContainText('captured by Library');
-});
-
-test('a page built by scripts is named in the test fetch, in the list and on the source', async ({
-  page,
   web,
-  checks,
 }) => {
-  web.publish(
-    '/app',
-    '<!doctype html><html><head><title>App</title></head><body><div id="root"></div><script src="a.js"></script></body></html>',
-  );
-  await page.goto('/sources?add');
-  const dialog = page.getByRole('dialog');
-  await dialog.getByLabel('URL', { exact: true }).fill(web.url('/app'));
-  await dialog.getByRole('button', { name: /^Test/ }).click();
-  await expect(
-    dialog.getByText('Scripts build this page. The file itself contains almost no text'),
-  ).toBeVisible();
-  // The owner may keep the shell alone all the same.
-  await dialog.getByRole('radio', { name: /The file as the server sends it/ }).check();
-  await dialog.getByRole('button', { name: 'Watch', exact: true }).click();
-  // Leaving the page earlier could abort the request for the first check.
-  const shell = page.getByText('Scripts build the visible content. Only the shell is kept').first();
-  await expect(page.getByRole('heading', { level: 1, name: 'App' })).toBeVisible();
-  await expect(shell).toBeVisible();
-  await page.goto('/sources');
-  const row = page.getByRole('row', { name: /App/ });
-  await expect(row).toContainText('built by scripts');
-  await row.getByRole('link').click();
-  await expect(shell).toBeVisible();
-  await checks.accessible(page);
+  await test.step('a node that has only imported captures is not unwell, and shows and finds them', async () => {
+    const imported = await fetch(new URL('/manage/captures?observer=Library', node.url), {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${node.token}`, 'Content-Type': 'application/warc' },
+      body: new Uint8Array(response('as it was', { uri: 'http://example.com/', date: NOON })),
+    });
+    expect(imported.status).toBe(200);
+    await page.goto('/');
+    const health = page.getByRole('region', { name: 'Node health' });
+    await expect(health).toContainText('No source is watched');
+    await expect(health).toContainText('1 source paused or imported only');
+    await page.goto('/sources');
+    const row = page.getByRole('row', { name: /example\.com/ });
+    await expect(row).toContainText('captures only');
+    await expect(row).toContainText('first seen');
+    await row.getByRole('link').click();
+    await expect(page.getByText('All versions of this source were imported.')).toBeVisible();
+    await checks.accessible(page);
+    await expect.poll(() => matchesOf(page, 'was')).toBe(1);
+    await page.goto('/search?q=was');
+    await expect(page.getByRole('article')).toContainText('captured by Library');
+  });
+  await test.step('a page built by scripts is named in the test fetch, in the list and on the source', async () => {
+    web.publish(
+      '/app',
+      '<!doctype html><html><head><title>App</title></head><body><div id="root"></div><script src="a.js"></script></body></html>',
+    );
+    await page.goto('/sources?add');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('URL', { exact: true }).fill(web.url('/app'));
+    await dialog.getByRole('button', { name: /^Test/ }).click();
+    await expect(
+      dialog.getByText('Scripts build this page. The file itself contains almost no text'),
+    ).toBeVisible();
+    // The owner may keep the shell alone all the same.
+    await dialog.getByRole('radio', { name: /The file as the server sends it/ }).check();
+    await dialog.getByRole('button', { name: 'Watch', exact: true }).click();
+    // Leaving the page earlier could abort the request for the first check.
+    const shell = page.getByText('Scripts build the visible content. Only the shell is kept').first();
+    await expect(page.getByRole('heading', { level: 1, name: 'App' })).toBeVisible();
+    await expect(shell).toBeVisible();
+    await page.goto('/sources');
+    const row = page.getByRole('row', { name: /App/ });
+    await expect(row).toContainText('built by scripts');
+    await row.getByRole('link').click();
+    await expect(shell).toBeVisible();
+    await checks.accessible(page);
+  });
 });

@@ -135,38 +135,40 @@ test('PDF, images, Markdown, tables, JSON, feeds and other files are shown as wh
   await checks.accessible(page);
 });
 
-test('an unknown object has a page with status 404, and events lead to the view', async ({
+test('an unknown object has a page; events and packs lead to what they contain', async ({
   page,
   web,
   checks,
+  node,
 }) => {
-  checks.allow(/404/);
-  checks.allow(BLOCKED);
-  const unknown = await page.goto(`/view/${'0'.repeat(64)}`);
-  expect(unknown?.status()).toBe(404);
-  await expect(page.getByRole('heading', { name: 'Object not found' })).toBeVisible();
-  await archive(page, web, { '/page': HTML });
-  await page.goto('/timeline/1');
-  await page.getByRole('link', { name: 'View', exact: true }).first().click();
-  await expect(page.frameLocator('iframe').getByRole('heading', { name: 'Levels' })).toBeVisible();
-});
-
-test('files of packs that are PDF or Markdown have a preview', async ({ page, node, checks }) => {
-  const form = packForm(sampleRecord({ title: 'With a paper' }), {
-    'paper.pdf': new Uint8Array(pdfOf(['The paper'])),
-    'README.md': '# Read me\n\n[elsewhere](../x.md)',
+  await test.step('an unknown object has a page with status 404, and events lead to the view', async () => {
+    checks.allow(/404/);
+    checks.allow(BLOCKED);
+    const unknown = await page.goto(`/view/${'0'.repeat(64)}`);
+    expect(unknown?.status()).toBe(404);
+    await expect(page.getByRole('heading', { name: 'Object not found' })).toBeVisible();
+    await archive(page, web, { '/page': HTML });
+    await page.goto('/timeline/1');
+    await page.getByRole('link', { name: 'View', exact: true }).first().click();
+    await expect(page.frameLocator('iframe').getByRole('heading', { name: 'Levels' })).toBeVisible();
   });
-  const headers = { Authorization: `Bearer ${node.token}` };
-  const answer = await fetch(new URL('/api/packs', node.url), { method: 'POST', headers, body: form });
-  const { id } = (await answer.json()) as { id: string };
-  await page.goto(`/packs/${id}`);
-  await page.getByRole('button', { name: 'paper.pdf', exact: true }).click();
-  await expect(page.getByRole('img', { name: 'Page 1' })).toHaveAttribute('data-painted', 'true');
-  await page.keyboard.press('Escape');
-  await page.getByRole('button', { name: 'README.md', exact: true }).click();
-  await expect(page.getByRole('heading', { name: 'Read me' })).toBeVisible();
-  await expect(page.getByRole('link', { name: 'elsewhere' })).toHaveCount(0);
-  await checks.accessible(page);
+  await test.step('files of packs that are PDF or Markdown have a preview', async () => {
+    const form = packForm(sampleRecord({ title: 'With a paper' }), {
+      'paper.pdf': new Uint8Array(pdfOf(['The paper'])),
+      'README.md': '# Read me\n\n[elsewhere](../x.md)',
+    });
+    const headers = { Authorization: `Bearer ${node.token}` };
+    const answer = await fetch(new URL('/api/packs', node.url), { method: 'POST', headers, body: form });
+    const { id } = (await answer.json()) as { id: string };
+    await page.goto(`/packs/${id}`);
+    await page.getByRole('button', { name: 'paper.pdf', exact: true }).click();
+    await expect(page.getByRole('img', { name: 'Page 1' })).toHaveAttribute('data-painted', 'true');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'README.md', exact: true }).click();
+    await expect(page.getByRole('heading', { name: 'Read me' })).toBeVisible();
+    await expect(page.getByRole('link', { name: 'elsewhere' })).toHaveCount(0);
+    await checks.accessible(page);
+  });
 });
 
 /** Publishes pages, watches and checks them; returns the ids of their sources. */

@@ -10,106 +10,92 @@ import { expect, test } from '../support/fixtures.ts';
 const DATA_FILE = resolve(import.meta.dirname, '../../../node_modules/vega-datasets/data/penguins.json');
 const TITLE = 'Flipper length and body mass of penguins';
 
-test('the owner publishes a first pack from files, views it and verifies it', async ({
-  page,
-  checks,
-  node,
-}) => {
-  await page.goto('/');
-  await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
-  await checks.accessible(page);
+test('the owner watches a first page, and publishes a first pack', async ({ page, checks, node, web }) => {
+  await test.step('the owner watches a first page, and both of its versions are kept', async () => {
+    const before = '<title>Notice</title><p>The station is open.</p>';
+    const after = '<title>Notice</title><p>The station is closed.</p>';
+    web.publish('/notice', before);
+    await page.goto('/');
+    await openPage(page, 'Sources');
+    await checks.accessible(page);
+    await page.getByRole('button', { name: 'Watch your first source' }).click();
+    const form = page.getByRole('dialog', { name: 'Watch a source' });
+    await form.getByLabel('URL').fill(web.url('/notice'));
+    await form.getByRole('button', { name: 'Test fetch' }).click();
+    await expect(form.getByLabel('Name')).toHaveValue('Notice');
+    await checks.accessible(page);
+    await form.getByRole('button', { name: 'Watch' }).click();
 
-  await openPage(page, 'New pack');
-  await checks.accessible(page);
-  await addFiles(page, [DATA_FILE, resolve(import.meta.dirname, '../../../LICENSE')]);
-  await page.getByLabel('Title', { exact: true }).fill(TITLE);
-  await page.getByRole('textbox', { name: 'Summary' }).fill('Longer flippers go with **heavier** penguins.');
-  await page.getByLabel('Name', { exact: true }).fill('Ada Lovelace');
-  await page.getByLabel('ORCID iD (optional)').fill('0000-0002-1825-0097');
-  await page.getByRole('radio', { name: /^positive/ }).click();
-  await page.getByRole('radio', { name: /^CC0-1\.0/ }).click();
-  await page.getByRole('radio', { name: /^Method included/ }).click();
-  await page.getByLabel('Text', { exact: true }).fill('Pearson’s correlation of the two columns.');
-  const panel = page.getByRole('complementary', { name: 'Publish' });
-  await expect(panel).toContainText('State whether the method is complete.');
-  await page.getByRole('radio', { name: /^Complete/ }).click();
-  await expect(panel).toContainText('replicable');
-  await expect(panel).toContainText('Ready to publish');
-  await checks.accessible(page);
-  const announced = await panel
-    .getByRole('button', { name: /fingerprint/ })
-    .first()
-    .textContent();
-  await panel.getByRole('button', { name: 'Publish', exact: true }).click();
+    await expect(page.getByRole('heading', { level: 1, name: 'Notice' })).toBeVisible();
+    const events = page.getByRole('table', { name: /Events of this source/ });
+    await expect(events).toContainText('first seen');
+    web.publish('/notice', after);
+    await page.getByRole('button', { name: 'Check now' }).click();
+    await expect(events).toContainText('changed');
 
-  await expect(page).toHaveURL(/\/packs\/pk_[0-9a-f]{20}$/);
-  await expect(page.getByRole('heading', { level: 1, name: TITLE })).toBeVisible();
-  await page.getByRole('button', { name: 'Verify', exact: true }).click();
-  await expect(page.getByText('All 4 claims verified, by the node and by this browser.')).toBeVisible();
-  await checks.accessible(page);
+    await openPage(page, 'Timeline');
+    await expect(page.getByText('changed', { exact: true }).first()).toBeVisible();
+    await expect(page.getByText('first seen', { exact: true }).first()).toBeVisible();
+    await page.getByRole('link', { name: 'Notice' }).first().click();
+    await expect(
+      page.getByRole('complementary', { name: 'Event' }).getByText('The content changed.'),
+    ).toBeVisible();
+    for (const body of [before, after]) {
+      const object = await fetch(new URL(`/archive/${sha256(body)}`, node.url));
+      expect(await object.text()).toBe(body);
+    }
 
-  const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
-  const pack = (await (await fetch(new URL(`/api/packs/${id}`, node.url))).json()) as Pack;
-  const derived: readonly string[] = DERIVED_FIELDS;
-  const record = Object.fromEntries(Object.entries(pack).filter(([field]) => !derived.includes(field)));
-  expect(sha256(canonicalize(record) ?? '')).toBe(pack.digest);
-  expect(announced).toContain(pack.digest.slice(0, 8));
-  const kept = pack.files.find(({ path }) => path === 'penguins.json');
-  expect(kept?.sha256).toBe(sha256(await readFile(DATA_FILE)));
+    await openPage(page, 'Ledger');
+    await page.getByRole('button', { name: 'Verify', exact: true }).click();
+    await expect(page.getByText('5 entries verified. No faults found.')).toBeVisible();
+    await page.getByRole('button', { name: 'Verify in this browser' }).click();
+    await expect(page.getByText('5 entries recomputed in this browser. No faults found.')).toBeVisible();
+  });
+  await test.step('the owner publishes a first pack from files, views it and verifies it', async () => {
+    await page.goto('/');
+    await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
 
-  await openPage(page, 'Packs');
-  await expect(page.getByRole('link', { name: TITLE })).toBeVisible();
-  await checks.accessible(page);
-});
+    await openPage(page, 'New pack');
+    await addFiles(page, [DATA_FILE, resolve(import.meta.dirname, '../../../LICENSE')]);
+    await page.getByLabel('Title', { exact: true }).fill(TITLE);
+    await page
+      .getByRole('textbox', { name: 'Summary' })
+      .fill('Longer flippers go with **heavier** penguins.');
+    await page.getByLabel('Name', { exact: true }).fill('Ada Lovelace');
+    await page.getByLabel('ORCID iD (optional)').fill('0000-0002-1825-0097');
+    await page.getByRole('radio', { name: /^positive/ }).click();
+    await page.getByRole('radio', { name: /^CC0-1\.0/ }).click();
+    await page.getByRole('radio', { name: /^Method included/ }).click();
+    await page.getByLabel('Text', { exact: true }).fill('Pearson’s correlation of the two columns.');
+    const panel = page.getByRole('complementary', { name: 'Publish' });
+    await expect(panel).toContainText('State whether the method is complete.');
+    await page.getByRole('radio', { name: /^Complete/ }).click();
+    await expect(panel).toContainText('replicable');
+    await expect(panel).toContainText('Ready to publish');
+    const announced = await panel
+      .getByRole('button', { name: /fingerprint/ })
+      .first()
+      .textContent();
+    await panel.getByRole('button', { name: 'Publish', exact: true }).click();
 
-test('the owner watches a first page, and both of its versions are kept', async ({
-  page,
-  checks,
-  node,
-  web,
-}) => {
-  const before = '<title>Notice</title><p>The station is open.</p>';
-  const after = '<title>Notice</title><p>The station is closed.</p>';
-  web.publish('/notice', before);
-  await page.goto('/');
-  await openPage(page, 'Sources');
-  await checks.accessible(page);
-  await page.getByRole('button', { name: 'Watch your first source' }).click();
-  const form = page.getByRole('dialog', { name: 'Watch a source' });
-  await form.getByLabel('URL').fill(web.url('/notice'));
-  await form.getByRole('button', { name: 'Test fetch' }).click();
-  await expect(form.getByLabel('Name')).toHaveValue('Notice');
-  await checks.accessible(page);
-  await form.getByRole('button', { name: 'Watch' }).click();
+    await expect(page).toHaveURL(/\/packs\/pk_[0-9a-f]{20}$/);
+    await expect(page.getByRole('heading', { level: 1, name: TITLE })).toBeVisible();
+    await page.getByRole('button', { name: 'Verify', exact: true }).click();
+    await expect(page.getByText('All 4 claims verified, by the node and by this browser.')).toBeVisible();
+    await checks.accessible(page);
 
-  await expect(page.getByRole('heading', { level: 1, name: 'Notice' })).toBeVisible();
-  const events = page.getByRole('table', { name: /Events of this source/ });
-  await expect(events).toContainText('first seen');
-  await checks.accessible(page);
-  web.publish('/notice', after);
-  await page.getByRole('button', { name: 'Check now' }).click();
-  await expect(events).toContainText('changed');
+    const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
+    const pack = (await (await fetch(new URL(`/api/packs/${id}`, node.url))).json()) as Pack;
+    const derived: readonly string[] = DERIVED_FIELDS;
+    const record = Object.fromEntries(Object.entries(pack).filter(([field]) => !derived.includes(field)));
+    expect(sha256(canonicalize(record) ?? '')).toBe(pack.digest);
+    expect(announced).toContain(pack.digest.slice(0, 8));
+    const kept = pack.files.find(({ path }) => path === 'penguins.json');
+    expect(kept?.sha256).toBe(sha256(await readFile(DATA_FILE)));
 
-  await openPage(page, 'Timeline');
-  await expect(page.getByText('changed', { exact: true }).first()).toBeVisible();
-  await expect(page.getByText('first seen', { exact: true }).first()).toBeVisible();
-  await checks.accessible(page);
-  await page.getByRole('link', { name: 'Notice' }).first().click();
-  await expect(
-    page.getByRole('complementary', { name: 'Event' }).getByText('The content changed.'),
-  ).toBeVisible();
-  await checks.accessible(page);
-  for (const body of [before, after]) {
-    const object = await fetch(new URL(`/archive/${sha256(body)}`, node.url));
-    expect(await object.text()).toBe(body);
-  }
-
-  await openPage(page, 'Ledger');
-  await page.getByRole('button', { name: 'Verify', exact: true }).click();
-  await expect(page.getByText('5 entries verified. No faults found.')).toBeVisible();
-  await page.getByRole('button', { name: 'Verify in this browser' }).click();
-  await expect(page.getByText('5 entries recomputed in this browser. No faults found.')).toBeVisible();
-  await checks.accessible(page);
+    await openPage(page, 'Packs');
+    await expect(page.getByRole('link', { name: TITLE })).toBeVisible();
+  });
 });
 
 async function openPage(page: Page, name: string): Promise<void> {

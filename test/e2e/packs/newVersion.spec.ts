@@ -6,6 +6,7 @@ import type { Pack } from '../../../shared/archive/pack.ts';
 import { bagEntries, recordFor } from '../../support/archive/packFiles.ts';
 import { filesOf, packForm, sampleRecord } from '../../support/archive/packs.ts';
 import { buildZip } from '../../support/archive/zipBuilder.ts';
+import { forgetDrafts } from '../support/drafts.ts';
 import { dropBuffers, dropPaths } from '../support/dropFiles.ts';
 import { expect, test } from '../support/fixtures.ts';
 import type { NodeProcess } from '../support/nodeProcess.ts';
@@ -95,53 +96,56 @@ test('a folder with a corrected file replaces that file, whatever its name, and 
   await expect(list.getByRole('row', { name: /^Measured Version 1/ })).toBeVisible();
 });
 
-test('a tree of 5,000 files renders only what is visible, and is used with the keyboard', async ({
+test('a replication does not state that the method is complete; a tree of 5,000 files is used with the keyboard', async ({
   page,
+  node,
 }) => {
-  await page.goto('/assemble');
-  await expect(page.getByRole('heading', { level: 1, name: 'New pack' })).toBeVisible();
-  await page.evaluate(() => {
-    const transfer = new DataTransfer();
-    for (let index = 0; index < 5_000; index += 1) transfer.items.add(new File([], `file ${index}.txt`));
-    document
-      .querySelector('main')
-      ?.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }));
-  });
-  const tree = page.getByRole('treegrid', { name: 'Files of the pack' });
-  await expect(tree).toHaveAttribute('aria-rowcount', '5000');
-  expect(await tree.getByRole('row').count()).toBeLessThan(100);
-  await tree.getByRole('row').first().focus();
-  await page.keyboard.press('End');
-  await expect(tree.getByRole('row', { name: /^file 4999\.txt/ })).toBeFocused();
-  await page.keyboard.press('ArrowUp');
-  await expect(tree.getByRole('row', { name: /^file 4998\.txt/ })).toBeFocused();
-  await page.keyboard.press('Delete');
-  await expect(tree).toHaveAttribute('aria-rowcount', '4999');
-  await page.getByRole('searchbox', { name: 'Filter files' }).fill('file 12 txt');
-  await expect(tree.getByRole('row', { name: /^file 12\.txt/ })).toBeVisible();
-});
+  await test.step('a replication does not state for the uploader that the method is complete', async () => {
+    const original = await publishPack(node, {
+      title: 'With a method',
+      method: { text: 'Count twice.', complete: true },
+      results: { effect: 0.4 },
+    });
+    await page.goto(`/assemble?replicates=${original.id}`);
+    const complete = page.getByRole('radio', { name: /^Complete/ });
+    await expect(complete).not.toBeChecked();
+    await expect(page.getByRole('radio', { name: /^Not complete/ })).not.toBeChecked();
+    await expect(page.getByText('Replicable or report-only: state whether')).toBeVisible();
+    await page.getByRole('button', { name: 'State whether the method is complete.' }).click();
+    await complete.click();
+    await expect(page.getByText('You state that the method is complete.')).toBeVisible();
 
-test('a replication does not state for the uploader that the method is complete', async ({ page, node }) => {
-  const original = await publishPack(node, {
-    title: 'With a method',
-    method: { text: 'Count twice.', complete: true },
-    results: { effect: 0.4 },
+    // A number's error stands under its value.
+    const value = page.getByLabel('Value', { exact: true });
+    await value.fill('a lot');
+    await value.blur();
+    await expect(value).toHaveAttribute('aria-invalid', 'true');
+    await expect(page.getByLabel('Name', { exact: true }).last()).not.toHaveAttribute('aria-invalid', 'true');
   });
-  await page.goto(`/assemble?replicates=${original.id}`);
-  const complete = page.getByRole('radio', { name: /^Complete/ });
-  await expect(complete).not.toBeChecked();
-  await expect(page.getByRole('radio', { name: /^Not complete/ })).not.toBeChecked();
-  await expect(page.getByText('Replicable or report-only: state whether')).toBeVisible();
-  await page.getByRole('button', { name: 'State whether the method is complete.' }).click();
-  await complete.click();
-  await expect(page.getByText('You state that the method is complete.')).toBeVisible();
-
-  // A number's error stands under its value.
-  const value = page.getByLabel('Value', { exact: true });
-  await value.fill('a lot');
-  await value.blur();
-  await expect(value).toHaveAttribute('aria-invalid', 'true');
-  await expect(page.getByLabel('Name', { exact: true }).last()).not.toHaveAttribute('aria-invalid', 'true');
+  await forgetDrafts(page, node);
+  await test.step('a tree of 5,000 files renders only what is visible, and is used with the keyboard', async () => {
+    await page.goto('/assemble');
+    await expect(page.getByRole('heading', { level: 1, name: 'New pack' })).toBeVisible();
+    await page.evaluate(() => {
+      const transfer = new DataTransfer();
+      for (let index = 0; index < 5_000; index += 1) transfer.items.add(new File([], `file ${index}.txt`));
+      document
+        .querySelector('main')
+        ?.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }));
+    });
+    const tree = page.getByRole('treegrid', { name: 'Files of the pack' });
+    await expect(tree).toHaveAttribute('aria-rowcount', '5000');
+    expect(await tree.getByRole('row').count()).toBeLessThan(100);
+    await tree.getByRole('row').first().focus();
+    await page.keyboard.press('End');
+    await expect(tree.getByRole('row', { name: /^file 4999\.txt/ })).toBeFocused();
+    await page.keyboard.press('ArrowUp');
+    await expect(tree.getByRole('row', { name: /^file 4998\.txt/ })).toBeFocused();
+    await page.keyboard.press('Delete');
+    await expect(tree).toHaveAttribute('aria-rowcount', '4999');
+    await page.getByRole('searchbox', { name: 'Filter files' }).fill('file 12 txt');
+    await expect(tree.getByRole('row', { name: /^file 12\.txt/ })).toBeVisible();
+  });
 });
 
 test('received pack files dropped on any page are verified and imported, several at once', async ({

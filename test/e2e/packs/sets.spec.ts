@@ -43,95 +43,92 @@ function setFiles(): Record<string, Buffer> {
 test.describe('with small packs', () => {
   test.use({ packBytes: 10_000 });
 
-  test('a set has one page with its files as a tree, one download and one verification', async ({
+  test('a set has one page; a withheld file and a damaged part of it are named', async ({
     page,
     checks,
-  }) => {
-    // The new version cannot reuse the file that is in pieces.
-    checks.allow(/status of 422/);
-    const set = await publishFiles(page.request, setFiles(), 'Sea level by station');
-    await page.goto('/packs');
-    const table = page.getByRole('table', { name: 'Packs' });
-    await expect(table.getByRole('link')).toHaveText(['Sea level by station']);
-    await expect(table.getByText('Set of 4 files')).toBeVisible();
-    await table.getByRole('link', { name: 'Sea level by station' }).press('Enter');
-
-    await page.goto(`/packs/${set.id}`);
-    const tree = page.getByRole('treegrid', { name: 'Files' });
-    await expect(tree.getByRole('row')).toHaveCount(2);
-    await expect(page.getByText('set.json')).toHaveCount(0);
-    await tree.getByRole('button', { name: 'Open raw/2025/' }).click();
-    await expect(tree.getByRole('row')).toHaveCount(5);
-    await expect(tree.getByRole('link', { name: 'Download raw/2025/large.bin' })).toHaveAttribute(
-      'href',
-      `/api/packs/${set.id}/set/files/raw/2025/large.bin`,
-    );
-    await checks.accessible(page);
-    await tree.getByRole('button', { name: 'stations.csv', exact: true }).click();
-    const drawer = page.getByRole('dialog', { name: 'raw/2025/stations.csv' });
-    await expect(drawer.getByRole('columnheader', { name: 'rise_mm' })).toBeVisible();
-    await checks.accessible(page);
-    await page.keyboard.press('Escape');
-
-    const download = page.waitForEvent('download');
-    await page.getByRole('link', { name: 'Download set' }).click();
-    expect((await download).suggestedFilename()).toBe(`${set.id}.zip`);
-    await page.getByRole('button', { name: 'Verify', exact: true }).click();
-    await expect(page.getByText(/^All 7 claims verified, by the node and by this browser\./)).toBeVisible();
-    await checks.accessible(page);
-
-    const listed = await page.request.get('/api/packs?parts=true');
-    const { items } = (await listed.json()) as { items: Pack[] };
-    const part = items.find(({ id }) => id !== set.id);
-    await page.goto(`/packs/${part?.id}`);
-    await expect(page.locator('main').getByText('Part of').first()).toBeVisible();
-    await page.getByRole('link', { name: 'Sea level by station' }).first().click();
-    await expect(page.getByRole('heading', { level: 1, name: 'Sea level by station' })).toBeVisible();
-
-    await page.getByRole('link', { name: 'New version' }).click();
-    await expect(page.getByRole('button', { name: /^digest of raw\/2025\/stations.csv/ })).toBeVisible();
-    await expect(
-      page.getByRole('alert').getByText('The archive does not have this file. Add it again.'),
-    ).toBeVisible();
-  });
-
-  test('a withheld file and a damaged part are named, and nothing else is hidden', async ({
-    page,
     node,
     browser,
-    checks,
   }) => {
-    checks.allow(/status of 5\d\d/);
-    const set = await publishFiles(page.request, setFiles(), 'Interviews');
-    const list = await page.request.get(`/api/packs/${set.id}/set`);
-    const { files } = (await list.json()) as { files: { path: string; sha256: string }[] };
-    const sha256At = (path: string) => files.find((file) => file.path === path)?.sha256 ?? '';
-    await withhold(page, { sha256: sha256At('summary.md'), reason: 'copyright' });
-    const notes = sha256At('raw/2025/notes.txt');
-    const place = join(node.dataFolder, 'blobs', notes.slice(0, 2), notes.slice(2, 4), notes);
-    await writeFile(place, 'Read at noon?\n');
+    const set = await publishFiles(page.request, setFiles(), 'Sea level by station');
+    await test.step('a set has one page with its files as a tree, one download and one verification', async () => {
+      // The new version cannot reuse the file that is in pieces.
+      checks.allow(/status of 422/);
+      await page.goto('/packs');
+      const table = page.getByRole('table', { name: 'Packs' });
+      await expect(table.getByRole('link')).toHaveText(['Sea level by station']);
+      await expect(table.getByText('Set of 4 files')).toBeVisible();
+      await table.getByRole('link', { name: 'Sea level by station' }).press('Enter');
 
-    const visitor = await visitorOf(browser, node, checks);
-    await visitor.goto(`/packs/${set.id}`);
-    const tree = visitor.getByRole('treegrid', { name: 'Files' });
-    await expect(tree.getByText('Not shown: copyright')).toBeVisible();
-    await expect(visitor.getByRole('link', { name: 'Download set' })).toHaveCount(0);
-    await expect(tree.getByRole('link', { name: 'Download summary.md' })).toHaveCount(0);
-    await tree.getByRole('button', { name: 'summary.md', exact: true }).click();
-    const drawer = visitor.getByRole('dialog');
-    await expect(drawer.getByText(/^The owner does not show this to visitors/)).toBeVisible();
-    await checks.accessible(visitor);
+      await page.goto(`/packs/${set.id}`);
+      const tree = page.getByRole('treegrid', { name: 'Files' });
+      await expect(tree.getByRole('row')).toHaveCount(2);
+      await expect(page.getByText('set.json')).toHaveCount(0);
+      await tree.getByRole('button', { name: 'Open raw/2025/' }).click();
+      await expect(tree.getByRole('row')).toHaveCount(5);
+      await expect(tree.getByRole('link', { name: 'Download raw/2025/large.bin' })).toHaveAttribute(
+        'href',
+        `/api/packs/${set.id}/set/files/raw/2025/large.bin`,
+      );
+      await checks.accessible(page);
+      await tree.getByRole('button', { name: 'stations.csv', exact: true }).click();
+      const drawer = page.getByRole('dialog', { name: 'raw/2025/stations.csv' });
+      await expect(drawer.getByRole('columnheader', { name: 'rise_mm' })).toBeVisible();
+      await checks.accessible(page);
+      await page.keyboard.press('Escape');
 
-    await page.goto(`/packs/${set.id}`);
-    await page.getByRole('button', { name: 'Verify', exact: true }).click();
-    await expect(page.getByText(/^1 claim of 7 could not be verified\./)).toBeVisible();
-    await expect(
-      page
-        .getByRole('row', { name: /raw\/2025\/notes\.txt/ })
-        .getByText('differs')
-        .last(),
-    ).toBeVisible();
-    await checks.accessible(page);
+      const download = page.waitForEvent('download');
+      await page.getByRole('link', { name: 'Download set' }).click();
+      expect((await download).suggestedFilename()).toBe(`${set.id}.zip`);
+      await page.getByRole('button', { name: 'Verify', exact: true }).click();
+      await expect(page.getByText(/^All 7 claims verified, by the node and by this browser\./)).toBeVisible();
+      await checks.accessible(page);
+
+      const listed = await page.request.get('/api/packs?parts=true');
+      const { items } = (await listed.json()) as { items: Pack[] };
+      const part = items.find(({ id }) => id !== set.id);
+      await page.goto(`/packs/${part?.id}`);
+      await expect(page.locator('main').getByText('Part of').first()).toBeVisible();
+      await page.getByRole('link', { name: 'Sea level by station' }).first().click();
+      await expect(page.getByRole('heading', { level: 1, name: 'Sea level by station' })).toBeVisible();
+
+      await page.getByRole('link', { name: 'New version' }).click();
+      await expect(page.getByRole('button', { name: /^digest of raw\/2025\/stations.csv/ })).toBeVisible();
+      await expect(
+        page.getByRole('alert').getByText('The archive does not have this file. Add it again.'),
+      ).toBeVisible();
+    });
+    await test.step('a withheld file and a damaged part are named, and nothing else is hidden', async () => {
+      checks.allow(/status of 5\d\d/);
+      const list = await page.request.get(`/api/packs/${set.id}/set`);
+      const { files } = (await list.json()) as { files: { path: string; sha256: string }[] };
+      const sha256At = (path: string) => files.find((file) => file.path === path)?.sha256 ?? '';
+      await withhold(page, { sha256: sha256At('summary.md'), reason: 'copyright' });
+      const notes = sha256At('raw/2025/notes.txt');
+      const place = join(node.dataFolder, 'blobs', notes.slice(0, 2), notes.slice(2, 4), notes);
+      await writeFile(place, 'Read at noon?\n');
+
+      const visitor = await visitorOf(browser, node, checks);
+      await visitor.goto(`/packs/${set.id}`);
+      const tree = visitor.getByRole('treegrid', { name: 'Files' });
+      await expect(tree.getByText('Not shown: copyright')).toBeVisible();
+      await expect(visitor.getByRole('link', { name: 'Download set' })).toHaveCount(0);
+      await expect(tree.getByRole('link', { name: 'Download summary.md' })).toHaveCount(0);
+      await tree.getByRole('button', { name: 'summary.md', exact: true }).click();
+      const drawer = visitor.getByRole('dialog');
+      await expect(drawer.getByText(/^The owner does not show this to visitors/)).toBeVisible();
+      await checks.accessible(visitor);
+
+      await page.goto(`/packs/${set.id}`);
+      await page.getByRole('button', { name: 'Verify', exact: true }).click();
+      await expect(page.getByText(/^1 claim of 7 could not be verified\./)).toBeVisible();
+      await expect(
+        page
+          .getByRole('row', { name: /raw\/2025\/notes\.txt/ })
+          .getByText('differs')
+          .last(),
+      ).toBeVisible();
+      await checks.accessible(page);
+    });
   });
 });
 

@@ -138,69 +138,61 @@ test('two captures are compared by keyboard alone, from the event of a change', 
   await checks.accessible(page);
 });
 
-test('what a page had no answer to is named, and captures say what they are not', async ({
-  page,
-  web,
-  checks,
-}) => {
-  checks.allow(/404/);
-  await setUp(page);
-  web.publish('/blank', '<!doctype html><title>Blank</title><body style="background: #345">');
-  const source = await watchPage(page, web.url('/blank'));
-  await page.goto(`/sources/${source}`);
-  await page.getByRole('list', { name: 'Page captures, newest first' }).getByRole('link').first().click();
-  await expect(page.getByText('No text. The page was drawn but shows no text')).toBeVisible();
-  await page.getByRole('tab', { name: 'Text' }).click();
-  await expect(page.getByText('See the picture.')).toBeVisible();
-  await checks.accessible(page);
+test('a page of a WARC file is drawn, and what a capture lacks is named', async ({ page, web, checks }) => {
+  await test.step('a page of a WARC file is drawn as it looked, and what is missing is fetched once', async () => {
+    checks.allow(BLOCKED);
+    await setUp(page);
+    const html =
+      '<!doctype html><title>Ten years ago</title><h1>Old news</h1><img src="/late.svg" alt=""><script>document.body.append("drawn by script")</script>';
+    const answer = `HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: ${html.length}\r\n\r\n${html}`;
+    const record = `WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-000000000009>\r\nWARC-Date: 2014-01-02T03:04:05Z\r\nWARC-Target-URI: ${web.url('/news')}\r\nContent-Type: application/http; msgtype=response\r\nContent-Length: ${answer.length}\r\n\r\n${answer}\r\n\r\n`;
+    await page.request.post('/manage/captures?observer=Web%20Museum&wait=true', {
+      headers: { 'Content-Type': 'application/warc' },
+      data: record,
+    });
+    await page.goto('/timeline/1');
+    await page.getByRole('link', { name: 'View', exact: true }).first().click();
+    await page.getByRole('button', { name: 'Draw', exact: true }).click();
+    await expect(page.getByRole('heading', { level: 1, name: 'Ten years ago' })).toBeVisible();
+    await expect(page.getByText('Drawn from the archive alone, including scripts')).toBeVisible();
+    await expect(page.getByLabel('Text of the page')).toContainText('drawn by script');
+    const missing = page.getByRole('region', { name: 'What is missing' });
+    await expect(missing.getByRole('listitem')).toHaveText([web.url('/late.svg')]);
+    expect(web.requests('/late.svg')).toBe(0);
+    await checks.accessible(page);
 
-  await page.request.patch('/manage/settings', { data: { page_max_requests: 2 } });
-  publishShop(web, '2.10');
-  await page.goto('/sources?page');
-  const form = page.getByRole('dialog', { name: 'Capture a page now' });
-  await form.getByLabel('URL').fill(web.url('/shop'));
-  await checks.accessible(page);
-  await form.getByLabel('URL').press('Enter');
-  await expect(page.getByText('Cut off. The page made more requests than the limit allows.')).toBeVisible();
-  await checks.accessible(page);
-
-  await page.goto('/pages/pg_00000000000000000000');
-  await expect(page.getByText('No page capture has this id')).toBeVisible();
-  await checks.accessible(page);
-});
-
-test('a page of a WARC file is drawn as it looked, and what is missing is fetched once', async ({
-  page,
-  web,
-  checks,
-}) => {
-  checks.allow(BLOCKED);
-  await setUp(page);
-  const html =
-    '<!doctype html><title>Ten years ago</title><h1>Old news</h1><img src="/late.svg" alt=""><script>document.body.append("drawn by script")</script>';
-  const answer = `HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: ${html.length}\r\n\r\n${html}`;
-  const record = `WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-000000000009>\r\nWARC-Date: 2014-01-02T03:04:05Z\r\nWARC-Target-URI: ${web.url('/news')}\r\nContent-Type: application/http; msgtype=response\r\nContent-Length: ${answer.length}\r\n\r\n${answer}\r\n\r\n`;
-  await page.request.post('/manage/captures?observer=Web%20Museum&wait=true', {
-    headers: { 'Content-Type': 'application/warc' },
-    data: record,
+    const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="90" height="90"><circle r="40"/></svg>';
+    web.publish('/late.svg', { headers: { 'Content-Type': 'image/svg+xml' }, body: svg });
+    await missing.getByRole('button', { name: 'Fetch what is missing now' }).click();
+    await expect(page.getByText('2 answers', { exact: true })).toBeVisible();
+    await expect(missing).toBeHidden();
+    expect(web.requests('/late.svg')).toBe(1);
   });
-  await page.goto('/timeline/1');
-  await page.getByRole('link', { name: 'View', exact: true }).first().click();
-  await page.getByRole('button', { name: 'Draw', exact: true }).click();
-  await expect(page.getByRole('heading', { level: 1, name: 'Ten years ago' })).toBeVisible();
-  await expect(page.getByText('Drawn from the archive alone, including scripts')).toBeVisible();
-  await expect(page.getByLabel('Text of the page')).toContainText('drawn by script');
-  const missing = page.getByRole('region', { name: 'What is missing' });
-  await expect(missing.getByRole('listitem')).toHaveText([web.url('/late.svg')]);
-  expect(web.requests('/late.svg')).toBe(0);
-  await checks.accessible(page);
+  await test.step('what a page had no answer to is named, and captures say what they are not', async () => {
+    checks.allow(/404/);
+    await setUp(page);
+    web.publish('/blank', '<!doctype html><title>Blank</title><body style="background: #345">');
+    const source = await watchPage(page, web.url('/blank'));
+    await page.goto(`/sources/${source}`);
+    await page.getByRole('list', { name: 'Page captures, newest first' }).getByRole('link').first().click();
+    await expect(page.getByText('No text. The page was drawn but shows no text')).toBeVisible();
+    await page.getByRole('tab', { name: 'Text' }).click();
+    await expect(page.getByText('See the picture.')).toBeVisible();
+    await checks.accessible(page);
 
-  const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="90" height="90"><circle r="40"/></svg>';
-  web.publish('/late.svg', { headers: { 'Content-Type': 'image/svg+xml' }, body: svg });
-  await missing.getByRole('button', { name: 'Fetch what is missing now' }).click();
-  await expect(page.getByText('2 answers', { exact: true })).toBeVisible();
-  await expect(missing).toBeHidden();
-  expect(web.requests('/late.svg')).toBe(1);
+    await page.request.patch('/manage/settings', { data: { page_max_requests: 2 } });
+    publishShop(web, '2.10');
+    await page.goto('/sources?page');
+    const form = page.getByRole('dialog', { name: 'Capture a page now' });
+    await form.getByLabel('URL').fill(web.url('/shop'));
+    await checks.accessible(page);
+    await form.getByLabel('URL').press('Enter');
+    await expect(page.getByText('Cut off. The page made more requests than the limit allows.')).toBeVisible();
+    await checks.accessible(page);
+
+    await page.goto('/pages/pg_00000000000000000000');
+    await expect(page.getByText('No page capture has this id')).toBeVisible();
+  });
 });
 
 /** A shop whose prices come by POST. It also sends data to another site, which is refused. */

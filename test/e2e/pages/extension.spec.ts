@@ -78,99 +78,6 @@ async function select(page: Page, words: string): Promise<void> {
   }, words);
 }
 
-test('one click archives a page behind a login: it is in the archive, and withheld from visitors', async ({
-  page,
-  node,
-  browser,
-  checks,
-  browserWithExtension: chromium,
-  account,
-}) => {
-  checks.allow(BLOCKED);
-  const options = await chromium.pair(node.url, (await codeOf(page.request)).toLowerCase());
-  expect(await accessibilityViolations(options, 'light')).toBe('');
-
-  const visited = await chromium.open(`${account}/login`);
-  await expect(visited.getByRole('heading', { name: 'Account' })).toBeVisible();
-  // Before the click, the extension can read no page.
-  const worker = await chromium.worker();
-  const refused = await worker.evaluate(async () => {
-    const [tab] = await chrome.tabs.query({ active: true, currentWindow: true });
-    const tried = [
-      () => chrome.scripting.executeScript({ target: { tabId: tab?.id ?? 0 }, func: () => 1, args: [] }),
-      () => chrome.tabs.captureVisibleTab(tab?.windowId ?? 0, { format: 'png' as const }),
-    ];
-    const read = await Promise.all(
-      tried.map((each) =>
-        each().then(
-          () => true,
-          () => false,
-        ),
-      ),
-    );
-    return [...read, chrome.pageCapture !== undefined];
-  });
-  expect(refused).toEqual([false, false, false]);
-
-  const popup = await chromium.click(visited);
-  // Nothing else is pressed.
-  const [handed] = await expectHandedIn(page.request, 1);
-  await popup.expectText(/In the archive of /);
-  expect(handed).toMatchObject({
-    url: `${account}/account`,
-    title: null,
-    kind: 'mhtml',
-    withheld: { reason: 'login' },
-  });
-  const details = (await (await page.request.get(`/manage/handed-in/${handed?.id}`)).json()) as HandInDetails;
-  const html = await (await page.request.get(`/archive/${details.document}`)).text();
-  expect(html).toContain('They met in Berlin');
-  expect(html).not.toMatch(/hunter2|attachShadow/);
-
-  await page.goto(`/handed-in/${handed?.id}`);
-  const seen = page.frameLocator('iframe').first();
-  await expect(seen.getByText('They met in Berlin on Monday.')).toBeVisible();
-  await expect(seen.getByRole('heading', { name: 'Account' })).toHaveCSS('color', 'rgb(1, 2, 3)');
-  await expect(seen.getByText('In the shadow')).toBeVisible();
-  const picture = page.getByRole('region', { name: 'What was visible' }).getByRole('img');
-  await expect(picture).toHaveJSProperty('naturalWidth', 1280);
-  await checks.accessible(page);
-
-  const visitor = await browser.newContext({ baseURL: node.url });
-  for (const sha256 of [details.document, details.file.sha256, details.picture?.sha256])
-    expect((await visitor.request.get(`/archive/${sha256}`)).status()).toBe(451);
-});
-
-test('a selection becomes a finding in the chosen case, with the note', async ({
-  page,
-  node,
-  browserWithExtension: chromium,
-  account,
-}) => {
-  const added = await page.request.post('/manage/cases', { data: { title: 'The meeting' } });
-  const { id } = (await added.json()) as Case;
-  await chromium.pair(node.url, await codeOf(page.request));
-  const visited = await chromium.open(`${account}/login`);
-  await select(visited, 'met in Berlin');
-  const popup = await chromium.click(visited);
-  await popup.expectText(/met in Berlin/);
-  await popup.expectText(/The meeting/);
-  expect(await popup.violations()).toEqual([]);
-  await popup.set('case', id);
-  await popup.set('note', 'So they did meet.');
-  await popup.press('Send now');
-  await popup.expectText(/In the archive of /);
-  const findings = (await (await page.request.get('/api/findings')).json()) as { items: Finding[] };
-  expect(findings.items).toMatchObject([
-    {
-      text: 'So they did meet.',
-      passage: { exact: 'met in Berlin', suffix: expect.stringMatching(/^ on Monday\./) },
-    },
-  ]);
-  const chosen = (await (await page.request.get(`/api/cases/${id}`)).json()) as Case;
-  expect(chosen.items).toMatchObject([{ kind: 'finding', id: findings.items[0]?.id }]);
-});
-
 test('while the node is off, pages and links wait, also through a restart; each is delivered once', async ({
   page,
   browserWithExtension: chromium,
@@ -221,85 +128,62 @@ test('while the node is off, pages and links wait, also through a restart; each 
   await expectHandedIn(page.request, 2);
 });
 
-test('what the person discards, changes and unticks while another page is being sent counts', async ({
+test('what the person discards and changes counts; a revoked browser keeps what waits', async ({
   page,
   browserWithExtension: chromium,
   account,
   address,
 }) => {
-  await chromium.pair(address.url, await codeOf(page.request));
-  await expect.poll(async () => (await paired(page.request))[0]?.last_used_at).toBeTruthy();
-  const visited = await chromium.open(`${account}/login`);
-  address.delay();
-  const unwanted = await chromium.click(visited);
-  await unwanted.expectText(/Send now/);
-  await unwanted.press('Discard');
-  await select(visited, 'met in Berlin');
-  const wanted = await chromium.click(visited);
-  await wanted.expectText(/met in Berlin/);
-  await wanted.set('note', 'Only this.');
-  await wanted.evaluate(`document.querySelector('[name=isQuoted]').click()`);
-  await wanted.press('Send now');
-  address.answer();
-  await wanted.expectText(/In the archive of /);
-  expect(await handedIn(page.request)).toMatchObject([{ note: 'Only this.' }]);
-  expect(await (await page.request.get('/api/findings')).json()).toMatchObject({ total: 0 });
-});
-
-test('what is typed after the browser stopped the worker is not lost, and nothing is sent before', async ({
-  page,
-  node,
-  browserWithExtension: chromium,
-  account,
-}) => {
-  await chromium.pair(node.url, await codeOf(page.request));
-  const popup = await chromium.click(await chromium.open(`${account}/login`));
-  await popup.expectText(/Send now/);
-  await popup.set('note', 'First.');
-  await chromium.stopWorker();
-  await popup.set('note', 'Second.');
-  await popup.press('Send now');
-  await popup.expectText(/In the archive of /);
-  expect(await handedIn(page.request)).toMatchObject([{ note: 'Second.' }]);
-});
-
-test('a revoked browser says so and keeps what waits; another program at the address gets nothing', async ({
-  page,
-  browserWithExtension: chromium,
-  account,
-  address,
-}) => {
-  await chromium.pair(address.url, await codeOf(page.request));
-  // The extension greets its node at once.
-  await expect.poll(async () => (await paired(page.request))[0]?.last_used_at).toBeTruthy();
-  await address.turnOff();
-  const asked: string[] = [];
-  const stranger = createServer((request, response) => {
-    asked.push(`${request.method} ${request.url?.replace(/\/br_.*/, '')} ${request.headers.authorization}`);
-    response.setHeader('Access-Control-Allow-Origin', '*').end('{"proof": "no"}');
+  await test.step('what the person discards, changes and unticks while another page is being sent counts', async () => {
+    await chromium.pair(address.url, await codeOf(page.request));
+    await expect.poll(async () => (await paired(page.request))[0]?.last_used_at).toBeTruthy();
+    const visited = await chromium.open(`${account}/login`);
+    address.delay();
+    const unwanted = await chromium.click(visited);
+    await unwanted.expectText(/Send now/);
+    await unwanted.press('Discard');
+    await select(visited, 'met in Berlin');
+    const wanted = await chromium.click(visited);
+    await wanted.expectText(/met in Berlin/);
+    await wanted.set('note', 'Only this.');
+    await wanted.evaluate(`document.querySelector('[name=isQuoted]').click()`);
+    await wanted.press('Send now');
+    address.answer();
+    await wanted.expectText(/In the archive of /);
+    await wanted.close();
+    expect(await handedIn(page.request)).toMatchObject([{ note: 'Only this.' }]);
+    expect(await (await page.request.get('/api/findings')).json()).toMatchObject({ total: 0 });
   });
-  stranger.listen(Number(new URL(address.url).port), '127.0.0.1');
-  await once(stranger, 'listening');
-  const first = await chromium.click(await chromium.open(`${account}/login`));
-  await first.expectText(/Another program answers/);
-  await first.close();
-  expect([...new Set(asked)]).toEqual(['GET /pair undefined']);
-  stranger.close();
-  stranger.closeAllConnections();
-  await once(stranger, 'close');
+  await test.step('a revoked browser says so and keeps what waits; another program at the address gets nothing', async () => {
+    await address.turnOff();
+    const asked: string[] = [];
+    const stranger = createServer((request, response) => {
+      asked.push(`${request.method} ${request.url?.replace(/\/br_.*/, '')} ${request.headers.authorization}`);
+      response.setHeader('Access-Control-Allow-Origin', '*').end('{"proof": "no"}');
+    });
+    stranger.listen(Number(new URL(address.url).port), '127.0.0.1');
+    await once(stranger, 'listening');
+    const first = await chromium.click(await chromium.open(`${account}/login`));
+    await first.expectText(/Another program answers/);
+    await first.close();
+    expect([...new Set(asked)]).toEqual(['GET /pair undefined']);
+    stranger.close();
+    stranger.closeAllConnections();
+    await once(stranger, 'close');
 
-  const [known] = await paired(page.request);
-  expect((await page.request.delete(`/manage/pairings/${known?.id}`)).status()).toBe(204);
-  await address.turnOn();
-  const second = await chromium.click(await chromium.open(`${account}/account`));
-  await second.expectText(/not paired any more/);
-  await second.expectText(/Waiting: 1/);
-  await second.close();
-  expect(await handedIn(page.request)).toEqual([]);
+    const [known] = await paired(page.request);
+    expect((await page.request.delete(`/manage/pairings/${known?.id}`)).status()).toBe(204);
+    await address.turnOn();
+    const second = await chromium.click(await chromium.open(`${account}/account`));
+    await second.expectText(/not paired any more/);
+    await second.expectText(/Waiting: 1/);
+    await second.close();
+    expect(await handedIn(page.request)).toHaveLength(1);
 
-  await (await chromium.options()).reload();
-  await chromium.pair(address.url, await codeOf(page.request));
-  await expectHandedIn(page.request, 2);
+    await (await chromium.options()).reload();
+    await chromium.pair(address.url, await codeOf(page.request));
+    await expectHandedIn(page.request, 3);
+  });
 });
 
 test('the browser saves whole pages itself if the person allows it: what is missing else is there', async ({
@@ -328,40 +212,137 @@ test('the browser saves whole pages itself if the person allows it: what is miss
   expect([whole?.part_count, partly?.part_count]).toEqual([2, 1]);
 });
 
-test('a wrong code is refused, and no page reaches the extension', async ({
+test('a browser is paired: pages and selections are archived with one click, as typed at last, and withheld', async ({
   page,
   node,
   browserWithExtension: chromium,
   account,
+  browser,
+  checks,
 }) => {
-  await page.request.post('/manage/pairings');
-  const options = await chromium.sendCode(node.url, 'WRONG-00');
-  await expect(options.getByText(/This code is wrong/)).toBeVisible();
-  await options.getByLabel('Address').fill('http://192.168.1.2:7717');
-  await options.getByRole('button', { name: 'Pair', exact: true }).click();
-  await expect(options.getByText(/needs an https address/)).toBeVisible();
+  await test.step('a wrong code is refused, and no page reaches the extension', async () => {
+    await page.request.post('/manage/pairings');
+    const options = await chromium.sendCode(node.url, 'WRONG-00');
+    await expect(options.getByText(/This code is wrong/)).toBeVisible();
+    await options.getByLabel('Address').fill('http://192.168.1.2:7717');
+    await options.getByRole('button', { name: 'Pair', exact: true }).click();
+    await expect(options.getByText(/needs an https address/)).toBeVisible();
 
-  const id = await chromium.id();
-  const visited = await chromium.open(`${account}/login`);
-  const reached = await visited.evaluate(async (extension) => {
-    const load = (file: string) =>
-      fetch(`chrome-extension://${extension}/${file}`).then(
-        () => file,
-        () => '',
+    const id = await chromium.id();
+    const visited = await chromium.open(`${account}/login`);
+    const reached = await visited.evaluate(async (extension) => {
+      const load = (file: string) =>
+        fetch(`chrome-extension://${extension}/${file}`).then(
+          () => file,
+          () => '',
+        );
+      const { chrome: known } = globalThis as unknown as { chrome?: { runtime?: unknown } };
+      const frame = document.createElement('iframe');
+      frame.src = `chrome-extension://${extension}/popup.html`;
+      document.body.append(frame);
+      await new Promise((loaded) => frame.addEventListener('load', loaded));
+      return [
+        await load('manifest.json'),
+        await load('popup.html'),
+        known?.runtime === undefined,
+        frame.contentDocument === null,
+      ];
+    }, id);
+    expect(reached).toEqual(['', '', true, true]);
+    const frames = visited.frames().map((frame) => frame.url());
+    expect(frames.some((url) => url.startsWith('chrome-extension://') && url.includes('popup'))).toBe(false);
+  });
+  await test.step('one click archives a page behind a login: it is in the archive, and withheld from visitors', async () => {
+    checks.allow(BLOCKED);
+    const options = await chromium.pair(node.url, (await codeOf(page.request)).toLowerCase());
+    expect(await accessibilityViolations(options, 'light')).toBe('');
+
+    const visited = await chromium.open(`${account}/login`);
+    await expect(visited.getByRole('heading', { name: 'Account' })).toBeVisible();
+    // Before the click, the extension can read no page.
+    const worker = await chromium.worker();
+    const refused = await worker.evaluate(async () => {
+      const [tab] = await chrome.tabs.query({ active: true, currentWindow: true });
+      const tried = [
+        () => chrome.scripting.executeScript({ target: { tabId: tab?.id ?? 0 }, func: () => 1, args: [] }),
+        () => chrome.tabs.captureVisibleTab(tab?.windowId ?? 0, { format: 'png' as const }),
+      ];
+      const read = await Promise.all(
+        tried.map((each) =>
+          each().then(
+            () => true,
+            () => false,
+          ),
+        ),
       );
-    const { chrome: known } = globalThis as unknown as { chrome?: { runtime?: unknown } };
-    const frame = document.createElement('iframe');
-    frame.src = `chrome-extension://${extension}/popup.html`;
-    document.body.append(frame);
-    await new Promise((loaded) => frame.addEventListener('load', loaded));
-    return [
-      await load('manifest.json'),
-      await load('popup.html'),
-      known?.runtime === undefined,
-      frame.contentDocument === null,
-    ];
-  }, id);
-  expect(reached).toEqual(['', '', true, true]);
-  const frames = visited.frames().map((frame) => frame.url());
-  expect(frames.some((url) => url.startsWith('chrome-extension://') && url.includes('popup'))).toBe(false);
+      return [...read, chrome.pageCapture !== undefined];
+    });
+    expect(refused).toEqual([false, false, false]);
+
+    const popup = await chromium.click(visited);
+    // Nothing else is pressed.
+    const [handed] = await expectHandedIn(page.request, 1);
+    await popup.expectText(/In the archive of /);
+    await popup.close();
+    expect(handed).toMatchObject({
+      url: `${account}/account`,
+      title: null,
+      kind: 'mhtml',
+      withheld: { reason: 'login' },
+    });
+    const details = (await (
+      await page.request.get(`/manage/handed-in/${handed?.id}`)
+    ).json()) as HandInDetails;
+    const html = await (await page.request.get(`/archive/${details.document}`)).text();
+    expect(html).toContain('They met in Berlin');
+    expect(html).not.toMatch(/hunter2|attachShadow/);
+
+    await page.goto(`/handed-in/${handed?.id}`);
+    const seen = page.frameLocator('iframe').first();
+    await expect(seen.getByText('They met in Berlin on Monday.')).toBeVisible();
+    await expect(seen.getByRole('heading', { name: 'Account' })).toHaveCSS('color', 'rgb(1, 2, 3)');
+    await expect(seen.getByText('In the shadow')).toBeVisible();
+    const picture = page.getByRole('region', { name: 'What was visible' }).getByRole('img');
+    await expect(picture).toHaveJSProperty('naturalWidth', 1280);
+    await checks.accessible(page);
+
+    const visitor = await browser.newContext({ baseURL: node.url });
+    for (const sha256 of [details.document, details.file.sha256, details.picture?.sha256])
+      expect((await visitor.request.get(`/archive/${sha256}`)).status()).toBe(451);
+  });
+  await test.step('a selection becomes a finding in the chosen case, with the note', async () => {
+    const added = await page.request.post('/manage/cases', { data: { title: 'The meeting' } });
+    const { id } = (await added.json()) as Case;
+    const visited = await chromium.open(`${account}/login`);
+    await select(visited, 'met in Berlin');
+    const popup = await chromium.click(visited);
+    await popup.expectText(/met in Berlin/);
+    await popup.expectText(/The meeting/);
+    expect(await popup.violations()).toEqual([]);
+    await popup.set('case', id);
+    await popup.set('note', 'So they did meet.');
+    await popup.press('Send now');
+    await popup.expectText(/In the archive of /);
+    await popup.close();
+    const findings = (await (await page.request.get('/api/findings')).json()) as { items: Finding[] };
+    expect(findings.items).toMatchObject([
+      {
+        text: 'So they did meet.',
+        passage: { exact: 'met in Berlin', suffix: expect.stringMatching(/^ on Monday\./) },
+      },
+    ]);
+    const chosen = (await (await page.request.get(`/api/cases/${id}`)).json()) as Case;
+    expect(chosen.items).toMatchObject([{ kind: 'finding', id: findings.items[0]?.id }]);
+  });
+  await test.step('what is typed after the browser stopped the worker is not lost, and nothing is sent before', async () => {
+    const popup = await chromium.click(await chromium.open(`${account}/login`));
+    await popup.expectText(/Send now/);
+    await popup.set('note', 'First.');
+    await chromium.stopWorker();
+    await popup.set('note', 'Second.');
+    await popup.press('Send now');
+    await popup.expectText(/In the archive of /);
+    const handed = await expectHandedIn(page.request, 3);
+    expect(handed.map(({ note }) => note)).toEqual(['Second.', 'So they did meet.', null]);
+  });
 });

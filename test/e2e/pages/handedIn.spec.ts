@@ -85,68 +85,67 @@ test('a saved page is dropped, kept, shown beside what the public gets, and hidd
   expect((await visitor.request.get(`/archive/${sha256}`)).status()).toBe(451);
 });
 
-test('a PDF is chosen from the disk, with the address that it shows', async ({ page, checks }) => {
-  await page.goto('/handed-in');
-  await page.locator('input[type=file]').setInputFiles({
-    name: 'bill.pdf',
-    mimeType: 'application/pdf',
-    buffer: pdfOf(['The bill']),
+test('a PDF and what Chromium saves as a single file are handed in', async ({ page, checks, web }) => {
+  await test.step('a PDF is chosen from the disk, with the address that it shows', async () => {
+    await page.goto('/handed-in');
+    await page.locator('input[type=file]').setInputFiles({
+      name: 'bill.pdf',
+      mimeType: 'application/pdf',
+      buffer: pdfOf(['The bill']),
+    });
+    await page.getByRole('button', { name: 'Hand in', exact: true }).click();
+    await expect(page.getByText('Enter the address that it shows.')).toBeVisible();
+    await page.getByLabel('Address').fill('https://bank.example/bill.pdf');
+    await page.getByRole('switch', { name: 'Not shown to visitors' }).click();
+    await page.getByRole('button', { name: 'Hand in', exact: true }).click();
+    await expect(
+      page.getByRole('heading', { level: 1, name: 'https://bank.example/bill.pdf' }),
+    ).toBeVisible();
+    await expect(page.getByText('see it', { exact: true })).toBeVisible();
+    await checks.accessible(page);
   });
-  await page.getByRole('button', { name: 'Hand in', exact: true }).click();
-  await expect(page.getByText('Enter the address that it shows.')).toBeVisible();
-  await page.getByLabel('Address').fill('https://bank.example/bill.pdf');
-  await page.getByRole('switch', { name: 'Not shown to visitors' }).click();
-  await page.getByRole('button', { name: 'Hand in', exact: true }).click();
-  await expect(page.getByRole('heading', { level: 1, name: 'https://bank.example/bill.pdf' })).toBeVisible();
-  await expect(page.getByText('see it', { exact: true })).toBeVisible();
-  await checks.accessible(page);
-});
-
-test('what Chromium saves as a single file is shown as it was: styles, images, frames and shadow trees', async ({
-  page,
-  web,
-  checks,
-}) => {
-  checks.allow(BLOCKED);
-  const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="40"><circle r="20"/></svg>';
-  web.publish('/mark.svg', { headers: { 'Content-Type': 'image/svg+xml' }, body: svg });
-  web.publish('/look.css', {
-    headers: { 'Content-Type': 'text/css' },
-    body: 'h1 { color: rgb(1, 2, 3); background: url(/mark.svg) }',
-  });
-  web.publish('/inner', '<!doctype html><title>Inner</title><p>In the frame</p>');
-  web.publish(
-    '/saved',
-    `<!doctype html><title>Grüße</title><link rel="stylesheet" href="/look.css"><style>p { margin: 7px }</style>
+  await test.step('what Chromium saves as a single file is shown as it was: styles, images, frames and shadow trees', async () => {
+    checks.allow(BLOCKED);
+    const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="40"><circle r="20"/></svg>';
+    web.publish('/mark.svg', { headers: { 'Content-Type': 'image/svg+xml' }, body: svg });
+    web.publish('/look.css', {
+      headers: { 'Content-Type': 'text/css' },
+      body: 'h1 { color: rgb(1, 2, 3); background: url(/mark.svg) }',
+    });
+    web.publish('/inner', '<!doctype html><title>Inner</title><p>In the frame</p>');
+    web.publish(
+      '/saved',
+      `<!doctype html><title>Grüße</title><link rel="stylesheet" href="/look.css"><style>p { margin: 7px }</style>
      <h1>Grüße, 世界</h1><p>Plain</p><img src="/mark.svg" alt="mark"><div id="host"></div><iframe src="/inner"></iframe>
      <script>host.attachShadow({ mode: 'open' }).innerHTML = '<b>In the shadow</b>';</script>`,
-  );
-  const visited = await page.context().newPage();
-  await visited.goto(web.url('/saved'));
-  const session = await page.context().newCDPSession(visited);
-  const { data } = await session.send('Page.captureSnapshot', { format: 'mhtml' });
-  await visited.close();
-  const answer = await page.request.post('/manage/handed-in', {
-    headers: { 'Content-Type': 'multipart/related' },
-    data: Buffer.from(data),
-  });
-  expect(answer.status(), await answer.text()).toBe(201);
-  const { id, url, parts } = (await answer.json()) as {
-    id: string;
-    url: string;
-    parts: { sha256: string | null }[];
-  };
-  expect(url).toBe(web.url('/saved'));
-  expect(parts.every(({ sha256 }) => sha256 !== null)).toBe(true);
+    );
+    const visited = await page.context().newPage();
+    await visited.goto(web.url('/saved'));
+    const session = await page.context().newCDPSession(visited);
+    const { data } = await session.send('Page.captureSnapshot', { format: 'mhtml' });
+    await visited.close();
+    const answer = await page.request.post('/manage/handed-in', {
+      headers: { 'Content-Type': 'multipart/related' },
+      data: Buffer.from(data),
+    });
+    expect(answer.status(), await answer.text()).toBe(201);
+    const { id, url, parts } = (await answer.json()) as {
+      id: string;
+      url: string;
+      parts: { sha256: string | null }[];
+    };
+    expect(url).toBe(web.url('/saved'));
+    expect(parts.every(({ sha256 }) => sha256 !== null)).toBe(true);
 
-  await page.goto(`/handed-in/${id}`);
-  const seen = page.frameLocator('iframe');
-  const heading = seen.getByRole('heading', { name: 'Grüße, 世界' });
-  await expect(heading).toHaveCSS('color', 'rgb(1, 2, 3)');
-  await expect(heading).toHaveCSS('background-image', /^url\("data:image\/svg/);
-  await expect(seen.getByText('Plain')).toHaveCSS('margin-top', '7px');
-  await expect(seen.getByAltText('mark')).toHaveJSProperty('naturalWidth', 40);
-  await expect(seen.getByText('In the shadow')).toBeVisible();
-  await seen.getByRole('link', { name: /^Frame: cid:/ }).click();
-  await expect(page.frameLocator('iframe').getByText('In the frame')).toBeVisible();
+    await page.goto(`/handed-in/${id}`);
+    const seen = page.frameLocator('iframe');
+    const heading = seen.getByRole('heading', { name: 'Grüße, 世界' });
+    await expect(heading).toHaveCSS('color', 'rgb(1, 2, 3)');
+    await expect(heading).toHaveCSS('background-image', /^url\("data:image\/svg/);
+    await expect(seen.getByText('Plain')).toHaveCSS('margin-top', '7px');
+    await expect(seen.getByAltText('mark')).toHaveJSProperty('naturalWidth', 40);
+    await expect(seen.getByText('In the shadow')).toBeVisible();
+    await seen.getByRole('link', { name: /^Frame: cid:/ }).click();
+    await expect(page.frameLocator('iframe').getByText('In the frame')).toBeVisible();
+  });
 });

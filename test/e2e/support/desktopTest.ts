@@ -63,12 +63,12 @@ export async function makePackFile(folder: string): Promise<{ file: string; id: 
   return { file, id };
 }
 
-/** Replaces the system's dialog and browser with functions that record their calls. The dialog returns `answer`. */
+/** Replaces the system's dialog and browser with functions that record their calls anew. The dialog returns `answer`. */
 export async function recordBrowser(app: DesktopApp, { answer }: { answer: number }): Promise<void> {
   await app.evaluate(({ dialog, shell }, response) => {
     const record = globalThis as unknown as { asked?: string[]; opened?: string[] };
-    record.asked ??= [];
-    record.opened ??= [];
+    record.asked = [];
+    record.opened = [];
     dialog.showMessageBox = (async (...asked: { detail: string }[]) => {
       record.asked?.push(asked.at(-1)?.detail ?? '');
       return { response, checkboxChecked: false };

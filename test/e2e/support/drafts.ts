@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Locator, Page } from '@playwright/test';
 import type { DraftSummary, StoredDraft } from '../../../shared/archive/draft.ts';
 import type { NodeProcess } from './nodeProcess.ts';
+import { startOver } from './startOver.ts';
 
 export const SAVED = 'The draft is saved on this node.';
 
@@ -10,6 +11,16 @@ export async function draftsOf(node: NodeProcess): Promise<DraftSummary[]> {
   const headers = { Authorization: `Bearer ${node.token}` };
   const response = await fetch(new URL('/manage/drafts', node.url), { headers });
   return ((await response.json()) as { items: DraftSummary[] }).items;
+}
+
+/** Between two parts of a test: there is no draft, neither in the page nor on the node. */
+export async function forgetDrafts(page: Page, node: NodeProcess): Promise<void> {
+  await startOver(page);
+  const headers = { Authorization: `Bearer ${node.token}` };
+  for (const { id } of await draftsOf(node)) {
+    const deleted = await fetch(new URL(`/manage/drafts/${id}`, node.url), { method: 'DELETE', headers });
+    if (!deleted.ok) throw new Error(`The draft was not deleted: ${deleted.status}.`);
+  }
 }
 
 /** The files of the node's draft: the beginning of each digest by its path. */
