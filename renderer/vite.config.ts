@@ -5,7 +5,7 @@ import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin, type Rolldown } from 'vite';
 import { browserExtension } from './extension/build.ts';
 import { inlineScripts } from './inlineScripts.ts';
-import { ROUTE_ADDRESSES } from './src/api/client.ts';
+import { ROUTE_ADDRESSES } from './src/api/routeAddresses.ts';
 
 // electron-vite bundles this file, and then `import.meta.dirname` is the folder of its own configuration.
 const root = dirname(fileURLToPath(import.meta.url));
@@ -18,6 +18,10 @@ const routeAddresses: Plugin = {
     id === ROUTE_ADDRESSES_FILE
       ? `export const ROUTE_ADDRESSES = ${JSON.stringify(ROUTE_ADDRESSES)};`
       : undefined,
+  generateBundle() {
+    // A moved file would not be replaced, and nothing else would say so.
+    if (!this.getModuleInfo(ROUTE_ADDRESSES_FILE)) this.error(`${ROUTE_ADDRESSES_FILE} is not in the build.`);
+  },
 };
 
 const FRAME_STYLES = ['tokens.css', 'frame.css'].map((name) => resolve(root, 'src/styles', name));

@@ -179,3 +179,8 @@ export interface ProblemDocument {
 
 /** What a node says where it has no route. A command tells by it that the node is of another version. */
 export const NOTHING_AT_PATH = 'There is nothing at this path.';
+
+/** Returns the JSON Pointer (RFC 6901) for the keys and indexes that lead to a value. An empty list is the document. */
+export function jsonPointer(steps: readonly PropertyKey[]): string {
+  return steps.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+}

@@ -1,5 +1,5 @@
 import { CHOOSER_MOVES, MAX_SHOWN_NAME, MAX_SHOWN_TEXT } from '../../shared/collection/chooserLimits.ts';
-import type { ChooserMessage, ChooserMove, ChooserRequest } from '../../shared/collection/choosing.ts';
+import type { ChooserMessage, ChooserMove, ChooserRequest } from '../../shared/collection/noise.ts';
 import { describe } from './names.ts';
 import { chosenFor, lineOf, nameOf, page } from './page.ts';
 

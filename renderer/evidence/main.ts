@@ -1,6 +1,6 @@
 import { checkEvidence } from '../../shared/proof/checkEvidence.ts';
 import { type Claim, EVIDENCE_FORMATS, type Evidence } from '../../shared/proof/evidence.ts';
-import { checkSet } from '../../shared/proof/evidenceSet.ts';
+import { checkSet } from '../../shared/proof/evidenceFiles.ts';
 import { browserCrypto } from './browserCrypto.ts';
 import { renderReport } from './report.ts';
 

@@ -1,14 +1,14 @@
-import type { Connection } from '../../shared/collection/connection.ts';
-import { protocolWords, serverWords } from '../../shared/collection/connectionWords.ts';
 import { handedInWords } from '../../shared/collection/handedInWords.ts';
 import type { RecordedPage } from '../../shared/collection/page.ts';
+import type { Connection } from '../../shared/collection/retrieval.ts';
+import { protocolWords, serverWords } from '../../shared/collection/retrievalWords.ts';
 import type { Passage, RecordedFinding } from '../../shared/findings/finding.ts';
 import { fromBase64 } from '../../shared/proof/bytes.ts';
 import type { Claim, Evidence, EvidenceFile, ProvenEntry, Verdict } from '../../shared/proof/evidence.ts';
-import { type SetFiles, sizeOf } from '../../shared/proof/evidenceSet.ts';
+import { type SetFiles, sizeOf } from '../../shared/proof/evidenceFiles.ts';
+import { linesOf } from '../../shared/proof/fileList.ts';
 import { type SeenPassage, seePassage } from '../../shared/proof/passage.ts';
-import { element, facts, section } from './elements.ts';
-import { setSection } from './setSection.ts';
+import { countOf, formatCount } from '../../shared/values/counts.ts';
 
 const WORDS: Record<Verdict, string> = { holds: 'Holds', fails: 'Fails', claimed: 'Only claimed' };
 
@@ -350,4 +350,73 @@ function proofBlocks(title: string, { entry, proofs }: ProvenEntry): HTMLElement
 
 function block(title: string, text: string): HTMLElement[] {
   return [element('h3', {}, title), element('pre', {}, text)];
+}
+
+/** How many files are shown before the reader asks for all: a set may have tens of thousands. */
+const SHOWN_FILES = 100;
+
+/** Lists the files of a set, and gives the list as a file that other programs compare files with. */
+function setSection(set: SetFiles): HTMLElement {
+  const { files } = set;
+  // As text, browsers would save it as “SHA256SUMS.txt”.
+  const sums = new Blob([linesOf(files)], { type: 'application/octet-stream' });
+  const address = URL.createObjectURL(sums);
+  const list = element('ul', { class: 'files' }, ...files.slice(0, SHOWN_FILES).map(itemOf));
+  const found = section(
+    'Files of the set',
+    element('p', {}, `set.json lists ${sizeOf(set)}, each with its SHA-256.`),
+    element(
+      'p',
+      { class: 'screen' },
+      element('a', { href: address, download: 'SHA256SUMS' }, 'Save the list'),
+      ' beside your copy of the files. There, ',
+      element('code', {}, 'sha256sum -c SHA256SUMS'),
+      ' checks them.',
+    ),
+    list,
+  );
+  if (files.length > SHOWN_FILES) found.append(restOf(files, list));
+  return found;
+}
+
+function itemOf({ path, bytes, sha256 }: SetFiles['files'][number]): HTMLElement {
+  const size = element('span', {}, countOf(bytes, 'byte'));
+  return element('li', {}, element('span', {}, path), size, element('code', {}, sha256));
+}
+
+function restOf(files: SetFiles['files'], list: HTMLElement): HTMLElement {
+  const words = `Show all ${formatCount(files.length)} files`;
+  const all = element('button', { type: 'button', class: 'screen' }, words);
+  const rest = element('p', {}, `The first ${SHOWN_FILES} files are shown. `, all);
+  all.addEventListener('click', () => {
+    for (const file of files.slice(SHOWN_FILES)) list.append(itemOf(file));
+    rest.remove();
+  });
+  return rest;
+}
+
+/** Creates an element with text or elements in it. Text is never read as HTML. */
+function element<Name extends keyof HTMLElementTagNameMap>(
+  name: Name,
+  attributes: Readonly<Record<string, string>>,
+  ...children: readonly (Node | string)[]
+): HTMLElementTagNameMap[Name] {
+  const created = document.createElement(name);
+  for (const [attribute, value] of Object.entries(attributes)) created.setAttribute(attribute, value);
+  created.append(...children);
+  return created;
+}
+
+function section(title: string, ...children: readonly (Node | string)[]): HTMLElement {
+  return element('section', {}, element('h2', {}, title), ...children);
+}
+
+/** A list of names and values. Values that are missing are left out. */
+function facts(rows: readonly (readonly [string, string | number | null | undefined])[]): HTMLElement {
+  const known = rows.filter(([, value]) => value !== null && value !== undefined && value !== '');
+  return element(
+    'dl',
+    {},
+    ...known.flatMap(([name, value]) => [element('dt', {}, name), element('dd', {}, String(value))]),
+  );
 }

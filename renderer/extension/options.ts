@@ -1,6 +1,14 @@
 import { savesWholePages, setWholePages } from './archive.ts';
-import { NodeError, nodeAddress, pair } from './node.ts';
-import { forgetPairing, protectStorage, readConnection, readPairing, savePairing } from './pairing.ts';
+import {
+  forgetPairing,
+  NodeError,
+  nodeAddress,
+  pair,
+  protectStorage,
+  readConnection,
+  readPairing,
+  savePairing,
+} from './node.ts';
 import { listEntries } from './queue.ts';
 
 /* The options: with which node this browser is paired, and how pages are saved. */

@@ -1,4 +1,4 @@
-import type { PopupMessage, PopupState, ShownEntry } from './messages.ts';
+import type { PopupMessage, PopupState, ShownEntry } from './background.ts';
 
 /*
  * The popup of the button. Opening it archives the page at once. Unless the person adds something, it is sent after a

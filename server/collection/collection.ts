@@ -1,7 +1,7 @@
 import type { CollectionResult, RoundPause } from '../../shared/collection/collection.ts';
-import { PAGE_ERROR_SENTENCES } from '../../shared/collection/failureWords.ts';
 import type { ApprovedLinks, ChosenLinks, FollowPreview } from '../../shared/collection/follow.ts';
 import type { PageCapture } from '../../shared/collection/page.ts';
+import { PAGE_ERROR_SENTENCES } from '../../shared/collection/retrievalWords.ts';
 import type {
   CaptureMode,
   FollowPreviewRequest,

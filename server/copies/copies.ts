@@ -1,5 +1,13 @@
-import type { Copy, CopyChange, CopyCheck, CopySync, LostCopy, NewCopy } from '../../shared/node/copy.ts';
-import { type RestoreDrill, restoreDrillSchema } from '../../shared/node/restoreDrill.ts';
+import {
+  type Copy,
+  type CopyChange,
+  type CopyCheck,
+  type CopySync,
+  type LostCopy,
+  type NewCopy,
+  type RestoreDrill,
+  restoreDrillSchema,
+} from '../../shared/node/copy.ts';
 import { DEFAULT_SETTINGS, type Settings } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
 import { countOf } from '../../shared/values/counts.ts';

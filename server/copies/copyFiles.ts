@@ -12,7 +12,7 @@ import {
   partPath,
   placeOf,
 } from '../../shared/proof/fileList.ts';
-import { TILE_WIDTH, tilePath } from '../../shared/proof/tiles.ts';
+import { TILE_WIDTH, tilePath } from '../../shared/proof/tree.ts';
 import { nodeCrypto } from '../ledger/checkpoint.ts';
 import { keysOf } from '../ledger/detectRollback.ts';
 import { readKeyChanges } from '../ledger/nodeKey.ts';

@@ -1,5 +1,4 @@
-import { DEFAULT_EVERY_MINUTES } from '../../shared/node/copy.ts';
-import { restoreDrillSchema } from '../../shared/node/restoreDrill.ts';
+import { DEFAULT_EVERY_MINUTES, restoreDrillSchema } from '../../shared/node/copy.ts';
 import type { Settings } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
 import { every, inBackground } from '../runtime/background.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { CopySync } from '../../shared/node/copy.ts';
-import { tilePath } from '../../shared/proof/tiles.ts';
+import { tilePath } from '../../shared/proof/tree.ts';
 import { confirmDamage } from '../fixity/audit.ts';
 import { isDamaged } from '../fixity/damages.ts';
 import { readTile } from '../ledger/tree.ts';

@@ -6,7 +6,7 @@ import { objectsOf, type RecordedRetrieval } from '../../shared/collection/retri
 import type { LedgerEntry } from '../../shared/ledger/ledger.ts';
 import { FILES, isOlder, LIST, openAnnouncement, openList, parseLines } from '../../shared/proof/fileList.ts';
 import { ifValid, openCheckpoint } from '../../shared/proof/signedNote.ts';
-import { TILE_WIDTH, type TileAddress, tilePath } from '../../shared/proof/tiles.ts';
+import { TILE_WIDTH, type TileAddress, tilePath } from '../../shared/proof/tree.ts';
 import { checkDump, type DumpHead } from '../dump/checkDump.ts';
 import { DumpError } from '../dump/dumpFile.ts';
 import { nodeCrypto } from '../ledger/checkpoint.ts';

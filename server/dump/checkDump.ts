@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { DUMP_FORMAT, FORMAT_WITHOUT_BATCHES } from '../../shared/ledger/dump.ts';
 import { Problem } from '../../shared/problems.ts';
 import { parseStrictJson } from '../../shared/values/canonicalJson.ts';
 import { checkBody } from '../../shared/values/checkBody.ts';
@@ -10,7 +9,7 @@ import { type Checkpoint, CheckpointError, openCheckpoint } from '../ledger/chec
 import type { WriteDatabase } from '../store/sqlite/engine/open.ts';
 import { count, DumpedArchive, type DumpKind, line } from './dumpedArchive.ts';
 import { DumpError, splitLines } from './dumpFile.ts';
-import { KINDS_OF_FORMAT } from './kinds/kinds.ts';
+import { DUMP_FORMAT, FORMAT_WITHOUT_BATCHES, KINDS_OF_FORMAT } from './kinds/kinds.ts';
 
 const headerLine = line('header', {
   format: z.int(),

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { DUMP_FORMAT, FORMAT_WITHOUT_BATCHES } from '../../shared/ledger/dump.ts';
 import { type Clock, instantOf } from '../../shared/values/clock.ts';
 import { errorCode } from '../../shared/values/errorCode.ts';
 import type { Checkpoints } from '../ledger/checkpoints.ts';
@@ -13,7 +12,7 @@ import { lastEntry } from '../store/sqlite/node/ledger.ts';
 import type { Store } from '../store/store.ts';
 import { checkDump, type DumpHead, type DumpLine } from './checkDump.ts';
 import { DumpError, READ_SIZE } from './dumpFile.ts';
-import { DUMP_KINDS, dumpLines } from './kinds/kinds.ts';
+import { DUMP_FORMAT, DUMP_KINDS, dumpLines, FORMAT_WITHOUT_BATCHES } from './kinds/kinds.ts';
 
 /**
  * Lines are yielded in pieces of about this many characters, so that the event loop is free between two. Longer strings

@@ -1,8 +1,13 @@
 import { copyFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import type { KeyChange, KnownHead } from '../../shared/ledger/keyChange.ts';
-import { NO_HASH } from '../../shared/ledger/ledger.ts';
-import { parseSavedHead, type SavedHead, withPlainLineEnds } from '../../shared/ledger/savedHead.ts';
+import {
+  type KeyChange,
+  type KnownHead,
+  NO_HASH,
+  parseSavedHead,
+  type SavedHead,
+  withPlainLineEnds,
+} from '../../shared/ledger/ledger.ts';
 import { countOf } from '../../shared/values/counts.ts';
 import { createFolder, databaseFile, isMissing, syncFile, syncFolder } from '../store/files.ts';
 import { HeadFileError, headFile, type RecordedHead, readHeadFile } from '../store/opening/headFile.ts';

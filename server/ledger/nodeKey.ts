@@ -13,10 +13,10 @@ import {
   type KeyChange,
   type KeyRenewal,
   keyChangeSchema,
+  type LedgerEntry,
   type Rollback,
   renewalText,
-} from '../../shared/ledger/keyChange.ts';
-import type { LedgerEntry } from '../../shared/ledger/ledger.ts';
+} from '../../shared/ledger/ledger.ts';
 import type { Slice } from '../../shared/values/list.ts';
 import { isMissing, orIfMissing, syncFolder, writeFileDurably } from '../store/files.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';

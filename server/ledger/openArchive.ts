@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { KeyChange } from '../../shared/ledger/keyChange.ts';
-import { NO_HASH } from '../../shared/ledger/ledger.ts';
+import { type KeyChange, NO_HASH } from '../../shared/ledger/ledger.ts';
 import { instantOf, systemClock } from '../../shared/values/clock.ts';
 import { lockFolder } from '../store/opening/folderLock.ts';
 import {

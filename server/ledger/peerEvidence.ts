@@ -1,4 +1,4 @@
-import { type SeenBy, seenBySchema } from '../../shared/collection/seenBy.ts';
+import { type SeenBy, seenBySchema } from '../../shared/collection/event.ts';
 import {
   type ObservationRequest,
   observationRequestSchema,

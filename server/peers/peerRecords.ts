@@ -1,7 +1,6 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { z } from 'zod';
-import { keyChangeSchema, renewalText } from '../../shared/ledger/keyChange.ts';
-import { consistencyProofSchema } from '../../shared/ledger/ledger.ts';
+import { consistencyProofSchema, keyChangeSchema, renewalText } from '../../shared/ledger/ledger.ts';
 import { type PackProvenance, type Peer, packProvenanceSchema } from '../../shared/node/peer.ts';
 import type { Settings } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';

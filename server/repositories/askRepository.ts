@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { failureWords } from '../../shared/collection/failureWords.ts';
+import { failureWords } from '../../shared/collection/retrievalWords.ts';
 import { Problem } from '../../shared/problems.ts';
 import type { Clock } from '../../shared/values/clock.ts';
 import type {

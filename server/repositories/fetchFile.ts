@@ -1,8 +1,8 @@
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import type { ImportedFileState } from '../../shared/archive/recordImport.ts';
-import { failureWords } from '../../shared/collection/failureWords.ts';
 import type { RetrievalError } from '../../shared/collection/retrieval.ts';
+import { failureWords } from '../../shared/collection/retrievalWords.ts';
 import { Problem } from '../../shared/problems.ts';
 import { addArchivedFile, type DraftLimits, roomInDraft } from '../archive/drafts/draftFiles.ts';
 import type { Drafts } from '../archive/drafts/drafts.ts';

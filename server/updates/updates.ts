@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { releaseFileSchema, type Updates, versionSchema } from '../../shared/node/updates.ts';
+import { releaseFileSchema, type Updates, versionSchema } from '../../shared/node/settings.ts';
 import { instantOf } from '../../shared/values/clock.ts';
 import { instantSchema } from '../../shared/values/text.ts';
 import { OutgoingError, type Post } from '../ledger/outgoing.ts';

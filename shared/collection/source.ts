@@ -7,7 +7,7 @@ import { followRunSchema, followSchema } from './follow.ts';
 import { noiseRulesSchema, watchSchema } from './noise.ts';
 import { PROFILE_STATES, profileIdSchema } from './profile.ts';
 import { retrievalErrorSchema } from './retrieval.ts';
-import { activeHoursSchema, cronSchema, timeZoneSchema } from './schedule/scheduleFields.ts';
+import { activeHoursSchema, cronSchema, timeZoneSchema } from './schedule.ts';
 
 export const SOURCE_STATES = ['new', 'available', 'unavailable', 'gone'] as const;
 export const sourceStateSchema = z.enum(SOURCE_STATES);

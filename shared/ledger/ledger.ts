@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { digestSchema } from '../values/digest.ts';
 import { integerParameter, listQuery } from '../values/list.ts';
-import { instantSchema } from '../values/text.ts';
+import { httpUrlSchema, instantSchema } from '../values/text.ts';
 
 /** What the ledger records, by the words of the contract. */
 export const ENTRY_TYPES = [
@@ -172,3 +172,215 @@ export const consistencyProofSchema = z
   })
   .meta({ id: 'ConsistencyProof' });
 export type ConsistencyProof = z.output<typeof consistencyProofSchema>;
+
+const verifierKey = z
+  .string()
+  .meta({ description: 'A verifier key as C2SP signed-note writes it: name+hash+key' });
+
+/** A head of the ledger, as far as it is known: of a lost one there may be only a checkpoint, which has no hash. */
+const knownHead = z.strictObject({
+  seq: z.int().min(0).nullable(),
+  hash: digestSchema.nullable(),
+  root: digestSchema.nullable(),
+});
+export type KnownHead = z.output<typeof knownHead>;
+
+/** What `key.renewed` records. */
+export const keyRenewalSchema = z.strictObject({
+  at: instantSchema,
+  old_key: verifierKey,
+  new_key: verifierKey,
+  /** By the old key over the text of the renewal, in base64; null where the old key was lost. */
+  signature: z.string().nullable(),
+});
+export type KeyRenewal = z.output<typeof keyRenewalSchema>;
+
+/** What `ledger.rolled_back` records. */
+export const rollbackSchema = z.strictObject({
+  at: instantSchema,
+  /** How far the ledger went before. */
+  from: knownHead,
+  /** Where the database ended that was gone on with. */
+  to: knownHead,
+  old_key: verifierKey.nullable(),
+  new_key: verifierKey,
+});
+export type Rollback = z.output<typeof rollbackSchema>;
+
+export const keyChangeSchema = z
+  .discriminatedUnion('type', [
+    keyRenewalSchema.extend({ type: z.literal('key.renewed'), ledger_entry: z.int().min(1) }),
+    rollbackSchema.extend({ type: z.literal('ledger.rolled_back'), ledger_entry: z.int().min(1) }),
+  ])
+  .meta({ id: 'KeyChange' });
+export type KeyChange = z.output<typeof keyChangeSchema>;
+
+/**
+ * The text that the old key signs when a node's key is renewed. Its second line is no number, so that no checkpoint is
+ * this text.
+ */
+export function renewalText(oldKey: string, newKey: string): string {
+  return `strongroom.key.renewed\n${oldKey}\n${newKey}\n`;
+}
+
+/** What `key.certified` records: a key by which the node signs packages. Its subject is the public key. */
+export function certifiedKeyRecord(publicKey: string) {
+  return { algorithm: 'ECDSA P-384', public_key: publicKey, use: 'wacz' };
+}
+
+const savedHeadSchema = z.object({
+  format: z.literal('strongroom-ledger-head'),
+  version: z.literal(1),
+  /** The name of the node. */
+  node: z.string().max(1000),
+  seq: z.int().min(0),
+  /** The hash of the last entry. */
+  hash: digestSchema,
+  root: digestSchema,
+  saved_at: instantSchema,
+});
+/** An unsigned head, which the interface saved before it saved checkpoints. Such files are still read. */
+export type SavedHead = z.output<typeof savedHeadSchema>;
+
+/**
+ * Undoes what editors and mail programs do to a saved checkpoint: a byte order mark, CR LF, a missing last line feed. The
+ * signature shows whether anything else changed.
+ */
+export function withPlainLineEnds(text: string): string {
+  const plain = text.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n');
+  return plain.endsWith('\n') ? plain : `${plain}\n`;
+}
+
+/** Parses a file with a saved head. Returns undefined if the text is anything else. */
+export function parseSavedHead(text: string): SavedHead | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  return savedHeadSchema.safeParse(value).data;
+}
+
+/** A timestamp of a checkpoint by an RFC 3161 authority. It covers entries 1 to `size`. */
+export const timestampSchema = z
+  .strictObject({
+    id: z.string(),
+    /** The URL of the authority. */
+    authority: z.string(),
+    /** The time by the authority's clock. */
+    at: instantSchema,
+    size: z.int().min(0),
+    /** The root of the tree over these entries, in hex. */
+    root: digestSchema,
+    /** The authority's number for it: `0x` and hex digits. */
+    serial: z.string(),
+  })
+  .meta({ id: 'Timestamp' });
+export type Timestamp = z.output<typeof timestampSchema>;
+
+/** An authority that gave no valid timestamp, and why. */
+const failedAuthoritySchema = z.strictObject({ authority: z.string(), error: z.string() });
+export type FailedAuthority = z.output<typeof failedAuthoritySchema>;
+
+/** The result of asking all authorities; at least one of them answered. */
+export const stampingSchema = z
+  .strictObject({ items: z.array(timestampSchema), failed: z.array(failedAuthoritySchema) })
+  .meta({ id: 'Stamping' });
+export type Stamping = z.output<typeof stampingSchema>;
+
+/** What the owner sees of an authority in the settings. */
+const authorityStateSchema = z
+  .strictObject({
+    authority: z.string(),
+    /** When it was last asked since the node started; null if it was not. */
+    attempted_at: instantSchema.nullable(),
+    /** Why it returned no timestamp then; null if it returned one. */
+    error: z.string().nullable(),
+    /** When its last timestamp arrived; null if there is none. */
+    stamped_at: instantSchema.nullable(),
+    /** How many entries that timestamp covers. */
+    size: z.int().min(0),
+  })
+  .meta({ id: 'AuthorityState' });
+export type AuthorityState = z.output<typeof authorityStateSchema>;
+
+export const authoritiesSchema = z
+  .strictObject({ authorities: z.array(authorityStateSchema) })
+  .meta({ id: 'Authorities' });
+
+/** A verifier key: `name+hash+key` (C2SP signed-note). The key is its type and 32 bytes. */
+const KEY = /^[^\s+]{1,200}\+[0-9a-f]{8}\+[A-Za-z0-9+/]{44}$/;
+const verifierKeySchema = z.string().regex(KEY, 'Enter a verifier key: name+hash+key.');
+
+/** A witness that cosigns this node's checkpoints. */
+export const witnessSchema = z
+  .strictObject({
+    url: httpUrlSchema.meta({ description: 'The prefix: requests go to `<url>/add-checkpoint`' }),
+    key: verifierKeySchema,
+  })
+  .meta({ id: 'Witness' });
+export type Witness = z.output<typeof witnessSchema>;
+
+/** What a witness of the settings cosigned. */
+const witnessStateSchema = z
+  .strictObject({
+    url: z.string(),
+    key: z.string(),
+    /** The number of entries in the newest checkpoint that it cosigned; 0 if there is none. */
+    size: z.int().min(0),
+    /** When it cosigned that, by its own clock. */
+    cosigned_at: instantSchema.nullable(),
+    /** Why it did not cosign when it was last asked; null if it did or was not asked. */
+    error: z.string().nullable(),
+  })
+  .meta({ id: 'WitnessState' });
+export type WitnessState = z.output<typeof witnessStateSchema>;
+
+export const witnessStatesSchema = z
+  .strictObject({
+    /** The number of entries in the ledger. */
+    size: z.int().min(0),
+    witnesses: z.array(witnessStateSchema),
+  })
+  .meta({ id: 'WitnessStates' });
+export type WitnessStates = z.output<typeof witnessStatesSchema>;
+
+export const newWitnessedLogSchema = z
+  .strictObject({ key: verifierKeySchema })
+  .meta({ id: 'NewWitnessedLog' });
+
+/** A log whose checkpoints this node cosigns. */
+export const witnessedLogSchema = z
+  .strictObject({
+    origin: z.string(),
+    key: z.string(),
+    added_at: instantSchema,
+    size: z.int().min(0),
+    /** In hex; null before the first checkpoint. */
+    root: digestSchema.nullable(),
+    cosigned_at: instantSchema.nullable(),
+  })
+  .meta({ id: 'WitnessedLog' });
+export type WitnessedLog = z.output<typeof witnessedLogSchema>;
+
+/** A checkpoint that a log signed and this node did not cosign, because it contradicts what was cosigned before. */
+export const witnessRefusalSchema = z
+  .strictObject({
+    id: z.int(),
+    origin: z.string(),
+    at: instantSchema,
+    /** The size of the checkpoint that was cosigned before, and the whole of it. */
+    known_size: z.int().min(0),
+    known_note: z.string().nullable(),
+    size: z.int().min(0),
+    /**
+     * Whether this proves that the log has two histories: both checkpoints are of one size, and their roots differ.
+     * If false, the consistency proof was invalid. The sender may have altered it.
+     */
+    is_proof: z.boolean(),
+    /** The request as it was sent. */
+    request: z.string(),
+  })
+  .meta({ id: 'WitnessRefusal' });
+export type WitnessRefusal = z.output<typeof witnessRefusalSchema>;

@@ -1,9 +1,50 @@
 import { z } from 'zod';
+import { digestSchema } from '../values/digest.ts';
 import { instantSchema } from '../values/text.ts';
-import { restoreDrillSchema } from './restoreDrill.ts';
+
+const DRILL_OUTCOMES = ['restored', 'damaged', 'key_missing', 'no_room', 'unreachable', 'failed'] as const;
+export type DrillOutcome = (typeof DRILL_OUTCOMES)[number];
+
+/** How much a drill restored, and how fast. Each object was compared with its digest. */
+const restoredSchema = z.strictObject({
+  entries: z
+    .int()
+    .min(0)
+    .meta({ description: 'The ledger entries of the copy. All their records were restored.' }),
+  objects: z.int().min(0).meta({ description: 'The objects of the sample that are intact in the copy.' }),
+  bytes: z.int().min(0).meta({ description: 'The bytes of these objects.' }),
+  all_objects: z.int().min(0).meta({ description: 'The objects that a full restore reads.' }),
+  all_bytes: z.int().min(0),
+  records_per_second: z
+    .number()
+    .min(0)
+    .meta({ description: 'Lines of the dump, verified, for each second.' }),
+  bytes_per_second: z.number().min(0).meta({ description: 'Bytes of objects; 0 if the sample was empty.' }),
+  full_restore_seconds: z
+    .int()
+    .min(0)
+    .meta({ description: 'How long a full restore would take at this speed: all records and all objects.' }),
+});
+export type DrillMeasures = z.output<typeof restoredSchema>;
+
+/** A restore drill: a copy that was restored into a temporary folder, verified, compared with the archive and removed. */
+export const restoreDrillSchema = z
+  .strictObject({
+    at: instantSchema.meta({ description: 'When it began.' }),
+    outcome: z.enum(DRILL_OUTCOMES),
+    sentence: z.string().meta({ description: 'What was found, and what to do about it.' }),
+    restored: restoredSchema.nullable().meta({ description: 'null if the records could not be restored.' }),
+    needed_bytes: z
+      .int()
+      .min(0)
+      .nullable()
+      .meta({ description: 'The room that it needs, if there is too little; else null.' }),
+  })
+  .meta({ id: 'RestoreDrill' });
+export type RestoreDrill = z.output<typeof restoreDrillSchema>;
 
 /** A second copy of the archive, in a folder or in a bucket of an S3-compatible object store. */
-export const copyIdSchema = z.string().regex(/^cp_[0-9a-f]{20}$/, 'A copy id is cp_ and 20 hex digits.');
+const copyIdSchema = z.string().regex(/^cp_[0-9a-f]{20}$/, 'A copy id is cp_ and 20 hex digits.');
 
 const target = z
   .string()
@@ -182,3 +223,60 @@ export const copyCheckSchema = z
   })
   .meta({ id: 'CopyCheck' });
 export type CopyCheck = z.output<typeof copyCheckSchema>;
+
+/** Where objects are stored: on this disk, and only in copies. */
+export const offloadStateSchema = z
+  .strictObject({
+    /** Offloaded objects, and their bytes. Reading them needs a copy that can be reached. */
+    offloaded_objects: z.int().min(0),
+    offloaded_bytes: z.int().min(0),
+    /** The bytes of the objects on this disk. */
+    local_bytes: z.int().min(0),
+    /** Bytes of offloaded objects, kept for the next reader. They can be deleted at any time. */
+    cached_bytes: z.int().min(0),
+    /** For each copy, the offloaded objects that only this copy is known to hold. */
+    only_in: z.array(z.strictObject({ copy: copyIdSchema, target: z.string(), objects: z.int().min(0) })),
+  })
+  .meta({ id: 'OffloadState' });
+export type OffloadState = z.output<typeof offloadStateSchema>;
+
+/** What was offloaded. */
+export const offloadResultSchema = z
+  .strictObject({
+    objects: z.int().min(0),
+    bytes: z.int().min(0),
+    /** Objects that stayed, because the copy did not give them back intact. */
+    refused: z.int().min(0),
+  })
+  .meta({ id: 'OffloadResult' });
+export type OffloadResult = z.output<typeof offloadResultSchema>;
+
+/** What came back to this disk. */
+export const bringBackResultSchema = z
+  .strictObject({
+    objects: z.int().min(0),
+    bytes: z.int().min(0),
+    /** Objects that no copy gave back intact. */
+    missing: z.int().min(0),
+  })
+  .meta({ id: 'BringBackResult' });
+export type BringBackResult = z.output<typeof bringBackResultSchema>;
+
+/** The places that hold an object. */
+export const objectPlacesSchema = z
+  .strictObject({
+    sha256: digestSchema,
+    bytes: z.int().min(0),
+    /** Whether its file is on this disk. */
+    is_here: z.boolean(),
+    copies: z.array(
+      z.strictObject({
+        copy: copyIdSchema,
+        target: z.string(),
+        /** When it was last read back from there and hashed, or null. */
+        checked_at: instantSchema.nullable(),
+      }),
+    ),
+  })
+  .meta({ id: 'ObjectPlaces' });
+export type ObjectPlaces = z.output<typeof objectPlacesSchema>;

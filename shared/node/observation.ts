@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { AGREEMENTS, differingBlocksSchema } from '../collection/event.ts';
 import { retrievalErrorSchema } from '../collection/retrieval.ts';
-import { AGREEMENTS, differingBlocksSchema } from '../collection/seenBy.ts';
 import { watchedUrlSchema } from '../collection/source.ts';
 import { digestSchema, peerIdSchema, verifierKeySchema } from '../values/digest.ts';
 import { instantSchema } from '../values/text.ts';

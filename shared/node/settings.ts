@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { smtpChangeSchema, smtpSchema } from '../alerts/smtp.ts';
-import { witnessSchema } from '../ledger/witness.ts';
+import { witnessSchema } from '../ledger/ledger.ts';
 import { WRITE_LIMITS } from '../limits.ts';
-import { httpUrlSchema, isHttpUrl } from '../values/text.ts';
+import { httpUrlSchema, instantSchema, isHttpUrl } from '../values/text.ts';
 
 const count = (max: number) => z.int().min(0, 'At least 0.').max(max, `At most ${max}.`);
 const amount = (max: number) => z.number().min(0, 'At least 0.').max(max, `At most ${max}.`);
@@ -228,3 +228,30 @@ export const sharingSchema = z
   .meta({ id: 'Sharing' });
 export type Sharing = z.output<typeof sharingSchema>;
 export const DEFAULT_SHARING: Sharing = { mode: 'off', require_invitation: false };
+
+/** A released version: three numbers. */
+export const versionSchema = z.string().regex(/^\d{1,6}\.\d{1,6}\.\d{1,6}$/, 'A version is three numbers.');
+
+/** The file that the setting `update_url` names. Other members are ignored. */
+export const releaseFileSchema = z.object({
+  version: versionSchema,
+  url: httpUrlSchema.max(1_000).optional(),
+});
+
+export const updatesSchema = z
+  .strictObject({
+    /** The version of this node. */
+    version: z.string(),
+    /** The newest version that the file named; null if it was not read. */
+    newest: versionSchema.nullable(),
+    /** Whether that version is newer than this one. */
+    is_newer: z.boolean(),
+    /** Where to get it, as the file says. */
+    url: z.string().nullable(),
+    /** null if the setting `update_url` is empty, or the file was not asked for yet. */
+    checked_at: instantSchema.nullable(),
+    /** Why the file could not be read, as a sentence. */
+    error: z.string().nullable(),
+  })
+  .meta({ id: 'Updates' });
+export type Updates = z.output<typeof updatesSchema>;

@@ -4,16 +4,21 @@ import type { RecordedFinding } from '../findings/finding.ts';
 import type { LedgerEntry } from '../ledger/ledger.ts';
 import type { ProofCrypto } from './algorithms.ts';
 import { concat, fromBase64, hexOf, isSameBytes, utf8 } from './bytes.ts';
-import { checkSeenBy } from './checkSeenBy.ts';
-import type { Claim, Evidence, ProvenEntry } from './evidence.ts';
-import { checkFiles } from './evidenceFiles.ts';
-import { checkSet } from './evidenceSet.ts';
-import { judge, requireThat, sha256 } from './judge.ts';
+import {
+  type Claim,
+  checkSeal,
+  type Evidence,
+  judge,
+  type ProvenEntry,
+  requireThat,
+  sha256,
+} from './evidence.ts';
+import { checkFiles, checkSet } from './evidenceFiles.ts';
+import { checkSeenBy } from './observation.ts';
 import { seePassage } from './passage.ts';
-import { checkSeal } from './seal.ts';
 import { countLines, openCheckpoint, openCosignature, ProofError } from './signedNote.ts';
+import { verifyTimestamp } from './timestamp.ts';
 import { rootFromLeaf } from './tree.ts';
-import { verifyTimestamp } from './verifyTimestamp.ts';
 
 /** What an event or a retrieval recorded, as far as it is compared here. */
 interface Recorded {

@@ -1,7 +1,10 @@
+import { filePathFault } from '../archive/filePath.ts';
+import { SET_FILE, setFaults, setTextOf } from '../archive/setManifest.ts';
+import { countOf } from '../values/counts.ts';
+import { isDigest } from '../values/digestPattern.ts';
 import type { ProofCrypto } from './algorithms.ts';
 import { fromBase64 } from './bytes.ts';
-import type { Claim, Evidence, EvidenceFile } from './evidence.ts';
-import { judge, requireThat, sha256 } from './judge.ts';
+import { type Claim, type Evidence, type EvidenceFile, judge, requireThat, sha256 } from './evidence.ts';
 
 /** Checks that each file of the record is here, and that its bytes have the digest in the record. */
 export function checkFiles(evidence: Evidence, crypto: ProofCrypto): Claim[] {
@@ -24,10 +27,7 @@ export function checkFiles(evidence: Evidence, crypto: ProofCrypto): Claim[] {
 }
 
 /** The names and digests in a record; none if it cannot be read, which is a failure of its own. */
-export function recordedFiles(
-  kind: Evidence['kind'] | 'page',
-  record: string,
-): { name: string; sha256: string }[] {
+function recordedFiles(kind: Evidence['kind'] | 'page', record: string): { name: string; sha256: string }[] {
   let parsed: {
     sha256?: string | null;
     previous_sha256?: string | null;
@@ -73,4 +73,108 @@ function checkFile(file: EvidenceFile, expected: string | undefined, crypto: Pro
       `The bytes or the digest of ${name} were altered.`,
     );
   });
+}
+
+/** The files of a set, as its checked manifest lists them. */
+export interface SetFiles {
+  files: { path: string; bytes: number; sha256: string }[];
+  /** The size of all files together. */
+  bytes: number;
+}
+
+/**
+ * The evidence of the manifest of a set covers every file of the set: the manifest has their digests. Returns what is
+ * claimed of them, and the files if that holds. There are no claims for any other pack or event.
+ */
+export function checkSet(
+  { kind, recorded, files }: Pick<Evidence, 'kind' | 'recorded' | 'files'>,
+  crypto: ProofCrypto,
+): { claims: Claim[]; set?: SetFiles } {
+  const [only, ...others] = recordedFiles(kind, recorded.record);
+  const file = files.find(({ name }) => name === SET_FILE);
+  if (only?.name !== SET_FILE || others.length > 0 || !file) return { claims: [] };
+  const { content } = file;
+  const { seq } = recorded.entry;
+  if (content === null) return { claims: [unread(seq, file.bytes)] };
+  let set: SetFiles | undefined;
+  const judged = judge(`The ledger entry ${seq} covers every file of the set.`, '', () => {
+    const bytes = fromBase64(content);
+    const text = setTextOf(bytes);
+    if (text === undefined) return;
+    requireThat(sha256(bytes, crypto) === only.sha256, `${SET_FILE} was altered.`);
+    requireThat(sha256(recorded.record, crypto) === recorded.entry.digest, 'The record was altered.');
+    set = readSet(text);
+  });
+  if (judged.verdict !== 'holds') return { claims: [judged] };
+  if (!set) return { claims: [] };
+  const detail = `${SET_FILE} lists ${sizeOf(set)}, each with its SHA-256. The record has the SHA-256 of ${SET_FILE}, and the entry that of the record.`;
+  const bytesOfFiles: Claim = {
+    verdict: 'claimed',
+    claim: 'The files of the set have these digests.',
+    detail: 'Their bytes are not in this file. Whoever has them can compare their SHA-256 with the list.',
+  };
+  return { claims: [{ ...judged, detail }, bytesOfFiles], set };
+}
+
+/** The size of a set in words: `4 files (34,000 bytes)`. */
+export function sizeOf({ files, bytes }: SetFiles): string {
+  return `${countOf(files.length, 'file')} (${countOf(bytes, 'byte')})`;
+}
+
+function unread(seq: number, bytes: number): Claim {
+  return {
+    verdict: 'claimed',
+    claim: `The ledger entry ${seq} covers every file that ${SET_FILE} lists.`,
+    detail: `${SET_FILE} (${countOf(bytes, 'byte')}) is not in this file. Get it from the archive and compare its SHA-256 with the record. If it is the list of a set, it has the SHA-256 of every file.`,
+  };
+}
+
+/** Reads `set.json` as strictly as a node. @throws ProofError */
+function readSet(text: string): SetFiles {
+  const { files } = JSON.parse(text) as { files?: unknown };
+  requireThat(Array.isArray(files) && files.length > 0, `${SET_FILE} lists no files.`);
+  const listed = files as SetFile[];
+  for (const [index, file] of listed.entries())
+    requireThat(isSetFile(file), `${SET_FILE} is not valid: file ${index + 1}.`);
+  // Nothing is named twice, so every program reads the same list; and nothing has another name.
+  const names = text.replace(STRINGS, '').split(':').length - 1;
+  const entries = listed.reduce((sum, { parts }) => sum + 1 + parts.length, 0);
+  requireThat(names === 2 + 4 * entries, `${SET_FILE} is not valid: a field is there twice, or unknown.`);
+  const [fault] = setFaults(listed);
+  requireThat(!fault, `${SET_FILE} is not valid: ${fault?.path} ${fault?.message}`);
+  return {
+    files: listed.map(({ path, bytes, sha256: digest }) => ({ path, bytes, sha256: digest })),
+    bytes: listed.reduce((sum, { bytes }) => sum + bytes, 0),
+  };
+}
+
+const STRINGS = /"[^"\\]*(?:\\.[^"\\]*)*"/g;
+
+interface SetPart {
+  pack: string;
+  path: string;
+  bytes: number;
+  sha256: string;
+}
+type SetFile = Omit<SetPart, 'pack'> & { parts: SetPart[] };
+
+function isSetFile(file: Partial<SetFile> | null): boolean {
+  return (
+    hasBytes(file) &&
+    Array.isArray(file?.parts) &&
+    file.parts.every((part) => hasBytes(part) && /^pk_[0-9a-f]{20}$/.test(part.pack))
+  );
+}
+
+function hasBytes(value: Partial<Omit<SetPart, 'pack'>> | null): boolean {
+  const { path, bytes, sha256: digest } = value ?? {};
+  return (
+    typeof path === 'string' &&
+    path.isWellFormed() &&
+    filePathFault(path) === undefined &&
+    Number.isSafeInteger(bytes) &&
+    Number(bytes) >= 0 &&
+    typeof digest === 'string' &&
+    isDigest(digest)
+  );
 }

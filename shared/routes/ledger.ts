@@ -6,24 +6,24 @@ import {
   damageSchema,
   lostFileSchema,
 } from '../ledger/fixity.ts';
-import { keyChangeSchema } from '../ledger/keyChange.ts';
 import {
+  authoritiesSchema,
   consistencyProofSchema,
   consistencyQuery,
   entryTitleSchema,
   inclusionProofSchema,
+  keyChangeSchema,
   ledgerPageSchema,
   ledgerQuery,
   ledgerVerificationSchema,
-  proofQuery,
-} from '../ledger/ledger.ts';
-import { authoritiesSchema, stampingSchema, timestampSchema } from '../ledger/timestamp.ts';
-import {
   newWitnessedLogSchema,
+  proofQuery,
+  stampingSchema,
+  timestampSchema,
   witnessedLogSchema,
   witnessRefusalSchema,
   witnessStatesSchema,
-} from '../ledger/witness.ts';
+} from '../ledger/ledger.ts';
 import { jobSchema } from '../node/job.ts';
 import { booleanParameter, listQuery, pageOf } from '../values/list.ts';
 import { jsonBody, NO_BODY, route } from './route.ts';

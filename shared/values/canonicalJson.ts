@@ -1,8 +1,7 @@
 import canonicalize from 'canonicalize';
 import { type JSONPath, visit } from 'jsonc-parser';
 import { MAX_JSON_DEPTH } from '../limits.ts';
-import { type FieldError, Problem } from '../problems.ts';
-import { jsonPointer } from './issueMessage.ts';
+import { type FieldError, jsonPointer, Problem } from '../problems.ts';
 
 /**
  * Returns the canonical text of a JSON value (RFC 8785): keys sorted by UTF-16 code units, ECMAScript numbers, no spaces.

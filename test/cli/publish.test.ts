@@ -6,7 +6,7 @@ import { SentFiles } from '../../server/cli/publishing/sentFiles.ts';
 import { connectToNode } from '../../server/cli/runningNode.ts';
 import type { Pack } from '../../shared/archive/pack.ts';
 import type { DataSet } from '../../shared/archive/set.ts';
-import { PART_BYTES as DEFAULT_PART_BYTES } from '../../shared/archive/setPlan.ts';
+import { PART_BYTES as DEFAULT_PART_BYTES } from '../../shared/archive/setManifest.ts';
 import { MAX_PACK_BYTES } from '../../shared/limits.ts';
 import { sampleRecord, sha256Of } from '../support/archive/packs.ts';
 import { contentOf, setFiles } from '../support/archive/sets.ts';

@@ -10,7 +10,7 @@ import { expect, test } from 'vitest';
 import type { PublishedFolder } from '../../server/cli/publishing/publishFolder.ts';
 import { BUILT_SERVER, buildIfStale } from '../../server/launch/build.ts';
 import { compareByUtf8 } from '../../shared/archive/filePath.ts';
-import { planSet } from '../../shared/archive/setPlan.ts';
+import { planSet } from '../../shared/archive/setManifest.ts';
 import { sampleRecord } from '../support/archive/packs.ts';
 import { end, type ServedNode, serveBuiltNode } from '../support/cli.ts';
 

@@ -19,8 +19,7 @@ import {
   setSynced,
 } from '../../server/store/sqlite/node/copies.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
-import type { Copy } from '../../shared/node/copy.ts';
-import type { DrillOutcome } from '../../shared/node/restoreDrill.ts';
+import type { Copy, DrillOutcome } from '../../shared/node/copy.ts';
 import { DEFAULT_SETTINGS } from '../../shared/node/settings.ts';
 import { sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
 import { ManualClock } from '../support/manualClock.ts';

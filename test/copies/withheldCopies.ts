@@ -5,8 +5,7 @@ import { expect } from 'vitest';
 import { openTarget } from '../../server/copies/targets/openTarget.ts';
 import type { CopyTarget } from '../../server/copies/targets/target.ts';
 import { type VerifiedCopy, verifyCopy } from '../../server/copies/verifyCopy.ts';
-import type { Copy, CopyCheck, CopySync } from '../../shared/node/copy.ts';
-import type { RestoreDrill } from '../../shared/node/restoreDrill.ts';
+import type { Copy, CopyCheck, CopySync, RestoreDrill } from '../../shared/node/copy.ts';
 import type { TestNode } from '../support/node.ts';
 
 export async function addCopy(node: TestNode, place: string, fields: object = {}): Promise<Copy> {

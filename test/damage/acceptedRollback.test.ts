@@ -1,7 +1,7 @@
 import { cp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { KeyChange } from '../../shared/ledger/keyChange.ts';
+import type { KeyChange } from '../../shared/ledger/ledger.ts';
 import { uploadNewPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { blobFiles, copyOf, type KilledArchive, keyOf, killedArchive, type List, run } from './support.ts';

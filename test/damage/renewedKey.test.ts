@@ -2,7 +2,7 @@ import { createPublicKey, verify } from 'node:crypto';
 import { cp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { type KeyChange, renewalText } from '../../shared/ledger/keyChange.ts';
+import { type KeyChange, renewalText } from '../../shared/ledger/ledger.ts';
 import { uploadNewPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
 import { copyOf, keyOf, type List, run } from './support.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import Database from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
-import type { Stamping } from '../../shared/ledger/timestamp.ts';
+import type { Stamping } from '../../shared/ledger/ledger.ts';
 import { openCollectingNode } from '../collection/support.ts';
 import { runCommand } from '../support/cli.ts';
 import { codeBlocksOf } from '../support/docs.ts';

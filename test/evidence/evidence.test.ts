@@ -11,7 +11,7 @@ import {
 import { nodeCrypto } from '../../server/ledger/checkpoint.ts';
 import { checkEvidence } from '../../shared/proof/checkEvidence.ts';
 import type { Evidence } from '../../shared/proof/evidence.ts';
-import { checkSet } from '../../shared/proof/evidenceSet.ts';
+import { checkSet } from '../../shared/proof/evidenceFiles.ts';
 import { addFinding } from '../findings/support.ts';
 import { packForm, problemOf, sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { publishedSet, setFiles, uploadManifest } from '../support/archive/sets.ts';

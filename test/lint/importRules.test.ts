@@ -26,7 +26,7 @@ const cases: [file: string, line: string, why: string | null][] = [
 
   ['server/other.ts', "import 'better-sqlite3';", 'Only server/store uses SQL'],
   ['server/electron.ts', "import 'electron';", 'Only electron/ imports Electron'],
-  ['server/renderer.ts', "import '../renderer/src/App.tsx';", 'server/ runs without a window'],
+  ['server/renderer.ts', "import '../renderer/src/main.tsx';", 'server/ runs without a window'],
   ['server/runtime/sql.ts', "import 'better-sqlite3';", 'Only server/store uses SQL'],
   ['server/runtime/up.ts', "import '../http/app.ts';", 'it does not depend on what they do'],
   ['server/hashing/up.ts', "import '../archive/studies.ts';", 'it does not depend on what they are'],
@@ -101,7 +101,7 @@ const cases: [file: string, line: string, why: string | null][] = [
     "import '../server/archive/studies.ts';",
     'electron/ opens a node or runs the command line',
   ],
-  ['electron/renderer.ts', "import '../renderer/src/App.tsx';", 'loads the renderer by URL'],
+  ['electron/renderer.ts', "import '../renderer/src/main.tsx';", 'loads the renderer by URL'],
   ['electron/sql.ts', "import 'better-sqlite3';", 'Only server/store uses SQL'],
 
   ['shared/one.ts', "import type { Two } from './two.ts';\nexport type One = Two;", 'Dependency cycle'],

@@ -15,9 +15,9 @@ import type {
 } from '../../shared/node/observation.ts';
 import type { Peer } from '../../shared/node/peer.ts';
 import { checkEvidence } from '../../shared/proof/checkEvidence.ts';
-import { checkSeenBy } from '../../shared/proof/checkSeenBy.ts';
 import type { Evidence } from '../../shared/proof/evidence.ts';
 import {
+  checkSeenBy,
   commitmentOf,
   observationText,
   REQUEST_HEADER,

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
 import { cosignerFrom } from '../../server/ledger/witness/cosignature.ts';
-import type { WitnessedLog, WitnessStates } from '../../shared/ledger/witness.ts';
+import type { WitnessedLog, WitnessStates } from '../../shared/ledger/ledger.ts';
 import type { Peer } from '../../shared/node/peer.ts';
 import { problemOf, uploadNewPack } from '../support/archive/packs.ts';
 import { closeTcpRelays, TcpRelay } from '../support/network/tcpRelay.ts';

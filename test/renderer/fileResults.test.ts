@@ -1,10 +1,10 @@
 import { afterEach, expect, test } from 'vitest';
 import { provesInclusion } from '../../renderer/src/pages/ledger/checkpoint/compareCheckpoint.ts';
-import { parseCheckpointNote } from '../../renderer/src/pages/verify/checkpointNote.ts';
 import {
   type FileResult,
   judge,
   ListIndex,
+  parseCheckpointNote,
   reportText,
 } from '../../renderer/src/pages/verify/fileResults.ts';
 import { verifyPackFile, zipEntries } from '../../renderer/src/pages/verify/packFileContents.ts';

@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest';
-import { formatBytes, formatCount, formatDuration } from '../../renderer/src/format/size.ts';
-import { dayOf, exactTime, relativeTime } from '../../renderer/src/format/time.ts';
+import {
+  dayOf,
+  exactTime,
+  formatBytes,
+  formatCount,
+  formatDuration,
+  relativeTime,
+} from '../../renderer/src/format.ts';
 
 test('bytes are formatted with three digits and decimal prefixes', () => {
   expect([0, 999, 1000, 52_428_800, 999_500_000, 3e15].map(formatBytes)).toEqual([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { deeperThan, jsonNodes, visibleNodes } from '../../renderer/src/components/content/jsonNodes.ts';
+import { deeperThan, jsonNodes, visibleNodes } from '../../renderer/src/components/content/JsonTree.tsx';
 
 /** Returns each value with its level, its name and how it is written. */
 function shown(text: string) {

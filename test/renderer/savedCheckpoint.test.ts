@@ -5,8 +5,7 @@ import {
   type SavedCheckpoint,
 } from '../../renderer/src/pages/ledger/checkpoint/compareCheckpoint.ts';
 import { nodeKeyOf, privateKeyOfSeed, signCheckpoint } from '../../server/ledger/checkpoint.ts';
-import type { KeyChange } from '../../shared/ledger/keyChange.ts';
-import type { ConsistencyProof, LedgerEntry, LedgerHead } from '../../shared/ledger/ledger.ts';
+import type { ConsistencyProof, KeyChange, LedgerEntry, LedgerHead } from '../../shared/ledger/ledger.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 
 let node: TestNode;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ApiProblem } from '../../renderer/src/api/client.ts';
-import { intervalText, unitOf } from '../../renderer/src/format/size.ts';
+import { intervalText, unitOf } from '../../renderer/src/format.ts';
 import { previewAddress } from '../../renderer/src/pages/sources/AddSource.tsx';
 import { ruleErrorsOf } from '../../renderer/src/pages/sources/NoiseFields.tsx';
 import type { SourcePreview } from '../../shared/collection/source.ts';

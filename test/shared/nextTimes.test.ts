@@ -1,17 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import {
-  CronError,
-  isActive,
-  nextActive,
-  nextTimes,
-  parseCron,
-} from '../../shared/collection/schedule/nextTimes.ts';
+import { CronError, isActive, nextActive, nextTimes, parseCron } from '../../shared/collection/nextTimes.ts';
 import {
   type ActiveHours,
   activeHoursSchema,
   type Schedule,
   timeZoneSchema,
-} from '../../shared/collection/schedule/scheduleFields.ts';
+} from '../../shared/collection/schedule.ts';
 
 const NONE: Schedule = { every_minutes: null, every: null, time_zone: null, active_hours: null };
 

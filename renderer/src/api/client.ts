@@ -1,7 +1,8 @@
 import { create } from 'zustand';
 import type { ProblemCode, ProblemDocument } from '../../../shared/problems.ts';
 import { type BodyInputOf, pathOf, type ResponseOf, type RouteSpec } from '../../../shared/routes/route.ts';
-import { ROUTES, type RouteName, type RouteTable } from '../../../shared/routes.ts';
+import type { RouteName, RouteTable } from '../../../shared/routes.ts';
+import { ROUTE_ADDRESSES } from './routeAddresses.ts';
 
 /** The sentence with which the node refuses everything while the disk of its archive is not connected, as of its last answer. */
 export const useDiskAway = create<{ sentence: string | undefined }>()(() => ({ sentence: undefined }));
@@ -49,7 +50,7 @@ export function isRefusal(error: unknown): boolean {
   return error instanceof ApiProblem && error.document.status < 500;
 }
 
-export type QueryValues = Readonly<Record<string, string | number | boolean | undefined>>;
+type QueryValues = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface CallOptions<Spec extends RouteSpec> {
   params?: Record<string, string | number>;
@@ -145,10 +146,115 @@ export function fieldErrors(error: unknown): Record<string, string> {
   );
 }
 
+/** The routes whose request body is streamed, by media type. */
+type StreamRouteName = {
+  [Name in RouteName]: RouteTable[Name] extends { body: { kind: 'stream' } } ? Name : never;
+}[RouteName];
+
+interface StreamToSend {
+  params?: Record<string, string>;
+  query?: QueryValues;
+  body: Blob | string;
+  /** The media type of the body; one that the route accepts. */
+  mediaType: string;
+  signal?: AbortSignal;
+}
+
+/** Sends a body unchanged to a streaming route. Throws ApiProblem, NodeUnreachable or UnexpectedResponse. */
+export async function sendStream<Name extends StreamRouteName>(
+  name: Name,
+  { params, query, body, mediaType, signal }: StreamToSend,
+): Promise<ResponseOf<RouteTable[Name]>> {
+  const response = await sendRequest(urlOf(name, { params, query }), {
+    method: ROUTE_ADDRESSES[name].method,
+    headers: { 'Content-Type': mediaType },
+    body,
+    signal,
+  });
+  return (await readResponse(response)) as ResponseOf<RouteTable[Name]>;
+}
+
+interface Upload {
+  query?: QueryValues;
+  body: Blob | FormData;
+  /** Omitted for a FormData body: the browser sets it. */
+  mediaType?: string;
+  signal: AbortSignal;
+  /** Receives the bytes sent so far and the total. */
+  onProgress: (done: number, total: number | null) => void;
+}
+
 /**
- * The method and the path template of each route. The build evaluates this module and sends its values to the browser,
- * without the schemas of the route table, which only the node reads (`vite.config.ts`).
+ * Sends a large body and reports upload progress, which only XMLHttpRequest can do.
+ * @throws ApiProblem, NodeUnreachable, UnexpectedResponse, or an AbortError when it is cancelled.
  */
-export const ROUTE_ADDRESSES = Object.fromEntries(
-  Object.entries(ROUTES).map(([name, { method, path }]) => [name, { method, path }]),
-) as { readonly [Name in RouteName]: { method: string; path: string } };
+export function upload<Name extends StreamRouteName>(
+  name: Name,
+  { query, body, mediaType, signal, onProgress }: Upload,
+): Promise<ResponseOf<RouteTable[Name]>> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open(ROUTE_ADDRESSES[name].method, urlOf(name, { query }));
+    if (mediaType) request.setRequestHeader('Content-Type', mediaType);
+    request.responseType = 'json';
+    request.upload.onprogress = ({ loaded, total, lengthComputable }) =>
+      onProgress(loaded, lengthComputable ? total : null);
+    request.onload = () => {
+      const answer: unknown = request.response;
+      if (isProblemDocument(answer)) reject(new ApiProblem(answer));
+      else if (request.status >= 300 || answer === null) reject(new UnexpectedResponse(request.status));
+      else resolve(answer as ResponseOf<RouteTable[Name]>);
+    };
+    request.onerror = () => reject(new NodeUnreachable(new Error('The upload was interrupted.')));
+    request.onabort = () => reject(new DOMException('The upload was cancelled.', 'AbortError'));
+    signal.addEventListener('abort', () => request.abort(), { once: true });
+    request.send(body);
+  });
+}
+
+function isProblemDocument(body: unknown): body is ProblemDocument {
+  return typeof body === 'object' && body !== null && 'code' in body && 'detail' in body;
+}
+
+/** The wait before a stream that the node refused is opened again: it doubles with each refusal. */
+const FIRST_WAIT_MS = 1_000;
+const LONGEST_WAIT_MS = 30_000;
+
+interface StreamListeners {
+  /** Called each time the stream opens. What happened before was not sent. */
+  onOpen: () => void;
+  onLost?: () => void;
+  /** By the event's name. */
+  on: Readonly<Record<string, (data: string) => void>>;
+}
+
+/**
+ * Follows a stream of the node, and returns a function that ends it. A browser reconnects after a lost connection, but
+ * gives up after an error response, such as that of a node that is starting. The stream is then opened again from here.
+ */
+export function followStream(name: RouteName, { onOpen, onLost, on }: StreamListeners): () => void {
+  let stream: EventSource;
+  let retry: ReturnType<typeof setTimeout> | undefined;
+  let wait = FIRST_WAIT_MS;
+  const open = () => {
+    stream = new EventSource(urlOf(name));
+    stream.addEventListener('open', () => {
+      wait = FIRST_WAIT_MS;
+      onOpen();
+    });
+    stream.addEventListener('error', () => {
+      onLost?.();
+      if (stream.readyState !== EventSource.CLOSED) return;
+      retry = setTimeout(open, wait);
+      wait = Math.min(2 * wait, LONGEST_WAIT_MS);
+    });
+    for (const [event, listener] of Object.entries(on)) {
+      stream.addEventListener(event, ({ data }: MessageEvent<string>) => listener(data));
+    }
+  };
+  open();
+  return () => {
+    clearTimeout(retry);
+    stream.close();
+  };
+}

@@ -3,7 +3,7 @@ import { matchPath } from 'react-router';
 
 export type LoadPage = () => Promise<{ default: ComponentType }>;
 
-/** The pages by path, each loaded when it is first needed. The paths are defined in shared/pages.ts. */
+/** The pages by path, each loaded when it is first needed. The paths are defined in shared/node/pages.ts. */
 export const PAGES: Readonly<Record<string, LoadPage>> = {
   '/': () => import('./overview/OverviewPage.tsx'),
   '/packs': () => import('./packs/PacksPage.tsx'),

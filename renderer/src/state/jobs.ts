@@ -3,10 +3,8 @@ import { useEffect } from 'react';
 import { create } from 'zustand';
 import type { Job } from '../../../shared/node/job.ts';
 import type { RouteName } from '../../../shared/routes.ts';
-import { call, isProblem } from '../api/client.ts';
-import { followStream } from '../api/streams.ts';
-import { useCall } from '../api/useCall.ts';
-import { reloadWrittenElsewhere } from '../api/useSave.ts';
+import { call, followStream, isProblem } from '../api/client.ts';
+import { reloadWrittenElsewhere, useCall } from '../api/useCall.ts';
 
 /** A job that runs in this page (an upload, hashing), in the same form as the node's jobs. */
 export interface LocalJob {

@@ -1,12 +1,11 @@
 import { type Conditions, conditionsOf, watchesEvents } from '../../../shared/alerts/alert.ts';
 import type { Event, LabelFilter, PageLabel } from '../../../shared/collection/event.ts';
-import { failureWords } from '../../../shared/collection/failureWords.ts';
 import { selectorOf, type Watch } from '../../../shared/collection/noise.ts';
 import { EXPIRY_WORDS } from '../../../shared/collection/profile.ts';
+import { failureWords } from '../../../shared/collection/retrievalWords.ts';
 import type { Damage } from '../../../shared/ledger/fixity.ts';
-import { DEFAULT_EVERY_MINUTES } from '../../../shared/node/copy.ts';
+import { DEFAULT_EVERY_MINUTES, restoreDrillSchema } from '../../../shared/node/copy.ts';
 import { peerRewriteSchema } from '../../../shared/node/peer.ts';
-import { restoreDrillSchema } from '../../../shared/node/restoreDrill.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { preparedWords, type Words } from '../../collection/noise/words.ts';
 import { expiredProfiles } from '../../store/sqlite/collection/profiles.ts';

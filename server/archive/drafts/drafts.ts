@@ -11,7 +11,7 @@ import type {
   StoredDraft,
   StoredDraftFile,
 } from '../../../shared/archive/draft.ts';
-import { PART_BYTES } from '../../../shared/archive/setPlan.ts';
+import { PART_BYTES } from '../../../shared/archive/setManifest.ts';
 import { GIGABYTE, MAX_DRAFTS, MAX_PACK_BYTES, MAX_PACK_FILES } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Slice } from '../../../shared/values/list.ts';

@@ -10,11 +10,10 @@ import {
 import { setOfPart } from '../../../shared/archive/set.ts';
 import { MAX_PACK_BYTES, MAX_RECORD_BYTES } from '../../../shared/limits.ts';
 import type { RecordedDeposit } from '../../../shared/node/deposit.ts';
-import { Problem, type ProblemCode, type ProblemExtra } from '../../../shared/problems.ts';
+import { jsonPointer, Problem, type ProblemCode, type ProblemExtra } from '../../../shared/problems.ts';
 import { canonicalText } from '../../../shared/values/canonicalJson.ts';
 import { checkBody, parseJsonBytes } from '../../../shared/values/checkBody.ts';
 import { ID_DIGITS } from '../../../shared/values/digest.ts';
-import { jsonPointer } from '../../../shared/values/issueMessage.ts';
 import { foldedText } from '../../../shared/values/text.ts';
 import { appendEntry } from '../../ledger/appendEntry.ts';
 import { sha256Of } from '../../ledger/entry.ts';

@@ -1,7 +1,6 @@
 import type { PackRecord } from '../../../shared/archive/pack.ts';
 import { SET_FILE } from '../../../shared/archive/setManifest.ts';
-import { type FieldError, Problem, type ProblemCode } from '../../../shared/problems.ts';
-import { jsonPointer } from '../../../shared/values/issueMessage.ts';
+import { type FieldError, jsonPointer, Problem, type ProblemCode } from '../../../shared/problems.ts';
 import { confirmDamage, type DamageContext } from '../../fixity/audit.ts';
 import { hashJoined } from '../../hashing/hashFiles.ts';
 import { yieldToEventLoop } from '../../runtime/background.ts';

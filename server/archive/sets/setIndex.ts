@@ -2,9 +2,9 @@ import { compareByUtf8 } from '../../../shared/archive/filePath.ts';
 import { type SetManifest, setManifestSchema } from '../../../shared/archive/set.ts';
 import { setFaults, setTextOf } from '../../../shared/archive/setManifest.ts';
 import { MAX_SET_FILES } from '../../../shared/limits.ts';
-import { type FieldError, Problem } from '../../../shared/problems.ts';
+import { type FieldError, jsonPointer, Problem } from '../../../shared/problems.ts';
 import { parseStrictJson } from '../../../shared/values/canonicalJson.ts';
-import { issueMessage, jsonPointer } from '../../../shared/values/issueMessage.ts';
+import { issueMessage } from '../../../shared/values/checkBody.ts';
 
 /** Texts or digests one after the other, in as few objects as possible: a set may have 100,000 files. */
 interface Packed {

@@ -3,7 +3,7 @@ import { extname, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { CollectionResult } from '../../../shared/collection/collection.ts';
 import type { Event, EventType } from '../../../shared/collection/event.ts';
-import { failureWords } from '../../../shared/collection/failureWords.ts';
+import { failureWords } from '../../../shared/collection/retrievalWords.ts';
 import {
   type CaptureMode,
   LIST_MEDIA_TYPES,

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import type { KeyChange } from '../../../shared/ledger/keyChange.ts';
+import type { KeyChange } from '../../../shared/ledger/ledger.ts';
 import { systemClock } from '../../../shared/values/clock.ts';
 import { recordedKey } from '../../ledger/detectRollback.ts';
 import { continueWithSameKey, openArchive } from '../../ledger/openArchive.ts';

@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { LedgerVerification } from '../../../shared/ledger/ledger.ts';
-import type { Stamping } from '../../../shared/ledger/timestamp.ts';
+import type { LedgerVerification, Stamping } from '../../../shared/ledger/ledger.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { systemClock } from '../../../shared/values/clock.ts';
 import { countOf } from '../../../shared/values/counts.ts';

@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { parseArgs } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
-import { PART_BYTES } from '../../../shared/archive/setPlan.ts';
+import { PART_BYTES } from '../../../shared/archive/setManifest.ts';
 import { MAX_RECORD_BYTES, PACK_FORMAT, TERMS_VERSION } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { parseJsonBytes } from '../../../shared/values/checkBody.ts';

@@ -1,7 +1,6 @@
 import type { CaptureRefusal, CaptureResult } from '../../../shared/collection/captures.ts';
-import type { Connection } from '../../../shared/collection/connection.ts';
 import type { PageLabel } from '../../../shared/collection/event.ts';
-import type { Redirect, RetrievalError } from '../../../shared/collection/retrieval.ts';
+import type { Connection, Redirect, RetrievalError } from '../../../shared/collection/retrieval.ts';
 import { watchedUrlSchema } from '../../../shared/collection/source.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { isHttpUrl } from '../../../shared/values/text.ts';

@@ -1,7 +1,6 @@
 import { diffArrays } from 'diff';
 import type { JsonChange, JsonParts } from '../../../shared/collection/diff.ts';
-
-import { jsonPointer } from '../../../shared/values/issueMessage.ts';
+import { jsonPointer } from '../../../shared/problems.ts';
 import { truncateText } from '../derived/limits.ts';
 
 /** Limit on listed changes; all are counted. */

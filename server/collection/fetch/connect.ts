@@ -9,8 +9,8 @@ import {
   MAX_CERTIFICATE_BYTES,
   MAX_CERTIFICATES,
   MAX_DNS_ADDRESSES,
-} from '../../../shared/collection/connection.ts';
-import type { RetrievalError } from '../../../shared/collection/retrieval.ts';
+  type RetrievalError,
+} from '../../../shared/collection/retrieval.ts';
 import { errorCode } from '../../../shared/values/errorCode.ts';
 import { inBackground } from '../../runtime/background.ts';
 

@@ -1,4 +1,4 @@
-import { failureWords } from '../../../shared/collection/failureWords.ts';
+import { failureWords } from '../../../shared/collection/retrievalWords.ts';
 import {
   type OutgoingAnswer,
   OutgoingError,

@@ -1,6 +1,10 @@
 import type { LookupAddress } from 'node:dns';
-import type { Connection } from '../../../shared/collection/connection.ts';
-import type { Redirect, RetrievalError, SentRequest } from '../../../shared/collection/retrieval.ts';
+import type {
+  Connection,
+  Redirect,
+  RetrievalError,
+  SentRequest,
+} from '../../../shared/collection/retrieval.ts';
 import type { Clock } from '../../../shared/values/clock.ts';
 import { inBackground } from '../../runtime/background.ts';
 import type { Validators } from '../../store/sqlite/collection/retrievals.ts';

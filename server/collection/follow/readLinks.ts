@@ -1,7 +1,7 @@
 import type { PageLabel } from '../../../shared/collection/event.ts';
-import { failureWords } from '../../../shared/collection/failureWords.ts';
 import type { Follow } from '../../../shared/collection/follow.ts';
 import { contentEncodingOf } from '../../../shared/collection/retrieval.ts';
+import { failureWords } from '../../../shared/collection/retrievalWords.ts';
 import { MEGABYTE } from '../../../shared/limits.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { TooManyBytesError } from '../../store/blobs/blobStore.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { PAGE_ERROR_SENTENCES } from '../../../shared/collection/failureWords.ts';
 import type { ArchivedDraw, PageCapture } from '../../../shared/collection/page.ts';
+import { PAGE_ERROR_SENTENCES } from '../../../shared/collection/retrievalWords.ts';
 import { MEGABYTE } from '../../../shared/limits.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { Problem } from '../../../shared/problems.ts';

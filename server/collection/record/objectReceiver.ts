@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Connection } from '../../../shared/collection/connection.ts';
+import type { Connection } from '../../../shared/collection/retrieval.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { errorCode } from '../../../shared/values/errorCode.ts';
 import { isDamaged, storeWithRepair } from '../../fixity/damages.ts';

@@ -1,10 +1,5 @@
-import {
-  activeMs,
-  CronError,
-  nextActive,
-  nextCronTime,
-} from '../../../shared/collection/schedule/nextTimes.ts';
-import type { ActiveHours, Schedule } from '../../../shared/collection/schedule/scheduleFields.ts';
+import { activeMs, CronError, nextActive, nextCronTime } from '../../../shared/collection/nextTimes.ts';
+import type { ActiveHours, Schedule } from '../../../shared/collection/schedule.ts';
 import { Problem } from '../../../shared/problems.ts';
 
 /** Intervals have ±5 % random jitter, so that sources checked together spread out. */

@@ -3,7 +3,7 @@ import { asksForText } from '../../../shared/alerts/alert.ts';
 import type { Follow, FollowRun } from '../../../shared/collection/follow.ts';
 import { watchedRegion } from '../../../shared/collection/noise.ts';
 import type { Retrieval } from '../../../shared/collection/retrieval.ts';
-import type { Schedule } from '../../../shared/collection/schedule/scheduleFields.ts';
+import type { Schedule } from '../../../shared/collection/schedule.ts';
 import {
   type NewSource,
   newSourceSchema,

@@ -1,7 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GIGABYTE, MEGABYTE } from '../../../shared/limits.ts';
-import type { RestoreDrill } from '../../../shared/node/restoreDrill.ts';
+import type { RestoreDrill } from '../../../shared/node/copy.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { errorCode } from '../../../shared/values/errorCode.ts';
 import { DumpError } from '../../dump/dumpFile.ts';

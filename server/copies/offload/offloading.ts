@@ -6,7 +6,7 @@ import type {
   ObjectPlaces,
   OffloadResult,
   OffloadState,
-} from '../../../shared/node/offload.ts';
+} from '../../../shared/node/copy.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { instantOf } from '../../../shared/values/clock.ts';

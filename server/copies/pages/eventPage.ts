@@ -1,4 +1,3 @@
-import { protocolWords, serverWords } from '../../../shared/collection/connectionWords.ts';
 import { visibleText } from '../../../shared/collection/derived.ts';
 import type { ByteParts, Comparison, Hunk, JsonChange, TableParts } from '../../../shared/collection/diff.ts';
 import { BROWSER, type Event, SELF } from '../../../shared/collection/event.ts';
@@ -6,6 +5,7 @@ import { eventTitle } from '../../../shared/collection/eventText.ts';
 import { handedInWords, isHandedIn } from '../../../shared/collection/handedInWords.ts';
 import { EVERYTHING } from '../../../shared/collection/noise.ts';
 import type { ListedPage, PageCapture } from '../../../shared/collection/page.ts';
+import { protocolWords, serverWords } from '../../../shared/collection/retrievalWords.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { type Deriver, objectToRead } from '../../collection/derived/process/deriver.ts';
 import { decompressContent } from '../../collection/derived/process/tasks.ts';

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { ReleasedReason } from '../../../shared/node/withheld.ts';
-import { RELEASED_REASON_TEXT } from '../../../shared/node/withheldText.ts';
+import { RELEASED_REASON_TEXT, type ReleasedReason } from '../../../shared/node/withheld.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { findSet } from '../../archive/sets/readSet.ts';
 import type { SetIndex } from '../../archive/sets/setIndex.ts';

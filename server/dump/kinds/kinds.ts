@@ -1,4 +1,3 @@
-import { DUMP_FORMAT, FORMAT_WITHOUT_BATCHES } from '../../../shared/ledger/dump.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import {
   entriesBetween,
@@ -11,6 +10,11 @@ import { ARCHIVE_KINDS, FINDING_KINDS } from './archiveKinds.ts';
 import { OBSERVATION_KINDS, OLD_OBSERVATION_KINDS } from './observationKinds.ts';
 import { FIXITY_KINDS, OWN_PROOF_KINDS, PEER_KINDS, WITHHOLDING_KINDS, WITNESS_KINDS } from './proofKinds.ts';
 import { SOURCE_KINDS } from './sourceKinds.ts';
+
+/** The version of the dump format that is written. */
+export const DUMP_FORMAT = 2;
+/** The format used before the ledger covered retrievals. It can still be restored. */
+export const FORMAT_WITHOUT_BATCHES = 1;
 
 /** The kinds of lines in a dump as it is written now, in their order: a line comes after those that it refers to. */
 const KINDS: Readonly<Record<string, DumpKind>> = {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { damageProblemSchema } from '../../../shared/ledger/fixity.ts';
-import { keyRenewalSchema, rollbackSchema } from '../../../shared/ledger/keyChange.ts';
+import { keyRenewalSchema, rollbackSchema } from '../../../shared/ledger/ledger.ts';
 import { recordedObservationSchema } from '../../../shared/node/observation.ts';
 import { packProvenanceSchema, peerRewriteSchema } from '../../../shared/node/peer.ts';
 import {
@@ -11,7 +11,7 @@ import {
 } from '../../../shared/node/withheld.ts';
 import { UnknownAlgorithmError } from '../../../shared/proof/algorithms.ts';
 import { noteBody } from '../../../shared/proof/signedNote.ts';
-import { TimestampError, verifyTimestamp } from '../../../shared/proof/verifyTimestamp.ts';
+import { TimestampError, verifyTimestamp } from '../../../shared/proof/timestamp.ts';
 import { digestSchema } from '../../../shared/values/digest.ts';
 import { instantSchema } from '../../../shared/values/text.ts';
 import { damageDigest, restorationDigest } from '../../fixity/damages.ts';

@@ -4,11 +4,7 @@ import { eventTypeSchema, SELF } from '../../../shared/collection/event.ts';
 import { followSchema } from '../../../shared/collection/follow.ts';
 import { noiseRulesSchema, watchSchema } from '../../../shared/collection/noise.ts';
 import { retrievalErrorSchema } from '../../../shared/collection/retrieval.ts';
-import {
-  activeHoursSchema,
-  cronSchema,
-  timeZoneSchema,
-} from '../../../shared/collection/schedule/scheduleFields.ts';
+import { activeHoursSchema, cronSchema, timeZoneSchema } from '../../../shared/collection/schedule.ts';
 import {
   CAPTURE_MODES,
   newSourceSchema,

@@ -4,7 +4,7 @@ import type {
   WitnessRefusal,
   WitnessState,
   WitnessStates,
-} from '../../../shared/ledger/witness.ts';
+} from '../../../shared/ledger/ledger.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { noteBody } from '../../../shared/proof/signedNote.ts';
 import { instantOf } from '../../../shared/values/clock.ts';

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { certificatesOf } from '../../../shared/collection/connection.ts';
 import { BROWSER } from '../../../shared/collection/event.ts';
 import { markedPageSchema, type RecordedPage } from '../../../shared/collection/page.ts';
-import type { RecordedRetrieval } from '../../../shared/collection/retrieval.ts';
+import { certificatesOf, type RecordedRetrieval } from '../../../shared/collection/retrieval.ts';
 import { MEGABYTE } from '../../../shared/limits.ts';
 import { pageIdSchema } from '../../../shared/values/digest.ts';
 import { recordVersion } from '../../collection/captures/capture.ts';

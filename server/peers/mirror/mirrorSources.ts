@@ -1,8 +1,8 @@
 import pLimit from 'p-limit';
 import { z } from 'zod';
-import { certificatesOf } from '../../../shared/collection/connection.ts';
 import { SELF } from '../../../shared/collection/event.ts';
 import {
+  certificatesOf,
   provenRetrievalsSchema,
   type RecordedRetrieval,
   type RetrievalProof,

@@ -1,5 +1,5 @@
+import { blocksOf, type DifferingBlocks, MAX_LISTED_BLOCKS } from '../../../shared/collection/event.ts';
 import { mayHoldToken } from '../../../shared/collection/handedIn.ts';
-import { blocksOf, type DifferingBlocks, MAX_LISTED_BLOCKS } from '../../../shared/collection/seenBy.ts';
 import {
   MAX_BLOCKS,
   type ObservationRequest,

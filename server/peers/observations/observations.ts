@@ -1,5 +1,5 @@
+import type { Agreement, DifferingBlocks } from '../../../shared/collection/event.ts';
 import { mayHoldToken } from '../../../shared/collection/handedIn.ts';
-import type { Agreement, DifferingBlocks } from '../../../shared/collection/seenBy.ts';
 import {
   type ObservationRequest,
   type ObservationStatement,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import pLimit from 'p-limit';
 import { z } from 'zod';
-import { failureWords } from '../../../shared/collection/failureWords.ts';
+import { failureWords } from '../../../shared/collection/retrievalWords.ts';
 import { MEBIBYTE } from '../../../shared/limits.ts';
 import type { Clock } from '../../../shared/values/clock.ts';
 import { RetrievalFailure } from '../../collection/fetch/connect.ts';

@@ -2,7 +2,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { type FileHandle, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { type NodeEndpoint, nodeEndpointSchema } from '../../../shared/node/nodeEndpoint.ts';
+import { type NodeEndpoint, nodeEndpointSchema } from '../../../shared/node/dataFolder.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { errorCode } from '../../../shared/values/errorCode.ts';
 import { databaseFile, isMissing, orIfMissing } from '../files.ts';

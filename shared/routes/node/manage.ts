@@ -8,8 +8,7 @@ import {
   newInvitationSchema,
   ownerSessionSchema,
 } from '../../node/owner.ts';
-import { settingsChangeSchema, settingsSchema, sharingSchema } from '../../node/settings.ts';
-import { updatesSchema } from '../../node/updates.ts';
+import { settingsChangeSchema, settingsSchema, sharingSchema, updatesSchema } from '../../node/settings.ts';
 import { digestSchema } from '../../values/digest.ts';
 import { listQuery, pageOf } from '../../values/list.ts';
 import { jsonBody, NO_BODY, route } from '../route.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { POLL_INTERVAL_MS } from '../../../server/ledger/timestamps/timestamps.ts';
-import type { Stamping, Timestamp } from '../../../shared/ledger/timestamp.ts';
+import type { Stamping, Timestamp } from '../../../shared/ledger/ledger.ts';
 import { problemOf } from '../../support/archive/packs.ts';
 import { runCommand } from '../../support/cli.ts';
 import { ManualClock } from '../../support/manualClock.ts';

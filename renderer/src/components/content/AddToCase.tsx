@@ -4,11 +4,10 @@ import { notifications } from '@mantine/notifications';
 import { IconBriefcase, IconChevronDown, IconPlus } from '@tabler/icons-react';
 import { useNavigate } from 'react-router';
 import type { CaseSummary, NewCaseItem } from '../../../../shared/findings/case.ts';
-import { useCall } from '../../api/useCall.ts';
-import { useSave } from '../../api/useSave.ts';
+import { useCall, useSave } from '../../api/useCall.ts';
 import { describeError } from '../feedback/ErrorNote.tsx';
 import { DialogForm, FormDialog, type FormDialogControls, useItemForm } from '../forms/DialogForm.tsx';
-import classes from './Findings.module.css';
+import classes from './content.module.css';
 
 interface AddToCaseProps {
   item: Omit<NewCaseItem, 'note'>;

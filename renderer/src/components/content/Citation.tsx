@@ -11,7 +11,7 @@ import { useIsOwner } from '../../state/session.ts';
 import { ErrorNote } from '../feedback/ErrorNote.tsx';
 import { useCopied } from '../forms/buttons.tsx';
 import { Section } from '../layout/Page.tsx';
-import classes from './Citation.module.css';
+import classes from './content.module.css';
 
 type Form = CitationFormat | WebFormat;
 

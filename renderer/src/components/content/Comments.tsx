@@ -5,14 +5,13 @@ import { useState } from 'react';
 import { Link } from 'react-router';
 import { type Comment, newCommentSchema } from '../../../../shared/archive/comment.ts';
 import { fieldErrors } from '../../api/client.ts';
-import { useCall } from '../../api/useCall.ts';
-import { useSave } from '../../api/useSave.ts';
-import { formatCount } from '../../format/size.ts';
+import { useCall, useSave } from '../../api/useCall.ts';
+import { formatCount } from '../../format.ts';
 import { useMayContribute, useNeedsInvitation } from '../../state/session.ts';
 import { TimeText } from '../data/Values.tsx';
 import { ErrorNote } from '../feedback/ErrorNote.tsx';
 import { Section } from '../layout/Page.tsx';
-import classes from './Comments.module.css';
+import classes from './content.module.css';
 
 const MAX_SHOWN = 500;
 /** The name last used to comment in this browser. */

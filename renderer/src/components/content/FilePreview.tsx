@@ -2,9 +2,9 @@ import { useQuery } from '@tanstack/react-query';
 import { parse } from 'csv-parse/browser/esm/sync';
 import { lazy, Suspense, useMemo } from 'react';
 import { readResponse, sendRequest } from '../../api/client.ts';
-import { formatBytes } from '../../format/size.ts';
+import { formatBytes } from '../../format.ts';
 import { ErrorNote } from '../feedback/ErrorNote.tsx';
-import classes from './FilePreview.module.css';
+import classes from './content.module.css';
 import { JsonContent } from './JsonTree.tsx';
 import {
   MAX_IMAGE_BYTES,

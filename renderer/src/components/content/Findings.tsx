@@ -12,7 +12,7 @@ import {
 } from '../../../../shared/findings/finding.ts';
 import { fieldErrors, urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
-import { formatCount } from '../../format/size.ts';
+import { formatCount } from '../../format.ts';
 import { useIsOwner } from '../../state/session.ts';
 import { TimeText } from '../data/Values.tsx';
 import { ErrorNote } from '../feedback/ErrorNote.tsx';
@@ -20,9 +20,18 @@ import { DialogForm, FormDialog, type FormDialogControls, useItemForm } from '..
 import { Section } from '../layout/Page.tsx';
 import { AddToCase } from './AddToCase.tsx';
 import { CiteButton } from './Citation.tsx';
-import { PassageQuote, SealedCard, SealLine, TagList, TargetLine } from './FindingParts.tsx';
-import classes from './Findings.module.css';
-import { type FoundPassage, findPassage, type QuotedObject, textFragment } from './passages.ts';
+import classes from './content.module.css';
+import {
+  type FoundPassage,
+  findPassage,
+  PassageQuote,
+  type QuotedObject,
+  SealedCard,
+  SealLine,
+  TagList,
+  TargetLine,
+  textFragment,
+} from './FindingParts.tsx';
 
 const MAX_SHOWN = 100;
 
@@ -110,7 +119,7 @@ export function FindingCard({ finding, withTarget = false }: FindingCardProps) {
   const { withdrawal, superseded_by } = finding;
   const isCurrent = withdrawal === null && superseded_by === null;
   return (
-    <article className={`${classes.card} stack gap-2 sheet`} aria-label={`Finding about ${target_name}`}>
+    <article className={`${classes.finding} stack gap-2 sheet`} aria-label={`Finding about ${target_name}`}>
       {withTarget && <TargetLine target={target} name={target_name} />}
       <PassageQuote passage={passage} />
       {finding.anchor && <p className="muted small">{anchorWords(finding.anchor)}</p>}

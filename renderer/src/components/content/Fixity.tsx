@@ -3,16 +3,15 @@ import { IconAlertTriangle, IconShieldSearch } from '@tabler/icons-react';
 import { Link } from 'react-router';
 import { auditResultSchema, type Fixity } from '../../../../shared/ledger/fixity.ts';
 import type { Job } from '../../../../shared/node/job.ts';
-import { useCall } from '../../api/useCall.ts';
-import { useReloadAfter, useSave } from '../../api/useSave.ts';
-import { countOf, exactBytes, formatBytes, formatCount } from '../../format/size.ts';
+import { useCall, useReloadAfter, useSave } from '../../api/useCall.ts';
+import { countOf, exactBytes, formatBytes, formatCount } from '../../format.ts';
 import { useFollowedJob, useJobs } from '../../state/jobs.ts';
 import { useIsOwner } from '../../state/session.ts';
 import { DigestChip, StateBadge, TimeText } from '../data/Values.tsx';
 import { VirtualList } from '../data/VirtualList.tsx';
 import { ErrorNote } from '../feedback/ErrorNote.tsx';
 import { NodeJobBar } from '../feedback/JobsTray.tsx';
-import classes from './Fixity.module.css';
+import classes from './content.module.css';
 
 /** Starts an audit, which re-hashes everything that is stored, and shows its progress and result. */
 export function AuditButton() {

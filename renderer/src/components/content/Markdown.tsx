@@ -1,5 +1,5 @@
 import { lazy, Suspense } from 'react';
-import classes from './Markdown.module.css';
+import classes from './content.module.css';
 import type { MarkdownProps } from './RenderedMarkdown.tsx';
 
 // The parser is larger than a page.

@@ -7,8 +7,7 @@ import type { ObjectText as Text } from '../../../../shared/collection/derived.t
 import type { ObjectMetadata } from '../../../../shared/collection/retrieval.ts';
 import { ApiProblem, urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
-import { type ShownObject, viewPath } from '../../format/names.ts';
-import { countOf, formatBytes, formatCount } from '../../format/size.ts';
+import { countOf, formatBytes, formatCount, type ShownObject, viewPath } from '../../format.ts';
 import {
   type ObjectCheck,
   type ObjectHead,
@@ -18,11 +17,10 @@ import {
 import { useHidden, type WithheldTarget } from '../../state/withheld.ts';
 import { type Column, DataTable } from '../data/DataTable.tsx';
 import { StoredPlace, TimeText } from '../data/Values.tsx';
-import { ErrorNote } from '../feedback/ErrorNote.tsx';
+import { ErrorNote, NotShown } from '../feedback/ErrorNote.tsx';
 import { JobBar } from '../feedback/JobsTray.tsx';
 import { LazyTooltip } from '../feedback/LazyTooltip.tsx';
-import { NotShown } from '../feedback/NotShown.tsx';
-import classes from './ObjectCard.module.css';
+import classes from './content.module.css';
 import { Corroboration, ObjectDigest, ObserverText } from './Retrieval.tsx';
 import { IfReadable, Withheld } from './Withheld.tsx';
 

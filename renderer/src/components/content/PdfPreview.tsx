@@ -4,9 +4,9 @@ import { GlobalWorkerOptions, getDocument, type PDFDocumentProxy } from 'pdfjs-d
 // oxlint-disable-next-line import/default -- Vite adds the export.
 import workerUrl from 'pdfjs-dist/build/pdf.worker.min.mjs?url';
 import { useEffect, useRef, useState } from 'react';
-import { countOf, formatBytes } from '../../format/size.ts';
+import { countOf, formatBytes } from '../../format.ts';
 import { ErrorNote } from '../feedback/ErrorNote.tsx';
-import classes from './FilePreview.module.css';
+import classes from './content.module.css';
 import { MAX_PDF_BYTES } from './RowsTable.tsx';
 
 GlobalWorkerOptions.workerSrc = workerUrl;

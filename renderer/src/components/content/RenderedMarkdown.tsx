@@ -1,6 +1,6 @@
 import ReactMarkdown, { type Components, defaultUrlTransform } from 'react-markdown';
 import remarkGfm from 'remark-gfm';
-import classes from './Markdown.module.css';
+import classes from './content.module.css';
 
 /**
  * Uploaded text is not trusted. Raw HTML is dropped. Images are shown as their alt text and URL and are not
@@ -17,7 +17,7 @@ const components: Components = {
       children
     ),
   img: ({ alt, src }) => (
-    <span className={classes.image}>
+    <span className={classes.noImage}>
       [image{alt ? `: ${alt}` : ''}
       {typeof src === 'string' && src ? `, ${src}` : ''}]
     </span>

@@ -7,14 +7,14 @@ import {
   IconServer2,
 } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
-import type { Connection } from '../../../../shared/collection/connection.ts';
-import { protocolWords, serverWords } from '../../../../shared/collection/connectionWords.ts';
 import { BROWSER, type PageLabel, SELF } from '../../../../shared/collection/event.ts';
 import { handedInWords } from '../../../../shared/collection/handedInWords.ts';
+import type { Connection } from '../../../../shared/collection/retrieval.ts';
+import { protocolWords, serverWords } from '../../../../shared/collection/retrievalWords.ts';
 import { useVerified } from '../../state/objectChecks.ts';
 import { DigestChip } from '../data/Values.tsx';
 import { LazyTooltip } from '../feedback/LazyTooltip.tsx';
-import classes from './Retrieval.module.css';
+import classes from './content.module.css';
 
 /** Who observed it: this node, or a third party whose capture this node imported. */
 export function ObserverText({ observer }: { observer: string }) {

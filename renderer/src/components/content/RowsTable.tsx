@@ -1,5 +1,5 @@
-import { formatCount } from '../../format/size.ts';
-import classes from './FilePreview.module.css';
+import { formatCount } from '../../format.ts';
+import classes from './content.module.css';
 
 interface RowsTableProps {
   /** The first row is the header. */

@@ -1,8 +1,7 @@
 import { Button, Textarea } from '@mantine/core';
 import { useId, useState } from 'react';
 import { settingsSchema } from '../../../../shared/node/settings.ts';
-import { useCall } from '../../api/useCall.ts';
-import { useSave } from '../../api/useSave.ts';
+import { useCall, useSave } from '../../api/useCall.ts';
 import { useIsOwner } from '../../state/session.ts';
 import { ErrorNote } from '../feedback/ErrorNote.tsx';
 

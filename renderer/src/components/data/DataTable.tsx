@@ -2,10 +2,10 @@ import { Button } from '@mantine/core';
 import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
 import { type KeyboardEvent, type ReactNode, startTransition, useEffect, useState } from 'react';
 import { Link } from 'react-router';
-import { formatCount } from '../../format/size.ts';
-import { useUrlFilters } from '../../state/urlFilters.ts';
+import { formatCount } from '../../format.ts';
 import { EmptyState, ErrorNote } from '../feedback/ErrorNote.tsx';
-import classes from './DataTable.module.css';
+import { useUrlFilters } from '../forms/filters.tsx';
+import classes from './data.module.css';
 
 /** What a tall window shows. The other rows follow after the first paint. */
 const FIRST_ROWS = 30;

@@ -1,7 +1,7 @@
 import { IconChevronRight, IconFile, IconFolder } from '@tabler/icons-react';
 import { useVirtualizer, type VirtualItem } from '@tanstack/react-virtual';
 import { type KeyboardEvent, type ReactNode, useMemo, useRef, useState } from 'react';
-import classes from './FileTree.module.css';
+import classes from './data.module.css';
 
 // A table element cannot hold rows that are positioned one by one, so the rows are elements with roles.
 /* oxlint-disable jsx-a11y/prefer-tag-over-role */
@@ -65,7 +65,7 @@ export function TreeGrid<Item>({ label, rows, onToggle: toggle, onKey, ...cells 
     event.preventDefault();
   };
   return (
-    <div ref={frame} className={`${classes.frame} sheet`}>
+    <div ref={frame} className={`${classes.tree} sheet`}>
       <div role="treegrid" aria-label={label} aria-rowcount={rows.length}>
         <div role="rowgroup" className="relative" style={{ height: virtual.getTotalSize() }}>
           {virtual.getVirtualItems().map((place) => {

@@ -1,16 +1,14 @@
 import { IconAlertTriangle, IconCheck, IconCircleCheck, IconCloud } from '@tabler/icons-react';
 import { type ReactNode, useSyncExternalStore } from 'react';
-import type { ObjectPlaces } from '../../../../shared/node/offload.ts';
+import type { ObjectPlaces } from '../../../../shared/node/copy.ts';
 import { useCall } from '../../api/useCall.ts';
-import { placeOf } from '../../format/names.ts';
-import { formatCount } from '../../format/size.ts';
-import { exactTime, relativeTime } from '../../format/time.ts';
+import { exactTime, formatCount, placeOf, relativeTime } from '../../format.ts';
 import { useDisplaySettings } from '../../state/displaySettings.ts';
 import { useIsOwner } from '../../state/session.ts';
 import { LazyTooltip } from '../feedback/LazyTooltip.tsx';
 import { useCopied } from '../forms/buttons.tsx';
+import classes from './data.module.css';
 import { STATES, type StateDisplay, type StateKind, type StateValue } from './states.ts';
-import classes from './Values.module.css';
 
 const TICK_MS = 15_000;
 

@@ -1,6 +1,6 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, useRef } from 'react';
-import classes from './VirtualList.module.css';
+import classes from './data.module.css';
 
 /** Lists up to this length are rendered in full, so that the browser can search and print them. */
 const DRAWN_WHOLE = 60;

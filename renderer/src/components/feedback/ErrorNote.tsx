@@ -1,14 +1,15 @@
 import { Button } from '@mantine/core';
-import { IconAlertTriangle } from '@tabler/icons-react';
-import type { ReactNode } from 'react';
+import { IconAlertTriangle, IconEyeOff, IconPlugConnectedX, IconTrashX } from '@tabler/icons-react';
+import { useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useEffect } from 'react';
 import type { Settings } from '../../../../shared/node/settings.ts';
+import { RELEASED_REASON_TEXT, type ReleasedReason } from '../../../../shared/node/withheld.ts';
 import type { ProblemDocument } from '../../../../shared/problems.ts';
-import { ApiProblem, NodeUnreachable } from '../../api/client.ts';
-import { countOf, formatBytes } from '../../format/size.ts';
-import { clockTime, relativeTime } from '../../format/time.ts';
+import { ApiProblem, call, isProblem, NodeUnreachable, useDiskAway } from '../../api/client.ts';
+import { clockTime, countOf, exactTime, formatBytes, relativeTime } from '../../format.ts';
 import { useDisplaySettings, type Zone } from '../../state/displaySettings.ts';
-import classes from './ErrorNote.module.css';
-import { hiddenByRefusal, NotShown } from './NotShown.tsx';
+import type { Hidden } from '../../state/withheld.ts';
+import classes from './feedback.module.css';
 
 interface ErrorNoteProps {
   error: unknown;
@@ -89,6 +90,78 @@ export function EmptyState({ title, children, action }: EmptyStateProps) {
       <h2>{title}</h2>
       <p className="measure-short muted">{children}</p>
       {action && <div className="mt-3">{action}</div>}
+    </div>
+  );
+}
+
+const ASK_EVERY_MS = 2_000;
+
+/** Shown as long as the disk of the archive cannot be reached. Then everything on the page is requested again. */
+export function DiskAwayNote() {
+  const sentence = useDiskAway((state) => state.sentence);
+  const queries = useQueryClient();
+  useEffect(() => {
+    // Its answer is noted; a node that does not answer is asked again.
+    const timer = setInterval(() => void call('readSession').catch(() => {}), ASK_EVERY_MS);
+    return () => {
+      clearInterval(timer);
+      void queries.invalidateQueries();
+    };
+  }, [queries]);
+  return (
+    <div role="alert" className={`${classes.note} card card-bad stack gap-3 start`}>
+      <IconPlugConnectedX size={20} aria-hidden className={classes.icon} />
+      <div>
+        <p className="strong">The disk of the archive cannot be reached</p>
+        <p>{sentence}</p>
+      </div>
+    </div>
+  );
+}
+
+/** Returns what a refusal says of hidden bytes; undefined for other errors. */
+export function hiddenByRefusal(error: unknown): Hidden | undefined {
+  const kind = isProblem(error, 'withheld')
+    ? 'withheld'
+    : isProblem(error, 'released')
+      ? 'released'
+      : undefined;
+  if (kind === undefined || !isProblem(error, kind)) return undefined;
+  const { reason, since } = error.document;
+  if (typeof reason !== 'string' || !Object.hasOwn(RELEASED_REASON_TEXT, reason) || typeof since !== 'string')
+    return undefined;
+  return { kind, reason: reason as ReleasedReason, since };
+}
+
+/** In the place of bytes: that they are not shown, why, since when, and what remains. It is no error. */
+export function NotShown({ kind, reason, since, peer }: Hidden) {
+  const Icon = kind === 'withheld' ? IconEyeOff : IconTrashX;
+  const zone = useDisplaySettings((look) => look.zone);
+  const at = (
+    <time dateTime={since} className="nowrap">
+      {exactTime(since, zone)}
+    </time>
+  );
+  const why = RELEASED_REASON_TEXT[reason];
+  return (
+    <div className="card line gap-3 start" role="note">
+      <Icon size={20} stroke={1.7} aria-hidden className="muted rigid" />
+      {peer !== undefined ? (
+        <p>
+          The bytes are not here: {peer}{' '}
+          {kind === 'withheld' ? 'does not show them since' : 'gave them up on'} {at} ({why}). The record and
+          its proof remain.
+        </p>
+      ) : kind === 'withheld' ? (
+        <p>
+          The owner does not show this to visitors since {at} ({why}). The record and its proof remain.
+        </p>
+      ) : (
+        <p>
+          These bytes were given up on {at} ({why}). Nobody can read them any more. The record, the digest and
+          their proof remain.
+        </p>
+      )}
     </div>
   );
 }

@@ -4,11 +4,11 @@ import { useState } from 'react';
 import { Link, useLocation } from 'react-router';
 import type { Job, JobKind, JobUnit } from '../../../../shared/node/job.ts';
 import { call } from '../../api/client.ts';
-import { countOf, formatBytes, formatCount, formatDuration } from '../../format/size.ts';
+import { countOf, formatBytes, formatCount, formatDuration } from '../../format.ts';
 import { type LocalJob, useJobs } from '../../state/jobs.ts';
 import { StateBadge } from '../data/Values.tsx';
 import { describeError, ErrorNote } from './ErrorNote.tsx';
-import classes from './JobsTray.module.css';
+import classes from './feedback.module.css';
 
 const KIND_TITLES: Record<JobKind, string> = {
   collection: 'Checking sources',

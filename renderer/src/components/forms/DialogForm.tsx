@@ -8,7 +8,7 @@ import type { z } from 'zod';
 import type { ResponseOf } from '../../../../shared/routes/route.ts';
 import type { RouteTable } from '../../../../shared/routes.ts';
 import { type CallOptions, fieldErrors } from '../../api/client.ts';
-import { useSave, type WriteName } from '../../api/useSave.ts';
+import { useSave, type WriteName } from '../../api/useCall.ts';
 import { ErrorNote } from '../feedback/ErrorNote.tsx';
 
 /** What the form in a dialog needs from it. */

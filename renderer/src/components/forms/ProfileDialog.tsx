@@ -8,7 +8,7 @@ import {
   profileContentOf,
 } from '../../../../shared/collection/profile.ts';
 import { fieldErrors } from '../../api/client.ts';
-import { countOf, formatBytes } from '../../format/size.ts';
+import { countOf, formatBytes } from '../../format.ts';
 import { DialogForm, FormDialog, type FormDialogControls, useItemForm } from './DialogForm.tsx';
 import { FileDropField } from './FileDropField.tsx';
 

@@ -5,10 +5,9 @@ import { useId, useState } from 'react';
 import type { Pack } from '../../../../shared/archive/pack.ts';
 import type { TreeNode } from '../../../../shared/archive/study.ts';
 import { useCall } from '../../api/useCall.ts';
-import { authorsLine } from '../../format/names.ts';
-import { INTERVAL_UNITS, type IntervalUnit, unitOf } from '../../format/size.ts';
+import { authorsLine, INTERVAL_UNITS, type IntervalUnit, unitOf } from '../../format.ts';
 import { clearButtonProps } from './buttons.tsx';
-import classes from './pickers.module.css';
+import classes from './forms.module.css';
 
 /** Selects a study by its title. */
 export function StudyPicker(props: PickerProps) {

@@ -23,13 +23,13 @@ import {
 } from '@tabler/icons-react';
 import { Link, NavLink } from 'react-router';
 import { SIDEBAR_GROUPS, type SidebarPage, type SidebarPath } from '../../../../shared/node/pages.ts';
-import { formatCount } from '../../format/size.ts';
+import { formatCount } from '../../format.ts';
 import { preloadPage } from '../../pages/pages.ts';
 import { useDisplaySettings } from '../../state/displaySettings.ts';
 import { useSeenEvents } from '../../state/seenEvents.ts';
 import { useIsOwner, useMayContribute, useNeedsInvitation, useSession } from '../../state/session.ts';
+import classes from './layout.module.css';
 import { openPalette } from './paletteKeys.ts';
-import classes from './Shell.module.css';
 import { ThemeSwitch } from './ThemeSwitch.tsx';
 
 /** The main navigation, with the node's name and the visitor's role. */

@@ -7,7 +7,7 @@ import { Link, useRouteError } from 'react-router';
 import { ApiProblem, NodeUnreachable } from '../../api/client.ts';
 import { useSession } from '../../state/session.ts';
 import { EmptyState, ErrorNote } from '../feedback/ErrorNote.tsx';
-import classes from './Page.module.css';
+import classes from './layout.module.css';
 
 /** Sets the window title to the page's name and the node's name. */
 function usePageTitle(title: string): void {

@@ -16,12 +16,12 @@ import { useNavigate } from 'react-router';
 import type { FoundText } from '../../../../shared/collection/derived.ts';
 import { SETTING_PAGES } from '../../../../shared/node/pages.ts';
 import { callKey, useCall } from '../../api/useCall.ts';
-import { authorsLine } from '../../format/names.ts';
+import { authorsLine } from '../../format.ts';
 import { useDisplaySettings } from '../../state/displaySettings.ts';
 import { useIsOwner, useMayContribute, useSession } from '../../state/session.ts';
 import { describeError } from '../feedback/ErrorNote.tsx';
+import classes from './layout.module.css';
 import { type NavItem, useNavItems } from './Navigation.tsx';
-import classes from './Palette.module.css';
 import { actionsFor, matchingActions, type PaletteAction } from './paletteActions.tsx';
 import { paletteStore, takeTypedAhead } from './paletteKeys.ts';
 

@@ -5,7 +5,7 @@ import { call, NodeUnreachable } from '../../api/client.ts';
 import { desktop } from '../../desktop.ts';
 import { readSession, useSession } from '../../state/session.ts';
 import { ErrorNote } from '../feedback/ErrorNote.tsx';
-import classes from './Sample.module.css';
+import classes from './layout.module.css';
 
 /** Says on every page that this is the sample archive, and offers to leave it. */
 export function SampleBanner() {
@@ -15,7 +15,7 @@ export function SampleBanner() {
   if (!isSample) return null;
   return (
     <aside className={classes.banner} aria-label="Sample archive">
-      <div className={`${classes.words} cluster gap-4 between`}>
+      <div className={`${classes.bannerWords} cluster gap-4 between`}>
         <p className="line gap-2 shrink">
           <IconFlask size={18} aria-hidden />
           <span>

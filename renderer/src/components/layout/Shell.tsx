@@ -7,13 +7,12 @@ import { useDiskAway } from '../../api/client.ts';
 import { readDropped } from '../../pages/assemble/files/readDropped.ts';
 import { useNodeJobs } from '../../state/jobs.ts';
 import { invitationInFragment, useInvitationLink, useSession } from '../../state/session.ts';
-import { DiskAwayNote } from '../feedback/DiskAwayNote.tsx';
-import { describeError, ErrorNote } from '../feedback/ErrorNote.tsx';
+import { DiskAwayNote, describeError, ErrorNote } from '../feedback/ErrorNote.tsx';
 import { JobsTray } from '../feedback/JobsTray.tsx';
+import classes from './layout.module.css';
 import { Navigation } from './Navigation.tsx';
 import { Palette } from './Palette.tsx';
 import { SampleBanner } from './Sample.tsx';
-import classes from './Shell.module.css';
 
 /** The layout around every page: navigation on the left (on top if narrow) and jobs at the bottom. */
 export function Shell() {
@@ -96,7 +95,7 @@ function useOpenedInvitation(): void {
   }, [hash, navigate, accept]);
 }
 
-const ImportDialog = lazy(() => import('../../pages/assemble/import/ImportDialog.tsx'));
+const ImportDialog = lazy(() => import('../../pages/assemble/ImportDialog.tsx'));
 
 /** Pages that take dropped files themselves. */
 const OWN_PAGES = ['/verify'];
@@ -168,7 +167,7 @@ function useTakeDrop(onTaken: () => void): (transfer: DataTransfer) => void {
     // Read at once: the entries expire with the event.
     const dropped = readDropped(transfer);
     onTaken();
-    import('../../pages/assemble/import/importDropped.ts')
+    import('../../pages/assemble/ImportDialog.tsx')
       .then(({ importDropped }) => importDropped(dropped, () => void navigate('/assemble')))
       .catch((error: unknown) => {
         const message = describeError(error).sentence;

@@ -1,7 +1,7 @@
 import { useMantineColorScheme } from '@mantine/core';
 import { IconDeviceDesktop, IconMoon, IconSun, type TablerIcon } from '@tabler/icons-react';
 import { useId } from 'react';
-import classes from './Shell.module.css';
+import classes from './layout.module.css';
 
 const THEMES: { value: 'light' | 'dark' | 'auto'; label: string; icon: TablerIcon }[] = [
   { value: 'light', label: 'Light', icon: IconSun },

@@ -251,12 +251,12 @@ async function startCheck(): Promise<void> {
 
 /** Verifies the ledger. The page Ledger shows the progress and the result. */
 async function startVerification(isOwner: boolean): Promise<void> {
-  const { useNodeVerification } = await import('../../pages/ledger/nodeVerification.ts');
+  const { useNodeVerification } = await import('../../pages/ledger/ledgerActions.ts');
   await useNodeVerification.getState().start(isOwner);
 }
 
 async function saveCheckpoint(): Promise<void> {
-  const module = await import('../../pages/ledger/checkpoint/saveCheckpoint.ts');
+  const module = await import('../../pages/ledger/ledgerActions.ts');
   await module.saveCheckpoint();
 }
 

@@ -7,8 +7,7 @@ import type { Alert, Delivery } from '../../../../shared/alerts/alert.ts';
 import { type Smtp, type SmtpChange, smtpChangeSchema } from '../../../../shared/alerts/smtp.ts';
 import { MAX_LIST_LIMIT } from '../../../../shared/limits.ts';
 import { fieldErrors } from '../../api/client.ts';
-import { useCall } from '../../api/useCall.ts';
-import { useSave } from '../../api/useSave.ts';
+import { useCall, useSave } from '../../api/useCall.ts';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { ItemButton, RemoveItemButton } from '../../components/forms/buttons.tsx';
 import {

@@ -1,19 +1,19 @@
 import { Button, Group } from '@mantine/core';
 import { IconCircleCheck, IconPackageExport } from '@tabler/icons-react';
 import { useMemo } from 'react';
-import { planSet } from '../../../../shared/archive/setPlan.ts';
+import { planSet } from '../../../../shared/archive/setManifest.ts';
 import type { Tag } from '../../../../shared/archive/vocabulary.ts';
 import { MAX_PACK_BYTES, TERMS_VERSION } from '../../../../shared/limits.ts';
 import { DigestChip, Meter, StateBadge } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { JobBar } from '../../components/feedback/JobsTray.tsx';
-import { countOf, formatBytes, formatCount } from '../../format/size.ts';
+import { countOf, formatBytes, formatCount } from '../../format.ts';
+import classes from './assemble.module.css';
 import type { Draft } from './draft.ts';
 import { bytesOf, type Issue, isSet } from './draftRecord.ts';
 import { draftSession } from './draftSession.ts';
 import { useDraft } from './draftStore.ts';
 import type { DraftFile } from './files/draftFile.ts';
-import classes from './PublishPanel.module.css';
 import { jumpToField, useIsDraftOpen, usePackForm, useSetBytes } from './packForm.ts';
 
 /** How many open issues are listed at once. */

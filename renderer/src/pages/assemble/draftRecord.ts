@@ -7,10 +7,9 @@ import {
   PACK_FORMAT,
   TERMS_VERSION,
 } from '../../../../shared/limits.ts';
-import { type FieldError, Problem } from '../../../../shared/problems.ts';
+import { type FieldError, jsonPointer, Problem } from '../../../../shared/problems.ts';
 import { parseStrictJson } from '../../../../shared/values/canonicalJson.ts';
-import { jsonPointer } from '../../../../shared/values/issueMessage.ts';
-import { countOf, formatBytes, formatCount } from '../../format/size.ts';
+import { countOf, formatBytes, formatCount } from '../../format.ts';
 import type { Draft, DraftResult } from './draft.ts';
 import type { DraftFile } from './files/draftFile.ts';
 

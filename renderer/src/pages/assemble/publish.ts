@@ -1,7 +1,6 @@
 import { type Pack, type PackRecord, packRecordSchema } from '../../../../shared/archive/pack.ts';
 import type { Job } from '../../../../shared/node/job.ts';
-import { call, isProblem, sendRequest, urlOf } from '../../api/client.ts';
-import { upload } from '../../api/streams.ts';
+import { call, isProblem, sendRequest, upload, urlOf } from '../../api/client.ts';
 import { type JobContext, runLocalJob, useJobs } from '../../state/jobs.ts';
 import { rememberAuthors } from './draft.ts';
 import { draftSession } from './draftSession.ts';

@@ -5,17 +5,16 @@ import { Link, useParams } from 'react-router';
 import type { PageCapture, PageComparison, PageRequest } from '../../../../shared/collection/page.ts';
 import { useCall } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/Values.tsx';
-import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { NotShown } from '../../components/feedback/NotShown.tsx';
+import { ErrorNote, NotShown } from '../../components/feedback/ErrorNote.tsx';
 import { ItemPage, Page, Section } from '../../components/layout/Page.tsx';
-import { countOf, formatCount } from '../../format/size.ts';
+import { countOf, formatCount } from '../../format.ts';
 import { useHidden } from '../../state/withheld.ts';
 import { DiffContent } from '../timeline/EventDiff.tsx';
 import { useShortcuts } from '../timeline/shortcuts.tsx';
-import classes from './Compare.module.css';
 import { ComparedPictures, type CompareView } from './ComparedPictures.tsx';
-import { shareText } from './pageWords.ts';
-import { RequestRows } from './RequestsTable.tsx';
+import classes from './captures.module.css';
+import { RequestRows } from './PageDetails.tsx';
+import { shareText } from './pageCapture.ts';
 
 /** Two captures of a page: what changed in the picture, the text and the requests. */
 export default function ComparePage() {

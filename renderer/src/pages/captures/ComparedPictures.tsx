@@ -1,6 +1,6 @@
 import { type CSSProperties, type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import type { Region } from '../../../../shared/collection/page.ts';
-import classes from './Compare.module.css';
+import classes from './captures.module.css';
 import { pictureUrl } from './PagePicture.tsx';
 
 export type CompareView = 'sides' | 'slider';
@@ -125,7 +125,7 @@ function Side({ title, page, regions, current, size, onSize }: SideProps) {
   return (
     <figure className={classes.side}>
       <figcaption className={classes.title}>{title}</figcaption>
-      <div className={classes.picture} data-side={title} data-quiet={regions.length > 0 || undefined}>
+      <div className={classes.comparedPicture} data-side={title} data-quiet={regions.length > 0 || undefined}>
         <PictureOf page={page} alt={`The page ${title.toLowerCase()}`} onSize={onSize} />
         {size && <Regions regions={regions} current={current} size={size} picture={pictureUrl(page)} />}
       </div>
@@ -225,7 +225,7 @@ function Slider({ before, after, regions, current, size, onSize, box }: SliderPr
         <span>Before</span>
         <span>After</span>
       </div>
-      <div className={classes.picture} data-side="After">
+      <div className={classes.comparedPicture} data-side="After">
         <PictureOf page={after} alt="The page after" onSize={onSize('after')} />
         <div className={classes.over} style={{ clipPath: `inset(0 ${100 - share}% 0 0)` }}>
           <PictureOf page={before} alt="The page before" onSize={onSize('before')} />

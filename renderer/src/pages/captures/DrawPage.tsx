@@ -1,16 +1,14 @@
 import { Link, useNavigate, useParams } from 'react-router';
 import type { ArchivedDraw } from '../../../../shared/collection/page.ts';
-import { useCall } from '../../api/useCall.ts';
-import { useSave } from '../../api/useSave.ts';
+import { useCall, useSave } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { ItemPage, Page } from '../../components/layout/Page.tsx';
-import classes from './Captures.module.css';
+import classes from './captures.module.css';
 import { MissingRequests } from './FetchMissing.tsx';
-import { PageFacts, PageWarnings } from './PageFacts.tsx';
+import { PageFacts, PageTabs, PageWarnings } from './PageDetails.tsx';
 import { PagePicture } from './PagePicture.tsx';
-import { PageTabs } from './PageTabs.tsx';
-import { isMissing } from './pageWords.ts';
+import { isMissing } from './pageCapture.ts';
 
 /** A page that was drawn from the archive alone. The node keeps it for an hour. */
 export default function DrawPage() {

@@ -1,12 +1,12 @@
 import { Button } from '@mantine/core';
 import { IconDownload } from '@tabler/icons-react';
 import type { PageRequest } from '../../../../shared/collection/page.ts';
-import { useSave } from '../../api/useSave.ts';
+import { useSave } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { countOf } from '../../format/size.ts';
+import { countOf } from '../../format.ts';
 import { useIsOwner } from '../../state/session.ts';
 import { collectionSummary } from '../sources/runs.ts';
-import classes from './Captures.module.css';
+import classes from './captures.module.css';
 
 /** The node takes no more at once. */
 const MAX_URLS = 500;

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { urlOf } from '../../api/client.ts';
 import { IfReadable } from '../../components/content/Withheld.tsx';
-import classes from './Captures.module.css';
+import classes from './captures.module.css';
 
 interface PagePictureProps {
   /** The id of a page capture, or of a drawing. */

@@ -13,11 +13,10 @@ import {
 } from '../../components/data/DataTable.tsx';
 import { TimeText } from '../../components/data/Values.tsx';
 import { EmptyState } from '../../components/feedback/ErrorNote.tsx';
-import { SearchField } from '../../components/forms/SearchField.tsx';
+import { SearchField, useUrlFilters } from '../../components/forms/filters.tsx';
 import { Page } from '../../components/layout/Page.tsx';
-import { formatCount } from '../../format/size.ts';
+import { formatCount } from '../../format.ts';
 import { useIsOwner } from '../../state/session.ts';
-import { useUrlFilters } from '../../state/urlFilters.ts';
 
 const PAGE_SIZE = 100;
 const FILTERS = ['q'] as const;

@@ -9,10 +9,9 @@ import { FindingCard } from '../../components/content/Findings.tsx';
 import { FilteredList, useUrlOffset } from '../../components/data/DataTable.tsx';
 import { EmptyState } from '../../components/feedback/ErrorNote.tsx';
 import { clearButtonProps, exportFile } from '../../components/forms/buttons.tsx';
-import { SearchField } from '../../components/forms/SearchField.tsx';
+import { SearchField, useUrlFilters } from '../../components/forms/filters.tsx';
 import { Page } from '../../components/layout/Page.tsx';
-import { countOf } from '../../format/size.ts';
-import { useUrlFilters } from '../../state/urlFilters.ts';
+import { countOf } from '../../format.ts';
 
 const PAGE_SIZE = 50;
 const FILTERS = ['q', 'tag', 'state', 'event', 'object', 'pack'] as const;

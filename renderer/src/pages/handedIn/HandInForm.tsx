@@ -7,7 +7,7 @@ import { fieldErrors } from '../../api/client.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { FileDropField } from '../../components/forms/FileDropField.tsx';
 import classes from './HandedIn.module.css';
-import { EMPTY_DRAFT, errorsOf, type HandInDraft, sendHandIn } from './handInDraft.ts';
+import { EMPTY_DRAFT, errorsOf, type HandInDraft, sendHandIn } from './handIn.ts';
 
 interface HandInFormProps {
   /** What is filled in already. */

@@ -5,13 +5,12 @@ import { ObjectDigest, ObserverText } from '../../components/content/Retrieval.t
 import { Facts, TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { ItemPage, Page, Section } from '../../components/layout/Page.tsx';
-import { viewPath } from '../../format/names.ts';
-import { countOf, formatBytes } from '../../format/size.ts';
+import { countOf, formatBytes, viewPath } from '../../format.ts';
 import { PagePicture } from '../captures/PagePicture.tsx';
 import { ObjectContent } from '../view/ObjectContent.tsx';
 import { ArchivedPage } from '../view/ViewPage.tsx';
 import classes from './HandedIn.module.css';
-import { KIND_WORDS } from './handInDraft.ts';
+import { KIND_WORDS } from './handIn.ts';
 
 /** What a person handed in: as it looked, beside what the public got at the same time, if that was asked for. */
 export default function HandInPage() {

@@ -6,9 +6,9 @@ import { Pager, useUrlOffset } from '../../components/data/DataTable.tsx';
 import { TimeText } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Page, Section } from '../../components/layout/Page.tsx';
-import { formatBytes } from '../../format/size.ts';
+import { formatBytes } from '../../format.ts';
 import { HandInForm } from './HandInForm.tsx';
-import { KIND_WORDS } from './handInDraft.ts';
+import { KIND_WORDS } from './handIn.ts';
 
 const PAGE_SIZE = 30;
 

@@ -5,7 +5,7 @@ import { EmptyState } from '../../components/feedback/ErrorNote.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { useIsOwner, useSession } from '../../state/session.ts';
 import { HandInForm } from './HandInForm.tsx';
-import { receivePage, type SaidOfPage, saidInFragment } from './sentPage.ts';
+import { receivePage, type SaidOfPage, saidInFragment } from './handIn.ts';
 
 /** The form for a page that the bookmark sends. The person looks at what came, and hands it in or not. */
 export default function SentPage() {

@@ -9,8 +9,7 @@ import { useCall } from '../../api/useCall.ts';
 import { useFixity } from '../../components/content/Fixity.tsx';
 import { DigestChip, Meter, TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { placeOf } from '../../format/names.ts';
-import { countOf, formatBytes, formatCount, formatDuration } from '../../format/size.ts';
+import { countOf, formatBytes, formatCount, formatDuration, placeOf } from '../../format.ts';
 import { useIsOwner } from '../../state/session.ts';
 import classes from './Overview.module.css';
 

@@ -18,7 +18,7 @@ import { DamagedObjects, useFixity } from '../../components/content/Fixity.tsx';
 import { TimestampQuestion, useTimestampQuestion } from '../../components/content/TimestampQuestion.tsx';
 import { Page, Section } from '../../components/layout/Page.tsx';
 import { SampleOffer } from '../../components/layout/Sample.tsx';
-import { formatCount } from '../../format/size.ts';
+import { formatCount } from '../../format.ts';
 import { useIsOwner, useSession } from '../../state/session.ts';
 import { NodeHealth } from './NodeHealth.tsx';
 import classes from './Overview.module.css';

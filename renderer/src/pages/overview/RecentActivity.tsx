@@ -1,14 +1,13 @@
 import { Link } from 'react-router';
 import type { Event } from '../../../../shared/collection/event.ts';
-import { failureWords } from '../../../../shared/collection/failureWords.ts';
+import { failureWords } from '../../../../shared/collection/retrievalWords.ts';
 import { useCall } from '../../api/useCall.ts';
-import { PageThumbnail } from '../../components/content/PageThumbnail.tsx';
+import { PageThumbnail } from '../../components/content/PagePictures.tsx';
 import { StateBadge, TimeText } from '../../components/data/Values.tsx';
 import { VirtualList } from '../../components/data/VirtualList.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Section } from '../../components/layout/Page.tsx';
-import { countOf, formatCount } from '../../format/size.ts';
-import { dayOf } from '../../format/time.ts';
+import { countOf, dayOf, formatCount } from '../../format.ts';
 import { useDisplaySettings } from '../../state/displaySettings.ts';
 import { type SeenEvents, useSeenEvents } from '../../state/seenEvents.ts';
 import { ChangeSummary, UnseenMark } from '../timeline/EventMarks.tsx';

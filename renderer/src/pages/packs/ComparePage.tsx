@@ -17,16 +17,14 @@ import { urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { FileTree } from '../../components/data/FileTree.tsx';
 import { DigestChip, StateBadge, TimeText } from '../../components/data/Values.tsx';
-import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { NotShown } from '../../components/feedback/NotShown.tsx';
-import { SearchField } from '../../components/forms/SearchField.tsx';
+import { ErrorNote, NotShown } from '../../components/feedback/ErrorNote.tsx';
+import { SearchField } from '../../components/forms/filters.tsx';
 import { Page, Section } from '../../components/layout/Page.tsx';
-import { relationLabel } from '../../format/names.ts';
-import { countOf, formatBytes, formatCount } from '../../format/size.ts';
+import { countOf, formatBytes, formatCount, relationLabel } from '../../format.ts';
 import { useHidden } from '../../state/withheld.ts';
 import { DiffContent } from '../timeline/EventDiff.tsx';
-import classes from './compare.module.css';
 import { PackLink } from './PackHeader.tsx';
+import classes from './packs.module.css';
 
 /** The differences between two packs, usually two versions of one. */
 export default function ComparePage() {

@@ -21,13 +21,12 @@ import { DigestChip, Facts, StoredPlace, StoredPlaceMark, TimeText } from '../..
 import { VirtualList } from '../../components/data/VirtualList.tsx';
 import { CopyButton } from '../../components/forms/buttons.tsx';
 import { Section } from '../../components/layout/Page.tsx';
-import { relationLabel } from '../../format/names.ts';
-import { countOf, exactBytes, formatBytes, formatCount } from '../../format/size.ts';
+import { countOf, exactBytes, formatBytes, formatCount, relationLabel } from '../../format.ts';
 import { useIsOwner } from '../../state/session.ts';
 import { useHidden } from '../../state/withheld.ts';
 import { DoiLink } from './PackDeposits.tsx';
 import { DriftLine, PackLink } from './PackHeader.tsx';
-import classes from './pack.module.css';
+import classes from './packs.module.css';
 
 const LICENSE_PAGES: Record<License, string> = {
   'CC-BY-4.0': 'https://creativecommons.org/licenses/by/4.0/',

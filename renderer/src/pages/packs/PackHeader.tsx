@@ -3,8 +3,8 @@ import type { DriftItem } from '../../../../shared/archive/drift.ts';
 import type { Pack } from '../../../../shared/archive/pack.ts';
 import { useCall } from '../../api/useCall.ts';
 import { StateBadge, TimeText } from '../../components/data/Values.tsx';
-import { countOf, formatBytes } from '../../format/size.ts';
-import classes from './pack.module.css';
+import { countOf, formatBytes } from '../../format.ts';
+import classes from './packs.module.css';
 
 /** The ORCID iD is shown as a link without ORCID's icon. */
 function orcidAddress(orcid: string): string {

@@ -1,4 +1,4 @@
-import { Button, Spoiler } from '@mantine/core';
+import { Button, Radio, Spoiler, Stack, Textarea } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import {
   IconArrowRight,
@@ -10,7 +10,8 @@ import {
   IconVersions,
 } from '@tabler/icons-react';
 import { Link, useParams } from 'react-router';
-import type { Pack } from '../../../../shared/archive/pack.ts';
+import { newFlagSchema, type Pack } from '../../../../shared/archive/pack.ts';
+import { FLAG_REASONS, type FlagReason } from '../../../../shared/archive/vocabulary.ts';
 import { urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { AddToCase } from '../../components/content/AddToCase.tsx';
@@ -22,17 +23,22 @@ import { Markdown } from '../../components/content/Markdown.tsx';
 import { Withheld } from '../../components/content/Withheld.tsx';
 import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import {
+  DialogForm,
+  FormDialog,
+  type FormDialogControls,
+  rulesOf,
+  useItemForm,
+} from '../../components/forms/DialogForm.tsx';
 import { ItemPage, Page, Section } from '../../components/layout/Page.tsx';
-import { countOf, formatBytes } from '../../format/size.ts';
+import { countOf, formatBytes } from '../../format.ts';
 import { useIsOwner, useMayContribute } from '../../state/session.ts';
-import { DepositDialog } from './DepositDialog.tsx';
-import { FLAG_REASON_LABELS, FlagDialog } from './FlagDialog.tsx';
-import { PackDeposits } from './PackDeposits.tsx';
+import { DepositDialog, PackDeposits } from './PackDeposits.tsx';
 import { hiddenFiles, PackFacts, PackFiles, PackResults } from './PackFacts.tsx';
 import { PackAuthors, PackBadges, PackLink } from './PackHeader.tsx';
 import { ComparedResults, PackReplications, ReplicationVerdict } from './PackReplications.tsx';
 import { PackVerify } from './PackVerify.tsx';
-import classes from './pack.module.css';
+import classes from './packs.module.css';
 import { SetFiles } from './SetFiles.tsx';
 
 /** The files in which a quoted passage is looked for. */
@@ -270,5 +276,63 @@ export function PackPreview({ id }: { id: string }) {
       </Button>
       <PackFacts pack={pack.data} />
     </div>
+  );
+}
+
+/** The reasons as a person reads them. */
+const FLAG_REASON_LABELS: Record<FlagReason, string> = {
+  privacy: 'Contains private data',
+  copyright: 'Violates someone’s copyright',
+  fabricated: 'Data or results appear to be fabricated',
+  unsafe: 'Could harm someone',
+  duplicate: 'Duplicate of another pack',
+  other: 'Other (explain in the note)',
+};
+
+export interface FlagDialogProps {
+  packId: string;
+  opened: boolean;
+  onClose: () => void;
+}
+
+/** Reports a problem with a pack publicly. The pack itself is not changed. */
+function FlagDialog({ packId, opened, onClose }: FlagDialogProps) {
+  return (
+    <FormDialog opened={opened} onClose={onClose} title="Flag pack">
+      {(controls) => <FlagForm packId={packId} {...controls} />}
+    </FormDialog>
+  );
+}
+
+function FlagForm({ packId, onDone, ...controls }: { packId: string } & FormDialogControls) {
+  const { form, save } = useItemForm({
+    route: 'flagPack',
+    initialValues: { reason: '', note: '' },
+    validate: (flag) => (flag.reason === '' ? { reason: 'Choose a reason.' } : rulesOf(newFlagSchema)(flag)),
+    request: (values) => ({ params: { id: packId }, body: newFlagSchema.parse(values) }),
+    onSaved: onDone,
+  });
+  return (
+    <DialogForm form={form} controls={controls} save={save} submit="Flag pack">
+      <p className="muted small">
+        Flags are public. They are shown on the pack and recorded in the ledger permanently. The pack itself
+        does not change.
+      </p>
+      <Radio.Group label="Reason" {...form.getInputProps('reason')}>
+        <Stack gap="xs" mt="xs">
+          {FLAG_REASONS.map((each) => (
+            <Radio key={each} value={each} label={FLAG_REASON_LABELS[each]} />
+          ))}
+        </Stack>
+      </Radio.Group>
+      <Textarea
+        label="Note"
+        description={form.values.reason === 'other' ? 'Required for this reason.' : 'Optional.'}
+        autosize
+        minRows={2}
+        maxRows={10}
+        {...form.getInputProps('note')}
+      />
+    </DialogForm>
   );
 }

@@ -8,12 +8,11 @@ import { useCall } from '../../api/useCall.ts';
 import { STATES } from '../../components/data/states.ts';
 import { StateBadge } from '../../components/data/Values.tsx';
 import { Section } from '../../components/layout/Page.tsx';
-import { authorsLine } from '../../format/names.ts';
-import { countOf } from '../../format/size.ts';
+import { authorsLine, countOf } from '../../format.ts';
 import { useMayContribute } from '../../state/session.ts';
 import { PackResults } from './PackFacts.tsx';
 import { PackLink } from './PackHeader.tsx';
-import classes from './PackReplications.module.css';
+import classes from './packs.module.css';
 
 const FIRST_SHOWN = 8;
 
@@ -146,7 +145,7 @@ export function ComparedResults({ pack, original: id }: { pack: Pack; original: 
   const names = [...new Set([...Object.keys(theirs), ...Object.keys(pack.results)])];
   return (
     <div className="scroll">
-      <table className={`${classes.results} full compact`}>
+      <table className={`${classes.replicationResults} full compact`}>
         <caption className="visually-hidden">Results of the original and of this pack</caption>
         <thead>
           <tr>

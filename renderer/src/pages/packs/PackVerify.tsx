@@ -15,14 +15,13 @@ import type { DataSet } from '../../../../shared/archive/set.ts';
 import { MAX_PACK_FILES } from '../../../../shared/limits.ts';
 import { call, urlOf } from '../../api/client.ts';
 import { DigestChip } from '../../components/data/Values.tsx';
-import { describeError } from '../../components/feedback/ErrorNote.tsx';
-import { hiddenByRefusal } from '../../components/feedback/NotShown.tsx';
+import { describeError, hiddenByRefusal } from '../../components/feedback/ErrorNote.tsx';
 import { Section } from '../../components/layout/Page.tsx';
-import { countOf, formatBytes, formatCount } from '../../format/size.ts';
+import { countOf, formatBytes, formatCount } from '../../format.ts';
 import { canonicalSha256 } from '../../hashing/sha256.ts';
 import { hashObject } from '../../state/objectChecks.ts';
 import { useIsOwner } from '../../state/session.ts';
-import classes from './PackVerify.module.css';
+import classes from './packs.module.css';
 
 /** Above this many claims, matching files are only counted. */
 const MAX_LISTED = 40;

@@ -9,13 +9,11 @@ import { type Column, DataTable, Pager, RowLink } from '../../components/data/Da
 import { StateBadge, TimeText } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { clearButtonProps } from '../../components/forms/buttons.tsx';
+import { SearchField, type UrlFilters, useUrlFilters } from '../../components/forms/filters.tsx';
 import { PackPicker, StudyPicker, SubjectPicker } from '../../components/forms/pickers.tsx';
-import { SearchField } from '../../components/forms/SearchField.tsx';
 import { Page, SplitView, useIsWide } from '../../components/layout/Page.tsx';
-import { authorsLine } from '../../format/names.ts';
-import { formatBytes } from '../../format/size.ts';
+import { authorsLine, formatBytes } from '../../format.ts';
 import { useMayContribute } from '../../state/session.ts';
-import { type UrlFilters, useUrlFilters } from '../../state/urlFilters.ts';
 import { SetMark, VersionMark } from './PackHeader.tsx';
 import { PackPreview } from './PackPage.tsx';
 import { ReplicationCounts } from './PackReplications.tsx';

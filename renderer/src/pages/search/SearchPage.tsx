@@ -7,11 +7,9 @@ import { ObjectDigest } from '../../components/content/Retrieval.tsx';
 import { Pager } from '../../components/data/DataTable.tsx';
 import { DigestChip, TimeText } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { SearchField } from '../../components/forms/SearchField.tsx';
+import { type Filters, SearchField, useUrlFilters } from '../../components/forms/filters.tsx';
 import { Page } from '../../components/layout/Page.tsx';
-import { captureTime, viewPath } from '../../format/names.ts';
-import { countOf } from '../../format/size.ts';
-import { type Filters, useUrlFilters } from '../../state/urlFilters.ts';
+import { captureTime, countOf, viewPath } from '../../format.ts';
 import classes from './SearchPage.module.css';
 
 const PAGE_ROWS = 20;

@@ -3,13 +3,12 @@ import { IconDownload, IconPlus } from '@tabler/icons-react';
 import { useEffect, useRef, useState } from 'react';
 import { PAIRING_MINUTES, type PairedBrowser } from '../../../../shared/node/pairing.ts';
 import { urlOf } from '../../api/client.ts';
-import { useCall } from '../../api/useCall.ts';
-import { useSave } from '../../api/useSave.ts';
+import { useCall, useSave } from '../../api/useCall.ts';
 import { type Column, DataTable } from '../../components/data/DataTable.tsx';
 import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { CopyButton } from '../../components/forms/buttons.tsx';
-import { bookmarklet } from '../handedIn/sentPage.ts';
+import { bookmarklet } from '../handedIn/handIn.ts';
 import classes from './SettingsPage.module.css';
 
 /** More browsers than can be paired. */

@@ -11,21 +11,19 @@ import {
   copyCheckSchema,
   copySyncSchema,
   DEFAULT_EVERY_MINUTES,
+  type DrillMeasures,
   type NewCopy,
 } from '../../../../shared/node/copy.ts';
 import type { Job, JobKind } from '../../../../shared/node/job.ts';
-import type { DrillMeasures } from '../../../../shared/node/restoreDrill.ts';
 import { call, fieldErrors } from '../../api/client.ts';
 import { callKey, useCall } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { ItemButton, RemoveItemButton } from '../../components/forms/buttons.tsx';
 import { DialogForm, FormDialog, type FormDialogControls } from '../../components/forms/DialogForm.tsx';
-import { folderTarget, placeOf } from '../../format/names.ts';
-import { countOf, formatBytes, formatCount, formatDuration } from '../../format/size.ts';
+import { countOf, folderTarget, formatBytes, formatCount, formatDuration, placeOf } from '../../format.ts';
 import { useFollowedJob, useJobs } from '../../state/jobs.ts';
-import { BucketAccess, checkSecret, SyncInterval } from './CopyFields.tsx';
-import { CopyKey, EditCopy, RemoveCopy } from './EditCopy.tsx';
+import { BucketAccess, CopyKey, checkSecret, EditCopy, RemoveCopy, SyncInterval } from './EditCopy.tsx';
 import classes from './SettingsPage.module.css';
 import { OffloadedObjects } from './StoredBytes.tsx';
 

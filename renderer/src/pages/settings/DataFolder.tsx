@@ -4,8 +4,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { DataFolder as Place } from '../../../../shared/node/dataFolder.ts';
 import type { DesktopApi, MoveProgress } from '../../../../shared/node/owner.ts';
-import { useCall } from '../../api/useCall.ts';
-import { useSave } from '../../api/useSave.ts';
+import { useCall, useSave } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { CopyButton, ItemButton } from '../../components/forms/buttons.tsx';
@@ -16,7 +15,7 @@ import {
   RemoveDialog,
 } from '../../components/forms/DialogForm.tsx';
 import { desktop } from '../../desktop.ts';
-import { formatBytes } from '../../format/size.ts';
+import { formatBytes } from '../../format.ts';
 import { useSession } from '../../state/session.ts';
 import classes from './SettingsPage.module.css';
 

@@ -2,14 +2,13 @@ import { Button, Group } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconAlertTriangle, IconCircleCheck, IconCircleDashed, IconPlus } from '@tabler/icons-react';
 import { EXPIRY_WORDS, type Profile } from '../../../../shared/collection/profile.ts';
-import { useCall } from '../../api/useCall.ts';
-import { useSave } from '../../api/useSave.ts';
+import { useCall, useSave } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { ItemButton, RemoveItemButton } from '../../components/forms/buttons.tsx';
 import { RemoveDialog } from '../../components/forms/DialogForm.tsx';
 import { ProfileDialog } from '../../components/forms/ProfileDialog.tsx';
-import { countOf } from '../../format/size.ts';
+import { countOf } from '../../format.ts';
 import classes from './SettingsPage.module.css';
 
 /** All profiles of a node fit into one page. */

@@ -1,7 +1,6 @@
 import { Switch } from '@mantine/core';
 import type { Settings } from '../../../../shared/node/settings.ts';
-import { useCall } from '../../api/useCall.ts';
-import { useSave } from '../../api/useSave.ts';
+import { useCall, useSave } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Section } from '../../components/layout/Page.tsx';
 

@@ -6,7 +6,7 @@ import { useBlocker } from 'react-router';
 import type { SettingPage } from '../../../../shared/node/pages.ts';
 import { DEFAULT_SETTINGS, type Settings } from '../../../../shared/node/settings.ts';
 import { fieldErrors } from '../../api/client.ts';
-import { useSave } from '../../api/useSave.ts';
+import { useSave } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { desktop } from '../../desktop.ts';
 import classes from './SettingsPage.module.css';

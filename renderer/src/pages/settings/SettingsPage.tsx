@@ -10,12 +10,11 @@ import {
 import { SETTING_PAGES, type SettingPage } from '../../../../shared/node/pages.ts';
 import type { Settings } from '../../../../shared/node/settings.ts';
 import { call } from '../../api/client.ts';
-import { useCall } from '../../api/useCall.ts';
-import { useReload } from '../../api/useSave.ts';
+import { useCall, useReload } from '../../api/useCall.ts';
 import { type Column, DataTable } from '../../components/data/DataTable.tsx';
 import { TimeText } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { SearchField } from '../../components/forms/SearchField.tsx';
+import { SearchField } from '../../components/forms/filters.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { ThemeSwitch } from '../../components/layout/ThemeSwitch.tsx';
 import { desktop } from '../../desktop.ts';

@@ -16,8 +16,7 @@ import {
 import { type Column, DataTable } from '../../components/data/DataTable.tsx';
 import { StateBadge, TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { placeOf } from '../../format/names.ts';
-import { countOf, formatBytes, formatCount } from '../../format/size.ts';
+import { countOf, formatBytes, formatCount, placeOf } from '../../format.ts';
 import { useFollowedJob, useJobs } from '../../state/jobs.ts';
 import classes from './SettingsPage.module.css';
 

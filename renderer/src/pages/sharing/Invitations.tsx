@@ -9,8 +9,7 @@ import {
 } from '../../../../shared/node/owner.ts';
 import type { Sharing, SharingMode } from '../../../../shared/node/settings.ts';
 import { enterInvitation } from '../../api/client.ts';
-import { useCall } from '../../api/useCall.ts';
-import { useSave } from '../../api/useSave.ts';
+import { useCall, useSave } from '../../api/useCall.ts';
 import { type Column, DataTable } from '../../components/data/DataTable.tsx';
 import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';

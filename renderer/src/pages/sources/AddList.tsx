@@ -11,16 +11,16 @@ import {
   MAX_LIST_BYTES,
   type SourceImport,
 } from '../../../../shared/collection/source.ts';
-import { sendStream } from '../../api/streams.ts';
-import { useReload } from '../../api/useSave.ts';
+import { sendStream } from '../../api/client.ts';
+import { useReload } from '../../api/useCall.ts';
 import { StateBadge } from '../../components/data/Values.tsx';
 import { VirtualList } from '../../components/data/VirtualList.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { CopyButton } from '../../components/forms/buttons.tsx';
 import { DialogButtons } from '../../components/forms/DialogForm.tsx';
-import { useFileDrop } from '../../components/forms/useFileDrop.ts';
-import { countOf, formatBytes } from '../../format/size.ts';
-import classes from './Sources.module.css';
+import { useFileDrop } from '../../components/forms/FileDropField.tsx';
+import { countOf, formatBytes } from '../../format.ts';
+import classes from './sources.module.css';
 
 interface AddListProps {
   opened: boolean;

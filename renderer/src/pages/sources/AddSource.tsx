@@ -3,17 +3,16 @@ import { IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { Link, useNavigate } from 'react-router';
-import { failureHint, failureWords } from '../../../../shared/collection/failureWords.ts';
+import { failureHint, failureWords } from '../../../../shared/collection/retrievalWords.ts';
 import type { NewSource, SourcePreview } from '../../../../shared/collection/source.ts';
 import { call } from '../../api/client.ts';
-import { useSave } from '../../api/useSave.ts';
+import { useSave } from '../../api/useCall.ts';
 import { PageLabelNote } from '../../components/content/Retrieval.tsx';
 import { DigestChip, Facts } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { exactBytes, formatCount } from '../../format/size.ts';
+import { exactBytes, formatCount } from '../../format.ts';
 import { useCollectionRun } from './runs.ts';
 import { SourceFields } from './SourceFields.tsx';
-import classes from './SourceForm.module.css';
 import {
   type DraftErrors,
   errorsOf,
@@ -22,6 +21,7 @@ import {
   useNewSourceDraft,
   withScheme,
 } from './sourceForm.ts';
+import classes from './sources.module.css';
 
 interface AddSourceProps {
   opened: boolean;
@@ -92,7 +92,7 @@ function TestedAddress({ form, onClose }: { form: ReturnType<typeof useAddSource
   const { draft, change, errors, hasFieldErrors, url, test, tested, runTest } = form;
   return (
     <>
-      <div className={`${classes.address} stack gap-3 start`}>
+      <div className={`${classes.formAddress} stack gap-3 start`}>
         <TextInput
           label="URL"
           placeholder="https://"

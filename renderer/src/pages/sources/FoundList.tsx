@@ -10,15 +10,14 @@ import type {
 } from '../../../../shared/collection/follow.ts';
 import type { FollowPreviewRequest, WatchedSource } from '../../../../shared/collection/source.ts';
 import { call } from '../../api/client.ts';
-import { useCall } from '../../api/useCall.ts';
-import { useSave } from '../../api/useSave.ts';
+import { useCall, useSave } from '../../api/useCall.ts';
 import { Pager } from '../../components/data/DataTable.tsx';
 import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Section } from '../../components/layout/Page.tsx';
-import { countOf, formatCount } from '../../format/size.ts';
-import classes from './Sources.module.css';
+import { countOf, formatCount } from '../../format.ts';
 import { type FollowDraft, followOf, type SourceDraft, withScheme } from './sourceForm.ts';
+import classes from './sources.module.css';
 import { useSelection } from './useSources.ts';
 
 interface FoundListProps {

@@ -17,14 +17,14 @@ import {
   watchedRegion,
 } from '../../../../shared/collection/noise.ts';
 import { ApiProblem, call } from '../../api/client.ts';
-import { PictureCut } from '../../components/content/PictureCut.tsx';
+import { PictureCut } from '../../components/content/PagePictures.tsx';
 import { StateBadge, TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { countOf, formatCount } from '../../format/size.ts';
+import { countOf, formatCount } from '../../format.ts';
 import { pictureUrl } from '../captures/PagePicture.tsx';
 import { DiffContent } from '../timeline/EventDiff.tsx';
-import classes from './SourceForm.module.css';
 import { type DraftErrors, errorsOf } from './sourceForm.ts';
+import classes from './sources.module.css';
 
 interface NoiseFieldsProps {
   rules: readonly TypedRule[];
@@ -296,7 +296,7 @@ function Findings({ preview, picture }: FindingsProps) {
   const [newest] = events;
   if (!newest)
     return (
-      <div className={`${classes.previewed} stack gap-2 sunk`}>
+      <div className={`${classes.formPreviewed} stack gap-2 sunk`}>
         <Watched newest={preview.newest} picture={picture} />
         <p className="small muted">The source has not changed yet, so there are no changes to preview.</p>
       </div>
@@ -304,7 +304,7 @@ function Findings({ preview, picture }: FindingsProps) {
   const alerts = events.filter((event) => !event.noise?.is_noise).length;
   const versions = `${events.length === total ? '' : 'the last '}${countOf(events.length + 1, 'version')}`;
   return (
-    <div className={`${classes.previewed} stack gap-2 sunk`}>
+    <div className={`${classes.formPreviewed} stack gap-2 sunk`}>
       <Watched newest={preview.newest} picture={picture} />
       <p className="small">
         <strong>

@@ -8,17 +8,16 @@ import type {
   CaptureRefusal,
   CaptureResult,
 } from '../../../../shared/collection/captures.ts';
-import { failureWords } from '../../../../shared/collection/failureWords.ts';
+import { failureWords } from '../../../../shared/collection/retrievalWords.ts';
 import type { Job } from '../../../../shared/node/job.ts';
 import { call } from '../../api/client.ts';
-import { callKey, useCall } from '../../api/useCall.ts';
-import { useReloadAfter, useSave } from '../../api/useSave.ts';
+import { callKey, useCall, useReloadAfter, useSave } from '../../api/useCall.ts';
 import { StateBadge } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { JobBar, NodeJobBar, type NodeJobBarProps } from '../../components/feedback/JobsTray.tsx';
-import { countOf, formatCount } from '../../format/size.ts';
+import { countOf, formatCount } from '../../format.ts';
 import { useFollowedJob } from '../../state/jobs.ts';
-import { captureResultOf, useCaptureDraft, useCaptureRun } from './captures/captureImport.ts';
+import { captureResultOf, useCaptureDraft, useCaptureRun } from './captures/ImportCaptures.tsx';
 import {
   collectionResultOf,
   collectionSummary,
@@ -26,7 +25,7 @@ import {
   useCollectionRun,
   useNoiseRun,
 } from './runs.ts';
-import classes from './Sources.module.css';
+import classes from './sources.module.css';
 import type { VisibleSource } from './useSources.ts';
 
 /** How many of the check's events are listed; the timeline has all of them. */

@@ -5,12 +5,12 @@ import {
   type Schedule,
   WEEKDAYS,
   type Weekday,
-} from '../../../../shared/collection/schedule/scheduleFields.ts';
+} from '../../../../shared/collection/schedule.ts';
 import { useCall } from '../../api/useCall.ts';
 import { IntervalInput } from '../../components/forms/pickers.tsx';
-import { intervalText } from '../../format/size.ts';
-import classes from './SourceForm.module.css';
+import { intervalText } from '../../format.ts';
 import { type ScheduleDraft, scheduleOf } from './sourceForm.ts';
+import classes from './sources.module.css';
 
 interface ScheduleFieldsProps {
   draft: ScheduleDraft;
@@ -176,7 +176,7 @@ async function nextTimesOf(
   everyMinutes: number,
 ): Promise<{ times: number[] } | { problem: string }> {
   // Loaded when it is first shown: the parser is not part of the page.
-  const { CronError, nextTimes } = await import('../../../../shared/collection/schedule/nextTimes.ts');
+  const { CronError, nextTimes } = await import('../../../../shared/collection/nextTimes.ts');
   if (schedule.every === '') return { problem: 'Enter the times to see the next checks.' };
   try {
     const times = nextTimes(schedule, everyMinutes, { from: Date.now(), count: SHOWN });

@@ -13,7 +13,7 @@ import { type FormEvent, useLayoutEffect, useState } from 'react';
 import { Link, useNavigate } from 'react-router';
 import type { SourceChange, WatchedSource } from '../../../../shared/collection/source.ts';
 import { call } from '../../api/client.ts';
-import { useReload, useSave } from '../../api/useSave.ts';
+import { useReload, useSave } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import {
   DialogButtons,
@@ -21,8 +21,8 @@ import {
   type FormDialogControls,
   useEdits,
 } from '../../components/forms/DialogForm.tsx';
-import { countOf } from '../../format/size.ts';
-import { useUrlFilters } from '../../state/urlFilters.ts';
+import { useUrlFilters } from '../../components/forms/filters.tsx';
+import { countOf } from '../../format.ts';
 import {
   type NoiseErrors,
   NoiseFields,

@@ -15,12 +15,12 @@ import type { FollowKind } from '../../../../shared/collection/follow.ts';
 import type { CaptureMode } from '../../../../shared/collection/source.ts';
 import { useCall } from '../../api/useCall.ts';
 import { type Choice, ChoiceCards } from '../../components/forms/pickers.tsx';
-import { formatCount } from '../../format/size.ts';
+import { formatCount } from '../../format.ts';
 import { FollowPreview } from './FoundList.tsx';
 import { LoginField } from './Login.tsx';
 import { ScheduleFields } from './ScheduleFields.tsx';
-import classes from './SourceForm.module.css';
 import type { DraftErrors, FollowDraft, SourceDraft } from './sourceForm.ts';
+import classes from './sources.module.css';
 import { useAgenciesAndTags } from './useSources.ts';
 import { type Choosing, WatchFields } from './WatchFields.tsx';
 
@@ -256,7 +256,7 @@ function FetchFields({ draft, errors, canAllowPrivate, onChange }: SourceFieldsP
         autosize
         minRows={2}
         maxRows={8}
-        classNames={{ input: classes.typed }}
+        classNames={{ input: classes.formTyped }}
         value={draft.headers}
         error={errors.headers}
         onChange={(event) => onChange({ headers: event.currentTarget.value })}
@@ -316,7 +316,7 @@ function FollowFields({ draft, errors, onChange }: FollowFieldsProps) {
             label="Address pattern"
             description="A regular expression (RE2). Default: all addresses on the same host."
             placeholder="/reports/20\d\d/"
-            classNames={{ input: classes.typed }}
+            classNames={{ input: classes.formTyped }}
             value={draft.follow_match}
             error={errors.follow_match}
             onChange={(event) => onChange({ follow_match: event.currentTarget.value })}

@@ -1,35 +1,31 @@
-import { Button } from '@mantine/core';
+import { Button, Switch } from '@mantine/core';
 import { IconAlertTriangle, IconArrowLeft } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { Link, useParams } from 'react-router';
-import { failureHint, failureWords } from '../../../../shared/collection/failureWords.ts';
 import { watchedRegion, watchWords } from '../../../../shared/collection/noise.ts';
-import type { Schedule } from '../../../../shared/collection/schedule/scheduleFields.ts';
-import type { Source } from '../../../../shared/collection/source.ts';
+import { failureHint, failureWords } from '../../../../shared/collection/retrievalWords.ts';
+import type { Schedule } from '../../../../shared/collection/schedule.ts';
+import type { Source, WatchedSource } from '../../../../shared/collection/source.ts';
 import { ApiProblem } from '../../api/client.ts';
-import { useCall } from '../../api/useCall.ts';
+import { useCall, useSave } from '../../api/useCall.ts';
 import { ObjectText } from '../../components/content/ObjectCard.tsx';
 import { ObjectDigest, PageLabelNote } from '../../components/content/Retrieval.tsx';
 import { IfReadable } from '../../components/content/Withheld.tsx';
 import { Facts, StateBadge, TimeText } from '../../components/data/Values.tsx';
-import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { NotShown } from '../../components/feedback/NotShown.tsx';
+import { EmptyState, ErrorNote, NotShown } from '../../components/feedback/ErrorNote.tsx';
 import { Page, Section } from '../../components/layout/Page.tsx';
-import { viewPath } from '../../format/names.ts';
-import { countOf, intervalText } from '../../format/size.ts';
+import { countOf, intervalText, viewPath } from '../../format.ts';
 import { useIsOwner } from '../../state/session.ts';
 import { useHidden } from '../../state/withheld.ts';
-import { PageText } from '../captures/PageTabs.tsx';
-import { shareText } from '../captures/pageWords.ts';
+import { PageText } from '../captures/PageDetails.tsx';
+import { shareText } from '../captures/pageCapture.ts';
 import { SourceCaptures } from './captures/SourceCaptures.tsx';
 import { FollowedLinks } from './FoundList.tsx';
 import { isAboutLogin, LoginFact, LoginNotice } from './Login.tsx';
 import { CheckOutcome, ImportedSourceNotice, NoiseRunNote } from './Notices.tsx';
 import { hoursText, zoneOf } from './ScheduleFields.tsx';
 import { SourceActions } from './SourceActions.tsx';
-import { SourceEvents } from './SourceEvents.tsx';
-import { SourceObservers } from './SourceObservers.tsx';
-import { SourceRetrievals } from './SourceRetrievals.tsx';
+import { SourceEvents, SourceRetrievals } from './SourceHistory.tsx';
 import { CheckStrip } from './sourceColumns.tsx';
 import { useSource, type VisibleSource } from './useSources.ts';
 
@@ -344,6 +340,48 @@ export function CurrentText({ source, sha256 }: { source: Source; sha256: string
       )}
       {hidden && <NotShown {...hidden} />}
       {hasText && <ObjectText sha256={sha256} />}
+    </Section>
+  );
+}
+
+/** Which peers are asked to fetch a source too, when it changes. Only for the owner, and if there are peers. */
+export function SourceObservers({ source }: { source: WatchedSource | undefined }) {
+  const { id = '', removed = true } = source ?? {};
+  const { data, error, refetch } = useCall('readSourceObservers', { params: { id } }, { enabled: !removed });
+  const change = useSave('setSourceObservers', (peers: string[]) => ({ params: { id }, body: { peers } }));
+  if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />;
+  if (!data || removed || data.peers.length === 0) return null;
+  const { refusal, peers } = data;
+  const asked = change.isPending ? change.variables : peers.flatMap((each) => (each.asked ? each.peer : []));
+  const set = (peer: string, isAsked: boolean) =>
+    change.mutate(isAsked ? [...asked, peer] : asked.filter((each) => each !== peer));
+  return (
+    <Section title="Also seen by">
+      <p className="mb-4 muted">
+        {refusal === null
+          ? 'When this source changes, a peer fetches the address at the same moment and signs what it got. Its owner must have agreed. The peer learns that you watch this address.'
+          : `No peer is asked to fetch this source. ${refusal}`}
+      </p>
+      <ul className="plain stack gap-4">
+        {peers.map(({ peer, name, asked_at, error: failure }) => (
+          <li key={peer}>
+            <Switch
+              label={name}
+              description={
+                asked_at && (
+                  <>
+                    Asked <TimeText at={asked_at} />. {failure ?? 'Its answer is recorded.'}
+                  </>
+                )
+              }
+              checked={asked.includes(peer)}
+              disabled={change.isPending || (refusal !== null && !asked.includes(peer))}
+              onChange={(event) => set(peer, event.currentTarget.checked)}
+            />
+          </li>
+        ))}
+      </ul>
+      {change.error && <ErrorNote error={change.error} />}
     </Section>
   );
 }

@@ -1,26 +1,29 @@
-import { Button, Checkbox, Select } from '@mantine/core';
+import { Button, Checkbox, Select, TextInput } from '@mantine/core';
 import { IconCamera, IconFileImport, IconListDetails, IconPlus, IconRefresh } from '@tabler/icons-react';
-import { useNavigate } from 'react-router';
+import { useNavigate, useSearchParams } from 'react-router';
 import { SOURCE_STATES } from '../../../../shared/collection/source.ts';
 import { DataTable, Pager } from '../../components/data/DataTable.tsx';
 import { STATES } from '../../components/data/states.ts';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { clearButtonProps } from '../../components/forms/buttons.tsx';
-import { SearchField } from '../../components/forms/SearchField.tsx';
-import { useFirstUse } from '../../components/forms/useFirstUse.ts';
+import {
+  DialogForm,
+  FormDialog,
+  type FormDialogControls,
+  useItemForm,
+} from '../../components/forms/DialogForm.tsx';
+import { SearchField, type UrlFilters, useFirstUse, useUrlFilters } from '../../components/forms/filters.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { useIsOwner } from '../../state/session.ts';
-import { type UrlFilters, useUrlFilters } from '../../state/urlFilters.ts';
 import { AddList } from './AddList.tsx';
 import { AddSource } from './AddSource.tsx';
-import { CapturePageNow } from './captures/CapturePageNow.tsx';
 import { ImportCaptures } from './captures/ImportCaptures.tsx';
 import { ReviewFound } from './FoundList.tsx';
 import { CaptureOutcome, CheckOutcome, FoundNotice } from './Notices.tsx';
 import { useCollectionRun } from './runs.ts';
 import { SelectionBar } from './SelectionBar.tsx';
-import classes from './Sources.module.css';
 import { ownerColumns, VISITOR_COLUMNS } from './sourceColumns.tsx';
+import classes from './sources.module.css';
 import {
   type Dialog,
   useAgenciesAndTags,
@@ -269,4 +272,54 @@ function Choice({ label, data, isLoaded = true, value, onChange }: ChoiceProps) 
       className={classes.choice}
     />
   );
+}
+
+interface CapturePageNowProps {
+  opened: boolean;
+  onClose: () => void;
+}
+
+/** Captures one address as a person sees it, now. The address may be in the URL of the page. */
+function CapturePageNow({ opened, onClose }: CapturePageNowProps) {
+  return (
+    <FormDialog opened={opened} onClose={onClose} title="Capture a page now" size="lg">
+      {(controls) => <CaptureForm {...controls} />}
+    </FormDialog>
+  );
+}
+
+function CaptureForm(controls: FormDialogControls) {
+  const navigate = useNavigate();
+  const [search] = useSearchParams();
+  const { form, save } = useItemForm({
+    route: 'capturePage',
+    initialValues: { url: search.get('page') ?? '' },
+    validate: ({ url }) => (URL.canParse(addressOf(url)) ? {} : { url: 'Enter the address of a page.' }),
+    request: ({ url }) => ({ body: { url: addressOf(url) } }),
+    onSaved: ({ id }) => {
+      controls.onDone();
+      void navigate(`/pages/${id}`);
+    },
+  });
+  return (
+    <DialogForm form={form} controls={controls} save={save} submit="Capture">
+      <TextInput
+        label="URL"
+        description="An isolated browser opens the page, and everything that the page loads is stored. If the address is not watched yet, it becomes a paused source."
+        placeholder="https://"
+        inputMode="url"
+        autoComplete="off"
+        data-autofocus
+        {...form.getInputProps('url')}
+      />
+      {save.isPending && (
+        <output className="small muted">Drawing the page. This can take up to a minute.</output>
+      )}
+    </DialogForm>
+  );
+}
+
+function addressOf(typed: string): string {
+  const text = typed.trim();
+  return text === '' || /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `https://${text}`;
 }

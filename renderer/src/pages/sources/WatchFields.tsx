@@ -3,10 +3,9 @@ import { IconClick, IconMarquee2 } from '@tabler/icons-react';
 import { type Watch, watchedRegion } from '../../../../shared/collection/noise.ts';
 import type { CaptureMode, WatchedSource } from '../../../../shared/collection/source.ts';
 import { ElementChooser } from './choosing/ElementChooser.tsx';
-import { RegionChooser } from './choosing/RegionChooser.tsx';
-import { RegionFields } from './choosing/RegionFields.tsx';
-import classes from './SourceForm.module.css';
+import { RegionChooser, RegionFields } from './choosing/RegionChooser.tsx';
 import { WATCH_KINDS, type WatchDraft, type WatchKind, watchDraftOf, watchOf } from './sourceForm.ts';
+import classes from './sources.module.css';
 
 /** Where a part is chosen by clicking. */
 export type ChoosePlace = 'page' | 'picture';

@@ -3,7 +3,7 @@ import { type CollectionResult, collectionResultSchema } from '../../../../share
 import type { NoiseRun } from '../../../../shared/collection/diff.ts';
 import type { Job } from '../../../../shared/node/job.ts';
 import { call } from '../../api/client.ts';
-import { countOf, formatCount } from '../../format/size.ts';
+import { countOf, formatCount } from '../../format.ts';
 import { createJobRun } from '../../state/jobs.ts';
 
 interface CheckedSources {

@@ -5,13 +5,13 @@ import {
   failureWords,
   PAGE_ERROR_SENTENCES,
   PAGE_ERROR_WORDS,
-} from '../../../../shared/collection/failureWords.ts';
+} from '../../../../shared/collection/retrievalWords.ts';
 import { PageLabelNote } from '../../components/content/Retrieval.tsx';
 import { type Column, RowLink } from '../../components/data/DataTable.tsx';
 import { StateBadge, TimeText } from '../../components/data/Values.tsx';
 import { LazyTooltip } from '../../components/feedback/LazyTooltip.tsx';
-import { countOf, intervalText } from '../../format/size.ts';
-import classes from './Sources.module.css';
+import { countOf, intervalText } from '../../format.ts';
+import classes from './sources.module.css';
 import type { Selection, VisibleSource } from './useSources.ts';
 
 const state: Column<VisibleSource> = {

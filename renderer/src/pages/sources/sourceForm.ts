@@ -8,7 +8,7 @@ import {
   type Watch,
   watchedRegion,
 } from '../../../../shared/collection/noise.ts';
-import type { Schedule, Weekday } from '../../../../shared/collection/schedule/scheduleFields.ts';
+import type { Schedule, Weekday } from '../../../../shared/collection/schedule.ts';
 import {
   type CaptureMode,
   newSourceSchema,
@@ -16,7 +16,7 @@ import {
   sourceChangeSchema,
   type WatchedSource,
 } from '../../../../shared/collection/source.ts';
-import { issueMessage } from '../../../../shared/values/issueMessage.ts';
+import { issueMessage } from '../../../../shared/values/checkBody.ts';
 import { ApiProblem } from '../../api/client.ts';
 
 /** When a source is checked, as typed. */

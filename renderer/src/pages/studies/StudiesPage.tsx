@@ -20,12 +20,11 @@ import {
   type FormDialogControls,
   useItemForm,
 } from '../../components/forms/DialogForm.tsx';
+import { SearchField, type UrlFilters, useUrlFilters } from '../../components/forms/filters.tsx';
 import { SubjectPicker } from '../../components/forms/pickers.tsx';
-import { SearchField } from '../../components/forms/SearchField.tsx';
 import { Page } from '../../components/layout/Page.tsx';
-import { formatCount } from '../../format/size.ts';
+import { formatCount } from '../../format.ts';
 import { useMayContribute } from '../../state/session.ts';
-import { type UrlFilters, useUrlFilters } from '../../state/urlFilters.ts';
 
 const PAGE_SIZE = 100;
 const FILTERS = ['q', 'status', 'node'] as const;

@@ -14,8 +14,7 @@ import {
 } from '../../../../shared/archive/study.ts';
 import { OUTCOMES, VERDICTS } from '../../../../shared/archive/vocabulary.ts';
 import { TERMS_VERSION } from '../../../../shared/limits.ts';
-import { call } from '../../api/client.ts';
-import { sendStream } from '../../api/streams.ts';
+import { call, sendStream } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { Citation } from '../../components/content/Citation.tsx';
 import { Comments } from '../../components/content/Comments.tsx';
@@ -31,8 +30,7 @@ import {
 } from '../../components/forms/DialogForm.tsx';
 import { PackPicker } from '../../components/forms/pickers.tsx';
 import { ItemPage, Page, Section } from '../../components/layout/Page.tsx';
-import { authorsLine } from '../../format/names.ts';
-import { countOf, formatCount } from '../../format/size.ts';
+import { authorsLine, countOf, formatCount } from '../../format.ts';
 import { useMayContribute } from '../../state/session.ts';
 import { DriftLine } from '../packs/PackHeader.tsx';
 import classes from './StudyPage.module.css';

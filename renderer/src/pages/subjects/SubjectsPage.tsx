@@ -12,7 +12,7 @@ import {
   useItemForm,
 } from '../../components/forms/DialogForm.tsx';
 import { Page } from '../../components/layout/Page.tsx';
-import { countOf } from '../../format/size.ts';
+import { countOf } from '../../format.ts';
 import { useMayContribute } from '../../state/session.ts';
 import classes from './Subjects.module.css';
 

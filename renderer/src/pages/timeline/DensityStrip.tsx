@@ -1,8 +1,7 @@
 import { RangeSlider } from '@mantine/core';
 import { type PointerEvent, useRef, useState } from 'react';
 import { useCall } from '../../api/useCall.ts';
-import { countOf } from '../../format/size.ts';
-import { dayOf } from '../../format/time.ts';
+import { countOf, dayOf } from '../../format.ts';
 import { useDisplaySettings, type Zone } from '../../state/displaySettings.ts';
 import { dayStart } from './EventFilterBar.tsx';
 import classes from './Timeline.module.css';

@@ -14,10 +14,10 @@ import type {
 } from '../../../../shared/collection/diff.ts';
 import { dimensions, hexBytes, unchangedBefore } from '../../../../shared/collection/diffSummary.ts';
 import { urlOf } from '../../api/client.ts';
-import { PictureCut } from '../../components/content/PictureCut.tsx';
+import { PictureCut } from '../../components/content/PagePictures.tsx';
 import { MAX_IMAGE_BYTES, previewKind } from '../../components/content/RowsTable.tsx';
-import { countOf, formatBytes, formatCount } from '../../format/size.ts';
-import classes from './Differences.module.css';
+import { countOf, formatBytes, formatCount } from '../../format.ts';
+import classes from './event.module.css';
 
 /** How many passages are shown at first. */
 const FIRST_PASSAGES = 40;
@@ -281,7 +281,7 @@ function Picture({ title, side, size, box, region, route }: ImageSideProps) {
     onError: () => setIsBroken(true),
   };
   return (
-    <div className={classes.picture}>
+    <div className={classes.comparedPicture}>
       {region ? (
         <PictureCut {...shown} region={region} />
       ) : (

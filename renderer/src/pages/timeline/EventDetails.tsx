@@ -22,10 +22,10 @@ import { urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { AddToCase } from '../../components/content/AddToCase.tsx';
 import { CiteButton } from '../../components/content/Citation.tsx';
+import type { QuotedObject } from '../../components/content/FindingParts.tsx';
 import { FindingsSection } from '../../components/content/Findings.tsx';
 import { ObjectCard } from '../../components/content/ObjectCard.tsx';
-import { PageThumbnail } from '../../components/content/PageThumbnail.tsx';
-import type { QuotedObject } from '../../components/content/passages.ts';
+import { PageThumbnail } from '../../components/content/PagePictures.tsx';
 import {
   CORROBORATION_MEANING,
   connectionFacts,
@@ -37,14 +37,13 @@ import { IfReadable } from '../../components/content/Withheld.tsx';
 import { DataTable } from '../../components/data/DataTable.tsx';
 import { Facts, StateBadge, TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { captureTime } from '../../format/names.ts';
-import { countOf, formatCount } from '../../format/size.ts';
+import { captureTime, countOf, formatCount } from '../../format.ts';
 import { useMarkSeen, useSeenEvents } from '../../state/seenEvents.ts';
 import { useIsOwner } from '../../state/session.ts';
-import { comparePath, useCaptureBefore } from '../captures/useNeighbours.ts';
-import classes from './EventDetails.module.css';
+import { comparePath, useCaptureBefore } from '../captures/pageCapture.ts';
 import { EventDiff } from './EventDiff.tsx';
 import { NoiseMark } from './EventMarks.tsx';
+import classes from './event.module.css';
 import { SeenByTwo } from './SeenByTwo.tsx';
 import { useShortcuts } from './shortcuts.tsx';
 

@@ -11,10 +11,10 @@ import { useCall } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { LazyTooltip } from '../../components/feedback/LazyTooltip.tsx';
-import { countOf } from '../../format/size.ts';
+import { countOf } from '../../format.ts';
 import { useIsOwner } from '../../state/session.ts';
-import classes from './Differences.module.css';
 import { ByteDiff, ImageDiff, JsonChanges, TableDiff, TextHunks } from './Differences.tsx';
+import classes from './event.module.css';
 
 /**
  * The differences between the two versions of a change. A diff is computed on first request, which may take a

@@ -6,11 +6,9 @@ import { EVENT_TYPES, LABEL_FILTERS, type LabelFilter, SELF } from '../../../../
 import { useCall } from '../../api/useCall.ts';
 import { STATES } from '../../components/data/states.ts';
 import { clearButtonProps } from '../../components/forms/buttons.tsx';
-import { SearchField } from '../../components/forms/SearchField.tsx';
-import { useFirstUse } from '../../components/forms/useFirstUse.ts';
+import { type Filters, SearchField, type UrlFilters, useFirstUse } from '../../components/forms/filters.tsx';
 import type { Zone } from '../../state/displaySettings.ts';
 import { useIsOwner } from '../../state/session.ts';
-import type { Filters, UrlFilters } from '../../state/urlFilters.ts';
 import { useAgenciesAndTags } from '../sources/useSources.ts';
 import classes from './Timeline.module.css';
 

@@ -4,7 +4,7 @@ import { eventMeaning } from '../../../../shared/collection/eventText.ts';
 import { isHandedIn } from '../../../../shared/collection/handedInWords.ts';
 import { TimeText } from '../../components/data/Values.tsx';
 import { LazyTooltip } from '../../components/feedback/LazyTooltip.tsx';
-import classes from './EventMarks.module.css';
+import classes from './event.module.css';
 
 /** What an event means, in one line: for a change, what changed, once the node has summarized it. */
 export function ChangeSummary({ event }: { event: Event }) {

@@ -2,20 +2,20 @@ import { UnstyledButton } from '@mantine/core';
 import { IconCircleCheck, IconCircleX, IconPlugConnectedX, type TablerIcon } from '@tabler/icons-react';
 import { useState } from 'react';
 import { Link } from 'react-router';
-import type { EventDetails } from '../../../../shared/collection/event.ts';
-import { failureWords } from '../../../../shared/collection/failureWords.ts';
 import {
   type Agreement,
   blocksOf,
   type DifferingBlocks,
+  type EventDetails,
   type SeenBy,
-} from '../../../../shared/collection/seenBy.ts';
+} from '../../../../shared/collection/event.ts';
+import { failureWords } from '../../../../shared/collection/retrievalWords.ts';
 import { useCall } from '../../api/useCall.ts';
 import { IfReadable } from '../../components/content/Withheld.tsx';
 import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { countOf } from '../../format/size.ts';
-import classes from './EventDetails.module.css';
+import { countOf } from '../../format.ts';
+import classes from './event.module.css';
 
 const AGREEMENTS: Record<Agreement, { words: string; Icon: TablerIcon; health: 'well' | 'bad' }> = {
   same_bytes: { words: 'the same bytes', Icon: IconCircleCheck, health: 'well' },

@@ -11,8 +11,7 @@ import {
 } from 'react';
 import { useNavigate } from 'react-router';
 import type { Event } from '../../../../shared/collection/event.ts';
-import { call } from '../../api/client.ts';
-import { followStream } from '../../api/streams.ts';
+import { call, followStream } from '../../api/client.ts';
 import { useToggleSeen } from './EventDetails.tsx';
 import { useShortcuts } from './shortcuts.tsx';
 import type { VirtualRows } from './useVirtualRows.ts';

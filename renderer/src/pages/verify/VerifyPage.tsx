@@ -19,11 +19,13 @@ import { EmptyState } from '../../components/feedback/ErrorNote.tsx';
 import { JobBar } from '../../components/feedback/JobsTray.tsx';
 import { saveFile } from '../../components/forms/buttons.tsx';
 import { Page, Section } from '../../components/layout/Page.tsx';
-import { countOf, formatBytes, formatCount } from '../../format/size.ts';
+import { countOf, formatBytes, formatCount } from '../../format.ts';
 import { useSession } from '../../state/session.ts';
 import { type PathFile, readChosen, readDropped } from '../assemble/files/readDropped.ts';
-import { type CheckpointNote, type CheckpointResult, checkpointWords, verdictOf } from './checkpointNote.ts';
 import {
+  type CheckpointNote,
+  type CheckpointResult,
+  checkpointWords,
   countVerdicts,
   type DroppedList,
   type FileResult,
@@ -34,6 +36,7 @@ import {
   VERDICT_ORDER,
   VERDICT_WORDS,
   type Verdict,
+  verdictOf,
 } from './fileResults.ts';
 import { useVerification } from './run.ts';
 import classes from './VerifyPage.module.css';

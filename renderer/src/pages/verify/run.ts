@@ -7,9 +7,12 @@ import {
   type CheckpointNote,
   type CheckpointResult,
   checkNote,
+  type DroppedList,
+  type FileResult,
+  judge,
+  ListIndex,
   parseCheckpointNote,
-} from './checkpointNote.ts';
-import { type DroppedList, type FileResult, judge, ListIndex } from './fileResults.ts';
+} from './fileResults.ts';
 import { MAX_PACK_FILE_BYTES, verifyPackFile } from './packFileContents.ts';
 import { DigestLookups, pause, WorkerPool } from './workerPool.ts';
 

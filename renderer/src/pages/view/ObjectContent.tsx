@@ -8,7 +8,7 @@ import { ObjectText } from '../../components/content/ObjectCard.tsx';
 import { RowsTable, TextBox } from '../../components/content/RowsTable.tsx';
 import { Facts } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { exactBytes, formatBytes, formatCount } from '../../format/size.ts';
+import { exactBytes, formatBytes, formatCount } from '../../format.ts';
 import classes from './ViewPage.module.css';
 
 const PdfPreview = lazy(() => import('../../components/content/PdfPreview.tsx'));

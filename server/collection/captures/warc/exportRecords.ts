@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { createGzip, gzip, gzipSync } from 'node:zlib';
-import type { Connection } from '../../../../shared/collection/connection.ts';
 import { SELF } from '../../../../shared/collection/event.ts';
 import { handedInWords, isHandedIn } from '../../../../shared/collection/handedInWords.ts';
+import type { Connection } from '../../../../shared/collection/retrieval.ts';
 import { STATUS_CODES } from '../../../runtime/nodeHttp.ts';
 import { isMissing, isUnreadable } from '../../../store/blobs/blobStore.ts';
 import {

@@ -3,7 +3,7 @@ import canonicalize from 'canonicalize';
 import { concat, hexOf, isSameBytes, utf8 } from '../../../../shared/proof/bytes.ts';
 import { noteCrypto } from '../../../../shared/proof/noteCrypto.ts';
 import { noteBody, parseCheckpoint, signatureState } from '../../../../shared/proof/signedNote.ts';
-import { splitEntries, TILE_WIDTH, type TileAddress, tilePath } from '../../../../shared/proof/tiles.ts';
+import { splitEntries, TILE_WIDTH, type TileAddress, tilePath } from '../../../../shared/proof/tree.ts';
 import { CHECKPOINT, encryptedPath, objectPath, recordsFiles } from '../../copyPaths.ts';
 import { digestOf, verifyFiles } from './verifyFiles.ts';
 

@@ -1,4 +1,4 @@
-import type { ActiveHours, Schedule } from '../../../../shared/collection/schedule/scheduleFields.ts';
+import type { ActiveHours, Schedule } from '../../../../shared/collection/schedule.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 import { change, countOf, hasRow, insert, run, selectEach, selectValue, update } from '../engine/queries.ts';
 import { type SourceToCheck, WATCHED } from './sources.ts';

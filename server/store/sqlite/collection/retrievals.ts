@@ -1,11 +1,12 @@
-import { type Connection, certificatesOf } from '../../../../shared/collection/connection.ts';
 import type { PageLabel } from '../../../../shared/collection/event.ts';
-import type {
-  RecordedRetrieval,
-  Redirect,
-  Retrieval,
-  RetrievalError,
-  SentRequest,
+import {
+  type Connection,
+  certificatesOf,
+  type RecordedRetrieval,
+  type Redirect,
+  type Retrieval,
+  type RetrievalError,
+  type SentRequest,
 } from '../../../../shared/collection/retrieval.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 import {

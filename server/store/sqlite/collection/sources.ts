@@ -2,7 +2,7 @@ import type { EventType } from '../../../../shared/collection/event.ts';
 import type { Follow } from '../../../../shared/collection/follow.ts';
 import type { NoiseRule, Watch } from '../../../../shared/collection/noise.ts';
 import type { RetrievalError } from '../../../../shared/collection/retrieval.ts';
-import type { ActiveHours, Schedule } from '../../../../shared/collection/schedule/scheduleFields.ts';
+import type { ActiveHours, Schedule } from '../../../../shared/collection/schedule.ts';
 import type {
   CaptureMode,
   PageError,

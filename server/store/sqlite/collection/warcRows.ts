@@ -1,5 +1,4 @@
-import type { Connection } from '../../../../shared/collection/connection.ts';
-import type { SentRequest } from '../../../../shared/collection/retrieval.ts';
+import type { Connection, SentRequest } from '../../../../shared/collection/retrieval.ts';
 import { type ReadDatabase, statement } from '../engine/open.ts';
 import { selectAll, selectOne, selectValue } from '../engine/queries.ts';
 import { type NewRetrieval, parseRetrieval, type RetrievalTexts } from './retrievals.ts';

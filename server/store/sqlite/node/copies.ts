@@ -1,4 +1,4 @@
-import type { RestoreDrill } from '../../../../shared/node/restoreDrill.ts';
+import type { RestoreDrill } from '../../../../shared/node/copy.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 import {
   change,

@@ -1,8 +1,8 @@
 import type { Comment } from '../../../../shared/archive/comment.ts';
 import { PART_KEYWORD } from '../../../../shared/archive/set.ts';
 import type { Outcome, Tag, Verdict } from '../../../../shared/archive/vocabulary.ts';
-import type { Connection } from '../../../../shared/collection/connection.ts';
 import type { Event } from '../../../../shared/collection/event.ts';
+import type { Connection } from '../../../../shared/collection/retrieval.ts';
 import type { Slice } from '../../../../shared/values/list.ts';
 import type { StatusRow, StudyRow } from '../archive/studies.ts';
 import { parseConnection } from '../collection/retrievals.ts';

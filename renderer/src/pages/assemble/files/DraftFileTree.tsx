@@ -5,13 +5,13 @@ import { filePathFault } from '../../../../../shared/archive/filePath.ts';
 import { FILE_CHANGES, type FileChange } from '../../../../../shared/archive/packComparison.ts';
 import { FileTree } from '../../../components/data/FileTree.tsx';
 import { DigestChip, StateBadge } from '../../../components/data/Values.tsx';
-import { SearchField } from '../../../components/forms/SearchField.tsx';
-import { countOf, formatBytes, formatCount } from '../../../format/size.ts';
+import { SearchField } from '../../../components/forms/filters.tsx';
+import { countOf, formatBytes, formatCount } from '../../../format.ts';
+import classes from '../assemble.module.css';
 import { fieldId } from '../draftRecord.ts';
 import { removeFiles, renameFiles, replaceFile, reuseFiles, useDraft } from '../draftStore.ts';
 import { usePackForm } from '../packForm.ts';
 import { type DraftFile, type FileItem, fileItems } from './draftFile.ts';
-import cellClasses from './files.module.css';
 
 /** A filter is offered for longer lists, and for versions. */
 const FILTERED_FROM = 12;
@@ -95,7 +95,7 @@ interface FileNameProps {
 function FileName({ item, name, isEdited, onEdited }: FileNameProps) {
   const { file, path } = item;
   if (isEdited && file) return <PathField path={path} onDone={(edited) => onEdited(item, edited)} />;
-  return <span className={`mono wrap-anywhere ${file ? '' : cellClasses.removed}`}>{name}</span>;
+  return <span className={`mono wrap-anywhere ${file ? '' : classes.removed}`}>{name}</span>;
 }
 
 interface ChangeFilterProps {
@@ -138,7 +138,7 @@ function FolderSummary({ items }: { items: readonly FileItem[] }) {
 function FileFault({ fault }: { fault: string | undefined }) {
   if (!fault) return null;
   return (
-    <p role="alert" className={`${cellClasses.fault} line gap-1 small bad`}>
+    <p role="alert" className={`${classes.fault} line gap-1 small bad`}>
       <IconAlertTriangle size={14} aria-hidden /> {fault}
     </p>
   );
@@ -159,15 +159,15 @@ function FileCells({ item, isVersion, onEditPath }: FileCellsProps) {
   return (
     <>
       {isVersion && (
-        <span className={cellClasses.change}>
+        <span className={classes.change}>
           {item.change && <StateBadge kind="fileChange" value={item.change} />}
         </span>
       )}
       <Tooltip label={`${formatCount(bytes)} bytes, ${type}`}>
-        <span className={`${cellClasses.size} text-end small nowrap numeric`}>{formatBytes(bytes)}</span>
+        <span className={`${classes.size} text-end small nowrap numeric`}>{formatBytes(bytes)}</span>
       </Tooltip>
-      <span className={cellClasses.hash}>{file && <HashState file={file} />}</span>
-      <span className={`${cellClasses.actions} line stretch to-end`}>
+      <span className={classes.hash}>{file && <HashState file={file} />}</span>
+      <span className={`${classes.actions} line stretch to-end`}>
         {file ? <FileActions file={file} onEditPath={onEditPath} /> : <PutBack item={item} />}
       </span>
     </>

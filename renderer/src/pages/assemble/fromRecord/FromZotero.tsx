@@ -4,12 +4,12 @@ import { IconBookmarks } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type CitationEntry, MAX_CITATION_FILE_BYTES } from '../../../../../shared/archive/recordImport.ts';
-import { sendStream } from '../../../api/streams.ts';
+import { sendStream } from '../../../api/client.ts';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { FileDropField } from '../../../components/forms/FileDropField.tsx';
-import { countOf, formatBytes } from '../../../format/size.ts';
+import { countOf, formatBytes } from '../../../format.ts';
+import classes from '../assemble.module.css';
 import { draftSession } from '../draftSession.ts';
-import classes from './fromRecord.module.css';
 
 /** The media types of the files by their endings. */
 const TYPES: Readonly<Record<string, string>> = {

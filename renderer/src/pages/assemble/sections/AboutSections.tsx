@@ -6,13 +6,13 @@ import { useCall } from '../../../api/useCall.ts';
 import { Markdown } from '../../../components/content/Markdown.tsx';
 import { STATES } from '../../../components/data/states.ts';
 import { ChoiceCards, StudyPicker, SubjectPicker } from '../../../components/forms/pickers.tsx';
-import { authorsLine } from '../../../format/names.ts';
+import { authorsLine } from '../../../format.ts';
 import { PackLink } from '../../packs/PackHeader.tsx';
+import classes from '../assemble.module.css';
 import type { Draft } from '../draft.ts';
 import { useDraft } from '../draftStore.ts';
 import { jumpToField, useField, usePackForm } from '../packForm.ts';
 import { FormSection } from './ResultsSection.tsx';
-import classes from './sections.module.css';
 
 /** The title. A dropped folder fills it in. */
 export function TitleSection() {

@@ -2,11 +2,11 @@ import { ActionIcon, Button, Checkbox, Select, TextInput } from '@mantine/core';
 import { IconArrowDown, IconArrowUp, IconPlus, IconX } from '@tabler/icons-react';
 import { RELATION_TYPES } from '../../../../../shared/archive/vocabulary.ts';
 import { PackPicker } from '../../../components/forms/pickers.tsx';
-import { relationLabel } from '../../../format/names.ts';
+import { relationLabel } from '../../../format.ts';
+import classes from '../assemble.module.css';
 import { type Draft, type DraftAuthor, type DraftRelated, emptyAuthor, rowKey } from '../draft.ts';
 import { useField, usePackForm } from '../packForm.ts';
 import { FormSection } from './ResultsSection.tsx';
-import classes from './sections.module.css';
 
 /** The authors, in citation order. */
 export function AuthorsSection() {

@@ -2,10 +2,10 @@ import { ActionIcon, Button, Select, TextInput } from '@mantine/core';
 import { IconPlus, IconX } from '@tabler/icons-react';
 import { type ClipboardEvent, type ReactNode, useId } from 'react';
 import { useCall } from '../../../api/useCall.ts';
+import classes from '../assemble.module.css';
 import { type DraftResult, type ResultType, rowKey } from '../draft.ts';
 import { isNumberText } from '../draftRecord.ts';
 import { useField, usePackForm } from '../packForm.ts';
-import classes from './sections.module.css';
 
 const TYPES: { value: ResultType; label: string }[] = [
   { value: 'number', label: 'number' },

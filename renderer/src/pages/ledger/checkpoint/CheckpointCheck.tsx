@@ -4,10 +4,10 @@ import { type DragEvent, useRef, useState } from 'react';
 import { Link } from 'react-router';
 import { TimeText } from '../../../components/data/Values.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
-import { countOf, formatBytes, formatCount } from '../../../format/size.ts';
+import { countOf, formatBytes, formatCount } from '../../../format.ts';
 import { readSession } from '../../../state/session.ts';
-import { Finding } from '../Findings.tsx';
-import classes from './CheckpointCheck.module.css';
+import classes from '../ledger.module.css';
+import { Finding } from '../VerifyPanel.tsx';
 import {
   CHECKPOINT_FILE_TYPES,
   type CheckpointComparison,

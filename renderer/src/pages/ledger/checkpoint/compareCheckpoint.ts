@@ -1,12 +1,13 @@
 import { bytesToHex, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js';
-import type { KeyChange } from '../../../../../shared/ledger/keyChange.ts';
 import {
   type ConsistencyProof,
+  type KeyChange,
   type LedgerEntry,
   type LedgerHead,
   NO_HASH,
+  parseSavedHead,
+  withPlainLineEnds,
 } from '../../../../../shared/ledger/ledger.ts';
-import { parseSavedHead, withPlainLineEnds } from '../../../../../shared/ledger/savedHead.ts';
 import { MAX_LIST_LIMIT } from '../../../../../shared/limits.ts';
 import { fromBase64 } from '../../../../../shared/proof/bytes.ts';
 import { noteCrypto } from '../../../../../shared/proof/noteCrypto.ts';
@@ -19,7 +20,7 @@ import {
 import { isConsistent, rootFromPath } from '../../../../../shared/proof/tree.ts';
 import { canonicalText } from '../../../../../shared/values/canonicalJson.ts';
 import { call, readText } from '../../../api/client.ts';
-import { formatCount } from '../../../format/size.ts';
+import { formatCount } from '../../../format.ts';
 import { hashOfEntry, hashOfParts } from '../chain.ts';
 
 /** A difference between the checkpoint and the current ledger. */

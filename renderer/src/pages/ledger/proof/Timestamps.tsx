@@ -2,7 +2,7 @@ import { Button, Stack } from '@mantine/core';
 import { IconClockCheck } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from 'react-router';
-import type { Timestamp } from '../../../../../shared/ledger/timestamp.ts';
+import type { Timestamp } from '../../../../../shared/ledger/ledger.ts';
 import { MAX_LIST_LIMIT } from '../../../../../shared/limits.ts';
 import { call, urlOf } from '../../../api/client.ts';
 import { callKey, useCall } from '../../../api/useCall.ts';
@@ -11,7 +11,7 @@ import { DataTable } from '../../../components/data/DataTable.tsx';
 import { TimeText } from '../../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { Section } from '../../../components/layout/Page.tsx';
-import { formatCount } from '../../../format/size.ts';
+import { formatCount } from '../../../format.ts';
 import { useIsOwner } from '../../../state/session.ts';
 
 /** The timestamps of the ledger: which entries they cover, since when, and by whom. */

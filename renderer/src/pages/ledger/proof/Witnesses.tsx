@@ -2,17 +2,17 @@ import { Button, Stack, TextInput } from '@mantine/core';
 import { IconPlus, IconSend } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { WitnessRefusal, WitnessState } from '../../../../../shared/ledger/witness.ts';
+import type { WitnessRefusal, WitnessState } from '../../../../../shared/ledger/ledger.ts';
 import { MAX_LIST_LIMIT } from '../../../../../shared/limits.ts';
 import { call, readText } from '../../../api/client.ts';
 import { callKey, useCall } from '../../../api/useCall.ts';
 import { DataTable } from '../../../components/data/DataTable.tsx';
 import { TimeText } from '../../../components/data/Values.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
+import { CopyButton } from '../../../components/forms/buttons.tsx';
 import { Section } from '../../../components/layout/Page.tsx';
-import { countOf } from '../../../format/size.ts';
-import { Finding } from '../Findings.tsx';
-import { KeyText } from '../KeyHistory.tsx';
+import { countOf } from '../../../format.ts';
+import { Finding } from '../VerifyPanel.tsx';
 
 /** The owner's view of who cosigned the checkpoint, and of the logs for which this node is a witness. */
 export function Witnesses() {
@@ -226,5 +226,15 @@ function AddLog({ onAdded }: { onAdded: () => Promise<unknown> }) {
       />
       {add.error && <ErrorNote error={add.error} />}
     </form>
+  );
+}
+
+/** A verifier key, to compare and to copy. `what` names it to screen readers. */
+export function KeyText({ text, what }: { text: string; what: string }) {
+  return (
+    <p className="mt-1 mb-1 line gap-2 compact">
+      <span className="mono wrap-anywhere">{text}</span>
+      <CopyButton text={text} what={what} />
+    </p>
   );
 }

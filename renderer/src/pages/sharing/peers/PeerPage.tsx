@@ -4,14 +4,13 @@ import { type ReactNode, useState } from 'react';
 import { Link, useParams } from 'react-router';
 import type { Peer, PeerEvent, PeerPack } from '../../../../../shared/node/peer.ts';
 import type { Slice } from '../../../../../shared/values/list.ts';
-import { useCall } from '../../../api/useCall.ts';
-import { useSave } from '../../../api/useSave.ts';
+import { useCall, useSave } from '../../../api/useCall.ts';
 import { type Column, DataTable, Pager } from '../../../components/data/DataTable.tsx';
 import { StateBadge, TimeText } from '../../../components/data/Values.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
-import { SearchField } from '../../../components/forms/SearchField.tsx';
+import { SearchField } from '../../../components/forms/filters.tsx';
 import { ItemPage, Page, Section } from '../../../components/layout/Page.tsx';
-import { formatBytes } from '../../../format/size.ts';
+import { formatBytes } from '../../../format.ts';
 import classes from '../SharingPage.module.css';
 import {
   type Mirror,

@@ -11,8 +11,7 @@ import {
   parsePeerLink,
 } from '../../../../../shared/node/peer.ts';
 import type { SharingMode } from '../../../../../shared/node/settings.ts';
-import { useCall } from '../../../api/useCall.ts';
-import { useReload, useSave } from '../../../api/useSave.ts';
+import { useCall, useReload, useSave } from '../../../api/useCall.ts';
 import { EmptyState, ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { ItemButton, RemoveItemButton } from '../../../components/forms/buttons.tsx';
 import { RemoveDialog } from '../../../components/forms/DialogForm.tsx';

@@ -19,11 +19,11 @@ import {
   type PeerChange,
   type PeerState,
 } from '../../../../../shared/node/peer.ts';
-import { useReloadAfter, useSave } from '../../../api/useSave.ts';
+import { useReloadAfter, useSave } from '../../../api/useCall.ts';
 import { TimeText } from '../../../components/data/Values.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { CopyButton } from '../../../components/forms/buttons.tsx';
-import { countOf } from '../../../format/size.ts';
+import { countOf } from '../../../format.ts';
 import { useFollowedJob } from '../../../state/jobs.ts';
 import classes from '../SharingPage.module.css';
 

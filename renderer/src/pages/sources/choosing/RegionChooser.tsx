@@ -1,4 +1,4 @@
-import { Button, Modal } from '@mantine/core';
+import { Button, Modal, NumberInput } from '@mantine/core';
 import { type KeyboardEvent, type PointerEvent, useRef, useState } from 'react';
 import {
   MAX_PICTURE_HEIGHT,
@@ -6,8 +6,7 @@ import {
   type PictureRegion,
 } from '../../../../../shared/collection/noise.ts';
 import { pictureUrl } from '../../captures/PagePicture.tsx';
-import classes from './Choosing.module.css';
-import { RegionFields } from './RegionFields.tsx';
+import classes from '../sources.module.css';
 
 interface RegionChooserProps {
   /** The page capture whose picture is shown. */
@@ -235,4 +234,53 @@ function boxOf({ x, y, width, height }: PictureRegion, size: Size) {
     width: share(width, size.width),
     height: share(height, size.height),
   };
+}
+
+export type RegionText = Record<keyof PictureRegion, string>;
+
+interface RegionFieldsProps {
+  values: Readonly<Record<keyof PictureRegion, string | number>>;
+  /** The size of the picture. */
+  max?: { width: number; height: number };
+  error?: string | undefined;
+  onChange: (change: Partial<RegionText>) => void;
+}
+
+const LABELS: Readonly<Record<keyof PictureRegion, string>> = {
+  x: 'From the left',
+  y: 'From the top',
+  width: 'Width',
+  height: 'Height',
+};
+
+/** The numbers of a region, in pixels of the picture. */
+export function RegionFields({
+  values,
+  max = { width: MAX_PICTURE_WIDTH, height: MAX_PICTURE_HEIGHT },
+  error,
+  onChange,
+}: RegionFieldsProps) {
+  return (
+    <div>
+      <div className={classes.fields}>
+        {(['x', 'y', 'width', 'height'] as const).map((name) => (
+          <NumberInput
+            key={name}
+            label={LABELS[name]}
+            size="xs"
+            suffix=" px"
+            min={name === 'x' || name === 'y' ? 0 : 1}
+            max={name === 'x' || name === 'width' ? max.width : max.height}
+            clampBehavior="none"
+            allowDecimal={false}
+            allowNegative={false}
+            value={values[name]}
+            error={error !== undefined}
+            onChange={(value) => onChange({ [name]: String(value) })}
+          />
+        ))}
+      </div>
+      {error && <p className="small bad mt-1">{error}</p>}
+    </div>
+  );
 }
