@@ -1,6 +1,5 @@
 import { app, dialog } from 'electron';
-import { createArchive, requireArchive } from '../server/moving/archivePlace.ts';
-import { checkMove } from '../server/moving/checkMove.ts';
+import { checkMove, createArchive, requireArchive } from '../server/moving/archivePlace.ts';
 import { moveArchive } from '../server/moving/moveArchive.ts';
 import { inBackground } from '../server/runtime/background.ts';
 import type { DesktopArchives, MoveProgress } from '../shared/node/owner.ts';

@@ -3,13 +3,13 @@ import { main } from '../server/cli/main.ts';
 import type { NodeConfig } from '../server/config.ts';
 import { inBackground } from '../server/runtime/background.ts';
 import { closeResolver, electronBrowser } from './closedBrowser.ts';
-import { startUtilityProcess } from './utilityChild.ts';
+import { startUtilityProcess } from './processes.ts';
 
 const SWITCH = '--cli';
 
 /**
  * Returns the arguments after `--cli` on the app's command line; undefined if there is no `--cli`. After `--` stands what a
- * web page chose (`opened/links.ts`).
+ * web page chose (`opened.ts`).
  */
 export function commandArguments(argv: readonly string[]): string[] | undefined {
   const at = argv.indexOf(SWITCH);

@@ -5,25 +5,26 @@ import type { NodeConfig } from '../server/config.ts';
 import { requireArchive } from '../server/moving/archivePlace.ts';
 import type { RunningNode } from '../server/node.ts';
 import { after, handleStrayErrors, inBackground } from '../server/runtime/background.ts';
+import { logFileIn, openLogFile } from '../server/runtime/log.ts';
 import { Archives, askForArchive, restart } from './archives.ts';
 import { closeResolver, electronBrowser } from './closedBrowser.ts';
 import { commandArguments, runCommand } from './commandLine.ts';
-import { setUpPermissions } from './guards.ts';
-import { setUpIpc } from './ipc.ts';
-import { logFileIn, openLogFile } from './logFile.ts';
-import { setUpLoginItem, wasOpenedAtLogin } from './loginItem.ts';
+import { setUpLoginItem, setUpNotifications, setUpTray, wasOpenedAtLogin } from './desktopIntegration.ts';
+import { setUpIpc, setUpPermissions } from './guards.ts';
 import { setUpMenu } from './menu.ts';
-import { setUpNotifications } from './notifications.ts';
 import { errorMessage, openArchive } from './openArchive.ts';
-import { openPackFile } from './opened/files.ts';
-import { type OpenedItems, queueOpenedItems, setUpJumpList } from './opened/items.ts';
-import { openLink, registerLinkScheme } from './opened/links.ts';
+import {
+  type OpenedItems,
+  openLink,
+  openPackFile,
+  queueOpenedItems,
+  registerLinkScheme,
+  setUpJumpList,
+} from './opened.ts';
 import { readOptions, type StartOptions } from './options.ts';
 import { archiveToOpen, openPreferences, type Preferences } from './preferences.ts';
-import { avoidFailedGraphics, setUpProcesses } from './processes.ts';
+import { avoidFailedGraphics, setUpProcesses, startUtilityProcess } from './processes.ts';
 import { placeToOpen } from './sample/sample.ts';
-import { setUpTray } from './tray.ts';
-import { startUtilityProcess } from './utilityChild.ts';
 import { DesktopWindows } from './windows.ts';
 
 /** The `appId` of electron-builder.yml. Windows shows notifications and jump lists only for the id of the shortcut. */

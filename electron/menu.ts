@@ -2,7 +2,7 @@ import { app, dialog, Menu, type MenuItemConstructorOptions, shell } from 'elect
 import type { RunningNode } from '../server/node.ts';
 import { inBackground } from '../server/runtime/background.ts';
 import { SETTING_PAGES, SIDEBAR_GROUPS } from '../shared/node/pages.ts';
-import { type OpenedItems, QUICK_PAGES } from './opened/items.ts';
+import { type OpenedItems, QUICK_PAGES } from './opened.ts';
 import type { Preferences, StoredPreferences } from './preferences.ts';
 import type { DesktopWindows } from './windows.ts';
 

@@ -19,7 +19,7 @@ const keptSchema = z.object({
   open_at_login: desktopPreferencesSchema.shape.open_at_login.catch(false),
   /** Whether the graphics driver failed, so that it is not used; see `processes.ts`. */
   software_drawing: z.boolean().catch(false),
-  /** Set by earlier versions; see `notifications.ts`. */
+  /** Set by earlier versions; see `desktopIntegration.ts`. */
   notify: z.array(eventTypeSchema).catch([]),
   window: boundsSchema.optional().catch(undefined),
   /** The folder of the archive, if it is not the default one. */

@@ -1,11 +1,10 @@
 import { fileURLToPath } from 'node:url';
-import { app, BrowserWindow, dialog, type Rectangle, screen } from 'electron';
+import { app, BrowserWindow, dialog, type NativeImage, nativeImage, type Rectangle, screen } from 'electron';
 import type { RunningNode } from '../server/node.ts';
 import { inBackground } from '../server/runtime/background.ts';
 import type { Log } from '../server/runtime/log.ts';
 import { type DesktopMessages, VERSION_ARGUMENT } from './channels.ts';
 import { setUpNavigation } from './guards.ts';
-import { dotIcon, windowIcon } from './icons.ts';
 import type { Preferences } from './preferences.ts';
 
 /** A window that crashed this often within this time is not loaded again. */
@@ -179,4 +178,26 @@ function boundsToOpenWith({ current }: Preferences): Partial<Rectangle> {
     bounds.y >= workArea.y &&
     bounds.y < workArea.y + workArea.height;
   return isVisible ? bounds : defaultSize;
+}
+
+/** `renderer/public/icon.svg` as a PNG of 64 × 64 pixels. */
+const ICON =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAYAAACqaXHeAAAIDklEQVR4nOSbCVAUZxbH/90zcsjtIige4x3UqCSuogZRTLzWNSomG6OblFlcyw3ZSmqTwC5lYogbI7q7ZuORaBJzmNJoKheRiGKBogTRoBiJIkpUQOQS5BIQmM77OoGiZ0bsb8YeEH5VPdXf6+6pfq+/ft977/tajzbwGhvp4eaCebQbKgiSPyT4QRDc0JGRpCq6x6u0kyUBX1ZVC7Hl6TEVtztdsCT0CYzydXJsjBIEYTk1nXBvUydJ2FpXr3uzOG1NkelBMwMYJkfOIelO2tzRmZBQaYT0VF7yutjWYl2rfaF/cMRrpPhWevL3+lM3R4Aj/S7yNAQ1VVxJOdIsbjGAIThiCSn+Nm0COimybgKmufeffLky92iGLGM/faZEhOggHKCGHl0BSWqQjOIfco+uPSiytk4Snu8yyjMEoRtE6Tl513fSSz6OerGwM3d9S0iEKEp+egedGNrVlGcwnZuaMF8vCliELgo99vl6+g2AjQwb6IMe7t1hT8oqbyL7UjFsgTrBBHJ8ktNtAsI2CfDvg5Xhs/Dg8L5oT9J/ysPqzfH4MbsA/EhOOs8BQavBybLHJmJDVCj6+nqivfHz8UDojABU36xHRtZVvosh6LmHvqULAhG1YgY6Eg7ddHiVeqORgv5Pvj7Oda3Ic3L/3l6I/Osj6Kj8a/l0+R554OoBYY9PhKOD8pJvEzORkHoepWXV4MHZyQEPjvzVf5zMzENtfQPP5fDu4YqZQf6YM2Vki4zd29LQQLxOPkEtXAaYMNqgaL//+fdYszUB1pCwPRyD+3vL+xeulGBm2BbwsjcpE9fLa/D0/PEtskCTe7wTql8BDzcnDB3go5AlpV2ANTDFm5VnDDX0xIA+PWANiceyFe3hg3vB080ZalFtAEvvVlVNPayhu1M3M5lrd0dYQznFA6b07aV+dOJygp0RuxuApR2D+3mbydkr0R4pid1S4N95umAlxQ/TH/JHd2cHs+Mb/rkAb7zwRySkZOH1d/ajvOIm7IFdesDs4OFI/Pg5zHtktEXlZejps2PsnCQ6lw1x9kBzA4QvCcamVx6Hm4v6MqO7qzO2rPoTViwKgtZo+gqEL56MF58JgTUwfxCx7GHWMfDOrqPQCs0MMH3SfXjxL9PM5JXVtXhvTyoyL1yTkxcWx4+gsXvUfX5ykuXuquwpL4c9jKycIiQdty7muBOaGECvE/FvcmimMCUi18eitFwZNh8uu4jDJy7is7iTiHn5UYSMH6o4vvqFOQh5eiMaGptwt9HEBzw1bxx6UqzeGhaxhUXtNFO+NewYO8f0abOU94nZD0ALNDFA6IwxinZFVS0i1seqvj5i3TcUZdYpZAtnaWOAu/IKjBrWGy7Ov4ayLA4fOaS34vgXB06jrKIGarl+owZfJfyoSHLGkI+YNXk4blTWyu2a2nqcyb4GW7HJAL7ebvh47Z/h5dF2PTD9bB54OXk2X2EABhsaW8OM+lLM17AFmwwwMWDgHZVnpGfmgpdTKozWw8MFE8YMgC3YZACaW1B1ntEIbupuNao6TxRtyx9scoLHTl9WFbOPGOwLXu438SOWYK9AasYl2IJNPaCotApjF67H6GF+LTE+C2TejX5CcR4rUiT/kAMeRgzppRRQb1u28jPcrLslN5udIHPAtnBXRgHTmvy5nEJZ6WYWz/09Po09QTd9S9X/MSMumTtOITtNyiamZeNuo0kcsHvfKUW7H1Vo1kcugFreojmHXj2VS5F2x6VDCzQxwK696bhapFyXNIvS2w/WLIa3l+ttr2PH2DlTTULhguIK7Ik/BS3QJBdgMXv0pu+wbfWTCjmL8RO2P4sPvjiGjHP58jvMkiH/gb5yifwZKmmzVNiUV96Ko5FE3YjDi2bZ4MHUbPzvoyT8Y6kyHfagSNFU1hZrtx3ULBNkaFoP2PRpMoxNEqXFIdz1PhZj/Hd7ErbtSYGWaF4T3LLrCH7OL0X032dThqhujSUbXldtjMOBlPPQGrsUReOPnJPT4SU0HD42M0AxRLZAT/wsFT527zsp1wW0yP0tYbeq8K2GJnz4ZZq8sSLp5leVic2z0XsQfzQL9qZdVoblF94wlxVVoD3o8jNDqntAiYVSlgfHJGRrausbLcj4pseb8bKwNqm4rApqUd0DCkuqzDK/qYFDYA0XaTqcefpmWNSYk1sKa5g2YZiizeqKxdfVr1Xg8gE/XSxE0NhBLe2whRPh4+WG/TSdVXZDfcmL8faOw/Af5IsmKhZkXyrhLmz4UDWKld5bL5BgnLnAVybjMsDmncmY9MBARRFi7rT75a0jwMLlTTuSua7hcoJpp69gA4W3HZX/bE/EKcoxeGDL5F7jueDEmVxcpexs/CgDnBy7oSPAyu6rNu7jXiHGEAxTIqgAL3Avz2DT3X97MghTxg1RLHexJ8xxshklNnd4ndMH/UYFM8BlZgfYQO+e7jD4WbfGx1pYfsHj7S0jnddLkpBBiZpNBrhWUilv9xqke5ZIv4fQRaGUO15s1OnUryrsZDToxHix4NCbWWSJ/ehiUPb9TeGhtZflOIBS7+dJZN2iv3sSqd7YoA9ne7IBClLWnTcaxRXoIpDzW56f+oa8tr7lu0H2HZ2H4SH2Kc1UdGLodY/OTV73/+a2WaWyX3DEoyKEHZ3x01naFl85EhPXWmyWC7BvaxtFaaQEaS86CUwXppOp8ow2a9X9giODBUgh9FoE0t8MkiD0oQtc0YGh6ZNqQUIBaZZD3f043XNiXnLMbVPEXwAAAP//NKk+sgAAAAZJREFUAwAf97ptI7oSJQAAAABJRU5ErkJggg==';
+
+const TRAY_PIXELS = 22;
+
+function windowIcon(): NativeImage {
+  return nativeImage.createFromDataURL(ICON);
+}
+
+export function trayIcon(): NativeImage {
+  return nativeImage.createFromDataURL(ICON).resize({ width: TRAY_PIXELS, height: TRAY_PIXELS });
+}
+
+/** A red dot of 32 × 32 pixels, which Windows lays over the icon in the taskbar. */
+const DOT =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAACAAAAAgCAYAAABzenr0AAABOklEQVR4AcXBsZHTQBQA0MdHAaEiUgog2ZCE8V4HbgEqMBVo1IHbIDMVWJ6hgC1FISHBJZIt39l33tF7H/5+/2pNYWVhZY37JGyxQULr2YiCEw4obtS4TUaHbFmLjIwOA3oMXtF4WYsOO/fJyNijx+iKcF2LI3bebocjWleEZS2OSN4v4YjWgrCsQ/I4CZ0F4VLGzuPtkJ0Jlzr1dM6EuYSsnoxkIsxt1bc1EeY26tuYCHNJfclEmGvV15oIKwtzo/pGE2GuqK+YCHMn9Z1MhLmD+g4mwlzBoJ4BxUS41KundyZcGrD3eHsMzoRlPYrHKegtCMtGPKF4v4InjBZ8/Pnlsyv+4Tc+4Zu32eMHRlc0XjbiF/6gQ3abAT0Gr2jcZsCAhC02SGg9G1FwwgHFjRr3KSgeKKwsrOw/UeA90f3VF9UAAAAASUVORK5CYII=';
+
+function dotIcon(): NativeImage {
+  return nativeImage.createFromDataURL(DOT);
 }

@@ -32,7 +32,7 @@ import {
 } from './sampleContent.ts';
 
 /** The archive that an app opens: the own one, or the sample beside it as long as there is one. */
-export interface OpenedPlace {
+interface OpenedPlace {
   folder: string;
   sample: SampleSwitch;
 }

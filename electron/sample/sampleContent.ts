@@ -6,7 +6,7 @@ import { PACK_FORMAT, TERMS_VERSION } from '../../shared/limits.ts';
  * from the rows here, so the packs have the same fingerprints on every machine: they name no study, whose id is random.
  */
 
-export interface SampleFile {
+interface SampleFile {
   path: string;
   mediaType: string;
   text: string;

@@ -20,7 +20,7 @@ import type { Network } from '../collection/fetch/requester.ts';
 import { PrivateAddressCheck } from '../collection/sources/privateSources.ts';
 import { requireExpression } from '../collection/sources/sources.ts';
 import { isReadOnly } from '../ledger/appendEntry.ts';
-import { shuttingDown } from '../runtime/shuttingDown.ts';
+import { shuttingDown } from '../runtime/jobs.ts';
 import { type SourceRow, sourceById } from '../store/sqlite/collection/sources.ts';
 import { lastEventId } from '../store/sqlite/collection/timeline/events.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';

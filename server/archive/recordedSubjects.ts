@@ -1,10 +1,11 @@
 import { type PackRecord, tagOf } from '../../shared/archive/pack.ts';
 import { setOfPart } from '../../shared/archive/set.ts';
 import type { ArchiveNode } from '../../shared/archive/study.ts';
+import type { RecordedDeposit } from '../../shared/node/deposit.ts';
 import { canonicalText } from '../../shared/values/canonicalJson.ts';
 import { fingerprintOver, sha256Of } from '../ledger/entry.ts';
 import type { RecordedSubject, RecordedSubjects } from '../ledger/verifyLedger.ts';
-import { iteratePackDeposits } from '../store/sqlite/archive/packDeposits.ts';
+import { iteratePackDeposits } from '../store/sqlite/archive/deposits.ts';
 import {
   type FlagRow,
   filesOfPack,
@@ -23,7 +24,6 @@ import {
 } from '../store/sqlite/archive/studies.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { commentDigest, iterateComments } from './comments.ts';
-import { depositDigest } from './packs/recordDeposit.ts';
 import { setIdOf } from './sets/setRecords.ts';
 
 /**
@@ -140,6 +140,15 @@ export const statusDigest: (step: Omit<StatusRow, 'ledger_entry'>) => string = f
 ]);
 
 export const flagDigest: (flag: FlagRow) => string = fingerprintOver(['pack', 'reason', 'note', 'at']);
+
+/** The digest that an entry `pack.deposited` records. */
+export const depositDigest: (deposit: RecordedDeposit) => string = fingerprintOver([
+  'pack',
+  'doi',
+  'url',
+  'repository',
+  'at',
+]);
 
 /** For each type, a function that recomputes the digests from the current rows, for the verification of the ledger. */
 export const ARCHIVE_SUBJECTS: readonly RecordedSubjects[] = [

@@ -1,33 +1,48 @@
 import type { ResultValue } from '../../shared/archive/pack.ts';
 import {
+  type ArchiveNode,
+  type NewNode,
   type NewStudy,
   type NewStudyStatus,
   STUDY_TRANSITIONS,
   type StudiesQuery,
   type Study,
   type StudyTable,
+  type TreeNode,
 } from '../../shared/archive/study.ts';
 import { OUTCOMES, VERDICTS } from '../../shared/archive/vocabulary.ts';
+import { MAX_NODE_LISTING } from '../../shared/limits.ts';
 import { Problem } from '../../shared/problems.ts';
+import type { NodePage } from '../../shared/routes/archive/archive.ts';
 import type { Slice } from '../../shared/values/list.ts';
 import { csvLines } from '../csv.ts';
 import { appendEntry } from '../ledger/appendEntry.ts';
+import { packCounts, selectPacks } from '../store/sqlite/archive/packLists.ts';
 import {
+  allTreeNodes,
+  childrenOf,
+  countChildren,
+  countStudiesBelow,
   insertStatus,
   insertStudy,
+  insertTreeNode,
   packCountsOf,
   packsOfStudy,
   type StudyRow,
   selectStudies,
   statusesOf,
   studyById,
+  studyCountsByNode,
   treeNodeAt,
+  treeNodesAt,
 } from '../store/sqlite/archive/studies.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { onSnapshot } from '../store/sqlite/engine/queries.ts';
 import { matchExpression } from '../store/sqlite/engine/search.ts';
-import type { Store } from '../store/store.ts';
-import { statusDigest, studyDigest } from './recordedSubjects.ts';
+import type { ReadStore, Store } from '../store/store.ts';
+import { pathPrefixes } from './packs/packRows.ts';
+import { packTexts } from './packs/readPack.ts';
+import { nodeDigest, statusDigest, studyDigest } from './recordedSubjects.ts';
 
 /** @param id the id of a study that is mirrored; a new one by default. @throws Problem `unknown_node` */
 export async function createStudy(
@@ -209,4 +224,93 @@ function typeOf(cells: readonly Cell[]): ColumnType {
 /** Returns the table as CSV with a header line. */
 export function studyTableCsv({ columns, rows }: StudyTable): string {
   return csvLines([columns.map(({ name }) => name), ...rows]);
+}
+
+/** @throws Problem `parent_missing`, `node_exists` */
+export async function createTreeNode(
+  store: Store,
+  { path, title, description }: NewNode,
+): Promise<ArchiveNode> {
+  const parent = path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : null;
+  return store.write((database) => {
+    if (treeNodeAt(database, path)) throw new Problem('node_exists', `The subject ${path} already exists.`);
+    if (parent !== null && !treeNodeAt(database, parent)) {
+      throw new Problem('parent_missing', `The subject ${parent} above it does not exist. Create it first.`);
+    }
+    const recorded = { path, title, description, created_at: store.instant() };
+    const { seq } = appendEntry(database, {
+      type: 'node.created',
+      subject: path,
+      digest: nodeDigest(recorded),
+      at: recorded.created_at,
+    });
+    const node = { ...recorded, ledger_entry: seq };
+    insertTreeNode(database, { ...node, parent });
+    return node;
+  });
+}
+
+/** The page of a tree node, without its packs, which are streamed as JSON texts. */
+type PageWithoutPacks = Omit<NodePage, 'packs'>;
+
+/** @throws Problem `not_found` */
+export function readTreeNode(
+  { read }: ReadStore,
+  path: string,
+): { page: PageWithoutPacks; packs: Iterable<string> } {
+  return onSnapshot(read, () => {
+    const node = treeNodeAt(read, path);
+    if (!node) throw new Problem('not_found', `There is no subject ${path}.`);
+    const packs = packCounts(read, 'node');
+    const withCounts = (each: ArchiveNode) => ({
+      ...each,
+      counts: { studies: countStudiesBelow(read, each.path), packs: packs.get(each.path) ?? 0 },
+    });
+    const page: PageWithoutPacks = {
+      ...node,
+      counts: { ...withCounts(node).counts, children: countChildren(read, path) },
+      ancestors: treeNodesAt(read, pathPrefixes(path).slice(0, -1)).map(({ path, title }) => ({
+        path,
+        title,
+      })),
+      children: childrenOf(read, path, MAX_NODE_LISTING).map(withCounts),
+      studies: listStudies({ read }, { node: path, limit: MAX_NODE_LISTING, offset: 0 }).items,
+    };
+    return { page, packs: packTexts(read, newestPacks(read, path)) };
+  });
+}
+
+function newestPacks(database: ReadDatabase, node: string): number[] {
+  const { entries } = selectPacks(database, {
+    filters: [{ filter: 'node', value: node }],
+    match: undefined,
+    order: 'received',
+    descending: true,
+    limit: MAX_NODE_LISTING,
+    offset: 0,
+  });
+  return entries;
+}
+
+/** Returns all nodes as a tree, siblings sorted by path, each with the counts of its whole subtree. */
+export function readTree({ read }: Pick<Store, 'read'>): TreeNode[] {
+  return onSnapshot(read, () => {
+    const studies = studyCountsByNode(read);
+    const packs = packCounts(read, 'node');
+    const roots: TreeNode[] = [];
+    const byPath = new Map<string, TreeNode>();
+    for (const node of allTreeNodes(read)) {
+      const counts = { studies: studies.get(node.path) ?? 0, packs: packs.get(node.path) ?? 0 };
+      const treeNode: TreeNode = { ...node, counts, children: [] };
+      byPath.set(node.path, treeNode);
+      const parent = byPath.get(node.path.slice(0, Math.max(0, node.path.lastIndexOf('/'))));
+      (parent?.children ?? roots).push(treeNode);
+    }
+    // From the leaves up. Pack counts already include the subtree.
+    for (const node of [...byPath.values()].reverse()) {
+      const parent = byPath.get(node.path.slice(0, Math.max(0, node.path.lastIndexOf('/'))));
+      if (parent) parent.counts.studies += node.counts.studies;
+    }
+    return roots;
+  });
 }

@@ -27,7 +27,7 @@ export interface CitingContext extends CitationContext {
 }
 
 /** What is cited, for whom. */
-export interface AskedCitation {
+interface AskedCitation {
   /** The id of a pack, a study, an event, a page capture or a finding, or the digest of an object. */
   id: string;
   /** Of an object: as which of its retrievals. */

@@ -6,7 +6,7 @@ import { doiUrl } from '../../shared/values/doi.ts';
 import { requireItem } from '../archive/comments.ts';
 import { readPack } from '../archive/packs/readPack.ts';
 import { requireStudy } from '../archive/studies.ts';
-import { publishedDoi } from '../store/sqlite/archive/packDeposits.ts';
+import { publishedDoi } from '../store/sqlite/archive/deposits.ts';
 import { iterateCitedPacks, packById } from '../store/sqlite/archive/packs.ts';
 import type { StudyRow } from '../store/sqlite/archive/studies.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';

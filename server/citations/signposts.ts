@@ -2,7 +2,7 @@ import { CITATION_FORMATS, DESCRIPTOR_FORMATS } from '../../shared/archive/citat
 import type { PackFile } from '../../shared/archive/pack.ts';
 import type { License } from '../../shared/archive/vocabulary.ts';
 import { requireItem } from '../archive/comments.ts';
-import { publishedDoi } from '../store/sqlite/archive/packDeposits.ts';
+import { publishedDoi } from '../store/sqlite/archive/deposits.ts';
 import { authorsAndLicense, filesOfPack, packById } from '../store/sqlite/archive/packs.ts';
 import { onSnapshot } from '../store/sqlite/engine/queries.ts';
 import type { Store } from '../store/store.ts';

@@ -1,13 +1,15 @@
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job } from '../../shared/node/job.ts';
 import { NOTHING_AT_PATH } from '../../shared/problems.ts';
 import { DEFAULT_HOST, DEFAULT_PORT } from '../config.ts';
 import { isMissing } from '../store/blobs/blobStore.ts';
-import { readEndpointFile } from '../store/endpointFile.ts';
-import { UsageError } from './options.ts';
-import { sendChunks } from './sendChunks.ts';
+import { readEndpointFile } from '../store/opening/folderLock.ts';
+import { UsageError } from './command.ts';
 
 /** The address of a node that was started with no options. */
 export const DEFAULT_URL = `http://${DEFAULT_HOST}:${DEFAULT_PORT}`;
@@ -22,7 +24,7 @@ export interface NodeOptions {
 }
 
 /** The body of a request: bytes, or a file that is read while it is sent. */
-export interface RequestContent {
+interface RequestContent {
   type: string;
   bytes: Uint8Array<ArrayBuffer> | Blob;
 }
@@ -144,4 +146,71 @@ async function readToken(file: string): Promise<string> {
     if (isMissing(error)) throw new UsageError(`There is no owner's token at ${file}.`);
     throw error;
   }
+}
+
+/** The longest answer that is read. */
+const MAX_ANSWER_BYTES = 67_108_864;
+
+/**
+ * Sends chunks as the body of a POST. Each is with the system before the next one is asked for, so that they can share
+ * their memory: `fetch` would keep those that wait for the garbage collector.
+ *
+ * @returns the answer, which may come before all is sent
+ * @throws Error if nothing answers; the errors of the chunks
+ */
+async function sendChunks(
+  url: URL,
+  headers: Record<string, string>,
+  chunks: AsyncIterable<Uint8Array>,
+): Promise<Response> {
+  const send = url.protocol === 'https:' ? requestHttps : requestHttp;
+  const outgoing = send(url, { method: 'POST', headers });
+  // A body that is refused is answered before it is sent. The error of the connection that ends then says nothing more.
+  const answered = once(outgoing, 'response') as Promise<[IncomingMessage]>;
+  let isAnswered = false;
+  answered.then(
+    () => (isAnswered = true),
+    () => (isAnswered = true),
+  );
+  try {
+    for await (const chunk of chunks) {
+      if (isAnswered) break;
+      await write(outgoing, chunk);
+    }
+    if (!isAnswered) outgoing.end();
+  } catch (error) {
+    if (!isAnswered) outgoing.destroy();
+    if (!isAnswered && !(error instanceof WriteError)) {
+      answered.catch(() => undefined);
+      throw error;
+    }
+  }
+  const [incoming] = await answered.catch((cause: unknown) => {
+    throw new Error(`No node answers at ${url.origin}, or it has ended.`, { cause });
+  });
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of incoming as AsyncIterable<Buffer>) {
+    bytes += piece.length;
+    if (bytes > MAX_ANSWER_BYTES) throw new Error(`The answer of ${url.origin} is too long.`);
+    pieces.push(piece);
+  }
+  outgoing.destroy();
+  const type = incoming.headers['content-type'] ?? '';
+  return new Response(Buffer.concat(pieces), {
+    status: incoming.statusCode ?? 0,
+    headers: { 'Content-Type': type },
+  });
+}
+
+/** The connection has ended. */
+class WriteError extends Error {}
+
+function write(outgoing: ClientRequest, chunk: Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    outgoing.write(chunk, (error) => {
+      if (error) reject(new WriteError('The connection has ended.', { cause: error }));
+      else resolve();
+    });
+  });
 }

@@ -3,8 +3,7 @@ import { openTarget } from '../copies/targets/openTarget.ts';
 import { InvalidCopyError } from '../copies/targets/target.ts';
 import { type VerifiedCopy, verifyCopy } from '../copies/verifyCopy.ts';
 import { DumpError } from '../dump/dumpFile.ts';
-import { type ExitCode, print, printError } from './options.ts';
-import { escapeForTerminal, openProgress } from './terminal.ts';
+import { type ExitCode, escapeForTerminal, openProgress, print, printError } from './command.ts';
 
 /** At most so many files are listed. */
 const MAX_LISTED = 20;

@@ -1,7 +1,7 @@
 import type { CollectionResult, RoundPause } from '../../shared/collection/collection.ts';
 import { PAGE_ERROR_SENTENCES } from '../../shared/collection/failureWords.ts';
 import type { ApprovedLinks, ChosenLinks, FollowPreview } from '../../shared/collection/follow.ts';
-import { type PageCapture } from '../../shared/collection/page.ts';
+import type { PageCapture } from '../../shared/collection/page.ts';
 import type {
   CaptureMode,
   FollowPreviewRequest,
@@ -14,10 +14,9 @@ import type {
 import { Problem } from '../../shared/problems.ts';
 import type { StartBrowser } from '../browser/chromium.ts';
 import { ClosedBrowser, chromiumIn } from '../browser/closedBrowser.ts';
-import type { Jobs, RunningJob } from '../runtime/jobs.ts';
+import { type Jobs, type RunningJob, shuttingDown } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
 import type { NetworkPause } from '../runtime/machineState.ts';
-import { shuttingDown } from '../runtime/shuttingDown.ts';
 import { temporaryFolder } from '../store/files.ts';
 import type { SettingsStore } from '../store/settings.ts';
 import { newestPage } from '../store/sqlite/collection/pages.ts';

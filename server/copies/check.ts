@@ -3,7 +3,7 @@ import { type CopyCheck, MAX_NAMED_FILES } from '../../shared/node/copy.ts';
 import { Problem } from '../../shared/problems.ts';
 import { countOf } from '../../shared/values/counts.ts';
 import { confirmDamage } from '../fixity/audit.ts';
-import { restoreObject } from '../fixity/repair.ts';
+import { restoreObject } from '../fixity/damages.ts';
 import { parseTilePath, readTile } from '../ledger/tree.ts';
 import type { Log } from '../runtime/log.ts';
 import { counter, currentDamages } from '../store/sqlite/node/blobs.ts';
@@ -12,7 +12,9 @@ import {
   type CopyRow,
   copiedObjectsAfter,
   countCopiedObjects,
+  countEncrypted,
   isCopied,
+  isEncrypted,
   leastRecentlyChecked,
   setChecked,
   setCopyError,
@@ -23,20 +25,18 @@ import {
   setSyncedState,
 } from '../store/sqlite/node/copies.ts';
 import { isReleased, isWithheld } from '../store/sqlite/node/withheld.ts';
-import { countEncrypted, isEncrypted } from '../store/sqlite/node/withheldInCopies.ts';
 import type { Store } from '../store/store.ts';
 import { assertOwnedByThisNode, type CopiedCheckpoint, type CopyServices, claimBytes } from './claim.ts';
+import { CopyFiles, isOfSystem, isPage } from './copyFiles.ts';
 import { CHECKPOINT, CLAIM, encryptedDigest, KEY, objectPath, statePath } from './copyPaths.ts';
-import { CopyFiles, isOfSystem, isPage } from './files/copyFiles.ts';
-import { readIdentity } from './keys/withheldKey.ts';
+import { readIdentity } from './keys/copyKeys.ts';
 import { makePages, pageContext, pagesAreBehind } from './pages/makePages.ts';
 import { readRecords, readState } from './records.ts';
 import { metadataOf, sendObjects } from './sendObjects.ts';
 import { CopyError, type CopyTarget } from './targets/target.ts';
-import { readEncrypted } from './withheld/encrypted.ts';
-import { WithheldObjects } from './withheld/withheldObjects.ts';
+import { readEncrypted, WithheldObjects } from './withheldObjects.ts';
 
-export interface CheckRun {
+interface CheckRun {
   signal: AbortSignal;
   /** Called with the number of files read back, and how many there are. */
   progress: (done: number, total: number) => void;
@@ -338,7 +338,7 @@ async function readObject(
 /** The number of objects that one run repairs. */
 const MAX_REPAIRED = 1_000;
 
-export interface CopyRepair {
+interface CopyRepair {
   store: Store;
   log: Log;
   copies: readonly CopyRow[];

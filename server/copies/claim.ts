@@ -96,7 +96,7 @@ function parsed(bytes: Buffer): unknown {
 }
 
 /** What a copy is compared with: the ledger of this archive, and its key. */
-export interface KnownArchive {
+interface KnownArchive {
   store: Pick<Store, 'read'>;
   checkpoints: { key: { verifierKey: string } };
 }

@@ -3,8 +3,8 @@ import { type RestoreDrill, restoreDrillSchema } from '../../shared/node/restore
 import { DEFAULT_SETTINGS, type Settings } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
 import { countOf } from '../../shared/values/counts.ts';
-import { keysOf } from '../ledger/detectRollback.ts';
-import { readKeyChanges } from '../ledger/nodeKey.ts';
+import type { Deriver } from '../collection/derived/process/deriver.ts';
+import type { Checkpoints } from '../ledger/checkpoints.ts';
 import type { JobRun, Jobs, RunningJob } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
 import type { NetworkPause } from '../runtime/machineState.ts';
@@ -14,6 +14,8 @@ import {
   type CopyRow,
   changeCopySettings,
   copyAt,
+  countEncrypted,
+  countWithheldInTheClear,
   deleteCopy,
   holdsWithheldKey,
   insertCopy,
@@ -21,31 +23,31 @@ import {
 } from '../store/sqlite/node/copies.ts';
 import { lastEntry } from '../store/sqlite/node/ledger.ts';
 import { objectsOnlyIn } from '../store/sqlite/node/offloadedObjects.ts';
-import { countEncrypted, countWithheldInTheClear } from '../store/sqlite/node/withheldInCopies.ts';
+import type { Store } from '../store/store.ts';
 import { checkCopy, repairFromCopies } from './check.ts';
-import {
-  assertOwnedByThisNode,
-  type CopyServices,
-  claimBytes,
-  readClaim,
-  requireSameHistory,
-} from './claim.ts';
-import { CLAIM, KEY } from './copyPaths.ts';
-import { CopyQueue, NEW_COPY } from './copyQueue.ts';
+import { assertOwnedByThisNode, type CopyServices } from './claim.ts';
+import { CopyFiles, claimTarget } from './copyFiles.ts';
+import { KEY } from './copyPaths.ts';
 import { drillCopy } from './drill/restoreDrill.ts';
-import { announceClaim, CopyFiles } from './files/copyFiles.ts';
-import { putKey } from './keys/ownerKey.ts';
+import { putKey } from './keys/copyKeys.ts';
 import { markCopyLost } from './offload/markLost.ts';
-import type { Offloading } from './offload/offloading.ts';
-import { type Credentials, CredentialsWriter, openCopy, readCredentials } from './openCopy.ts';
-import { CopySchedule } from './schedule.ts';
+import { Offloading } from './offload/offloading.ts';
+import { versionComparer } from './pages/eventPage.ts';
+import { CopyQueue, CopySchedule, NEW_COPY } from './schedule.ts';
 import { syncCopy } from './sync.ts';
-import { isWithin, openTarget } from './targets/openTarget.ts';
+import {
+  type Credentials,
+  CredentialsWriter,
+  isWithin,
+  openCopy,
+  openTarget,
+  readCredentials,
+} from './targets/openTarget.ts';
 import { CopyError, type CopyTarget } from './targets/target.ts';
 
 type CopiesSettings = Pick<Settings, 'audit_every_days' | 'drill_every_days' | 'min_free_disk_gb'>;
 
-export interface CopiesConfig extends CopyServices {
+interface CopiesConfig extends CopyServices {
   jobs: Jobs;
   log: Log;
   /** Offloads objects once a copy was read back. */
@@ -405,34 +407,32 @@ function asDrill(json: string | null): RestoreDrill | null {
   return json === null ? null : restoreDrillSchema.parse(JSON.parse(json));
 }
 
-/**
- * Makes a place a copy that this data folder writes to. It must be empty, or hold a copy of this archive, which is taken
- * over: another machine that wrote to it is refused from then on.
- *
- * @throws CopyError
- */
-export async function claimTarget(services: CopyServices, writer: string, target: CopyTarget): Promise<void> {
-  const { store, checkpoints } = services;
-  const key = checkpoints.key.verifierKey;
-  const claim = await readClaim(target);
-  if (claim && !keysOf(key, readKeyChanges(store.read)).includes(claim.key))
-    throw new CopyError(
-      `${target.name} holds the copy of another archive, ${claim.node}. Choose another place.`,
-    );
-  if (claim) await requireSameHistory(services, target);
-  else await requireEmpty(target);
-  const bytes = claimBytes(services, writer);
-  if (claim) await announceClaim(services, target, bytes);
-  await target.put(CLAIM, { bytes }, { type: 'application/json' });
-  await target.flush();
-  // Two programs may have written at once. The one whose claim is there continues.
-  if ((await readClaim(target))?.writer !== writer)
-    throw new CopyError(
-      `Another program started a copy in ${target.name} at the same time. Choose another place.`,
-    );
+interface OpenCopiesConfig {
+  store: Store;
+  checkpoints: Checkpoints;
+  settings: { readonly current: Settings };
+  jobs: Jobs;
+  log: Log;
 }
 
-async function requireEmpty(target: CopyTarget): Promise<void> {
-  for await (const { path } of target.list(''))
-    throw new CopyError(`${target.name} is not empty: it holds ${path}. Choose an empty place.`);
+/** Opens the copies of an archive: for a node, and for a command that opens the archive itself. */
+export function openCopies(
+  { store, checkpoints, settings, jobs, log }: OpenCopiesConfig,
+  deriver: Deriver,
+  networkPause?: () => Promise<NetworkPause>,
+) {
+  const current = () => settings.current;
+  const offloading = new Offloading({ store, jobs, log, settings: current });
+  const compare = versionComparer(store, deriver);
+  const copies = new Copies({
+    store,
+    checkpoints,
+    compare,
+    jobs,
+    log,
+    offloading,
+    settings: current,
+    networkPause,
+  });
+  return { copies, offloading };
 }

@@ -40,7 +40,7 @@ export function metadataPath(sha256: string): string {
 }
 
 /** A file of records: those of the ledger entries `first` to `last`. */
-export interface RecordsFile {
+interface RecordsFile {
   path: string;
   first: number;
   last: number;

@@ -20,7 +20,7 @@ import type { CopyServices } from './claim.ts';
 import type { Payload } from './targets/target.ts';
 
 /** A file of records as a copy holds it: in memory, or in a file if it is large. */
-export interface CopiedRecords {
+interface CopiedRecords {
   payload: Payload;
   sha256: string;
   /** Deletes the file, if there is one. */
@@ -113,7 +113,7 @@ const RECORD_KINDS = DUMP_KINDS.filter(
 );
 
 /** A line of a file of records, and what it names. */
-export interface RecordLine {
+interface RecordLine {
   line: string;
   /** The digests of the stored objects that the record names. */
   objects: string[];

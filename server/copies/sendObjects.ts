@@ -3,8 +3,8 @@ import { objectFacts } from '../collection/timeline/objects.ts';
 import { hasObject } from '../store/sqlite/collection/retrievals.ts';
 import { blobBytes, blobRow } from '../store/sqlite/node/blobs.ts';
 import type { Store } from '../store/store.ts';
+import type { SentFile } from './copyFiles.ts';
 import { metadataPath, objectPath } from './copyPaths.ts';
-import type { SentFile } from './files/copyFiles.ts';
 import { type CopyTarget, DamagedSourceError } from './targets/target.ts';
 
 /**

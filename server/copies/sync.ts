@@ -20,9 +20,10 @@ import {
   setSynced,
 } from '../store/sqlite/node/copies.ts';
 import { lastEntry, proofsState } from '../store/sqlite/node/ledger.ts';
-import { isAbsent } from '../store/sqlite/node/peerWithholdings.ts';
+import { isAbsent } from '../store/sqlite/node/peers.ts';
 import { releaseOf } from '../store/sqlite/node/withheld.ts';
 import { assertOwnedByThisNode, type CopiedCheckpoint, type CopyServices, claimBytes } from './claim.ts';
+import { CopyFiles } from './copyFiles.ts';
 import {
   CHECKPOINT,
   CLAIM,
@@ -34,13 +35,12 @@ import {
   recordsFiles,
   statePath,
 } from './copyPaths.ts';
-import { CopyFiles } from './files/copyFiles.ts';
 import { pagesAreBehind, sendPages } from './pages/makePages.ts';
 import { PAGES_VERSION } from './pages/pagePaths.ts';
 import { type CopiedState, readRecords, readState } from './records.ts';
 import { inBatches, metadataOf, sendObjects } from './sendObjects.ts';
 import { CopyError, type CopyTarget, type Payload } from './targets/target.ts';
-import { type Cleaned, NOTHING_CLEANED, WithheldObjects } from './withheld/withheldObjects.ts';
+import { type Cleaned, NOTHING_CLEANED, WithheldObjects } from './withheldObjects.ts';
 
 /** The objects that are sent before they are brought to stable storage together and counted as copied. */
 const BATCH = { objects: 1_000, bytes: 536_870_912 };

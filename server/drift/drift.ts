@@ -5,7 +5,7 @@ import { readPack } from '../archive/packs/readPack.ts';
 import { requireStudy } from '../archive/studies.ts';
 import { normalizeUrl, sourceIdOf } from '../collection/sources/sources.ts';
 import { yieldToEventLoop } from '../runtime/background.ts';
-import { WorkCoalescer } from '../runtime/workCoalescer.ts';
+import { WorkCoalescer } from '../runtime/concurrency.ts';
 import { filesWithDigest, laterFileVersions } from '../store/sqlite/archive/packs.ts';
 import { relatingPacks } from '../store/sqlite/archive/studies.ts';
 import { sourceByKey, sourceKeyOf } from '../store/sqlite/collection/sources.ts';

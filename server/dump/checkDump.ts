@@ -8,9 +8,8 @@ import { digestSchema } from '../../shared/values/digest.ts';
 import { instantSchema } from '../../shared/values/text.ts';
 import { type Checkpoint, CheckpointError, openCheckpoint } from '../ledger/checkpoint.ts';
 import type { WriteDatabase } from '../store/sqlite/engine/open.ts';
-import { DumpedArchive } from './dumpedArchive.ts';
+import { count, DumpedArchive, type DumpKind, line } from './dumpedArchive.ts';
 import { DumpError, splitLines } from './dumpFile.ts';
-import { count, type DumpKind, line } from './kinds/dumpKind.ts';
 import { KINDS_OF_FORMAT } from './kinds/kinds.ts';
 
 const headerLine = line('header', {

@@ -35,17 +35,17 @@ export class ExportError extends Error {
 }
 
 /** The archive to export, and what signs the checkpoint of its dump. */
-export interface ExportedArchive {
+interface ExportedArchive {
   folder: string;
   clock: Clock;
   checkpoints: Checkpoints;
 }
 
 /** Opens the place from which blobs are read that have left the disk of an archive. */
-export type OpenRemote = (archive: { read: ReadDatabase; folder: string }) => RemoteBlobs;
+type OpenRemote = (archive: { read: ReadDatabase; folder: string }) => RemoteBlobs;
 
 /** A whole archive as a ZIP file, which is generated while it is read. */
-export interface PreparedExport {
+interface PreparedExport {
   blobs: number;
   bytes: number;
   /** Fails with an ExportError at a blob that is missing or damaged. */
@@ -54,7 +54,7 @@ export interface PreparedExport {
   close: () => Promise<void>;
 }
 
-export interface ExportOptions {
+interface ExportOptions {
   /** Where the working files are written: this path with different endings. */
   working: string;
   openRemote?: OpenRemote | undefined;
@@ -67,7 +67,7 @@ export interface ExportOptions {
  * first byte is read. Blobs are never changed or deleted, so a node may go on. Memory does not grow with the archive: the
  * dump, the manifest and the directory of the ZIP are in working files.
  */
-export async function prepareExport(
+async function prepareExport(
   archive: ExportedArchive,
   { working, openRemote, signal }: ExportOptions,
 ): Promise<PreparedExport> {

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { Problem } from '../../shared/problems.ts';
 import type { Clock } from '../../shared/values/clock.ts';
 import { DIGEST_PATTERN } from '../../shared/values/digest.ts';
-import { type ManifestLine, manifestLines } from '../archive/packs/bag/manifest.ts';
+import { type ManifestLine, manifestLines } from '../archive/packs/bag/bagCheck.ts';
 import { ARCHIVE_BAG, MANIFEST_FILE, tagFileLines } from '../archive/packs/bag/tagFiles.ts';
 import { markRestoredWithoutBlobs } from '../fixity/audit.ts';
 import { openArchive } from '../ledger/openArchive.ts';

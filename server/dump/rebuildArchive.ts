@@ -27,14 +27,14 @@ import { DumpError } from './dumpFile.ts';
 import { restoreDump } from './restoreDump.ts';
 
 /** The database could not be rebuilt. The folder was not changed. */
-export class RebuildError extends Error {
+class RebuildError extends Error {
   constructor(message: string) {
     super(message);
     this.name = 'RebuildError';
   }
 }
 
-export interface RebuildOptions {
+interface RebuildOptions {
   folder: string;
   clock: Clock;
   /** The dump to use; the newest one if undefined. */
@@ -213,7 +213,7 @@ async function renameBroken(folder: string, at: string): Promise<string | undefi
 }
 
 /** A file whose first line is the header of a dump; the rest was not checked. */
-export interface FoundDump {
+interface FoundDump {
   file: string;
   /** The verifier key of the node that made it. */
   key: string;
@@ -226,7 +226,7 @@ export interface FoundDump {
 const MAX_HEADER_BYTES = 65_536;
 
 /** Finds the dumps in a data folder, in its subfolder `dumps` and next to it; newest first. */
-export async function findDumps(folder: string): Promise<FoundDump[]> {
+async function findDumps(folder: string): Promise<FoundDump[]> {
   const found: FoundDump[] = [];
   for (const place of [folder, join(folder, 'dumps'), dirname(folder)]) {
     for (const name of await namesIn(place)) {
@@ -243,7 +243,7 @@ async function namesIn(folder: string): Promise<string[]> {
 }
 
 /** Reads the header of a dump; returns undefined if the file is not a dump. */
-export async function readDumpHeader(file: string): Promise<FoundDump | undefined> {
+async function readDumpHeader(file: string): Promise<FoundDump | undefined> {
   const header = parsed(await firstLineOf(file));
   if (!header) return undefined;
   const { kind, key, checkpoint, made_at } = header;

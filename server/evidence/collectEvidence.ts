@@ -30,7 +30,7 @@ import {
   entryAt,
   lastEntry,
 } from '../store/sqlite/node/ledger.ts';
-import { observationsOfEvent } from '../store/sqlite/node/observations.ts';
+import { observationsOfEvent } from '../store/sqlite/node/peers.ts';
 import type { Store } from '../store/store.ts';
 import { type Reader, requireReadable, unreadable } from '../withholding/withholding.ts';
 import { sealed } from './evidenceHtml.ts';

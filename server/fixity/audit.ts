@@ -5,7 +5,7 @@ import { runWorker } from '../runtime/runWorker.ts';
 import { workerUrl } from '../runtime/workerUrl.ts';
 import { type BlobStore, isMissing, isUnreadable } from '../store/blobs/blobStore.ts';
 import { databaseFile } from '../store/files.ts';
-import { removeKeptDatabases } from '../store/opening/keptDatabase.ts';
+import { removeKeptDatabases } from '../store/opening/openDatabase.ts';
 import {
   type AuditCounts,
   abortAudits,

@@ -7,7 +7,7 @@ import { blobPath, databaseFile, isMissing, isUnreadable } from '../store/files.
 import { openForReading } from '../store/sqlite/engine/open.ts';
 import { blobRow, blobRowsAfter, counter, currentDamageOf } from '../store/sqlite/node/blobs.ts';
 import { offloadedBytes } from '../store/sqlite/node/offloadedObjects.ts';
-import { isAbsent } from '../store/sqlite/node/peerWithholdings.ts';
+import { isAbsent } from '../store/sqlite/node/peers.ts';
 import { isReleased } from '../store/sqlite/node/withheld.ts';
 import type { AuditSlice, AuditSliceInput } from './audit.ts';
 

@@ -1,9 +1,8 @@
 import type { Audit, AuditResult } from '../../shared/ledger/fixity.ts';
 import type { Settings } from '../../shared/node/settings.ts';
 import { RepeatedWork } from '../runtime/background.ts';
-import type { JobRun, Jobs, RunningJob } from '../runtime/jobs.ts';
+import { type JobRun, type Jobs, type RunningJob, shuttingDown } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
-import { shuttingDown } from '../runtime/shuttingDown.ts';
 import {
   type AuditCounts,
   abortAudits,

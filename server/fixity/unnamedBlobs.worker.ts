@@ -2,7 +2,7 @@ import { type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { workerData } from 'node:worker_threads';
 import { isDigest } from '../../shared/values/digestPattern.ts';
-import { hashFileSync } from '../hashing/hashFileSync.ts';
+import { hashFileSync } from '../hashing/hashInThreads.ts';
 import { answerParent } from '../runtime/answerParent.ts';
 import { databaseFile, isMissing } from '../store/files.ts';
 import { openForReading } from '../store/sqlite/engine/open.ts';

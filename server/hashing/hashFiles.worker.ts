@@ -5,7 +5,7 @@ import { answerParent } from '../runtime/answerParent.ts';
 import { isMissing, isUnreadable } from '../store/files.ts';
 
 const { files } = workerData as { files: string[] };
-/** Fits into the cache of a core, as in `hashFileSync.ts`. */
+/** Fits into the cache of a core, as in `hashFileSync`. */
 const buffer = Buffer.allocUnsafeSlow(262_144);
 
 function hashFile(file: string): string | null {

@@ -1,8 +1,10 @@
+import { createHash, hash } from 'node:crypto';
+import { closeSync, openSync, readSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
+import { errorCode } from '../../shared/values/errorCode.ts';
 import { inBackground } from '../runtime/background.ts';
 import { workerUrl } from '../runtime/workerUrl.ts';
-import type { FileToHash, HashedFile } from './hashFileSync.ts';
 
 /** A file to hash, and its size when it was found. */
 export type SizedFile = FileToHash & { bytes: number };
@@ -239,4 +241,73 @@ class HashQueue {
     this.#failure ??= { error };
     this.#wake();
   }
+}
+
+/** The digests of a file, or the error code if it could not be read. */
+export type HashedFile =
+  | { path: string; bytes: number; digests: Record<string, string> }
+  | { path: string; failure: string };
+
+interface FileToHash {
+  path: string;
+  /** Node's names of the hash algorithms. */
+  algorithms: readonly string[];
+}
+
+/** Fits into the cache of a core. With reads of 1 MiB, a large file took a third more processor time. */
+const READ_BYTES = 262_144;
+/** Reused for all files: allocating it takes longer than hashing a small file. Each thread has its own. */
+let buffer: Buffer | undefined;
+
+/** Hashes a file. Calls `onRead` with the number of bytes of each read. Returns file system errors as `failure`. */
+export function hashFileSync({ path, algorithms }: FileToHash, onRead: (bytes: number) => void): HashedFile {
+  try {
+    return { path, ...hashOpenFile(path, algorithms, onRead) };
+  } catch (error) {
+    const failure = errorCode(error);
+    if (failure === undefined) throw error;
+    return { path, failure };
+  }
+}
+
+function hashOpenFile(path: string, algorithms: readonly string[], onRead: (bytes: number) => void) {
+  buffer ??= Buffer.allocUnsafeSlow(READ_BYTES);
+  const descriptor = openSync(path, 'r');
+  try {
+    const first = fill(descriptor, buffer);
+    onRead(first);
+    if (first === buffer.length) return hashLongFile(descriptor, algorithms, onRead);
+    // Hashing at once costs a third of what a `Hash` object costs for a small file.
+    const content = buffer.subarray(0, first);
+    const digests: Record<string, string> = {};
+    for (const algorithm of algorithms) digests[algorithm] = hash(algorithm, content, 'hex');
+    return { bytes: first, digests };
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Hashes a file whose first bytes are in the full buffer. */
+function hashLongFile(descriptor: number, algorithms: readonly string[], onRead: (bytes: number) => void) {
+  const hashes = algorithms.map((algorithm) => [algorithm, createHash(algorithm)] as const);
+  const block = buffer as Buffer;
+  let bytes = 0;
+  for (let read = block.length; read > 0; ) {
+    for (const [, each] of hashes) each.update(block.subarray(0, read));
+    bytes += read;
+    read = readSync(descriptor, block, 0, block.length, null);
+    onRead(read);
+  }
+  return { bytes, digests: Object.fromEntries(hashes.map(([name, each]) => [name, each.digest('hex')])) };
+}
+
+/** Reads until the buffer is full or the file ends, and returns the number of bytes. */
+export function fill(descriptor: number, into: Buffer): number {
+  let length = 0;
+  while (length < into.length) {
+    const read = readSync(descriptor, into, length, into.length - length, null);
+    if (read === 0) break;
+    length += read;
+  }
+  return length;
 }

@@ -1,6 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { hashFileSync } from './hashFileSync.ts';
-import { type HashBatch, type HashedBatch, packBatch, pathsOf } from './hashInThreads.ts';
+import { type HashBatch, type HashedBatch, hashFileSync, packBatch, pathsOf } from './hashInThreads.ts';
 
 /** Progress is sent after this many bytes, so that messages cost little compared to reading. */
 const PROGRESS_EVERY_BYTES = 16_777_216;

@@ -4,10 +4,10 @@ import { workerData } from 'node:worker_threads';
 import { crc32 } from 'node:zlib';
 import { answerParent } from '../runtime/answerParent.ts';
 import { isMissing, isUnreadable } from '../store/files.ts';
-import type { JoinedDigest } from './joinedFiles.ts';
+import type { JoinedDigest } from './hashFiles.ts';
 
 const { files } = workerData as { files: string[][] };
-/** Fits into the cache of a core, as in `hashFileSync.ts`. */
+/** Fits into the cache of a core, as in `hashFileSync`. */
 const buffer = Buffer.allocUnsafeSlow(262_144);
 
 /** Reads a file, and returns whether all of it could be read. */

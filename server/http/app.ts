@@ -1,27 +1,31 @@
-import express, {
-  type Express,
-  type Request,
-  type RequestHandler,
-  type Response,
-  type Router,
-} from 'express';
+import express, { type Express, type Request, type RequestHandler, type Response, Router } from 'express';
 import { z } from 'zod';
 import { MAX_JSON_VALUES, MAX_VISITOR_JSON_VALUES } from '../../shared/limits.ts';
 import type { Job } from '../../shared/node/job.ts';
-import { NOTHING_AT_PATH, Problem } from '../../shared/problems.ts';
+import { NOTHING_AT_PATH, PROBLEMS, Problem } from '../../shared/problems.ts';
 import type { RouteSpec } from '../../shared/routes/route.ts';
 import { ROUTES, type RouteName, type RouteTable } from '../../shared/routes.ts';
 import type { AdmittedWrite, WriteLimits } from '../archive/limits/writeLimits.ts';
+import { html } from '../html.ts';
+import { browserName, SESSION_MS } from '../owner/sessions.ts';
+import type { Invitations } from '../owner/sharing.ts';
 import type { Log } from '../runtime/log.ts';
-import { checkBody, checkQuery, readJson } from './body/readJson.ts';
-import { type Interface, serveRenderer } from './delivery/renderer.ts';
+import { folderAway } from '../store/opening/folderLock.ts';
+import { checkBody, checkQuery, readBytes, readJson, requireMediaType } from './body/readJson.ts';
+import { bodyChunks } from './body/requestBody.ts';
+import { acceptsHtml, type Interface, interfaceMissing, serveRenderer } from './delivery/renderer.ts';
 import { compressText, sendText } from './delivery/text.ts';
 import { handleErrors } from './problems.ts';
 import type { Handler, Reply } from './reply.ts';
-import type { Secrets, Visitor } from './security/access.ts';
-import type { Guards } from './security/guards.ts';
-import { limitWrite } from './security/limitWrite.ts';
-import { acceptInvitation, renewSession, signIn } from './security/signIn.ts';
+import {
+  cookieOf,
+  invitationCookie,
+  invitationNotValid,
+  type Secrets,
+  type Visitor,
+} from './security/access.ts';
+import type { PublicAddress } from './security/addresses.ts';
+import { type Guards, limitWrite } from './security/guards.ts';
 
 /** One handler for each route. A missing handler is a compile error. */
 export type Handlers = { [Name in RouteName]: Handler<RouteTable[Name]> };
@@ -205,4 +209,137 @@ async function send(response: Response, reply: Reply): Promise<void> {
   response.set(reply.headers ?? {}).type('application/json');
   if ('json' in reply) response.send(JSON.stringify(reply.json));
   else await sendText(response, reply.jsonText);
+}
+
+/**
+ * Handles the owner's one-time sign-in link. It uses up the code, sets a session cookie that scripts cannot read, and
+ * redirects to the web interface. A used code is worthless, so it may stay in the browser's history.
+ */
+function signIn(secrets: Secrets, hasInterface: () => boolean): RequestHandler {
+  const { keys, sessions, cookieName } = secrets;
+  const router = Router({ caseSensitive: true, strict: true });
+  router.get('/sign-in/:code', async (request, response) => {
+    // Without the interface the redirect leads nowhere. Programs only need the session.
+    if (acceptsHtml(request) && !hasInterface())
+      throw interfaceMissing('Then open this link again. It is still valid.');
+    // Link previews send HEAD, which must not use up the code.
+    if (request.method !== 'GET' || !keys.spendSignInCode(request.params.code)) {
+      throw new Problem(
+        'sign_in_refused',
+        'This sign-in link was already used, or is not from this node. Restart the node or run “strongroom sign-in” to get a new one.',
+      );
+    }
+    const label = browserName(request.headers['user-agent']);
+    const secret = await sessions.begin(label, cookieOf(request, cookieName));
+    setCookie(secrets, secret, request, response);
+    response.set('Cache-Control', 'no-store').redirect(303, '/');
+  });
+  return router;
+}
+
+/** Records the use of a session, and extends the lifetime of its cookie. */
+function renewSession(secrets: Secrets, secret: string, request: Request, response: Response): void {
+  secrets.sessions.note(secret);
+  setCookie(secrets, secret, request, response);
+}
+
+function setCookie(
+  { cookieName, publicAddress }: Secrets,
+  secret: string,
+  request: Request,
+  response: Response,
+): void {
+  response.cookie(cookieName, secret, {
+    httpOnly: true,
+    sameSite: 'strict',
+    path: '/',
+    secure: publicAddress.isSecure(request),
+    maxAge: SESSION_MS,
+  });
+}
+
+/** The form contains one token. */
+const MAX_FORM_BYTES = 4096;
+/** The lifetime of the cookie. Revoking the invitation ends it earlier. */
+const MAX_AGE_MS = 365 * 24 * 3_600_000;
+
+/**
+ * Stores the invitation token that a visitor entered in a form. It is kept in a cookie that scripts in the page cannot
+ * read. Other clients send it as a Bearer token.
+ */
+function acceptInvitation(
+  invitations: Invitations,
+  cookieName: string,
+  publicAddress: PublicAddress,
+): RequestHandler {
+  const router = Router({ caseSensitive: true, strict: true });
+  router.post('/invitation', async (request, response) => {
+    requireMediaType(request, ['application/x-www-form-urlencoded']);
+    const form = new URLSearchParams((await readBytes(bodyChunks(request), MAX_FORM_BYTES)).toString());
+    const token = form.get('token')?.trim() ?? '';
+    if (invitations.idOf(token) === undefined) throw invitationNotValid();
+    response.cookie(invitationCookie(cookieName), token, {
+      httpOnly: true,
+      sameSite: 'strict',
+      secure: publicAddress.isSecure(request),
+      path: '/',
+      maxAge: MAX_AGE_MS,
+    });
+    response.set('Cache-Control', 'no-store').status(204).end();
+  });
+  return router;
+}
+
+const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'";
+/** The page is requested again after this many seconds. */
+const REFRESH_SECONDS = 3;
+
+/**
+ * Creates the application that answers every request while the disk of the data folder is away. It says only that, so it
+ * needs neither the archive nor the guards.
+ */
+export function createAwayApp(log: Log): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.set('query parser', false);
+  // It says whether the process is up, and nothing else.
+  app.get(
+    '/api/health',
+    (_request, response) => void response.set('Cache-Control', 'no-store').json({ status: 'up' }),
+  );
+  app.use((request, response) => {
+    const problem = folderAway();
+    const isPage = (request.method === 'GET' || request.method === 'HEAD') && acceptsHtml(request);
+    if (!isPage) throw problem;
+    response
+      .status(problem.status)
+      .set({
+        'Cache-Control': 'no-store',
+        'Content-Security-Policy': PAGE_POLICY,
+        Refresh: String(REFRESH_SECONDS),
+        ...problem.extra.headers,
+      })
+      .type('text/html')
+      .send(awayPage(problem.message));
+  });
+  app.use(handleErrors(log));
+  return app;
+}
+
+function awayPage(sentence: string): string {
+  const { title } = PROBLEMS.data_folder_away;
+  return html`<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>${title}</title>
+<style>:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:15vh auto;padding:0 1rem}</style>
+<main>
+<h1>${title}</h1>
+<p>${sentence}</p>
+<p>This page tries again every ${REFRESH_SECONDS} seconds.</p>
+</main>
+</html>
+`.text;
 }

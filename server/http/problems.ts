@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import { PROBLEMS, Problem, type ProblemDocument } from '../../shared/problems.ts';
 import { errorCode } from '../../shared/values/errorCode.ts';
@@ -47,17 +46,6 @@ export function handleErrors(
     if (response.headersSent) response.destroy();
     else sendProblem(request, response, problem);
   };
-}
-
-/** Closes the connection after a part of the response was sent. It is the only way left to signal the error. */
-export function abortResponse(
-  log: Log,
-  error: unknown,
-  request: IncomingMessage,
-  response: ServerResponse,
-): void {
-  logFault(log, error, asProblem(error), request.method, request.url);
-  response.destroy();
 }
 
 /** Problems with status 503 that any client can cause, or that are logged once. */

@@ -6,7 +6,7 @@ import type { RunningJob } from '../runtime/jobs.ts';
 import type { Visitor } from './security/access.ts';
 
 /** A route whose writes are limited. It writes through the store of its admission only. */
-export type LimitedSpec = RouteSpec & { method: 'POST' } & ({ access: 'contribute' } | { isLimited: true });
+type LimitedSpec = RouteSpec & { method: 'POST' } & ({ access: 'contribute' } | { isLimited: true });
 
 /** The input of a route's handler, parsed and authorized. */
 export interface Call<Spec extends RouteSpec = RouteSpec> {

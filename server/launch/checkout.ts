@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { exitWithParent } from '../runtime/child.ts';
 import { BUILT_SERVER, buildIfStale, ROOT } from './build.ts';
-import { exitWithParent } from './exitWithParent.ts';
 
 const REQUIRED_NODE = 24;
 

@@ -9,8 +9,13 @@ import {
 import { Problem } from '../../shared/problems.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
 import { onSnapshot } from '../store/sqlite/engine/queries.ts';
-import { entriesFrom, insertEntry, lastEntry } from '../store/sqlite/node/ledger.ts';
-import { type EntryTitleRow, titlesFrom } from '../store/sqlite/node/ledgerTitles.ts';
+import {
+  type EntryTitleRow,
+  entriesFrom,
+  insertEntry,
+  lastEntry,
+  titlesFrom,
+} from '../store/sqlite/node/ledger.ts';
 import { deleteSetting, readSetting, writeSetting } from '../store/sqlite/node/owner.ts';
 import type { Store } from '../store/store.ts';
 import { hashOf } from './entry.ts';

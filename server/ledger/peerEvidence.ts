@@ -16,11 +16,12 @@ import {
 import { ifValid, ProofError } from '../../shared/proof/signedNote.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
 import {
+  allPeerRewrites,
   insertObservation,
+  insertPeerRewrite,
   iterateObservations,
   observationsOfEvent,
-} from '../store/sqlite/node/observations.ts';
-import { allPeerRewrites, insertPeerRewrite } from '../store/sqlite/node/peers.ts';
+} from '../store/sqlite/node/peers.ts';
 import { appendEntry } from './appendEntry.ts';
 import { nodeCrypto } from './checkpoint.ts';
 import { fingerprintOf } from './entry.ts';

@@ -6,7 +6,7 @@ import type { Move } from '../../shared/node/dataFolder.ts';
 import { type Clock, instantOf } from '../../shared/values/clock.ts';
 import { checkDatabase } from '../fixity/audit.ts';
 import { checkOpening } from '../ledger/openArchive.ts';
-import { inParallel } from '../runtime/inParallel.ts';
+import { inParallel } from '../runtime/concurrency.ts';
 import { databaseFile, digestOf, isNoSpace, syncFile, syncFileSystem, syncFolder } from '../store/files.ts';
 import { lockFolder, requireUnopened } from '../store/opening/folderLock.ts';
 import { checkHead, inspectFolder } from '../store/opening/inspectFolder.ts';
@@ -19,7 +19,7 @@ import {
   removeUnfinished,
   unfinishedMove,
 } from '../store/opening/movedFolder.ts';
-import { checkMove, MoveError, type MovePlan, partialFolder } from './checkMove.ts';
+import { checkMove, MoveError, type MovePlan, partialFolder } from './archivePlace.ts';
 
 export interface MoveOptions {
   from: string;
@@ -31,7 +31,7 @@ export interface MoveOptions {
   progress: (done: number, total: number) => void;
 }
 
-export interface MoveResult {
+interface MoveResult {
   from: string;
   to: string;
   files: number;

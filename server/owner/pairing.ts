@@ -14,7 +14,7 @@ import type { Slice } from '../../shared/values/list.ts';
 import type { Log } from '../runtime/log.ts';
 import { inserts, run, selectOne, selectPage } from '../store/sqlite/engine/queries.ts';
 import type { Store } from '../store/store.ts';
-import { sameSecret } from './ownerKeys.ts';
+import { sameSecret } from './sessions.ts';
 
 const CODE_LENGTH = 8;
 /**

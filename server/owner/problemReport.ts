@@ -1,7 +1,7 @@
 import { homedir, release } from 'node:os';
 import type { Settings } from '../../shared/node/settings.ts';
 
-export interface ReportedNode {
+interface ReportedNode {
   version: string;
   settings: Settings;
   /** The number of ledger entries. */

@@ -2,7 +2,7 @@ import { observerSchema } from '../../shared/collection/captures.ts';
 import { Problem } from '../../shared/problems.ts';
 import { CheckpointError } from '../ledger/checkpoint.ts';
 import { keyNameOf } from '../ledger/nodeKey.ts';
-import { shuttingDown } from '../runtime/shuttingDown.ts';
+import { shuttingDown } from '../runtime/jobs.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { allPeers } from '../store/sqlite/node/peers.ts';
 import type { Store } from '../store/store.ts';

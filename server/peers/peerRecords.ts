@@ -11,8 +11,14 @@ import { recordPeerRewrite } from '../ledger/peerEvidence.ts';
 import { isConsistent } from '../ledger/prove.ts';
 import type { Log } from '../runtime/log.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
-import { mirrorsOf, type PeerRow, peerById, provenanceOf, updatePeer } from '../store/sqlite/node/peers.ts';
-import { countPeerWithholdings } from '../store/sqlite/node/peerWithholdings.ts';
+import {
+  countPeerWithholdings,
+  mirrorsOf,
+  type PeerRow,
+  peerById,
+  provenanceOf,
+  updatePeer,
+} from '../store/sqlite/node/peers.ts';
 import type { Store } from '../store/store.ts';
 import { CertificateError, listOf, type PeerClient, PeerError } from './peerClient.ts';
 import { isAsked, isCosigned } from './witnessing.ts';

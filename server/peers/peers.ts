@@ -23,13 +23,13 @@ import type { SettingsStore } from '../store/settings.ts';
 import { packById } from '../store/sqlite/archive/packs.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { blobBytes } from '../store/sqlite/node/blobs.ts';
-import { setObservePerDay } from '../store/sqlite/node/observations.ts';
 import {
   allPeers,
   deletePeer,
   insertPeer,
   mirrorsOf,
   putMirror,
+  setObservePerDay,
   updatePeer,
 } from '../store/sqlite/node/peers.ts';
 import type { Store } from '../store/store.ts';

@@ -1,6 +1,6 @@
 import type { RepairResult } from '../../shared/node/peer.ts';
 import { Problem } from '../../shared/problems.ts';
-import { restoreObject } from '../fixity/repair.ts';
+import { restoreObject } from '../fixity/damages.ts';
 import type { JobRun } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
 import { currentDamages } from '../store/sqlite/node/blobs.ts';

@@ -1,6 +1,7 @@
 import pLimit from 'p-limit';
 import { failureWords } from '../../shared/collection/failureWords.ts';
 import { Problem } from '../../shared/problems.ts';
+import type { Clock } from '../../shared/values/clock.ts';
 import type {
   ReceivedAnswer,
   RecordedRequests,
@@ -8,12 +9,11 @@ import type {
 } from '../collection/record/recordedRequests.ts';
 import { HostBackoffError } from '../collection/schedule/hostRateLimiter.ts';
 import type { Store } from '../store/store.ts';
-import { Pause } from './pause.ts';
 import { type ReadingOutcome, type ReadRecord, readInThread, SlowRecordError } from './readRecord.ts';
+import { publishedAddress, withoutSignatures } from './recordFields.ts';
 import type { Answer } from './repository.ts';
-import { publishedAddress, withoutSignatures } from './signedAddresses.ts';
 
-export interface AskServices {
+interface AskServices {
   store: Store;
   requests: RecordedRequests;
   retryDelays: readonly number[];
@@ -213,4 +213,64 @@ function mayChange(error: string, status: number | null): boolean {
 
 function unreadable(why: string): Problem {
   return new Problem('record_unreadable', `The record cannot be read. ${why}`);
+}
+
+/** The longest pause that a repository gets in one import (Retry-After). Later, the import can be continued. */
+const MAX_WAIT_MS = 15 * 60_000;
+/** How often a repository may ask for a pause for one request. */
+const MAX_ASKED = 20;
+
+/**
+ * The pauses between the attempts of one request: the configured delays, and those that the repository asks for, which do not
+ * count as attempts.
+ */
+export class Pause {
+  readonly #clock: Clock;
+  readonly #delays: readonly number[];
+  readonly #signal: AbortSignal;
+  #next = 0;
+  #asked = 0;
+  #until: number | undefined;
+
+  /** @param delays in seconds */
+  constructor(clock: Clock, delays: readonly number[], signal: AbortSignal) {
+    this.#clock = clock;
+    this.#delays = delays;
+    this.#signal = signal;
+  }
+
+  startAgain(): void {
+    this.#next = 0;
+  }
+
+  /** Notes that the host answers nothing until then, in milliseconds since the epoch. */
+  waitUntil(time: number): void {
+    this.#until = time;
+  }
+
+  /** As `waitUntil`, if that is soon enough. Returns whether it is. */
+  isPossibleUntil(time: number): boolean {
+    if (time - this.#clock.now() > MAX_WAIT_MS) return false;
+    this.waitUntil(time);
+    return true;
+  }
+
+  /** Waits before the next attempt. Returns false if there is none. @throws the signal's reason */
+  async beforeNext(): Promise<boolean> {
+    const until = this.#until;
+    this.#until = undefined;
+    if (until !== undefined) {
+      this.#asked += 1;
+      const wait = until - this.#clock.now();
+      if (this.#asked > MAX_ASKED || wait > MAX_WAIT_MS) return false;
+      if (wait > 0) await this.#clock.sleep(wait, this.#signal);
+    } else {
+      const delay = this.#delays[this.#next];
+      if (delay === undefined) return false;
+      this.#next += 1;
+      await this.#clock.sleep(delay * 1000, this.#signal);
+    }
+    this.#signal.throwIfAborted();
+    return true;
+  }
 }

@@ -4,8 +4,7 @@ import type { ImportedFileState } from '../../shared/archive/recordImport.ts';
 import { failureWords } from '../../shared/collection/failureWords.ts';
 import type { RetrievalError } from '../../shared/collection/retrieval.ts';
 import { Problem } from '../../shared/problems.ts';
-import type { DraftLimits } from '../archive/drafts/draftFiles.ts';
-import { addArchivedFile, roomInDraft } from '../archive/drafts/draftRoom.ts';
+import { addArchivedFile, type DraftLimits, roomInDraft } from '../archive/drafts/draftFiles.ts';
 import type { Drafts } from '../archive/drafts/drafts.ts';
 import type {
   ReceivedAnswer,
@@ -16,8 +15,7 @@ import { HostBackoffError } from '../collection/schedule/hostRateLimiter.ts';
 import type { StagedFile } from '../store/blobs/staging.ts';
 import { draftFile } from '../store/sqlite/archive/drafts.ts';
 import type { Store } from '../store/store.ts';
-import { inSentence } from './askRepository.ts';
-import { Pause } from './pause.ts';
+import { inSentence, Pause } from './askRepository.ts';
 import type { PlannedFile } from './planFiles.ts';
 
 export interface FileServices {

@@ -1,14 +1,14 @@
 import { createHash, hash } from 'node:crypto';
 import pLimit from 'p-limit';
-import {
-  type ImportRequest,
-  type PlannedImport,
-  type RecordImport,
-} from '../../shared/archive/recordImport.ts';
+import type { ImportRequest, PlannedImport, RecordImport } from '../../shared/archive/recordImport.ts';
+import type { Settings } from '../../shared/node/settings.ts';
+import { Problem } from '../../shared/problems.ts';
 import { doiOf } from '../../shared/values/doi.ts';
-import { roomInDraft } from '../archive/drafts/draftRoom.ts';
+import { roomInDraft } from '../archive/drafts/draftFiles.ts';
+import type { Drafts } from '../archive/drafts/drafts.ts';
+import type { RecordedRequests } from '../collection/record/recordedRequests.ts';
 import { isBlobDamageError } from '../fixity/audit.ts';
-import type { JobRun } from '../runtime/jobs.ts';
+import type { JobRun, Jobs, RunningJob } from '../runtime/jobs.ts';
 import {
   type DraftFileRow,
   deleteDraftImport,
@@ -16,14 +16,89 @@ import {
   draftOfImport,
   insertDraftImport,
 } from '../store/sqlite/archive/drafts.ts';
+import type { Store } from '../store/store.ts';
 import { askRepository, type FoundRecord } from './askRepository.ts';
-import { type FetchedFile, type FileContext, type FileServices, fetchFile, REFUSALS } from './fetchFile.ts';
+import {
+  DraftClosedError,
+  type FetchedFile,
+  type FileContext,
+  type FileServices,
+  fetchFile,
+  REFUSALS,
+} from './fetchFile.ts';
 import { type FilePlan, filesText, type PlannedFile, planFiles, someFiles } from './planFiles.ts';
-import { draftRecordOf } from './recordFields.ts';
+import { draftRecordOf, publishedAddress, withoutSignatures } from './recordFields.ts';
 import type { StatedChecksum } from './repository.ts';
-import { publishedAddress, withoutSignatures } from './signedAddresses.ts';
 
-export interface ImportServices extends FileServices {
+interface ImportsConfig {
+  store: Store;
+  drafts: Drafts;
+  requests: RecordedRequests;
+  jobs: Jobs;
+  settings: () => Settings;
+}
+
+/** Imports records of repositories as drafts; each import is a job. */
+export class Imports {
+  readonly #config: ImportsConfig;
+  /** The imports that run, by address. The same one twice at a time would be two drafts of one record. */
+  readonly #running = new Map<string, RunningJob<RecordImport>>();
+
+  constructor(config: ImportsConfig) {
+    this.#config = config;
+  }
+
+  /** Lists what an import would bring. @throws as `planImport`; Problem `data_cap_reached`, `disk_nearly_full` */
+  async plan(request: ImportRequest, signal = new AbortController().signal): Promise<PlannedImport> {
+    this.#config.requests.requireRoom();
+    return this.#named(signal, () => planImport(this.#services(), request, signal));
+  }
+
+  /** Starts an import, or returns the one of the same record that runs. @throws Problem `data_cap_reached`, `disk_nearly_full` */
+  start(request: ImportRequest): RunningJob<RecordImport> {
+    const { jobs, requests } = this.#config;
+    requests.requireRoom();
+    const services = this.#services();
+    const address = addressOfRecord(request, services.doiResolver);
+    const running = this.#running.get(address);
+    if (running) return running;
+    const started = jobs.start('import', 'bytes', async (run) => {
+      try {
+        return await this.#named(run.signal, () => importRecord(services, request, run));
+      } finally {
+        this.#running.delete(address);
+      }
+    });
+    this.#running.set(address, started);
+    return started;
+  }
+
+  /** Runs work, and names the reason of its end as a problem. */
+  async #named<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof DraftClosedError) throw new Problem('record_unreadable', error.message);
+      if (signal.aborted) throw new Problem('shutting_down', 'The import was stopped.', { cause: error });
+      throw error;
+    }
+  }
+
+  #services(): ImportServices {
+    const { store, drafts, requests, settings } = this.#config;
+    const { retry_delays_seconds, doi_resolver } = settings();
+    return {
+      store,
+      drafts,
+      requests,
+      limits: drafts.limits,
+      retryDelays: retry_delays_seconds,
+      doiResolver: doi_resolver,
+    };
+  }
+}
+
+interface ImportServices extends FileServices {
   doiResolver: string;
 }
 
@@ -33,7 +108,7 @@ const FILES_AT_ONCE = 3;
 const MAX_NOTES = 50;
 
 /** Returns the address at which a record is asked for: that of the resolver for a DOI, in whatever form it is given. */
-export function addressOfRecord({ doi, url }: ImportRequest, resolver: string): string {
+function addressOfRecord({ doi, url }: ImportRequest, resolver: string): string {
   const found = doiOf(doi ?? url ?? '');
   if (found === undefined) return new URL(url ?? '').href;
   const path = encodeURI(found).replace(/[?#]/g, encodeURIComponent);
@@ -41,7 +116,7 @@ export function addressOfRecord({ doi, url }: ImportRequest, resolver: string): 
 }
 
 /** Lists what an import would bring. @throws as `askRepository` */
-export async function planImport(
+async function planImport(
   services: ImportServices,
   request: ImportRequest,
   signal: AbortSignal,
@@ -69,7 +144,7 @@ export async function planImport(
  *
  * @throws as `askRepository`; Problem `drafts_full`; DraftClosedError
  */
-export async function importRecord(
+async function importRecord(
   services: ImportServices,
   request: ImportRequest,
   { signal, progress }: JobRun,

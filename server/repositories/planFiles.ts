@@ -92,7 +92,7 @@ export function filesText(count: number): string {
 }
 
 /** Returns a number of bytes for a sentence, rounded down: what is said to fit does. */
-export function bytesText(bytes: number): string {
+function bytesText(bytes: number): string {
   for (const [unit, size] of [
     ['GB', GIGABYTE],
     ['MB', MEGABYTE],
@@ -103,7 +103,7 @@ export function bytesText(bytes: number): string {
 }
 
 /** Names the first few of some items. */
-export function someOf<Item>(items: readonly Item[], nameOf: (item: Item) => string): string {
+function someOf<Item>(items: readonly Item[], nameOf: (item: Item) => string): string {
   const rest = items.length - NAMED;
   return items.slice(0, NAMED).map(nameOf).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
 }
@@ -132,7 +132,7 @@ const MAX_SEGMENT_BYTES = 200;
 const MAX_SEGMENTS = 20;
 
 /** Returns the path of a name without what no pack can have: it stays within the pack, on every system. */
-export function safePath(name: string): string {
+function safePath(name: string): string {
   const segments = name
     .toWellFormed()
     .normalize('NFC')

@@ -7,7 +7,7 @@ import { readInvenio } from './kinds/invenio.ts';
 import { readLandingPage } from './kinds/landingPage.ts';
 import { readOsf } from './kinds/osf.ts';
 import { MAX_LISTED_FILES, type PlacedFile, placeFiles } from './planFiles.ts';
-import { bounded } from './recordFields.ts';
+import { bounded, publishedAddress } from './recordFields.ts';
 import {
   type Answer,
   Answers,
@@ -17,7 +17,6 @@ import {
   UnreadablePartError,
   WantedError,
 } from './repository.ts';
-import { publishedAddress } from './signedAddresses.ts';
 
 /** The readers in the order in which they are tried. A page that says what it is comes last: an interface says more. */
 const READERS: readonly ReadRepository[] = [

@@ -116,7 +116,7 @@ export class RepeatedWork {
 }
 
 /** What is done with an error that reached nobody. */
-export interface StrayErrorOptions {
+interface StrayErrorOptions {
   log: (details: object, message: string) => void;
   /** Ends the process in an orderly way. */
   end: (error: unknown) => void;

@@ -1,6 +1,9 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { constants, getPriority, setPriority } from 'node:os';
+import { isatty } from 'node:tty';
+import { every, keepProcessAlive } from './background.ts';
 
 /** A child process that runs a script and exchanges messages. */
 export interface Child {
@@ -17,7 +20,7 @@ export interface ChildEnd {
 }
 
 export interface ChildOptions {
-  /** The path of the script. It exchanges messages through `server/runtime/parent.ts`. */
+  /** The path of the script. It exchanges messages through `server/runtime/child.ts`. */
   script: string;
   /** The limit of its JavaScript heap. */
   heapMb: number;
@@ -82,4 +85,67 @@ function environment(): NodeJS.ProcessEnv {
 /** V8 aborts the process when the heap is full. */
 function isOutOfMemory(code: number | null, signal: NodeJS.Signals | null): boolean {
   return signal === 'SIGABRT' || signal === 'SIGTRAP' || code === 134;
+}
+
+/** Electron's message port in a utility process. Under Node, `process` itself has the channel. */
+interface ParentPort {
+  on(event: 'message', listener: (event: { data: unknown }) => void): void;
+  postMessage(message: unknown): void;
+}
+
+/** The connection from a child process (`child.ts`) to its parent. */
+export interface Parent<Request, Reply> {
+  listen(receive: (request: Request) => void): void;
+  reply(message: Reply): void;
+}
+
+/** Connects to the parent process. This process ends when the parent does. */
+export function connectToParent<Request, Reply>(): Parent<Request, Reply> {
+  const { parentPort } = process as { parentPort?: ParentPort };
+  if (parentPort === undefined) {
+    process.on('disconnect', () => process.exit());
+    return {
+      listen: (receive) => void process.on('message', receive),
+      reply: (message) => void process.send?.(message),
+    };
+  }
+  // The port does not keep the event loop of a utility process alive (electron#42978); a timer does.
+  keepProcessAlive();
+  return {
+    listen: (receive) => parentPort.on('message', ({ data }) => receive(data as Request)),
+    reply: (message) => parentPort.postMessage(message),
+  };
+}
+
+const POLL_INTERVAL_MS = 250;
+
+/**
+ * Sends SIGTERM to this process when its terminal is closed or when the npm process that started it has ended. Some
+ * shells stay between npm and a script and do not pass signals on.
+ */
+export function exitWithParent(): void {
+  // `nohup` detaches the input from the terminal; the process must keep running then.
+  if (isatty(0)) process.once('SIGHUP', endInOrder);
+  if (process.env.npm_lifecycle_event === undefined) return;
+  const { ppid } = process;
+  const parentOfShell = parentOf(ppid);
+  const timer = every(POLL_INTERVAL_MS, () => {
+    if (process.ppid === ppid && parentOf(ppid) === parentOfShell) return;
+    clearInterval(timer);
+    endInOrder();
+  });
+  timer.unref();
+}
+
+/** Returns the parent of a process on Linux, whose shells stay; undefined elsewhere and after the process has ended. */
+function parentOf(pid: number): number | undefined {
+  try {
+    return Number(/^PPid:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+  } catch {
+    return undefined;
+  }
+}
+
+function endInOrder(): void {
+  process.kill(process.pid, 'SIGTERM');
 }

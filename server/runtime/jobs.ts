@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Job, JobKind, JobUnit } from '../../shared/node/job.ts';
+import { Problem } from '../../shared/problems.ts';
 import { type Clock, instantOf } from '../../shared/values/clock.ts';
-import { shuttingDown } from './shuttingDown.ts';
 
 /** Passed to the work of a job: a signal that is aborted on cancellation, and a function to report progress. */
 export interface JobRun {
@@ -132,4 +132,9 @@ export class Jobs extends EventEmitter<{ job: [Job] }> {
     for (const { abort } of this.#jobs.values()) abort.abort();
     await Promise.allSettled([...this.#jobs.values()].map(({ finished }) => finished));
   }
+}
+
+/** The refusal of work that would begin, or has not ended, while the node closes. */
+export function shuttingDown(): Problem {
+  return new Problem('shutting_down', 'The node is shutting down. Try again after it has restarted.');
 }

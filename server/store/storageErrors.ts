@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import { Problem } from '../../shared/problems.ts';
+import { errorCode } from '../../shared/values/errorCode.ts';
 
 /** The error of all writes after a commit with an unknown outcome. */
 export function storageFailed(cause: unknown): Problem {
@@ -26,4 +27,17 @@ export function isStorageError(error: unknown): boolean {
 /** Whether SQLite reports that the database file is damaged or is not a database. */
 export function isDatabaseDamage(error: unknown): error is Error {
   return error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code);
+}
+
+const STORAGE_PROBLEMS: ReadonlySet<string> = new Set([
+  'storage_failed',
+  'disk_nearly_full',
+  'data_folder_away',
+]);
+
+/** Whether an error means that the disk has failed, is full or is away, so that the next write would fail too. */
+export function isStorageFailure(error: unknown): boolean {
+  if (error instanceof Problem) return STORAGE_PROBLEMS.has(error.code);
+  const code = errorCode(error) ?? '';
+  return /^(ENOSPC|EDQUOT|EIO|EROFS|SQLITE_(FULL|IOERR|CORRUPT|NOTADB|CANTOPEN))/.test(code);
 }

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { statfsSync } from 'node:fs';
-import type { Clock } from '../../shared/values/clock.ts';
+import { GIGABYTE } from '../../shared/limits.ts';
+import type { Settings } from '../../shared/node/settings.ts';
+import { type Clock, instantOf } from '../../shared/values/clock.ts';
 import { BlobStore } from './blobs/blobStore.ts';
-import { steadyClock } from './clocks.ts';
 import { createFolder, databaseFile } from './files.ts';
-import { type FolderLock, lockFolder } from './opening/folderLock.ts';
+import { type FolderLock, FolderPresence, lockFolder } from './opening/folderLock.ts';
 import { headOf, openHead, type RecordedHead, type Warn } from './opening/headFile.ts';
 import {
   asDamagedDatabaseError,
@@ -14,13 +15,18 @@ import {
   type OpeningCheck,
 } from './opening/inspectFolder.ts';
 import { finishArrival, requireHere } from './opening/movedFolder.ts';
-import { OpenedResources, openDatabase, openWriter } from './opening/openDatabase.ts';
-import { FolderPresence } from './opening/presence.ts';
-import { Reserve, releaseReserve } from './opening/reserve.ts';
+import {
+  OpenedResources,
+  openDatabase,
+  openWriter,
+  Reserve,
+  releaseReserve,
+} from './opening/openDatabase.ts';
 import type { ReadDatabase, WriteDatabase } from './sqlite/engine/open.ts';
 import { WriteAheadLog } from './sqlite/engine/writeAheadLog.ts';
 import type { Writer } from './sqlite/engine/writer.ts';
-import { blobBytes, bytesHere } from './sqlite/node/blobs.ts';
+import { blobBytes, bytesHere, releasedBytes } from './sqlite/node/blobs.ts';
+import { lastEntry } from './sqlite/node/ledger.ts';
 import { offloadedBytes } from './sqlite/node/offloadedObjects.ts';
 import { writeSetting } from './sqlite/node/owner.ts';
 import { finishRelease, isReleased, unfinishedReleases } from './sqlite/node/withheld.ts';
@@ -238,4 +244,104 @@ async function finishReleases(
 /** Records the lock file's identity in the database, so that removing the file is noticed. */
 function recordLock(database: WriteDatabase, lock: FolderLock, known: string | undefined): void {
   if (lock.id !== known) writeSetting(database, LOCK_SETTING, lock.id);
+}
+
+/** Smaller corrections of the machine's clock are not reported. */
+const REPORT_FROM_MS = 1_000;
+
+/**
+ * A clock that never goes backwards, whatever the machine's clock does. Its instants are never before an earlier one or
+ * before the last entry of the ledger. A machine clock that is behind is reported once.
+ */
+class MonotonicClock {
+  readonly #clock: Clock;
+  readonly #reportBehind: (behindMs: number) => void;
+  #latest: number;
+  #isReported = false;
+
+  /** @param latest the last recorded instant, if any. */
+  constructor(clock: Clock, latest: string | undefined, reportBehind: (behindMs: number) => void) {
+    this.#clock = clock;
+    this.#latest = latest === undefined ? 0 : Date.parse(latest);
+    this.#reportBehind = reportBehind;
+  }
+
+  /** The current time in ISO 8601; the latest recorded instant while the machine's clock is behind it. */
+  instant(): string {
+    const now = this.#clock.now();
+    if (now >= this.#latest) {
+      this.#latest = now;
+      this.#isReported = false;
+    } else if (!this.#isReported && this.#latest - now >= REPORT_FROM_MS) {
+      this.#isReported = true;
+      this.#reportBehind(this.#latest - now);
+    }
+    return instantOf(this.#latest);
+  }
+
+  /** How far the machine's clock is behind the latest recorded instant, in milliseconds; 0 if it is not behind. */
+  get behindMs(): number {
+    const behind = this.#latest - this.#clock.now();
+    return behind >= REPORT_FROM_MS ? behind : 0;
+  }
+}
+
+/** Returns a clock that is never before the last entry of the ledger. */
+function steadyClock(clock: Clock, database: ReadDatabase, warn: Warn): MonotonicClock {
+  const lastRecordedAt = lastEntry(database)?.at;
+  const steady = new MonotonicClock(clock, lastRecordedAt, (behindMs) =>
+    warn(
+      { behind_ms: behindMs },
+      'The clock of this machine is behind the last recorded time. Correct it. Until then, new records get the last recorded time.',
+    ),
+  );
+  if (lastRecordedAt !== undefined) steady.instant();
+  return steady;
+}
+
+/** Returns a random number from 0 to 1, both inclusive. */
+export function randomFraction({ randomHex }: Pick<Store, 'randomHex'>): number {
+  return Number.parseInt(randomHex(8), 16) / 0xffffffff;
+}
+
+/** The limit that keeps more bytes from being stored. */
+export type StorageLimit = 'data_cap_reached' | 'disk_nearly_full';
+
+/** Returns how many bytes are stored, free and given up, with the owner's two limits. */
+export function measureStorage(
+  store: Pick<Store, 'read' | 'heldBytes' | 'freeBytes'>,
+  limits: Pick<Settings, 'data_cap_gb' | 'min_free_disk_gb'>,
+): StorageSpace {
+  return {
+    held_bytes: store.heldBytes(),
+    ...releasedBytes(store.read),
+    cap_bytes: Math.round(limits.data_cap_gb * GIGABYTE),
+    free_bytes: store.freeBytes(),
+    min_free_bytes: Math.round(limits.min_free_disk_gb * GIGABYTE),
+    no_room: reachedStorageLimit(store, limits, 0),
+  };
+}
+
+interface StorageSpace {
+  held_bytes: number;
+  /** Absent if nothing was given up. */
+  released_objects?: number;
+  released_bytes?: number;
+  cap_bytes: number;
+  free_bytes: number;
+  min_free_bytes: number;
+  no_room: StorageLimit | null;
+}
+
+/** Returns which of the owner's two limits would be exceeded by storing `bytes` more bytes, or null. */
+export function reachedStorageLimit(
+  store: Pick<Store, 'heldBytes' | 'freeBytes'>,
+  limits: Pick<Settings, 'data_cap_gb' | 'min_free_disk_gb'>,
+  bytes: number,
+): StorageLimit | null {
+  const held = store.heldBytes();
+  const cap = limits.data_cap_gb * GIGABYTE;
+  if (held + bytes > cap || held >= cap) return 'data_cap_reached';
+  if (store.freeBytes() - bytes < limits.min_free_disk_gb * GIGABYTE) return 'disk_nearly_full';
+  return null;
 }

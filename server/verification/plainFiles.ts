@@ -2,8 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, resolve, sep } from 'node:path';
 import { type ChecksumEntry, parseChecksums } from '../../shared/values/checksums.ts';
 import { isDigest } from '../../shared/values/digestPattern.ts';
-import { type HashedFile, hashFileSync } from '../hashing/hashFileSync.ts';
-import { hashInThreads, type SizedFile } from '../hashing/hashInThreads.ts';
+import { type HashedFile, hashFileSync, hashInThreads, type SizedFile } from '../hashing/hashInThreads.ts';
 import { blobPath } from '../store/files.ts';
 import { type Finding, finding } from './report.ts';
 

@@ -13,10 +13,12 @@ import {
   compareTags,
   createDigester,
   type Digests,
+  type ManifestFinding,
+  manifestKind,
   readBagTags,
   readTagFile,
+  withFileNames,
 } from '../archive/packs/bag/bagCheck.ts';
-import { type ManifestFinding, manifestKind, withFileNames } from '../archive/packs/bag/manifest.ts';
 import {
   DECLARATION_FILE,
   FETCH_FILE,
@@ -26,8 +28,7 @@ import {
   RECORD_FILE,
 } from '../archive/packs/bag/tagFiles.ts';
 import { packLayout } from '../archive/packs/file/readPackFile.ts';
-import { omitsFiles } from '../archive/packs/file/writePackFile.ts';
-import { type CheckedRecord, checkRecord } from '../archive/packs/packRows.ts';
+import { type CheckedRecord, checkRecord, omitsFiles } from '../archive/packs/packRows.ts';
 import { parseSet, SetIndex } from '../archive/sets/setIndex.ts';
 import { type OpenZip, openZip, type ZipMember } from '../zip/openZip.ts';
 import { hashFiles } from './plainFiles.ts';

@@ -1,23 +1,41 @@
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { VERSION } from '../../shared/version.ts';
 import { Drafts } from '../archive/drafts/drafts.ts';
 import { FileDiffs } from '../collection/diff/diffs.ts';
 import { PageCache } from '../collection/view/pageCache.ts';
-import { ownerEncryption } from '../copies/keys/withheldKey.ts';
+import { ownerEncryption } from '../copies/keys/copyKeys.ts';
 import type { Handlers } from '../http/app.ts';
-import { citationsHandlers } from '../http/routes/archive/citations.ts';
-import { draftHandlers } from '../http/routes/archive/drafts.ts';
-import { harvestingHandlers } from '../http/routes/archive/harvesting.ts';
-import { importHandlers } from '../http/routes/archive/imports.ts';
-import { blobsHandlers, packComparisonHandlers, packsHandlers } from '../http/routes/archive/packs.ts';
-import { setHandlers } from '../http/routes/archive/sets.ts';
+import {
+  invitationsHandlers,
+  pairingHandlers,
+  sampleHandlers,
+  sessionHandlers,
+} from '../http/routes/access.ts';
+import { citationsHandlers, harvestingHandlers } from '../http/routes/archive/citations.ts';
+import {
+  blobsHandlers,
+  depositHandlers,
+  draftHandlers,
+  importHandlers,
+  packComparisonHandlers,
+  packsHandlers,
+  setHandlers,
+} from '../http/routes/archive/packs.ts';
 import {
   commentsHandlers,
   driftHandlers,
   nodesHandlers,
   studiesHandlers,
 } from '../http/routes/archive/studies.ts';
-import { captureHandlers, mementoHandlers, warcHandlers } from '../http/routes/collection/captures.ts';
+import {
+  captureHandlers,
+  handedInHandlers,
+  mementoHandlers,
+  pageHandlers,
+  warcHandlers,
+} from '../http/routes/collection/captures.ts';
 import {
   derivedHandlers,
   diffHandlers,
@@ -25,37 +43,31 @@ import {
   objectHandlers,
   viewHandlers,
 } from '../http/routes/collection/events.ts';
-import { handedInHandlers } from '../http/routes/collection/handedIn.ts';
-import { pageHandlers } from '../http/routes/collection/pages.ts';
-import { profileHandlers } from '../http/routes/collection/profiles.ts';
-import { collectionHandlers, followHandlers, sourceHandlers } from '../http/routes/collection/sources.ts';
-import { caseHandlers, findingHandlers } from '../http/routes/findings/findings.ts';
 import {
-  dumpHandlers,
+  collectionHandlers,
+  followHandlers,
+  profileHandlers,
+  sourceHandlers,
+} from '../http/routes/collection/sources.ts';
+import { caseHandlers, findingHandlers } from '../http/routes/findings.ts';
+import {
   evidenceHandlers,
-  fixityHandlers,
   ledgerHandlers,
   tileHandlers,
   timestampHandlers,
   witnessHandlers,
 } from '../http/routes/ledger.ts';
-import { copyHandlers } from '../http/routes/node/copies.ts';
-import { depositHandlers } from '../http/routes/node/deposits.ts';
-import { pairingHandlers } from '../http/routes/node/pairing.ts';
-import { withheldHandlers } from '../http/routes/node/withheld.ts';
 import {
   alertHandlers,
   descriptionHandlers,
-  invitationsHandlers,
   jobHandlers,
   nodeHandlers,
   peerHandlers,
-  sampleHandlers,
-  sessionHandlers,
 } from '../http/routes/node.ts';
-import { Imports } from '../repositories/imports.ts';
+import { copyHandlers, dumpHandlers, fixityHandlers, withheldHandlers } from '../http/routes/preservation.ts';
+import { Imports } from '../repositories/importRecord.ts';
+import { isMissing } from '../store/files.ts';
 import type { Reader } from '../withholding/withholding.ts';
-import { readBuiltFile } from './builtInterface.ts';
 import type { Services } from './openServices.ts';
 
 /** Returns the handlers of all routes. */
@@ -189,4 +201,24 @@ function evidenceServices({ store, checkpoints, diffs, derived }: Services) {
     checkpoints,
     diffOf: (id: string, reader: Reader) => diffs.diffOf(id, reader),
   };
+}
+
+/** Returns the document of the built interface, or undefined if there is none. It may be built while the node runs. */
+export function readInterfaceDocument(folder: string): string | undefined {
+  try {
+    return readFileSync(join(folder, 'index.html'), 'utf8');
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Returns a built file, or undefined if there is none. */
+export async function readBuiltFile(file: string): Promise<Buffer | undefined> {
+  try {
+    return await readFile(file);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
 }

@@ -1,19 +1,21 @@
+import type { EventEmitter } from 'node:events';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../../shared/values/clock.ts';
+import { findSets } from '../archive/sets/readSet.ts';
+import { loadTimeline } from '../collection/timeline/events.ts';
 import { DEFAULT_HOST, DEFAULT_PORT, type NodeConfig } from '../config.ts';
-import { type AppConfig, type AskedJob, createApp } from '../http/app.ts';
-import { createAwayApp } from '../http/away.ts';
+import { ownerEncryption } from '../copies/keys/copyKeys.ts';
+import { readEncrypted } from '../findings/sealed.ts';
+import { type AppConfig, type AskedJob, createApp, createAwayApp } from '../http/app.ts';
+import { CLOSING } from '../http/delivery/eventStream.ts';
 import { pageDescriptions } from '../http/delivery/itemPages.ts';
+import { normalizeRequestTarget } from '../http/security/addresses.ts';
 import { Listeners } from '../http/security/listeners.ts';
-import { normalizeRequestTarget } from '../http/security/machineAddresses.ts';
-import type { RecentLog } from '../runtime/recentLog.ts';
-import { writeEndpointFile } from '../store/endpointFile.ts';
-import { readBuiltFile, readInterfaceDocument } from './builtInterface.ts';
-import { closeServices } from './closeServices.ts';
-import { handlersOf } from './handlers.ts';
-import { openServices, type Services } from './openServices.ts';
-import type { OpenedArchive } from './sharedServices.ts';
-import { startServices } from './startServices.ts';
+import { isReadOnly } from '../ledger/appendEntry.ts';
+import type { RecentLog } from '../runtime/log.ts';
+import { writeEndpointFile } from '../store/opening/folderLock.ts';
+import { handlersOf, readBuiltFile, readInterfaceDocument } from './handlers.ts';
+import { type OpenedArchive, openServices, type Services } from './openServices.ts';
 
 /** An open archive with its services, which a node serves. */
 export interface ServedArchive {
@@ -102,4 +104,86 @@ function createAppOf(services: Services, onJob: AppConfig['onJob']) {
     onWrite: (name) => services.writes.emit('write', name),
     onJob,
   });
+}
+
+/** Starts what runs in the background of a node that serves at this URL. */
+async function startServices(config: NodeConfig, services: Services, url: string): Promise<void> {
+  const { collect = true, audit = true, copy = true, derive = true, prove = true, follow = true } = config;
+  const { store, log } = services;
+  await services.tls.start();
+  await services.alerts.start(url);
+  await services.sharing.resume();
+  services.writeLimits.startDailyReset();
+  services.updates.start();
+  if (copy) services.copies.startFollowing();
+  if (!isReadOnly(store.read)) await services.deposits.resume();
+  if (prove && !isReadOnly(store.read)) {
+    services.timestamps.startSchedule();
+    services.witnesses.startSchedule();
+  }
+  if (follow && !isReadOnly(store.read)) services.peers.startFollowing();
+  if (collect && !isReadOnly(store.read)) services.collection.startSchedule();
+  await readEncrypted(store, ownerEncryption(store.folder).decrypt).catch((error: unknown) =>
+    log.warn({ error }, 'Sealed findings could not be decrypted; the next start tries again.'),
+  );
+  findAllSets(store, log).catch((error: unknown) =>
+    log.warn({ error }, 'The sets were not all looked for; the next start goes on.'),
+  );
+  loadTimeline(store).catch((error: unknown) =>
+    log.warn({ error }, 'The timeline could not be loaded; the next request for it tries again.'),
+  );
+  if (derive) {
+    services.derived.startFollowing();
+    services.noise.startFollowing();
+    services.summaries.startFollowing();
+    services.anchors.start();
+  }
+  if (audit && !isReadOnly(store.read)) await services.fixity.startSchedule();
+}
+
+async function findAllSets(store: Services['store'], log: Services['log']): Promise<void> {
+  const sets = findSets(store, (pack, error) =>
+    log.warn({ error, pack }, 'The list of a set could not be read. Its parts may be listed.'),
+  );
+  while (!(await sets.next()).done);
+}
+
+/**
+ * Stops accepting requests, finishes running work and closes the database, in this order.
+ *
+ * @param options.isAway the data folder is gone: the sockets go on listening, and nothing is written to a folder that may be
+ * another one by now
+ * @throws the first error, once everything was closed
+ */
+async function closeServices(services: Services, app: EventEmitter, { isAway = false } = {}): Promise<void> {
+  const { store } = services;
+  services.copies.close();
+  services.deposits.close();
+  const alertsClosed = services.alerts.close();
+  app.emit(CLOSING);
+  const nearbyClosed = await Promise.allSettled([services.nearby.close()]);
+  const served = isAway ? undefined : services.listeners.close();
+  const closed = await Promise.allSettled([
+    alertsClosed,
+    services.collection.close(),
+    services.derived.close(),
+    services.anchors.close(),
+    services.noise.close(),
+    services.summaries.close(),
+    services.fixity.close(),
+    services.timestamps.close(),
+    services.witnesses.close(),
+    services.jobs.close(),
+    services.peers.close(),
+    services.observations.close(),
+    services.updates.close(),
+    served,
+  ]);
+  services.offloading.close();
+  const last = await Promise.allSettled([
+    services.writeLimits.close(),
+    isAway ? undefined : writeEndpointFile(store.folder, undefined),
+  ]);
+  await store.close();
+  for (const each of [...nearbyClosed, ...closed, ...last]) if (each.status === 'rejected') throw each.reason;
 }

@@ -3,8 +3,7 @@ import { Problem } from '../../shared/problems.ts';
 import { appendEntry, nextSeq } from '../ledger/appendEntry.ts';
 import type { WriteDatabase } from '../store/sqlite/engine/open.ts';
 import { onSnapshot } from '../store/sqlite/engine/queries.ts';
-import { blobBytes } from '../store/sqlite/node/blobs.ts';
-import { usesOfObject } from '../store/sqlite/node/usesOfObject.ts';
+import { blobBytes, usesOfObject } from '../store/sqlite/node/blobs.ts';
 import {
   finishRelease,
   insertRelease,

@@ -12,7 +12,7 @@ import { fingerprintOver } from '../ledger/entry.ts';
 import type { RecordedSubjects } from '../ledger/verifyLedger.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
 import { blobBytes } from '../store/sqlite/node/blobs.ts';
-import { absentAmong, absentObject } from '../store/sqlite/node/peerWithholdings.ts';
+import { absentAmong, absentObject } from '../store/sqlite/node/peers.ts';
 import {
   currentWithholding,
   insertShowing,

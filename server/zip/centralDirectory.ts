@@ -1,4 +1,7 @@
+import { isUtf8 } from 'node:buffer';
 import type { FileHandle } from 'node:fs/promises';
+import { crc32 } from 'node:zlib';
+import { type Entry, type ExtraField, parseExtraFields } from 'yauzl';
 import { Problem, type ProblemCode } from '../../shared/problems.ts';
 
 /** The position of the central directory and its declared number of entries. */
@@ -99,4 +102,128 @@ export async function readBytesAt(file: FileHandle, position: number, length: nu
     filled += bytesRead;
   }
   return buffer;
+}
+
+const STORED = 0;
+const DEFLATED = 8;
+const AES = 99;
+/** Bit 0: encrypted. Bit 6: strong encryption. Bit 13: masked names and sizes. */
+export const ENCRYPTION_FLAGS = 0x2041;
+/** Extra fields of strong encryption and of AES. */
+const ENCRYPTION_FIELDS: ReadonlySet<number> = new Set([0x0014, 0x0015, 0x0016, 0x0017, 0x0019, 0x9901]);
+
+/** File types in the upper four bits of a Unix mode; 0 if the ZIP has no Unix modes. */
+const TYPE_NONE = 0o00;
+const TYPE_FOLDER = 0o04;
+const TYPE_FILE = 0o10;
+const TYPE_SYMLINK = 0o12;
+/** Windows marks symbolic links and junctions as reparse points. */
+const REPARSE_POINT = 0x400;
+const MAKERS_WITH_WINDOWS_ATTRIBUTES: ReadonlySet<number> = new Set([0, 10, 11, 14]);
+
+/** Deflate expands one byte to at most 1032. Nearly empty entries may have a few bytes more. */
+const MAX_DEFLATE_RATIO = 1032;
+const SMALL_ENTRY = 64;
+
+/**
+ * Checks the directory record of an entry, before its data is read.
+ *
+ * @throws Problem `encrypted_entry`, `symlink_entry`, `excessive_compression` or `invalid_pack_file`.
+ */
+export function checkEntry(name: string, entry: Entry): void {
+  const shown = JSON.stringify(name);
+  const isEncrypted =
+    (entry.generalPurposeBitFlag & ENCRYPTION_FLAGS) !== 0 ||
+    entry.compressionMethod === AES ||
+    entry.extraFields.some(({ id }) => ENCRYPTION_FIELDS.has(id));
+  if (isEncrypted) refuse('encrypted_entry', `${shown} is encrypted. Send unencrypted files.`);
+  checkType(shown, name.endsWith('/'), entry);
+  const { compressionMethod, compressedSize, uncompressedSize } = entry;
+  if (compressionMethod !== STORED && compressionMethod !== DEFLATED) {
+    refuse('invalid_pack_file', `${shown} is neither stored nor deflated.`);
+  }
+  if (!Number.isSafeInteger(compressedSize) || !Number.isSafeInteger(uncompressedSize)) {
+    refuse('excessive_compression', `${shown} declares an impossible size.`);
+  }
+  if (uncompressedSize > compressedSize * MAX_DEFLATE_RATIO + SMALL_ENTRY) {
+    refuse('excessive_compression', `${shown} declares more bytes than its compressed data can hold.`);
+  }
+  if (compressionMethod === STORED && compressedSize !== uncompressedSize) {
+    refuse('invalid_pack_file', `${shown} is not compressed, but declares two different sizes.`);
+  }
+  if (name.endsWith('/') && uncompressedSize !== 0)
+    refuse('invalid_pack_file', `${shown} is a folder with bytes.`);
+}
+
+function checkType(shown: string, isFolder: boolean, { externalFileAttributes, versionMadeBy }: Entry): void {
+  const type = externalFileAttributes >>> 28;
+  const isReparsePoint =
+    (externalFileAttributes & REPARSE_POINT) !== 0 && MAKERS_WITH_WINDOWS_ATTRIBUTES.has(versionMadeBy >>> 8);
+  if (type === TYPE_SYMLINK || isReparsePoint) {
+    refuse('symlink_entry', `${shown} is a symbolic link. Send the file itself.`);
+  }
+  if (type !== TYPE_NONE && type !== (isFolder ? TYPE_FOLDER : TYPE_FILE)) {
+    refuse('invalid_pack_file', `${shown} is neither a plain file nor a folder.`);
+  }
+}
+
+/** The extra field of Info-ZIP that repeats the name in UTF-8. */
+const UNICODE_PATH = 0x7075;
+const UNICODE_PATH_HEADER = 5;
+/** A path in a pack has at most 1,024 bytes, and the folder of the pack 255. */
+const MAX_NAME_BYTES = 1_400;
+
+/**
+ * Returns the name of an entry. Names are decoded as UTF-8 even without the UTF-8 flag, because Info-ZIP on Linux does
+ * not set it. A wrongly decoded name would not match the record.
+ *
+ * @throws Problem `invalid_name_encoding` if the name is not UTF-8 or there is a different second name; `unsafe_path` if
+ * the name leads out of the target folder or is not portable.
+ */
+export function entryName(raw: Buffer, extraFields: readonly ExtraField[]): string {
+  if (raw.length > MAX_NAME_BYTES)
+    refuse('unsafe_path', `The name of an entry has more than ${MAX_NAME_BYTES} bytes.`);
+  const name = decodeUtf8(raw);
+  for (const { id, data } of extraFields) {
+    if (id !== UNICODE_PATH) continue;
+    const isSame =
+      data.length > UNICODE_PATH_HEADER &&
+      data.readUInt32LE(1) === crc32(raw) &&
+      data.subarray(UNICODE_PATH_HEADER).equals(raw);
+    if (!isSame)
+      refuse(
+        'invalid_name_encoding',
+        `${JSON.stringify(name)} has a different second name in its ZIP entry.`,
+      );
+  }
+  const fault = pathFault(name);
+  if (fault) refuse('unsafe_path', `${JSON.stringify(name)}: ${fault}`, { path: name });
+  return name;
+}
+
+/** @throws Problem `invalid_pack_file` if a field exceeds the available bytes. */
+export function extraFieldsOf(raw: Buffer): ExtraField[] {
+  try {
+    return parseExtraFields(raw);
+  } catch {
+    return refuse('invalid_pack_file', 'An extra field of a ZIP entry is too long.');
+  }
+}
+
+function decodeUtf8(raw: Buffer): string {
+  if (isUtf8(raw)) return raw.toString();
+  const shown = JSON.stringify(raw.toString('latin1'));
+  return refuse('invalid_name_encoding', `The name ${shown} is not UTF-8. Create the ZIP with UTF-8 names.`);
+}
+
+function pathFault(name: string): string | undefined {
+  if (name === '') return 'A name is empty.';
+  if (name.includes('\0')) return 'A name must not contain NUL.';
+  if (name.includes('\\')) return 'A path must use / instead of a backslash.';
+  if (name.startsWith('/') || /^[A-Za-z]:/.test(name)) return 'A path must not be absolute.';
+  const segments = name.replace(/\/$/, '').split('/');
+  if (segments.some((segment) => segment === '..' || segment === '.'))
+    return 'A path must not contain . or .. segments.';
+  if (segments.includes('')) return 'A path must not contain empty segments.';
+  return undefined;
 }

@@ -17,7 +17,7 @@ interface ByteRange {
 }
 
 /** The files of a large ZIP, by their positions. */
-export interface ZipFiles {
+interface ZipFiles {
   count: number;
   nameOf(file: number): string;
   /** The length of the name in UTF-8. */

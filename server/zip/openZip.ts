@@ -3,8 +3,16 @@ import type { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import { type Entry, type ExtraField, fromFdPromise, type LocalFileHeader, type ZipFile } from 'yauzl';
 import { Problem } from '../../shared/problems.ts';
-import { type CentralDirectory, readBytesAt, readCentralDirectory, refuse } from './centralDirectory.ts';
-import { checkEntry, ENCRYPTION_FLAGS, entryName, extraFieldsOf } from './checkEntry.ts';
+import {
+  type CentralDirectory,
+  checkEntry,
+  ENCRYPTION_FLAGS,
+  entryName,
+  extraFieldsOf,
+  readBytesAt,
+  readCentralDirectory,
+  refuse,
+} from './centralDirectory.ts';
 
 /** A file or folder in a ZIP. */
 export interface ZipMember {

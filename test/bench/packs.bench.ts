@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { checkRecord, insertPackRows } from '../../server/archive/packs/packRows.ts';
 import { listPacks } from '../../server/archive/packs/readPack.ts';
-import { createTreeNode, readTreeNode } from '../../server/archive/treeNodes.ts';
+import { createTreeNode, readTreeNode } from '../../server/archive/studies.ts';
 import { appendEntry } from '../../server/ledger/appendEntry.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
 import { packsQuery } from '../../shared/archive/pack.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { chromium } from 'playwright';
 import { PNG } from 'pngjs';
-import { inParallel } from '../../server/runtime/inParallel.ts';
+import { inParallel } from '../../server/runtime/concurrency.ts';
 import { chromiumLaunchOptions } from '../support/chromium.ts';
 import { type Bench, type Measurement, percentile, timed } from './bench.ts';
 import { type OwnerNode, startNode } from './support/ownerNode.ts';

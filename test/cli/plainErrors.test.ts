@@ -1,7 +1,7 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { plainSentence } from '../../server/cli/plainError.ts';
+import { plainSentence } from '../../server/cli/main.ts';
 import { type CommandResult, runCommand } from '../support/cli.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';

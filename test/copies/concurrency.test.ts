@@ -6,7 +6,7 @@ import { recordLines } from '../../server/copies/records.ts';
 import { CopySchedule } from '../../server/copies/schedule.ts';
 import { openTarget } from '../../server/copies/targets/openTarget.ts';
 import { CopyError } from '../../server/copies/targets/target.ts';
-import { inParallel } from '../../server/runtime/inParallel.ts';
+import { inParallel } from '../../server/runtime/concurrency.ts';
 import { createLog } from '../../server/runtime/log.ts';
 import { run } from '../../server/store/sqlite/engine/queries.ts';
 import {

@@ -4,7 +4,7 @@ import { appendFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { runAge } from '../../server/copies/keys/age.ts';
+import { runAge } from '../../server/copies/keys/copyKeys.ts';
 import type { Copy, CopyCheck, CopySync } from '../../shared/node/copy.ts';
 import { parseLines } from '../dump/dumpLines.ts';
 import { filledArchive } from '../dump/filledArchive.ts';

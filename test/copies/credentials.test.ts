@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { CredentialsWriter, readCredentials } from '../../server/copies/openCopy.ts';
+import { CredentialsWriter, readCredentials } from '../../server/copies/targets/openTarget.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 
 afterEach(closeTestNodes);

@@ -1,4 +1,4 @@
-import { createTreeNode } from '../../server/archive/treeNodes.ts';
+import { createTreeNode } from '../../server/archive/studies.ts';
 import { closeTestStores, openTestStore } from '../support/store.ts';
 
 /** Adds entries to the ledger of a closed data folder, in a tenth of the time that requests take. */

@@ -7,7 +7,7 @@ import { DraftContents } from '../../server/archive/drafts/draftFiles.ts';
 import type { NodeConfig } from '../../server/config.ts';
 import { LostAndFound } from '../../server/store/blobs/lostAndFound.ts';
 import { writeFileDurably } from '../../server/store/files.ts';
-import { FolderPresence } from '../../server/store/opening/presence.ts';
+import { FolderPresence } from '../../server/store/opening/folderLock.ts';
 import { openStore } from '../../server/store/store.ts';
 import type { Job } from '../../shared/node/job.ts';
 import { systemClock } from '../../shared/values/clock.ts';

@@ -2,7 +2,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { openBrowser } from '../../electron/start/places.ts';
+import { openBrowser } from '../../electron/options.ts';
 import { buildIfStale } from '../../server/launch/build.ts';
 import { openNode } from '../../server/node.ts';
 import { createLog } from '../../server/runtime/log.ts';

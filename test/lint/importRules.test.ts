@@ -77,7 +77,7 @@ const cases: [file: string, line: string, why: string | null][] = [
 
   ['renderer/src/ok.ts', "import '../../shared/limits.ts';\nimport 'react';", null],
   ['renderer/src/server.ts', "import '../../server/config.ts';", 'renderer/ uses the server by HTTP'],
-  ['renderer/src/electron.ts', "import '../../electron/ipc.ts';", 'renderer/ uses the server by HTTP'],
+  ['renderer/src/electron.ts', "import '../../electron/guards.ts';", 'renderer/ uses the server by HTTP'],
   ['renderer/src/node.ts', "import 'node:path';", 'renderer/ runs in a browser'],
   ['renderer/src/bareNode.ts', "import 'fs/promises';", 'renderer/ runs in a browser'],
   ['renderer/src/window.ts', 'export const d = window.strongroomDesktop;', 'Only renderer/src/desktop.ts'],
@@ -95,7 +95,7 @@ const cases: [file: string, line: string, why: string | null][] = [
     "import '../server/cli/commands/serve.ts';",
     'electron/ opens a node or runs the command line',
   ],
-  ['electron/near.ts', "import './ipc.ts';\nimport '../shared/limits.ts';", null],
+  ['electron/near.ts', "import './guards.ts';\nimport '../shared/limits.ts';", null],
   [
     'electron/service.ts',
     "import '../server/archive/studies.ts';",

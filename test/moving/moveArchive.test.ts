@@ -1,7 +1,7 @@
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { checkMove } from '../../server/moving/checkMove.ts';
+import { checkMove } from '../../server/moving/archivePlace.ts';
 import { type MoveOptions, moveArchive } from '../../server/moving/moveArchive.ts';
 import { openStore } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/values/clock.ts';

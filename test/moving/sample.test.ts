@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { serveArchive } from '../../electron/openArchive.ts';
 import { placeToOpen } from '../../electron/sample/sample.ts';
-import { checkMove } from '../../server/moving/checkMove.ts';
+import { checkMove } from '../../server/moving/archivePlace.ts';
 import {
   beginSample,
   completeSample,

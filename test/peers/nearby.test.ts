@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { type Answer, decode, encode, type Packet, type Question } from 'dns-packet';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { machineAddresses } from '../../server/http/security/machineAddresses.ts';
+import { machineAddresses } from '../../server/http/security/addresses.ts';
 import { cosignerFrom } from '../../server/ledger/witness/cosignature.ts';
 import { Nearby } from '../../server/peers/nearby/nearby.ts';
 import { MulticastSocket } from '../../server/peers/nearby/serviceDiscovery.ts';

@@ -85,7 +85,7 @@ test.each(['linux', 'darwin', 'win32'] as const)('every menu item leads to a pag
 
 test('every tray item leads to a page', async () => {
   vi.spyOn(globalThis, 'setInterval').mockReturnValue(undefined as never);
-  const { setUpTray } = await import('../../electron/tray.ts');
+  const { setUpTray } = await import('../../electron/desktopIntegration.ts');
   const addresses = await addressesBehind((windows) => setUpTray(node, windows));
   expect(addresses.filter((address) => !isPage(address))).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { publishedAddress, withoutSignatures } from '../../server/repositories/signedAddresses.ts';
+import { publishedAddress, withoutSignatures } from '../../server/repositories/recordFields.ts';
 
 test.each([
   'https://a.example/f?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Signature=5ec2e7',

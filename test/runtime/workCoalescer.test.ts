@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { WorkCoalescer } from '../../server/runtime/workCoalescer.ts';
+import { WorkCoalescer } from '../../server/runtime/concurrency.ts';
 import type { LedgerVerification } from '../../shared/ledger/ledger.ts';
 import { closeTestNodes, openTestNode } from '../support/node.ts';
 

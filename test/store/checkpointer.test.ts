@@ -2,10 +2,13 @@ import { statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import { afterEach, expect, test } from 'vitest';
-import { Checkpointer } from '../../server/store/sqlite/engine/checkpointer.ts';
 import { migrate } from '../../server/store/sqlite/engine/migrate.ts';
 import { openForReading, openForWriting, statement } from '../../server/store/sqlite/engine/open.ts';
-import { DurableCommit, WriteAheadLog } from '../../server/store/sqlite/engine/writeAheadLog.ts';
+import {
+  Checkpointer,
+  DurableCommit,
+  WriteAheadLog,
+} from '../../server/store/sqlite/engine/writeAheadLog.ts';
 import { Writer } from '../../server/store/sqlite/engine/writer.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/values/clock.ts';

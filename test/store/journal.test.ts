@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { BlobStore } from '../../server/store/blobs/blobStore.ts';
-import { parseJournal } from '../../server/store/blobs/journal.ts';
+import { parseJournal } from '../../server/store/blobs/blobWrites.ts';
 import { blobPath } from '../../server/store/files.ts';
 import { createBlobRowIfAbsent } from '../../server/store/sqlite/node/blobs.ts';
 import type { Store } from '../../server/store/store.ts';

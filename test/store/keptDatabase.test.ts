@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
-import { keepEarlierDatabase } from '../../server/store/opening/keptDatabase.ts';
+import { keepEarlierDatabase } from '../../server/store/opening/openDatabase.ts';
 import { migrate } from '../../server/store/sqlite/engine/migrate.ts';
 import { RELEASE_0_1_0 } from '../../server/store/sqlite/engine/migrations/0001-0004.ts';
 import { openForWriting } from '../../server/store/sqlite/engine/open.ts';

@@ -3,7 +3,7 @@ import promises, { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promi
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { storeWithRepair } from '../../server/fixity/repair.ts';
+import { storeWithRepair } from '../../server/fixity/damages.ts';
 import { createBlobRowIfAbsent } from '../../server/store/sqlite/node/blobs.ts';
 import { isReleased, unfinishedReleases } from '../../server/store/sqlite/node/withheld.ts';
 import type { Store } from '../../server/store/store.ts';

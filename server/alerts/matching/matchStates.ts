@@ -29,8 +29,7 @@ import { damagesWithoutNotice } from '../../store/sqlite/node/blobs.ts';
 import { allCopies } from '../../store/sqlite/node/copies.ts';
 import { lastEntry } from '../../store/sqlite/node/ledger.ts';
 import { allPeerRewrites } from '../../store/sqlite/node/peers.ts';
-import { reachedStorageLimit } from '../../store/storageSpace.ts';
-import type { Store } from '../../store/store.ts';
+import { reachedStorageLimit, type Store } from '../../store/store.ts';
 import type { Match } from '../queue.ts';
 
 interface StateServices {

@@ -36,8 +36,7 @@ import {
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import { isReleased } from '../../store/sqlite/node/withheld.ts';
-import { reachedStorageLimit } from '../../store/storageSpace.ts';
-import type { Store } from '../../store/store.ts';
+import { reachedStorageLimit, type Store } from '../../store/store.ts';
 import { type AdmittedWrite, outOfSpace } from '../limits/writeLimits.ts';
 import type { AddedPack } from '../packs/addPack.ts';
 import {

@@ -6,8 +6,7 @@ import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Reservation } from '../../store/sqlite/engine/writer.ts';
 import { lastEntry } from '../../store/sqlite/node/ledger.ts';
 import { countInvitationUse } from '../../store/sqlite/node/owner.ts';
-import { reachedStorageLimit, type StorageLimit } from '../../store/storageSpace.ts';
-import type { Store } from '../../store/store.ts';
+import { reachedStorageLimit, type StorageLimit, type Store } from '../../store/store.ts';
 import {
   addressBudgets,
   addressGroup,

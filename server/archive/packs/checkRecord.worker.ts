@@ -1,5 +1,5 @@
 import { workerData } from 'node:worker_threads';
 import { answerParent } from '../../runtime/answerParent.ts';
-import { checkRecordBytes, type RecordInput } from './checkInThread.ts';
+import { checkRecordBytes, type RecordInput } from './packRows.ts';
 
 await answerParent(() => checkRecordBytes(workerData as RecordInput));

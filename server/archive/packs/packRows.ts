@@ -1,20 +1,26 @@
+import pLimit from 'p-limit';
 import {
   type NewFlag,
   type PackFile,
   type PackRecord,
   packRecordSchema,
+  packUploadRecordSchema,
   tagOf,
 } from '../../../shared/archive/pack.ts';
 import { setOfPart } from '../../../shared/archive/set.ts';
 import { MAX_PACK_BYTES, MAX_RECORD_BYTES } from '../../../shared/limits.ts';
-import { Problem } from '../../../shared/problems.ts';
+import type { RecordedDeposit } from '../../../shared/node/deposit.ts';
+import { Problem, type ProblemCode, type ProblemExtra } from '../../../shared/problems.ts';
 import { canonicalText } from '../../../shared/values/canonicalJson.ts';
-import { checkBody } from '../../../shared/values/checkBody.ts';
+import { checkBody, parseJsonBytes } from '../../../shared/values/checkBody.ts';
 import { ID_DIGITS } from '../../../shared/values/digest.ts';
 import { jsonPointer } from '../../../shared/values/issueMessage.ts';
 import { foldedText } from '../../../shared/values/text.ts';
 import { appendEntry } from '../../ledger/appendEntry.ts';
 import { sha256Of } from '../../ledger/entry.ts';
+import { runWorker } from '../../runtime/runWorker.ts';
+import { workerUrl } from '../../runtime/workerUrl.ts';
+import { insertPackDeposit, packDepositAt } from '../../store/sqlite/archive/deposits.ts';
 import {
   addPackFilter,
   indexPackText,
@@ -34,7 +40,7 @@ import {
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
 import type { Store } from '../../store/store.ts';
-import { flagDigest } from '../recordedSubjects.ts';
+import { depositDigest, flagDigest } from '../recordedSubjects.ts';
 import { requirePack } from './readPack.ts';
 
 /** Inserts the rows of a pack with the ledger entry `seq`. `original_had_method` is the state of the original pack now. */
@@ -163,8 +169,36 @@ export function insertFlagRows(
   addPackFilter(database, pack, { filter: 'flagged', value: 'true' });
 }
 
+/** Where packs were published. It is public. */
+export { packDepositsPage as listPackDeposits } from '../../store/sqlite/archive/deposits.ts';
+
+/**
+ * Records where a pack was published, inside the caller's transaction. What is recorded of this pack and this address
+ * stays as it is.
+ *
+ * @param now the time of the entry
+ * @returns the number of the entry, and whether it is new
+ * @throws Problem `archive_read_only`
+ */
+export function recordDeposit(
+  database: WriteDatabase,
+  deposit: RecordedDeposit,
+  now: string,
+): { entry: number; isNew: boolean } {
+  const known = packDepositAt(database, deposit.pack, deposit.url);
+  if (known !== undefined) return { entry: known, isNew: false };
+  const { seq } = appendEntry(database, {
+    type: 'pack.deposited',
+    subject: deposit.pack,
+    digest: depositDigest(deposit),
+    at: now,
+  });
+  insertPackDeposit(database, { ledger_entry: seq, ...deposit });
+  return { entry: seq, isNew: true };
+}
+
 /** A record that passed all checks that do not need the archive, with its derived values, as plain data. */
-export interface RecordData {
+interface RecordData {
   record: PackRecord;
   /** The canonical text (RFC 8785), which is stored. The fingerprint is its SHA-256. */
   text: string;
@@ -191,7 +225,7 @@ export function checkRecord(sent: unknown): CheckedRecord {
 }
 
 /** Checks a record like `checkRecord`. A thread can return the result. */
-export function recordData(sent: unknown): RecordData {
+function recordData(sent: unknown): RecordData {
   const record = checkBody(packRecordSchema, sent);
   const text = canonicalText(record);
   // Defaults count too, so that the record in an exported pack file can be uploaded again.
@@ -203,7 +237,7 @@ export function recordData(sent: unknown): RecordData {
   return { record, text, digest, id: packIdOf(digest), bytes, positions };
 }
 
-export function withPointers(data: RecordData): CheckedRecord {
+function withPointers(data: RecordData): CheckedRecord {
   return {
     ...data,
     pointerTo: (path, field) => jsonPointer(['files', data.positions.get(path) ?? '-', field]),
@@ -230,4 +264,68 @@ export function recordTooLarge(): Problem {
 function sentPaths(sent: unknown): string[] {
   const { files = [] } = sent as { files?: { path: string }[] };
   return files.map(({ path }) => path);
+}
+
+/** Returns whether a value is a record that omits `files`. */
+export function omitsFiles(record: unknown): record is object {
+  return typeof record === 'object' && record !== null && !Object.hasOwn(record, 'files');
+}
+
+export interface RecordInput {
+  /** The record as JSON. */
+  bytes: Uint8Array;
+  /** The files of a record that omits them, if they are known. */
+  files: readonly PackFile[] | undefined;
+}
+
+type RecordOutcome =
+  | { data: RecordData | undefined }
+  | { problem: { code: ProblemCode; message: string; extra: Pick<ProblemExtra, 'errors'> } };
+
+/** A smaller record is checked in a few milliseconds. Starting a thread takes longer. */
+const SMALL_BYTES = 65_536;
+/** A thread needs the more memory the larger its record is. */
+const threads = pLimit(2);
+
+/**
+ * Parses and checks a record. The largest records take a second, because of the paths of their files, so all but small
+ * ones are checked in a thread.
+ *
+ * @param files the files of a record that omits them. Without them, only the rest of such a record is checked.
+ * @returns the record, or undefined if its files are missing
+ * @throws Problem like `parseJsonBytes` and `checkRecord`
+ */
+export function checkInThread(bytes: Uint8Array, files: readonly PackFile[]): Promise<CheckedRecord>;
+export function checkInThread(bytes: Uint8Array): Promise<CheckedRecord | undefined>;
+export async function checkInThread(
+  bytes: Uint8Array,
+  files?: readonly PackFile[],
+): Promise<CheckedRecord | undefined> {
+  const input: RecordInput = { bytes, files };
+  const outcome =
+    sizeOf(input) > SMALL_BYTES
+      ? await threads(() => runWorker<RecordOutcome>(workerUrl('checkRecord', import.meta.url), input))
+      : checkRecordBytes(input);
+  if ('data' in outcome) return outcome.data && withPointers(outcome.data);
+  const { code, message, extra } = outcome.problem;
+  throw new Problem(code, message, extra);
+}
+
+/** Does the work of `checkInThread` in the thread that calls it. */
+export function checkRecordBytes({ bytes, files }: RecordInput): RecordOutcome {
+  try {
+    const sent = parseJsonBytes(bytes);
+    if (!omitsFiles(sent)) return { data: recordData(sent) };
+    if (files) return { data: recordData({ ...sent, files }) };
+    checkBody(packUploadRecordSchema, sent);
+    return { data: undefined };
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    return { problem: { code: error.code, message: error.message, extra: { errors: error.extra.errors } } };
+  }
+}
+
+/** Returns about how many bytes the record has with these files. */
+function sizeOf({ bytes, files = [] }: RecordInput): number {
+  return files.reduce((size, { path }) => size + 150 + path.length, bytes.length);
 }

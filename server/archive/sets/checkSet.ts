@@ -3,7 +3,7 @@ import { SET_FILE } from '../../../shared/archive/setManifest.ts';
 import { type FieldError, Problem, type ProblemCode } from '../../../shared/problems.ts';
 import { jsonPointer } from '../../../shared/values/issueMessage.ts';
 import { confirmDamage, type DamageContext } from '../../fixity/audit.ts';
-import { hashJoined } from '../../hashing/joinedFiles.ts';
+import { hashJoined } from '../../hashing/hashFiles.ts';
 import { yieldToEventLoop } from '../../runtime/background.ts';
 import { packById } from '../../store/sqlite/archive/packs.ts';
 import { fileOfPack } from '../../store/sqlite/archive/sets.ts';

@@ -1,6 +1,6 @@
 import { Problem } from '../../../shared/problems.ts';
 import { confirmDamage, type DamageContext, isBlobDamageError } from '../../fixity/audit.ts';
-import { requireIntact } from '../../fixity/repair.ts';
+import { requireIntact } from '../../fixity/damages.ts';
 import { yieldToEventLoop } from '../../runtime/background.ts';
 import { withheldAmong } from '../../store/sqlite/node/withheld.ts';
 import { type Reader, requireAllReadable, requireReadable } from '../../withholding/withholding.ts';

@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib';
 import { SET_FILE } from '../../../shared/archive/setManifest.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { confirmDamage, type DamageContext } from '../../fixity/audit.ts';
-import { hashJoined } from '../../hashing/joinedFiles.ts';
+import { hashJoined } from '../../hashing/hashFiles.ts';
 import { yieldToEventLoop } from '../../runtime/background.ts';
 import { recordTexts } from '../../store/sqlite/archive/packs.ts';
 import { crcsOfSet, keepCrcs } from '../../store/sqlite/archive/sets.ts';

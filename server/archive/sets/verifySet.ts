@@ -1,7 +1,7 @@
 import type { PackVerification } from '../../../shared/archive/pack.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { confirmDamage } from '../../fixity/audit.ts';
-import { hashJoined } from '../../hashing/joinedFiles.ts';
+import { hashJoined } from '../../hashing/hashFiles.ts';
 import { yieldToEventLoop } from '../../runtime/background.ts';
 import { packById } from '../../store/sqlite/archive/packs.ts';
 import { releasedAmong } from '../../store/sqlite/node/withheld.ts';

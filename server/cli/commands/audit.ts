@@ -16,10 +16,16 @@ import { lostFiles } from '../../store/blobs/lostAndFound.ts';
 import { FolderInUseError } from '../../store/opening/folderLock.ts';
 import { DamagedDatabaseError } from '../../store/opening/inspectFolder.ts';
 import type { Store } from '../../store/store.ts';
-import { archiveFolder } from '../dataFolder.ts';
-import { describeReleased } from '../offloadedObjects.ts';
-import { ARCHIVE_OPTIONS, type Command, type ExitCode, optionsHelp, print, printError } from '../options.ts';
-import { openProgress } from '../terminal.ts';
+import {
+  ARCHIVE_OPTIONS,
+  type Command,
+  type ExitCode,
+  openProgress,
+  optionsHelp,
+  print,
+  printError,
+} from '../command.ts';
+import { archiveFolder, describeReleased } from '../dataFolder.ts';
 
 const HELP = `Usage: strongroom audit [options]
 

@@ -16,14 +16,14 @@ import { type CollectionHere, readArchive } from '../collectionHere.ts';
 import {
   type Command,
   type ExitCode,
+  escapeForTerminal,
   NODE_OPTIONS,
   optionsHelp,
   print,
   requireOne,
   UsageError,
-} from '../options.ts';
+} from '../command.ts';
 import { DEFAULT_URL } from '../runningNode.ts';
-import { escapeForTerminal } from '../terminal.ts';
 
 const FORMATS = Object.keys({ ...CITATION_FORMATS, ...WEB_FORMATS }) as (CitationFormat | WebFormat)[];
 

@@ -20,18 +20,18 @@ import type { NodeConfig } from '../../config.ts';
 import { isMissing } from '../../store/blobs/blobStore.ts';
 import { FolderInUseError } from '../../store/opening/folderLock.ts';
 import { openCollectionHere } from '../collectionHere.ts';
-import { archiveFolder } from '../dataFolder.ts';
 import {
   type Command,
   type ExitCode,
+  escapeForTerminal,
   NODE_OPTIONS,
   optionsHelp,
   print,
   printError,
   UsageError,
-} from '../options.ts';
+} from '../command.ts';
+import { archiveFolder } from '../dataFolder.ts';
 import { connectToNode, finishedJob, type NodeOptions, type RunningNode } from '../runningNode.ts';
-import { escapeForTerminal } from '../terminal.ts';
 
 const OPTIONS = {
   list: { type: 'string', value: 'FILE', help: 'add the sources of a list' },
@@ -228,7 +228,7 @@ export interface Collector {
 }
 
 /** @throws Error if a node has the folder open and cannot be reached */
-export async function openCollector(options: NodeOptions, config: Partial<NodeConfig>): Promise<Collector> {
+async function openCollector(options: NodeOptions, config: Partial<NodeConfig>): Promise<Collector> {
   try {
     return await openInProcess(resolve(options.data), config);
   } catch (error) {

@@ -1,6 +1,13 @@
 import { parseArgs } from 'node:util';
-import type { Copy, CopyChange, CopySync, LostCopy, NewCopy } from '../../../shared/node/copy.ts';
-import { copyChangeSchema, copyKeySchema } from '../../../shared/node/copy.ts';
+import {
+  type Copy,
+  type CopyChange,
+  type CopySync,
+  copyChangeSchema,
+  copyKeySchema,
+  type LostCopy,
+  type NewCopy,
+} from '../../../shared/node/copy.ts';
 import { systemClock } from '../../../shared/values/clock.ts';
 import { countOf } from '../../../shared/values/counts.ts';
 import { openArchiveForWriting } from '../../collection/record/coverRetrievals.ts';
@@ -9,19 +16,23 @@ import { Jobs } from '../../runtime/jobs.ts';
 import { createLog } from '../../runtime/log.ts';
 import { FolderInUseError } from '../../store/opening/folderLock.ts';
 import { openSettings } from '../../store/settings.ts';
-import { TARGET_HELP, TARGET_OPTIONS, targetOf } from '../copyTarget.ts';
-import { archiveFolder } from '../dataFolder.ts';
 import {
+  askPassphrase,
   type Command,
   type ExitCode,
   NODE_OPTIONS,
   optionsHelp,
+  PASSPHRASE_HELP,
   print,
   printError,
+  requireConfirmation,
+  TARGET_HELP,
+  TARGET_OPTIONS,
+  targetOf,
   UsageError,
-} from '../options.ts';
+} from '../command.ts';
+import { archiveFolder } from '../dataFolder.ts';
 import { connectToNode, jsonContent, type NodeOptions, type RunningNode } from '../runningNode.ts';
-import { askPassphrase, PASSPHRASE_HELP, requireConfirmation } from '../terminal.ts';
 
 const OPTIONS = {
   key: {
@@ -175,7 +186,7 @@ async function openInProcess(folder: string): Promise<CopyClient> {
   const warn = (_: object, sentence: string) => printError(sentence);
   const { store, checkpoints } = await openArchiveForWriting({ folder, clock: systemClock, warn });
   // Loaded here, so that the list of commands does not wait for it.
-  const { openCopies } = await import('../../copies/openCopies.ts');
+  const { openCopies } = await import('../../copies/copies.ts');
   const { Deriver } = await import('../../collection/derived/process/deriver.ts');
   const jobs = new Jobs(systemClock, store.randomHex);
   const log = createLog('silent');

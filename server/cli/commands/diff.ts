@@ -8,8 +8,15 @@ import { FileDiffs } from '../../collection/diff/diffs.ts';
 import { requirePage } from '../../collection/pages/readPages.ts';
 import { readEvent } from '../../collection/timeline/events.ts';
 import { readArchive } from '../collectionHere.ts';
-import { type Command, type ExitCode, NODE_OPTIONS, optionsHelp, print, UsageError } from '../options.ts';
-import { escapeForTerminal } from '../terminal.ts';
+import {
+  type Command,
+  type ExitCode,
+  escapeForTerminal,
+  NODE_OPTIONS,
+  optionsHelp,
+  print,
+  UsageError,
+} from '../command.ts';
 
 const HELP = `Usage: strongroom diff A B [options]
 

@@ -8,7 +8,6 @@ import { errorCode } from '../../../shared/values/errorCode.ts';
 import { openArchiveForWriting } from '../../collection/record/coverRetrievals.ts';
 import { ExportError, exportArchive, saveWhole } from '../../dump/exportArchive.ts';
 import { FolderInUseError } from '../../store/opening/folderLock.ts';
-import { archiveFolder } from '../dataFolder.ts';
 import {
   type Command,
   type ExitCode,
@@ -17,7 +16,8 @@ import {
   print,
   printError,
   UsageError,
-} from '../options.ts';
+} from '../command.ts';
+import { archiveFolder } from '../dataFolder.ts';
 import { connectToNode, type NodeOptions, RefusedByNodeError } from '../runningNode.ts';
 
 const OPTIONS = {

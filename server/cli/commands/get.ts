@@ -9,21 +9,21 @@ import type { Job } from '../../../shared/node/job.ts';
 import { doiOf } from '../../../shared/values/doi.ts';
 import { Drafts } from '../../archive/drafts/drafts.ts';
 import type { NodeConfig } from '../../config.ts';
-import { Imports } from '../../repositories/imports.ts';
+import { Imports } from '../../repositories/importRecord.ts';
 import { createLog } from '../../runtime/log.ts';
 import { openSettings } from '../../store/settings.ts';
 import { type CollectionHere, hereOrThere } from '../collectionHere.ts';
 import {
   type Command,
   type ExitCode,
+  escapeForTerminal,
   NODE_AT_OPTIONS,
   optionsHelp,
   print,
   requireOne,
   UsageError,
-} from '../options.ts';
+} from '../command.ts';
 import { finishedJob, jsonContent, type NodeOptions } from '../runningNode.ts';
-import { escapeForTerminal } from '../terminal.ts';
 
 const OPTIONS = {
   'dry-run': { type: 'boolean', default: false, help: 'list what would come, and fetch no files' },

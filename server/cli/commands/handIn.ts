@@ -9,14 +9,14 @@ import { type CollectionHere, hereOrThere } from '../collectionHere.ts';
 import {
   type Command,
   type ExitCode,
+  escapeForTerminal,
   NODE_AT_OPTIONS,
   optionsHelp,
   print,
   requireOne,
   UsageError,
-} from '../options.ts';
+} from '../command.ts';
 import type { NodeOptions } from '../runningNode.ts';
-import { escapeForTerminal } from '../terminal.ts';
 
 const OPTIONS = {
   url: {

@@ -20,16 +20,17 @@ import { isMissing } from '../../store/blobs/blobStore.ts';
 import { FolderInUseError } from '../../store/opening/folderLock.ts';
 import { openSettings } from '../../store/settings.ts';
 import { hasMember } from '../../zip/openZip.ts';
-import { requireEmpty } from '../dataFolder.ts';
 import {
   type Command,
   type ExitCode,
+  escapeForTerminal,
   NODE_OPTIONS,
   optionsHelp,
   print,
   printError,
   UsageError,
-} from '../options.ts';
+} from '../command.ts';
+import { requireEmpty } from '../dataFolder.ts';
 import {
   connectToNode,
   finishedJob,
@@ -37,7 +38,6 @@ import {
   RefusedByNodeError,
   type RunningNode,
 } from '../runningNode.ts';
-import { escapeForTerminal } from '../terminal.ts';
 
 const OPTIONS = {
   ...NODE_OPTIONS,
@@ -211,7 +211,7 @@ async function beginningOf(file: string): Promise<Buffer> {
 }
 
 /** The result of importing a file of captures. */
-export interface ImportedCaptures extends CaptureResult {
+interface ImportedCaptures extends CaptureResult {
   file: string;
   ok: boolean;
   kind: 'captures';
@@ -220,7 +220,7 @@ export interface ImportedCaptures extends CaptureResult {
 }
 
 /** Returns whether a file with this beginning is WARC, plain or gzipped. No other format that is imported is gzip. */
-export function isWarc(beginning: Buffer): boolean {
+function isWarc(beginning: Buffer): boolean {
   return beginning.toString('latin1', 0, 5) === 'WARC/' || (beginning[0] === 0x1f && beginning[1] === 0x8b);
 }
 
@@ -268,7 +268,7 @@ export async function importCaptures(
 }
 
 /** Sends a WARC file or a WACZ package to the node that has the data folder open, and waits until it is imported. */
-export async function sendCaptures(
+async function sendCaptures(
   node: RunningNode,
   file: string,
   requested: string | undefined,

@@ -4,7 +4,6 @@ import { systemClock } from '../../../shared/values/clock.ts';
 import { recordedKey } from '../../ledger/detectRollback.ts';
 import { continueWithSameKey, openArchive } from '../../ledger/openArchive.ts';
 import { withReadOnlyDatabase } from '../../store/opening/inspectFolder.ts';
-import { archiveFolder } from '../dataFolder.ts';
 import {
   ACCEPT_ROLLBACK_OPTION,
   ARCHIVE_OPTIONS,
@@ -15,7 +14,8 @@ import {
   print,
   printError,
   UsageError,
-} from '../options.ts';
+} from '../command.ts';
+import { archiveFolder } from '../dataFolder.ts';
 import { connectToNode } from '../runningNode.ts';
 
 const OPTIONS = {

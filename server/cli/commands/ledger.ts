@@ -21,18 +21,18 @@ import { FolderInUseError } from '../../store/opening/folderLock.ts';
 import { requireTables, withReadOnlyDatabase } from '../../store/opening/inspectFolder.ts';
 import { openSettings } from '../../store/settings.ts';
 import { runLedgerVerification } from '../../verification/ledger/ledgerVerification.ts';
-import { archiveFolder } from '../dataFolder.ts';
 import {
   type Command,
   type ExitCode,
+  escapeForTerminal,
   NODE_OPTIONS,
   optionsHelp,
   print,
   printError,
   UsageError,
-} from '../options.ts';
+} from '../command.ts';
+import { archiveFolder } from '../dataFolder.ts';
 import { connectToNode, type NodeOptions, RefusedByNodeError } from '../runningNode.ts';
-import { escapeForTerminal } from '../terminal.ts';
 
 const OPTIONS = {
   ...NODE_OPTIONS,
@@ -145,7 +145,7 @@ function printResult(
 }
 
 /** Runs `strongroom ledger timestamp`: asks every authority now, through the node that has the folder open if there is one. */
-export async function timestampLedger(options: NodeOptions & { json: boolean }): Promise<ExitCode> {
+async function timestampLedger(options: NodeOptions & { json: boolean }): Promise<ExitCode> {
   let result: Stamping;
   try {
     result = await stampAlone(resolve(options.data)).catch((error: unknown) => {

@@ -2,18 +2,18 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../../shared/values/clock.ts';
 import { countOf } from '../../../shared/values/counts.ts';
-import { archiveFolder } from '../dataFolder.ts';
 import {
   type Command,
   type ExitCode,
   JSON_OPTION,
+  openProgress,
   optionsHelp,
   print,
   printError,
   requireOne,
   UsageError,
-} from '../options.ts';
-import { openProgress } from '../terminal.ts';
+} from '../command.ts';
+import { archiveFolder } from '../dataFolder.ts';
 
 const OPTIONS = {
   'remove-old': {
@@ -91,7 +91,7 @@ async function removeOld(positionals: readonly string[], json: boolean): Promise
   const folder = archiveFolder(
     requireOne(positionals, 'Name the data folder into which the archive was moved.'),
   );
-  const { readDataFolder, removeOldFolder } = await import('../../moving/oldFolder.ts');
+  const { readDataFolder, removeOldFolder } = await import('../../moving/archivePlace.ts');
   const old = readDataFolder(folder).moved_from;
   await removeOldFolder(folder);
   if (json) print(JSON.stringify({ ok: true, removed: old?.folder ?? null }));

@@ -10,17 +10,18 @@ import { pageIdSchema } from '../../../shared/values/digest.ts';
 import type { NodeConfig } from '../../config.ts';
 import { FolderInUseError } from '../../store/opening/folderLock.ts';
 import { openCollectionHere } from '../collectionHere.ts';
-import { archiveFolder } from '../dataFolder.ts';
 import {
   type Command,
   type ExitCode,
+  escapeForTerminal,
   NODE_OPTIONS,
   optionsHelp,
   print,
   printError,
   requireOne,
   UsageError,
-} from '../options.ts';
+} from '../command.ts';
+import { archiveFolder } from '../dataFolder.ts';
 import {
   connectToNode,
   jsonContent,
@@ -28,7 +29,6 @@ import {
   RefusedByNodeError,
   type RunningNode,
 } from '../runningNode.ts';
-import { escapeForTerminal } from '../terminal.ts';
 
 const PAGE_HELP = `Usage: strongroom page URL [options]
 

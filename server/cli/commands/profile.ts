@@ -20,9 +20,16 @@ import type { NodeConfig } from '../../config.ts';
 import { isMissing } from '../../store/files.ts';
 import { FolderInUseError } from '../../store/opening/folderLock.ts';
 import { openCollectionHere } from '../collectionHere.ts';
-import { type Command, type ExitCode, NODE_OPTIONS, optionsHelp, print, UsageError } from '../options.ts';
+import {
+  type Command,
+  type ExitCode,
+  escapeForTerminal,
+  NODE_OPTIONS,
+  optionsHelp,
+  print,
+  UsageError,
+} from '../command.ts';
 import { connectToNode, jsonContent, type NodeOptions, RefusedByNodeError } from '../runningNode.ts';
-import { escapeForTerminal } from '../terminal.ts';
 
 const OPTIONS = {
   site: {

@@ -10,13 +10,13 @@ import {
   ACCEPT_ROLLBACK_OPTION,
   type Command,
   type ExitCode,
+  escapeForTerminal,
   JSON_OPTION,
   optionsHelp,
   print,
   printError,
   UsageError,
-} from '../options.ts';
-import { escapeForTerminal } from '../terminal.ts';
+} from '../command.ts';
 import { type AuditReport, auditReadOnly, DAMAGE_TEXT } from './audit.ts';
 
 const OPTIONS = {

@@ -3,18 +3,21 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../../shared/values/clock.ts';
 import { countOf } from '../../../shared/values/counts.ts';
-import { TARGET_HELP, TARGET_OPTIONS, targetOf } from '../copyTarget.ts';
-import { requireEmpty } from '../dataFolder.ts';
 import {
   ARCHIVE_OPTIONS,
+  askPassphrase,
   type Command,
   type ExitCode,
   optionsHelp,
+  PASSPHRASE_HELP,
   print,
   printError,
+  TARGET_HELP,
+  TARGET_OPTIONS,
+  targetOf,
   UsageError,
-} from '../options.ts';
-import { askPassphrase, PASSPHRASE_HELP } from '../terminal.ts';
+} from '../command.ts';
+import { requireEmpty } from '../dataFolder.ts';
 
 const OPTIONS = {
   key: {
@@ -54,7 +57,7 @@ nothing was restored.`;
 
 /** @throws UsageError */
 async function identityOf(file: string): Promise<string> {
-  const { identityIn } = await import('../../copies/keys/withheldKey.ts');
+  const { identityIn } = await import('../../copies/keys/copyKeys.ts');
   const identity = identityIn(await readFile(file, 'utf8'));
   if (identity === undefined) throw new UsageError(`--identity: ${file} has no age identity.`);
   return identity;

@@ -17,7 +17,7 @@ import {
   print,
   printError,
   UsageError,
-} from '../options.ts';
+} from '../command.ts';
 
 const OPTIONS = {
   data: DATA_OPTION,

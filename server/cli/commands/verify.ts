@@ -2,9 +2,19 @@ import { parseArgs } from 'node:util';
 import { type ChecksumFile, openChecksumFile, openReferenceArchive } from '../../verification/plainFiles.ts';
 import { type Finding, type Summary, Tally } from '../../verification/report.ts';
 import { verifyPaths } from '../../verification/verifyPaths.ts';
-import { namesCopy, TARGET_OPTIONS, targetOf } from '../copyTarget.ts';
-import { type Command, type ExitCode, JSON_OPTION, optionsHelp, print, UsageError } from '../options.ts';
-import { escapeForTerminal, openProgress } from '../terminal.ts';
+import {
+  type Command,
+  type ExitCode,
+  escapeForTerminal,
+  JSON_OPTION,
+  namesCopy,
+  openProgress,
+  optionsHelp,
+  print,
+  TARGET_OPTIONS,
+  targetOf,
+  UsageError,
+} from '../command.ts';
 
 const OPTIONS = {
   sums: { type: 'string', value: 'FILE', help: 'a list of digests that the files are checked against' },
@@ -67,7 +77,7 @@ export const verify: Command = {
       progress.clear();
     }
     const { summary } = tally;
-    const { objectsNotIn, describeOffloaded, describeReleased } = await import('../offloadedObjects.ts');
+    const { objectsNotIn, describeOffloaded, describeReleased } = await import('../dataFolder.ts');
     const notHere = paths.map(objectsNotIn);
     const elsewhere = notHere.flatMap((folder) => folder.elsewhere);
     const released_objects = notHere.reduce((sum, { released }) => sum + released, 0);

@@ -15,7 +15,7 @@ import { listFolder } from '../../archive/packs/file/packFolder.ts';
 import { checkRecord } from '../../archive/packs/packRows.ts';
 import { manifestText, partRecord } from '../../archive/sets/setRecords.ts';
 import { sha256Of } from '../../ledger/entry.ts';
-import { UsageError } from '../options.ts';
+import { UsageError } from '../command.ts';
 import { RefusedByNodeError, type RunningNode } from '../runningNode.ts';
 import { type SentFile, SentFiles } from './sentFiles.ts';
 import { digestOfRange, FileChangedError, uploadPack } from './uploadPack.ts';

@@ -36,7 +36,7 @@ import {
   whereFound,
 } from '../../store/sqlite/collection/sources.ts';
 import type { ReadDatabase, WriteDatabase } from '../../store/sqlite/engine/open.ts';
-import { isStorageFailure } from '../../store/storageSpace.ts';
+import { isStorageFailure } from '../../store/storageErrors.ts';
 import type { Store } from '../../store/store.ts';
 import { objectToRead } from '../derived/process/deriver.ts';
 import { NotDerivableError } from '../derived/process/tasks.ts';

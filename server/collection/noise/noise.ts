@@ -22,10 +22,10 @@ import {
   comparableEventsOf,
   countComparable,
   type EventNoise,
+  newestVersion,
   putEventNoise,
   withScope,
 } from '../../store/sqlite/collection/timeline/eventNoise.ts';
-import { newestVersion } from '../../store/sqlite/collection/watchedParts.ts';
 import type { Store } from '../../store/store.ts';
 import type { Deriver } from '../derived/process/deriver.ts';
 import type { Diffs } from '../diff/diffs.ts';

@@ -11,17 +11,15 @@ import {
   eventsToJudge,
   hasRules,
   lastJudgedEvent,
-  putEventNoise,
-  setLastJudgedEvent,
-} from '../../store/sqlite/collection/timeline/eventNoise.ts';
-import { lastEventId } from '../../store/sqlite/collection/timeline/events.ts';
-import {
   NO_PICTURE,
   newestVersion,
+  putEventNoise,
   recordSearch,
+  setLastJudgedEvent,
   type WatchedPart,
   watchedParts,
-} from '../../store/sqlite/collection/watchedParts.ts';
+} from '../../store/sqlite/collection/timeline/eventNoise.ts';
+import { lastEventId } from '../../store/sqlite/collection/timeline/events.ts';
 import type { Store } from '../../store/store.ts';
 import { IdleMonitor } from '../derived/idleMonitor.ts';
 import {

@@ -8,7 +8,7 @@ import { instantOf } from '../../../shared/values/clock.ts';
 import { type ClosedBrowser, type DrawnByBrowser, NoBrowserError } from '../../browser/closedBrowser.ts';
 import { PageCrashedError, PageTooLargeError } from '../../browser/drawPage.ts';
 import { BrowserTimeoutError } from '../../browser/protocol.ts';
-import { shuttingDown } from '../../runtime/shuttingDown.ts';
+import { shuttingDown } from '../../runtime/jobs.ts';
 import type { Store } from '../../store/store.ts';
 import { normalizeUrl } from '../sources/sources.ts';
 import { ArchiveGate, readObject } from './archiveGate.ts';

@@ -10,7 +10,7 @@ import type { Log } from '../../runtime/log.ts';
 import { newestPage } from '../../store/sqlite/collection/pages.ts';
 import { markWorking } from '../../store/sqlite/collection/profiles.ts';
 import { type SourceRow, updatePageError } from '../../store/sqlite/collection/sources.ts';
-import { isStorageFailure } from '../../store/storageSpace.ts';
+import { isStorageFailure } from '../../store/storageErrors.ts';
 import type { Store } from '../../store/store.ts';
 import { type Deriver, objectToRead } from '../derived/process/deriver.ts';
 import { NotDerivableError } from '../derived/process/tasks.ts';

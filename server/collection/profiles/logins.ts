@@ -1,6 +1,6 @@
 import type { ExpiryReason } from '../../../shared/collection/profile.ts';
 import { Problem } from '../../../shared/problems.ts';
-import { startOfBlob } from '../../store/blobs/offloaded/offloadedBlobs.ts';
+import { startOfBlob } from '../../store/blobs/offloadedBlobs.ts';
 import {
   markExpired,
   markWorking,

@@ -14,7 +14,7 @@ import { inclusionPath } from '../../ledger/prove.ts';
 import { GrowingTree, leafHash } from '../../ledger/tree.ts';
 import type { RecordedSubjects } from '../../ledger/verifyLedger.ts';
 import { yieldToEventLoop } from '../../runtime/background.ts';
-import { WorkCoalescer } from '../../runtime/workCoalescer.ts';
+import { WorkCoalescer } from '../../runtime/concurrency.ts';
 import {
   batchOf,
   insertBatch,

@@ -2,14 +2,12 @@ import { createHash } from 'node:crypto';
 import type { Connection } from '../../../shared/collection/connection.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { errorCode } from '../../../shared/values/errorCode.ts';
-import { isDamaged } from '../../fixity/damages.ts';
-import { storeWithRepair } from '../../fixity/repair.ts';
+import { isDamaged, storeWithRepair } from '../../fixity/damages.ts';
 import { type StagedBlob, TooManyBytesError } from '../../store/blobs/blobStore.ts';
 import type { Reservation } from '../../store/sqlite/engine/writer.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import { isReleased } from '../../store/sqlite/node/withheld.ts';
-import { reachedStorageLimit } from '../../store/storageSpace.ts';
-import type { Store } from '../../store/store.ts';
+import { reachedStorageLimit, type Store } from '../../store/store.ts';
 import { RetrievalFailure } from '../fetch/connect.ts';
 
 /** A complete body that is not stored yet. */

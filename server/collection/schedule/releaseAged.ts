@@ -6,7 +6,7 @@ import {
   partsAfter,
   retrievalsAfter,
   sourcesWithKeepDays,
-} from '../../store/sqlite/collection/agedObjects.ts';
+} from '../../store/sqlite/node/blobs.ts';
 import type { Store } from '../../store/store.ts';
 import { releaseNow, removeReleased } from '../../withholding/release.ts';
 

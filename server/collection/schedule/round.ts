@@ -3,7 +3,6 @@ import { Problem } from '../../../shared/problems.ts';
 import { instantOf } from '../../../shared/values/clock.ts';
 import { yieldToEventLoop } from '../../runtime/background.ts';
 import type { Log } from '../../runtime/log.ts';
-import { randomFraction } from '../../store/randomFraction.ts';
 import { endRound, insertRound, updateNextCheck } from '../../store/sqlite/collection/dueTimes.ts';
 import {
   activeSources,
@@ -13,8 +12,8 @@ import {
   sourceById,
   sourceByKey,
 } from '../../store/sqlite/collection/sources.ts';
-import { isStorageFailure } from '../../store/storageSpace.ts';
-import type { Store } from '../../store/store.ts';
+import { isStorageFailure } from '../../store/storageErrors.ts';
+import { randomFraction, type Store } from '../../store/store.ts';
 import type { PageToCapture } from '../pages/pages.ts';
 import { LoginMissingError } from '../profiles/profiles.ts';
 import { countDeferredFailure, type SavedRetrieval } from '../record/recordRetrieval.ts';

@@ -4,7 +4,6 @@ import { type Clock, instantOf } from '../../../shared/values/clock.ts';
 import { yieldToEventLoop } from '../../runtime/background.ts';
 import type { Log } from '../../runtime/log.ts';
 import { type NetworkPause, readBatteryLow, readNetworkPause } from '../../runtime/machineState.ts';
-import { randomFraction } from '../../store/randomFraction.ts';
 import {
   clampDueTimes,
   earliestDue,
@@ -15,7 +14,7 @@ import {
   updateNextCheck,
 } from '../../store/sqlite/collection/dueTimes.ts';
 import type { SourceToCheck } from '../../store/sqlite/collection/sources.ts';
-import type { Store } from '../../store/store.ts';
+import { randomFraction, type Store } from '../../store/store.ts';
 import { MAX_BACKOFF_MS } from './hostRateLimiter.ts';
 import { JITTER, nextCheckTime, waitsForHours } from './nextCheck.ts';
 import { type Collector, hostOf, MIN_HOSTS_FOR_OFFLINE } from './round.ts';

@@ -19,7 +19,6 @@ import { ID_DIGITS } from '../../../shared/values/digest.ts';
 import type { Slice } from '../../../shared/values/list.ts';
 import { nextSeq } from '../../ledger/appendEntry.ts';
 import { sha256Of } from '../../ledger/entry.ts';
-import { randomFraction } from '../../store/randomFraction.ts';
 import { countDueBetween } from '../../store/sqlite/collection/dueTimes.ts';
 import {
   countWaiting,
@@ -50,7 +49,7 @@ import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { onSnapshot } from '../../store/sqlite/engine/queries.ts';
 import { matchExpression } from '../../store/sqlite/engine/search.ts';
 import { allRules } from '../../store/sqlite/node/alerts.ts';
-import type { Store } from '../../store/store.ts';
+import { randomFraction, type Store } from '../../store/store.ts';
 import { isPrivateAddress } from '../fetch/connect.ts';
 import { requireValidScope } from '../noise/noise.ts';
 import { isOfSite } from '../profiles/cookies.ts';

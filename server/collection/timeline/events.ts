@@ -13,7 +13,7 @@ import { Problem } from '../../../shared/problems.ts';
 import type { Slice } from '../../../shared/values/list.ts';
 import { type CsvCell, csvLines } from '../../csv.ts';
 import { seenByOf } from '../../ledger/peerEvidence.ts';
-import { startOfBlob } from '../../store/blobs/offloaded/offloadedBlobs.ts';
+import { startOfBlob } from '../../store/blobs/offloadedBlobs.ts';
 import { databaseFile } from '../../store/files.ts';
 import { observersOf, otherObserversOf } from '../../store/sqlite/collection/captures.ts';
 import { batchOf } from '../../store/sqlite/collection/retrievalBatches.ts';

@@ -13,8 +13,7 @@ import { lastEventId } from '../../store/sqlite/collection/timeline/events.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { onSnapshot } from '../../store/sqlite/engine/queries.ts';
 import { counter } from '../../store/sqlite/node/blobs.ts';
-import { reachedStorageLimit } from '../../store/storageSpace.ts';
-import type { Store } from '../../store/store.ts';
+import { reachedStorageLimit, type Store } from '../../store/store.ts';
 
 /** The status is `ok` if a round that checked a source was completed within this time. */
 const MAX_AGE_MS = 24 * 3_600_000;

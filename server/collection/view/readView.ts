@@ -4,7 +4,7 @@ import { isHandedIn } from '../../../shared/collection/handedInWords.ts';
 import { contentEncodingOf } from '../../../shared/collection/retrieval.ts';
 import type { ObjectView, PageResources, ViewKind, ViewQuery } from '../../../shared/collection/view.ts';
 import { Problem } from '../../../shared/problems.ts';
-import { startOfBlob } from '../../store/blobs/offloaded/offloadedBlobs.ts';
+import { startOfBlob } from '../../store/blobs/offloadedBlobs.ts';
 import { mementoBetween } from '../../store/sqlite/collection/captures.ts';
 import { handInOfRetrieval } from '../../store/sqlite/collection/handIns.ts';
 import { sourceKeyOf } from '../../store/sqlite/collection/sources.ts';

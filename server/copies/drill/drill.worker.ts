@@ -20,11 +20,17 @@ import { lastEntry } from '../../store/sqlite/node/ledger.ts';
 import { isReleased } from '../../store/sqlite/node/withheld.ts';
 import { assertOwnedByThisNode } from '../claim.ts';
 import { KEY, RECORDS, STATE } from '../copyPaths.ts';
-import { readIdentity } from '../keys/withheldKey.ts';
+import { readIdentity } from '../keys/copyKeys.ts';
 import { type BlobRow, restoreCopy } from '../restore.ts';
 import { openTarget } from '../targets/openTarget.ts';
 import { CopyError, type CopyTarget, InvalidCopyError } from '../targets/target.ts';
-import { type DrillFinding, type DrillInput, type DrillProgress, findingOf, NoRoomError } from './finding.ts';
+import {
+  type DrillFinding,
+  type DrillInput,
+  type DrillProgress,
+  findingOf,
+  NoRoomError,
+} from './restoreDrill.ts';
 
 /** The most objects of a sample, and their most bytes. */
 const MAX_OBJECTS = 1_000;

@@ -9,7 +9,7 @@ import {
   offloadedObject,
 } from '../../store/sqlite/node/offloadedObjects.ts';
 import { objectPath } from '../copyPaths.ts';
-import { openCopy } from '../openCopy.ts';
+import { openCopy } from '../targets/openTarget.ts';
 import { CopyError, type CopyTarget } from '../targets/target.ts';
 
 /** The bytes in a copy are missing or others than were sent. */

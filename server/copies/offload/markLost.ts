@@ -1,14 +1,13 @@
 import type { LostCopy } from '../../../shared/node/copy.ts';
 import { Problem } from '../../../shared/problems.ts';
-import { recordDamage } from '../../fixity/damages.ts';
-import { restoreObject } from '../../fixity/repair.ts';
+import { recordDamage, restoreObject } from '../../fixity/damages.ts';
 import type { JobRun } from '../../runtime/jobs.ts';
 import { allCopies, type CopyRow, deleteCopy, insertCopiedObjects } from '../../store/sqlite/node/copies.ts';
 import { forgetOffloaded, objectsOnlyIn, onlyInAfter } from '../../store/sqlite/node/offloadedObjects.ts';
 import type { Store } from '../../store/store.ts';
 import { readClaim } from '../claim.ts';
 import { objectPath } from '../copyPaths.ts';
-import { openCopy } from '../openCopy.ts';
+import { openCopy } from '../targets/openTarget.ts';
 import { CopyError, type CopyTarget } from '../targets/target.ts';
 
 /** The objects that are recorded at once, so that they share the syncs of the disk. */

@@ -5,6 +5,7 @@ import { handInById } from '../../store/sqlite/collection/handIns.ts';
 import { pageById } from '../../store/sqlite/collection/pages.ts';
 import { sourceById, sourceKeyOf } from '../../store/sqlite/collection/sources.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
+import { sourcesOfPagesWith } from '../../store/sqlite/node/copies.ts';
 import {
   changedByPack,
   eventsNaming,
@@ -16,10 +17,9 @@ import {
 } from '../../store/sqlite/node/copyPages.ts';
 import { entriesFrom } from '../../store/sqlite/node/ledger.ts';
 import { coveredBy, withholdingOfEntry } from '../../store/sqlite/node/withheld.ts';
-import { sourcesOfPagesWith } from '../../store/sqlite/node/withheldInCopies.ts';
 
 /** Two sizes of the ledger: what the pages of a copy show, and what they are to show. */
-export interface Growth {
+interface Growth {
   from: number;
   to: number;
 }

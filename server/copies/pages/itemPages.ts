@@ -6,7 +6,8 @@ import type { SetIndex } from '../../archive/sets/setIndex.ts';
 import { citedPack } from '../../citations/citedWork.ts';
 import { apaReference } from '../../citations/textFormats.ts';
 import { type Html, html } from '../../html.ts';
-import { publishedDepositsOf, publishedDoi } from '../../store/sqlite/archive/packDeposits.ts';
+import { publishedDepositsOf, publishedDoi } from '../../store/sqlite/archive/deposits.ts';
+import { listPages } from '../../store/sqlite/collection/pages.ts';
 import {
   commentsUntil,
   countEventsOf,
@@ -22,25 +23,29 @@ import {
   statusesUntil,
   studyOfLedger,
 } from '../../store/sqlite/node/copyPages.ts';
+import { pageItem } from './eventPage.ts';
 import {
   badge,
   commentSection,
   counted,
+  crumb,
   digestText,
   eventTable,
   facts,
+  framed,
   objectLink,
   outwardLink,
+  type Page,
+  type PageContext,
   packList,
   pager,
   plainText,
   sizeText,
+  textPage,
   timeText,
-} from './fragments.ts';
-import { crumb, framed, type Page, type PageContext, textPage } from './frame.ts';
+} from './frame.ts';
 import { packData, sourceData, studyData } from './jsonLd.ts';
 import { NEWEST, PART, pagePath, partPath, VERIFY } from './pagePaths.ts';
-import { pagesSection } from './pageSection.ts';
 
 const ROOT = '../';
 const MAX_COMMENTS = 500;
@@ -305,4 +310,17 @@ ${pager({
   older: part > 1 ? `${part - 1}.html` : undefined,
 })}`;
   return textPage(path, framed(context, { path, title: `${title}: events, part ${part}`, body }));
+}
+
+/** The page captures that the page of a source lists. */
+const LISTED_PAGES = 50;
+
+/** Lists the newest page captures of a source. */
+function pagesSection(context: PageContext, source: string): Html | false {
+  const pages = listPages(context.database, { source, size: context.size, limit: LISTED_PAGES });
+  if (pages.length === 0) return false;
+  return html`<section><h2>The page as a browser drew it</h2><ul class="items">${pages.map((page) =>
+    pageItem(context, page),
+  )}
+</ul></section>`;
 }

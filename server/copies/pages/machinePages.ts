@@ -2,9 +2,8 @@ import type { Event } from '../../../shared/collection/event.ts';
 import { eventTitle } from '../../../shared/collection/eventText.ts';
 import { element, escapeXml, type Xml } from '../../harvesting/formats.ts';
 import { eventsOf, lastEventOfLedger } from '../../store/sqlite/node/copyPages.ts';
-import { sourceName } from './fragments.ts';
-import { JSON_TYPE, type Page, type PageContext, textPage } from './frame.ts';
-import { LISTS } from './listPages.ts';
+import { JSON_TYPE, type Page, type PageContext, sourceName, textPage } from './frame.ts';
+import { LISTS, monthsOf } from './listPages.ts';
 import {
   FEED,
   INDEX,
@@ -20,7 +19,6 @@ import {
   sitemapPath,
   TIMELINE,
 } from './pagePaths.ts';
-import { monthsOf } from './timelinePages.ts';
 
 const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n';
 const XML = 'application/xml';

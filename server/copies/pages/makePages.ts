@@ -17,13 +17,23 @@ import {
 import type { Store } from '../../store/store.ts';
 import { unreadable, VISITOR } from '../../withholding/withholding.ts';
 import type { CopyServices } from '../claim.ts';
-import type { CopyFiles } from '../files/copyFiles.ts';
+import type { CopyFiles } from '../copyFiles.ts';
 import { eventPage } from './eventPage.ts';
 import { type Changes, findChanges } from './findChanges.ts';
-import { dayText } from './fragments.ts';
-import type { Page, PageContext } from './frame.ts';
+import { dayText, type Page, type PageContext } from './frame.ts';
 import { packPage, sourcePage, sourcePart, studyPage, studyPart } from './itemPages.ts';
-import { LISTS, listPage, listPart } from './listPages.ts';
+import {
+  indexPage,
+  LISTS,
+  listPage,
+  listPart,
+  monthPage,
+  monthPart,
+  monthsOf,
+  searchPage,
+  timelinePage,
+  verifyPage,
+} from './listPages.ts';
 import {
   feedPage,
   searchManifest,
@@ -32,7 +42,6 @@ import {
   sitemapPart,
   timelineSitemap,
 } from './machinePages.ts';
-import { indexPage, searchPage, verifyPage } from './ownPages.ts';
 import {
   changedParts,
   KINDS,
@@ -43,7 +52,6 @@ import {
   SEARCH_PART,
   SITEMAP_PART,
 } from './pagePaths.ts';
-import { monthPage, monthPart, monthsOf, timelinePage } from './timelinePages.ts';
 
 /**
  * Makes the pages that differ between two sizes of the ledger, as of the larger one: items first, then the lists that
@@ -239,7 +247,7 @@ async function* eventSitemaps(context: PageContext, { events }: Changes): AsyncG
 }
 
 /** What the pages are about: the size of the ledger and its signed checkpoint. */
-export interface PagesRun {
+interface PagesRun {
   size: number;
   note: string;
   signal: AbortSignal;

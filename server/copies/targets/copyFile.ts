@@ -2,7 +2,7 @@ import { createHash, hash } from 'node:crypto';
 import { closeSync, constants, fstatSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { errorCode } from '../../../shared/values/errorCode.ts';
-import { fill } from '../../hashing/hashFileSync.ts';
+import { fill } from '../../hashing/hashInThreads.ts';
 import { isMissing, writeAllSync } from '../../store/files.ts';
 
 /** A file to read and hash and, with `to`, to copy. */

@@ -183,7 +183,7 @@ const PARTIAL = '.partial-';
 const SYNC_FILES_UP_TO = 16;
 
 /** What remains the same while a path leads to the same folder of the same disk. */
-export type FolderIdentity = Pick<BigIntStats, 'dev' | 'ino'>;
+type FolderIdentity = Pick<BigIntStats, 'dev' | 'ino'>;
 
 interface Written {
   partial: string;
@@ -195,7 +195,7 @@ interface Written {
  * the order in which they were put, and their folders synced. A name therefore never refers to bytes that a power failure
  * can remove, even where a file is replaced.
  */
-export class FolderWriter {
+class FolderWriter {
   readonly threads = new FileThreads();
   readonly #folder: string;
   readonly #made: Set<string>;
@@ -302,7 +302,7 @@ function foldersOf(written: readonly Written[]): Set<string> {
 }
 
 /** Returns the error of a file system call in a thread. */
-export function failureOf({ code, message }: Extract<FileResult, { failed: string }>): Error {
+function failureOf({ code, message }: Extract<FileResult, { failed: string }>): Error {
   return Object.assign(new Error(message), { code });
 }
 
@@ -318,7 +318,7 @@ interface FileThread {
  * Copies and hashes files in threads, so that neither holds up the event loop. A thread is started when all others are
  * busy, and all end with `close`.
  */
-export class FileThreads {
+class FileThreads {
   readonly #threads: FileThread[] = [];
   #last = 0;
 

@@ -29,7 +29,7 @@ import {
 } from './target.ts';
 
 /** Where a bucket is, and who may write to it. */
-export interface BucketAddress {
+interface BucketAddress {
   bucket: string;
   /** The path within the bucket: empty, or ending with `/`. */
   prefix: string;
@@ -216,7 +216,7 @@ async function putWhole(
 }
 
 /** An object up to this size is sent with one request. */
-export const MIN_PART_BYTES = 8 * 1_048_576;
+const MIN_PART_BYTES = 8 * 1_048_576;
 /** S3 takes at most 10,000 parts. */
 const MAX_PARTS = 10_000;
 /** The parts in flight at once. Memory is bounded by this number of parts. */
@@ -235,7 +235,7 @@ interface UploadedObject {
  *
  * @throws DamagedSourceError; CopyError if the store holds another size; errors of the client
  */
-export async function uploadInParts(
+async function uploadInParts(
   client: S3Client,
   object: UploadedObject,
   payload: StoredPayload,
@@ -284,7 +284,7 @@ function abortable(client: S3Client, abortSignal: AbortSignal | undefined): S3Cl
 }
 
 /** How often a request is tried. */
-export const ATTEMPTS = 5;
+const ATTEMPTS = 5;
 
 /** Returns the HTTP status of an error of the store. */
 export function statusOf(error: unknown): number | undefined {

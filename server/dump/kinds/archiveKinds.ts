@@ -17,8 +17,13 @@ import { digestSchema, packIdSchema, studyIdSchema } from '../../../shared/value
 import { instantSchema } from '../../../shared/values/text.ts';
 import { commentDigest } from '../../archive/comments.ts';
 import { checkRecord, insertFlagRows, insertPackRows } from '../../archive/packs/packRows.ts';
-import { depositDigest } from '../../archive/packs/recordDeposit.ts';
-import { flagDigest, nodeDigest, statusDigest, studyDigest } from '../../archive/recordedSubjects.ts';
+import {
+  depositDigest,
+  flagDigest,
+  nodeDigest,
+  statusDigest,
+  studyDigest,
+} from '../../archive/recordedSubjects.ts';
 import { findingDigest, insertFinding, recordOfFinding, targetText } from '../../findings/findings.ts';
 import { commitmentTo, insertRevealed, insertSealed } from '../../findings/sealed.ts';
 import { fingerprintOf } from '../../ledger/entry.ts';
@@ -26,8 +31,15 @@ import { appendTiles } from '../../ledger/tree.ts';
 import { packById } from '../../store/sqlite/archive/packs.ts';
 import { insertStatus, insertStudy, insertTreeNode } from '../../store/sqlite/archive/studies.ts';
 import { entryAt, insertEntry } from '../../store/sqlite/node/ledger.ts';
-import { type DumpedArchive, requireThat } from '../dumpedArchive.ts';
-import { type DumpKind, kind, line, number, recorded } from './dumpKind.ts';
+import {
+  type DumpedArchive,
+  type DumpKind,
+  kind,
+  line,
+  number,
+  recorded,
+  requireThat,
+} from '../dumpedArchive.ts';
 
 const entry = kind({
   schema: line('entry', ledgerEntrySchema.shape),

@@ -6,8 +6,8 @@ import {
   iterateLinesBetween,
   linesOfEntry,
 } from '../../store/sqlite/node/dumpedRows.ts';
+import type { DumpKind } from '../dumpedArchive.ts';
 import { ARCHIVE_KINDS, FINDING_KINDS } from './archiveKinds.ts';
-import type { DumpKind } from './dumpKind.ts';
 import { OBSERVATION_KINDS, OLD_OBSERVATION_KINDS } from './observationKinds.ts';
 import { FIXITY_KINDS, OWN_PROOF_KINDS, PEER_KINDS, WITHHOLDING_KINDS, WITNESS_KINDS } from './proofKinds.ts';
 import { SOURCE_KINDS } from './sourceKinds.ts';

@@ -22,8 +22,19 @@ import { sourceKeyOf } from '../../store/sqlite/collection/sources.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
 import { type DumpedRows, restoreRow } from '../../store/sqlite/node/dumpedRows.ts';
-import { type DumpedArchive, type DumpedSource, requireThat } from '../dumpedArchive.ts';
-import { count, type DumpKind, flag, httpUrl, kind, line, number, recorded } from './dumpKind.ts';
+import {
+  count,
+  type DumpedArchive,
+  type DumpedSource,
+  type DumpKind,
+  flag,
+  httpUrl,
+  kind,
+  line,
+  number,
+  recorded,
+  requireThat,
+} from '../dumpedArchive.ts';
 import { observer, rulesDigestSchema, status } from './sourceKinds.ts';
 
 const retrievalBatch = recorded({

@@ -29,8 +29,17 @@ import {
   uncover,
 } from '../../store/sqlite/node/withheld.ts';
 import { releaseDigest, showingDigest, withholdingDigest } from '../../withholding/withholding.ts';
-import { type DumpedArchive, requireThat } from '../dumpedArchive.ts';
-import { count, type DumpKind, httpUrl, kind, line, number, recorded } from './dumpKind.ts';
+import {
+  count,
+  type DumpedArchive,
+  type DumpKind,
+  httpUrl,
+  kind,
+  line,
+  number,
+  recorded,
+  requireThat,
+} from '../dumpedArchive.ts';
 
 const hex = z.string().regex(/^([0-9a-f]{2})+$/, 'This is not in hexadecimal digits.');
 const short = z.string().min(1).max(1_000);

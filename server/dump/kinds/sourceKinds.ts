@@ -23,8 +23,19 @@ import { fingerprintOf } from '../../ledger/entry.ts';
 import { indexSource, sourceByKey } from '../../store/sqlite/collection/sources.ts';
 import { scopeDigest } from '../../store/sqlite/collection/timeline/eventNoise.ts';
 import { restoreRow } from '../../store/sqlite/node/dumpedRows.ts';
-import { type DumpedArchive, requireThat, stateAfter } from '../dumpedArchive.ts';
-import { count, type DumpKind, flag, httpUrl, kind, line, number, recorded } from './dumpKind.ts';
+import {
+  count,
+  type DumpedArchive,
+  type DumpKind,
+  flag,
+  httpUrl,
+  kind,
+  line,
+  number,
+  recorded,
+  requireThat,
+  stateAfter,
+} from '../dumpedArchive.ts';
 
 /** A normalized URL: percent-encoding may have made it nine times as long as the URL that was entered. */
 export const sourceUrl = httpUrl.max(9 * 4_096).refine((value) => {

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Problem } from '../../../shared/problems.ts';
 import { errorCode } from '../../../shared/values/errorCode.ts';
 import { confirmDamage, type DamageContext, isBlobDamageError } from '../../fixity/audit.ts';
-import { requireIntact } from '../../fixity/repair.ts';
+import { requireIntact } from '../../fixity/damages.ts';
 import { validateHeaderValue } from '../../runtime/nodeHttp.ts';
 import { OWNER, type Reader, reasonAmong, requireReadable } from '../../withholding/withholding.ts';
 import type { WrittenReply } from '../reply.ts';

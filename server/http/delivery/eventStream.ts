@@ -5,7 +5,7 @@ import type { Log } from '../../runtime/log.ts';
 import type { Store } from '../../store/store.ts';
 
 /** One message of a stream of server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
-export interface StreamMessage {
+interface StreamMessage {
   event?: string;
   id?: string | number;
   data: unknown;
@@ -74,7 +74,7 @@ function textOf({ event, id, data }: StreamMessage): string {
 }
 
 /** Where the rows of a feed come from: an append-only table of numbered rows. */
-export interface RowSource<Row extends { id: number }> {
+interface RowSource<Row extends { id: number }> {
   /** Returns up to `limit` rows after a number, in order. */
   read: (after: number, limit: number) => Row[];
   onCommit: Store['onCommit'];

@@ -1,6 +1,12 @@
 import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Request, Response } from 'express';
 import parseRange from 'range-parser';
 import { Problem } from '../../../shared/problems.ts';
+import type { PackFiles } from '../../archive/packs/file/writePackFile.ts';
+import { ChangedFileError } from '../../zip/writeZip.ts';
+import { isPrematureClose } from './exports.ts';
 
 /** The validators of a representation. */
 export interface Validators {
@@ -62,7 +68,7 @@ function dateOf(header: string | undefined): number | undefined {
 
 /*
  * The `send` package serves files by their path and answers a request for several ranges with the whole file. We
- * serve blobs only if they have the recorded size (`blobFile.ts`), and several ranges as `multipart/byteranges`.
+ * serve blobs only if they have the recorded size (`blobs.ts`), and several ranges as `multipart/byteranges`.
  */
 
 /** Bytes from `start` to `end`, both inclusive. */
@@ -118,7 +124,7 @@ export function sizeOf({ start, end }: ByteRange): number {
 }
 
 /** The body of a response with all bytes or some ranges, and the headers that describe it. */
-export interface RangeBody {
+interface RangeBody {
   status: 200 | 206;
   parts: Part[];
   after: string;
@@ -165,4 +171,128 @@ export function unsatisfiable(bytes: number): Problem {
   return new Problem('range_not_satisfiable', `The object has ${bytes} bytes. Request a range within them.`, {
     headers: { 'Content-Range': `bytes */${bytes}` },
   });
+}
+
+/** Bytes that are made or joined while they are sent, such as a ZIP. Their number is known. */
+interface SentBytes {
+  /** A strong entity tag, with its quotes. */
+  etag: string;
+  type: string;
+  bytes: number;
+  headers: Record<string, string>;
+  /** Checks what is needed for these ranges, before anything is sent. */
+  prepare: (ranges: readonly ByteRange[]) => Promise<void>;
+  read: (range: ByteRange) => AsyncIterable<Uint8Array>;
+}
+
+/**
+ * Sends all bytes, one or more ranges (RFC 9110, section 14), or 304.
+ *
+ * @throws Problem `precondition_failed`, `range_not_satisfiable`; the errors of `prepare`; `blob_damaged` before anything
+ * is sent. Damage found later closes the connection.
+ */
+export async function sendRanges(request: Request, response: Response, sent: SentBytes): Promise<void> {
+  const validators = { etag: sent.etag, lastModified: undefined };
+  requirePreconditions(request, validators);
+  const headers = { ETag: sent.etag, 'Accept-Ranges': 'bytes', ...sent.headers };
+  if (isFresh(request, validators)) return void response.status(304).set(headers).end();
+  const ranges = ifRangeMatches(request, validators) ? rangesOf(request, sent.bytes) : undefined;
+  if (ranges === 'unsatisfiable') throw unsatisfiable(sent.bytes);
+  const boundary = sent.etag.replaceAll(/[^\w-]/g, '').slice(0, 70);
+  const body = rangeBody({ bytes: sent.bytes, type: sent.type, sha256: boundary }, ranges);
+  const length = body.parts.reduce((sum, part) => sum + part.before.length + sizeOf(part), body.after.length);
+  const all = { ...headers, ...body.headers, 'Content-Length': String(length) };
+  if (request.method === 'HEAD') return void response.status(body.status).set(all).end();
+  await sent.prepare(body.parts);
+  await sendBody(response, { body, headers: all, read: sent.read });
+}
+
+async function* chunksOf(
+  { parts, after }: RangeBody,
+  read: SentBytes['read'],
+): AsyncGenerator<Uint8Array, void> {
+  for (const { before, ...range } of parts) {
+    if (before) yield Buffer.from(before, 'latin1');
+    yield* read(range);
+  }
+  if (after) yield Buffer.from(after, 'latin1');
+}
+
+interface Answer {
+  body: RangeBody;
+  headers: Record<string, string>;
+  read: SentBytes['read'];
+}
+
+/** Sends a body whose bytes are read while they are sent. @throws Problem `blob_damaged` before anything is sent */
+async function sendBody(response: Response, { body, headers, read }: Answer): Promise<void> {
+  const chunks = chunksOf(body, read);
+  // An error before the first chunk becomes a problem response.
+  const first = await chunks.next().catch((error: unknown) => {
+    if (!(error instanceof ChangedFileError)) throw error;
+    throw new Problem('blob_damaged', 'A file of this pack is damaged. Verify the pack for details.', {
+      cause: error,
+    });
+  });
+  response.status(body.status).set(headers);
+  const all = async function* () {
+    if (first.value) yield first.value;
+    yield* chunks;
+  };
+  try {
+    await pipeline(Readable.from(all(), { objectMode: false }), response);
+  } catch (error) {
+    if (!isPrematureClose(error)) throw error;
+  } finally {
+    await chunks.return(undefined);
+  }
+}
+
+/** Increased by each release that writes different bytes for the same record (decision 7). */
+const FORMAT_VERSION = 2;
+const TYPE = 'application/zip';
+
+/**
+ * Sends a pack file, or ranges of it, while it is written. The bytes are determined by the record, and so is the entity
+ * tag. Every file with bytes in the response is checked before the first byte is sent. HEAD and the bytes between the
+ * files read no file once the CRCs are known: they depend on the record only.
+ *
+ * @throws Problem `precondition_failed`, `range_not_satisfiable`; `blob_damaged` before anything is sent. Damage found
+ * later closes the connection.
+ */
+export async function sendPackFile(
+  request: Request,
+  response: Response,
+  {
+    pack: { id, digest },
+    headers: further,
+  }: { pack: { id: string; digest: string }; headers: Readonly<Record<string, string>> },
+  packFiles: PackFiles,
+): Promise<void> {
+  const validators: Validators = { etag: `"pack-${FORMAT_VERSION}-${digest}"`, lastModified: undefined };
+  requirePreconditions(request, validators);
+  const caching = {
+    ETag: validators.etag,
+    'Cache-Control': 'no-cache',
+    'Accept-Ranges': 'bytes',
+    ...further,
+  };
+  if (isFresh(request, validators)) return void response.status(304).set(caching).end();
+  const output = packFiles.of(id, digest);
+  const ranges = ifRangeMatches(request, validators) ? rangesOf(request, output.bytes) : undefined;
+  if (ranges === 'unsatisfiable') throw unsatisfiable(output.bytes);
+  const summary = await packFiles.summaryOf(output);
+  const body = rangeBody({ bytes: output.bytes, type: TYPE, sha256: summary.sha256 }, ranges);
+  const length = body.parts.reduce((sum, part) => sum + part.before.length + sizeOf(part), body.after.length);
+  const headers = {
+    ...caching,
+    ...body.headers,
+    'Content-Length': String(length),
+    'Repr-Digest': `sha-256=:${Buffer.from(summary.sha256, 'hex').toString('base64')}:`,
+    'Content-Disposition': `attachment; filename="${id}.pack.zip"`,
+  };
+  if (request.method === 'HEAD') return void response.set(headers).end();
+  const zip = packFiles.zipOf(output, summary);
+  await zip.check(body.parts);
+  await sendBody(response, { body, headers, read: (range) => zip.read(range) });
 }

@@ -6,8 +6,8 @@ import express, { type Request, type RequestHandler, type Response, Router } fro
 import { isDataPath, PAGE_PATHS } from '../../../shared/node/pages.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { escapeHtml } from '../../html.ts';
+import type { PublicAddress } from '../security/addresses.ts';
 import type { Guards } from '../security/guards.ts';
-import type { PublicAddress } from '../security/publicAddress.ts';
 import { isFresh } from './ranges.ts';
 
 /** What the node adds to the document of the interface for one page. */

@@ -2,7 +2,7 @@ import { workerData } from 'node:worker_threads';
 import { ROUTES } from '../../../shared/routes.ts';
 import { answerParent } from '../../runtime/answerParent.ts';
 import { openApiDocument } from '../openapi/document.ts';
-import type { Description, DescriptionInput } from './describe.ts';
+import type { Description, DescriptionInput } from '../routes/node.ts';
 import { docsPage } from './page.ts';
 
 const { node, origin } = workerData as DescriptionInput;

@@ -1,11 +1,8 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { Response } from 'express';
 import { MAX_WITNESS_REQUEST_BYTES } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Evidence } from '../../../shared/proof/evidence.ts';
-import { exportFromNode } from '../../dump/exportArchive.ts';
-import { writeDump } from '../../dump/restoreDump.ts';
 import {
   eventEvidence,
   type FindingEvidenceServices,
@@ -13,9 +10,6 @@ import {
   packEvidence,
 } from '../../evidence/collectEvidence.ts';
 import { evidenceHtml, evidencePolicy, readEvidenceParts } from '../../evidence/evidenceHtml.ts';
-import { listDamagedFiles, listDamages } from '../../fixity/damages.ts';
-import { type FixityService, listAudits } from '../../fixity/fixity.ts';
-import { listLostAndFound } from '../../fixity/lostAndFound.ts';
 import { listEntryTitles, readLedger } from '../../ledger/appendEntry.ts';
 import type { Checkpoints } from '../../ledger/checkpoints.ts';
 import { listKeyChanges } from '../../ledger/nodeKey.ts';
@@ -39,18 +33,8 @@ import type { Store } from '../../store/store.ts';
 import { verifyLedgerForReader } from '../../verification/ledger/ledgerVerification.ts';
 import type { Handlers } from '../app.ts';
 import { checkedBodyChunks } from '../body/requestBody.ts';
-import { attachmentHeaders, type Exports, streamReply } from '../delivery/exports.ts';
-import {
-  created,
-  jobReply,
-  nextPath,
-  noContent,
-  ok,
-  page,
-  pageOfAll,
-  plainText,
-  type WrittenReply,
-} from '../reply.ts';
+import { attachmentHeaders, streamReply } from '../delivery/exports.ts';
+import { created, nextPath, noContent, ok, page, pageOfAll, plainText, type WrittenReply } from '../reply.ts';
 
 type LedgerRoutes =
   | 'readLedger'
@@ -227,45 +211,4 @@ export function evidenceHandlers(
         }),
       ),
   };
-}
-
-/** Handlers for audits and damage. */
-export function fixityHandlers(
-  store: Store,
-  fixity: FixityService,
-): Pick<Handlers, 'listDamages' | 'listDamagedFiles' | 'listAudits' | 'listLostAndFound' | 'startAudit'> {
-  return {
-    listDamages: ({ query, request }) => page(request, query, listDamages(store, query)),
-    listDamagedFiles: ({ params, query, request }) =>
-      page(request, query, listDamagedFiles(store, params.id ?? '', query)),
-    listAudits: ({ query, request }) => page(request, query, listAudits(store, query)),
-    listLostAndFound: ({ query, request }) => page(request, query, listLostAndFound(store, query)),
-    startAudit: ({ query }) => jobReply(query, fixity.startAudit()),
-  };
-}
-
-export function dumpHandlers(
-  store: Store,
-  checkpoints: Checkpoints,
-  exports: Exports,
-): Pick<Handlers, 'readDump' | 'readArchive'> {
-  const headers = attachmentHeaders('application/x-ndjson; charset=utf-8', 'dump.jsonl');
-  return {
-    readDump: () => exports.streamReply(headers, () => writeDump(store, checkpoints)),
-    readArchive: () => exports.limited({ write: (response) => sendArchive(response, store, checkpoints) }),
-  };
-}
-
-async function sendArchive(response: Response, store: Store, checkpoints: Checkpoints): Promise<void> {
-  const headers = attachmentHeaders('application/zip', 'strongroom-archive.zip');
-  if (response.req.method === 'HEAD') return streamReply(headers, () => []).write(response);
-  const closed = new AbortController();
-  response.once('close', () => closed.abort());
-  const { blobs, bytes, zip, close } = await exportFromNode(store, checkpoints, closed.signal);
-  try {
-    const counts = { 'Strongroom-Export': `blobs=${blobs}, bytes=${bytes}` };
-    await streamReply({ ...headers, ...counts }, () => zip as AsyncIterable<Buffer>).write(response);
-  } finally {
-    await close();
-  }
 }

@@ -3,36 +3,31 @@ import type { RoundPause } from '../../../shared/collection/collection.ts';
 import type { RequestedSettings, Settings } from '../../../shared/node/settings.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Addresses } from '../../../shared/routes/node/manage.ts';
-import { pathOf } from '../../../shared/routes/route.ts';
-import { ROUTES, type RouteName } from '../../../shared/routes.ts';
+import type { RouteName } from '../../../shared/routes.ts';
 import { VERSION } from '../../../shared/version.ts';
 import type { Alerts } from '../../alerts/alerts.ts';
-import type { SampleSwitch } from '../../config.ts';
 import { escapeHtml } from '../../html.ts';
 import { readHead } from '../../ledger/appendEntry.ts';
-import { readDataFolder, removeOldFolder } from '../../moving/oldFolder.ts';
-import type { OwnerKeys } from '../../owner/ownerKeys.ts';
+import { readDataFolder, removeOldFolder } from '../../moving/archivePlace.ts';
 import { problemReport } from '../../owner/problemReport.ts';
-import type { OwnerSessions } from '../../owner/sessions.ts';
-import type { Invitations, SharingSwitch } from '../../owner/sharing.ts';
+import type { SharingSwitch } from '../../owner/sharing.ts';
 import type { Nearby } from '../../peers/nearby/nearby.ts';
 import type { Observations } from '../../peers/observations/observations.ts';
 import { readProvenance } from '../../peers/peerRecords.ts';
 import type { Peers } from '../../peers/peers.ts';
 import type { Jobs } from '../../runtime/jobs.ts';
-import type { RecentLog } from '../../runtime/recentLog.ts';
+import type { RecentLog } from '../../runtime/log.ts';
+import { runWorker } from '../../runtime/runWorker.ts';
+import { workerUrl } from '../../runtime/workerUrl.ts';
 import type { SettingsStore } from '../../store/settings.ts';
-import { measureStorage } from '../../store/storageSpace.ts';
-import type { Store } from '../../store/store.ts';
+import { measureStorage, type Store } from '../../store/store.ts';
 import type { UpdateCheck } from '../../updates/updates.ts';
 import { runLedgerVerification } from '../../verification/ledger/ledgerVerification.ts';
 import type { Handlers } from '../app.ts';
 import { openEventStream } from '../delivery/eventStream.ts';
-import { type Description, describe } from '../docs/describe.ts';
 import type { DescribedNode } from '../openapi/document.ts';
 import { accepted, created, jobReply, noContent, ok, okText, page, pageOfAll } from '../reply.ts';
-import { mayContribute, type Visitor } from '../security/access.ts';
-import type { PublicAddress } from '../security/publicAddress.ts';
+import type { PublicAddress } from '../security/addresses.ts';
 
 type NodeRoutes =
   | 'readHealth'
@@ -159,95 +154,21 @@ export function descriptionHandlers(
   };
 }
 
-type SessionRoutes = 'readSession' | 'createSignInLink' | 'signOut' | 'listSessions' | 'endSession';
-
-interface SessionServices {
-  keys: OwnerKeys;
-  sessions: OwnerSessions;
-  sharing: SharingSwitch;
-  publicAddress: PublicAddress;
-  nodeName: string;
-  version: string;
-  sample: SampleSwitch | undefined;
+export interface DescriptionInput {
+  node: DescribedNode;
+  /** The node's address in the page's examples. */
+  origin: string;
 }
 
-/** Handlers for the sessions of the owner, and for what a visitor may do. */
-export function sessionHandlers(services: SessionServices): Pick<Handlers, SessionRoutes> {
-  const { keys, sessions, sharing, publicAddress, nodeName, version, sample } = services;
-  return {
-    readSession: ({ visitor }) =>
-      ok({
-        owner: visitor.owner,
-        may_contribute: mayContribute(visitor, sharing.current),
-        node: nodeName,
-        version,
-        sharing: sharing.current.mode,
-        ...(sample &&
-          (sample.isOpen || isOwnerHere(visitor)) && { sample: sample.isOpen ? 'open' : 'offered' }),
-      }),
-    createSignInLink: ({ request }) => {
-      const path = `/sign-in/${keys.createSignInCode()}`;
-      const { origin } = publicAddress;
-      const url = publicAddress.originOf(request) + path;
-      return { status: 201, json: { url, ...(origin && { public_url: origin + path }) } };
-    },
-    signOut: async ({ visitor }) => {
-      if (visitor.session) await sessions.end(visitor.session);
-      return noContent;
-    },
-    listSessions: ({ query, request, visitor }) =>
-      page(request, query, sessions.list(query, visitor.session)),
-    endSession: async ({ params }) => {
-      await sessions.endById(params.id ?? '');
-      return noContent;
-    },
-  };
+/** The documentation of the API: the OpenAPI document as JSON, and as an HTML page. */
+export interface Description {
+  openapi: string;
+  page: string;
 }
 
-/** Handlers for the sample archive. */
-export function sampleHandlers(
-  sample: SampleSwitch | undefined,
-): Pick<Handlers, 'openSample' | 'removeSample'> {
-  const change = async (from: boolean, visitor: Visitor) => {
-    if (sample?.isOpen !== from || !isOwnerHere(visitor))
-      throw new Problem(
-        'not_found',
-        from ? 'This is not the sample archive.' : 'No sample archive is offered here.',
-      );
-    try {
-      return ok({ sign_in: `/sign-in/${await sample.change()}` });
-    } catch (error) {
-      throw new Problem('sample_failed', error instanceof Error ? error.message : String(error), {
-        cause: error,
-      });
-    }
-  };
-  return {
-    openSample: ({ visitor }) => change(false, visitor),
-    removeSample: ({ visitor }) => change(true, visitor),
-  };
-}
-
-/** Whether the owner is at this machine. From elsewhere, the sample would not be reached, because it is not shared. */
-function isOwnerHere({ owner, loopback }: Visitor): boolean {
-  return owner && loopback;
-}
-
-type InvitationRoutes = 'listInvitations' | 'createInvitation' | 'readInvitation' | 'revokeInvitation';
-
-export function invitationsHandlers(invitations: Invitations): Pick<Handlers, InvitationRoutes> {
-  return {
-    listInvitations: ({ query, request }) => page(request, query, invitations.list(query)),
-    createInvitation: async ({ body }) => {
-      const invitation = await invitations.create(body.name);
-      return created(invitation, pathOf(ROUTES.readInvitation.path, { id: invitation.id }));
-    },
-    readInvitation: ({ params }) => ok(invitations.find(params.id ?? '')),
-    revokeInvitation: async ({ params }) => {
-      await invitations.revoke(params.id ?? '');
-      return noContent;
-    },
-  };
+/** Generates the documentation in a worker thread. It takes about 0.1 s, which would block other requests. */
+function describe(input: DescriptionInput): Promise<Description> {
+  return runWorker<Description>(workerUrl('../docs/describe', import.meta.url), input);
 }
 
 type JobRoutes = 'startLedgerVerification' | 'listJobs' | 'readJob' | 'cancelJob' | 'streamManagement';

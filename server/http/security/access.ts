@@ -4,11 +4,10 @@ import type { PairedBrowser } from '../../../shared/node/pairing.ts';
 import type { Sharing } from '../../../shared/node/settings.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Access } from '../../../shared/routes/route.ts';
-import type { OwnerKeys } from '../../owner/ownerKeys.ts';
 import type { Pairings } from '../../owner/pairing.ts';
-import type { OwnerSessions } from '../../owner/sessions.ts';
+import type { OwnerKeys, OwnerSessions } from '../../owner/sessions.ts';
 import type { Invitations } from '../../owner/sharing.ts';
-import type { PublicAddress } from './publicAddress.ts';
+import type { PublicAddress } from './addresses.ts';
 import { isOverPlainNetwork, type TlsAddress } from './tlsSwitch.ts';
 
 /** The client of a request: the owner, identified by token or session, or a visitor. */

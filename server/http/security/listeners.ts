@@ -10,7 +10,7 @@ import type { TlsIdentity } from '../../owner/certificate.ts';
 import { after, every } from '../../runtime/background.ts';
 import type { Log } from '../../runtime/log.ts';
 import { createServer, createTlsServer } from '../../runtime/nodeHttp.ts';
-import { isLoopback, type MachineAddress, machineAddresses, urlOf } from './machineAddresses.ts';
+import { isLoopback, type MachineAddress, machineAddresses, urlOf } from './addresses.ts';
 import { OpenSockets } from './openSockets.ts';
 
 const CLOSE_SWEEP_MS = 50;

@@ -5,7 +5,7 @@ import { Problem } from '../../../shared/problems.ts';
 import { after } from '../../runtime/background.ts';
 import { STATUS_CODES } from '../../runtime/nodeHttp.ts';
 import { problemDocument } from '../problems.ts';
-import { isLoopback, unmappedAddress } from './machineAddresses.ts';
+import { isLoopback, unmappedAddress } from './addresses.ts';
 
 /** The open connections of all servers of the node. */
 export class OpenSockets {

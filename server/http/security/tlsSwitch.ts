@@ -5,9 +5,8 @@ import type { Settings, SettingsChange } from '../../../shared/node/settings.ts'
 import { Problem } from '../../../shared/problems.ts';
 import type { TlsIdentity } from '../../owner/certificate.ts';
 import type { SettingsStore } from '../../store/settings.ts';
+import { isEncrypted, type PublicAddress, parseHost } from './addresses.ts';
 import type { Listeners } from './listeners.ts';
-import { isEncrypted, parseHost } from './machineAddresses.ts';
-import type { PublicAddress } from './publicAddress.ts';
 
 interface TlsSwitchConfig {
   settings: SettingsStore;

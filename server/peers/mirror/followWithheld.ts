@@ -1,20 +1,20 @@
 import { z } from 'zod';
 import { releaseSchema, type Withholding, withholdingSchema } from '../../../shared/node/withheld.ts';
 import { Problem } from '../../../shared/problems.ts';
-import { restoreObject } from '../../fixity/repair.ts';
+import { restoreObject } from '../../fixity/damages.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
-import { peerById } from '../../store/sqlite/node/peers.ts';
 import {
   absentFrom,
   deletePeerWithholding,
   followedSize,
   insertPeerWithholding,
   type PeerWithholding,
+  peerById,
   peerWithholding,
   peerWithholdings,
   setFollowedSize,
-} from '../../store/sqlite/node/peerWithholdings.ts';
+} from '../../store/sqlite/node/peers.ts';
 import {
   currentWithholding,
   isPack,

@@ -27,7 +27,7 @@ import { sourceById } from '../../store/sqlite/collection/sources.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Reservation } from '../../store/sqlite/engine/writer.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
-import { isAbsent } from '../../store/sqlite/node/peerWithholdings.ts';
+import { isAbsent } from '../../store/sqlite/node/peers.ts';
 import { isReleased } from '../../store/sqlite/node/withheld.ts';
 import { listOf, MAX_CONNECTIONS, PeerError, TooLargeError } from '../peerClient.ts';
 import { type NotGiven, noteAbsent, notGiven, RefusedRecordError, refusalOf } from './mirrorTally.ts';

@@ -7,7 +7,7 @@ import {
 import { Problem } from '../../../shared/problems.ts';
 import { instantSchema } from '../../../shared/values/text.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
-import { insertAbsent, isAbsent } from '../../store/sqlite/node/peerWithholdings.ts';
+import { insertAbsent, isAbsent } from '../../store/sqlite/node/peers.ts';
 import { isReleased } from '../../store/sqlite/node/withheld.ts';
 import { withholdNow } from '../../withholding/withholding.ts';
 import { PeerError } from '../peerClient.ts';

@@ -17,8 +17,7 @@ import type { Clock } from '../../../shared/values/clock.ts';
 import { keyNameOf } from '../../ledger/nodeKey.ts';
 import { guarded, inNextTurn, RepeatedWork, yieldToEventLoop } from '../../runtime/background.ts';
 import type { Log } from '../../runtime/log.ts';
-import { randomFraction } from '../../store/randomFraction.ts';
-import type { Store } from '../../store/store.ts';
+import { randomFraction, type Store } from '../../store/store.ts';
 
 /** Records are sent to one network at most once in this time (RFC 6762, section 6). */
 const SEND_EVERY_MS = 1_000;

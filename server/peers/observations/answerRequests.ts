@@ -26,8 +26,7 @@ import { nodeCrypto } from '../../ledger/checkpoint.ts';
 import type { Checkpoints } from '../../ledger/checkpoints.ts';
 import { sha256Of } from '../../ledger/entry.ts';
 import { recordObservation } from '../../ledger/peerEvidence.ts';
-import { countAnswered, wasAnswered } from '../../store/sqlite/node/observations.ts';
-import { allPeers, type PeerRow } from '../../store/sqlite/node/peers.ts';
+import { allPeers, countAnswered, type PeerRow, wasAnswered } from '../../store/sqlite/node/peers.ts';
 import type { Store } from '../../store/store.ts';
 
 interface AnswerServices {

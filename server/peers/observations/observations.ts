@@ -28,12 +28,18 @@ import { archiveReadOnly, isReadOnly } from '../../ledger/appendEntry.ts';
 import { nodeCrypto } from '../../ledger/checkpoint.ts';
 import type { Checkpoints } from '../../ledger/checkpoints.ts';
 import { recordObservation } from '../../ledger/peerEvidence.ts';
+import { shuttingDown } from '../../runtime/jobs.ts';
 import type { Log } from '../../runtime/log.ts';
-import { shuttingDown } from '../../runtime/shuttingDown.ts';
 import { type SourceRow, sourceById, sourceByKey } from '../../store/sqlite/collection/sources.ts';
 import { type RecordedEventRow, recordedEvent } from '../../store/sqlite/collection/timeline/events.ts';
-import { observersOfSource, setObserverOutcome, setObservers } from '../../store/sqlite/node/observations.ts';
-import { allPeers, type PeerRow, peerById } from '../../store/sqlite/node/peers.ts';
+import {
+  allPeers,
+  observersOfSource,
+  type PeerRow,
+  peerById,
+  setObserverOutcome,
+  setObservers,
+} from '../../store/sqlite/node/peers.ts';
 import type { Store } from '../../store/store.ts';
 import { type PeerClient, PeerError } from '../peerClient.ts';
 import { requirePeer } from '../peerRecords.ts';

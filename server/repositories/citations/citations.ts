@@ -1,12 +1,23 @@
 import type { DraftRecord, StoredDraft } from '../../../shared/archive/draft.ts';
-import type { CitationEntries, CitationFormat } from '../../../shared/archive/recordImport.ts';
+import {
+  type CitationEntries,
+  type CitationFormat,
+  MAX_CITATION_ENTRIES,
+} from '../../../shared/archive/recordImport.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Drafts } from '../../archive/drafts/drafts.ts';
 import { runWorker } from '../../runtime/runWorker.ts';
 import { workerUrl } from '../../runtime/workerUrl.ts';
-import { filledFields } from '../recordFields.ts';
-import type { Citation } from './citation.ts';
-import { type CitationsOutcome, readCitations } from './readCitations.ts';
+import { bounded, filledFields } from '../recordFields.ts';
+import {
+  type Citation,
+  InvalidCitationsError,
+  type ReadCitations,
+  readCslJson,
+  readRis,
+  readZoteroRdf,
+} from './citationFormats.ts';
+import { readBibtex } from './readBibtex.ts';
 
 interface CitationFile {
   format: CitationFormat;
@@ -101,5 +112,57 @@ async function readInThread(input: CitationFile): Promise<CitationsOutcome> {
   } catch (error) {
     if (signal.aborted) return { refused: 'The file takes too long to read.' };
     throw error;
+  }
+}
+
+type CitationsOutcome = ReadCitations | { refused: string };
+
+/** Reads a file of citations, in the thread that calls it. */
+export function readCitations({
+  format,
+  bytes,
+}: {
+  format: CitationFormat;
+  bytes: Uint8Array;
+}): CitationsOutcome {
+  try {
+    const { citations: found, warnings } = readFormat(format, decode(bytes));
+    const citations = found.map((citation) => ({ ...citation, ...bounded(citation) }));
+    if (citations.length === 0) return { refused: warnings[0] ?? 'The file has no entries.' };
+    const left = citations.length - MAX_CITATION_ENTRIES;
+    if (left <= 0) return { citations, warnings };
+    return {
+      citations: citations.slice(0, MAX_CITATION_ENTRIES),
+      warnings: [
+        ...warnings,
+        `The file has more than ${MAX_CITATION_ENTRIES} entries: ${left} were left out.`,
+      ],
+    };
+  } catch (error) {
+    if (error instanceof InvalidCitationsError)
+      return { refused: `The file cannot be read. ${error.message}` };
+    throw error;
+  }
+}
+
+function readFormat(format: CitationFormat, text: string): ReadCitations {
+  switch (format) {
+    case 'ris':
+      return { citations: readRis(text), warnings: [] };
+    case 'bibtex':
+      return readBibtex(text);
+    case 'csl':
+      return { citations: readCslJson(text), warnings: [] };
+    case 'zotero':
+      return { citations: readZoteroRdf(text), warnings: [] };
+  }
+}
+
+/** Old programs write Windows-1252, which is hardly ever valid UTF-8. */
+function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return new TextDecoder('windows-1252').decode(bytes);
   }
 }

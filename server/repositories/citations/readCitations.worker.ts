@@ -1,5 +1,5 @@
 import { workerData } from 'node:worker_threads';
 import { answerParent } from '../../runtime/answerParent.ts';
-import { readCitations } from './readCitations.ts';
+import { readCitations } from './citations.ts';
 
 await answerParent(() => readCitations(workerData as Parameters<typeof readCitations>[0]));

@@ -7,16 +7,11 @@ import type {
 import { Problem } from '../../../shared/problems.ts';
 import type { Slice } from '../../../shared/values/list.ts';
 import { httpUrlSchema } from '../../../shared/values/text.ts';
+import { recordDeposit } from '../../archive/packs/packRows.ts';
 import { digestsOfPack } from '../../archive/packs/readPack.ts';
-import { recordDeposit } from '../../archive/packs/recordDeposit.ts';
 import { isPrivateHost } from '../../collection/sources/privateSources.ts';
 import { archiveReadOnly, isReadOnly } from '../../ledger/appendEntry.ts';
-import type { JobRun, Jobs, RunningJob } from '../../runtime/jobs.ts';
-import { shuttingDown } from '../../runtime/shuttingDown.ts';
-import { packById } from '../../store/sqlite/archive/packs.ts';
-import { setOf } from '../../store/sqlite/archive/sets.ts';
-import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
-import type { Place } from '../../store/sqlite/engine/queries.ts';
+import { type JobRun, type Jobs, type RunningJob, shuttingDown } from '../../runtime/jobs.ts';
 import {
   changeDeposit,
   type DepositRow,
@@ -33,17 +28,18 @@ import {
   repositoryById,
   sendingDeposits,
   unrecordedDeposits,
-} from '../../store/sqlite/node/deposits.ts';
+} from '../../store/sqlite/archive/deposits.ts';
+import { packById } from '../../store/sqlite/archive/packs.ts';
+import { setOf } from '../../store/sqlite/archive/sets.ts';
+import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
+import type { Place } from '../../store/sqlite/engine/queries.ts';
 import type { Store } from '../../store/store.ts';
 import { marksOf, unreadableAmong, VISITOR } from '../../withholding/withholding.ts';
-import { citedDeposit } from './citedDeposit.ts';
 import { dataverseRepository } from './dataverse.ts';
-import { depositedFiles } from './depositedFiles.ts';
 import { invenioRepository } from './invenio.ts';
-import { doiFrom, type Repository, RepositoryError } from './repository.ts';
-import { RepositoryHttp, type RepositoryServices } from './repositoryHttp.ts';
+import { citedDeposit, depositedFiles, doiFrom, type Repository, RepositoryError } from './repository.ts';
+import { RepositoryHttp, type RepositoryServices, RepositoryTokens } from './repositoryHttp.ts';
 import { sendDeposit } from './sendDeposit.ts';
-import { RepositoryTokens } from './tokens.ts';
 
 interface DepositsConfig extends Omit<RepositoryServices, 'settings'> {
   store: Store;

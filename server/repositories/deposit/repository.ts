@@ -1,6 +1,15 @@
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import type { PackFile } from '../../../shared/archive/pack.ts';
+import { Problem } from '../../../shared/problems.ts';
 import { writtenDoi } from '../../../shared/values/doi.ts';
-import type { DepositedFile } from './depositedFiles.ts';
+import { requirePack } from '../../archive/packs/readPack.ts';
+import { type CitableWork, readCitedPack } from '../../citations/citedWork.ts';
+import { dataciteRecord } from '../../citations/jsonFormats.ts';
+import { confirmDamage, type DamageContext, isBlobDamageError } from '../../fixity/audit.ts';
+import { escapeHtml } from '../../html.ts';
+import { filesOfPack, recordTexts } from '../../store/sqlite/archive/packs.ts';
+import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 
 /** A deposit as a repository has it. */
 export interface RemoteDeposit {
@@ -120,4 +129,127 @@ function marked(name: string, path: string): string {
   const mark = createHash('sha256').update(path).digest('hex').slice(0, 8);
   const [, stem = name, ending = ''] = /^(.*?)(\.[A-Za-z0-9]{1,10})?$/su.exec(name) ?? [];
   return `${stem}-${mark}${ending}`;
+}
+
+/** The metadata of a deposit, before it is put into the fields of a kind of repository. */
+export interface CitedDeposit {
+  work: CitableWork;
+  datacite: ReturnType<typeof dataciteRecord>;
+  /** The URN of the fingerprint. A deposit is found again by it. */
+  urn: string;
+  /** The summary and what the deposit is, as paragraphs of HTML. */
+  description: string;
+}
+
+/** Works are read with the address of the node, which is only printed if it is public. */
+const NOWHERE = 'strongroom:';
+
+/**
+ * Reads what is said of a pack.
+ *
+ * @param origin the public address of the node; undefined if it has none, and then the metadata has no address
+ * @throws Problem `not_found`
+ */
+export function citedDeposit(
+  database: ReadDatabase,
+  pack: string,
+  { origin, node }: { origin: string | undefined; node: string },
+): CitedDeposit {
+  const { work: cited } = readCitedPack(database, pack, { origin: origin ?? NOWHERE, publisher: node });
+  const relations = cited.relations.filter(({ identifier }) => !identifier.startsWith(`${NOWHERE}/`));
+  const work: CitableWork = { ...cited, relations, url: origin === undefined ? undefined : cited.url };
+  return {
+    work,
+    datacite: dataciteRecord(work),
+    urn: `urn:sha256:${cited.digest ?? ''}`,
+    description: descriptionOf(work),
+  };
+}
+
+function descriptionOf({ id, abstract, digest, url }: CitableWork): string {
+  const where = url === undefined ? '' : ` It was first published at ${url}.`;
+  const about = `This is a copy of the data pack ${id}.${where} The file pack.json is its record; its SHA-256 is the fingerprint of the pack, ${digest ?? ''}, and it names the SHA-256 of every other file.`;
+  return [abstract, about]
+    .filter((text) => text !== '')
+    .map((text) => `<p>${escapeHtml(text)}</p>`)
+    .join('\n');
+}
+
+/** A file that is deposited. Its bytes were read once and are those of the record. */
+export interface DepositedFile {
+  path: string;
+  bytes: number;
+  mediaType: string;
+  /** In lower case hex, by the algorithm as Node names it. */
+  digests: ReadonlyMap<string, string>;
+  crc: number;
+  read: () => AsyncIterable<Uint8Array>;
+}
+
+/** The algorithms that InvenioRDM and Dataverse use. */
+const ALGORITHMS = ['md5', 'sha1', 'sha256', 'sha512'] as const;
+const RECORD_FILE = 'pack.json';
+
+/**
+ * Returns what is deposited of a pack: its record, whose SHA-256 is the fingerprint, and its files. Reads every file once.
+ *
+ * @throws Problem `not_found`; `blob_damaged`, also later from `read`
+ */
+export async function depositedFiles(
+  store: DamageContext,
+  pack: string,
+  signal: AbortSignal,
+): Promise<DepositedFile[]> {
+  const row = requirePack(store.read, pack);
+  const packFiles = filesOfPack(store.read, row.ledger_entry);
+  // It is stored as canonical JSON, whose SHA-256 is the fingerprint.
+  const recordBytes = Buffer.from(recordTexts(store.read, [row.ledger_entry])[0]?.record ?? '');
+  const readRecord = async function* () {
+    yield recordBytes;
+  };
+  const recordDigests = await digestsOf(readRecord());
+  if (recordDigests.digests.get('sha256') !== row.digest)
+    throw new Problem('blob_damaged', 'The stored record is damaged. Verify the pack for details.');
+  const isTaken = packFiles.some(({ path }) => path.toLowerCase() === RECORD_FILE);
+  const files: DepositedFile[] = [
+    {
+      path: isTaken ? `${pack}.json` : RECORD_FILE,
+      bytes: recordBytes.length,
+      mediaType: 'application/json',
+      read: readRecord,
+      ...recordDigests,
+    },
+  ];
+  for (const file of packFiles) {
+    signal.throwIfAborted();
+    const read = () => readFile(store, file);
+    const found = await digestsOf(read());
+    if (found.digests.get('sha256') !== file.sha256) throw await damaged(store, file);
+    files.push({ path: file.path, bytes: file.bytes, mediaType: file.media_type, read, ...found });
+  }
+  return files;
+}
+
+async function* readFile(store: DamageContext, file: PackFile): AsyncGenerator<Uint8Array> {
+  try {
+    yield* store.blobs.read(file.sha256);
+  } catch (error) {
+    if (!isBlobDamageError(error)) throw error;
+    throw await damaged(store, file, error);
+  }
+}
+
+async function damaged(store: DamageContext, { path, sha256 }: PackFile, cause?: unknown): Promise<Problem> {
+  await confirmDamage(store, [sha256]);
+  return new Problem('blob_damaged', `The stored bytes of ${JSON.stringify(path)} are damaged.`, { cause });
+}
+
+async function digestsOf(chunks: AsyncIterable<Uint8Array>): Promise<Pick<DepositedFile, 'digests' | 'crc'>> {
+  const hashes = ALGORITHMS.map((algorithm): [string, Hash] => [algorithm, createHash(algorithm)]);
+  let crc = 0;
+  for await (const chunk of chunks) {
+    for (const [, hash] of hashes) hash.update(chunk);
+    crc = crc32(chunk, crc);
+  }
+  return { digests: new Map(hashes.map(([algorithm, hash]) => [algorithm, hash.digest('hex')])), crc };
 }

@@ -1,5 +1,8 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import type { z } from 'zod';
+import pLimit from 'p-limit';
+import { z } from 'zod';
 import { failureWords } from '../../../shared/collection/failureWords.ts';
 import { MEBIBYTE } from '../../../shared/limits.ts';
 import type { Clock } from '../../../shared/values/clock.ts';
@@ -8,6 +11,7 @@ import type { HttpResponse } from '../../collection/fetch/exchange.ts';
 import { Deadline, type Network, parseRetryAfter } from '../../collection/fetch/requester.ts';
 import { isPrivateHost } from '../../collection/sources/privateSources.ts';
 import type { Log } from '../../runtime/log.ts';
+import { isMissing, writeFileDurably } from '../../store/files.ts';
 import { RepositoryError, TOO_LARGE } from './repository.ts';
 
 /** A body that is read while it is sent. */
@@ -17,7 +21,7 @@ export interface StreamedBody {
   type: string;
 }
 
-export interface RepositoryRequest {
+interface RepositoryRequest {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Below the address of the repository, with its query. */
   path: string;
@@ -309,4 +313,38 @@ export function understood<Schema extends z.ZodType>(
     null,
     { cause: read.error },
   );
+}
+
+const schema = z.record(z.string(), z.string());
+
+/**
+ * The tokens of repositories, by the repository's id, in a file of the data folder that only its owner can read. They are
+ * in no dump, copy or export, and never shown or logged.
+ */
+export class RepositoryTokens {
+  readonly #file: string;
+  readonly #oneAtATime = pLimit(1);
+
+  constructor(folder: string) {
+    this.#file = join(folder, 'repository-tokens');
+  }
+
+  async all(): Promise<Record<string, string>> {
+    try {
+      return schema.parse(JSON.parse(await readFile(this.#file, 'utf8')));
+    } catch (error) {
+      if (isMissing(error)) return {};
+      throw error;
+    }
+  }
+
+  /** Keeps the token of a repository, or forgets it. */
+  set(repository: string, token: string | undefined): Promise<void> {
+    return this.#oneAtATime(async () => {
+      const tokens = await this.all();
+      if (token === undefined) delete tokens[repository];
+      else tokens[repository] = token;
+      await writeFileDurably(this.#file, `${JSON.stringify(tokens)}\n`, 0o600);
+    });
+  }
 }

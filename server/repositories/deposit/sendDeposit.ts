@@ -1,6 +1,11 @@
-import type { DepositRow } from '../../store/sqlite/node/deposits.ts';
-import type { DepositedFile } from './depositedFiles.ts';
-import { type RemoteDeposit, type RemoteFile, type Repository, RepositoryError } from './repository.ts';
+import type { DepositRow } from '../../store/sqlite/archive/deposits.ts';
+import {
+  type DepositedFile,
+  type RemoteDeposit,
+  type RemoteFile,
+  type Repository,
+  RepositoryError,
+} from './repository.ts';
 
 /** What is sent, and how the progress is kept. */
 export interface Sending {

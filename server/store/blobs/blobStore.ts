@@ -10,22 +10,21 @@ import {
   syncFolder,
   temporaryFolder,
 } from '../files.ts';
-import { BlobWrites, parseMarkers, type Rows } from './blobWrites.ts';
-import { recoverJournal } from './journal.ts';
+import { BlobWrites, parseMarkers, type Rows, recoverJournal } from './blobWrites.ts';
 import { LostAndFound, type LostFile, removeSetAside } from './lostAndFound.ts';
-import { type Bounds, OffloadedBlobs } from './offloaded/offloadedBlobs.ts';
+import { type Bounds, OffloadedBlobs } from './offloadedBlobs.ts';
 import { Staging } from './staging.ts';
 
 export { isMissing, isUnreadable } from '../files.ts';
-export type { Bounds, RemoteBlobs } from './offloaded/offloadedBlobs.ts';
+export type { Bounds, RemoteBlobs } from './offloadedBlobs.ts';
 export { type StagedBlob, type StagedFile, TooManyBytesError } from './staging.ts';
 
 /** The committed rows, and a way to be notified of commits. */
-export interface CommittedRows extends Rows {
+interface CommittedRows extends Rows {
   onCommit: (listener: () => void) => unknown;
 }
 
-export interface Recovery {
+interface Recovery {
   /** Whether the database is known to hold all acknowledged rows. Only then can leftovers be identified and deleted. */
   mayDelete: boolean;
   /** Whether the disk has enough space; called once `tmp/` is empty. */

@@ -61,7 +61,7 @@ async function createHeadFile(folder: string, head: RecordedHead): Promise<void>
  * the page cache, which survives the end of this process. It is synced a little later, in the background. So after a
  * power cut the head may be behind the database, but never ahead of it.
  */
-export class HeadFile {
+class HeadFile {
   /** Undefined once it is closed. */
   #descriptor: number | undefined;
   readonly #warn: (error: unknown) => void;

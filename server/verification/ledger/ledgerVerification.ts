@@ -1,7 +1,7 @@
 import type { LedgerVerification } from '../../../shared/ledger/ledger.ts';
 import { instantOf } from '../../../shared/values/clock.ts';
+import { WorkCoalescer } from '../../runtime/concurrency.ts';
 import { runWorker } from '../../runtime/runWorker.ts';
-import { WorkCoalescer } from '../../runtime/workCoalescer.ts';
 import { workerUrl } from '../../runtime/workerUrl.ts';
 import { databaseFile } from '../../store/files.ts';
 import { requireSynced } from '../../store/sqlite/engine/writeAheadLog.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { afterEach, expect, test } from 'vitest';
-import { inParallel } from '../../../server/runtime/inParallel.ts';
+import { inParallel } from '../../../server/runtime/concurrency.ts';
 import type { ArchivedDraw, PageList } from '../../../shared/collection/page.ts';
 import { ManualClock } from '../../support/manualClock.ts';
 import { page as answer, closeScriptedWebs, ScriptedWeb } from '../../support/network/scriptedWeb.ts';

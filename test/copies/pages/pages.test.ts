@@ -8,7 +8,7 @@ import { parse as parseHtml } from 'parse5';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Deriver } from '../../../server/collection/derived/process/deriver.ts';
 import { openArchiveForWriting } from '../../../server/collection/record/coverRetrievals.ts';
-import { versionComparer } from '../../../server/copies/pages/changesSection.ts';
+import { versionComparer } from '../../../server/copies/pages/eventPage.ts';
 import { makePages, pageContext } from '../../../server/copies/pages/makePages.ts';
 import { createLog } from '../../../server/runtime/log.ts';
 import { copyById } from '../../../server/store/sqlite/node/copies.ts';

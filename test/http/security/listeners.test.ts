@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { MachineAddress } from '../../../server/http/security/addresses.ts';
 import { Listeners } from '../../../server/http/security/listeners.ts';
-import type { MachineAddress } from '../../../server/http/security/machineAddresses.ts';
 import { createLog } from '../../../server/runtime/log.ts';
 import { ManualClock } from '../../support/manualClock.ts';
 

@@ -12,6 +12,7 @@ import { refuse } from '../../../zip/centralDirectory.ts';
 import { openZip, type ZipMember } from '../../../zip/openZip.ts';
 import { FileFaults } from '../addPack.ts';
 import {
+  ALGORITHMS,
   type BagTags,
   checkOxum,
   comparePayload,
@@ -19,13 +20,13 @@ import {
   createDigester,
   type Digests,
   MAX_PACK_TAG_BYTES,
+  type ManifestFinding,
+  manifestKind,
   readBagTags,
   readTagFile,
 } from '../bag/bagCheck.ts';
-import { ALGORITHMS, type ManifestFinding, manifestKind } from '../bag/manifest.ts';
 import { CRATE_FILE, DECLARATION_FILE, INFO_FILE, PAYLOAD_FOLDER, RECORD_FILE } from '../bag/tagFiles.ts';
-import { checkInThread } from '../checkInThread.ts';
-import type { CheckedRecord } from '../packRows.ts';
+import { type CheckedRecord, checkInThread } from '../packRows.ts';
 import { filesOf } from './writePackFile.ts';
 
 /** Digest and size of a file that was read. */

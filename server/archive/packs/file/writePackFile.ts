@@ -24,7 +24,7 @@ interface PackFileOutput {
   zip(crcs: Uint32Array): PackZip;
 }
 
-export interface PackZip extends Pick<StoredZip, 'read'> {
+interface PackZip extends Pick<StoredZip, 'read'> {
   /** Reads every file that has bytes in these ranges. @throws Problem `blob_damaged` if the bytes do not match the record. */
   check(ranges: readonly ByteRange[]): Promise<void>;
 }
@@ -230,11 +230,6 @@ async function summarize(output: PackFileOutput): Promise<PackFileSummary> {
   const sha256 = createHash('sha256');
   for await (const chunk of output.zip(crcs).read()) sha256.update(chunk);
   return { crcs, sha256: sha256.digest('hex') };
-}
-
-/** Returns whether a value is a record that omits `files`. */
-export function omitsFiles(record: unknown): record is object {
-  return typeof record === 'object' && record !== null && !Object.hasOwn(record, 'files');
 }
 
 /** Returns the `files` of a record that omits them. Media types are guessed from the paths. */

@@ -2,7 +2,7 @@ import { mementoTimestamp } from '../../../../shared/collection/captures.ts';
 import { contentEncodingOf } from '../../../../shared/collection/retrieval.ts';
 import { Problem } from '../../../../shared/problems.ts';
 import { isHttpUrl } from '../../../../shared/values/text.ts';
-import { startOfBlob } from '../../../store/blobs/offloaded/offloadedBlobs.ts';
+import { startOfBlob } from '../../../store/blobs/offloadedBlobs.ts';
 import {
   type MementoRow,
   mementoBetween,

@@ -17,7 +17,7 @@ import {
   packagedEntries,
   packagedRetrievals,
   pageLines,
-} from '../../../store/sqlite/collection/waczRows.ts';
+} from '../../../store/sqlite/collection/warcRows.ts';
 import type { ReadDatabase } from '../../../store/sqlite/engine/open.ts';
 import { openSnapshot } from '../../../store/sqlite/engine/writeAheadLog.ts';
 import { entryAt, lastEntry } from '../../../store/sqlite/node/ledger.ts';

@@ -8,9 +8,10 @@ import {
   addEntries,
   addIndexLine,
   addRetrieval,
+  eventsOfAttempt,
   setPageLine,
-} from '../../../store/sqlite/collection/waczRows.ts';
-import { eventsOfAttempt, type WarcRow } from '../../../store/sqlite/collection/warcRows.ts';
+  type WarcRow,
+} from '../../../store/sqlite/collection/warcRows.ts';
 import type { ReadDatabase } from '../../../store/sqlite/engine/open.ts';
 import type { Store } from '../../../store/store.ts';
 import { areReadable, type Reader } from '../../../withholding/withholding.ts';

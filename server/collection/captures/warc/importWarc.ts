@@ -4,7 +4,7 @@ import type { CaptureResult } from '../../../../shared/collection/captures.ts';
 import type { Redirect } from '../../../../shared/collection/retrieval.ts';
 import { MAX_CAPTURE_UNPACKED_BYTES, MEGABYTE } from '../../../../shared/limits.ts';
 import { Problem } from '../../../../shared/problems.ts';
-import { storeWithRepair } from '../../../fixity/repair.ts';
+import { storeWithRepair } from '../../../fixity/damages.ts';
 import { yieldToEventLoop } from '../../../runtime/background.ts';
 import type { StagedBlob } from '../../../store/blobs/blobStore.ts';
 import { temporaryFolder } from '../../../store/files.ts';

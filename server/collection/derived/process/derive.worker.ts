@@ -1,5 +1,5 @@
 import { flushCompileCache } from 'node:module';
-import { connectToParent } from '../../../runtime/parent.ts';
+import { connectToParent } from '../../../runtime/child.ts';
 import {
   checkObjects,
   compareAsBytes,

@@ -1,26 +1,50 @@
+import type { Request } from 'express';
+import {
+  CITATION_MEDIA_TYPES,
+  type CitationFormat,
+  MAX_CITATION_FILE_BYTES,
+} from '../../../../shared/archive/recordImport.ts';
 import { GIGABYTE } from '../../../../shared/limits.ts';
 import { pathOf } from '../../../../shared/routes/route.ts';
 import { ROUTES } from '../../../../shared/routes.ts';
-import { lookUpDigests, packsOfBlob, readBlob } from '../../../archive/blobs.ts';
+import type { Drafts } from '../../../archive/drafts/drafts.ts';
 import { addPack } from '../../../archive/packs/addPack.ts';
 import { comparePacks, filesToCompare } from '../../../archive/packs/comparePacks.ts';
 import { PackFiles } from '../../../archive/packs/file/writePackFile.ts';
-import { flagPack } from '../../../archive/packs/packRows.ts';
+import { flagPack, listPackDeposits, packTooLarge } from '../../../archive/packs/packRows.ts';
 import {
   digestsOfPack,
   listPacks,
+  lookUpDigests,
+  packsOfBlob,
+  readBlob,
   readMarkedPackText,
   readPackText,
   requirePack,
 } from '../../../archive/packs/readPack.ts';
+import { listEntries } from '../../../archive/sets/listEntries.ts';
+import { type OpenedSet, requireSet } from '../../../archive/sets/readSet.ts';
+import {
+  digestsOfFile,
+  readParts,
+  requireFile,
+  requireIntactParts,
+  requireSetReadable,
+} from '../../../archive/sets/setBytes.ts';
+import { SetZips } from '../../../archive/sets/setZip.ts';
 import { verifyWithParts } from '../../../archive/sets/verifySet.ts';
 import { readSignposts } from '../../../citations/signposts.ts';
 import type { FileDiffs } from '../../../collection/diff/diffs.ts';
+import { fillDraftRecord, listCitationEntries } from '../../../repositories/citations/citations.ts';
+import type { Deposits } from '../../../repositories/deposit/deposits.ts';
+import type { Imports } from '../../../repositories/importRecord.ts';
 import type { SettingsStore } from '../../../store/settings.ts';
 import type { Store } from '../../../store/store.ts';
-import { requireAllReadable } from '../../../withholding/withholding.ts';
+import { requireAllReadable, requireReadable } from '../../../withholding/withholding.ts';
 import type { Handlers } from '../../app.ts';
 import { readPackUpload } from '../../body/packUpload.ts';
+import { readBytes, requireMediaType } from '../../body/readJson.ts';
+import { bodyChunks, checkedBodyChunks } from '../../body/requestBody.ts';
 import {
   type BlobResponse,
   type SentBlobOptions,
@@ -28,10 +52,20 @@ import {
   withheldHeaders,
 } from '../../delivery/blobs.ts';
 import { linkHeader } from '../../delivery/itemPages.ts';
-import { sendPackFile } from '../../delivery/sendPackFile.ts';
+import { sendPackFile, sendRanges } from '../../delivery/ranges.ts';
 import { sendJsonWithEtag } from '../../delivery/text.ts';
-import { createdText, ok, okText, pageOfTexts } from '../../reply.ts';
-import type { PublicAddress } from '../../security/publicAddress.ts';
+import {
+  accepted,
+  created,
+  createdText,
+  noContent,
+  ok,
+  okText,
+  page,
+  pageOfTexts,
+  withList,
+} from '../../reply.ts';
+import type { PublicAddress } from '../../security/addresses.ts';
 
 type PackRoutes = 'listPacks' | 'addPack' | 'readPack' | 'readPackFile' | 'verifyPack' | 'flagPack';
 
@@ -118,4 +152,186 @@ function storedBlob(store: Store, sha256: string): BlobResponse {
   const link = packs.map((id) => `</packs/${id}>; rel="collection"; type="text/html"`).join(', ');
   const headers = { ...AS_BYTES.headers, ...(link ? { Link: link } : {}) };
   return { blob, options: { ...AS_BYTES, headers } };
+}
+
+/** Increased by each release that writes a different ZIP for the same set. */
+const ZIP_VERSION = 1;
+
+type SetRoutes = 'readSet' | 'listSetEntries' | 'readSetFile' | 'downloadSet';
+
+/** Handlers for sets. */
+export function setHandlers(store: Store): Pick<Handlers, SetRoutes> {
+  const zips = new SetZips(store);
+  return {
+    readSet: async ({ params: { id = '' }, visitor }) => {
+      const set = await requireSet(store, id);
+      requireReadable(store.read, set.file, visitor);
+      const { packs, bytes } = set.index;
+      return okText(withList({ packs: packs.length, bytes }, 'files', fileTexts(set)));
+    },
+    listSetEntries: async ({ params: { id = '' }, query, request, visitor }) => {
+      const set = await requireSet(store, id);
+      requireReadable(store.read, set.file, visitor);
+      return page(request, query, await listEntries(store.read, set, query));
+    },
+    readSetFile: async ({ params: { id = '', path = '' }, request, visitor }) => {
+      const set = await requireSet(store, id);
+      const file = requireFile(set, path);
+      const digests = digestsOfFile(set, file);
+      requireAllReadable(store.read, digests, visitor);
+      const sha256 = set.index.sha256Of(file);
+      const parts = set.index.partsOf(file);
+      const headers = {
+        'Repr-Digest': `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`,
+        'Cache-Control': 'public, max-age=31536000, immutable',
+        'Content-Security-Policy': "sandbox; default-src 'none'",
+        'X-Content-Type-Options': 'nosniff',
+        'Content-Disposition': `attachment; filename*=UTF-8''${encodedName(path)}`,
+        ...withheldHeaders(store.read, digests, visitor),
+      };
+      const sent = {
+        etag: `"${sha256}"`,
+        type: 'application/octet-stream',
+        bytes: set.index.bytesOf(file),
+        headers,
+        prepare: (ranges: readonly { start: number; end: number }[]) =>
+          requireIntactParts(store, parts, ranges),
+        read: (range: { start: number; end: number }) => readParts(store, parts, range),
+      };
+      return { write: (response) => sendRanges(request, response, sent) };
+    },
+    downloadSet: async ({ params: { id = '' }, request, visitor }) => {
+      const set = await requireSet(store, id);
+      const withheld = await requireSetReadable(store, set, visitor);
+      const zip = await zips.of(set);
+      const sent = {
+        etag: `"set-${ZIP_VERSION}-${set.pack.digest}"`,
+        type: 'application/zip',
+        bytes: zip.bytes,
+        headers: {
+          'Cache-Control': 'no-cache',
+          'Content-Disposition': `attachment; filename="${id}.zip"`,
+          ...withheldHeaders(store.read, withheld === undefined ? [] : [withheld], visitor),
+        },
+        prepare: (ranges: readonly { start: number; end: number }[]) => zip.prepare(ranges),
+        read: (range: { start: number; end: number }) => zip.read(range),
+      };
+      return { write: (response) => sendRanges(request, response, sent) };
+    },
+  };
+}
+
+/** Encodes the name of a file for `filename*` (RFC 8187). */
+function encodedName(path: string): string {
+  const name = encodeURIComponent(path.split('/').at(-1) ?? '');
+  return name.replace(/['()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+function* fileTexts({ index }: OpenedSet): Generator<string> {
+  for (let file = 0; file < index.count; file += 1)
+    yield JSON.stringify({
+      path: index.pathOf(file),
+      bytes: index.bytesOf(file),
+      sha256: index.sha256Of(file),
+    });
+}
+
+type DraftRoutes =
+  | 'listDrafts'
+  | 'createDraft'
+  | 'readDraft'
+  | 'changeDraft'
+  | 'deleteDraft'
+  | 'putDraftFile'
+  | 'changeDraftFiles'
+  | 'publishDraft';
+
+/** Handlers for drafts of packs. */
+export function draftHandlers(drafts: Drafts): Pick<Handlers, DraftRoutes> {
+  return {
+    listDrafts: ({ query, request }) => page(request, query, drafts.list(query)),
+    createDraft: async ({ body }) => {
+      const { draft, isNew } = await drafts.create(body);
+      if (!isNew) return ok(draft);
+      return created(draft, pathOf(ROUTES.readDraft.path, { id: draft.id }));
+    },
+    readDraft: async ({ params: { id = '' } }) => ok(await drafts.read(id)),
+    changeDraft: async ({ params: { id = '' }, body }) => ok(await drafts.change(id, body)),
+    deleteDraft: async ({ params: { id = '' } }) => {
+      await drafts.remove(id);
+      return noContent;
+    },
+    putDraftFile: async ({ params: { id = '' }, query, request }) => {
+      requireMediaType(request, ROUTES.putDraftFile.body.mediaTypes);
+      const chunks = checkedBodyChunks(request, drafts.maxFileBytes, packTooLarge);
+      return ok(await drafts.putFile(id, query, chunks));
+    },
+    changeDraftFiles: async ({ params: { id = '' }, body }) => ok(await drafts.changeFiles(id, body)),
+    publishDraft: async ({ params: { id = '' }, query: { revision }, admitted }) => {
+      const { id: pack, created: isNew, text } = await drafts.publish(id, revision, admitted);
+      return isNew ? createdText(text, pathOf(ROUTES.readPack.path, { id: pack })) : okText(text);
+    },
+  };
+}
+
+type ImportRoutes = 'importRecord' | 'listCitationEntries' | 'fillDraftRecord';
+
+/** Handlers for records of repositories, and of reference managers, as drafts. */
+export function importHandlers(imports: Imports, drafts: Drafts): Pick<Handlers, ImportRoutes> {
+  return {
+    importRecord: async ({ query: { wait, dry_run }, body, request }) => {
+      if (dry_run) {
+        const left = new AbortController();
+        request.res?.once('close', () => left.abort());
+        return ok(await imports.plan(body, left.signal));
+      }
+      const { job, finished } = imports.start(body);
+      if (!wait) return accepted(job);
+      const result = await finished;
+      return created(result, pathOf(ROUTES.readDraft.path, { id: result.draft }));
+    },
+    listCitationEntries: async ({ request }) => ok(await listCitationEntries(await citationsIn(request))),
+    fillDraftRecord: async ({ params: { id = '' }, query: { entry }, request }) =>
+      ok(await fillDraftRecord(drafts, id, await citationsIn(request), entry)),
+  };
+}
+
+async function citationsIn(request: Request): Promise<{ format: CitationFormat; bytes: Uint8Array }> {
+  const mediaType = requireMediaType(request, Object.keys(CITATION_MEDIA_TYPES));
+  const bytes = await readBytes(bodyChunks(request), MAX_CITATION_FILE_BYTES);
+  return { format: CITATION_MEDIA_TYPES[mediaType] ?? 'csl', bytes };
+}
+
+type DepositRoutes =
+  | 'listRepositories'
+  | 'addRepository'
+  | 'removeRepository'
+  | 'listPackDeposits'
+  | 'listDeposits'
+  | 'deposit';
+
+/** Handlers for repositories and the deposits in them. */
+export function depositHandlers(store: Store, deposits: Deposits): Pick<Handlers, DepositRoutes> {
+  const at = (pack: string) => `/manage/deposits?pack=${pack}`;
+  return {
+    listRepositories: async ({ query, request }) =>
+      page(request, query, await deposits.listRepositories(query)),
+    addRepository: async ({ body }) => {
+      const repository = await deposits.addRepository(body);
+      return created(repository, `/manage/repositories/${repository.id}`);
+    },
+    removeRepository: async ({ params }) => {
+      await deposits.removeRepository(params.id ?? '');
+      return noContent;
+    },
+    listPackDeposits: ({ query, request }) => page(request, query, listPackDeposits(store.read, query)),
+    listDeposits: ({ query, request }) => page(request, query, deposits.list(query, query.pack)),
+    deposit: async ({ query: { wait }, body }) => {
+      const begun = await deposits.deposit(body);
+      if ('id' in begun) return created(begun, at(begun.pack));
+      if (!wait) return accepted(begun.job);
+      const deposit = await deposits.ended(begun, body);
+      return created(deposit, at(deposit.pack));
+    },
+  };
 }

@@ -4,13 +4,15 @@ import { ROUTES } from '../../../../shared/routes.ts';
 import { addComment, listComments } from '../../../archive/comments.ts';
 import {
   createStudy,
+  createTreeNode,
   listStudies,
   readStudy,
   readStudyTable,
+  readTree,
+  readTreeNode,
   setStudyStatus,
   studyTableCsv,
 } from '../../../archive/studies.ts';
-import { createTreeNode, readTree, readTreeNode } from '../../../archive/treeNodes.ts';
 import { readSignposts } from '../../../citations/signposts.ts';
 import { packDrift, studyDrift } from '../../../drift/drift.ts';
 import type { ReadStore, Store } from '../../../store/store.ts';
@@ -18,7 +20,7 @@ import type { Handlers } from '../../app.ts';
 import { attachmentHeaders, CSV_TYPE } from '../../delivery/exports.ts';
 import { linkHeader } from '../../delivery/itemPages.ts';
 import { created, ok, okText, page, type Reply, withList } from '../../reply.ts';
-import type { PublicAddress } from '../../security/publicAddress.ts';
+import type { PublicAddress } from '../../security/addresses.ts';
 
 type StudyRoutes = 'listStudies' | 'createStudy' | 'readStudy' | 'setStudyStatus' | 'readStudyTable';
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Event, EventsQuery } from '../../../../shared/collection/event.ts';
 import { Problem } from '../../../../shared/problems.ts';
@@ -28,13 +29,13 @@ import type { Store } from '../../../store/store.ts';
 import type { Reader } from '../../../withholding/withholding.ts';
 import type { Handlers } from '../../app.ts';
 import { type BlobResponse, storedBlobReply, withheldHeaders } from '../../delivery/blobs.ts';
-import { choosingPage, PAGE_POLICY } from '../../delivery/choosingPage.ts';
 import { RowFeed } from '../../delivery/eventStream.ts';
 import { attachmentHeaders, CSV_TYPE, type Exports } from '../../delivery/exports.ts';
 import { isFresh } from '../../delivery/ranges.ts';
+import { interfaceMissing } from '../../delivery/renderer.ts';
 import { sendJsonWithEtag } from '../../delivery/text.ts';
 import { accepted, ok, okText, page, type Reply } from '../../reply.ts';
-import type { PublicAddress } from '../../security/publicAddress.ts';
+import type { PublicAddress } from '../../security/addresses.ts';
 
 type EventRoutes =
   | 'listEvents'
@@ -170,6 +171,18 @@ export function derivedHandlers(
   };
 }
 
+/** What every policy of an archived page says: it may load nothing, because everything that it shows is in it. */
+const PAGE_POLICY = [
+  "default-src 'none'",
+  "style-src 'unsafe-inline'",
+  'img-src data:',
+  'font-src data:',
+  'media-src data:',
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'self'",
+].join('; ');
+
 const PAGE_HEADERS = {
   'Content-Type': 'text/html; charset=utf-8',
   // A click on one of its links, which lead to the interface only, may open it in the whole window.
@@ -200,6 +213,31 @@ export function viewHandlers(
     },
     readPageResources: async ({ params: { sha256 = '' }, query, visitor }) =>
       ok(pageResources(sha256, await readArchivedPage(store, pages, { sha256, query }, visitor))),
+  };
+}
+
+/** Where a made page says its encoding, first in its head. Nothing else in it can look like this: `<` is escaped there. */
+const HEAD = Buffer.from('<meta charset="utf-8">');
+const START = Buffer.from('<script>');
+const END = Buffer.from('</script>');
+
+/**
+ * Puts the script that lets a person choose an element into an archived page. The page has no scripts of its own. If it
+ * had, the policy would allow the node's script only, by its hash, in a sandbox with an origin of its own and no way to
+ * navigate.
+ *
+ * @param html a page as `makePage` returns it
+ * @param script undefined if the interface was not built
+ * @throws Problem `interface_missing`
+ */
+function choosingPage(html: Uint8Array, script: Buffer | undefined): { html: Buffer; policy: string } {
+  if (!script) throw interfaceMissing('Then choose again.');
+  const hash = createHash('sha256').update(script).digest('base64');
+  const page = Buffer.from(html);
+  const at = page.indexOf(HEAD) + HEAD.length;
+  return {
+    html: Buffer.concat([page.subarray(0, at), START, script, END, page.subarray(at)]),
+    policy: `${PAGE_POLICY}; script-src 'sha256-${hash}'; sandbox allow-scripts`,
   };
 }
 

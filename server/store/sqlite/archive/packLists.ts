@@ -48,7 +48,7 @@ export function packCounts(database: ReadDatabase, filter: PackFilterName): Map<
   return new Map(rows.map(({ value, packs }) => [value, packs]));
 }
 
-export interface SearchedPackText {
+interface SearchedPackText {
   title: string;
   summary: string;
   authors: string;

@@ -8,7 +8,7 @@ import { isWithheldForLoginSql } from '../node/withheld.ts';
 import { isHandedInSql } from './handIns.ts';
 
 /** The columns of `page_captures`; the others are generated. */
-export interface PageRow {
+interface PageRow {
   ledger_entry: number;
   source_key: number;
   /** The canonical JSON of the record without its requests. */

@@ -145,7 +145,7 @@ export function forgetExpiry(database: WriteDatabase, profile: string): void {
 }
 
 /** A profile that no longer works. */
-export interface ExpiredProfile {
+interface ExpiredProfile {
   id: string;
   name: string;
   site: string;

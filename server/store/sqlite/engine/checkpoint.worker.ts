@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
-import type { CheckpointAnswer, CheckpointTask } from './checkpointer.ts';
+import type { CheckpointAnswer, CheckpointTask } from './writeAheadLog.ts';
 
 const database = new Database(workerData as string, { fileMustExist: true });
 database.pragma('synchronous = FULL');

@@ -1,7 +1,10 @@
 import type { Audit, Damage, DamagedFile } from '../../../../shared/ledger/fixity.ts';
+import { MAX_PREVIEWED_USES, type ReleasePreview } from '../../../../shared/node/withheld.ts';
 import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
 import {
+  all,
   change,
+  count,
   insert,
   inserts,
   run,
@@ -10,9 +13,10 @@ import {
   selectOne,
   selectPage,
   selectValue,
+  selectValues,
   update,
 } from '../engine/queries.ts';
-import { isAbsentSql } from './peerWithholdings.ts';
+import { isAbsentSql } from './peers.ts';
 import { isReleasedSql } from './withheld.ts';
 
 /** Inserts the row of a blob whose file is durable. Does nothing if the row exists. */
@@ -231,3 +235,153 @@ export const auditsPage = selectPage<Omit<Audit, 'completed'> & { completed: num
   },
   (row) => ({ ...row, completed: row.completed === 1 }),
 );
+
+/** The events of which a digest is a version. */
+const EVENTS =
+  'SELECT id FROM events WHERE sha256 = $sha256 UNION SELECT id FROM events WHERE previous_sha256 = $sha256';
+
+/** Whether a row `f` is about the object, or about something with it. */
+const IS_ABOUT = `(f.target_kind = 'object' AND f.target_id = $sha256) OR f.passage_sha256 = $sha256
+    OR (f.target_kind = 'event' AND f.target_id IN (SELECT CAST(id AS TEXT) FROM (${EVENTS})))
+    OR (f.target_kind = 'pack' AND f.target_id IN (
+      SELECT p.id FROM pack_files u JOIN packs p ON p.ledger_entry = u.pack WHERE u.sha256 = $sha256))`;
+
+const FINDINGS = `SELECT f.id FROM findings f JOIN current_findings USING (ledger_entry) WHERE ${IS_ABOUT}`;
+
+/** Of each kind of use, the columns that name one, and where they are from. */
+const USES = {
+  packs: [
+    "p.id, (SELECT r.record ->> 'title' FROM pack_records r WHERE r.ledger_entry = p.ledger_entry) AS title, f.path",
+    'pack_files f JOIN packs p ON p.ledger_entry = f.pack WHERE f.sha256 = $sha256',
+    'f.pack DESC, f.path',
+  ],
+  sources: [
+    's.id, s.url, r.retrievals',
+    `(SELECT source_key, count(*) AS retrievals FROM retrievals WHERE sha256 = $sha256 GROUP BY source_key) r
+      JOIN sources s ON s.key = r.source_key`,
+    'r.retrievals DESC, s.key',
+  ],
+  events: [
+    'e.id, s.url, e.observed_at',
+    `(${EVENTS}) of_object JOIN events e USING (id) JOIN sources s ON s.key = e.source_key`,
+    'e.id DESC',
+  ],
+  pages: [
+    "p.id, p.record ->> 'url' AS url",
+    `(SELECT p.ledger_entry FROM retrievals r JOIN page_captures p ON p.id = r.part_of WHERE r.sha256 = $sha256
+      UNION SELECT p.ledger_entry FROM retrievals r JOIN page_captures p ON p.retrieval = r.id
+        WHERE r.sha256 = $sha256) of_object JOIN page_captures p USING (ledger_entry)`,
+    'p.ledger_entry DESC',
+  ],
+  findings: [
+    'u.id, u.text',
+    `(SELECT f.ledger_entry, f.id, f.text FROM findings f WHERE f.id IN (${FINDINGS})
+      UNION ALL SELECT s.ledger_entry, s.id, f.record ->> 'text' FROM sealed_texts f
+        JOIN sealed_findings s USING (ledger_entry) WHERE ${IS_ABOUT}) u`,
+    'u.ledger_entry DESC',
+  ],
+  cases: [
+    'c.id, c.title',
+    `cases c WHERE EXISTS (SELECT 1 FROM json_each(c.items) item WHERE
+      (item.value ->> 'kind' = 'event' AND CAST(item.value ->> 'id' AS INTEGER) IN (${EVENTS}))
+      OR (item.value ->> 'kind' = 'finding' AND item.value ->> 'id' IN (${FINDINGS}))
+      OR (item.value ->> 'kind' = 'pack' AND item.value ->> 'id' IN (
+        SELECT p.id FROM pack_files u JOIN packs p ON p.ledger_entry = u.pack WHERE u.sha256 = $sha256)))`,
+    'c.key DESC',
+  ],
+  copies: [
+    'c.id, c.target',
+    'copied_objects o JOIN copies c ON c.id = o.copy WHERE o.sha256 = $sha256',
+    'c.added_at, c.id',
+  ],
+} as const;
+
+type Uses = Pick<ReleasePreview, keyof typeof USES>;
+
+/** Returns what uses an object and which copies hold it: the first of each kind, and how many there are. */
+export function usesOfObject(database: ReadDatabase, sha256: string): Uses {
+  const used = Object.entries(USES).map(([kind, [columns, from, order]]) => {
+    const sql = `SELECT ${columns} FROM ${from} ORDER BY ${order} LIMIT ${MAX_PREVIEWED_USES}`;
+    const items = all<object>(database, sql, { sha256 });
+    const total = items.length < MAX_PREVIEWED_USES ? items.length : count(database, from, { sha256 });
+    return [kind, { total, items }];
+  });
+  return Object.fromEntries(used) as Uses;
+}
+
+/** A source whose bytes are given up after some days. */
+export interface LimitedSource {
+  key: number;
+  keep_days: number;
+  last_sha256: string | null;
+  last_page: number | null;
+}
+
+export const sourcesWithKeepDays = selectAll<LimitedSource>(`
+  SELECT key, keep_days, last_sha256,
+    (SELECT max(ledger_entry) FROM page_captures p WHERE p.source_key = s.key) AS last_page
+  FROM sources s WHERE keep_days IS NOT NULL ORDER BY key`);
+
+/** A retrieval that brought an object. */
+interface ObservedObject {
+  id: number;
+  sha256: string | null;
+  observed_at: string;
+}
+
+/** Returns the retrievals of a source after one of them, in the order in which they were recorded. */
+export const retrievalsAfter = selectAll<
+  ObservedObject,
+  [values: { source: number; after: number; limit: number }]
+>(`
+  SELECT id, sha256, observed_at FROM retrievals INDEXED BY retrievals_by_source
+  WHERE source_key = $source AND part_of IS NULL AND id > $after ORDER BY id LIMIT $limit`);
+
+/** The same for the parts of its page captures, and for what those showed. */
+export const partsAfter = selectAll<
+  ObservedObject,
+  [values: { source: number; after: number; limit: number }]
+>(`
+  SELECT id, sha256, observed_at FROM retrievals INDEXED BY parts_by_source
+  WHERE source_key = $source AND part_of IS NOT NULL AND id > $after ORDER BY id LIMIT $limit`);
+
+/**
+ * Returns those of some digests whose bytes may be given up for their age: every source that has them keeps bytes for a
+ * number of days, which are over since it last saw them, and nothing else needs them. A pack needs its files, and a draft
+ * too. A finding needs its object, both versions of its event, the page that the event is about, and what its passage is
+ * from, also while it is sealed; a case the same of its events. A source needs the newest version by each observer, and its newest page.
+ *
+ * @param digests as JSON
+ * @param now the time (RFC 3339)
+ */
+export const agedDigests = selectValues<string, [values: { digests: string; now: string }]>(`
+  WITH named_events (id) AS MATERIALIZED (
+    SELECT CAST(target_id AS INTEGER) FROM findings WHERE target_kind = 'event'
+    UNION SELECT CAST(target_id AS INTEGER) FROM sealed_texts WHERE target_kind = 'event'
+    UNION SELECT CAST(item.value ->> 'id' AS INTEGER) FROM cases, json_each(cases.items) item
+      WHERE item.value ->> 'kind' = 'event'
+  ), named_pages (id) AS MATERIALIZED (
+    SELECT page FROM events JOIN named_events USING (id) WHERE page IS NOT NULL
+  )
+  SELECT j.value FROM json_each($digests) j
+  WHERE NOT EXISTS (SELECT 1 FROM releases WHERE sha256 = j.value)
+    AND NOT EXISTS (SELECT 1 FROM retrievals r JOIN sources s ON s.key = r.source_key WHERE r.sha256 = j.value
+      AND (s.keep_days IS NULL OR r.sha256 IS s.last_sha256
+        OR r.observed_at > strftime('%Y-%m-%dT%H:%M:%fZ', $now, '-' || s.keep_days || ' days')))
+    AND NOT EXISTS (SELECT 1 FROM pack_files WHERE sha256 = j.value)
+    AND NOT EXISTS (SELECT 1 FROM draft_files WHERE sha256 = j.value)
+    AND NOT EXISTS (SELECT 1 FROM certificates WHERE sha256 = j.value)
+    AND NOT EXISTS (SELECT 1 FROM findings WHERE target_kind = 'object' AND target_id = j.value)
+    AND NOT EXISTS (SELECT 1 FROM findings WHERE passage_sha256 = j.value)
+    AND NOT EXISTS (SELECT 1 FROM sealed_texts WHERE passage_sha256 = j.value
+      OR (target_kind = 'object' AND target_id = j.value))
+    AND NOT EXISTS (SELECT 1 FROM named_events n JOIN events e ON e.id = n.id
+      WHERE j.value IN (e.sha256, e.previous_sha256))
+    AND NOT EXISTS (SELECT 1 FROM events e WHERE e.sha256 = j.value AND NOT EXISTS (
+      SELECT 1 FROM events later WHERE later.source_key = e.source_key AND later.observer = e.observer
+        AND later.sha256 IS NOT NULL AND later.id > e.id))
+    AND NOT EXISTS (SELECT 1 FROM retrievals r
+      JOIN page_captures p ON p.id = r.part_of OR p.retrieval = r.id
+      WHERE r.sha256 = j.value AND (p.id IN (SELECT id FROM named_pages) OR p.id = (
+        SELECT newest.id FROM page_captures newest WHERE newest.source_key = p.source_key
+          AND newest.observer IS p.observer ORDER BY newest.started_at DESC, newest.ledger_entry DESC LIMIT 1)))`);

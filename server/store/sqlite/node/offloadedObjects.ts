@@ -92,7 +92,7 @@ export const copiesHolding = selectValues<string, [sha256: string]>(
 );
 
 /** A page of the blobs in the order of their digests: the bytes on this disk by the day on which they were stored. */
-export interface LocalPage {
+interface LocalPage {
   /** The last digest of the page; undefined after the last page. */
   last: string | undefined;
   days: { day: string; bytes: number }[];
@@ -126,7 +126,7 @@ export interface Candidate {
 }
 
 /** A page of the blobs in the order of their digests: those that may be offloaded. */
-export interface CandidatePage {
+interface CandidatePage {
   /** The last digest of the page; undefined after the last page. */
   last: string | undefined;
   candidates: Candidate[];

@@ -1,6 +1,21 @@
+import type { RecordedObservation } from '../../../../shared/node/observation.ts';
 import type { PeerState } from '../../../../shared/node/peer.ts';
+import type { ReleasedReason } from '../../../../shared/node/withheld.ts';
 import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
-import { change, insert, inserts, selectAll, selectOne, update, upsert } from '../engine/queries.ts';
+import {
+  change,
+  hasRow,
+  insert,
+  inserts,
+  run,
+  selectAll,
+  selectEach,
+  selectOne,
+  selectValue,
+  selectValues,
+  update,
+  upsert,
+} from '../engine/queries.ts';
 
 /** A peer, as the database knows it. */
 export interface PeerRow {
@@ -78,7 +93,7 @@ export function putMirror(database: WriteDatabase, mirror: PeerMirrorRow): void 
 }
 
 /** A recorded rewrite of a peer's ledger; `record` is what the ledger recorded. */
-export interface PeerRewriteRow {
+interface PeerRewriteRow {
   ledger_entry: number;
   record: unknown;
 }
@@ -103,4 +118,165 @@ export function insertProvenance(database: WriteDatabase, ledger_entry: number, 
 export const provenanceOf = selectOne<{ record: string }, [ledger_entry: number], unknown>(
   'SELECT record FROM pack_provenance WHERE ledger_entry = ?',
   ({ record }) => JSON.parse(record) as unknown,
+);
+
+/** A withholding, or a release, of a peer that this archive follows. */
+export interface PeerWithholding {
+  peer: string;
+  /** The subject of the peer's ledger entry. */
+  subject: string;
+  kind: 'withheld' | 'released';
+  /** The peer's ledger entry. */
+  entry: number;
+  /** The entry `object.withheld` of this archive. */
+  withholding: number;
+}
+
+const COLUMNS = 'peer, subject, kind, entry, withholding';
+
+export const insertPeerWithholding = inserts<PeerWithholding>('peer_withholdings', COLUMNS);
+export const peerWithholding = selectOne<
+  PeerWithholding,
+  [values: Pick<PeerWithholding, 'peer' | 'kind' | 'subject'>]
+>(`SELECT ${COLUMNS} FROM peer_withholdings WHERE peer = $peer AND kind = $kind AND subject = $subject`);
+export const deletePeerWithholding = change<[values: Pick<PeerWithholding, 'peer' | 'kind' | 'subject'>]>(
+  'DELETE FROM peer_withholdings WHERE peer = $peer AND kind = $kind AND subject = $subject',
+);
+export const peerWithholdings = selectAll<PeerWithholding, [peer: string]>(
+  `SELECT ${COLUMNS} FROM peer_withholdings WHERE peer = ? AND kind = 'withheld'`,
+);
+
+export const countPeerWithholdings = selectValue<number, [values: Pick<PeerWithholding, 'peer' | 'kind'>]>(
+  'SELECT count(*) FROM peer_withholdings WHERE peer = $peer AND kind = $kind',
+  0,
+);
+
+/** The size of a peer's ledger up to which its withholdings were followed. */
+export const followedSize = selectValue<number, [peer: string]>(
+  'SELECT withheld_size FROM peers WHERE id = ?',
+  0,
+);
+export const setFollowedSize = change<[values: { peer: string; size: number }]>(
+  'UPDATE peers SET withheld_size = $size WHERE id = $peer',
+);
+
+/** An object of a mirrored record whose bytes are not here, because the peer did not give them. */
+interface AbsentObject {
+  sha256: string;
+  /** The name of the peer. */
+  peer: string;
+  /** What the peer did with the bytes, why, and since when. */
+  state: 'withheld' | 'released';
+  reason: ReleasedReason;
+  since: string;
+}
+
+/** The condition that the bytes of a digest never came from a peer. @param digest an SQL expression */
+export const isAbsentSql = (digest: string) =>
+  `EXISTS (SELECT 1 FROM absent_objects WHERE absent_objects.sha256 = ${digest})`;
+
+const ABSENT = 'sha256, peer, state, reason, since';
+
+export const insertAbsent = inserts<AbsentObject>('absent_objects', ABSENT);
+export const absentObject = selectOne<AbsentObject, [sha256: string]>(
+  `SELECT ${ABSENT} FROM absent_objects WHERE sha256 = ?`,
+);
+export const isAbsent = hasRow<[sha256: string]>('SELECT 1 FROM absent_objects WHERE sha256 = ?');
+
+/** Returns objects that a peer did not give, after a digest, in order. */
+export const absentFrom = selectAll<AbsentObject, [values: { peer: string; after: string; limit: number }]>(
+  `SELECT ${ABSENT} FROM absent_objects WHERE peer = $peer AND sha256 > $after ORDER BY sha256 LIMIT $limit`,
+);
+
+/** Records that the bytes of an object are here now. */
+export const deleteAbsent = change<[sha256: string]>('DELETE FROM absent_objects WHERE sha256 = ?');
+
+/** Returns those of these digests whose bytes never came. */
+export const absentAmong = selectValues<string, [digests: readonly string[]]>(
+  'SELECT a.sha256 FROM json_each(?) j CROSS JOIN absent_objects a ON a.sha256 = j.value',
+);
+
+/** A signed observation; `record` is what the ledger recorded. */
+interface ObservationRow {
+  ledger_entry: number;
+  record: RecordedObservation;
+}
+
+interface StoredObservation {
+  ledger_entry: number;
+  record: string;
+}
+
+function parseRow({ ledger_entry, record }: StoredObservation): ObservationRow {
+  return { ledger_entry, record: JSON.parse(record) as RecordedObservation };
+}
+
+export function insertObservation(database: WriteDatabase, { ledger_entry, record }: ObservationRow): void {
+  const row = { ledger_entry, record: JSON.stringify(record) };
+  insert(database, 'signed_observations', 'ledger_entry, record', row);
+}
+
+/** Iterates over all signed observations, in ledger order. */
+export const iterateObservations = selectEach<StoredObservation>(
+  'SELECT ledger_entry, record FROM signed_observations ORDER BY ledger_entry',
+);
+
+/** Returns what peers signed of an event, in the order in which it was recorded. */
+export const observationsOfEvent = selectAll<StoredObservation, [event: number], ObservationRow>(
+  `SELECT ledger_entry, record FROM signed_observations WHERE json_extract(record, '$.event') = ?
+   ORDER BY ledger_entry`,
+  parseRow,
+);
+
+/** Whether this node answered a request with this nonce. */
+export const wasAnswered = hasRow<[nonce: string]>(
+  `SELECT 1 FROM signed_observations
+   WHERE json_extract(record, '$.nonce') = ? AND json_extract(record, '$.role') = 'answered'`,
+);
+
+/** Counts what this node signed for a key from an instant on. */
+export const countAnswered = selectValue<number, [key: string, since: string]>(
+  `SELECT count(*) FROM signed_observations WHERE json_extract(record, '$.role') = 'answered'
+   AND json_extract(record, '$.peer.key') = ? AND json_extract(record, '$.at') >= ?`,
+  0,
+);
+
+/** A peer that is asked when a source changes, and how the last request ended. */
+interface SourceObserverRow {
+  peer: string;
+  asked_at: string | null;
+  error: string | null;
+}
+
+export const observersOfSource = selectAll<SourceObserverRow, [source_key: number]>(
+  'SELECT peer, asked_at, error FROM source_observers WHERE source_key = ? ORDER BY peer',
+);
+
+/** Sets the peers that are asked when a source changes. Those that stay keep how their last request ended. */
+export function setObservers(database: WriteDatabase, source_key: number, peers: readonly string[]): void {
+  run(
+    database,
+    'DELETE FROM source_observers WHERE source_key = ? AND peer NOT IN (SELECT value FROM json_each(?))',
+    source_key,
+    JSON.stringify(peers),
+  );
+  for (const peer of peers)
+    run(
+      database,
+      'INSERT INTO source_observers (source_key, peer) VALUES (?, ?) ON CONFLICT DO NOTHING',
+      source_key,
+      peer,
+    );
+}
+
+/** Keeps how a request to a peer ended. One that is no longer asked has no row. */
+export const setObserverOutcome = change<
+  [outcome: { source_key: number; peer: string; asked_at: string; error: string | null }]
+>(
+  'UPDATE source_observers SET asked_at = @asked_at, error = @error WHERE source_key = @source_key AND peer = @peer',
+);
+
+/** Sets how many addresses this node fetches for a peer in a day. */
+export const setObservePerDay = change<[values: { id: string; observe_per_day: number }]>(
+  'UPDATE peers SET observe_per_day = @observe_per_day WHERE id = @id',
 );

@@ -1,0 +1,52 @@
+import type { LimitFunction } from 'p-limit';
+import pLimit from 'p-limit';
+
+/**
+ * Works on items that are taken from an iterator one after another, several at once. No more of them are in memory.
+ *
+ * @throws the first error, once no work is running any more; no further item is taken then
+ */
+export async function inParallel<Item>(
+  items: Iterable<Item>,
+  concurrency: number,
+  work: (item: Item) => Promise<unknown>,
+): Promise<void> {
+  const iterator = items[Symbol.iterator]();
+  let failure: { error: unknown } | undefined;
+  const takeItems = async () => {
+    try {
+      for (let next = iterator.next(); !failure && !next.done; next = iterator.next()) await work(next.value);
+    } catch (error) {
+      failure ??= { error };
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, takeItems));
+  iterator.return?.();
+  if (failure) throw failure.error;
+}
+
+/**
+ * Limits and combines expensive work that any visitor may request. Requests for the same work share one run as long as
+ * it has not begun. A run that has begun is not shared, because its result could be older than the request.
+ */
+export class WorkCoalescer<Result> {
+  readonly #limit: LimitFunction;
+  readonly #waiting = new Map<string, Promise<Result>>();
+
+  /** @param most the number of concurrent runs. */
+  constructor(most: number) {
+    this.#limit = pLimit(most);
+  }
+
+  /** Resolves with the result of a run that begins after this call. `name` identifies the work. */
+  run(name: string, work: () => Promise<Result>): Promise<Result> {
+    const waiting = this.#waiting.get(name);
+    if (waiting) return waiting;
+    const result = this.#limit(() => {
+      this.#waiting.delete(name);
+      return work();
+    });
+    this.#waiting.set(name, result);
+    return result;
+  }
+}
