@@ -103,62 +103,60 @@ test('saved checkpoints are checked, also in the older format; an entry is found
   });
 });
 
-test('the history of the key is shown, and a checkpoint by a former key is still checked', async ({
-  host,
-  checks,
-  browser,
-}, testInfo) => {
-  const dataFolder = testInfo.outputPath('data');
-  const first = await host.open({ dataFolder });
-  const added = await fetch(new URL('/manage/sources', first.url), {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${first.token}`, 'Content-Type': 'application/json' },
-    body: JSON.stringify({ url: 'http://127.0.0.1:9/0' }),
-  });
-  expect(added.status).toBe(201);
-  const file = testInfo.outputPath('kept.checkpoint');
-  await writeFile(file, await (await fetch(new URL('/api/ledger/checkpoint', first.url))).text());
-  const oldKey = (await (await fetch(new URL('/api/ledger/key', first.url))).text()).trim();
-  await first.stop();
-  expect((await runCommand(['key', '--renew', '--data', dataFolder])).code).toBe(0);
-  const node = await host.open({ dataFolder });
-  try {
-    const visitor = await (await browser.newContext({ baseURL: node.url })).newPage();
-    checks.watch(visitor);
-    await visitor.goto('/ledger');
-    const change = visitor.getByRole('list', { name: 'Key changes' }).getByRole('listitem');
-    await expect(change).toContainText('The old key signed the new one.');
-    await expect(change).toContainText(oldKey);
-    await checks.accessible(visitor);
-    await visitor.getByRole('button', { name: 'Check a saved checkpoint' }).click();
-    await visitor.locator('input[type=file]').setInputFiles(file);
-    await expect(visitor.getByText('The ledger has not been rewritten.')).toBeVisible();
-    await expect(visitor.getByText('It was made with a former key of this node')).toBeVisible();
-    await visitor.context().close();
-  } finally {
-    await node.stop();
-  }
-});
-
-test('a visitor can verify the ledger and sees no controls of the owner', async ({
+test('a visitor verifies the ledger, its key changes and checkpoints by a former key, without the controls of the owner', async ({
   page,
   node,
   browser,
   checks,
-}) => {
-  await record(page, 2);
-  const visitor = await (await browser.newContext()).newPage();
-  checks.watch(visitor);
-  await visitor.goto(`${node.url}/ledger`);
-  await visitor.getByRole('button', { name: 'Verify', exact: true }).click();
-  await expect(visitor.getByText('2 entries verified. No faults found.')).toBeVisible();
-  await visitor.goto(`${node.url}/sources`);
-  await visitor.getByRole('link', { name: 'http://127.0.0.1:9/0' }).click();
-  await expect(visitor.getByText('No events yet')).toBeVisible();
-  await expect(visitor.getByRole('button', { name: 'Check now' })).toHaveCount(0);
-  await expect(visitor.getByRole('heading', { name: 'Retrievals' })).toHaveCount(0);
-  await checks.accessible(visitor);
-  await visitor.context().close();
+  host,
+}, testInfo) => {
+  await test.step('a visitor can verify the ledger and sees no controls of the owner', async () => {
+    await record(page, 2);
+    const visitor = await (await browser.newContext()).newPage();
+    checks.watch(visitor);
+    await visitor.goto(`${node.url}/ledger`);
+    await visitor.getByRole('button', { name: 'Verify', exact: true }).click();
+    await expect(visitor.getByText('2 entries verified. No faults found.')).toBeVisible();
+    await visitor.goto(`${node.url}/sources`);
+    await visitor.getByRole('link', { name: 'http://127.0.0.1:9/0' }).click();
+    await expect(visitor.getByText('No events yet')).toBeVisible();
+    await expect(visitor.getByRole('button', { name: 'Check now' })).toHaveCount(0);
+    await expect(visitor.getByRole('heading', { name: 'Retrievals' })).toHaveCount(0);
+    await checks.accessible(visitor);
+    await visitor.context().close();
+  });
+  await test.step('the history of the key is shown, and a checkpoint by a former key is still checked', async () => {
+    const dataFolder = testInfo.outputPath('data');
+    const first = await host.open({ dataFolder });
+    const added = await fetch(new URL('/manage/sources', first.url), {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${first.token}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ url: 'http://127.0.0.1:9/0' }),
+    });
+    expect(added.status).toBe(201);
+    const file = testInfo.outputPath('kept.checkpoint');
+    await writeFile(file, await (await fetch(new URL('/api/ledger/checkpoint', first.url))).text());
+    const oldKey = (await (await fetch(new URL('/api/ledger/key', first.url))).text()).trim();
+    await first.stop();
+    expect((await runCommand(['key', '--renew', '--data', dataFolder])).code).toBe(0);
+    const node = await host.open({ dataFolder });
+    try {
+      const visitor = await (await browser.newContext({ baseURL: node.url })).newPage();
+      checks.watch(visitor);
+      await visitor.goto('/ledger');
+      const change = visitor.getByRole('list', { name: 'Key changes' }).getByRole('listitem');
+      await expect(change).toContainText('The old key signed the new one.');
+      await expect(change).toContainText(oldKey);
+      await checks.accessible(visitor);
+      await visitor.getByRole('button', { name: 'Check a saved checkpoint' }).click();
+      await visitor.locator('input[type=file]').setInputFiles(file);
+      await expect(visitor.getByText('The ledger has not been rewritten.')).toBeVisible();
+      await expect(visitor.getByText('It was made with a former key of this node')).toBeVisible();
+      await visitor.context().close();
+    } finally {
+      await node.stop();
+    }
+  });
 });
 
 /** Appends this many entries to the ledger, by adding sources that are never checked. */

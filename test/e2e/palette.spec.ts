@@ -2,12 +2,42 @@ import type { Page } from '@playwright/test';
 import { expect, test } from './support/fixtures.ts';
 import { startOver } from './support/startOver.ts';
 
-test('the owner finds and does everything with the palette and the navigation', async ({
+test('the owner finds and does everything with the palette and the navigation, a visitor what a visitor may do', async ({
+  browser,
   page,
   web,
   node,
   checks,
 }) => {
+  await test.step('the palette shows a visitor only what a visitor may do', async () => {
+    await page.request.put('/manage/sharing', { data: { mode: 'read', require_invitation: false } });
+    const visitor = await (await browser.newContext({ baseURL: node.url })).newPage();
+    checks.watch(visitor);
+    await visitor.goto('/');
+    await expect(visitor.getByText('You are a visitor.')).toBeVisible();
+    await find(visitor, '');
+    const palette = visitor.getByRole('dialog', { name: 'Search' });
+    await expect(palette.getByRole('button', { name: 'Verify the ledger' })).toBeVisible();
+    const hidden = [
+      'New pack',
+      'Watch a source',
+      'Check all',
+      'Share for',
+      'Start integrity check',
+      'Invite',
+    ];
+    for (const name of hidden) await expect(palette.getByRole('button', { name })).toHaveCount(0);
+    await visitor.keyboard.type('https://example.org/page');
+    await expect(palette.getByRole('button', { name: 'Events of this URL' })).toBeVisible();
+    await expect(palette.getByRole('button', { name: /^Watch/ })).toHaveText(/^Watched sources/);
+
+    await page.request.put('/manage/sharing', { data: { mode: 'contribute', require_invitation: false } });
+    await visitor.reload();
+    await find(visitor, 'publish');
+    await visitor.keyboard.press('Enter');
+    await expect(visitor.getByRole('heading', { level: 1, name: 'New pack' })).toBeVisible();
+  });
+  await page.request.put('/manage/sharing', { data: { mode: 'off', require_invitation: false } });
   await test.step('the owner watches, checks, verifies, shares and changes the look from the palette', async () => {
     web.publish('/page', '<title>Herons</title><p>Herons stand still.</p>');
     await page.request.patch('/manage/settings', {
@@ -115,28 +145,6 @@ test('the owner finds and does everything with the palette and the navigation', 
     await page.keyboard.press('Enter');
     await expect(page.getByRole('heading', { level: 1, name: 'Ledger' })).toBeVisible();
   });
-});
-
-test('the palette shows a visitor only what a visitor may do', async ({ page, node, browser, checks }) => {
-  await page.request.put('/manage/sharing', { data: { mode: 'read', require_invitation: false } });
-  const visitor = await (await browser.newContext({ baseURL: node.url })).newPage();
-  checks.watch(visitor);
-  await visitor.goto('/');
-  await expect(visitor.getByText('You are a visitor.')).toBeVisible();
-  await find(visitor, '');
-  const palette = visitor.getByRole('dialog', { name: 'Search' });
-  await expect(palette.getByRole('button', { name: 'Verify the ledger' })).toBeVisible();
-  const hidden = ['New pack', 'Watch a source', 'Check all', 'Share for', 'Start integrity check', 'Invite'];
-  for (const name of hidden) await expect(palette.getByRole('button', { name })).toHaveCount(0);
-  await visitor.keyboard.type('https://example.org/page');
-  await expect(palette.getByRole('button', { name: 'Events of this URL' })).toBeVisible();
-  await expect(palette.getByRole('button', { name: /^Watch/ })).toHaveText(/^Watched sources/);
-
-  await page.request.put('/manage/sharing', { data: { mode: 'contribute', require_invitation: false } });
-  await visitor.reload();
-  await find(visitor, 'publish');
-  await visitor.keyboard.press('Enter');
-  await expect(visitor.getByRole('heading', { level: 1, name: 'New pack' })).toBeVisible();
 });
 
 /** Opens the palette and types the words. */

@@ -7,63 +7,65 @@ import { holdRequests } from './support/holdRequests.ts';
 import { publishPack } from './support/publishPack.ts';
 import { startOver } from './support/startOver.ts';
 
-test('a link that opens a row shows it on a phone too, with a way back', async ({ page, node, checks }) => {
-  const pack = await publishPack(node, { title: 'Gulls at noon' });
-  await page.setViewportSize({ width: 390, height: 800 });
-  await page.goto(`/packs?open=${pack.id}`);
-  const sheet = page.getByRole('dialog', { name: 'Open pack' });
-  await expect(sheet.getByRole('heading', { name: 'Gulls at noon' })).toBeVisible();
-  expect((await sheet.boundingBox())?.width).toBe(390);
-  await checks.accessible(page);
-  await sheet.getByRole('button', { name: 'Back' }).click();
-  await expect(sheet).toBeHidden();
-  await expect(page).toHaveURL(/\/packs$/);
-  await expect(page.getByRole('link', { name: 'Gulls at noon' })).toBeVisible();
-});
-
-test('adding a private address says so, and the owner can allow or refuse it', async ({
+test('a private address is allowed or refused; a link that opens a row shows it on a phone too', async ({
   page,
   web,
   checks,
+  node,
 }) => {
-  web.publish('/page', '<title>Inside</title><p>inside</p>');
-  await page.goto('/sources?add');
-  const dialog = page.getByRole('dialog', { name: 'Watch a source' });
-  await dialog.getByLabel('URL').fill('https://example.org/');
-  await expect(dialog.getByText('is on your own network')).toBeHidden();
-  await dialog.getByLabel('URL').fill(web.url('/page'));
-  await expect(dialog.getByText('127.0.0.1 is on your own network.')).toBeVisible();
-  await checks.accessible(page);
-  const consent = dialog.getByRole('checkbox', { name: 'Allow a private address' });
-  await consent.uncheck();
-  await expect(dialog.getByRole('button', { name: 'Watch', exact: true })).toBeDisabled();
-  await consent.check();
-  await dialog.getByRole('button', { name: 'Watch', exact: true }).click();
-  await page.getByRole('button', { name: 'Edit', exact: true }).click();
+  await test.step('adding a private address says so, and the owner can allow or refuse it', async () => {
+    web.publish('/page', '<title>Inside</title><p>inside</p>');
+    await page.goto('/sources?add');
+    const dialog = page.getByRole('dialog', { name: 'Watch a source' });
+    await dialog.getByLabel('URL').fill('https://example.org/');
+    await expect(dialog.getByText('is on your own network')).toBeHidden();
+    await dialog.getByLabel('URL').fill(web.url('/page'));
+    await expect(dialog.getByText('127.0.0.1 is on your own network.')).toBeVisible();
+    await checks.accessible(page);
+    const consent = dialog.getByRole('checkbox', { name: 'Allow a private address' });
+    await consent.uncheck();
+    await expect(dialog.getByRole('button', { name: 'Watch', exact: true })).toBeDisabled();
+    await consent.check();
+    await dialog.getByRole('button', { name: 'Watch', exact: true }).click();
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
 
-  const edit = page.getByRole('dialog', { name: 'Edit source' });
-  await edit.getByRole('button', { name: 'Fetch settings' }).click();
-  await edit.getByRole('checkbox', { name: 'Allow private addresses' }).uncheck();
-  await page.keyboard.press('Escape');
-  const question = page.getByRole('dialog', { name: 'Discard changes?' });
-  await expect(question).toBeVisible();
-  await checks.accessible(page);
-  await question.getByRole('button', { name: 'Keep editing' }).click();
+    const edit = page.getByRole('dialog', { name: 'Edit source' });
+    await edit.getByRole('button', { name: 'Fetch settings' }).click();
+    await edit.getByRole('checkbox', { name: 'Allow private addresses' }).uncheck();
+    await page.keyboard.press('Escape');
+    const question = page.getByRole('dialog', { name: 'Discard changes?' });
+    await expect(question).toBeVisible();
+    await checks.accessible(page);
+    await question.getByRole('button', { name: 'Keep editing' }).click();
 
-  // Also if Escape follows the edit before the browser has rendered it.
-  await edit.getByRole('checkbox', { name: 'Allow private addresses' }).check();
-  await edit.getByRole('checkbox', { name: 'Allow private addresses' }).evaluate(async (box) => {
-    (box as HTMLElement).click();
-    await Promise.resolve();
-    box.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }));
+    // Also if Escape follows the edit before the browser has rendered it.
+    await edit.getByRole('checkbox', { name: 'Allow private addresses' }).check();
+    await edit.getByRole('checkbox', { name: 'Allow private addresses' }).evaluate(async (box) => {
+      (box as HTMLElement).click();
+      await Promise.resolve();
+      box.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }));
+    });
+    await expect(question).toBeVisible();
+    await question.getByRole('button', { name: 'Keep editing' }).click();
+    await edit.getByRole('button', { name: 'Save' }).click();
+    await expect(edit).toBeHidden();
+    const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
+    const source = await page.request.get(`/manage/sources/${id}`);
+    expect(await source.json()).toMatchObject({ allow_private: false });
   });
-  await expect(question).toBeVisible();
-  await question.getByRole('button', { name: 'Keep editing' }).click();
-  await edit.getByRole('button', { name: 'Save' }).click();
-  await expect(edit).toBeHidden();
-  const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
-  const source = await page.request.get(`/manage/sources/${id}`);
-  expect(await source.json()).toMatchObject({ allow_private: false });
+  await test.step('a link that opens a row shows it on a phone too, with a way back', async () => {
+    const pack = await publishPack(node, { title: 'Gulls at noon' });
+    await page.setViewportSize({ width: 390, height: 800 });
+    await page.goto(`/packs?open=${pack.id}`);
+    const sheet = page.getByRole('dialog', { name: 'Open pack' });
+    await expect(sheet.getByRole('heading', { name: 'Gulls at noon' })).toBeVisible();
+    expect((await sheet.boundingBox())?.width).toBe(390);
+    await checks.accessible(page);
+    await sheet.getByRole('button', { name: 'Back' }).click();
+    await expect(sheet).toBeHidden();
+    await expect(page).toHaveURL(/\/packs$/);
+    await expect(page.getByRole('link', { name: 'Gulls at noon' })).toBeVisible();
+  });
 });
 
 test('settings are pages with a search; what was not saved is not lost, and only what was changed here is sent', async ({

@@ -10,36 +10,7 @@ async function matchesOf(page: Page, q: string): Promise<number> {
   return ((await answer.json()) as { total: number }).total;
 }
 
-test('replaced versions and files of packs are found, each with its version and its time', async ({
-  page,
-  node,
-  web,
-}) => {
-  await publishPack(node, { title: 'Herons' });
-  await collectChanges(page, node, web, [
-    { name: 'Birds', type: 'text/html', from: '<p>common herons leave</p>', to: '<p>common egrets stay</p>' },
-  ]);
-  await expect.poll(() => matchesOf(page, 'common')).toBe(1);
-  await expect.poll(() => matchesOf(page, 'herons')).toBe(2);
-  await page.goto('/search?q=herons');
-  const version = page.getByRole('article', { name: 'Birds' });
-  await expect(version).toContainText('Replaced version');
-  await expect(version.getByRole('link', { name: 'View', exact: true })).toHaveAttribute(
-    'href',
-    /^\/view\/[0-9a-f]{64}\?source=so_[0-9a-f]{20}&at=/,
-  );
-  const file = page.getByRole('article', { name: 'data.txt' });
-  await expect(file).toContainText('in the pack Herons');
-  await page.getByText('Packs', { exact: true }).last().click();
-  await expect(version).toBeHidden();
-  await expect(file).toBeVisible();
-  await page.goto('/search?q=common');
-  await expect(version).toContainText('Current version');
-  await version.getByRole('link', { name: 'also in 1 earlier version' }).click();
-  await expect(page.getByRole('article', { name: 'Birds' })).toHaveCount(2);
-});
-
-test('sources that were only imported and pages built by scripts are named as such', async ({
+test('sources that were only imported, pages built by scripts, replaced versions and files of packs are named and found', async ({
   page,
   node,
   checks,
@@ -92,5 +63,34 @@ test('sources that were only imported and pages built by scripts are named as su
     await row.getByRole('link').click();
     await expect(shell).toBeVisible();
     await checks.accessible(page);
+  });
+  await test.step('replaced versions and files of packs are found, each with its version and its time', async () => {
+    await publishPack(node, { title: 'Herons' });
+    await collectChanges(page, node, web, [
+      {
+        name: 'Birds',
+        type: 'text/html',
+        from: '<p>common herons leave</p>',
+        to: '<p>common egrets stay</p>',
+      },
+    ]);
+    await expect.poll(() => matchesOf(page, 'common')).toBe(1);
+    await expect.poll(() => matchesOf(page, 'herons')).toBe(2);
+    await page.goto('/search?q=herons');
+    const version = page.getByRole('article', { name: 'Birds' });
+    await expect(version).toContainText('Replaced version');
+    await expect(version.getByRole('link', { name: 'View', exact: true })).toHaveAttribute(
+      'href',
+      /^\/view\/[0-9a-f]{64}\?source=so_[0-9a-f]{20}&at=/,
+    );
+    const file = page.getByRole('article', { name: 'data.txt' });
+    await expect(file).toContainText('in the pack Herons');
+    await page.getByText('Packs', { exact: true }).last().click();
+    await expect(version).toBeHidden();
+    await expect(file).toBeVisible();
+    await page.goto('/search?q=common');
+    await expect(version).toContainText('Current version');
+    await version.getByRole('link', { name: 'also in 1 earlier version' }).click();
+    await expect(page.getByRole('article', { name: 'Birds' })).toHaveCount(2);
   });
 });
