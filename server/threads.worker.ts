@@ -23,7 +23,7 @@ const TASKS: Readonly<Record<ThreadTask, () => Promise<Task>>> = {
       }
     };
   },
-  checkRecord: async () => (await import('./archive/packs/packRows.ts')).checkRecordBytes,
+  checkRecord: async () => (await import('./archive/packs/checkRecord.ts')).checkRecordBytes,
   checkSelectors: async () => (await import('./collection/noise/selectors.ts')).findInvalid,
   describe: async () => {
     const { openApiDocument } = await import('./http/openapi/document.ts');

@@ -13,7 +13,7 @@ export const WRITE_LIMITS = {
   site_gb_per_day: 2,
 } as const;
 
-/** The largest pack file as sent, and the largest total size of a pack's files (rule A-F3). */
+/** The largest pack file as sent, and the largest total size of a pack's files. */
 export const MAX_PACK_BYTES = 52_428_800;
 
 export const MEBIBYTE = 1_048_576;

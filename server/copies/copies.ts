@@ -36,12 +36,13 @@ import { checkCopy, repairFromCopies } from './check.ts';
 import { assertOwnedByThisNode, type CopyServices } from './claim.ts';
 import { CopyFiles, claimTarget } from './copyFiles.ts';
 import { KEY } from './copyPaths.ts';
+import { CopyQueue, NEW_COPY } from './copyQueue.ts';
 import { drillCopy } from './drill/restoreDrill.ts';
 import { putKey } from './keys/copyKeys.ts';
 import { markCopyLost } from './offload/markLost.ts';
 import { Offloading } from './offload/offloading.ts';
 import { versionComparer } from './pages/eventPage.ts';
-import { CopyQueue, CopySchedule, NEW_COPY } from './schedule.ts';
+import { CopySchedule } from './schedule.ts';
 import { syncCopy } from './sync.ts';
 import {
   type Credentials,

@@ -33,7 +33,7 @@ import {
 import { observationsOfEvent } from '../store/sqlite/node/peers.ts';
 import type { Store } from '../store/store.ts';
 import { type Reader, requireReadable, unreadable } from '../withholding/withholding.ts';
-import { sealed } from './evidenceHtml.ts';
+import { signEvidence } from './evidenceHtml.ts';
 
 export interface EvidenceServices {
   store: Store;
@@ -48,7 +48,7 @@ export async function eventEvidence(
   id: string,
   reader: Reader,
 ): Promise<Evidence> {
-  return sealed(await collectEventEvidence(services, id, reader), services.checkpoints);
+  return signEvidence(await collectEventEvidence(services, id, reader), services.checkpoints);
 }
 
 /** Like `eventEvidence`, without the seal. */
@@ -163,7 +163,7 @@ export async function packEvidence(
   id: string,
   reader: Reader,
 ): Promise<Evidence> {
-  return sealed(await collectPackEvidence(services, id, reader), services.checkpoints);
+  return signEvidence(await collectPackEvidence(services, id, reader), services.checkpoints);
 }
 
 /** Like `packEvidence`, without the seal. */
@@ -242,7 +242,7 @@ export async function findingEvidence(
   services.seen.add(id);
   // The bytes may have been withheld meanwhile.
   requireReadable(store.read, sha256, reader);
-  return sealed(evidence, checkpoints);
+  return signEvidence(evidence, checkpoints);
 }
 
 /** A quotation of older versions, and one that was handed in, was not placed when it was recorded. */

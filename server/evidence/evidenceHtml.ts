@@ -75,7 +75,10 @@ function* jsonOf({ files, ...rest }: Evidence): Generator<string> {
 }
 
 /** Signs the digest of each part, so that a change of any part is noticed, also where no proof covers it. */
-export async function sealed(evidence: Omit<Evidence, 'seal'>, checkpoints: Checkpoints): Promise<Evidence> {
+export async function signEvidence(
+  evidence: Omit<Evidence, 'seal'>,
+  checkpoints: Checkpoints,
+): Promise<Evidence> {
   const hash = createHash('sha256');
   for (const piece of jsonOfFiles(evidence.files, canonicalText)) {
     hash.update(piece);

@@ -30,7 +30,7 @@ function sendProblem(request: Request, response: Response, problem: Problem): vo
 }
 
 /**
- * The only place that turns an error into a response. Errors that are not a `Problem` are logged as internal errors.
+ * The only place that turns an error of a route into a response; `security/openSockets.ts` answers what is not HTTP. Errors that are not a `Problem` are logged as internal errors.
  *
  * @param refusal why every request is refused by now, or undefined: an error of a request that was running is due to that
  */

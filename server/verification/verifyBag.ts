@@ -27,8 +27,8 @@ import {
   PAYLOAD_FOLDER,
   RECORD_FILE,
 } from '../archive/packs/bag/tagFiles.ts';
+import { type CheckedRecord, checkRecord, omitsFiles } from '../archive/packs/checkRecord.ts';
 import { packLayout } from '../archive/packs/file/readPackFile.ts';
-import { type CheckedRecord, checkRecord, omitsFiles } from '../archive/packs/packRows.ts';
 import { parseSet, SetIndex } from '../archive/sets/setIndex.ts';
 import { type OpenZip, openZip, type ZipMember } from '../zip/openZip.ts';
 import { hashFiles } from './plainFiles.ts';

@@ -41,7 +41,7 @@ export {
   withholdingsPage as listWithholdings,
 } from '../store/sqlite/node/withheld.ts';
 
-/**
+/*
  * Who may read which bytes. This is the one rule: everything that gives out bytes, or what was made of them, asks here.
  * Records, digests, events and proofs stay public.
  */

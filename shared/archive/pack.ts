@@ -178,7 +178,7 @@ export type PackRecord = z.output<typeof packRecordSchema>;
 export type PackRecordInput = z.input<typeof packRecordSchema>;
 export type PackFile = z.output<typeof packFileSchema>;
 
-/** The fields that the server adds to a record. Exactly these are excluded from the fingerprint (rule A-F2). */
+/** The fields that the server adds to a record. Exactly these are excluded from the fingerprint. */
 export const DERIVED_FIELDS = [
   'id',
   'digest',

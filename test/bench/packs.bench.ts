@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { checkRecord, insertPackRows } from '../../server/archive/packs/packRows.ts';
+import { checkRecord } from '../../server/archive/packs/checkRecord.ts';
+import { insertPackRows } from '../../server/archive/packs/packRows.ts';
 import { listPacks } from '../../server/archive/packs/readPack.ts';
 import { createTreeNode, readTreeNode } from '../../server/archive/studies.ts';
 import { appendEntry } from '../../server/ledger/appendEntry.ts';

@@ -21,7 +21,7 @@ import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Store } from '../../store/store.ts';
 import type { AdmittedWrite } from '../limits/writeLimits.ts';
 import { type AddedPack, addPack, requireReferences } from '../packs/addPack.ts';
-import { checkRecord, packTooLarge } from '../packs/packRows.ts';
+import { checkRecord, packTooLarge } from '../packs/checkRecord.ts';
 import { readPackText } from '../packs/readPack.ts';
 import { setTooLarge } from '../sets/checkSet.ts';
 import { manifestRecord, manifestText, partRecord } from '../sets/setRecords.ts';

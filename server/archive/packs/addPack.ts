@@ -16,7 +16,8 @@ import type { Store } from '../../store/store.ts';
 import { checkNewSet, type SetLimits } from '../sets/checkSet.ts';
 import { recordSet } from '../sets/readSet.ts';
 import type { SetIndex } from '../sets/setIndex.ts';
-import { type CheckedRecord, checkRecord, insertPackRows } from './packRows.ts';
+import { type CheckedRecord, checkRecord } from './checkRecord.ts';
+import { insertPackRows } from './packRows.ts';
 import { newPackText, readPackText } from './readPack.ts';
 
 export type { StagedBlob } from '../../store/blobs/blobStore.ts';

@@ -8,8 +8,8 @@ import { Problem } from '../../../shared/problems.ts';
 import { parseJsonBytes } from '../../../shared/values/checkBody.ts';
 import { BAG_FILES } from '../../archive/packs/bag/bag.ts';
 import { RECORD_FILE } from '../../archive/packs/bag/tagFiles.ts';
+import { omitsFiles, recordTooLarge } from '../../archive/packs/checkRecord.ts';
 import { listFolder, type PackedFolder, packFolder } from '../../archive/packs/file/packFolder.ts';
-import { omitsFiles, recordTooLarge } from '../../archive/packs/packRows.ts';
 import {
   type Command,
   type ExitCode,

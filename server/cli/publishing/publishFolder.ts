@@ -10,8 +10,8 @@ import { GIGABYTE, MAX_PACK_BYTES, MAX_PACK_FILES, MAX_SET_FILES } from '../../.
 import type { Settings } from '../../../shared/node/settings.ts';
 import { pathOf } from '../../../shared/routes/route.ts';
 import { ROUTES } from '../../../shared/routes.ts';
+import { checkRecord } from '../../archive/packs/checkRecord.ts';
 import { listFolder } from '../../archive/packs/file/packFolder.ts';
-import { checkRecord } from '../../archive/packs/packRows.ts';
 import { manifestText, partRecord } from '../../archive/sets/setRecords.ts';
 import { sha256Of } from '../../ledger/entry.ts';
 import { UsageError } from '../command.ts';

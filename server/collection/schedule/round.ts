@@ -216,7 +216,7 @@ class Round {
       if (signal.aborted) return onDone();
       if (isStorageFailure(error)) throw error;
       if (source && error instanceof HostBackoffError) await this.#postpone(source, error.until);
-      else await this.#recordInternalFailure({ key, url }, error);
+      else await this.#recordInternalFailure({ key, url }, source, error);
     }
     onDone();
   }
@@ -272,18 +272,33 @@ class Round {
   }
 
   /** Records a failure of this node's own on the source and in the log, also that a login is missing. The source is tried again when it is due. */
-  async #recordInternalFailure({ key, url }: SourceToCheck, error: unknown): Promise<void> {
-    const { store, clock, settings, log } = this.#services;
+  async #recordInternalFailure(
+    { key, url }: SourceToCheck,
+    source: SourceRow | undefined,
+    error: unknown,
+  ): Promise<void> {
+    const { store, log } = this.#services;
     const isMissing = error instanceof LoginMissingError;
     if (!isMissing) log.error({ error, url }, 'A source could not be checked');
     this.#result.checked += 1;
     this.#result.failed += 1;
-    const every = settings().collection_every_minutes * 60_000;
-    const next_check_at = instantOf(clock.now() + every * (1 - JITTER * randomFraction(store)));
+    const next_check_at = this.#dueAfterFailure(source);
     const reason = isMissing ? 'profile_missing' : 'check_failed';
     await store.write((database) =>
       recordInternalFailure(database, { key, error: reason, at: store.instant(), next_check_at }),
     );
+  }
+
+  #dueAfterFailure(source: SourceRow | undefined): string {
+    const { store, clock, settings, log } = this.#services;
+    try {
+      if (source) return this.#dueAt(source, null);
+    } catch (error) {
+      log.error({ error, url: source?.url }, 'The schedule of a source cannot be read');
+    }
+    // Its row is damaged, so the default interval applies.
+    const every = settings().collection_every_minutes * 60_000;
+    return instantOf(clock.now() + every * (1 - JITTER * randomFraction(store)));
   }
 
   /** Reschedules a source whose host asked for a pause. */

@@ -16,7 +16,8 @@ import { canonicalText } from '../../../shared/values/canonicalJson.ts';
 import { digestSchema, packIdSchema, studyIdSchema } from '../../../shared/values/digest.ts';
 import { instantSchema } from '../../../shared/values/text.ts';
 import { commentDigest } from '../../archive/comments.ts';
-import { checkRecord, insertFlagRows, insertPackRows } from '../../archive/packs/packRows.ts';
+import { checkRecord } from '../../archive/packs/checkRecord.ts';
+import { insertFlagRows, insertPackRows } from '../../archive/packs/packRows.ts';
 import {
   depositDigest,
   flagDigest,

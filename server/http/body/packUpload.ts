@@ -12,13 +12,13 @@ import {
 } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { NewPack, StagedBlob } from '../../archive/packs/addPack.ts';
-import { packFileTooLarge, stagePackFile } from '../../archive/packs/file/readPackFile.ts';
 import {
   type CheckedRecord,
   checkInThread,
   packTooLarge,
   recordTooLarge,
-} from '../../archive/packs/packRows.ts';
+} from '../../archive/packs/checkRecord.ts';
+import { packFileTooLarge, stagePackFile } from '../../archive/packs/file/readPackFile.ts';
 import type { Store } from '../../store/store.ts';
 import { type FileInfo, FormParts, readForm, unreadableForm } from './multipart.ts';
 import { readJsonText, requireMediaType, requireUtf8 } from './readJson.ts';

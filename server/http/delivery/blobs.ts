@@ -21,7 +21,7 @@ import {
 } from './ranges.ts';
 
 /**
- * Replies with a stored blob. All bytes of the archive are sent from here.
+ * Replies with a stored blob. Pack files, ZIPs and ranges of sets are sent from `ranges.ts`.
  *
  * @throws Problem `withheld`, `released`, before any condition of the request counts: a cached copy is not confirmed
  * either; `blob_damaged`. The reply throws like `sendStoredBlob`.

@@ -7,7 +7,8 @@ import { REPOSITORY_KINDS, recordedDepositSchema } from '../../../shared/node/de
 import type { PackProvenance, PackSelection } from '../../../shared/node/peer.ts';
 import { digestSchema, packIdSchema } from '../../../shared/values/digest.ts';
 import { addPack } from '../../archive/packs/addPack.ts';
-import { type CheckedRecord, checkRecord, recordDeposit } from '../../archive/packs/packRows.ts';
+import { type CheckedRecord, checkRecord } from '../../archive/packs/checkRecord.ts';
+import { recordDeposit } from '../../archive/packs/packRows.ts';
 import { depositDigest } from '../../archive/recordedSubjects.ts';
 import { findSet, findSets, packsNamedBy } from '../../archive/sets/readSet.ts';
 import { isDamaged } from '../../fixity/damages.ts';

@@ -40,7 +40,7 @@ const nodePageSchema = nodeSchema
   .meta({ id: 'NodePage' });
 export type NodePage = z.output<typeof nodePageSchema>;
 
-/** Interface A: the data-pack archive. */
+/** The data-pack archive. */
 export const archiveRoutes = {
   readTree: route({
     method: 'GET',

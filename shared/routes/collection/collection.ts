@@ -18,7 +18,7 @@ import { sourceSchema, sourcesQuery } from '../../collection/source.ts';
 import { pageOf } from '../../values/list.ts';
 import { jsonBody, route, UNREADABLE } from '../route.ts';
 
-/** Interface B: the archive of observed web sources. Visitors can only read it. */
+/** The archive of observed web sources. Visitors can only read it. */
 export const collectionRoutes = {
   readStatus: route({
     method: 'GET',

@@ -236,7 +236,7 @@ describe('a source that is watched with a profile', () => {
     scriptMembers(web);
     web.script('/open', page('for all'));
     const { id: profile } = await addProfile(node);
-    const { id } = await node.watch(web.url('/'), { profile });
+    const { id } = await node.watch(web.url('/'), { profile, every_minutes: 7 });
     await node.watch(web.url('/open'));
     await node.check();
     const asked = web.requests('/').length;
@@ -246,12 +246,15 @@ describe('a source that is watched with a profile', () => {
     expect(await node.source(id)).toMatchObject({ profile: null, login: 'missing' });
     expect(await node.check()).toMatchObject({ checked: 2, failed: 1, unchanged: 1 });
     expect(web.requests('/')).toHaveLength(asked);
-    expect(await node.source(id)).toMatchObject({ last_error: 'profile_missing', state: 'available' });
+    const source = await node.source(id);
+    expect(source).toMatchObject({ last_error: 'profile_missing', state: 'available' });
+    const [checked, next] = [source.last_checked_at, source.next_check_at].map((at) => Date.parse(at ?? ''));
+    expect(((next ?? 0) - (checked ?? 0)) / 60_000).toBeCloseTo(7, 0);
     expect(await node.timeline()).toEqual(['first_seen', 'first_seen']);
-    const { id: next } = await addProfile(node);
-    await node.node.sendJson('PATCH', `/manage/sources/${id}`, { profile: next });
+    const { id: another } = await addProfile(node);
+    await node.node.sendJson('PATCH', `/manage/sources/${id}`, { profile: another });
     expect(await node.check([id])).toMatchObject({ failed: 0, unchanged: 1 });
-    expect(await node.source(id)).toMatchObject({ profile: next, login: 'works', last_error: null });
+    expect(await node.source(id)).toMatchObject({ profile: another, login: 'works', last_error: null });
   });
 
   test('is not fetched with a damaged key, while other sources are; the problem says what to do', async () => {

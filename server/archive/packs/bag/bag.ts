@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { type PackRecord, uriOfIdentifier } from '../../../../shared/archive/pack.ts';
 import type { License } from '../../../../shared/archive/vocabulary.ts';
 import { canonicalText } from '../../../../shared/values/canonicalJson.ts';
-import { packIdOf } from '../packRows.ts';
+import { packIdOf } from '../checkRecord.ts';
 import {
   CRATE_FILE,
   DECLARATION,

@@ -9,7 +9,7 @@ import { MAX_PACK_BYTES, MAX_PACK_FILES } from '../../../../shared/limits.ts';
 import { Problem } from '../../../../shared/problems.ts';
 import { checkBody } from '../../../../shared/values/checkBody.ts';
 import { requireMatchingFiles } from '../addPack.ts';
-import { checkRecord, omitsFiles, packTooLarge } from '../packRows.ts';
+import { checkRecord, omitsFiles, packTooLarge } from '../checkRecord.ts';
 import { packFileTooLarge, type ReceivedFile, readPackFile } from './readPackFile.ts';
 import { filesOf, writePackFile } from './writePackFile.ts';
 

@@ -26,7 +26,7 @@ import {
   readTagFile,
 } from '../bag/bagCheck.ts';
 import { CRATE_FILE, DECLARATION_FILE, INFO_FILE, PAYLOAD_FOLDER, RECORD_FILE } from '../bag/tagFiles.ts';
-import { type CheckedRecord, checkInThread } from '../packRows.ts';
+import { type CheckedRecord, checkInThread } from '../checkRecord.ts';
 import { filesOf } from './writePackFile.ts';
 
 /** Digest and size of a file that was read. */

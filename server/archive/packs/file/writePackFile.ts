@@ -8,7 +8,7 @@ import { recordTexts } from '../../../store/sqlite/archive/packs.ts';
 import { type ByteRange, type StoredZip, storedZip, storedZipBytes } from '../../../zip/writeZip.ts';
 import { type Bag, bagOf } from '../bag/bag.ts';
 import { PAYLOAD_FOLDER } from '../bag/tagFiles.ts';
-import { checkRecord } from '../packRows.ts';
+import { checkRecord } from '../checkRecord.ts';
 import { requirePack } from '../readPack.ts';
 
 /** A pack file to be written. Its size is known in advance. */

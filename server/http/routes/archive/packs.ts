@@ -9,9 +9,10 @@ import { pathOf } from '../../../../shared/routes/route.ts';
 import { ROUTES } from '../../../../shared/routes.ts';
 import type { Drafts } from '../../../archive/drafts/drafts.ts';
 import { addPack } from '../../../archive/packs/addPack.ts';
+import { packTooLarge } from '../../../archive/packs/checkRecord.ts';
 import { comparePacks, filesToCompare } from '../../../archive/packs/comparePacks.ts';
 import { PackFiles } from '../../../archive/packs/file/writePackFile.ts';
-import { flagPack, listPackDeposits, packTooLarge } from '../../../archive/packs/packRows.ts';
+import { flagPack, listPackDeposits } from '../../../archive/packs/packRows.ts';
 import {
   digestsOfPack,
   listPacks,

@@ -40,7 +40,7 @@ import { attachmentHeaders, type Exports, streamReply } from '../../delivery/exp
 import { isFresh } from '../../delivery/ranges.ts';
 import { accepted, type Call, created, nextPath, ok, page, type WrittenReply } from '../../reply.ts';
 import type { PublicAddress } from '../../security/addresses.ts';
-import { SEALED, sealed } from './events.ts';
+import { SANDBOX_HEADERS, sandboxed } from './events.ts';
 
 /** Handlers for captures made by third parties. */
 export function captureHandlers(captures: Captures): Pick<Handlers, 'importCaptures'> {
@@ -118,13 +118,13 @@ export function mementoHandlers(store: Store, publicAddress: PublicAddress): Pic
       );
       // Before the bytes are looked at for their encoding.
       requireReadable(store.read, object.sha256, visitor);
-      const { blob, options } = sealed(object, request);
+      const { blob, options } = sandboxed(object, request);
       const encoding = await sentEncoding(store, object.sha256, contentEncoding);
       const headers = {
         ...options.headers,
         ...(encoding !== undefined && {
           'Content-Encoding': encoding,
-          Vary: `${SEALED.Vary}, Accept-Encoding`,
+          Vary: `${SANDBOX_HEADERS.Vary}, Accept-Encoding`,
         }),
         'Memento-Datetime': httpDate(place.moment),
         Link: linkHeader(observed, originOf(request), place),
@@ -241,14 +241,14 @@ export function pageHandlers(
       if (!name) throw notFound();
       if (page) {
         const object = { ...readObject(store, page[name]), contentType: MEDIA_TYPES[name] };
-        return storedBlobReply(store, request, sealed(object, request), visitor);
+        return storedBlobReply(store, request, sandboxed(object, request), visitor);
       }
       const draw = visitor.owner ? draws.find(id) : undefined;
       if (!draw) throw notFound();
       return {
         write: (response) =>
           void response
-            .set({ ...SEALED, 'Cache-Control': 'no-store' })
+            .set({ ...SANDBOX_HEADERS, 'Cache-Control': 'no-store' })
             .type(MEDIA_TYPES[name])
             .send(draw.outputs[name]),
       };
@@ -274,7 +274,7 @@ function sendThumbnail(
   const etag = `"thumbnail-${picture}"`;
   return {
     write: (response) => {
-      response.set({ ...SEALED, 'Cache-Control': 'private, no-cache', ETag: etag, ...headers });
+      response.set({ ...SANDBOX_HEADERS, 'Cache-Control': 'private, no-cache', ETag: etag, ...headers });
       if (isFresh(response.req, { etag, lastModified: undefined })) return void response.status(304).end();
       response.type(MEDIA_TYPES.picture).send(Buffer.from(png));
     },

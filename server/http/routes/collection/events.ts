@@ -245,7 +245,7 @@ function choosingPage(html: Uint8Array, script: Buffer | undefined): { html: Buf
  * The policy prevents an archived page from running scripts or loading anything when a browser shows it. A cache asks
  * before it sends a copy, which costs no bytes: what strangers published may have to be withheld from visitors.
  */
-export const SEALED = {
+export const SANDBOX_HEADERS = {
   'Content-Security-Policy': "sandbox; default-src 'none'",
   Vary: 'Sec-Fetch-Dest',
   'Cache-Control': 'public, no-cache',
@@ -257,13 +257,13 @@ const PASSIVE_USES: ReadonlySet<unknown> = new Set(['document', 'empty', 'image'
 export function objectHandlers(store: Store): Pick<Handlers, 'readObject' | 'readObjectMetadata'> {
   return {
     readObject: ({ params: { sha256 = '' }, request, visitor }) =>
-      storedBlobReply(store, request, sealed(readObject(store, sha256), request), visitor),
+      storedBlobReply(store, request, sandboxed(readObject(store, sha256), request), visitor),
     readObjectMetadata: async ({ params }) => ok(await readObjectMetadata(store, params.sha256 ?? '')),
   };
 }
 
 /** Returns how an archived object is sent in response to a request. */
-export function sealed(
+export function sandboxed(
   { contentType, ...blob }: ArchivedObject,
   { headers }: Pick<IncomingMessage, 'headers'>,
 ): BlobResponse {
@@ -274,7 +274,7 @@ export function sealed(
     options: {
       contentType: isPassive ? contentType : 'application/octet-stream',
       disposition: 'attachment',
-      headers: SEALED,
+      headers: SANDBOX_HEADERS,
     },
   };
 }
