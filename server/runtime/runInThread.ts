@@ -26,7 +26,7 @@ interface ThreadOptions {
 
 /** How long a thread waits for its next task. To start one and to load its code takes up to 0.3 s. */
 const IDLE_MS = 5_000;
-/** Each takes 10 to 30 MB. */
+/** Each takes 10 to 50 MB. */
 const MAX_IDLE = 2;
 
 interface IdleThread {
@@ -48,9 +48,8 @@ export async function runInThread<Result>(
   signal?.throwIfAborted();
   const worker = takeIdle() ?? start();
   try {
-    const answer = answerOf<Result, number>(worker, { signal, onProgress });
     worker.postMessage({ task, input });
-    const result = await answer;
+    const result = await answerOf<Result, number>(worker, { signal, onProgress });
     await keepIdle(worker);
     return result;
   } catch (error) {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { getEventListeners } from 'node:events';
+import { existsSync, readdirSync, readlinkSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -29,12 +30,40 @@ test('a task in a thread leaves nothing at the signal', async () => {
   expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
+test('a file that no identity opens is closed, though the thread lives on', async () => {
+  const folder = await temporaryFolder();
+  const [from, encrypted] = [join(folder, 'a.bin'), join(folder, 'a.age')];
+  const content = Buffer.alloc(5_000_000, 7);
+  await writeFile(from, content);
+  const sha256 = createHash('sha256').update(content).digest('hex');
+  const identityOf = () => runInThread<string>('runAge', { generate: true });
+  const recipient = await runInThread<string>('runAge', { recipientOf: await identityOf() });
+  await runInThread('runAge', { files: [{ from, to: encrypted, sha256 }], recipient });
+  const files = [{ from: encrypted, sha256 }];
+  expect(await runInThread('runAge', { files, identity: await identityOf() })).toEqual([null]);
+  expect(openFiles().filter((path) => path.startsWith(folder))).toEqual([]);
+});
+
+/** The files that this process has open, where the system lists them. */
+function openFiles(): string[] {
+  if (!existsSync('/proc/self/fd')) return [];
+  return readdirSync('/proc/self/fd').flatMap((descriptor) => {
+    try {
+      return [readlinkSync(`/proc/self/fd/${descriptor}`)];
+    } catch {
+      // That with which the folder is read is closed by now.
+      return [];
+    }
+  });
+}
+
 test('a task that fails or is aborted does not disturb the next one', async () => {
   const file = join(await temporaryFolder(), 'a.txt');
   await writeFile(file, 'text');
   const digest = createHash('sha256').update('text').digest('hex');
   const hashing = () => runInThread('hashFiles', [file]);
   await expect(runInThread('hashFiles', null)).rejects.toThrow("reading 'map'");
+  await expect(runInThread('hashFiles', [() => file])).rejects.toThrow('could not be cloned');
   expect(await hashing()).toEqual([digest]);
   const abort = new AbortController();
   const aborted = runInThread('runAge', { encrypt: 'text', passphrase: 'word' }, { signal: abort.signal });

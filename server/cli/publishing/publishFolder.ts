@@ -241,7 +241,10 @@ class Publishing {
 
   /** Sends the parts that the node does not have, and returns their number. */
   async sendParts(notes: SentFiles): Promise<number> {
-    if (this.#changed.size > 0) this.#input.changed([...this.#changed]);
+    // A later run may have sent it as it is now.
+    const isUnsent = (path: string) => this.#pieces.get(path)?.some(({ pack }) => pack === undefined);
+    const changed = [...this.#changed].filter(isUnsent);
+    if (changed.length > 0) this.#input.changed(changed);
     // Planned over all files, so that a part which the node has without a note is planned as it was.
     const planned = this.#plan
       .map((part) => part.filter(({ pack }) => pack === undefined))

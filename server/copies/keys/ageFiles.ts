@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -86,6 +87,9 @@ async function decryptFile({ from, to, sha256 }: AgeFile, identity: string): Pro
       // What is not encrypted to these identities, or was altered. The library has no type for its errors.
       if (error instanceof Error && !('code' in error)) return null;
       throw error;
+    } finally {
+      // If no identity fits, the library leaves the file open, and the thread lives on.
+      if (!encrypted.closed) await once(encrypted.destroy(), 'close');
     }
   });
 }
