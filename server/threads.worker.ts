@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { parentPort } from 'node:worker_threads';
-import type { ThreadTask } from './runtime/runInThread.ts';
-import type { WorkerMessage } from './runtime/runWorker.ts';
+import type { ThreadTask, WorkerMessage } from './runtime/threads.ts';
 
 /*
  * What takes a thread for moments: reading and checking what others sent, and hashing. A thread does one task after the

@@ -1,8 +1,7 @@
 import type { AuditResult, DamageProblem, DatabaseCheck } from '../../shared/ledger/fixity.ts';
 import { Problem } from '../../shared/problems.ts';
 import { rehashBlobs } from '../hashing/hashFiles.ts';
-import { runInThread } from '../runtime/runInThread.ts';
-import { runWorker } from '../runtime/runWorker.ts';
+import { runInThread, runWorker } from '../runtime/threads.ts';
 import { workerUrl } from '../runtime/workerUrl.ts';
 import { type BlobStore, isMissing, isUnreadable } from '../store/blobs/blobStore.ts';
 import { databaseFile } from '../store/files.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { DamageProblem } from '../../shared/ledger/fixity.ts';
-import { answerParent } from '../runtime/answerParent.ts';
+import { answerParent } from '../runtime/threads.ts';
 import { blobPath, databaseFile, isMissing, isUnreadable } from '../store/files.ts';
 import { openForReading } from '../store/sqlite/engine/open.ts';
 import { blobRow, blobRowsAfter, counter, currentDamageOf } from '../store/sqlite/node/blobs.ts';

@@ -1,6 +1,6 @@
 import type { LostAndFoundFindings, LostFile } from '../../shared/ledger/fixity.ts';
 import type { Slice } from '../../shared/values/list.ts';
-import { runWorker } from '../runtime/runWorker.ts';
+import { runWorker } from '../runtime/threads.ts';
 import { workerUrl } from '../runtime/workerUrl.ts';
 import type { Store } from '../store/store.ts';
 

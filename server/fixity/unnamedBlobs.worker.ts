@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { workerData } from 'node:worker_threads';
 import { isDigest } from '../../shared/values/digestPattern.ts';
 import { hashFileSync } from '../hashing/hashInThreads.ts';
-import { answerParent } from '../runtime/answerParent.ts';
+import { answerParent } from '../runtime/threads.ts';
 import { databaseFile, isMissing } from '../store/files.ts';
 import { openForReading } from '../store/sqlite/engine/open.ts';
 import { blobBytes } from '../store/sqlite/node/blobs.ts';

@@ -3,7 +3,7 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { Problem } from '../../shared/problems.ts';
 import { WorkCoalescer } from '../runtime/concurrency.ts';
-import { runInThread } from '../runtime/runInThread.ts';
+import { runInThread } from '../runtime/threads.ts';
 import { type BlobStore, isMissing, isUnreadable } from '../store/blobs/blobStore.ts';
 import { digestOf } from '../store/files.ts';
 

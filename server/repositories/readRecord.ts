@@ -1,4 +1,4 @@
-import { runInThread } from '../runtime/runInThread.ts';
+import { runInThread } from '../runtime/threads.ts';
 import { readDataverse } from './kinds/dataverse.ts';
 import { readDryad } from './kinds/dryad.ts';
 import { readFigshare } from './kinds/figshare.ts';

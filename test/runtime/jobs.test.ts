@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Jobs } from '../../server/runtime/jobs.ts';
-import { runInThread } from '../../server/runtime/runInThread.ts';
+import { runInThread } from '../../server/runtime/threads.ts';
 import { ManualClock } from '../support/manualClock.ts';
 import { temporaryFolder } from '../support/node.ts';
 

@@ -11,7 +11,7 @@ import { canonicalText } from '../../../shared/values/canonicalJson.ts';
 import { checkBody, parseJsonBytes } from '../../../shared/values/checkBody.ts';
 import { ID_DIGITS } from '../../../shared/values/digest.ts';
 import { sha256Of } from '../../ledger/entry.ts';
-import { runInThread } from '../../runtime/runInThread.ts';
+import { runInThread } from '../../runtime/threads.ts';
 
 /** A record that passed all checks that do not need the archive, with its derived values, as plain data. */
 interface RecordData {

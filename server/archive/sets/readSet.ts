@@ -7,7 +7,7 @@ import { type FieldError, Problem } from '../../../shared/problems.ts';
 import { confirmDamage, type DamageContext, isBlobDamageError } from '../../fixity/audit.ts';
 import { yieldToEventLoop } from '../../runtime/background.ts';
 import { WorkCoalescer } from '../../runtime/concurrency.ts';
-import { runInThread } from '../../runtime/runInThread.ts';
+import { runInThread } from '../../runtime/threads.ts';
 import { filesOfPack, type PackRow, packById, recordTexts } from '../../store/sqlite/archive/packs.ts';
 import { insertSet, manifestsNotRead, setOf } from '../../store/sqlite/archive/sets.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';

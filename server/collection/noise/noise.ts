@@ -12,7 +12,7 @@ import {
 import { Problem } from '../../../shared/problems.ts';
 import type { JobRun, Jobs, RunningJob } from '../../runtime/jobs.ts';
 import type { Log } from '../../runtime/log.ts';
-import { runInThread } from '../../runtime/runInThread.ts';
+import { runInThread } from '../../runtime/threads.ts';
 import { sourceById } from '../../store/sqlite/collection/sources.ts';
 import {
   type Change,

@@ -4,7 +4,7 @@ import type { Settings } from '../../../shared/node/settings.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { instantOf } from '../../../shared/values/clock.ts';
 import { shuttingDown } from '../../runtime/jobs.ts';
-import { runInThread } from '../../runtime/runInThread.ts';
+import { runInThread } from '../../runtime/threads.ts';
 import { markUnnamed, sourceById } from '../../store/sqlite/collection/sources.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Store } from '../../store/store.ts';

@@ -5,8 +5,8 @@ import { countOf } from '../../../shared/values/counts.ts';
 import { countUnreadable } from '../../findings/sealed.ts';
 import { openArchive } from '../../ledger/openArchive.ts';
 import { rootAt } from '../../ledger/tree.ts';
-import { answerParent } from '../../runtime/answerParent.ts';
 import { lowerPriority } from '../../runtime/child.ts';
+import { answerParent } from '../../runtime/threads.ts';
 import { databaseFile } from '../../store/files.ts';
 import { openForReading, type ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import {

@@ -8,7 +8,7 @@ import { DumpError } from '../../dump/dumpFile.ts';
 import { every } from '../../runtime/background.ts';
 import type { JobRun } from '../../runtime/jobs.ts';
 import type { Log } from '../../runtime/log.ts';
-import { runWorker } from '../../runtime/runWorker.ts';
+import { runWorker } from '../../runtime/threads.ts';
 import { workerUrl } from '../../runtime/workerUrl.ts';
 import { isNoSpace, temporaryFolder } from '../../store/files.ts';
 import { type CopyRow, holdsWithheldKey, setDrilled } from '../../store/sqlite/node/copies.ts';

@@ -5,7 +5,7 @@ import { Problem } from '../../../shared/problems.ts';
 import type { OwnerEncryption } from '../../findings/sealed.ts';
 import { nodeKeyOf } from '../../ledger/checkpoint.ts';
 import { keyFile, keyNameOf, NodeKeyError, readNodeKey } from '../../ledger/nodeKey.ts';
-import { runInThread } from '../../runtime/runInThread.ts';
+import { runInThread } from '../../runtime/threads.ts';
 import { orIfMissing, writeFileDurably } from '../../store/files.ts';
 import { KEY } from '../copyPaths.ts';
 import { CopyError, type CopyTarget, readBytes } from '../targets/target.ts';

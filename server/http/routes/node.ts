@@ -17,7 +17,7 @@ import { readProvenance } from '../../peers/peerRecords.ts';
 import type { Peers } from '../../peers/peers.ts';
 import type { Jobs } from '../../runtime/jobs.ts';
 import type { RecentLog } from '../../runtime/log.ts';
-import { runInThread } from '../../runtime/runInThread.ts';
+import { runInThread } from '../../runtime/threads.ts';
 import type { SettingsStore } from '../../store/settings.ts';
 import { measureStorage, type Store } from '../../store/store.ts';
 import type { UpdateCheck } from '../../updates/updates.ts';

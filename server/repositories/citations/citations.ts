@@ -6,7 +6,7 @@ import {
 } from '../../../shared/archive/recordImport.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Drafts } from '../../archive/drafts/drafts.ts';
-import { runInThread } from '../../runtime/runInThread.ts';
+import { runInThread } from '../../runtime/threads.ts';
 import { bounded, filledFields } from '../recordFields.ts';
 import {
   type Citation,

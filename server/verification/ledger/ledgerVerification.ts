@@ -1,7 +1,7 @@
 import type { LedgerVerification } from '../../../shared/ledger/ledger.ts';
 import { instantOf } from '../../../shared/values/clock.ts';
 import { WorkCoalescer } from '../../runtime/concurrency.ts';
-import { runInThread } from '../../runtime/runInThread.ts';
+import { runInThread } from '../../runtime/threads.ts';
 import { databaseFile } from '../../store/files.ts';
 import { requireSynced } from '../../store/sqlite/engine/writeAheadLog.ts';
 import type { Store } from '../../store/store.ts';
