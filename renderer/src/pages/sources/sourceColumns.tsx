@@ -60,7 +60,7 @@ const name: Column<VisibleSource> = {
       </div>
       <Failure source={source} />
       {source.page_error && (
-        <span className={classes.failure} title={PAGE_ERROR_SENTENCES[source.page_error]}>
+        <span className="line gap-1 baseline small warn" title={PAGE_ERROR_SENTENCES[source.page_error]}>
           <IconAlertTriangle size={14} stroke={1.9} aria-hidden />
           {PAGE_ERROR_WORDS[source.page_error]}
         </span>
