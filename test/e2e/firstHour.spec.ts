@@ -144,6 +144,7 @@ test('npm start in the browser opens the sample archive with one click and remov
   checks.watch(page);
   await page.goto(app.link);
   const offer = page.getByRole('region', { name: 'Sample archive' });
+  await expect(offer).toBeVisible();
   await checks.accessible(page);
   const sidebar = page.getByRole('navigation', { name: 'Main' });
   const title = page.getByLabel('Title', { exact: true });
