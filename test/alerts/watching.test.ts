@@ -114,8 +114,12 @@ describe('a change that is to be confirmed', () => {
         await clock.jump(STEP_MS);
         expect(web.requests('/fee')).toHaveLength(requests);
       });
-      // A change that is recorded before the second fetch was judged would be judged with it.
-      await eventually(() => expect(count(database, 'alert_confirmations')).toBe(0));
+      // Both changes of a turn are judged by its second fetch. That of the second one may wait for its time by then.
+      await eventually(() => expect(count(database, 'alert_notices')).toBe(requests - 1));
+      await eventually(async () => {
+        await clock.jump(STEP_MS);
+        expect(count(database, 'alert_confirmations')).toBe(0);
+      });
     };
     await turn(3);
     await turn(5);

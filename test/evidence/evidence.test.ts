@@ -62,6 +62,9 @@ test('carries bytes up to 10 MB in all, the rest by digest, and nothing of the r
   const node = await openNodeWithEvidence();
   const large = new Uint8Array(9_999_000).fill(7);
   const id = await addPack(node, { 'a.bin': large, 'b.txt': 'x'.repeat(2_000), 'c.txt': 'small' });
+  const small = await addPack(node, { 'c.txt': 'small' });
+  const ofSmall = await (await node.fetch(`/api/packs/${small}/evidence`)).text();
+  // All is asked for before much is computed: connections that wait meanwhile are closed.
   const response = await node.fetch(`/api/packs/${id}/evidence`);
   expect(response.headers.get('Content-Disposition')).toBe(`attachment; filename="${id}.evidence.html"`);
   const html = await response.text();
@@ -89,8 +92,6 @@ test('carries bytes up to 10 MB in all, the rest by digest, and nothing of the r
     code: 0,
     stdout: expect.stringContaining('claims hold') as string,
   });
-  const small = await addPack(node, { 'c.txt': 'small' });
-  const ofSmall = await (await node.fetch(`/api/packs/${small}/evidence`)).text();
   await writeFile(file, ofSmall.replace('"c.txt","sha256":"', '"c.txt","sha256":"0'));
   expect(await runHere(['verify', file])).toMatchObject({
     code: 1,

@@ -253,14 +253,14 @@ export const iterateTimestamps = selectEach<StoredTimestamp>(
   'SELECT * FROM timestamps ORDER BY size, at, id',
 );
 
-/** Returns the earliest timestamp of each authority over a ledger that holds entry `seq`. */
+/** Returns the earliest timestamp of each authority over a ledger that holds entry `seq`; of one second, that of the smallest ledger. */
 export function earliestTimestamps(database: ReadDatabase, seq: number): StoredTimestamp[] {
   const rows = statement<StoredTimestamp>(
     database,
     `SELECT * FROM timestamps AS found WHERE size >= @seq AND NOT EXISTS (
        SELECT 1 FROM timestamps AS earlier
-       WHERE earlier.authority = found.authority AND earlier.size >= @seq AND (earlier.at, earlier.id) < (found.at, found.id))
-     ORDER BY at, id`,
+       WHERE earlier.authority = found.authority AND earlier.size >= @seq AND (earlier.at, earlier.size, earlier.id) < (found.at, found.size, found.id))
+     ORDER BY at, size, id`,
   );
   return rows.all({ seq });
 }
