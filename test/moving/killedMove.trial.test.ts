@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
@@ -91,18 +92,20 @@ test('a target disk that becomes full leaves the archive where it was, and nothi
     await expect(move(from, to)).rejects.toThrow(/^The disk of .* has 1\.0 MB free.*Nothing was changed\.$/);
     await rm(join(disk, 'filling'));
     // Someone else fills the disk while the archive is copied.
-    let isFilled: Promise<unknown> | undefined;
+    let isFilled = false;
     const filling = moveArchive({
       from,
       to,
       clock: systemClock,
       signal: new AbortController().signal,
       progress: () => {
-        isFilled ??= writeFile(join(disk, 'filling'), Buffer.alloc(25 * 1_048_576)).catch(() => {});
+        if (isFilled) return;
+        isFilled = true;
+        // At once: the archive is small, and could be there before.
+        expect(() => writeFileSync(join(disk, 'filling'), Buffer.alloc(25 * 1_048_576))).toThrow('ENOSPC');
       },
     });
     await expect(filling).rejects.toThrow(/^The disk of .* is full\. Nothing was changed\.$/);
-    await isFilled;
     expect(await readdir(disk)).toEqual(['filling']);
     execFileSync('mount', ['-o', 'remount,ro', disk]);
     await expect(move(from, to)).rejects.toThrow(`${disk} is on a disk that cannot be written.`);
