@@ -1,5 +1,6 @@
 import { type DefaultTreeAdapterTypes, defaultTreeAdapter, html as spec, type Token } from 'parse5';
 import type { HeldCapture } from '../../derived/process/tasks.ts';
+import { CONTROLS, DROPPED_ATTRIBUTES, DROPPED_ELEMENTS, FRAMES, RENAMED_ELEMENTS } from './leftOut.ts';
 import { rewriteCss } from './rewriteCss.ts';
 
 type ParsedDocument = DefaultTreeAdapterTypes.Document;
@@ -304,97 +305,6 @@ export class PageWriter {
 function viewPath(sha256: string, source: string, at: string): string {
   return `/view/${sha256}?${new URLSearchParams({ source, at }).toString()}`;
 }
-
-/** Elements that are left out with their content: they run, load or embed something, or belong to a script. */
-const DROPPED_ELEMENTS: ReadonlySet<string> = new Set([
-  'applet',
-  'base',
-  'embed',
-  'fencedframe',
-  'meta',
-  'noembed',
-  'noframes',
-  'object',
-  'param',
-  'portal',
-  'script',
-  'track',
-  // Animations of SVG can set an address.
-  'animate',
-  'animateColor',
-  'animateMotion',
-  'animateTransform',
-  'discard',
-  'handler',
-  'listener',
-  'set',
-]);
-
-/** Elements that become others, which have no behaviour. The content of raw text elements would not be escaped. */
-const RENAMED_ELEMENTS: Readonly<Record<string, string>> = {
-  form: 'div',
-  frameset: 'div',
-  listing: 'pre',
-  plaintext: 'pre',
-  xmp: 'pre',
-};
-
-const FRAMES: ReadonlySet<string> = new Set(['iframe', 'frame']);
-
-/** Inert without a form; disabled so that they look so. */
-const CONTROLS: ReadonlySet<string> = new Set(['button', 'input', 'select', 'textarea']);
-
-/** Attributes that are left out: they load, send, run or navigate, or concern only scripts. Handlers (`on…`) go too. */
-const DROPPED_ATTRIBUTES: ReadonlySet<string> = new Set([
-  'action',
-  'archive',
-  'attributionsrc',
-  'autofocus',
-  'autoplay',
-  'background',
-  'cite',
-  'classid',
-  'code',
-  'codebase',
-  'command',
-  'commandfor',
-  'contenteditable',
-  'crossorigin',
-  'data',
-  'download',
-  'dynsrc',
-  'enctype',
-  'fetchpriority',
-  'form',
-  'formaction',
-  'formenctype',
-  'formmethod',
-  'formtarget',
-  'href',
-  'http-equiv',
-  'imagesizes',
-  'imagesrcset',
-  'integrity',
-  'is',
-  'itemid',
-  'loading',
-  'longdesc',
-  'lowsrc',
-  'manifest',
-  'nonce',
-  'ping',
-  'popovertarget',
-  'popovertargetaction',
-  'poster',
-  'profile',
-  'referrerpolicy',
-  'sizes',
-  'src',
-  'srcdoc',
-  'srcset',
-  'style',
-  'target',
-]);
 
 type Document = DefaultTreeAdapterTypes.Document;
 type Element = DefaultTreeAdapterTypes.Element;
