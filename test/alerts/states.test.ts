@@ -17,10 +17,16 @@ afterEach(async () => {
   await closeAll();
 });
 
-/** Waits until this many things were sent to a webhook, and returns them in order. */
-async function sentTo(receiver: WebhookReceiver, count: number) {
+/**
+ * Waits until this many things were sent to a webhook, and returns them in order. The node has the answers too, so a
+ * clock that is advanced now times out no request.
+ */
+async function sentTo(alerting: AlertingNode, receiver: WebhookReceiver, count: number) {
   const sent = () => receiver.calls.flatMap((call) => dataOf(call).alerts);
-  await eventually(() => expect(sent()).toHaveLength(count));
+  await eventually(async () => {
+    expect(sent()).toHaveLength(count);
+    expect((await alerting.deliveries()).filter(({ state }) => state !== 'sent')).toEqual([]);
+  });
   return sent();
 }
 
@@ -35,14 +41,14 @@ test('damaged, missing and unreadable objects are reported once each, in their w
   await uploadNewPack(node, {}, { '1.txt': 'first', '2.txt': 'second', '3.txt': 'third' });
   await overwrite(node.dataFolder, sha256Of('first'), 'fixed');
   await audit(node);
-  const [changed] = await sentTo(receiver, 1);
+  const [changed] = await sentTo(alerting, receiver, 1);
   expect(changed).toMatchObject({ kind: 'damage', title: 'A stored object is damaged', event: null });
   expect(changed?.text).toContain(sha256Of('first'));
   await rm(fileOf(node.dataFolder, sha256Of('second')));
   await rm(fileOf(node.dataFolder, sha256Of('third')));
   await mkdir(fileOf(node.dataFolder, sha256Of('third')));
   await audit(node);
-  const others = (await sentTo(receiver, 3)).slice(1);
+  const others = (await sentTo(alerting, receiver, 3)).slice(1);
   expect(others.map(({ title }) => title).sort()).toEqual([
     'A stored object cannot be read',
     'A stored object is missing',
@@ -82,7 +88,7 @@ test('a peer that rewrote its ledger is reported once', async () => {
   front.showInstead(second.url);
   for (let time = 0; time < 2; time += 1)
     await alerting.node.fetchAsOwner(`/manage/peers/${peer.id}/contact`, { method: 'POST' });
-  const [alert] = await sentTo(receiver, 1);
+  const [alert] = await sentTo(alerting, receiver, 1);
   expect(alert).toMatchObject({
     kind: 'peer_rewritten',
     title: `The peer ${peer.name} rewrote its ledger`,
@@ -99,11 +105,14 @@ test('a disk that is nearly full is reported, and another kind of lack separatel
   await alerting.set({ min_free_disk_gb: 1_000_000 });
   await clock.sleeperOf(60_000);
   await clock.jump(60_000);
-  expect((await sentTo(receiver, 1))[0]).toMatchObject({ kind: 'disk', title: 'The disk is nearly full' });
+  expect((await sentTo(alerting, receiver, 1))[0]).toMatchObject({
+    kind: 'disk',
+    title: 'The disk is nearly full',
+  });
   await alerting.set({ data_cap_gb: 0 });
   await clock.sleeperOf(60_000);
   await clock.jump(60_000);
-  expect((await sentTo(receiver, 2))[1]?.title).toBe('The archive is full');
+  expect((await sentTo(alerting, receiver, 2))[1]?.title).toBe('The archive is full');
 });
 
 test('drift of a source that a pack relates to is reported for each turn of events', async () => {
@@ -121,11 +130,11 @@ test('drift of a source that a pack relates to is reported for each turn of even
   const endings = ['has changed', 'has disappeared', 'is back to its earlier state', 'has changed'];
   for (const [index, words] of endings.entries()) {
     await alerting.check();
-    const last = (await sentTo(receiver, index + 1)).at(-1);
+    const last = (await sentTo(alerting, receiver, index + 1)).at(-1);
     expect(last?.title).toBe(`Prices, a related work of a pack, ${words}`);
     expect(last).toMatchObject({ kind: 'drift', link: `${alerting.node.url}/packs/${pack.id}` });
   }
-  const [changed] = await sentTo(receiver, endings.length);
+  const [changed] = await sentTo(alerting, receiver, endings.length);
   expect(changed?.diff).toEqual(['− 120', '+ 145']);
   expect(elsewhere.calls).toEqual([]);
 });
@@ -141,7 +150,7 @@ test('drift of a file is reported when its pack is replaced', async () => {
   });
   await alerting.alert({ drift: true }, [receiver.target]);
   await uploadNewPack(node, { title: 'Cited, mended', supersedes: cited.id }, { 'data.csv': 'a,b\n1,3\n' });
-  const [alert] = await sentTo(receiver, 1);
+  const [alert] = await sentTo(alerting, receiver, 1);
   expect(alert?.title).toBe('data.csv, a related work of a pack, has changed');
   await alerting.untilDelivered('sent');
 });
@@ -162,7 +171,7 @@ test('a copy that falls behind is reported once, with why, and again after it ha
   await uploadNewPack(node, { title: 'First' });
   await alerting.alert({ copy_behind: true }, [receiver.target]);
   await turn(2 * 3_600_000);
-  expect((await sentTo(receiver, 1))[0]).toMatchObject({
+  expect((await sentTo(alerting, receiver, 1))[0]).toMatchObject({
     kind: 'copy_behind',
     title: `The copy in file://${folder} is out of date`,
     link: `${node.url}/settings#copies`,
@@ -171,7 +180,7 @@ test('a copy that falls behind is reported once, with why, and again after it ha
   await turn(60_000);
   await uploadNewPack(node, { title: 'Second' });
   await turn(2 * 3_600_000);
-  await sentTo(receiver, 2);
+  await sentTo(alerting, receiver, 2);
   await turn(2 * 3_600_000);
   await alerting.untilDelivered('sent', 'sent');
 });
