@@ -6,13 +6,16 @@ import { installDebianPackages } from './debian.ts';
 
 const isRoot = process.getuid?.() === 0;
 
-/** Keeps the browser off the network except for the tested pages. Chromium's sandbox does not run as root. */
+/** Keep the browser off the network except for the tested pages. Chromium's sandbox does not run as root. */
 const flags = [
   '--disable-quic',
   '--no-first-run',
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
+  // A test is over before optimized code and spare processes have paid: a tenth of the processor's time.
+  '--process-per-site',
+  '--js-flags=--no-maglev,--no-opt',
   ...(isRoot ? ['--no-sandbox'] : []),
 ];
 
