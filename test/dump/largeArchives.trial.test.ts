@@ -3,6 +3,7 @@ import { readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
+import { hasMember } from '../../server/zip/openZip.ts';
 import { countOf } from '../../shared/values/counts.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
@@ -42,4 +43,18 @@ test('a ZIP that is written while it is read is extracted by unzip, also where s
   await promisify(execFile)('unzip', ['-q', 'renamed.zip'], { cwd: folder });
   expect(await readFile(join(folder, 'a'), 'utf8')).toBe('plain');
   expect(await readFile(join(folder, 'b.txt'), 'utf8')).toHaveLength(5_000);
+});
+
+test('a ZIP that is written while it is read holds more files than one of 16-bit numbers', async () => {
+  const folder = await temporaryFolder();
+  const file = join(folder, 'many.zip');
+  const files = function* () {
+    for (let number = 0; number < 65_600; number += 1) yield textFile(`bag/${number}`, '');
+  };
+  await saveZip(file, files());
+  expect(await hasMember(file, (name) => name === 'bag/65599')).toBe(true);
+  const listed = await promisify(execFile)('python3', ['-m', 'zipfile', '-l', file], {
+    maxBuffer: 16 * MEBIBYTE,
+  });
+  expect(listed.stdout.match(/^bag\//gm)).toHaveLength(65_600);
 });
