@@ -24,6 +24,7 @@ const TASKS: Readonly<Record<ThreadTask, () => Promise<Task>>> = {
   },
   checkRecord: async () => (await import('./archive/packs/checkRecord.ts')).checkRecordBytes,
   checkSelectors: async () => (await import('./collection/noise/selectors.ts')).findInvalid,
+  copyFile: async () => (await import('./copies/targets/copyFile.ts')).copyFileSync,
   describe: async () => {
     const { openApiDocument } = await import('./http/openapi/document.ts');
     const { docsPage } = await import('./http/docs/page.ts');

@@ -8,6 +8,7 @@ export type ThreadTask =
   | 'checkDatabase'
   | 'checkRecord'
   | 'checkSelectors'
+  | 'copyFile'
   | 'describe'
   | 'hashFiles'
   | 'hashJoined'
@@ -27,7 +28,7 @@ interface ThreadOptions {
 /** How long a thread waits for its next task. To start one and to load its code takes up to 0.3 s. */
 const IDLE_MS = 5_000;
 /** Each takes 10 to 50 MB. */
-const MAX_IDLE = 2;
+const MAX_IDLE = 4;
 
 interface IdleThread {
   worker: Worker;

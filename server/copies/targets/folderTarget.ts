@@ -5,10 +5,9 @@ import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { Worker } from 'node:worker_threads';
+import pLimit from 'p-limit';
 import { errorCode } from '../../../shared/values/errorCode.ts';
-import { inBackground } from '../../runtime/background.ts';
-import { workerUrl } from '../../runtime/workerUrl.ts';
+import { runInThread } from '../../runtime/threads.ts';
 import {
   isMissing,
   isNoSpace,
@@ -19,7 +18,6 @@ import {
   syncFolder,
 } from '../../store/files.ts';
 import { type FileResult, type FileTask, NO_FILE } from './copyFile.ts';
-import type { FileAnswer, FileRequest } from './copyFile.worker.ts';
 import {
   CopyError,
   type CopyTarget,
@@ -49,13 +47,13 @@ export async function openFolderTarget(folder: string, { isNew }: { isNew: boole
   return {
     name: folder,
     // Enough for each thread to have the next file waiting.
-    concurrency: 8,
+    concurrency: 2 * MAX_THREADS,
     put: (path, payload, { signal }) => explained(() => writer.put(path, payload, signal)),
     flush: () => explained(() => writer.flush()),
     digestOf: (path, signal, onBytes) =>
       explained(async () => {
         const task = { from: join(folder, path), maxBytes: Number.POSITIVE_INFINITY };
-        const found = await readFound(await writer.threads.run(task, signal), folder);
+        const found = await readFound(await writer.copyFile(task, signal), folder);
         if (found) onBytes?.(found.bytes);
         return found;
       }),
@@ -65,7 +63,7 @@ export async function openFolderTarget(folder: string, { isNew }: { isNew: boole
         to: { file, mode: 0o600, createsParents: true },
         maxBytes: bytes,
       };
-      const result = await writer.threads.run(task, signal);
+      const result = await writer.copyFile(task, signal);
       // A failure of this disk is not reported as one of the copy.
       if ('failed' in result && result.failed === 'write') throw failureOf(result);
       const found = await explained(() => readFound(result, folder));
@@ -78,7 +76,7 @@ export async function openFolderTarget(folder: string, { isNew }: { isNew: boole
     remove: (path) => explained(() => rm(join(folder, path), { force: true })),
     purge: (paths) => explained(() => purge(folder, paths)),
     forgetVersions: async () => true,
-    close: () => writer.threads.close(),
+    close: () => writer.close(),
   };
 }
 
@@ -182,6 +180,9 @@ const PARTIAL = '.partial-';
 /** Above this number of files, one sync of the whole file system is faster than one of each file. */
 const SYNC_FILES_UP_TO = 16;
 
+/** More threads do not copy faster: the disk is then the limit. */
+const MAX_THREADS = 4;
+
 /** What remains the same while a path leads to the same folder of the same disk. */
 type FolderIdentity = Pick<BigIntStats, 'dev' | 'ino'>;
 
@@ -196,7 +197,8 @@ interface Written {
  * can remove, even where a file is replaced.
  */
 class FolderWriter {
-  readonly threads = new FileThreads();
+  readonly #inThreads = pLimit(Math.min(MAX_THREADS, availableParallelism()));
+  readonly #closed = new AbortController();
   readonly #folder: string;
   readonly #made: Set<string>;
   /** Differs between programs that write to the folder. */
@@ -210,6 +212,21 @@ class FolderWriter {
     this.#folder = folder;
     this.#identity = identity;
     this.#made = new Set([folder]);
+  }
+
+  /**
+   * Copies and hashes a file in a thread.
+   *
+   * @throws the signal's reason; the file that was being written may then be left
+   */
+  copyFile(task: FileTask, signal?: AbortSignal): Promise<FileResult> {
+    const ended = AbortSignal.any([this.#closed.signal, ...(signal ? [signal] : [])]);
+    return this.#inThreads(() => runInThread<FileResult>('copyFile', task, { signal: ended }));
+  }
+
+  /** What is being copied fails. */
+  close(): void {
+    this.#closed.abort();
   }
 
   /** @throws DamagedSourceError; the errors of the folder's disk */
@@ -240,7 +257,7 @@ class FolderWriter {
     signal?: AbortSignal,
   ): Promise<void> {
     const task = { from: file, to: { file: partial, mode: 0o666, createsParents: false }, maxBytes: size };
-    const result = await this.threads.run(task, signal);
+    const result = await this.copyFile(task, signal);
     if (!('failed' in result)) {
       if (result.sha256 !== sha256) throw new DamagedSourceError(sha256);
       return;
@@ -304,73 +321,4 @@ function foldersOf(written: readonly Written[]): Set<string> {
 /** Returns the error of a file system call in a thread. */
 function failureOf({ code, message }: Extract<FileResult, { failed: string }>): Error {
   return Object.assign(new Error(message), { code });
-}
-
-/** More threads do not copy faster: the disk is then the limit. */
-const MAX_THREADS = 4;
-
-interface FileThread {
-  worker: Worker;
-  pending: Map<number, { resolve: (result: FileResult) => void; reject: (error: Error) => void }>;
-}
-
-/**
- * Copies and hashes files in threads, so that neither holds up the event loop. A thread is started when all others are
- * busy, and all end with `close`.
- */
-class FileThreads {
-  readonly #threads: FileThread[] = [];
-  #last = 0;
-
-  /** @throws the signal's reason; the file that was being written may then be left */
-  async run(task: FileTask, signal?: AbortSignal): Promise<FileResult> {
-    signal?.throwIfAborted();
-    const thread = this.#idlest();
-    this.#last += 1;
-    const id = this.#last;
-    const aborted = new AbortController();
-    try {
-      return await new Promise<FileResult>((resolve, reject) => {
-        thread.pending.set(id, { resolve, reject });
-        signal?.addEventListener('abort', () => reject(signal.reason as Error), {
-          signal: aborted.signal,
-        });
-        thread.worker.ref();
-        thread.worker.postMessage({ id, ...task } satisfies FileRequest);
-      });
-    } finally {
-      aborted.abort();
-      thread.pending.delete(id);
-      // An idle thread does not keep the process alive.
-      if (thread.pending.size === 0) thread.worker.unref();
-    }
-  }
-
-  #idlest(): FileThread {
-    let least = this.#threads[0];
-    for (const thread of this.#threads)
-      if (least === undefined || thread.pending.size < least.pending.size) least = thread;
-    const isFull = this.#threads.length >= Math.min(MAX_THREADS, availableParallelism());
-    return least && (isFull || least.pending.size === 0) ? least : this.#start();
-  }
-
-  #start(): FileThread {
-    const worker = new Worker(workerUrl('copyFile', import.meta.url));
-    const thread: FileThread = { worker, pending: new Map() };
-    const lose = (error: Error) => {
-      const index = this.#threads.indexOf(thread);
-      if (index >= 0) this.#threads.splice(index, 1);
-      for (const { reject } of thread.pending.values()) reject(error);
-    };
-    worker.on('message', ({ id, result }: FileAnswer) => thread.pending.get(id)?.resolve(result));
-    worker.on('error', lose);
-    worker.on('exit', () => lose(new Error('The thread that copies files ended.')));
-    this.#threads.push(thread);
-    return thread;
-  }
-
-  /** Ends the threads. What they were doing fails. */
-  close(): void {
-    for (const { worker } of this.#threads.splice(0)) inBackground(() => worker.terminate());
-  }
 }
