@@ -1,5 +1,6 @@
 import type { CutReason, Viewport } from '../../shared/collection/page.ts';
 import { guarded, toLastHandler } from '../runtime/background.ts';
+import { untilAborted } from '../runtime/concurrency.ts';
 import type { RunningBrowser } from './chromium.ts';
 import { installClock } from './inPage/clock.js';
 import { finishAnimations, showSkipped } from './inPage/read.js';
@@ -125,18 +126,6 @@ export async function drawPage(browser: RunningBrowser, options: DrawOptions): P
         if (!(error instanceof BrowserGoneError || error instanceof BrowserTimeoutError)) throw error;
       },
     );
-  }
-}
-
-/** Does not wait any more once the signal is aborted. @throws the signal's reason */
-async function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = () => aborted.reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
   }
 }
 

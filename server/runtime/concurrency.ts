@@ -25,6 +25,19 @@ export async function inParallel<Item>(
   if (failure) throw failure.error;
 }
 
+/** Waits for work, but not once the signal is aborted: the work may hang. @throws the signal's reason */
+export async function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
 /**
  * Limits and combines expensive work that any visitor may request. Requests for the same work share one run as long as
  * it has not begun. A run that has begun is not shared, because its result could be older than the request.

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterEach } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
+import { openFolderTarget } from '../../server/copies/targets/folderTarget.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 import { closeTargets, testTarget } from './targetSuite.ts';
 
@@ -24,3 +25,19 @@ if (existsSync(MEMORY))
     outside.push(folder);
     return { target: pathToFileURL(folder).href };
   });
+
+test('a file that is being read for an hour is let go at once when that is cancelled, or the copy is closed', async () => {
+  const folder = join(await temporaryFolder(), 'copy');
+  await mkdir(folder);
+  await writeFile(join(folder, 'large'), '');
+  await truncate(join(folder, 'large'), 2 ** 42);
+  const target = await openFolderTarget(folder, { isNew: false });
+  const cancelled = new AbortController();
+  const reading = target.digestOf('large', cancelled.signal);
+  cancelled.abort(new Error('cancelled'));
+  await expect(reading).rejects.toThrow('cancelled');
+  await expect(target.digestOf('large', cancelled.signal)).rejects.toThrow('cancelled');
+  const another = target.digestOf('large', undefined);
+  target.close();
+  await expect(another).rejects.toThrow();
+});

@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import pLimit from 'p-limit';
 import { errorCode } from '../../../shared/values/errorCode.ts';
+import { untilAborted } from '../../runtime/concurrency.ts';
 import { runInThread } from '../../runtime/threads.ts';
 import {
   isMissing,
@@ -221,7 +222,11 @@ class FolderWriter {
    */
   copyFile(task: FileTask, signal?: AbortSignal): Promise<FileResult> {
     const ended = AbortSignal.any([this.#closed.signal, ...(signal ? [signal] : [])]);
-    return this.#inThreads(() => runInThread<FileResult>('copyFile', task, { signal: ended }));
+    // A disk on the network may not respond, and its thread does not end then.
+    return untilAborted(
+      this.#inThreads(() => runInThread<FileResult>('copyFile', task, { signal: ended })),
+      ended,
+    );
   }
 
   /** What is being copied fails. */
