@@ -3,8 +3,8 @@ import { parentPort } from 'node:worker_threads';
 import type { ThreadTask, WorkerMessage } from './runtime/threads.ts';
 
 /*
- * What takes a thread for moments: reading and checking what others sent, and hashing. A thread does one task after the
- * other, so it keeps nothing of them.
+ * What takes a thread for moments: reading and checking what others sent, hashing, and copying files. A thread does one
+ * task after the other, so it keeps nothing of them.
  */
 
 type Task = (input: never, report: (progress: number) => void) => unknown;

@@ -27,7 +27,7 @@ interface ThreadOptions {
 
 /** How long a thread waits for its next task. To start one and to load its code takes up to 0.3 s. */
 const IDLE_MS = 5_000;
-/** Each takes 10 to 50 MB. */
+/** As many as copy files at once: a copy of many files would start threads again and again. Each takes 10 to 50 MB. */
 const MAX_IDLE = 4;
 
 interface IdleThread {

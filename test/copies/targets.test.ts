@@ -26,11 +26,11 @@ if (existsSync(MEMORY))
     return { target: pathToFileURL(folder).href };
   });
 
-test('a file that is being read for an hour is let go at once when that is cancelled, or the copy is closed', async () => {
+test('a large file that is being read is let go when that is cancelled, or when the copy is closed', async () => {
   const folder = join(await temporaryFolder(), 'copy');
   await mkdir(folder);
   await writeFile(join(folder, 'large'), '');
-  await truncate(join(folder, 'large'), 2 ** 42);
+  await truncate(join(folder, 'large'), 2 ** 33);
   const target = await openFolderTarget(folder, { isNew: false });
   const cancelled = new AbortController();
   const reading = target.digestOf('large', cancelled.signal);

@@ -11,6 +11,7 @@ import { exported, saveZip, textFile, withManifest } from './exportedArchive.ts'
 
 afterEach(closeTestNodes);
 
+const execute = promisify(execFile);
 const MEBIBYTE = 1_048_576;
 
 test('an exported archive is imported although its manifest has more than 256 MiB, as that of 1.8 million objects has', async () => {
@@ -40,7 +41,7 @@ test('a ZIP that is written while it is read is extracted by unzip, also where s
     textFile('b.txt', 'text '.repeat(1_000), 2 ** 33),
   ]);
   await rename(file, join(folder, 'renamed.zip'));
-  await promisify(execFile)('unzip', ['-q', 'renamed.zip'], { cwd: folder });
+  await execute('unzip', ['-q', 'renamed.zip'], { cwd: folder });
   expect(await readFile(join(folder, 'a'), 'utf8')).toBe('plain');
   expect(await readFile(join(folder, 'b.txt'), 'utf8')).toHaveLength(5_000);
 });
@@ -53,7 +54,7 @@ test('a ZIP that is written while it is read holds more files than one of 16-bit
   };
   await saveZip(file, files());
   expect(await hasMember(file, (name) => name === 'bag/65599')).toBe(true);
-  const listed = await promisify(execFile)('python3', ['-m', 'zipfile', '-l', file], {
+  const listed = await execute('python3', ['-m', 'zipfile', '-l', file], {
     maxBuffer: 16 * MEBIBYTE,
   });
   expect(listed.stdout.match(/^bag\//gm)).toHaveLength(65_600);
