@@ -1,5 +1,5 @@
 import type { HandInFields } from '../../shared/collection/handedIn.ts';
-import type { Paired, PairState } from '../../shared/node/pairing.ts';
+import type { Paired, PairProof, PairState } from '../../shared/node/pairing.ts';
 
 /** What a refusal of the node may say. */
 interface Answer {
@@ -62,24 +62,38 @@ export async function pair(address: string, code: string, name: string): Promise
   return { ...paired, address };
 }
 
-/**
- * Makes sure that the node which this browser was paired with is what answers, and returns its cases. While the node is
- * off, another program may listen at its address. So the token is sent only after the node has proved that it knows its digest.
- *
- * @throws NodeError
- */
-export async function greet(pairing: Pairing): Promise<PairState['cases']> {
-  const challenge = hexOf(crypto.getRandomValues(new Uint8Array(32)));
-  const { proof } = await proofOf(pairing, challenge);
-  if (proof !== (await expectedProof(pairing.token, challenge))) throw stranger();
-  const state = (await ask(`${pairing.address}/pair`, { headers: bearer(pairing) })) as Partial<PairState>;
+/** Returns the cases of the node. @throws NodeError */
+export async function readCases(pairing: Pairing): Promise<PairState['cases']> {
+  const state = (await askNode(pairing, '/pair')) as Partial<PairState>;
   if (!Array.isArray(state.cases)) throw stranger();
   return state.cases;
 }
 
-async function proofOf({ address, id }: Pairing, challenge: string): Promise<{ proof: string }> {
+/**
+ * Sends a request to the node that this browser was paired with. While the node is off, another program may listen at its
+ * address. So the node first proves that it knows the digest of the token. The token itself is never sent: what is sent in
+ * its place is accepted only by the run of the node that gave the proof.
+ *
+ * @throws NodeError
+ */
+async function askNode(
+  pairing: Pairing,
+  path: string,
+  init: RequestInit = {},
+  ms?: number,
+): Promise<unknown> {
+  const challenge = hexOf(crypto.getRandomValues(new Uint8Array(32)));
+  const { proof, session } = await proofOf(pairing, challenge);
+  if (!session || proof !== (await macOf(pairing.token, challenge))) throw stranger();
+  const token = `browser-${pairing.id}-${await macOf(pairing.token, `session ${session}`)}`;
+  const headers = new Headers(init.headers);
+  headers.set('Authorization', `Bearer ${token}`);
+  return ask(`${pairing.address}${path}`, { ...init, headers }, ms);
+}
+
+async function proofOf({ address, id }: Pairing, challenge: string): Promise<Partial<PairProof>> {
   try {
-    return (await ask(`${address}/pair/${id}/proof?challenge=${challenge}`)) as { proof: string };
+    return (await ask(`${address}/pair/${id}/proof?challenge=${challenge}`)) as Partial<PairProof>;
   } catch (error) {
     if (!(error instanceof NodeError) || error.kind !== 'refused') throw error;
     if (error.code === 'not_found') throw new NodeError('revoked', 'This browser is not paired any more.');
@@ -91,13 +105,14 @@ function stranger(): NodeError {
   return new NodeError('stranger', 'Another program answers at the address of your node.');
 }
 
-async function expectedProof(token: string, challenge: string): Promise<string> {
+/** HMAC-SHA-256 under the digest of the token, which is what the node knows of it. */
+async function macOf(token: string, text: string): Promise<string> {
   const bytes = new TextEncoder();
   const digest = await crypto.subtle.digest('SHA-256', bytes.encode(token));
   const key = await crypto.subtle.importKey('raw', digest, { name: 'HMAC', hash: 'SHA-256' }, false, [
     'sign',
   ]);
-  return hexOf(new Uint8Array(await crypto.subtle.sign('HMAC', key, bytes.encode(challenge))));
+  return hexOf(new Uint8Array(await crypto.subtle.sign('HMAC', key, bytes.encode(text))));
 }
 
 type Field = Exclude<keyof HandInFields, 'withheld' | 'fetch' | 'fetch_confirmed'>;
@@ -112,16 +127,15 @@ export async function handIn(
   for (const [name, value] of Object.entries(said)) if (value) form.set(name, value);
   form.set('file', files.file, files.name);
   if (files.picture) form.set('picture', files.picture, 'picture.png');
-  const sent = { method: 'POST', headers: bearer(pairing), body: form };
-  await ask(`${pairing.address}/manage/handed-in`, sent, SEND_MS);
+  await askNode(pairing, '/manage/handed-in', { method: 'POST', body: form }, SEND_MS);
 }
 
 /** Watches an address, unless it is watched already. @throws NodeError, also if it is a source that is paused */
 export async function watch(pairing: Pairing, url: string): Promise<void> {
   try {
-    await ask(`${pairing.address}/manage/sources`, {
+    await askNode(pairing, '/manage/sources', {
       method: 'POST',
-      headers: { ...bearer(pairing), 'Content-Type': 'application/json' },
+      headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({ url }),
     });
   } catch (error) {
@@ -129,7 +143,7 @@ export async function watch(pairing: Pairing, url: string): Promise<void> {
   }
 }
 
-/** Sends a request without cookies. It follows no redirect, so that no token goes elsewhere. */
+/** Sends a request without cookies. It follows no redirect, so that nothing goes elsewhere. */
 async function ask(url: string, init: RequestInit = {}, ms = ASK_MS): Promise<unknown> {
   const options: RequestInit = {
     credentials: 'omit',
@@ -151,12 +165,9 @@ async function ask(url: string, init: RequestInit = {}, ms = ASK_MS): Promise<un
   const answer = (await response.json().catch(() => ({}))) as Answer;
   if (response.ok) return answer;
   const detail = typeof answer.detail === 'string' ? answer.detail : `It answered ${status}.`;
-  const kind = status === 401 ? 'revoked' : LATER.has(status) ? 'later' : 'refused';
-  throw new NodeError(kind, detail, answer);
-}
-
-function bearer({ token }: Pairing): { Authorization: string } {
-  return { Authorization: `Bearer ${token}` };
+  // If the browser was revoked instead, the next proof says so.
+  if (status === 401) throw new NodeError('later', 'The node was restarted meanwhile.', answer);
+  throw new NodeError(LATER.has(status) ? 'later' : 'refused', detail, answer);
 }
 
 function hexOf(bytes: Uint8Array): string {

@@ -1,9 +1,9 @@
 import type { Quote } from './inPage.ts';
 import {
-  greet,
   handIn,
   NodeError,
   type Pairing,
+  readCases,
   readConnection,
   readPairing,
   saveConnection,
@@ -187,7 +187,7 @@ async function deliverAll(): Promise<void> {
 
 async function deliverTo(pairing: Pairing): Promise<void> {
   try {
-    const cases = await greet(pairing);
+    const cases = await readCases(pairing);
     await saveConnection({ state: 'on', cases });
     // What failed at the last try comes last: it holds up nothing else.
     const waiting = (await listEntries()).toSorted(

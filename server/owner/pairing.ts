@@ -6,6 +6,7 @@ import {
   type Paired,
   type PairedBrowser,
   type PairingCode,
+  type PairProof,
   plainPairingCode,
 } from '../../shared/node/pairing.ts';
 import { Problem } from '../../shared/problems.ts';
@@ -29,6 +30,8 @@ const MINUTE_MS = 60_000;
 const USE_UPDATE_INTERVAL_MS = 3_600_000;
 /** More browsers than a person has. */
 const MAX_BROWSERS = 100;
+/** The id of the browser and a MAC. */
+const SESSION_TOKEN = new RegExp(`^${PAIRED_TOKEN_PREFIX}(br_[0-9a-f]{20})-([0-9a-f]{64})$`);
 
 interface OpenCode {
   code: string;
@@ -45,11 +48,14 @@ interface OpenCode {
 export class Pairings {
   readonly #store: Store;
   readonly #log: Log;
+  /** Part of the session tokens of all browsers: they are invalid after a restart. */
+  readonly #session: string;
   #open: OpenCode | undefined;
 
   constructor(store: Store, log: Log) {
     this.#store = store;
     this.#log = log;
+    this.#session = store.randomHex(64);
   }
 
   /** Creates a code that pairs one browser, once. It replaces the one before. @throws Problem `too_many_browsers` */
@@ -101,11 +107,14 @@ export class Pairings {
     );
   }
 
-  /** Returns the browser with this token, unless it was revoked. */
+  /** Returns the browser with this token or session token, unless it was revoked. */
   find(token: string): PairedBrowser | undefined {
-    return token.startsWith(PAIRED_TOKEN_PREFIX)
-      ? browserByToken(this.#store.read, digestOf(token))
-      : undefined;
+    if (!token.startsWith(PAIRED_TOKEN_PREFIX)) return undefined;
+    const [, id, mac] = SESSION_TOKEN.exec(token) ?? [];
+    if (!id || !mac) return browserByToken(this.#store.read, digestOf(token));
+    const known = digestOfBrowser(this.#store.read, id);
+    if (!known || !sameSecret(mac, macOf(known.token_sha256, `session ${this.#session}`))) return undefined;
+    return browserByToken(this.#store.read, known.token_sha256);
   }
 
   /** Stores in the background that a browser was used now, at most once an hour. */
@@ -124,14 +133,15 @@ export class Pairings {
   }
 
   /**
-   * Proves to a browser, before it sends its token, that this is the node that it was paired with: another program may
-   * listen at the address while the node is off.
+   * Proves to a browser, before it sends anything, that this is the node that it was paired with: another program may
+   * listen at the address while the node is off. The browser then sends a token that is made with the session. A program
+   * that takes the address after the proof gets a token that no node accepts.
    *
    * @throws Problem `not_found` if there is no such browser, or it was revoked
    */
-  prove(id: string, challenge: string): string {
+  prove(id: string, challenge: string): PairProof {
     const row = digestOfBrowser(this.#store.read, id) ?? noSuchBrowser();
-    return createHmac('sha256', Buffer.from(row.token_sha256, 'hex')).update(challenge).digest('hex');
+    return { proof: macOf(row.token_sha256, challenge), session: this.#session };
   }
 
   /** Returns a page of the paired browsers, newest first. */
@@ -150,6 +160,11 @@ export class Pairings {
 
 function digestOf(token: string): string {
   return createHash('sha256').update(token).digest('hex');
+}
+
+/** A challenge has no space, so that a proof is never the MAC of a session token. */
+function macOf(tokenSha256: string, text: string): string {
+  return createHmac('sha256', Buffer.from(tokenSha256, 'hex')).update(text).digest('hex');
 }
 
 function noSuchBrowser(): never {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { digestSchema } from '../values/digest.ts';
 import { instantSchema, text } from '../values/text.ts';
 
-/** The prefix of the token of a paired browser. It distinguishes them from the owner's token. */
+/** The prefix of the tokens of a paired browser. It distinguishes them from the owner's token. */
 export const PAIRED_TOKEN_PREFIX = 'browser-';
 
 /** A code is valid for so long. */
@@ -83,8 +83,13 @@ export const pairProofSchema = z
       description:
         'HMAC-SHA-256 of the challenge, as text, under the SHA-256 of the token. Only a node that knows the token’s digest can make it.',
     }),
+    session: digestSchema.meta({
+      description:
+        '32 random bytes in hex, new at each start of the node. `browser-<id>-<mac>` is accepted like the token until the node ends; `mac` is the HMAC-SHA-256 of `session <session>` under the SHA-256 of the token.',
+    }),
   })
   .meta({ id: 'PairProof' });
+export type PairProof = z.output<typeof pairProofSchema>;
 
 /** Returns a code as it is compared: in capitals, without separators, with digits in place of letters that look alike. */
 export function plainPairingCode(typed: string): string {

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { PAIRING_MINUTES, type PairState } from '../../shared/node/pairing.ts';
+import { PAIRING_MINUTES, type PairProof, type PairState } from '../../shared/node/pairing.ts';
 import { pathOf, type RouteSpec } from '../../shared/routes/route.ts';
 import { ROUTES } from '../../shared/routes.ts';
 import { problemOf } from '../support/archive/packs.ts';
@@ -112,14 +112,34 @@ describe('pairing by a code', () => {
     expect((await again.fetch(`/pair/${id}/proof?challenge=${challenge}`)).status).toBe(404);
   });
 
-  test('the node proves that it knows the browser, before the browser sends its token', async () => {
+  test('the node proves that it knows the browser, and accepts a token of this session in place of the lasting one', async () => {
     const node = await openTestNode();
     const { id, token } = await pair(node);
+    const other = await pair(node);
+    const macOf = (text: string) =>
+      createHmac('sha256', createHash('sha256').update(token).digest()).update(text).digest('hex');
+    const prove = async (challenge: string, asked = node) =>
+      (await (await asked.fetch(`/pair/${id}/proof?challenge=${challenge}`)).json()) as PairProof;
     const challenge = randomBytes(32).toString('hex');
-    const key = createHash('sha256').update(token).digest();
-    const proof = createHmac('sha256', key).update(challenge).digest('hex');
-    const answer = await node.fetch(`/pair/${id}/proof?challenge=${challenge}`);
-    expect(await answer.json()).toEqual({ proof });
+    const { proof, session } = await prove(challenge);
+    expect(proof).toBe(macOf(challenge));
+    const ofSession = `browser-${id}-${macOf(`session ${session}`)}`;
+    const statusOf = async (sent: string, asked = node) =>
+      (await asked.fetch('/pair', withToken(sent))).status;
+    expect(await statusOf(ofSession)).toBe(200);
+
+    // The node is no oracle: its answer to a challenge opens nothing. Nor does the MAC of another browser.
+    expect(await statusOf(`browser-${id}-${(await prove(session)).proof}`)).toBe(401);
+    expect(await statusOf(ofSession.replace(id, other.id))).toBe(401);
+    expect(await statusOf(ofSession.replace(id, 'br_00000000000000000000'))).toBe(401);
+
+    await node.close();
+    const again = await openTestNode({ dataFolder: node.dataFolder });
+    expect(await statusOf(ofSession, again)).toBe(401);
+    const renewed = `browser-${id}-${macOf(`session ${(await prove(challenge, again)).session}`)}`;
+    expect(await statusOf(renewed, again)).toBe(200);
+    expect((await again.fetchAsOwner(`/manage/pairings/${id}`, { method: 'DELETE' })).status).toBe(204);
+    expect(await statusOf(renewed, again)).toBe(401);
   });
 });
 

@@ -151,8 +151,7 @@ export function pairingHandlers({
         cases: cases.items.map(({ id, title }) => ({ id, title })),
       });
     },
-    provePairing: ({ params, query: { challenge } }) =>
-      ok({ proof: pairings.prove(params.id ?? '', challenge) }),
+    provePairing: ({ params, query: { challenge } }) => ok(pairings.prove(params.id ?? '', challenge)),
     readExtension: async () => {
       const zip = await readExtensionZip();
       if (!zip) throw interfaceMissing('Then download the extension again.');

@@ -72,7 +72,7 @@ export const pairingRoutes = {
     path: '/pair/{id}/proof',
     access: 'open',
     tag: 'Node',
-    summary: 'Have the node prove that it knows a paired browser, before the browser sends its token',
+    summary: 'Have the node prove that it knows a paired browser, before the browser sends anything',
     query: pairChallengeSchema,
     responses: { 200: { description: 'The proof', schema: pairProofSchema } },
     problems: ['not_found'],

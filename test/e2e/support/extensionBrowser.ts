@@ -240,6 +240,8 @@ export class Relay {
   #port = 0;
   readonly #sockets = new Set<{ destroy(): void }>();
   #delay: PromiseWithResolvers<void> | undefined;
+  /** What was sent to the node. */
+  readonly asked: Buffer[] = [];
 
   constructor(url: string) {
     this.#target = Number(new URL(url).port);
@@ -256,7 +258,8 @@ export class Relay {
         this.#sockets.add(each);
         each.on('error', () => each.destroy()).on('close', () => this.#sockets.delete(each));
       }
-      socket.on('data', (asked) => {
+      socket.on('data', (asked: Buffer) => {
+        this.asked.push(asked);
         void (this.#delay?.promise ?? Promise.resolve()).then(() => node.write(asked));
       });
       node.pipe(socket);
