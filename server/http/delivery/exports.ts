@@ -57,10 +57,13 @@ export class Exports {
     }
   }
 
-  /** The current length of the log is tolerated: earlier readers caused it, and SQLite resets it when it can. */
+  /**
+   * Begins at half of the limit: after the last export has ended, the log grows until its snapshot is closed and the log
+   * is checkpointed. The current length is tolerated: earlier readers caused it, and SQLite resets the log when it can.
+   */
   #watch(): void {
     if (this.#unsubscribe) return;
-    this.#maxLogBytes = Math.max((this.#limits.maxWriteAheadLogBytes * 3) / 4, this.#store.logBytes());
+    this.#maxLogBytes = Math.max(this.#limits.maxWriteAheadLogBytes / 2, this.#store.logBytes());
     this.#unsubscribe = this.#store.onCommit(() => this.#abortOldest());
   }
 
