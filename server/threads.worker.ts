@@ -28,9 +28,9 @@ const TASKS: Readonly<Record<ThreadTask, () => Promise<Task>>> = {
   describe: async () => {
     const { openApiDocument } = await import('./http/openapi/document.ts');
     const { docsPage } = await import('./http/docs/page.ts');
-    const { ROUTES } = await import('../shared/routes.ts');
+    const { ROUTE_SPECS } = await import('../shared/routes.ts');
     return ({ node, origin }: { node: Parameters<typeof openApiDocument>[1]; origin: string }) => {
-      const document = openApiDocument(ROUTES, node);
+      const document = openApiDocument(ROUTE_SPECS, node);
       return { openapi: JSON.stringify(document), page: docsPage(document, origin) };
     };
   },

@@ -14,7 +14,7 @@ import { inNextTurn } from '../../server/runtime/background.ts';
 import type { Pack, PackRecordInput } from '../../shared/archive/pack.ts';
 import type { EventType } from '../../shared/collection/event.ts';
 import { type BodyInputOf, pathOf, type ResponseOf } from '../../shared/routes/route.ts';
-import { ROUTES, type RouteName, type RouteTable } from '../../shared/routes.ts';
+import { ROUTE_SPECS, type RouteName, type RouteTable } from '../../shared/routes.ts';
 import {
   ALGAE,
   CASE,
@@ -134,7 +134,7 @@ async function ownerOf({ url, tokenFile }: RunningNode): Promise<Owner> {
   return {
     send,
     call: async (name, { params, query = {}, body } = {}) => {
-      const { method, path } = ROUTES[name];
+      const { method, path } = ROUTE_SPECS[name];
       const search = new URLSearchParams(query).toString();
       const address = pathOf(path, params) + (search && `?${search}`);
       const json = body === undefined ? undefined : JSON.stringify(body);

@@ -4,7 +4,7 @@ import { MAX_JSON_VALUES, MAX_VISITOR_JSON_VALUES } from '../../shared/limits.ts
 import type { Job } from '../../shared/node/job.ts';
 import { NOTHING_AT_PATH, PROBLEMS, Problem } from '../../shared/problems.ts';
 import type { RouteSpec } from '../../shared/routes/route.ts';
-import { ROUTES, type RouteName, type RouteTable } from '../../shared/routes.ts';
+import { ROUTE_SPECS, type RouteName, type RouteTable } from '../../shared/routes.ts';
 import type { AdmittedWrite, WriteLimits } from '../archive/limits/writeLimits.ts';
 import { html } from '../html.ts';
 import { browserName, SESSION_MS } from '../owner/sessions.ts';
@@ -73,7 +73,7 @@ export function createApp(config: AppConfig): Express {
   };
   for (const [path, names] of namesByPath()) {
     for (const name of names) {
-      const spec: RouteSpec = ROUTES[name];
+      const spec = ROUTE_SPECS[name];
       addRoute(routes, spec, async (request, response) => {
         const visitor = guards.allow(request, request.path, spec.access);
         renewIfDue(visitor, request, response);
@@ -146,7 +146,7 @@ function searchOf(url: string): URLSearchParams {
  */
 function namesByPath(): [path: string, names: RouteName[]][] {
   const placeholders = (path: string) => path.split('{').length;
-  const byPath = Map.groupBy(Object.keys(ROUTES) as RouteName[], (name) => ROUTES[name].path as string);
+  const byPath = Map.groupBy(Object.keys(ROUTE_SPECS) as RouteName[], (name) => ROUTE_SPECS[name].path);
   return [...byPath].sort(([left], [right]) => placeholders(left) - placeholders(right));
 }
 
@@ -173,7 +173,7 @@ function addRoute(routes: Router, spec: RouteSpec, handler: RequestHandler): voi
 
 /** Handles OPTIONS of a known path, and responds to all other methods with 405 and `Allow`. */
 function refuseOtherMethods(routes: Router, path: string, names: readonly RouteName[]): void {
-  const methods = names.map((name) => ROUTES[name].method);
+  const methods = names.map((name) => ROUTE_SPECS[name].method);
   const allow = ['OPTIONS', ...methods, ...(methods.includes('GET') ? ['HEAD'] : [])].sort().join(', ');
   routes.all(expressPath(path), (request, response) => {
     response.set('Allow', allow);

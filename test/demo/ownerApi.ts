@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Pack, PackRecordInput } from '../../shared/archive/pack.ts';
 import { type BodyInputOf, pathOf, type ResponseOf } from '../../shared/routes/route.ts';
-import { ROUTES, type RouteName, type RouteTable } from '../../shared/routes.ts';
+import { ROUTE_SPECS, type RouteName, type RouteTable } from '../../shared/routes.ts';
 
 /** A file to upload with a pack. */
 export interface UploadFile {
@@ -46,7 +46,7 @@ export async function openOwnerApi(node: { url: string; tokenFile: string }): Pr
   return {
     url: node.url,
     call: async (name, { params, query = {}, body } = {}) => {
-      const { method, path } = ROUTES[name];
+      const { method, path } = ROUTE_SPECS[name];
       const search = new URLSearchParams(query).toString();
       const address = pathOf(path, params) + (search && `?${search}`);
       return (await (body === undefined

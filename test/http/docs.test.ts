@@ -1,7 +1,7 @@
 import type { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, test } from 'vitest';
 import { PROBLEMS } from '../../shared/problems.ts';
-import { ROUTES } from '../../shared/routes.ts';
+import { ROUTE_SPECS } from '../../shared/routes.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 
 afterEach(closeTestNodes);
@@ -29,7 +29,7 @@ describe('GET /api/docs (contract, section 1: Description)', () => {
     const page = await pageOf(await openTestNode());
     const ids = [...page.matchAll(/\bid="([^"]*)"/g)].map(([, id]) => id);
     expect(new Set(ids).size).toBe(ids.length);
-    for (const name of Object.keys(ROUTES)) expect(ids).toContain(name);
+    for (const name of Object.keys(ROUTE_SPECS)) expect(ids).toContain(name);
     for (const code of Object.keys(PROBLEMS)) expect(ids).toContain(`problem-${code}`);
     const anchors = [...page.matchAll(/href="#([^"]*)"/g)].map(([, anchor]) => anchor);
     expect(anchors.filter((anchor) => !ids.includes(anchor))).toEqual([]);
@@ -41,7 +41,7 @@ describe('GET /api/docs (contract, section 1: Description)', () => {
     const commands = [...page.matchAll(/<pre><code>([^<]*)</g)].map(([, command]) =>
       unescaped(command ?? ''),
     );
-    expect(commands).toHaveLength(Object.keys(ROUTES).length);
+    expect(commands).toHaveLength(Object.keys(ROUTE_SPECS).length);
     for (const command of commands) expect(command).toContain(`'${node.url}/`);
     const create = commands.find((command) => command.includes(`-X POST '${node.url}/api/nodes'`)) ?? '';
     const body = /-d '(.*)'/.exec(create)?.[1] ?? '';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { ROUTES } from '../../shared/routes.ts';
+import { ROUTE_SPECS } from '../../shared/routes.ts';
 import { rawRequest } from '../support/network/rawRequest.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 
@@ -14,7 +14,7 @@ async function codeOf(response: Response): Promise<unknown> {
 describe('access control (contract, section 4)', () => {
   test('everything under /manage, and every write of interface A, requires the owner: 401 owner_required', async () => {
     const node = await openTestNode();
-    const guarded = Object.values(ROUTES).filter(
+    const guarded = Object.values(ROUTE_SPECS).filter(
       ({ access }) => access === 'owner' || access === 'paired' || access === 'contribute',
     );
     expect(guarded.length).toBeGreaterThan(15);
@@ -181,7 +181,7 @@ describe('errors (contract, section 1)', () => {
 
   test('every path refuses each method that it does not support', async () => {
     const node = await openTestNode();
-    const byPath = Map.groupBy(Object.values(ROUTES), ({ path }) => path as string);
+    const byPath = Map.groupBy(Object.values(ROUTE_SPECS), ({ path }) => path);
     for (const [path, specs] of byPath) {
       const taken = new Set<string>(specs.map(({ method }) => method));
       const allowed = ['OPTIONS', ...taken, ...(taken.has('GET') ? ['HEAD'] : [])].sort().join(', ');

@@ -9,11 +9,11 @@ import { EXAMPLES } from '../../server/http/openapi/examples.ts';
 import type { JsonSchema, MediaType, OpenApiDocument, Operation } from '../../server/http/openapi/schemas.ts';
 import { PROBLEMS } from '../../shared/problems.ts';
 import type { RouteSpec } from '../../shared/routes/route.ts';
-import { ROUTES } from '../../shared/routes.ts';
+import { ROUTE_SPECS } from '../../shared/routes.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
 
 const execute = promisify(execFile);
-const routes: [string, RouteSpec][] = Object.entries(ROUTES);
+const routes = Object.entries(ROUTE_SPECS);
 
 describe('GET /api/openapi.json (contract, section 1: Description)', () => {
   let document: OpenApiDocument;

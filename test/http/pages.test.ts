@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { isDataPath, PAGE_PATHS } from '../../shared/node/pages.ts';
-import { ROUTES } from '../../shared/routes.ts';
+import { ROUTE_SPECS } from '../../shared/routes.ts';
 import { uploadNewPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
 
@@ -98,7 +98,7 @@ test('a built file is sent compressed, with its length and for a year, and as it
 
 test('every route of the table is a data path, so the desktop window never shows it as a page', () => {
   expect(
-    Object.values(ROUTES)
+    Object.values(ROUTE_SPECS)
       .map(({ path }) => path)
       .filter((path) => !isDataPath(path)),
   ).toEqual([]);

@@ -4,8 +4,8 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { PAIRING_MINUTES, type PairProof, type PairState } from '../../shared/node/pairing.ts';
-import { pathOf, type RouteSpec } from '../../shared/routes/route.ts';
-import { ROUTES } from '../../shared/routes.ts';
+import { pathOf } from '../../shared/routes/route.ts';
+import { ROUTE_SPECS } from '../../shared/routes.ts';
 import { problemOf } from '../support/archive/packs.ts';
 import { eventually } from '../support/eventually.ts';
 import { ManualClock } from '../support/manualClock.ts';
@@ -149,7 +149,7 @@ describe('what the token of a paired browser opens', () => {
     const { token } = await pair(node);
     await share(node, 'contribute');
     const headers = { Authorization: `Bearer ${token}` };
-    const guarded = Object.entries<RouteSpec>(ROUTES).filter(([, { access }]) => access !== 'open');
+    const guarded = Object.entries(ROUTE_SPECS).filter(([, { access }]) => access !== 'open');
     const answers = await Promise.all(
       guarded.map(async ([name, { method, path }]) => {
         const params = Object.fromEntries(

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compareByUtf8, filePathFault } from '../../shared/archive/filePath.ts';
 import { isOrcid, isRelatedIdentifier, resultsSchema } from '../../shared/archive/pack.ts';
-import { ROUTES } from '../../shared/routes.ts';
+import { ROUTE_SPECS } from '../../shared/routes.ts';
 
 describe('a path inside a pack', () => {
   test.each(['a.csv', 'data/2024/a b.csv', 'É.txt', '.hidden', 'com10.txt', 'console.log', 'a'.repeat(1024)])(
@@ -84,7 +84,7 @@ test('results keep every name unchanged, including __proto__', () => {
 });
 
 test('no two routes have the same address and method', () => {
-  const all = Object.values(ROUTES).map(
+  const all = Object.values(ROUTE_SPECS).map(
     ({ method, path }) => `${method} ${path.replace(/\{[^}]*\}/g, '{}')}`,
   );
   expect(new Set(all).size).toBe(all.length);

@@ -2,17 +2,17 @@ import type { ErrorObject, ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { openApiDocument, openApiPath } from '../../server/http/openapi/document.ts';
-import { ROUTES, type RouteName } from '../../shared/routes.ts';
+import { ROUTE_SPECS, type RouteName } from '../../shared/routes.ts';
 
-const document = openApiDocument(ROUTES, { version: 'test', cookieName: 'test' });
+const document = openApiDocument(ROUTE_SPECS, { version: 'test', cookieName: 'test' });
 const ajv = new Ajv2020({ strict: false, allErrors: true, logger: false });
 // `uri` is not checked, because the archive also keeps IRIs unchanged.
 formats.default(ajv, ['date-time', 'date']);
 ajv.addSchema(document, 'description');
 
 /** Routes without placeholders come first and match every method of their path, as in the node. */
-const addresses = (Object.keys(ROUTES) as RouteName[])
-  .map((name) => ({ name, ...ROUTES[name] }))
+const addresses = (Object.keys(ROUTE_SPECS) as RouteName[])
+  .map((name) => ({ name, ...ROUTE_SPECS[name] }))
   .sort((left, right) => left.path.split('{').length - right.path.split('{').length)
   .map(({ name, method, path }) => ({ name, method, path: openApiPath(path), pattern: patternOf(path) }));
 

@@ -2,7 +2,7 @@ import { brotliDecompressSync, gunzipSync, inflateRawSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
 import { CITATION_FORMATS, DESCRIPTOR_FORMATS, WEB_FORMATS } from '../../shared/archive/citation.ts';
 import { pathOf, type RouteSpec } from '../../shared/routes/route.ts';
-import { ROUTES, type RouteName } from '../../shared/routes.ts';
+import { ROUTE_SPECS, type RouteName } from '../../shared/routes.ts';
 import { closeScriptedWebs } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../support/node.ts';
 import {
@@ -101,7 +101,7 @@ async function secretsIn(
 }
 
 function allAddresses(archive: SecretArchive): Map<string, string[]> {
-  const routes = (Object.entries(ROUTES) as [RouteName, RouteSpec][]).filter(
+  const routes = (Object.entries(ROUTE_SPECS) as [RouteName, RouteSpec][]).filter(
     ([name, { method, access }]) =>
       method === 'GET' &&
       access !== 'owner' &&

@@ -5,7 +5,7 @@ import { HAND_IN_PATH } from '../../../shared/node/pages.ts';
 import { PAIRED_TOKEN_PREFIX } from '../../../shared/node/pairing.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Access } from '../../../shared/routes/route.ts';
-import { ROUTES } from '../../../shared/routes.ts';
+import { ROUTE_SPECS } from '../../../shared/routes.ts';
 import { type Budget, secondsUntil } from '../../archive/limits/budgets.ts';
 import type { AdmittedWrite, WriteLimits } from '../../archive/limits/writeLimits.ts';
 import type { SettingsStore } from '../../store/settings.ts';
@@ -128,7 +128,7 @@ function refuseOtherSites(request: IncomingMessage, path: string): void {
 
 /** The addresses of the routes that extensions call. */
 const EXTENSION_PATHS = new RegExp(
-  `^(?:${Object.values(ROUTES)
+  `^(?:${Object.values(ROUTE_SPECS)
     .filter(({ access, path }) => access === 'paired' || isPairingPath(path))
     .map(({ path }) => path.replace(/\{\w+\}/g, '[^/]+'))
     .join('|')})$`,
