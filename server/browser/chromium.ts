@@ -42,6 +42,8 @@ export type StartBrowser = () => Promise<RunningBrowser | null>;
 const CLOSED_PROXY = '127.0.0.1:9';
 
 const DISABLED_FEATURES = [
+  // The requests of a sandboxed `srcdoc` frame in a process of its own would not be stopped, and so not be answered.
+  'IsolateSandboxedIframes',
   'Translate',
   'OptimizationHints',
   'MediaRouter',

@@ -41,8 +41,16 @@ export interface BrowserConnection {
   readonly gone: Promise<void>;
 }
 
-/** No message of the browser is longer: a picture of 20,000 pixels in base64. */
-const MAX_MESSAGE_BYTES = 256 * 1_048_576;
+/** No answer of the browser is longer: a picture of 20,000 pixels in base64. */
+const MAX_ANSWER_BYTES = 256 * 1_048_576;
+/** Pages decide how long events are. Longer ones are dropped, because parsing them would hold up the event loop. */
+const MAX_EVENT_BYTES = 32 * 1_048_576;
+/** What is kept of the beginning and of the end of a message that is too long. */
+const HEAD_BYTES = 16_384;
+const TAIL_BYTES = 1_024;
+
+/** The event that takes the place of a `Fetch.requestPaused` that is too long. */
+export const TOO_LONG = 'Fetch.requestTooLong';
 
 interface Answer {
   id?: number;
@@ -67,6 +75,9 @@ export class PipeConnection implements BrowserConnection {
   #lastId = 0;
   #parts: Buffer[] = [];
   #bytes = 0;
+  #maxBytes = MAX_EVENT_BYTES;
+  /** The beginning of a message that is too long. Then `#parts` has its end. */
+  #head: Buffer | undefined;
 
   constructor(out: Writable, input: Readable, failed: OnFailure = toLastHandler) {
     this.#out = out;
@@ -111,23 +122,65 @@ export class PipeConnection implements BrowserConnection {
   #receive(chunk: Buffer): void {
     let from = 0;
     for (let end = chunk.indexOf(0); end >= 0; end = chunk.indexOf(0, from)) {
-      this.#parts.push(chunk.subarray(from, end));
-      this.#onMessage(JSON.parse(Buffer.concat(this.#parts).toString('utf8')) as Answer);
+      this.#append(chunk.subarray(from, end));
+      const message = Buffer.concat(this.#parts);
+      const head = this.#head;
       this.#parts = [];
       this.#bytes = 0;
+      this.#maxBytes = MAX_EVENT_BYTES;
+      this.#head = undefined;
+      if (head) this.#onLongMessage(head.toString('utf8'), message.toString('utf8'));
+      else this.#onMessage(JSON.parse(message.toString('utf8')) as Answer);
       from = end + 1;
     }
-    this.#parts.push(chunk.subarray(from));
-    this.#bytes += chunk.length - from;
-    if (this.#bytes > MAX_MESSAGE_BYTES) throw new Error('The browser sent a message that is too long.');
+    this.#append(chunk.subarray(from));
+  }
+
+  /** Keeps a part of a message, but only the beginning and the end of one that is too long. */
+  #append(part: Buffer): void {
+    this.#parts.push(part);
+    this.#bytes += part.length;
+    if (this.#bytes <= this.#maxBytes) return;
+    if (!this.#head) {
+      const head = Buffer.concat(this.#parts).subarray(0, HEAD_BYTES);
+      if (this.#maxBytes === MAX_EVENT_BYTES && head.toString('utf8').startsWith('{"id":')) {
+        this.#maxBytes = MAX_ANSWER_BYTES;
+        return;
+      }
+      this.#head = Buffer.from(head);
+    }
+    this.#parts = [Buffer.from(Buffer.concat(this.#parts).subarray(-TAIL_BYTES))];
+  }
+
+  /** Fails the command of a long answer. Of a long event only a request matters, which waits for its answer. */
+  #onLongMessage(head: string, tail: string): void {
+    const id = Number(/^\{"id":(\d+)/.exec(head)?.[1]);
+    const waiting = this.#pending.get(id);
+    this.#pending.delete(id);
+    waiting?.reject(new ProtocolError(waiting.method, 'The answer is too long.'));
+    const [, requestId, rest = ''] =
+      /^\{"method":"Fetch\.requestPaused","params":\{"requestId":"([^"]+)"(.*)/s.exec(head) ?? [];
+    if (!requestId) return;
+    const field = (name: string, text: string) => new RegExp(`"${name}":"([^"\\\\]*)`).exec(text)?.[1] ?? '';
+    this.#emit({
+      method: TOO_LONG,
+      params: {
+        requestId,
+        url: field('url', rest),
+        method: field('method', rest),
+        type: field('resourceType', tail).toLowerCase(),
+      },
+      sessionId: field('sessionId', tail),
+    });
+  }
+
+  #emit(event: ProtocolEvent): void {
+    for (const listener of this.#listeners) listener(event);
   }
 
   #onMessage({ id, method, params, sessionId, result, error }: Answer): void {
-    if (id === undefined) {
-      const event = { method: method ?? '', params: params ?? {}, sessionId: sessionId ?? '' };
-      for (const listener of this.#listeners) listener(event);
-      return;
-    }
+    if (id === undefined)
+      return this.#emit({ method: method ?? '', params: params ?? {}, sessionId: sessionId ?? '' });
     const waiting = this.#pending.get(id);
     this.#pending.delete(id);
     if (error) waiting?.reject(new ProtocolError(waiting.method, error.message));

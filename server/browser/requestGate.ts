@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http';
 import type { CutReason } from '../../shared/collection/page.ts';
 import { after } from '../runtime/background.ts';
 import {
@@ -6,6 +7,7 @@ import {
   type Params,
   ProtocolError,
   type ProtocolEvent,
+  TOO_LONG,
 } from './protocol.ts';
 
 /** A request of a page. */
@@ -14,6 +16,11 @@ export interface PageRequestToAnswer {
   method: string;
   headers: Record<string, string>;
   body: Buffer | null;
+  /**
+   * The origin of the document, style or worker that asks. Null if the browser does not say it, as for a frame that hides
+   * it. No page can claim the origin of another.
+   */
+  initiator: string | null;
   /** As the browser names it, in lower case. */
   type: string;
   /** Whether the answer becomes the page itself. */
@@ -49,9 +56,18 @@ export class ByteBudget {
     this.#left = bytes;
   }
 
+  get left(): number {
+    return this.#left;
+  }
+
   /** Whether the limit was reached. */
   get isSpent(): boolean {
     return this.#left <= 0;
+  }
+
+  /** Takes all that is left, for a body that does not fit. */
+  exhaust(): void {
+    this.#left = -1;
   }
 
   /** Takes bytes. Returns false if there are not so many; then nothing is left. */
@@ -94,6 +110,8 @@ export class RequestGate {
   #held: PromiseWithResolvers<void> | undefined;
   /** The id of the page's main frame. */
   mainFrame = '';
+  /** The origin of the document in it. */
+  #mainOrigin: string | null = null;
   /** The number of requests that the page began. */
   begun = 0;
   /** The number of those that the gate was asked. */
@@ -151,6 +169,8 @@ export class RequestGate {
         return this.#onSent(String(params.requestId), params.request as { url: string });
       case 'Fetch.requestPaused':
         return this.#onPaused(params as unknown as PausedRequest, sessionId);
+      case TOO_LONG:
+        return this.#onTooLong(params, sessionId);
       case 'Network.loadingFinished':
       case 'Network.loadingFailed':
         return this.#end(String(params.requestId));
@@ -196,7 +216,9 @@ export class RequestGate {
     // The icon of the tab, which the browser asks for by itself at some time or other, is no part of the page.
     if (this.#isClosed || (type === 'other' && headerOf(request.headers, 'accept').startsWith('image/')))
       return null;
-    if (type === 'preflight' || request.method === 'OPTIONS') return preflightAnswer(request.headers);
+    // Scripts can ask for the options of an address, too, but cannot set this header.
+    if (request.method === 'OPTIONS' && headerOf(request.headers, 'access-control-request-method') !== '')
+      return preflightAnswer(request.headers);
     const isMainDocument = this.#isMainDocument(paused);
     const refuse = (reason: string) =>
       this.#refuse({ url: request.url, method: request.method, type }, reason);
@@ -224,14 +246,34 @@ export class RequestGate {
         method: request.method,
         headers: request.headers,
         body: bodyOf(request),
+        initiator: this.#initiatorOf(paused),
         type,
         isMainDocument,
       },
       this.#signal,
       this.#budget,
     );
+    if (isMainDocument && answer && !KEEPS_DOCUMENT.test(String(answer.status)))
+      this.#mainOrigin = new URL(request.url).origin;
     if (this.#budget.isSpent) this.cutReason ??= 'bytes';
     return answer;
+  }
+
+  /** A page may hide its address, but then still says that it is another one. */
+  #initiatorOf({ frameId, request: { headers } }: PausedRequest): string | null {
+    const origin = headerOf(headers, 'origin');
+    if (origin !== '' && origin !== 'null') return origin;
+    const referrer = URL.parse(headerOf(headers, 'referer'));
+    if (referrer) return referrer.origin;
+    return frameId === this.mainFrame ? this.#mainOrigin : null;
+  }
+
+  /** Refuses a request that is longer than a message of the browser may be. */
+  async #onTooLong({ requestId, url, method, type }: Params, session: string): Promise<void> {
+    this.cutReason ??= 'bytes';
+    if (!this.#isClosed)
+      this.#refuse({ url: String(url), method: String(method), type: String(type) }, 'limit');
+    await this.#command('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' }, session);
   }
 
   /** Notes a request that is not asked. A page can ask for any number of addresses of any length, so the list is bounded. */
@@ -262,7 +304,13 @@ export class RequestGate {
     const given = headers
       .filter(([name]) => !HOP_BY_HOP.test(name))
       .map(([name, value]) => ({ name, value }));
-    const params = { requestId, responseCode: status, body: body.toString('base64') };
+    const params = {
+      requestId,
+      responseCode: status,
+      // The browser refuses a status that it does not know, unless it has a phrase.
+      responsePhrase: STATUS_CODES[status] ?? 'Unknown',
+      body: body.toString('base64'),
+    };
     try {
       await this.#connection.send('Fetch.fulfillRequest', { ...params, responseHeaders: given }, session);
     } catch (error) {
@@ -330,6 +378,9 @@ function bodyOf({ postDataEntries, postData }: PausedRequest['request']): Buffer
 /** Headers about the connection that brought a response. The body is complete and decoded. */
 const HOP_BY_HOP =
   /^(connection|keep-alive|transfer-encoding|content-encoding|content-length|trailer|upgrade|te|proxy-.*|alt-svc)$/i;
+
+/** The status of answers that lead elsewhere, or leave the page where it is. */
+const KEEPS_DOCUMENT = /^(204|205|3..)$/;
 
 /** Allows what a script wants to ask of another site. Whether it may read the answer is decided by the answer itself. */
 function preflightAnswer(headers: Record<string, string>): PageAnswer {

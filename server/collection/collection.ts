@@ -159,7 +159,11 @@ export function openCollection(config: CollectionConfig): Collection {
     store,
     receiver,
     profiles,
-    fetching: { ...fetching, rateLimiter: partLimiter },
+    fetching: {
+      ...fetching,
+      // Pauses do not apply to parts, so that what a host answers to one page holds up no other.
+      rateLimiter: { run: (...asked) => partLimiter.run(...asked), pauseUntil: () => {} },
+    },
     settings,
     browser,
     deriver,

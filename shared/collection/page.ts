@@ -145,7 +145,10 @@ export const pageListSchema = z
   .meta({ id: 'PageList' });
 export type PageList = z.output<typeof pageListSchema>;
 
-export const drawRequestSchema = z.strictObject({ url: watchedUrlSchema, at: instantSchema });
+export const drawRequestSchema = z.strictObject({
+  url: watchedUrlSchema,
+  at: z.iso.datetime({ offset: true, error: 'Enter a time such as 2026-11-20T10:14:21Z.' }),
+});
 export type DrawRequest = z.output<typeof drawRequestSchema>;
 
 export const newPageSchema = z.strictObject({ url: watchedUrlSchema });

@@ -73,7 +73,7 @@ export interface Attempt<Received> {
   unchanged: Validators | null;
   /** Whether any host sent an HTTP response, whatever its status. */
   answered: boolean;
-  /** Whether the first host that responded is at a private address; undefined if none responded. */
+  /** Whether the host that responded last is at a private address; undefined if none responded. */
   isPrivate: boolean | undefined;
   /** The earliest time for the next request (Retry-After), in milliseconds since the epoch. */
   retry_at: number | null;
@@ -158,7 +158,7 @@ export class Requester {
           },
           (response) => {
             this.#stats.answered = true;
-            this.#stats.isPrivate ??= isPrivateAddress(response.address);
+            this.#stats.isPrivate = isPrivateAddress(response.address);
             this.#sourceIsPrivate ??= this.#stats.isPrivate;
             this.#applyRetryAfter(url, response);
             return receive({ ...response, body: extendingDeadline(response.body, deadline) });

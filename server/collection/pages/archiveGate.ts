@@ -1,6 +1,4 @@
 import { createHash, hash } from 'node:crypto';
-import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
 import type { PageRequest } from '../../../shared/collection/page.ts';
 import { contentEncodingOf } from '../../../shared/collection/retrieval.ts';
 import type { ByteBudget, PageAnswer, PageGate, PageRequestToAnswer } from '../../browser/requestGate.ts';
@@ -9,18 +7,11 @@ import { type HeldAnswer, partsOfPage } from '../../store/sqlite/collection/page
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import { isWithheldForLogin } from '../../store/sqlite/node/withheld.ts';
 import type { Store } from '../../store/store.ts';
+import { decodeContent } from './contentCoding.ts';
 import { heldAnswers } from './readPages.ts';
 
 /** Larger objects are not given to a page. */
 const MAX_OBJECT_BYTES = 200 * 1_048_576;
-
-const DECODERS = {
-  gzip: promisify(gunzip),
-  'x-gzip': promisify(gunzip),
-  deflate: promisify(inflate),
-  br: promisify(brotliDecompress),
-  zstd: promisify(zstdDecompress),
-} as const;
 
 /**
  * Answers the requests of a page from the archive alone. Each gets the capture that is nearest to the time of the page:
@@ -62,9 +53,9 @@ export class ArchiveGate implements PageGate {
     budget: ByteBudget,
   ): Promise<PageAnswer | null> {
     const held = this.#find(request);
-    const answer = held && (await this.#read(held, request.url));
+    const answer = held && (await this.#read(held, request.url, budget));
+    if (budget.isSpent) return this.#refused(request, 'limit');
     if (!held || !answer) return this.#refused(request, 'not_held');
-    if (!budget.take(answer.body.length)) return this.#refused(request, 'limit');
     const { status, sha256 } = answer;
     this.requests.push({
       url: request.url,
@@ -101,7 +92,7 @@ export class ArchiveGate implements PageGate {
     return null;
   }
 
-  #find({ method, url: given, body }: PageRequestToAnswer): HeldAnswer | undefined {
+  #find({ method, url: given, headers, body }: PageRequestToAnswer): HeldAnswer | undefined {
     const url = withoutFragment(given);
     const recorded = this.#recorded.get(`${method} ${url}`);
     // A page that asks more often than when it was captured gets the last answer again.
@@ -114,12 +105,17 @@ export class ArchiveGate implements PageGate {
       url,
       method: method === 'HEAD' ? 'GET' : method,
       body: digest,
+      isRange: Object.keys(headers).some((name) => name.toLowerCase() === 'range'),
       withLogin: this.#withLogin,
       at: this.#at,
     });
   }
 
-  async #read(held: HeldAnswer, asked: string): Promise<(PageAnswer & { sha256: string | null }) | null> {
+  async #read(
+    held: HeldAnswer,
+    asked: string,
+    budget: ByteBudget,
+  ): Promise<(PageAnswer & { sha256: string | null }) | null> {
     const url = withoutFragment(asked);
     const hop = held.redirects.findIndex((redirect) => redirect.url === url);
     const redirect = held.redirects[hop];
@@ -139,7 +135,7 @@ export class ArchiveGate implements PageGate {
       return held.status === null
         ? null
         : { status: held.status, headers, body: Buffer.alloc(0), sha256: null };
-    const body = await this.#bytesOf(held.sha256, contentEncodingOf(headers));
+    const body = await this.#bytesOf(held.sha256, contentEncodingOf(headers), budget);
     // A capture by another archive may have no status.
     return (
       body && {
@@ -152,20 +148,11 @@ export class ArchiveGate implements PageGate {
   }
 
   /** Reads an object without its content coding; null if it is missing, damaged or too large. */
-  async #bytesOf(sha256: string, encoding: string | null): Promise<Buffer | null> {
-    let bytes = await readObject(this.#store, sha256, MAX_OBJECT_BYTES);
-    for (const coding of (encoding ?? '').split(',').reverse()) {
-      const decode = DECODERS[coding.trim() as keyof typeof DECODERS];
-      if (!bytes || coding.trim() === '') continue;
-      if (!decode) return null;
-      try {
-        bytes = await decode(bytes, { maxOutputLength: MAX_OBJECT_BYTES });
-      } catch {
-        // Damaged or too large: the page gets what a browser would make of it, nothing.
-        return null;
-      }
-    }
-    return bytes;
+  async #bytesOf(sha256: string, encoding: string | null, budget: ByteBudget): Promise<Buffer | null> {
+    // Before it is read, because a page can ask for many at once.
+    if (!budget.take(blobBytes(this.#store.read, sha256) ?? 0)) return null;
+    const bytes = await readObject(this.#store, sha256, MAX_OBJECT_BYTES);
+    return bytes && decodeContent(bytes, encoding, budget);
   }
 }
 

@@ -66,13 +66,15 @@ export class Draws {
   }
 
   /** Draws an address as it was at a time. @throws Problem `not_found`, `page_failed`, `busy`, `shutting_down` */
-  drawUrl(given: string, at: string): Promise<ArchivedDraw> {
+  drawUrl(given: string, time: string): Promise<ArchivedDraw> {
     const { store, settings } = this.#services;
+    const at = instantOf(Date.parse(time));
     const url = normalizeUrl(given);
     const held = heldAnswers(store.read, {
       url,
       method: 'GET',
       body: null,
+      isRange: false,
       withLogin: true,
       at: Date.parse(at),
     });

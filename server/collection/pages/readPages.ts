@@ -43,14 +43,19 @@ export function requirePage(store: Pick<Store, 'read'>, id: string): PageCapture
   return page;
 }
 
-/** Returns the answer to a request that is nearest in time; undefined if the archive holds none. */
+/**
+ * Returns the answer to a request that is nearest in time; undefined if the archive holds none. Browsers encode some
+ * characters of paths that this node keeps as they are.
+ */
 export function heldAnswers(
   read: ReadDatabase,
   { url: given, ...asked }: Omit<AskedAnswer, 'source'>,
 ): HeldAnswer | undefined {
   if (!isHttpUrl(given)) return undefined;
+  const answerAt = (url: string) => answerNearest(read, { ...asked, url, source: sourceIdOf(url) });
   const url = normalizeUrl(given);
-  return answerNearest(read, { ...asked, url, source: sourceIdOf(url) });
+  const plain = url.replace(/%(7C|5E|60)/gi, decodeURIComponent);
+  return answerAt(url) ?? (plain === url ? undefined : answerAt(plain));
 }
 
 const COMPARE_MS = 20_000;

@@ -1,7 +1,12 @@
 import { createHash, hash } from 'node:crypto';
 import { SELF } from '../../../shared/collection/event.ts';
 import type { PageRequest } from '../../../shared/collection/page.ts';
-import type { Redirect, RetrievalError, SentRequest } from '../../../shared/collection/retrieval.ts';
+import {
+  contentEncodingOf,
+  type Redirect,
+  type RetrievalError,
+  type SentRequest,
+} from '../../../shared/collection/retrieval.ts';
 import { isHttpUrl } from '../../../shared/values/text.ts';
 import type { ByteBudget, PageAnswer, PageGate, PageRequestToAnswer } from '../../browser/requestGate.ts';
 import type { NewRetrieval } from '../../store/sqlite/collection/retrievals.ts';
@@ -11,7 +16,7 @@ import { isRedirect, WITHHELD_HEADERS, withoutCookie } from '../fetch/fetchObjec
 import { type AttemptStats, type FetchServices, Requester } from '../fetch/requester.ts';
 import { domainOf } from '../profiles/cookies.ts';
 import type { ProfileSession } from '../profiles/profiles.ts';
-import { HostBackoffError } from '../schedule/hostRateLimiter.ts';
+import { decodeContent } from './contentCoding.ts';
 
 /** The document that the check of the source has just stored, and the way to it. */
 export interface CheckedDocument {
@@ -21,7 +26,7 @@ export interface CheckedDocument {
   status: number;
   headers: readonly (readonly [string, string])[];
   sha256: string;
-  /** Whether it was at a private address: then its parts may be too. */
+  /** Whether `final_url` is at a private address: then its parts may be too. */
   isPrivate: boolean;
 }
 
@@ -64,13 +69,21 @@ export class WebGate implements PageGate {
   readonly #options: WebGateOptions;
   /** The addresses of the way to the document that are still to be asked for. */
   readonly #known: Map<string, PageAnswer>;
+  /** The origins whose documents are the owner's page: only what they ask for gets the owner's headers. */
+  readonly #own: ReadonlySet<string>;
+  /** The origins at private addresses: only what they ask for may be at one. */
+  readonly #private = new Set<string>();
 
   constructor(options: WebGateOptions) {
     this.#options = options;
     const { document } = options;
-    this.#known = new Map(document.redirects.map((hop) => [hop.url, redirectAnswer(hop, document)]));
-    const { status, headers, body } = document;
-    this.#known.set(document.final_url, { status, headers, body });
+    this.#known = new Map(
+      document.redirects.map((hop) => [comparable(hop.url), redirectAnswer(hop, document)]),
+    );
+    const { status, headers, body, url, final_url } = document;
+    this.#known.set(comparable(final_url), { status, headers, body });
+    this.#own = new Set([new URL(url).origin, new URL(final_url).origin]);
+    if (document.isPrivate) this.#private.add(new URL(final_url).origin);
   }
 
   async answer(
@@ -79,7 +92,7 @@ export class WebGate implements PageGate {
     budget: ByteBudget,
   ): Promise<PageAnswer | null> {
     const known = request.isMainDocument && request.method === 'GET' ? this.#takeKnown(request) : undefined;
-    if (known) return known;
+    if (known) return this.#decoded(known, known.body, budget);
     if (!isHttpUrl(request.url)) return this.#refused(request, 'scheme');
     if (!this.#isAllowed(request)) return this.#refused(request, 'method');
     if (this.#tellsOthers(request)) return this.#refused(request, 'login');
@@ -93,10 +106,10 @@ export class WebGate implements PageGate {
   /** Answers with what the check of the source was answered, once. */
   #takeKnown({ url, method, type }: PageRequestToAnswer): PageAnswer | undefined {
     const { document } = this.#options;
-    const answer = this.#known.get(url);
+    const answer = this.#known.get(comparable(url));
     if (!answer) return undefined;
-    this.#known.delete(url);
-    const isDocument = url === document.final_url;
+    this.#known.delete(comparable(url));
+    const isDocument = comparable(url) === comparable(document.final_url);
     this.#note({
       url,
       method,
@@ -110,9 +123,11 @@ export class WebGate implements PageGate {
     return answer;
   }
 
-  #isAllowed({ method, url }: PageRequestToAnswer): boolean {
+  /** POST is the page's own: a frame of another site does not act at the page's site with its login. */
+  #isAllowed({ method, url, initiator }: PageRequestToAnswer): boolean {
     if (method === 'GET' || method === 'HEAD') return true;
-    return method === 'POST' && siteOf(url) === siteOf(this.#options.document.final_url);
+    const site = siteOf(this.#options.document.final_url);
+    return method === 'POST' && siteOf(url) === site && initiator !== null && siteOf(initiator) === site;
   }
 
   /** Whether a script of the page sends what belongs to the login to another site. */
@@ -144,8 +159,11 @@ export class WebGate implements PageGate {
     const url = new URL(request.url);
     url.hash = '';
     const { document, ownerHeaders, login } = this.#options;
+    const { body: sent, initiator, isMainDocument } = request;
+    if (sent && !budget.take(sent.length)) return this.#refused(request, 'limit');
     const given = login?.headerFor(url) === undefined ? ownerHeaders : withoutCookie(ownerHeaders);
-    const own = url.origin === new URL(document.url).origin ? given : {};
+    const isOwn = isMainDocument || (initiator !== null && this.#own.has(initiator));
+    const own = isOwn && url.origin === new URL(document.url).origin ? given : {};
     const received = await this.#send(url, request, own, { signal, budget });
     // No connection to a private address was opened.
     if (received.error === 'redirect_refused') return this.#refused(request, 'private_address');
@@ -155,23 +173,33 @@ export class WebGate implements PageGate {
       isSignedIn: login !== undefined || Object.keys(ownerHeaders).length > 0,
     });
     this.parts.push(part);
-    const { response } = received;
-    return response && part.body
-      ? { status: response.status, headers: response.headers, body: part.body }
-      : null;
+    const { response, stats } = received;
+    if (stats.isPrivate) this.#private.add(url.origin);
+    return response && part.body && this.#decoded(response, part.body, budget);
+  }
+
+  /** Some servers send content codings that were not asked for. They are kept as sent, and the page gets what they hold. */
+  async #decoded(
+    { status, headers }: Pick<PageAnswer, 'status' | 'headers'>,
+    sent: Buffer,
+    budget: ByteBudget,
+  ): Promise<PageAnswer | null> {
+    const body = await decodeContent(sent, contentEncodingOf(headers), budget);
+    return body && { status, headers, body };
   }
 
   /** Sends a request of the page. What the network does is in the result, and not thrown. */
   async #send(
     url: URL,
-    { method, headers, body }: PageRequestToAnswer,
+    { method, headers, body, initiator, isMainDocument }: PageRequestToAnswer,
     own: Record<string, string>,
     { signal, budget }: { signal: AbortSignal; budget: ByteBudget },
   ): Promise<Received> {
     const { services, document, login, userAgent, timeoutMs, maxBytes } = this.#options;
     const stats: AttemptStats = { answered: false, isPrivate: undefined, retry_at: null, duration_ms: 0 };
-    // Once the document came from a public address, its parts may not come from a private one.
-    const allowPrivateAddress = document.isPrivate ? undefined : false;
+    // Nobody but the node asks for the first document.
+    const asks = initiator ?? (isMainDocument ? new URL(document.final_url).origin : '');
+    const allowPrivateAddress = this.#private.has(asks) ? undefined : false;
     const requester = new Requester(services, { userAgent, timeoutMs, signal, allowPrivateAddress }, stats);
     const received: Received = { response: null, body: null, error: null, stats };
     try {
@@ -188,7 +216,7 @@ export class WebGate implements PageGate {
     } catch (error) {
       received.body = null;
       if (error instanceof RetrievalFailure) received.error = error.reason;
-      else if (error instanceof HostBackoffError || signal.aborted) received.error = 'timeout';
+      else if (signal.aborted) received.error = 'timeout';
       else throw error;
     }
     return received;
@@ -277,6 +305,11 @@ function sentRequest(
 
 function siteOf(url: string): string {
   return domainOf(new URL(url).hostname);
+}
+
+/** Returns an address as browsers write it: they encode these characters in paths, and this node does not. */
+function comparable(url: string): string {
+  return url.replace(/[|^`{}]/g, (character) => encodeURIComponent(character));
 }
 
 /** Browsers send some cookies where this node does not, such as secure ones to this machine without encryption. */

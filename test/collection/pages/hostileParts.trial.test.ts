@@ -1,5 +1,6 @@
 import type { LookupAddress } from 'node:dns';
 import { isIP } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
 import type { PageCapture, PageList, PageRequest } from '../../../shared/collection/page.ts';
 import type { ProvenRetrievals } from '../../../shared/collection/retrieval.ts';
@@ -223,6 +224,168 @@ test("the owner's headers go to the own origin only, and neither they nor cookie
     expect(bytes.includes(TOKEN), path).toBe(false);
     expect(bytes.includes('secret-session'), path).toBe(false);
   }
+});
+
+test('a frame of another site gets no header of the owner, and does not act at the page’s site', async () => {
+  const { node, site } = await openSite({ 'site.example': PUBLIC, 'evil.example': PUBLIC });
+  const port = `:${site.port}`;
+  const open = {
+    'access-control-allow-origin': '*',
+    'access-control-allow-headers': '*',
+    ...HTML.headers,
+  };
+  for (const path of ['/own', '/read', '/image', '/transfer', '/form', '/framed'])
+    site.script(path, answer('<p>answer', { headers: open }));
+  site.script(
+    '/evil',
+    answer(
+      `<form method="post" action="http://site.example${port}/form" target="sent"></form><iframe name="sent"></iframe>
+      <iframe src="http://site.example${port}/framed"></iframe><img src="http://site.example${port}/image">
+      <script>
+      const at = (path, how) => fetch('http://site.example${port}' + path, how).catch(() => {});
+      at('/read', { headers: { 'X-Own': '1' } });
+      at('/read?hidden', { referrerPolicy: 'no-referrer', mode: 'no-cors' });
+      at('/transfer', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' });
+      at('/transfer?simple', { method: 'POST', body: 'x', mode: 'no-cors', referrerPolicy: 'no-referrer' });
+      at('/options', { method: 'OPTIONS' });
+      document.forms[0].submit();
+      </script>`,
+      HTML,
+    ),
+  );
+  site.script(
+    '/',
+    answer(
+      `<meta name="referrer" content="no-referrer"><iframe src="http://evil.example${port}/evil"></iframe>
+      <iframe sandbox="allow-scripts" srcdoc="<script>fetch('http://site.example${port}/transfer?sandboxed', { method: 'POST', body: 'x', mode: 'no-cors' })</script>"></iframe>
+      <p id="p"><script>fetch('/own', { method: 'POST', body: 'own' }).then(() => fetch('/own')).then(() => p.textContent = 'asked')</script>`,
+      HTML,
+    ),
+  );
+  const page = await capture(node, `http://site.example${port}/`, { headers: { 'X-Token': TOKEN } });
+  expect(site.requests('/own').map(({ method, headers }) => [method, headers['x-token']])).toEqual([
+    ['POST', TOKEN],
+    ['GET', TOKEN],
+  ]);
+  for (const path of ['/read', '/read?hidden', '/image', '/framed']) {
+    expect(site.requests(path), path).toHaveLength(1);
+    expect(site.requests(path)[0]?.headers, path).not.toHaveProperty('x-token');
+  }
+  for (const path of ['/transfer', '/transfer?simple', '/transfer?sandboxed', '/form']) {
+    expect(site.requests(path), path).toEqual([]);
+    expect(said(page, path), path).toMatchObject({ method: 'POST', from: 'refused', reason: 'method' });
+  }
+  expect(said(page, '/options')).toMatchObject({ method: 'OPTIONS', from: 'refused', reason: 'method' });
+});
+
+test('a public page reaches nothing private, also behind or within a private one', async () => {
+  const { node, site, inside } = await openSite({ 'wiki.example': PRIVATE, 'site.example': PUBLIC });
+  const port = `:${site.port}`;
+  const ask = `<p id="p">-<script>fetch('http://${PRIVATE}${port}/').then((r) => r.text()).then((t) => p.textContent = t, () => p.textContent = 'refused')</script>`;
+  site.script('/public', answer(ask, HTML));
+  inside.script('/moved', redirect(`http://site.example${port}/public`));
+  inside.script('/framing', answer(`<iframe src="http://site.example${port}/public"></iframe>${ask}`, HTML));
+  const moved = await capture(node, `http://wiki.example${port}/moved`);
+  expect(await (await node.node.fetch(`/archive/${moved.text}`)).text()).toBe('refused\n');
+  expect(inside.requests('/')).toEqual([]);
+  const framing = await capture(node, `http://wiki.example${port}/framing`);
+  expect(await (await node.node.fetch(`/archive/${framing.text}`)).text()).toBe('refused\nsecret\n');
+  expect(inside.requests('/')).toHaveLength(1);
+});
+
+test('what a server sends with a coding that nobody asked for is kept as sent, and drawn as it is', async () => {
+  const { node, site } = await openSite({ 'site.example': PUBLIC });
+  const coded = (text: string, type: string) =>
+    answer(gzipSync(text), { headers: { 'content-type': type, 'content-encoding': 'gzip' } });
+  site.script('/a|b', coded('<p id="p">-<script src="/part.js"></script>', 'text/html'));
+  site.script('/part.js', coded('p.textContent = "drawn"', 'text/javascript'));
+  const page = await capture(node, `http://site.example:${site.port}/a|b`);
+  expect(await (await node.node.fetch(`/archive/${page.text}`)).text()).toBe('drawn\n');
+  // The document is that of the check, although a browser writes its address differently.
+  expect(site.requests('/a|b').length + site.requests('/a%7Cb').length).toBe(1);
+  const sent = await node.node.fetch(`/archive/${said(page, '/part.js')?.sha256}`);
+  expect(
+    Buffer.from(await sent.arrayBuffer())
+      .subarray(0, 2)
+      .toString('hex'),
+  ).toBe('1f8b');
+  const drawn = await node.node.fetchAsOwner(`/archive/pages/${page.id}/draw`, { method: 'POST' });
+  expect(await drawn.json()).toMatchObject({ same_text: true, same_picture: true });
+});
+
+test('what a page sends and what its parts decode to count, at capture and when it is drawn again', async () => {
+  const { node, site } = await openSite({ 'site.example': PUBLIC });
+  await node.set({ page_max_mb: 2 });
+  site.script('/sent', answer('taken'));
+  site.script(
+    '/sending',
+    answer(
+      `<p><script>for (let n = 0; n < 5; n += 1) fetch('/sent?' + n, { method: 'POST', body: 'x'.repeat(900_000) })</script>`,
+      HTML,
+    ),
+  );
+  const sending = await capture(node, `http://site.example:${site.port}/sending`);
+  expect(sending).toMatchObject({ outcome: 'cut', reason: 'bytes' });
+  expect(sending.requests.filter(({ from }) => from === 'web').length).toBe(3);
+
+  const bomb = gzipSync(Buffer.alloc(1_500_000));
+  const headers = { 'content-type': 'text/css', 'content-encoding': 'gzip' };
+  for (let n = 0; n < 6; n += 1) site.script(`/${n}.css`, answer(bomb, { headers }));
+  const links = Array.from({ length: 6 }, (_, n) => `<link rel="stylesheet" href="/${n}.css">`).join('');
+  site.script('/bombs', answer(`<p>text${links}`, HTML));
+  const bombs = await capture(node, `http://site.example:${site.port}/bombs`);
+  expect(bombs).toMatchObject({ outcome: 'cut', reason: 'bytes' });
+  const drawn = await node.node.fetchAsOwner(`/archive/pages/${bombs.id}/draw`, { method: 'POST' });
+  expect(await drawn.json()).toMatchObject({ outcome: 'cut', reason: 'bytes', same_text: true });
+});
+
+test('what one page asked for neither stops nor spoils another', async () => {
+  const { node, site } = await openSite({ 'site.example': PUBLIC, 'evil.example': PUBLIC });
+  const port = `:${site.port}`;
+  site.script(
+    '/app.js',
+    answer('docu', {
+      status: 206,
+      headers: { 'content-range': 'bytes 0-3/40', 'access-control-allow-origin': '*' },
+    }),
+    answer('document.body.append("by script")', { headers: { 'content-type': 'text/javascript' } }),
+  );
+  site.script('/limited', answer('', { status: 429, headers: { 'retry-after': '86400' } }));
+  site.script(
+    '/evil',
+    answer(
+      `<p>evil<script>fetch('http://site.example${port}/app.js', { headers: { Range: 'bytes=0-3' } });
+      fetch('http://site.example${port}/limited', { mode: 'no-cors' })</script>`,
+      HTML,
+    ),
+  );
+  site.script('/', answer('<p>seen<script src="/app.js"></script>', HTML));
+  await capture(node, `http://evil.example${port}/evil`);
+  const page = await capture(node, `http://site.example${port}/`);
+  expect(await (await node.node.fetch(`/archive/${page.text}`)).text()).toBe('seen\nby script\n');
+  const drawn = await node.node.fetchAsOwner('/archive/draw', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    // Nearer to the piece that the other page got.
+    body: JSON.stringify({ url: page.url, at: '2000-01-01T00:00:00Z' }),
+  });
+  const { text } = (await drawn.json()) as { text: string };
+  expect(text).toBe(page.text);
+});
+
+test('a page gets every status that a server sends', async () => {
+  const { node, site } = await openSite({ 'site.example': PUBLIC });
+  const statuses = [299, 451, 599, 600, 999];
+  for (const status of statuses) site.script(`/${status}`, answer('x', { status }));
+  site.script(
+    '/',
+    answer(
+      `<p id="p"><script>(async () => { for (const one of ${JSON.stringify(statuses)}) p.append((await fetch('/' + one)).status + ' ') })()</script>`,
+      HTML,
+    ),
+  );
+  const page = await capture(node, `http://site.example:${site.port}/`);
+  expect(await (await node.node.fetch(`/archive/${page.text}`)).text()).toBe(`${statuses.join(' ')}\n`);
 });
 
 test('a cookie of one page is not sent by the next', async () => {

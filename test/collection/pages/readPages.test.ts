@@ -53,6 +53,7 @@ const day = (number: number) => `2026-01-${String(number).padStart(2, '0')}T00:0
 const asked = (url: string, at: string, method = 'GET', body: string | null = null) =>
   heldAnswers(store.read, {
     withLogin: false,
+    isRange: false,
     url,
     at: Date.parse(at),
     method,

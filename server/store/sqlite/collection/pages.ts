@@ -230,6 +230,8 @@ export interface AskedAnswer {
   method: string;
   /** The digest of its body; null if it has none. */
   body: string | null;
+  /** Whether a part of an object is asked for. Nothing else is answered with one. */
+  isRange: boolean;
   /** Whether an answer may be one that was got with a login: no other page gets it. */
   withLogin: boolean;
   /** The time of the page, in milliseconds since the epoch. */
@@ -250,7 +252,7 @@ const PLACES = {
       AND part_of IS NULL AND error IS NOT NULL AND status IS NOT NULL`,
 };
 /** What was received without its body, such as one that was too large, is no answer. */
-const IS_ANSWER = '(sha256 IS NOT NULL OR status >= 300)';
+const IS_ANSWER = '((sha256 IS NOT NULL AND (status IS NOT 206 OR @isRange)) OR status >= 300)';
 const HAS_METHOD = "coalesce(request ->> 'method', 'GET') = @method";
 const HAS_BODY = "(request -> 'body' ->> 'sha256') IS @body";
 
@@ -270,8 +272,8 @@ export function answerNearest(database: ReadDatabase, asked: AskedAnswer): HeldA
 
 /** Returns the id of the nearest answer in any place, before or after the time of the page. */
 function nearest(database: ReadDatabase, asked: AskedAnswer, condition: string): number | undefined {
-  const { withLogin, ...named } = asked;
-  const parameters = { ...named, at: new Date(asked.at).toISOString() };
+  const { withLogin, isRange, ...named } = asked;
+  const parameters = { ...named, isRange: Number(isRange), at: new Date(asked.at).toISOString() };
   const shared = withLogin ? '' : `AND NOT ${isWithheldForLoginSql('retrievals.sha256')}`;
   let best: { id: number; off: number } | undefined;
   for (const place of Object.values(PLACES))

@@ -1,0 +1,44 @@
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { ByteBudget } from '../../../server/browser/requestGate.ts';
+import { decodeContent } from '../../../server/collection/pages/contentCoding.ts';
+
+const TEXT = Buffer.from('The text of a page. '.repeat(50));
+const decode = (body: Buffer, encoding: string | null, most = 10_000) =>
+  decodeContent(body, encoding, new ByteBudget(most));
+
+test.each<[encoding: string | null, body: Buffer]>([
+  [null, TEXT],
+  ['identity', TEXT],
+  ['gzip', gzipSync(TEXT)],
+  ['X-GZIP', gzipSync(TEXT)],
+  ['deflate', deflateSync(TEXT)],
+  ['deflate', deflateRawSync(TEXT)],
+  ['br', brotliCompressSync(TEXT)],
+  ['zstd', zstdCompressSync(TEXT)],
+  ['br, gzip', gzipSync(brotliCompressSync(TEXT))],
+  // Servers that name a coding and do not apply it.
+  ['gzip', TEXT],
+  ['zstd', TEXT],
+])('a body with %s is decoded as browsers do', async (encoding, body) => {
+  expect(await decode(body, encoding)).toEqual(TEXT);
+});
+
+test.each<[what: string, body: Buffer, encoding: string, most: number, isSpent: boolean]>([
+  ['larger than what is left', gzipSync(Buffer.alloc(50_000)), 'gzip', 49_999, true],
+  ['when nothing is left', gzipSync(TEXT), 'gzip', 0, true],
+  ['damaged', gzipSync(TEXT).subarray(0, 40), 'gzip', 10_000, false],
+  ['of a coding that nobody knows', TEXT, 'sdch', 10_000, false],
+  ['coded again and again', gzipSync(TEXT), 'gzip,'.repeat(1_000), 10_000, false],
+])('a body %s is not given to a page', async (_what, body, encoding, most, isSpent) => {
+  const budget = new ByteBudget(most);
+  expect(await decodeContent(body, encoding, budget)).toBe(null);
+  expect(budget.isSpent).toBe(isSpent);
+});
+
+test('bodies are decoded one after the other, each within what those before it left', async () => {
+  const budget = new ByteBudget(100_000);
+  const bomb = gzipSync(Buffer.alloc(60_000));
+  const decoded = await Promise.all([1, 2, 3].map(() => decodeContent(bomb, 'gzip', budget)));
+  expect(decoded.map((body) => body?.length)).toEqual([60_000, undefined, undefined]);
+});
