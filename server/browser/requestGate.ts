@@ -213,12 +213,8 @@ export class RequestGate {
     const { request, resourceType } = paused;
     const type = resourceType.toLowerCase();
     const url = request.url + (request.urlFragment ?? '');
-    // The icon of the tab, which the browser asks for by itself at some time or other, is no part of the page.
-    if (this.#isClosed || (type === 'other' && headerOf(request.headers, 'accept').startsWith('image/')))
-      return null;
-    // Scripts can ask for the options of an address, too, but cannot set this header.
-    if (request.method === 'OPTIONS' && headerOf(request.headers, 'access-control-request-method') !== '')
-      return preflightAnswer(request.headers);
+    if (this.#isClosed || isIcon(type, request.headers)) return null;
+    if (isPreflight(request)) return preflightAnswer(request.headers);
     const isMainDocument = this.#isMainDocument(paused);
     const refuse = (reason: string) =>
       this.#refuse({ url: request.url, method: request.method, type }, reason);
@@ -381,6 +377,16 @@ const HOP_BY_HOP =
 
 /** The status of answers that lead elsewhere, or leave the page where it is. */
 const KEEPS_DOCUMENT = /^(204|205|3..)$/;
+
+/** The icon of the tab, which the browser asks for by itself at some time or other, is no part of the page. */
+function isIcon(type: string, headers: Record<string, string>): boolean {
+  return type === 'other' && headerOf(headers, 'accept').startsWith('image/');
+}
+
+/** Scripts can ask for the options of an address, too, but cannot set this header. */
+function isPreflight({ method, headers }: PausedRequest['request']): boolean {
+  return method === 'OPTIONS' && headerOf(headers, 'access-control-request-method') !== '';
+}
 
 /** Allows what a script wants to ask of another site. Whether it may read the answer is decided by the answer itself. */
 function preflightAnswer(headers: Record<string, string>): PageAnswer {

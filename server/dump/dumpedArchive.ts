@@ -104,8 +104,13 @@ export interface DumpedSource {
   line: number;
   /** The values in the source's own line. */
   declared: { revision: number; last_sha256: string | null; last_event_type: EventType | null };
-  /** The values that result from the lines after it. */
+  /** The values that result from the lines after it: of the newest version, which has an event. */
   found: { revision: number; last_sha256: string | null; last_event_type: EventType | null };
+  /**
+   * The newest two objects that this node retrieved, newest first. A 304 names one of them again: what a person had the
+   * node fetch while a check waited for its 304 is no version, and was recorded before it.
+   */
+  retrieved: string[];
 }
 
 /** The state of a source by the last event that this node observed. */
@@ -170,7 +175,7 @@ export class DumpedArchive {
       if (declared.revision !== found.revision)
         throw new DumpError('its revision is not the newest one of this source.', line);
       if (declared.last_sha256 !== found.last_sha256)
-        throw new DumpError('its last_sha256 is not that of its last retrieval.', line);
+        throw new DumpError('its last_sha256 is not that of its newest version.', line);
       if (declared.last_event_type !== found.last_event_type)
         throw new DumpError('its last_event_type is not that of its last event.', line);
     }

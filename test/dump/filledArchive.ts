@@ -10,6 +10,8 @@ import { InvenioServer } from '../repositories/deposit/invenioServer.ts';
 import { addRepository, deposit } from '../repositories/deposit/support.ts';
 import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { eventually } from '../support/eventually.ts';
+import { CC_BY } from '../support/network/repositoryRecords.ts';
+import { RepositoryServer } from '../support/network/repositoryServer.ts';
 import { page, redirect, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { DERIVING } from '../support/node.ts';
 import { response } from '../support/warcFiles.ts';
@@ -42,6 +44,7 @@ async function fill(dataFolder: string): Promise<void> {
   await fillPacks(node);
   await fillSources(node);
   await fillCaptures(node);
+  await fillImports(node);
   for (const bytes of ['X\n1\n', 'x\n1\n', 'X\n1\n', 'x\n1\n']) {
     await overwrite(dataFolder, sha256Of('x\n1\n'), bytes);
     await audit(node.node);
@@ -117,6 +120,17 @@ async function fillDeposits({ node }: CollectingNode, pack: string): Promise<voi
   const repository = await addRepository(node, { kind: 'invenio' }, server);
   expect(await deposit(node, pack, repository.id, true)).toMatchObject({ state: 'published' });
   await server.close();
+}
+
+async function fillImports({ node }: CollectingNode): Promise<void> {
+  const repository = await RepositoryServer.open('zenodo');
+  const file = { name: 'levels.csv', bytes: Buffer.from('station,level\nA,1.2\n') };
+  const record = { id: '12345', title: 'Tides', doi: '10.5072/test.12345', license: CC_BY, files: [file] };
+  repository.add(record);
+  const url = repository.origin + repository.landingPath(record);
+  const imported = await node.sendJson('POST', '/manage/import?wait=true', { url });
+  expect(await imported.json()).toMatchObject({ files: [{ state: 'held' }] });
+  await repository.close();
 }
 
 async function fillSources(node: CollectingNode): Promise<void> {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { rm } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -26,7 +26,8 @@ import {
   RepositoryServer,
   sendWhole,
 } from '../support/network/repositoryServer.ts';
-import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
+import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { runHere } from '../support/runHere.ts';
 
 afterEach(async () => {
   await closeTestNodes();
@@ -151,6 +152,35 @@ describe('the import of a record', () => {
     const imported = await importNow(node, { doi: record.doi });
     expect(imported.files.map(({ state }) => state)).toEqual(['too_large', 'held', 'too_large']);
     expect(imported.warnings.join('\n')).toContain('1 file does not fit');
+  });
+
+  test('leaves a dump that can be read, also of a file whose address is watched', async () => {
+    const { node, repository, record } = await openWith('zenodo', filesOf({}));
+    const path = repository.filePath(record, 0);
+    let isWatched = false;
+    // The check before the import gets another object. What the import gets is no version of the source.
+    repository.faults.set(path, [(response) => void response.end(isWatched ? BYTES : 'watched')]);
+    const added = await node.sendJson('POST', '/manage/sources', {
+      url: repository.origin + path,
+      ignore_robots: true,
+    });
+    const { id } = (await added.json()) as { id: string };
+    const check = () => node.sendJson('POST', '/manage/collections?wait=true', { sources: [id] });
+    expect((await check()).status).toBe(200);
+    isWatched = true;
+    expect((await importNow(node, { doi: record.doi })).files.map(({ state }) => state)).toEqual(['held']);
+    const { items } = (await (await node.fetchAsOwner(`/manage/sources/${id}/retrievals`)).json()) as {
+      items: { sha256: string }[];
+    };
+    expect(new Set(items.map(({ sha256 }) => sha256)).size).toBe(2);
+    const folder = await temporaryFolder();
+    const file = join(folder, 'dump.jsonl');
+    await writeFile(file, await (await node.fetch('/api/dump.jsonl')).text());
+    expect(await runHere(['verify', file])).toMatchObject({ code: 0, stderr: '' });
+    expect(await runHere(['import', file, '--data', join(folder, 'new')])).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
   });
 
   test('is found by any address of it: its page, its entry, and its DOI in any form', async () => {

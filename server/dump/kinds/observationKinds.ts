@@ -216,12 +216,13 @@ function addRetrieval(
   requireThat(part_of !== undefined || url === source.url, 'its url is not that of its source.', at);
   requireThat(round === null || archive.rounds.has(round), 'no earlier line defines its round.', at);
   requireThat(
-    sha256 === null ? bytes === null : bytes !== null || sha256 === source.found.last_sha256,
+    sha256 === null ? bytes === null : bytes !== null || source.retrieved.includes(sha256),
     'its sha256 and its bytes do not fit together.',
     at,
   );
   if (part_of !== undefined) addPart(archive, source, part_of, at);
-  else if (observer === SELF && error === null && sha256 !== null) source.found.last_sha256 = sha256;
+  else if (observer === SELF && error === null && sha256 !== null && sha256 !== source.retrieved[0])
+    source.retrieved = [sha256, ...source.retrieved.slice(0, 1)];
   archive.retrievals.append(id, source.key);
 }
 
@@ -254,7 +255,9 @@ const event = recorded({
     const { id, url } = archive.source(value.source_key, at);
     return eventDigest({ ...value, source: id, url });
   },
-  check: (archive, { id, retrieval: of, source_key, reverts_to, observer: by, event_type, page }, at) => {
+  check: (archive, { retrieval: of, source_key, reverts_to, observer: by, ...value }, at) => {
+    const { id, event_type, sha256, page } = value;
+    const source = archive.source(source_key, at);
     requireThat(id === archive.events + 1, `event ${archive.events + 1} is missing before it.`, at);
     requireThat(
       archive.retrievals.get(of) === source_key,
@@ -272,7 +275,9 @@ const event = recorded({
       at,
     );
     archive.events = id;
-    if (by === SELF) archive.source(source_key, at).found.last_event_type = event_type;
+    if (by !== SELF) return;
+    source.found.last_event_type = event_type;
+    source.found.last_sha256 = sha256 ?? source.found.last_sha256;
   },
 });
 

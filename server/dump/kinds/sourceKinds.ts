@@ -181,6 +181,7 @@ function checkSource(archive: DumpedArchive, source: SourceLine, at: number): vo
     line: at,
     declared: { revision, last_sha256, last_event_type },
     found: { revision: 0, last_sha256: null, last_event_type: null },
+    retrieved: [],
   });
   archive.sourceKeys.set(id, key);
 }

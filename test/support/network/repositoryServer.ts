@@ -80,6 +80,7 @@ export class RepositoryServer {
   }
 
   async close(): Promise<void> {
+    if (!this.#server.listening) return;
     this.#server.closeAllConnections();
     this.#server.close();
     await once(this.#server, 'close');
