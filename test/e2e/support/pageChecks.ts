@@ -6,7 +6,7 @@ export interface PageChecks {
   /** Allows errors that the test provokes, such as a refused request that the browser logs. */
   allow(error: RegExp): void;
   /**
-   * Runs the accessibility rules on a page in a state that `accessibility.spec.ts` does not show, such as a dialog or a
+   * Runs the accessibility rules on a page in a state that `accessibility.trial.spec.ts` does not show, such as a dialog or a
    * failure; that test checks every page as it is. In the dark scheme only the contrast of colours can differ.
    */
   accessible(page: Page, colorScheme?: 'light' | 'dark'): Promise<void>;

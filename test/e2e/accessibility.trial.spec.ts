@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { matchPath } from 'react-router';
 import { PAGE_PATHS } from '../../shared/node/pages.ts';
 import { type OwnerApi, openOwnerApi } from '../demo/ownerApi.ts';
+import { accessibilityViolations } from './support/accessibility.ts';
 import { type DemoPage, demoPages, fillWithDemo, openDemoPage } from './support/demoPages.ts';
 import { expect, test } from './support/fixtures.ts';
 
@@ -88,4 +89,27 @@ test('every page and each kind of dialog is accessible in both colour schemes', 
       !shown.some(({ path }) => matchPath(pattern.replace('*path', '*'), path.split('?')[0] ?? '')),
   );
   expect(missed, 'pages without a check').toEqual([]);
+});
+
+test('the API documentation is accessible in both themes, on a large screen and on a phone', async ({
+  page,
+}) => {
+  await page.goto('/api/docs');
+  // One part of each kind is checked, because the page is long.
+  const parts = ['nav', 'header', '#addPack', '#readBlob', '#schema-Pack', '#problem-not_found'];
+  expect(await accessibilityViolations(page, 'light', parts)).toBe('');
+  await page.getByRole('navigation').getByTitle('Upload a pack').click();
+  await expect(page.getByRole('heading', { name: 'Upload a pack' })).toBeInViewport();
+  await page.setViewportSize({ width: 360, height: 740 });
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
+  await page.getByRole('link', { name: 'Contents' }).click();
+  await expect(page.getByRole('navigation')).toBeInViewport();
+  const loaded = await page.evaluate(() => performance.getEntriesByType('resource').map(({ name }) => name));
+  expect(loaded).toEqual([]);
+  // Only contrast differs in the dark. It is looked for among all that is on the page, so the rest is removed.
+  await page.evaluate((kept) => {
+    for (const each of document.querySelectorAll('main > *, main section > *'))
+      if (!kept.some((part) => each.matches(`${part}, ${part} *, :has(${part})`))) each.remove();
+  }, parts);
+  expect(await accessibilityViolations(page, 'dark', parts)).toBe('');
 });

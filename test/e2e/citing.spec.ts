@@ -1,5 +1,4 @@
 import type { Pack } from '../../shared/archive/pack.ts';
-import { accessibilityViolations } from './support/accessibility.ts';
 import { collectChanges } from './support/changes.ts';
 import { expect, test } from './support/fixtures.ts';
 
@@ -88,27 +87,4 @@ test('a pack, an event, a version and a finding are cited in every format', asyn
     await checks.accessible(page);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
   });
-});
-
-test('the API documentation is accessible in both themes, on a large screen and on a phone', async ({
-  page,
-}) => {
-  await page.goto('/api/docs');
-  // One part of each kind is checked, because the page is long.
-  const parts = ['nav', 'header', '#addPack', '#readBlob', '#schema-Pack', '#problem-not_found'];
-  expect(await accessibilityViolations(page, 'light', parts)).toBe('');
-  await page.getByRole('navigation').getByTitle('Upload a pack').click();
-  await expect(page.getByRole('heading', { name: 'Upload a pack' })).toBeInViewport();
-  await page.setViewportSize({ width: 360, height: 740 });
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
-  await page.getByRole('link', { name: 'Contents' }).click();
-  await expect(page.getByRole('navigation')).toBeInViewport();
-  const loaded = await page.evaluate(() => performance.getEntriesByType('resource').map(({ name }) => name));
-  expect(loaded).toEqual([]);
-  // Only contrast differs in the dark. It is looked for among all that is on the page, so the rest is removed.
-  await page.evaluate((kept) => {
-    for (const each of document.querySelectorAll('main > *, main section > *'))
-      if (!kept.some((part) => each.matches(`${part}, ${part} *, :has(${part})`))) each.remove();
-  }, parts);
-  expect(await accessibilityViolations(page, 'dark', parts)).toBe('');
 });
