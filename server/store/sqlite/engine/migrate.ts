@@ -4,23 +4,8 @@ import { RELEASE_0_1_0 } from './migrations/0001-0004.ts';
 import { MIGRATIONS_5_TO_18 } from './migrations/0005-0018.ts';
 import { MIGRATIONS_21_TO_32 } from './migrations/0021-0032.ts';
 import { MIGRATIONS_33_TO_39 } from './migrations/0033-0039.ts';
-import { migration as copiesToReadBack } from './migrations/0040-copies-to-read-back.ts';
-import { migration as pageCaptures } from './migrations/0041-page-captures.ts';
-import { migration as withheldObjects } from './migrations/0042-withheld-objects.ts';
-import { migration as releasedBytes } from './migrations/0044-released-bytes.ts';
-import { migration as withheldInCopies } from './migrations/0045-withheld-in-copies.ts';
-import { migration as handedIn } from './migrations/0046-handed-in.ts';
-import { migration as pairedBrowsers } from './migrations/0047-paired-browsers.ts';
-import { migration as profiles } from './migrations/0048-profiles.ts';
-import { migration as passageAnchors } from './migrations/0049-passage-anchors.ts';
-import { migration as watchedParts } from './migrations/0050-watched-parts.ts';
-import { migration as restoreDrills } from './migrations/0051-restore-drills.ts';
-import { migration as sealedFindings } from './migrations/0052-sealed-findings.ts';
-import { migration as signedObservations } from './migrations/0053-signed-observations.ts';
-import { migration as deposits } from './migrations/0056-deposits.ts';
-import { migration as sets } from './migrations/0057-sets.ts';
-import { migration as draftImports } from './migrations/0058-draft-imports.ts';
-import { migration as packDeposits } from './migrations/0059-pack-deposits.ts';
+import { MIGRATIONS_40_TO_49 } from './migrations/0040-0049.ts';
+import { MIGRATIONS_50_TO_59 } from './migrations/0050-0059.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 import { one, run } from './queries.ts';
 
@@ -29,23 +14,8 @@ export const MIGRATIONS: readonly Migration[] = [
   ...MIGRATIONS_5_TO_18,
   ...MIGRATIONS_21_TO_32,
   ...MIGRATIONS_33_TO_39,
-  copiesToReadBack,
-  pageCaptures,
-  withheldObjects,
-  releasedBytes,
-  withheldInCopies,
-  handedIn,
-  pairedBrowsers,
-  profiles,
-  passageAnchors,
-  watchedParts,
-  restoreDrills,
-  sealedFindings,
-  signedObservations,
-  deposits,
-  sets,
-  draftImports,
-  packDeposits,
+  ...MIGRATIONS_40_TO_49,
+  ...MIGRATIONS_50_TO_59,
 ];
 
 /** The database was written by a newer Strongroom than this one. */
