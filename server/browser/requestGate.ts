@@ -1,6 +1,6 @@
-import { STATUS_CODES } from 'node:http';
 import type { CutReason } from '../../shared/collection/page.ts';
 import { after } from '../runtime/background.ts';
+import { STATUS_CODES } from '../runtime/nodeHttp.ts';
 import {
   type BrowserConnection,
   BrowserGoneError,

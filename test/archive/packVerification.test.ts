@@ -7,9 +7,9 @@ import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { PackVerification } from '../../shared/archive/pack.ts';
 import type { LedgerVerification } from '../../shared/ledger/ledger.ts';
 import { uploadNewPack } from '../support/archive/packs.ts';
-import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
+import { closeAlteredNodes, openTestNode, type TestNode } from '../support/node.ts';
 
-afterEach(closeTestNodes);
+afterEach(closeAlteredNodes);
 
 const verify = async (node: TestNode, id: string) => {
   const response = await node.fetch(`/api/packs/${id}/verify`);
@@ -265,7 +265,7 @@ describe('the verification of the ledger detects', () => {
     expect(await verifyLedger(node)).toMatchObject({ ok: true, problems: [] });
     tamper(node, `PRAGMA foreign_keys = OFF; ${changes.join('; ')}`);
     found = await verifyLedger(node);
-    await closeTestNodes();
+    await closeAlteredNodes();
   });
 
   test.each(PACK_CHANGES)('%s', (what, _change, problem = 'wrong_digest') => {

@@ -15,10 +15,10 @@ import { CollectingNode } from '../collection/support.ts';
 import { problemOf, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { eventually } from '../support/eventually.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
-import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { closeAlteredNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 
 afterEach(async () => {
-  await closeTestNodes();
+  await closeAlteredNodes();
   await closeScriptedWebs();
 });
 

@@ -11,12 +11,12 @@ import { runCommand } from '../support/cli.ts';
 import { codeBlocksOf } from '../support/docs.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTimestampAuthorities, TimestampAuthority } from '../support/network/timestampAuthority.ts';
-import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { closeAlteredNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { requirePrograms } from '../support/requirements.ts';
 
 afterEach(async () => {
   await closeTimestampAuthorities();
-  await closeTestNodes();
+  await closeAlteredNodes();
   await closeScriptedWebs();
 });
 

@@ -8,11 +8,11 @@ import type { Case } from '../../shared/findings/case.ts';
 import type { Finding } from '../../shared/findings/finding.ts';
 import { problemOf, uploadNewPack } from '../support/archive/packs.ts';
 import { end, serveNode } from '../support/cli.ts';
-import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { closeAlteredNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
 import { addFinding, createCase, findings, verifiedLedger, withdraw } from './support.ts';
 
-afterEach(closeTestNodes);
+afterEach(closeAlteredNodes);
 
 interface Filled {
   current: Finding;

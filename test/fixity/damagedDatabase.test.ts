@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
 import { problemOf, sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
-import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
+import { closeAlteredNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
 import { audit } from './support.ts';
 
-afterEach(closeTestNodes);
+afterEach(closeAlteredNodes);
 
 /** Creates a closed archive with a pack; returns the pack's id. */
 async function archive(): Promise<{ folder: string; id: string }> {

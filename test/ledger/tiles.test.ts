@@ -16,9 +16,9 @@ import {
   TiledTree,
   tilePath,
 } from '../support/network/tlogClient.ts';
-import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { closeAlteredNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 
-afterEach(closeTestNodes);
+afterEach(closeAlteredNodes);
 
 /** Fetches as a client of static logs does, who knows nothing but the prefix. */
 function fetchFrom(node: TestNode): Fetch {

@@ -5,9 +5,9 @@ import { afterEach, expect, test } from 'vitest';
 import { migrate } from '../../server/store/sqlite/engine/migrate.ts';
 import { RELEASE_0_1_0 } from '../../server/store/sqlite/engine/migrations/0001-0004.ts';
 import { openForWriting } from '../../server/store/sqlite/engine/open.ts';
-import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { closeAlteredNodes, openTestNode, temporaryFolder } from '../support/node.ts';
 
-afterEach(closeTestNodes);
+afterEach(closeAlteredNodes);
 
 const URL = 'https://old.example/';
 const BODY = 'from before';

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemLookup } from '../../server/collection/fetch/connect.ts';
 import type { NodeConfig } from '../../server/config.ts';
+import { checkDump } from '../../server/dump/checkDump.ts';
 import { openNode, type RunningNode } from '../../server/node.ts';
 import { createLog } from '../../server/runtime/log.ts';
 import { checkResponse } from './conformance.ts';
@@ -101,8 +102,28 @@ export async function openTestNode(config: Partial<NodeConfig> = {}): Promise<Te
   return testNode;
 }
 
-/** For `afterEach`: closes every node that a test opened and removes its folder. */
+/**
+ * For `afterEach`: closes every node that a test opened and removes its folder. With `STRONGROOM_READ_BACK`, as in CI, the
+ * dump of each archive must be readable: what a node recorded is worth nothing if it cannot be restored.
+ */
 export async function closeTestNodes(): Promise<void> {
+  const unreadable: unknown[] = [];
+  if (process.env.STRONGROOM_READ_BACK)
+    for (const node of opened) await readBack(node).catch((error: unknown) => unreadable.push(error));
+  await closeAlteredNodes();
+  if (unreadable.length > 0) throw new AggregateError(unreadable, 'The dump of an archive cannot be read.');
+}
+
+/** The same for tests that alter a database themselves, so that its dump is refused. */
+export async function closeAlteredNodes(): Promise<void> {
   for (const node of opened.splice(0)) await node.close();
   for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
+}
+
+/** Reads the dump of a node, unless the test closed it or made it refuse. */
+async function readBack({ url, token }: TestNode): Promise<void> {
+  const headers = { Authorization: `Bearer ${token}` };
+  const response = await fetch(new URL('/api/dump.jsonl', url), { headers }).catch(() => undefined);
+  if (!response?.ok || !response.body) return void (await response?.body?.cancel());
+  for await (const _ of checkDump(response.body));
 }

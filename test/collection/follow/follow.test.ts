@@ -6,7 +6,7 @@ import type { ApprovedLinks } from '../../../shared/collection/follow.ts';
 import type { WatchedSource } from '../../../shared/collection/source.ts';
 import { ManualClock } from '../../support/manualClock.ts';
 import { closeScriptedWebs, page, redirect, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
-import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
+import { closeAlteredNodes, temporaryFolder } from '../../support/node.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 import { followedList, foundLinks, pathsOf, xml } from './support.ts';
 
@@ -18,7 +18,7 @@ beforeEach(async () => {
   node = await openCollectingNode();
 });
 afterEach(async () => {
-  await closeTestNodes();
+  await closeAlteredNodes();
   await closeScriptedWebs();
 });
 

@@ -14,7 +14,7 @@ import type { RetrievalProof } from '../../../shared/collection/retrieval.ts';
 import type { LedgerEntry } from '../../../shared/ledger/ledger.ts';
 import { canonicalText } from '../../../shared/values/canonicalJson.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
-import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
+import { closeAlteredNodes, temporaryFolder } from '../../support/node.ts';
 import { runHere } from '../../support/runHere.ts';
 import { response } from '../../support/warcFiles.ts';
 import { imported } from '../captures/support.ts';
@@ -62,7 +62,7 @@ beforeEach(async () => {
   dataFolder = join(await temporaryFolder(), 'data');
   await cp(template, dataFolder, { recursive: true });
 });
-afterEach(closeTestNodes);
+afterEach(closeAlteredNodes);
 
 async function entries(): Promise<LedgerEntry[]> {
   return (await node.read<{ items: LedgerEntry[] }>('/api/ledger?limit=500')).items;

@@ -3,7 +3,7 @@ import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { LedgerVerification } from '../../../shared/ledger/ledger.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
-import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
+import { closeAlteredNodes, temporaryFolder } from '../../support/node.ts';
 import { openCollectingNode } from '../support.ts';
 
 let dataFolder: string;
@@ -21,7 +21,7 @@ beforeEach(async () => {
   await node.node.close();
 });
 afterEach(async () => {
-  await closeTestNodes();
+  await closeAlteredNodes();
   await closeScriptedWebs();
 });
 

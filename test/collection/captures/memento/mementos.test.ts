@@ -12,7 +12,7 @@ import { pathOf } from '../../../../shared/routes/route.ts';
 import { ROUTES } from '../../../../shared/routes.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
 import { closeScriptedWebs, page, ScriptedWeb, tagged } from '../../../support/network/scriptedWeb.ts';
-import { closeTestNodes, openTestNode, temporaryFolder } from '../../../support/node.ts';
+import { closeAlteredNodes, openTestNode, temporaryFolder } from '../../../support/node.ts';
 import { type CollectingNode, openCollectingNode } from '../../support.ts';
 
 const HOUR = 3_600_000;
@@ -27,7 +27,7 @@ beforeEach(async () => {
   web = await ScriptedWeb.open();
 });
 afterEach(async () => {
-  await closeTestNodes();
+  await closeAlteredNodes();
   await closeScriptedWebs();
 });
 
