@@ -80,8 +80,13 @@ test('two captures are compared by keyboard alone, from the event of a change', 
   publishShop(web, '2.35');
   await collect(page, source);
   const { items } = (await (await page.request.get('/api/events?observer=browser')).json()) as {
-    items: { id: number }[];
+    items: { id: number; observed_at: string }[];
   };
+  // The drawn page changed, and the file is as it was first seen.
+  expect(await (await page.request.get(`/manage/sources/${source}`)).json()).toMatchObject({
+    last_event_type: 'changed',
+    last_event_at: items[0]?.observed_at,
+  });
   await page.goto('/timeline');
   const row = page.getByRole('article', { name: `Event ${items[0]?.id}` });
   await expect(row.getByAltText('The page as it was drawn')).toBeVisible();
