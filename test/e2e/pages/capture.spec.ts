@@ -91,6 +91,11 @@ test('two captures are compared by keyboard alone, from the event of a change', 
   const row = page.getByRole('article', { name: `Event ${items[0]?.id}` });
   await expect(row.getByAltText('The page as it was drawn')).toBeVisible();
   await expect(row).toContainText('this node’s browser');
+  // On a phone, too, what changed has room.
+  await page.setViewportSize({ width: 400, height: 800 });
+  const summary = row.getByText('2.10 → 2.35');
+  await expect.poll(async () => (await summary.boundingBox())?.width).toBeGreaterThan(80);
+  await page.setViewportSize({ width: 1280, height: 720 });
   await row.getByRole('link').focus();
   await page.keyboard.press('Enter');
   const compare = page.getByRole('link', { name: 'Compare with the previous capture' });
