@@ -121,6 +121,13 @@ test('two captures are compared by keyboard alone, from the event of a change', 
   await page.keyboard.press('n');
   await expect(page.getByText('Change 2 of 2')).toBeVisible();
   await expect.poll(top).toBeGreaterThan(first);
+  // The close-up of a change as wide as the page is as wide as its place.
+  await expect
+    .poll(() => page.locator('figure img[alt=""]').evaluateAll(edgesInPlace))
+    .toEqual([
+      [0, 0],
+      [0, 0],
+    ]);
   await page.keyboard.press('p');
   await expect(page.getByText('Change 1 of 2')).toBeVisible();
 
@@ -205,6 +212,15 @@ test('a page of a WARC file is drawn, and what a capture lacks is named', async 
   });
 });
 
+/** How far the left and the right edge of each picture are from those of its place, which cuts off what is beyond. */
+function edgesInPlace(pictures: Element[]): number[][] {
+  return pictures.map((picture) => {
+    const place = picture.parentElement?.parentElement?.getBoundingClientRect() ?? new DOMRect();
+    const { left, right } = picture.getBoundingClientRect();
+    return [Math.round(left - place.left), Math.round(right - place.right)];
+  });
+}
+
 /** A shop whose prices come by POST. It also sends data to another site, which is refused. */
 function publishShop(web: ScriptedWeb, price: string): void {
   const typed = (type: string, body: string) => ({ headers: { 'Content-Type': type }, body });
@@ -221,6 +237,7 @@ function publishShop(web: ScriptedWeb, price: string): void {
          for (const [name, price] of prices) {
            const line = document.createElement('p');
            line.textContent = name + ' costs ' + price;
+           if (name === 'Total') line.style.background = price > 2.2 ? '#fbb' : '#bfb';
            document.getElementById('app').append(line);
          }
        });
