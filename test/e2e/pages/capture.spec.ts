@@ -188,11 +188,18 @@ test('a page of a WARC file is drawn, and what a capture lacks is named', async 
   await test.step('what a page had no answer to is named, and captures say what they are not', async () => {
     checks.allow(/404/);
     await setUp(page);
-    web.publish('/blank', '<!doctype html><title>Blank</title><body style="background: #345">');
+    web.publish(
+      '/blank',
+      '<!doctype html><title>Blank</title><body style="background: #345; height: 30000px">',
+    );
     const source = await watchPage(page, web.url('/blank'));
     await page.goto(`/sources/${source}`);
     await page.getByRole('list', { name: 'Page captures, newest first' }).getByRole('link').first().click();
     await expect(page.getByText('No text. The page was drawn but shows no text')).toBeVisible();
+    // No setting changes this limit.
+    await expect(page.getByText('Cut off. The page is longer than a capture can be')).toHaveText(
+      /20,000 pixels high\.\s*$/,
+    );
     await page.getByRole('tab', { name: 'Text' }).click();
     await expect(page.getByText('See the picture.')).toBeVisible();
     await checks.accessible(page);
