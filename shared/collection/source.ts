@@ -139,7 +139,8 @@ export const sourceSchema = z
     added_at: instantSchema,
     last_sha256: digestSchema.nullable(),
     last_event_type: eventTypeSchema.nullable().meta({
-      description: 'Of the node’s own last event; of the newest captured version if `captures_only`.',
+      description:
+        'Of the node’s own last event, also of its browser; of the newest captured version if `captures_only`.',
     }),
     page_label: pageLabelSchema.nullable().meta({ description: 'The label of the current version.' }),
     capture: z.enum(CAPTURE_MODES),
@@ -161,7 +162,9 @@ export const RECENT_CHECKS = 30;
 /** A source as the owner sees it, with its settings and the result of the last check. */
 export const watchedSourceSchema = sourceSchema
   .extend({
-    last_event_at: instantSchema.nullable(),
+    last_event_at: instantSchema
+      .nullable()
+      .meta({ description: 'The time of the event of `last_event_type`.' }),
     recent_checks: z.array(z.string().nullable()).max(RECENT_CHECKS).meta({
       description: 'This node’s last attempts, oldest first: null for a success, else the error.',
     }),

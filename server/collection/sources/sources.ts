@@ -43,7 +43,7 @@ import {
 import {
   labelOfNewestVersion,
   lastCapturedEvent,
-  lastEventAt,
+  lastOwnEvent,
 } from '../../store/sqlite/collection/timeline/events.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { onSnapshot } from '../../store/sqlite/engine/queries.ts';
@@ -337,7 +337,6 @@ function requireSource(database: Store['read'], id: string): SourceRow {
 
 function publicSource(database: Store['read'], row: SourceRow): Source {
   const isCaptured = isKnownByCapturesOnly(database, row);
-  const captured = isCaptured ? lastCapturedEvent(database, row.key) : undefined;
   return {
     id: row.id,
     url: row.url,
@@ -350,13 +349,18 @@ function publicSource(database: Store['read'], row: SourceRow): Source {
     paused: row.paused,
     added_at: row.added_at,
     last_sha256: row.last_sha256,
-    last_event_type: row.last_event_type ?? captured?.type ?? null,
+    last_event_type: lastEvent(database, row.key, { isOwn: !isCaptured })?.type ?? null,
     page_label: labelOfNewestVersion(database, row.key, { isOwn: !isCaptured }),
     capture: row.capture,
     page_error: row.capture === 'page' ? row.page_error : null,
     last_page: newestPageId(database, row.key) ?? null,
     captures_only: isCaptured,
   };
+}
+
+/** Returns the event that a source names as its last: the node's own one, also of its browser, or a captured one. */
+function lastEvent(database: Store['read'], key: number, { isOwn }: { isOwn: boolean }) {
+  return isOwn ? lastOwnEvent(database, key) : lastCapturedEvent(database, key);
 }
 
 function isKnownByCapturesOnly(database: Store['read'], row: SourceRow): boolean {
@@ -368,9 +372,7 @@ function watchedSource(database: Store['read'], row: SourceRow): WatchedSource {
   const source = publicSource(database, row);
   return {
     ...source,
-    last_event_at:
-      (source.captures_only ? lastCapturedEvent(database, row.key)?.at : lastEventAt(database, row.key)) ??
-      null,
+    last_event_at: lastEvent(database, row.key, { isOwn: !source.captures_only })?.at ?? null,
     recent_checks: recentChecks(database, row.key, RECENT_CHECKS),
     max_object_mb: row.max_object_mb,
     ignore_robots: row.ignore_robots,

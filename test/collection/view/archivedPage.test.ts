@@ -30,7 +30,7 @@ const NASTY = `<!doctype html><html manifest="/offline"><head><title>Nasty &amp;
 <a href="javascript:alert(1)">script</a> <a href="data:text/html,<script>alert(1)</script>">data</a>
 <a href="/other" ping="/ping">held link</a> <a href="/dead">dead link</a> <a href="#part">part</a>
 <form action="/send"><input name="q" formaction="/steal" autofocus><button>Go</button></form>
-<iframe srcdoc="<script>alert(1)</script>" src="/frame"></iframe><object data="x.swf"></object><embed src="x.swf">
+<iframe srcdoc="<script>alert(1)</script>" src="/frame"></iframe><iframe srcdoc="<p>inner"></iframe><iframe></iframe><object data="x.swf"></object><embed src="x.swf">
 <svg><script>alert(1)</script><a xlink:href="javascript:alert(1)"><set attributeName="href" to="javascript:alert(1)"/><text>x</text></a>
 <image xlink:href="held.png" onload="alert(1)"/><use href="https://evil.example/x.svg#a"/><style>a{fill:url(https://evil.example/f)}</style></svg>
 <math><mtext><table><mglyph><style><!--</style><img title="--&gt;&lt;img src=1 onerror=alert(1)&gt;">
@@ -95,6 +95,11 @@ test('a nasty page keeps its looks and nothing that runs, sends, loads or naviga
   );
   expect(html).toMatch(/<a data-strongroom-dead="" title="http:[^"]+\/dead">dead link/);
   expect(html).toContain('<a href="#part">part</a>');
+  const frames = $('[data-strongroom-frame]').toArray();
+  expect(frames.map((frame) => $(frame).text())).toEqual([
+    `Frame: ${node.url('/frame')}`,
+    'Frame without an address: its content is not shown here',
+  ]);
   expect(html).toMatch(/<input disabled="">/);
   expect(node.web.requestCount).toBe(before);
 });

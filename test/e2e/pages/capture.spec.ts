@@ -80,12 +80,22 @@ test('two captures are compared by keyboard alone, from the event of a change', 
   publishShop(web, '2.35');
   await collect(page, source);
   const { items } = (await (await page.request.get('/api/events?observer=browser')).json()) as {
-    items: { id: number }[];
+    items: { id: number; observed_at: string }[];
   };
+  // The drawn page changed, and the file is as it was first seen.
+  expect(await (await page.request.get(`/manage/sources/${source}`)).json()).toMatchObject({
+    last_event_type: 'changed',
+    last_event_at: items[0]?.observed_at,
+  });
   await page.goto('/timeline');
   const row = page.getByRole('article', { name: `Event ${items[0]?.id}` });
   await expect(row.getByAltText('The page as it was drawn')).toBeVisible();
   await expect(row).toContainText('this node’s browser');
+  // On a phone, too, what changed has room.
+  await page.setViewportSize({ width: 400, height: 800 });
+  const summary = row.getByText('2.10 → 2.35');
+  await expect.poll(async () => (await summary.boundingBox())?.width).toBeGreaterThan(80);
+  await page.setViewportSize({ width: 1280, height: 720 });
   await row.getByRole('link').focus();
   await page.keyboard.press('Enter');
   const compare = page.getByRole('link', { name: 'Compare with the previous capture' });
@@ -111,6 +121,13 @@ test('two captures are compared by keyboard alone, from the event of a change', 
   await page.keyboard.press('n');
   await expect(page.getByText('Change 2 of 2')).toBeVisible();
   await expect.poll(top).toBeGreaterThan(first);
+  // The close-up of a change as wide as the page is as wide as its place.
+  await expect
+    .poll(() => page.locator('figure img[alt=""]').evaluateAll(edgesInPlace))
+    .toEqual([
+      [0, 0],
+      [0, 0],
+    ]);
   await page.keyboard.press('p');
   await expect(page.getByText('Change 1 of 2')).toBeVisible();
 
@@ -171,11 +188,18 @@ test('a page of a WARC file is drawn, and what a capture lacks is named', async 
   await test.step('what a page had no answer to is named, and captures say what they are not', async () => {
     checks.allow(/404/);
     await setUp(page);
-    web.publish('/blank', '<!doctype html><title>Blank</title><body style="background: #345">');
+    web.publish(
+      '/blank',
+      '<!doctype html><title>Blank</title><body style="background: #345; height: 30000px">',
+    );
     const source = await watchPage(page, web.url('/blank'));
     await page.goto(`/sources/${source}`);
     await page.getByRole('list', { name: 'Page captures, newest first' }).getByRole('link').first().click();
     await expect(page.getByText('No text. The page was drawn but shows no text')).toBeVisible();
+    // No setting changes this limit.
+    await expect(page.getByText('Cut off. The page is longer than a capture can be')).toHaveText(
+      /20,000 pixels high\.\s*$/,
+    );
     await page.getByRole('tab', { name: 'Text' }).click();
     await expect(page.getByText('See the picture.')).toBeVisible();
     await checks.accessible(page);
@@ -195,6 +219,15 @@ test('a page of a WARC file is drawn, and what a capture lacks is named', async 
   });
 });
 
+/** How far the left and the right edge of each picture are from those of its place, which cuts off what is beyond. */
+function edgesInPlace(pictures: Element[]): number[][] {
+  return pictures.map((picture) => {
+    const place = picture.parentElement?.parentElement?.getBoundingClientRect() ?? new DOMRect();
+    const { left, right } = picture.getBoundingClientRect();
+    return [Math.round(left - place.left), Math.round(right - place.right)];
+  });
+}
+
 /** A shop whose prices come by POST. It also sends data to another site, which is refused. */
 function publishShop(web: ScriptedWeb, price: string): void {
   const typed = (type: string, body: string) => ({ headers: { 'Content-Type': type }, body });
@@ -211,6 +244,7 @@ function publishShop(web: ScriptedWeb, price: string): void {
          for (const [name, price] of prices) {
            const line = document.createElement('p');
            line.textContent = name + ' costs ' + price;
+           if (name === 'Total') line.style.background = price > 2.2 ? '#fbb' : '#bfb';
            document.getElementById('app').append(line);
          }
        });

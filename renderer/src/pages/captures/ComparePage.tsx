@@ -94,8 +94,10 @@ function CompareLead({ comparison, before, after }: CompareLeadProps) {
       {before && after && (
         <span className="cluster gap-3 small">
           <CaptureLink name="Before" page={before} />
-          <span aria-hidden>→</span>
-          <CaptureLink name="After" page={after} />
+          <span className="line inline gap-3">
+            <span aria-hidden>→</span>
+            <CaptureLink name="After" page={after} />
+          </span>
           <Link to={`/sources/${after.source}`}>Source</Link>
         </span>
       )}

@@ -1,3 +1,4 @@
+import { useElementSize } from '@mantine/hooks';
 import { type CSSProperties, type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import type { Region } from '../../../../shared/collection/page.ts';
 import classes from './captures.module.css';
@@ -37,10 +38,7 @@ export function ComparedPictures({ view, before, after, regions, current }: Comp
   return (
     <>
       {current && isShown && view === 'sides' && (
-        <div className={classes.closeUps} aria-hidden>
-          <CloseUp page={before} region={inOlder(current)} size={sizes.before} />
-          <CloseUp page={after} region={current} size={sizes.after} />
-        </div>
+        <CloseUps before={before} after={after} region={current} sizes={sizes} />
       )}
       {/* The pictures scroll, so they must be reachable by keyboard. */}
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
@@ -86,29 +84,77 @@ function scrollTo(box: HTMLElement | null, { y, height }: Region, size: Size | u
   box.scrollTo({ top: picture.offsetTop + y * scale - room });
 }
 
-/** What surrounds a change in its close-up, in pixels, and the widest change that is shown without making it smaller. */
+/** What surrounds a change in its close-up, in pixels, and the highest part of a change that is shown. */
 const AROUND = 28;
-const CLOSE_WIDTH = 380;
 const CLOSE_HEIGHT = 260;
 
+/** The scale below which text is hard to read. The close-ups are then below each other, where there is more room. */
+const READABLE = 0.6;
+
+interface CloseUpsProps {
+  before: string;
+  after: string;
+  region: Region;
+  sizes: { before?: Size; after?: Size };
+}
+
 /** A change in the size in which a person saw it. The whole pictures below are too small to read. */
-function CloseUp({ page, region, size }: { page: string; region: Region; size: Size | undefined }) {
-  if (!size) return null;
-  const { x, y, width, height } = region;
-  const scale = Math.min(1, CLOSE_WIDTH / (width + 2 * AROUND));
-  const shown = Math.min(CLOSE_HEIGHT, height * scale + 2 * AROUND);
-  const middle = (x + width / 2) * scale;
-  // Never beyond the edges of the picture, except where it is smaller than its place.
-  const left = `max(100% - ${size.width * scale}px, min(0px, 50% - ${middle}px))`;
-  const top = Math.min(0, Math.max(shown - size.height * scale, AROUND - y * scale));
+function CloseUps({ before, after, region, sizes }: CloseUpsProps) {
+  const width = READABLE * widthAround(region, sizes.after);
   return (
-    <div className={classes.closeUp} style={{ height: shown }}>
-      <div style={{ left, top, width: size.width * scale, height: size.height * scale }}>
-        <img src={pictureUrl(page)} alt="" />
-        <span className={classes.region} data-current style={placeOf(region, size, undefined)} />
-      </div>
+    <div
+      className={classes.closeUps}
+      style={{ gridTemplateColumns: `repeat(auto-fit, minmax(min(100%, ${width}px), 1fr))` }}
+      aria-hidden
+    >
+      <CloseUp title="Before" page={before} region={inOlder(region)} size={sizes.before} />
+      <CloseUp title="After" page={after} region={region} size={sizes.after} />
     </div>
   );
+}
+
+interface CloseUpProps {
+  title: 'Before' | 'After';
+  page: string;
+  region: Region;
+  size: Size | undefined;
+}
+
+function CloseUp({ title, page, region, size }: CloseUpProps) {
+  const { ref, width: place } = useElementSize();
+  if (!size) return null;
+  const { x, y, width, height } = region;
+  // The whole width of a change is shown, made smaller if its place is too narrow.
+  const scale = Math.min(1, place / widthAround(region, size));
+  const shown = Math.min(CLOSE_HEIGHT, height * scale + 2 * AROUND, size.height * scale);
+  return (
+    <figure>
+      <figcaption className={classes.title}>{title}</figcaption>
+      <div ref={ref} className={classes.closeUp} style={{ height: shown }}>
+        <div
+          style={{
+            left: within(place / 2 - (x + width / 2) * scale, place - size.width * scale),
+            top: within(AROUND - y * scale, shown - size.height * scale),
+            width: size.width * scale,
+            height: size.height * scale,
+          }}
+        >
+          <img src={pictureUrl(page)} alt="" />
+          <span className={classes.region} data-current style={placeOf(region, size, undefined)} />
+        </div>
+      </div>
+    </figure>
+  );
+}
+
+/** The width of a change and what surrounds it: never more than that of its picture. */
+function widthAround({ width }: Region, size: Size | undefined): number {
+  return Math.min(width + 2 * AROUND, size?.width ?? Number.POSITIVE_INFINITY);
+}
+
+/** Where a picture begins, so that its place shows nothing beyond its edges. A smaller picture begins with its place. */
+function within(wanted: number, least: number): number {
+  return Math.min(0, Math.max(least, wanted));
 }
 
 interface SideProps {

@@ -34,7 +34,8 @@ export function PageWarnings({ page }: { page: AnyPage }) {
     warnings.push([
       'Cut off',
       <>
-        {CUT_SENTENCES[page.reason]} <Link to="/settings#collection">{LIMITS_HINT}</Link>
+        {CUT_SENTENCES[page.reason]}{' '}
+        {page.reason !== 'height' && <Link to="/settings#collection">{LIMITS_HINT}</Link>}
       </>,
     ]);
   if (hasNoText(page))

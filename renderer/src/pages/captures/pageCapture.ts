@@ -17,10 +17,11 @@ export const CUT_SENTENCES: Record<CutReason, string> = {
   time: 'The page was still loading when it reached the time limit. The capture shows what had loaded by then.',
   requests: 'The page made more requests than the limit allows. Later requests were refused.',
   bytes: 'The page loaded more bytes than the limit allows. Later requests were refused.',
-  height: 'The page is taller than the maximum picture height. The picture is cut off at that height.',
+  height:
+    'The page is longer than a capture can be: it is scrolled at most 20 screens, and its picture is at most 20,000 pixels high.',
 };
 
-/** Where each limit is set. */
+/** Where the limits are set, except the height, which is the same on every node. */
 export const LIMITS_HINT = 'You can change the page limits in the settings.';
 
 /** The digests of a text without characters, and of one with an empty line. */

@@ -294,12 +294,16 @@ const EventRow = memo(function EventRow({ event, to, isOpen, onSeen }: EventRowP
         <EventTimes event={event} />
       </span>
       <span className={`${classes.more} line gap-4 nowrap`}>
-        {onSeen && <UnseenMark onSeen={() => onSeen(event.id)} />}
-        <ChangeSummary event={event} />
-        {event.observer !== SELF && <ObserverText observer={event.observer} />}
-        {event.page_label && <PageLabelNote label={event.page_label} />}
-        <NoiseMark event={event} />
-        {event.reverts_to !== null && <span>returned to an older version</span>}
+        <span className={`${classes.what} line gap-4`}>
+          {onSeen && <UnseenMark onSeen={() => onSeen(event.id)} />}
+          <ChangeSummary event={event} />
+        </span>
+        <span className={`${classes.marks} line gap-4`}>
+          {event.observer !== SELF && <ObserverText observer={event.observer} />}
+          {event.page_label && <PageLabelNote label={event.page_label} />}
+          <NoiseMark event={event} />
+          {event.reverts_to !== null && <span className="cut">returned to an older version</span>}
+        </span>
       </span>
     </div>
   );

@@ -282,7 +282,7 @@ function ResourceNote({ resources: { used, missing, truncated }, onFetched }: Re
   return (
     <div className="stack gap-2">
       <p className="small muted">
-        Scripts and forms are removed.{' '}
+        Scripts, forms and frames are removed.{' '}
         {used.length > 0 &&
           `${countOf(used.length, 'style or image', 'styles and images')} from this archive. `}
         {missing.length === 0 && used.length > 0 && 'All resources are shown. '}

@@ -211,11 +211,11 @@ export class PageWriter {
     return url.href === this.#url ? hash : undefined;
   }
 
-  /** Frames are left out. A link names their address. */
+  /** Frames are left out. A link names their address. A frame whose document is an attribute has none. */
   #frame(frame: ParsedElement): ChildNode[] {
-    const src = frame.attrs.find(({ name }) => name === 'src')?.value;
-    const address = this.#address(src);
-    if (address === undefined) return [];
+    const value = (wanted: string) => frame.attrs.find(({ name }) => name === wanted)?.value;
+    const address = this.#address(value('src'));
+    if (address === undefined) return value('srcdoc') ? [frameWithoutAddress()] : [];
     const link = defaultTreeAdapter.createElement('a', spec.NS.HTML, [
       { name: 'data-strongroom-frame', value: '' },
     ]);
@@ -349,6 +349,15 @@ function withoutTags(value: string): string {
 function setAttribute(element: Element, name: string, value: string): void {
   const kept = element.attrs.filter((attribute) => attribute.name !== name);
   element.attrs = [...kept, { name, value }];
+}
+
+/** Says that a frame is here, so that its content is not missed silently. */
+function frameWithoutAddress(): ParsedElement {
+  const note = defaultTreeAdapter.createElement('span', spec.NS.HTML, [
+    { name: 'data-strongroom-frame', value: '' },
+  ]);
+  defaultTreeAdapter.insertText(note, 'Frame without an address: its content is not shown here');
+  return note;
 }
 
 /** Marks an element whose resource is not in the archive. */

@@ -101,6 +101,11 @@ type Stored = Omit<Event, 'source' | 'page_label' | 'is_noise' | 'outside'> & {
   page_label: string | null;
 };
 
+interface LastEvent {
+  type: EventType;
+  at: string;
+}
+
 /** The columns of an event, from `events e` joined with its source `s`. */
 const EVENT_COLUMNS = `e.id, s.id AS source_id, s.url, s.name, s.agency, s.tags, e.event_type, e.observer,
   e.observed_at, e.original_observed_at, e.sha256, e.previous_sha256, e.reverts_to, e.page_label, e.page,
@@ -122,13 +127,13 @@ export const eventById = selectOne<Stored, [id: number], Event>(
   eventFromStored,
 );
 
-/** Returns when the node itself last recorded an event of a source. Captures by others say nothing about its state. */
-export const lastEventAt = selectValue<string, [sourceKey: number]>(`
-  SELECT observed_at AS at FROM events INDEXED BY events_by_source
+/** Returns the node's own newest event of a source. Captures by others say nothing about its state. */
+export const lastOwnEvent = selectOne<LastEvent, [sourceKey: number]>(`
+  SELECT event_type AS type, observed_at AS at FROM events INDEXED BY events_by_source
   WHERE source_key = ? AND observer IN ('self', 'browser') ORDER BY observed_at DESC, id DESC LIMIT 1`);
 
 /** Returns the newest captured event of a source, or undefined if others captured no version of it. */
-export const lastCapturedEvent = selectOne<{ type: EventType; at: string }, [sourceKey: number]>(`
+export const lastCapturedEvent = selectOne<LastEvent, [sourceKey: number]>(`
   SELECT event_type AS type, observed_at AS at FROM events INDEXED BY events_by_source
   WHERE source_key = ? AND observer <> 'self' ORDER BY observed_at DESC, id DESC LIMIT 1`);
 
