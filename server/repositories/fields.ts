@@ -1,7 +1,7 @@
 import { Parser } from 'htmlparser2';
 import { isOrcid } from '../../shared/archive/pack.ts';
 import type { License } from '../../shared/archive/vocabulary.ts';
-import { doiOf } from '../../shared/values/doi.ts';
+import { writtenDoi } from '../../shared/values/doi.ts';
 import type { StatedChecksum } from './repository.ts';
 
 /** Reading JSON that anybody may have written: each function takes any value. */
@@ -49,9 +49,9 @@ export function bytesOf(value: unknown): number | null {
   return typeof bytes === 'number' && Number.isSafeInteger(bytes) && bytes >= 0 ? bytes : null;
 }
 
-/** Returns the DOI of a text that is one, in lower case, or null. */
+/** Returns the DOI of a text that is one, as it is written there, or null. */
 export function doiIn(value: unknown): string | null {
-  return doiOf(textOf(value)) ?? null;
+  return writtenDoi(textOf(value)) ?? null;
 }
 
 /** Returns the ORCID iD of a text that is one, as such or as an address, or null. */

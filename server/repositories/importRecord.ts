@@ -3,7 +3,7 @@ import pLimit from 'p-limit';
 import type { ImportRequest, PlannedImport, RecordImport } from '../../shared/archive/recordImport.ts';
 import type { Settings } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
-import { doiOf } from '../../shared/values/doi.ts';
+import { doiOf, writtenDoi } from '../../shared/values/doi.ts';
 import { roomInDraft } from '../archive/drafts/draftFiles.ts';
 import type { Drafts } from '../archive/drafts/drafts.ts';
 import type { RecordedRequests } from '../collection/record/recordedRequests.ts';
@@ -41,7 +41,7 @@ interface ImportsConfig {
 /** Imports records of repositories as drafts; each import is a job. */
 export class Imports {
   readonly #config: ImportsConfig;
-  /** The imports that run, by address. The same one twice at a time would be two drafts of one record. */
+  /** The imports that run, by the keys of their records. The same one twice at a time would be two drafts of one record. */
   readonly #running = new Map<string, RunningJob<RecordImport>>();
 
   constructor(config: ImportsConfig) {
@@ -59,17 +59,17 @@ export class Imports {
     const { jobs, requests } = this.#config;
     requests.requireRoom();
     const services = this.#services();
-    const address = addressOfRecord(request, services.doiResolver);
-    const running = this.#running.get(address);
+    const key = keyOf(request);
+    const running = this.#running.get(key);
     if (running) return running;
     const started = jobs.start('import', 'bytes', async (run) => {
       try {
         return await this.#named(run.signal, () => importRecord(services, request, run));
       } finally {
-        this.#running.delete(address);
+        this.#running.delete(key);
       }
     });
-    this.#running.set(address, started);
+    this.#running.set(key, started);
     return started;
   }
 
@@ -107,9 +107,9 @@ const FILES_AT_ONCE = 3;
 /** Sentences about single files. */
 const MAX_NOTES = 50;
 
-/** Returns the address at which a record is asked for: that of the resolver for a DOI, in whatever form it is given. */
+/** Returns the address at which a record is asked for: for a DOI, in whatever form, that of the resolver with the DOI as written. */
 function addressOfRecord({ doi, url }: ImportRequest, resolver: string): string {
-  const found = doiOf(doi ?? url ?? '');
+  const found = writtenDoi(doi ?? url ?? '');
   if (found === undefined) return new URL(url ?? '').href;
   const path = encodeURI(found).replace(/[?#]/g, encodeURIComponent);
   return new URL(`${resolver.replace(/\/+$/, '')}/${path}`).href;
@@ -224,10 +224,10 @@ const WITH_TOKEN =
   'The address has a token. It is not recorded, but what it gave is: visitors may read it as everything else that is collected.';
 
 function warningsOf({ record }: FoundRecord, request: ImportRequest): string[] {
-  const asked = doiOf(request.doi ?? request.url ?? '');
-  const isOther = asked !== undefined && record.doi !== null && asked !== record.doi;
+  const asked = writtenDoi(request.doi ?? request.url ?? '');
+  const isOther = asked !== undefined && record.doi !== null && doiOf(asked) !== doiOf(record.doi);
   const other =
-    record.conceptDoi === asked
+    doiOf(record.conceptDoi ?? '') === doiOf(asked ?? '')
       ? `${asked} stands for all versions of the record. This is the version ${record.doi}.`
       : `The record at ${asked} says that its DOI is ${record.doi}.`;
   const address = request.url === undefined ? '' : new URL(request.url).href;

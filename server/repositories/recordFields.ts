@@ -1,6 +1,7 @@
 import type { DraftRecord } from '../../shared/archive/draft.ts';
 import { isRelatedIdentifier } from '../../shared/archive/pack.ts';
 import { mayHoldToken } from '../../shared/collection/handedIn.ts';
+import { doiOf } from '../../shared/values/doi.ts';
 import type { NewRetrieval } from '../store/sqlite/collection/retrievals.ts';
 import { licenseOf } from './fields.ts';
 import type { RepositoryRecord } from './repository.ts';
@@ -98,7 +99,7 @@ export function draftRecordOf(record: Omit<RepositoryRecord, 'files'>): {
   const { doi, conceptDoi, url } = record;
   const related = [
     { relation: 'IsDerivedFrom', identifier: doi ?? publishedAddress(url) },
-    ...(conceptDoi !== null && conceptDoi !== doi
+    ...(conceptDoi !== null && doiOf(conceptDoi) !== doiOf(doi ?? '')
       ? [{ relation: 'IsVersionOf', identifier: conceptDoi }]
       : []),
   ].filter(({ identifier }) => identifier.length <= 2048 && isRelatedIdentifier(identifier));

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { doiOf } from '../values/doi.ts';
+import { writtenDoi } from '../values/doi.ts';
 import { booleanParameter } from '../values/list.ts';
 import { httpUrlSchema, text } from '../values/text.ts';
 import { draftIdSchema } from './draft.ts';
@@ -8,7 +8,7 @@ import { draftIdSchema } from './draft.ts';
 export const importRequestSchema = z
   .strictObject({
     doi: text(1, 1100)
-      .refine((value) => doiOf(value) !== undefined, 'Enter a DOI, such as 10.5281/zenodo.1234567.')
+      .refine((value) => writtenDoi(value) !== undefined, 'Enter a DOI, such as 10.5281/zenodo.1234567.')
       .optional(),
     url: httpUrlSchema.optional(),
   })

@@ -6,7 +6,10 @@ export function writtenDoi(value: string): string | undefined {
   return value.isWellFormed() ? DOI.exec(value.trim())?.[1] : undefined;
 }
 
-/** Like `writtenDoi`, in lower case: DOIs ignore case. */
+/**
+ * Like `writtenDoi`, in lower case, to compare: DOIs ignore case. What is asked for, shown or recorded is as it was written,
+ * because some resolvers and repositories do not ignore it.
+ */
 export function doiOf(value: string): string | undefined {
   return writtenDoi(value)?.toLowerCase();
 }

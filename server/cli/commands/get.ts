@@ -6,7 +6,7 @@ import {
   type RecordImport,
 } from '../../../shared/archive/recordImport.ts';
 import type { Job } from '../../../shared/node/job.ts';
-import { doiOf } from '../../../shared/values/doi.ts';
+import { writtenDoi } from '../../../shared/values/doi.ts';
 import { Drafts } from '../../archive/drafts/drafts.ts';
 import type { NodeConfig } from '../../config.ts';
 import { Imports } from '../../repositories/importRecord.ts';
@@ -63,7 +63,7 @@ export const get: Command = {
 };
 
 function requestOf(named: string): ImportRequest {
-  const doi = doiOf(named);
+  const doi = writtenDoi(named);
   const { success, data } = importRequestSchema.safeParse(doi === undefined ? { url: named } : { doi });
   if (!success)
     throw new UsageError(`${escapeForTerminal(named)} is neither a DOI nor an absolute http or https URL.`);

@@ -5,6 +5,7 @@ import {
   MAX_CITATION_ENTRIES,
 } from '../../../shared/archive/recordImport.ts';
 import { Problem } from '../../../shared/problems.ts';
+import { doiOf } from '../../../shared/values/doi.ts';
 import type { Drafts } from '../../archive/drafts/drafts.ts';
 import { runInThread } from '../../runtime/threads.ts';
 import { bounded, filledFields } from '../recordFields.ts';
@@ -83,7 +84,7 @@ function withDoi({ related }: DraftRecord, { doi, kind }: Citation): Pick<DraftR
   if (doi === null) return {};
   const list = Array.isArray(related) ? (related as { identifier?: unknown }[]) : [];
   const isThere = list.some(
-    ({ identifier }) => typeof identifier === 'string' && identifier.toLowerCase() === doi,
+    ({ identifier }) => typeof identifier === 'string' && doiOf(identifier) === doiOf(doi),
   );
   if (isThere) return {};
   return {

@@ -72,7 +72,7 @@ function entriesOf(landing: Answer): { api: string; id: string; version: string 
 
 /** Returns the DOI of all versions: that of a version without its last part. */
 function conceptOf(doi: string | null): string | null {
-  return doi === null ? null : (/^(.+)\.v\d{1,4}$/.exec(doi)?.[1] ?? null);
+  return doi === null ? null : (/^(.+)\.v\d{1,4}$/i.exec(doi)?.[1] ?? null);
 }
 
 function accessOf({

@@ -10,7 +10,7 @@ import {
   type RecordImport,
 } from '../../../../../shared/archive/recordImport.ts';
 import type { Job } from '../../../../../shared/node/job.ts';
-import { doiOf } from '../../../../../shared/values/doi.ts';
+import { writtenDoi } from '../../../../../shared/values/doi.ts';
 import { call } from '../../../api/client.ts';
 import { StateBadge } from '../../../components/data/Values.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
@@ -54,7 +54,7 @@ export function FromRecordButton({ isEnabled }: { isEnabled: boolean }) {
 /** Returns what was typed as a request: a DOI in any form, or an address. */
 function requestOf(typed: string): ImportRequest {
   const text = typed.trim();
-  const doi = doiOf(text);
+  const doi = writtenDoi(text);
   return doi === undefined ? { url: text } : { doi };
 }
 
