@@ -7,6 +7,7 @@ import type {
   NewFinding,
   Passage,
   PassageAnchor,
+  PlacedFinding,
   RecordedFinding,
 } from '../../shared/findings/finding.ts';
 import { Problem } from '../../shared/problems.ts';
@@ -34,7 +35,7 @@ export async function addFinding(
   passages: Pick<FindsPassages, 'place'>,
 ): Promise<Finding> {
   requireAddable(store.read, added);
-  const placed = await withPlace(added, passages);
+  const placed = await withPlace(store.read, added, passages);
   return store.write((database) => addFindingNow(database, store, placed));
 }
 
@@ -42,7 +43,7 @@ export async function addFinding(
 export function addFindingNow(
   database: WriteDatabase,
   store: Pick<Store, 'instant' | 'randomHex'>,
-  added: NewFinding,
+  added: PlacedFinding,
 ): Finding {
   const id = `fi_${store.randomHex(20)}`;
   const found = requireAddable(database, added);

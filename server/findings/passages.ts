@@ -1,5 +1,12 @@
 import { BROWSER, type Event } from '../../shared/collection/event.ts';
-import type { NewFinding, ObjectPassage, Passage, PassageAnchor } from '../../shared/findings/finding.ts';
+import type {
+  FindingTarget,
+  NewFinding,
+  ObjectPassage,
+  Passage,
+  PassageAnchor,
+  PlacedFinding,
+} from '../../shared/findings/finding.ts';
 import { Problem } from '../../shared/problems.ts';
 import { yieldToEventLoop } from '../runtime/background.ts';
 import type { Log } from '../runtime/log.ts';
@@ -16,20 +23,35 @@ export interface FindsPassages {
   anchor(passage: ObjectPassage): Promise<PassageAnchor | undefined>;
 }
 
-/** Places the passage of a new finding. If its text cannot be searched now, the passage stays as it was entered. */
+/**
+ * Places the passage of a new finding. If no object is named, it is that of the target. If its text cannot be searched now,
+ * the passage stays as it was entered.
+ */
 export async function withPlace(
+  database: ReadDatabase,
   added: NewFinding,
   passages: Pick<FindsPassages, 'place'>,
-): Promise<NewFinding> {
-  const { passage } = added;
-  if (!passage?.sha256) return added;
+): Promise<PlacedFinding> {
+  const { passage: entered } = added;
+  if (entered === null) return { ...added, passage: null };
+  const { sha256 = objectOf(database, added.target) } = entered;
+  const passage = { ...entered, sha256 };
+  if (sha256 === null) return { ...added, passage };
   try {
-    const placed = await passages.place({ ...passage, sha256: passage.sha256 }, 'normal');
+    const placed = await passages.place({ ...passage, sha256 }, 'normal');
     return { ...added, passage: placed ?? passage };
   } catch (error) {
-    if (isPassing(error)) return added;
+    if (isPassing(error)) return { ...added, passage };
     throw error;
   }
+}
+
+/** Returns the object that a target is, or that its event found; null if there is none. */
+function objectOf(database: ReadDatabase, { kind, id }: FindingTarget): string | null {
+  if (kind === 'object') return id;
+  if (kind === 'pack') return null;
+  const sql = 'SELECT sha256 FROM events WHERE id = CAST(? AS INTEGER)';
+  return one<{ sha256: string | null }>(database, sql, id)?.sha256 ?? null;
 }
 
 /** The process that makes texts is busy, or the copy with the bytes cannot be reached. */

@@ -69,7 +69,7 @@ export async function sealFinding(
   // Before a key is made to encrypt to.
   if (isReadOnly(store.read)) throw archiveReadOnly();
   requireAddable(store.read, added);
-  const placed = await withPlace(added, passages);
+  const placed = await withPlace(store.read, added, passages);
   const id = `fi_${store.randomHex(20)}`;
   const at = store.instant();
   const record = canonicalText(recordOfFinding({ ...placed, id, at, withdrawal: null }));

@@ -12,18 +12,36 @@ export const findingIdSchema = z
 export const ADD_EARLIER_KEY =
   'Stop the node. If this data folder has a withheld.key, add the line of the earlier one below its line; else put the file here. Then start the node.';
 
+const eventTargetIdSchema = z.string().regex(/^[1-9]\d{0,14}$/, 'The id of an event is its number.');
+const OTHER_TARGETS = [
+  z.strictObject({ kind: z.literal('object'), id: digestSchema }),
+  z.strictObject({ kind: z.literal('pack'), id: packIdSchema }),
+] as const;
+
 /** What a finding is about. The id of an event is its number in decimal digits. */
 const findingTargetSchema = z
   .discriminatedUnion('kind', [
-    z.strictObject({
-      kind: z.literal('event'),
-      id: z.string().regex(/^[1-9]\d{0,14}$/, 'The id of an event is its number.'),
-    }),
-    z.strictObject({ kind: z.literal('object'), id: digestSchema }),
-    z.strictObject({ kind: z.literal('pack'), id: packIdSchema }),
+    z.strictObject({ kind: z.literal('event'), id: eventTargetIdSchema }),
+    ...OTHER_TARGETS,
   ])
   .meta({ id: 'FindingTarget' });
 export type FindingTarget = z.output<typeof findingTargetSchema>;
+
+/** The same as a client gives it: ids of events are numbers everywhere else. */
+const newTargetSchema = z
+  .discriminatedUnion('kind', [
+    z.strictObject({
+      kind: z.literal('event'),
+      id: z
+        .union(
+          [eventTargetIdSchema, z.int().min(1).max(999_999_999_999_999)],
+          'The id of an event is its number.',
+        )
+        .transform(String),
+    }),
+    ...OTHER_TARGETS,
+  ])
+  .meta({ id: 'NewFindingTarget' });
 
 /** The longest text before and after a quotation that is kept to find it again. */
 const MAX_CONTEXT_CHARACTERS = 200;
@@ -95,7 +113,10 @@ export type ObjectPassage = Passage & { sha256: string };
 
 const newPassageSchema = z
   .strictObject({
-    sha256: PASSAGE.sha256.default(null),
+    sha256: PASSAGE.sha256.optional().meta({
+      description:
+        'The object that contains the passage. Left out, it is that of the target: the object itself, or the version that the event found.',
+    }),
     exact: PASSAGE.exact,
     prefix: PASSAGE.prefix.default(''),
     suffix: PASSAGE.suffix.default(''),
@@ -114,7 +135,7 @@ const tags = z
 
 export const newFindingSchema = z
   .strictObject({
-    target: findingTargetSchema,
+    target: newTargetSchema,
     text: text(1, 20_000),
     tags: tags.default([]),
     passage: newPassageSchema.nullable().default(null),
@@ -123,6 +144,8 @@ export const newFindingSchema = z
   })
   .meta({ id: 'NewFinding' });
 export type NewFinding = z.output<typeof newFindingSchema>;
+/** A new finding whose passage names its object. */
+export type PlacedFinding = Omit<NewFinding, 'passage'> & { passage: Passage | null };
 
 /** Where a passage is in the text that is made of its object now, if another tool made the one that it was quoted from. */
 const passageAnchorSchema = z

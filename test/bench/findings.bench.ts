@@ -2,7 +2,7 @@ import { addFindingNow, listFindings } from '../../server/findings/findings.ts';
 import { statement } from '../../server/store/sqlite/engine/open.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
 import { VISITOR } from '../../server/withholding/withholding.ts';
-import { type FindingsFilter, newFindingSchema } from '../../shared/findings/finding.ts';
+import { type FindingsFilter, newFindingSchema, type PlacedFinding } from '../../shared/findings/finding.ts';
 import { systemClock } from '../../shared/values/clock.ts';
 import { type Bench, type Measurement, median, timed } from './bench.ts';
 import { fillTimeline } from './support/filledTimeline.ts';
@@ -31,7 +31,7 @@ export const findings: Bench = {
       const events = statement<Quoted>(store.read, sql).all(FINDINGS);
       await store.write((database) => {
         for (const [number, event] of events.entries())
-          addFindingNow(database, store, newFindingSchema.parse(findingOf(number, event)));
+          addFindingNow(database, store, newFindingSchema.parse(findingOf(number, event)) as PlacedFinding);
       });
       const rows = median(await repeated(() => readRows(store)));
       const measured: Measurement[] = [];

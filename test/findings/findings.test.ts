@@ -162,6 +162,31 @@ test('the node places a quotation in the text, and leaves one that is not there,
   });
 });
 
+test('a quotation that names no object is looked for in that of its target, by the number of the event too', async () => {
+  const { sha256 } = event;
+  const placed = { sha256, start: 11, end: 19, prefix: 'The fee is ', derived: { words_once: true } };
+  const passage = { exact: '20 euros' };
+  for (const target of [
+    aboutEvent(),
+    { kind: 'event', id: event.id },
+    { kind: 'object', id: sha256 ?? '' },
+  ]) {
+    const answer = await post({ target, text: 'Noted', passage });
+    expect(answer.status, await answer.clone().text()).toBe(201);
+    expect(await answer.json()).toMatchObject({
+      target: { ...target, id: String(target.id) },
+      passage: placed,
+    });
+  }
+  const sealed = await post({ target: aboutEvent(), text: 'Noted', passage, sealed: true });
+  const { id } = (await sealed.json()) as { id: string };
+  const revealed = await node.fetchAsOwner(`/manage/findings/${id}/reveal`, { method: 'POST' });
+  expect(await revealed.json()).toMatchObject({ passage: placed });
+  // Whoever looked and found the words nowhere says so.
+  const nowhere = await addFinding(node, aboutEvent(), { passage: { sha256: null, exact: '20 euros' } });
+  expect(nowhere.passage).toMatchObject({ sha256: null, start: null });
+});
+
 test('a passage is kept with the element of the page, or the box in the PDF, that has it', async () => {
   const html =
     '<h1>Fees</h1><p>Adults<script>let fee = 20</script> pay <b>20 <i>euros</i></b>.<p>Children pay 5 euros.';
@@ -284,6 +309,12 @@ describe('a request is refused', () => {
     [
       'an event id with a leading zero',
       { target: { kind: 'event', id: '01' } },
+      'invalid_field',
+      '/target/id',
+    ],
+    [
+      'an event id that is no whole number',
+      { target: { kind: 'event', id: 1.5 } },
       'invalid_field',
       '/target/id',
     ],
