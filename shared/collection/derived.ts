@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { digestSchema, packIdSchema, sourceIdSchema } from '../values/digest.ts';
-import { listQuery, searchParameter } from '../values/list.ts';
+import { booleanParameter, listQuery, searchParameter } from '../values/list.ts';
 import { instantSchema } from '../values/text.ts';
 import { namedSourceSchema } from './event.ts';
 
@@ -81,6 +81,9 @@ export const searchQuery = z.strictObject({
   q: searchParameter.optional(),
   in: z.enum(['sources', 'packs']).optional(),
   source: sourceIdSchema.optional(),
+  parts: booleanParameter
+    .optional()
+    .meta({ description: 'Whether files are found that only packs have which are parts of sets' }),
 });
 export type SearchQuery = z.output<typeof searchQuery>;
 

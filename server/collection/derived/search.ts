@@ -54,7 +54,7 @@ const YIELD_AFTER_MS = 10;
  */
 export async function searchObjectTexts(
   { read }: Pick<Store, 'read'>,
-  { q = '', in: part, source: sourceId, limit, offset }: SearchQuery,
+  { q = '', in: part, source: sourceId, parts = false, limit, offset }: SearchQuery,
   reader: Reader,
 ): Promise<Slice<FoundText>> {
   const source = sourceId === undefined ? null : (sourceKeyOf(read, sourceId) ?? null);
@@ -71,7 +71,7 @@ export async function searchObjectTexts(
   const items: FoundText[] = [];
   let since = performance.now();
   for (const hit of hits) {
-    const found = await foundText(read, hit, terms);
+    const found = await foundText(read, hit, { terms, parts });
     // Others of the hits may have been withheld while these snippets were made.
     if (found && !unreadable(read, found.sha256, reader)) items.push({ ...found, ...markOf(read, found) });
     if (performance.now() - since < YIELD_AFTER_MS) continue;
@@ -90,10 +90,10 @@ function markOf(read: Store['read'], { sha256 }: FoundText): Pick<FoundText, 'wi
 async function foundText(
   read: Store['read'],
   hit: TextHit,
-  terms: SearchTerms,
+  { terms, parts }: { terms: SearchTerms; parts: boolean },
 ): Promise<FoundText | undefined> {
   const [first = 0] = hit;
-  return first < 0 ? fileHit(read, first, terms) : versionHit(read, hit, terms);
+  return first < 0 ? fileHit(read, first, { terms, parts }) : versionHit(read, hit, terms);
 }
 
 async function versionHit(
@@ -119,8 +119,12 @@ async function versionHit(
   };
 }
 
-async function fileHit(read: Store['read'], key: number, terms: SearchTerms): Promise<FoundText | undefined> {
-  const found = foundFile(read, key);
+async function fileHit(
+  read: Store['read'],
+  key: number,
+  { terms, parts }: { terms: SearchTerms; parts: boolean },
+): Promise<FoundText | undefined> {
+  const found = foundFile(read, { key, parts: parts ? 1 : 0 });
   if (!found) return undefined;
   const { pack, pack_title, path, others, sha256, received_at, title } = found;
   return {

@@ -233,15 +233,15 @@ interface FoundFile {
   made_at: string;
 }
 
-/** Returns the file with a key of the index, unless only parts of sets have it. */
-export const foundFile = selectOne<FoundFile, [key: number]>(`
+/** Returns the file with a key of the index, unless only parts of sets have it and they are not wanted. */
+export const foundFile = selectOne<FoundFile, [values: { key: number; parts: 0 | 1 }]>(`
   SELECT i.sha256, p.id AS pack, f.path,
     (SELECT json_extract(r.record, '$.title') FROM pack_records r WHERE r.ledger_entry = f.pack) AS pack_title, l.at AS received_at, d.title, d.tool, d.tool_version, d.made_at,
     (SELECT count(*) - 1 FROM (SELECT 1 FROM pack_files o WHERE o.sha256 = i.sha256 LIMIT 1000)) AS others
   FROM indexed_texts i JOIN derived_documents d ON d.kind = 'text' AND d.subject = i.sha256
   JOIN pack_files f ON f.sha256 = i.sha256 JOIN packs p ON p.ledger_entry = f.pack
   JOIN ledger l ON l.seq = p.ledger_entry
-  WHERE i.key = ? AND p.part_of IS NULL ORDER BY f.pack DESC, f.path LIMIT 1`);
+  WHERE i.key = $key AND ($parts OR p.part_of IS NULL) ORDER BY f.pack DESC, f.path LIMIT 1`);
 
 /** Returns the media type of a pack's file that is no object of a source, and the key of the pack. */
 export const packFileOf = selectOne<{ media_type: string; pack: number }, [sha256: string]>(

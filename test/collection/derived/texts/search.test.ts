@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { FoundText } from '../../../../shared/collection/derived.ts';
 import type { Job } from '../../../../shared/node/job.ts';
 import { uploadNewPack } from '../../../support/archive/packs.ts';
+import { uploadManifest } from '../../../support/archive/sets.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../../support/network/scriptedWeb.ts';
 import { closeTestNodes, DERIVING, openTestNode } from '../../../support/node.ts';
@@ -152,6 +153,20 @@ describe('searching the texts of versions and packs', () => {
     expect((await search('quokka', '&in=packs')).total).toBe(2);
     const again = await uploadNewPack(node.node, { title: 'The same files' }, files);
     expect((await search('quokka', '&in=packs')).items[0]?.pack).toMatchObject({ id: again.id, others: 1 });
+  });
+
+  test('finds files that only parts of sets have if they are asked for', async () => {
+    const bytes = Buffer.from('A wallaby was seen.');
+    const part = await uploadNewPack(node.node, {}, { 'seen.txt': bytes });
+    await untilFound('wallaby', 1);
+    const file = { path: 'seen.txt', bytes: bytes.length, sha256: sha256(bytes) };
+    const files = [{ ...file, parts: [{ pack: part.id, ...file }] }];
+    const set = await uploadManifest(node.node, { format: 'strongroom-set@1', files });
+    expect(set.status).toBe(201);
+    expect((await search('wallaby')).items).toEqual([]);
+    expect((await search('wallaby', '&parts=true')).items).toMatchObject([
+      { pack: { id: part.id, path: 'seen.txt' } },
+    ]);
   });
 
   test('indexes the texts of an older archive step by step, as a job, and goes on after a restart', async () => {
