@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { markMembers } from '../node/withheld.ts';
 import { digestSchema, pageIdSchema, sourceIdSchema } from '../values/digest.ts';
-import { integerParameter } from '../values/list.ts';
+import { listQuery, pageOf } from '../values/list.ts';
 import { instantSchema } from '../values/text.ts';
 import { fileDiffSchema } from './diff.ts';
 import { watchedUrlSchema } from './source.ts';
@@ -128,21 +128,15 @@ export const listedPageSchema = pageCaptureSchema
 export type ListedPage = z.output<typeof listedPageSchema>;
 
 export const pagesQuery = z.strictObject({
+  ...listQuery,
   source: sourceIdSchema.optional(),
   before: z.union([instantSchema, pageIdSchema]).optional().meta({
     description: 'Only captures older than this time or this capture.',
   }),
-  limit: integerParameter(1, 500).default(100),
 });
 export type PagesQuery = z.output<typeof pagesQuery>;
 
-export const pageListSchema = z
-  .strictObject({
-    items: z.array(listedPageSchema),
-    limit: z.int(),
-    next: z.string().nullable().meta({ description: 'The path of the next page, or null.' }),
-  })
-  .meta({ id: 'PageList' });
+export const pageListSchema = pageOf(listedPageSchema).meta({ id: 'PageList' });
 export type PageList = z.output<typeof pageListSchema>;
 
 export const drawRequestSchema = z.strictObject({

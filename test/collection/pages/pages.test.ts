@@ -121,6 +121,16 @@ describe('a page drawn by script', () => {
     expect(JSON.stringify(diff)).toContain('2.35');
     const pages = await pagesOf(node, source);
     expect(pages.map(({ picture_changed }) => picture_changed)).toEqual([true, false, null]);
+    const list = await node.read<PageList>(`/archive/pages?source=${source}&limit=2&offset=0`);
+    expect(list).toMatchObject({ total: 3, limit: 2, offset: 0, items: [{}, {}] });
+    expect(await node.read<PageList>(list.next ?? '')).toMatchObject({
+      total: 3,
+      offset: 2,
+      next: null,
+      items: [{ id: pages[2]?.id }],
+    });
+    const earlier = await node.read<PageList>(`/archive/pages?before=${pages[0]?.id}`);
+    expect(earlier).toMatchObject({ total: 2, items: [{ id: pages[1]?.id }, { id: pages[2]?.id }] });
     const [newest, older] = pages;
     const comparison = await node.read<PageComparison>(`/archive/pages/${newest?.id}/compare/${older?.id}`);
     expect(comparison).toMatchObject({ before: older?.id, after: newest?.id, picture: { same: false } });

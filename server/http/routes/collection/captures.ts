@@ -27,8 +27,9 @@ import {
   listHandIns,
   readHandIn,
 } from '../../../collection/handedIn/handInRecords.ts';
-import { comparePages, findPage, pagesBefore, Thumbnails } from '../../../collection/pages/readPages.ts';
+import { comparePages, findPage, Thumbnails } from '../../../collection/pages/readPages.ts';
 import { readObject } from '../../../collection/timeline/objects.ts';
+import { listPageCaptures } from '../../../collection/timeline/pageCaptures.ts';
 import type { Store } from '../../../store/store.ts';
 import { marksOf, requireReadable } from '../../../withholding/withholding.ts';
 import type { Handlers } from '../../app.ts';
@@ -38,7 +39,7 @@ import { checkedBodyChunks } from '../../body/requestBody.ts';
 import { storedBlobReply, withheldHeaders } from '../../delivery/blobs.ts';
 import { attachmentHeaders, type Exports, streamReply } from '../../delivery/exports.ts';
 import { isFresh } from '../../delivery/ranges.ts';
-import { accepted, type Call, created, nextPath, ok, page, type WrittenReply } from '../../reply.ts';
+import { accepted, type Call, created, ok, page, type WrittenReply } from '../../reply.ts';
 import type { PublicAddress } from '../../security/addresses.ts';
 import { SANDBOX_HEADERS, sandboxed } from './events.ts';
 
@@ -219,11 +220,7 @@ export function pageHandlers(
   const { draws } = collection;
   const thumbnails = new Thumbnails(store, deriver);
   return {
-    listPages: ({ query, request }) => {
-      const { items, hasMore } = pagesBefore(store, query);
-      const next = hasMore ? nextPath(request, 'before', items.at(-1)?.id ?? '') : null;
-      return ok({ items, limit: query.limit, next });
-    },
+    listPages: ({ query, request }) => page(request, query, listPageCaptures(store, query)),
     readPage: ({ params: { id = '' }, visitor }) => {
       const page = findPage(store, id);
       const draw = visitor.owner ? draws.find(id)?.draw : undefined;

@@ -3,7 +3,7 @@ import type { ListedPage, PageCapture, RecordedPage } from '../../../../shared/c
 import type { SentRequest } from '../../../../shared/collection/retrieval.ts';
 import { canonicalText } from '../../../../shared/values/canonicalJson.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
-import { all, one, selectValue, where } from '../engine/queries.ts';
+import { all, count, one, selectValue, where } from '../engine/queries.ts';
 import { isWithheldForLoginSql } from '../node/withheld.ts';
 import { isHandedInSql } from './handIns.ts';
 
@@ -79,26 +79,37 @@ export function newestPageId(database: ReadDatabase, sourceKey: number): string 
   )?.id;
 }
 
-/**
- * Lists page captures, newest first.
- *
- * @param page `before` is an instant or the id of a page capture; of a ledger of `size` entries, if it is given.
- */
+/** Which page captures a list has: `before` is an instant or the id of one; `size` is that of the ledger, if it is given. */
+interface PageSelection {
+  source?: string | undefined;
+  before?: string | undefined;
+  size?: number;
+}
+
+/** Lists page captures, newest first. */
 export function listPages(
   database: ReadDatabase,
-  {
-    source,
-    before,
-    size,
-    limit,
-  }: {
-    source?: string | undefined;
-    before?: string | undefined;
-    size?: number;
-    limit: number;
-  },
+  { limit, offset = 0, ...selection }: PageSelection & { limit: number; offset?: number },
 ): ListedPage[] {
-  const conditions = where(
+  const conditions = selected(selection);
+  return all<{ ledger_entry: number; record: string; request_count: number; missing: number }>(
+    database,
+    `SELECT ledger_entry, record, request_count, missing FROM page_captures ${conditions.where}
+     ORDER BY started_at DESC, ledger_entry DESC LIMIT ? OFFSET ?`,
+    ...conditions.values,
+    limit,
+    offset,
+  ).map(({ record, ...row }) => ({ ...(JSON.parse(record) as Omit<RecordedPage, 'requests'>), ...row }));
+}
+
+/** Returns how many page captures `listPages` has in all. */
+export function countPages(database: ReadDatabase, selection: PageSelection): number {
+  const conditions = selected(selection);
+  return count(database, `page_captures ${conditions.where}`, ...conditions.values);
+}
+
+function selected({ source, before, size }: PageSelection): ReturnType<typeof where> {
+  return where(
     source !== undefined && ['source_key = (SELECT key FROM sources WHERE id = ?)', source],
     before !== undefined &&
       (before.startsWith('pg_')
@@ -109,13 +120,6 @@ export function listPages(
         : ['started_at < ?', before]),
     size !== undefined && ['ledger_entry <= ?', size],
   );
-  return all<{ ledger_entry: number; record: string; request_count: number; missing: number }>(
-    database,
-    `SELECT ledger_entry, record, request_count, missing FROM page_captures ${conditions.where}
-     ORDER BY started_at DESC, ledger_entry DESC LIMIT ?`,
-    ...conditions.values,
-    limit,
-  ).map(({ record, ...row }) => ({ ...(JSON.parse(record) as Omit<RecordedPage, 'requests'>), ...row }));
 }
 
 /** Iterates over all page captures with the id of the source that their row names, in ledger order. */
