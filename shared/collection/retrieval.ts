@@ -217,6 +217,8 @@ export const objectMetadataSchema = z
         content_encoding: z.string().nullable(),
         observer: z.string(),
         original_observed_at: instantSchema.nullable(),
+        /** The page capture, or what was handed in, that it is part of; null if it is a check or a capture of its own. */
+        part_of: partOfSchema.nullable(),
         /** The connection over which it came; null if it is unknown. */
         connection: connectionSchema.nullable(),
         /** Whether the stored bytes matched their digest at the time of this response. */

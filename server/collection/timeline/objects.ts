@@ -54,6 +54,7 @@ export function objectFacts(read: Store['read'], sha256: string) {
     content_encoding: contentEncodingOf(retrieval.headers),
     observer: retrieval.observer,
     original_observed_at: retrieval.original_observed_at,
+    part_of: retrieval.part_of,
     connection: retrieval.connection,
   }));
   return { sha256, bytes: blobBytes(read, sha256) ?? 0, ...observersOf(retrievals), retrievals };

@@ -91,7 +91,12 @@ test('the parts of a page are objects with their requests, and no checks of the 
   expect(items[0]?.retrieval.request).toMatchObject({ method: 'POST', body });
   expect(await textAt(node.node, `/archive/${body.sha256}`)).toBe(BODY);
   const metadata = JSON.parse(await textAt(node.node, `/archive/${picture}/metadata`)) as ObjectMetadata;
-  expect(metadata.retrievals[0]).toMatchObject({ url, observer: 'browser', content_type: 'image/png' });
+  expect(metadata.retrievals[0]).toMatchObject({
+    url,
+    observer: 'browser',
+    content_type: 'image/png',
+    part_of: id,
+  });
   // Only the two checks are listed, for the owner and for peers.
   const listed = JSON.parse(await textAt(node.node, '/api/retrievals')) as ProvenRetrievals;
   expect(listed.items.map(({ retrieval }) => retrieval.url)).toEqual([url, url]);

@@ -163,6 +163,7 @@ describe('/archive/<sha256>/metadata', () => {
       content_encoding: null,
       observer: 'self',
       original_observed_at: null,
+      part_of: null,
       intact: true,
       connection: { address: '127.0.0.1', port: expect.any(Number), dns: null, http: '1.1', tls: null },
     });

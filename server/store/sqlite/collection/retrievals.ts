@@ -221,7 +221,7 @@ const newestChecks = selectValues<RetrievalError | null, [sourceKey: number, lim
 type ObjectRetrieval = Pick<
   Retrieval,
   'url' | 'observer' | 'observed_at' | 'original_observed_at' | 'status' | 'content_type' | 'headers'
-> & { connection: Connection | null };
+> & { part_of: string | null; connection: Connection | null };
 
 /** Returns all retrievals of an object, newest first. */
 export const retrievalsOfObject = selectAll<
@@ -229,8 +229,8 @@ export const retrievalsOfObject = selectAll<
   [sha256: string],
   ObjectRetrieval
 >(
-  `SELECT url, observer, observed_at, original_observed_at, status, content_type, headers, connection FROM retrievals
-     WHERE sha256 = ? ORDER BY id DESC`,
+  `SELECT url, observer, observed_at, original_observed_at, status, content_type, headers, part_of, connection
+     FROM retrievals WHERE sha256 = ? ORDER BY id DESC`,
   (row) => ({
     ...row,
     headers: JSON.parse(row.headers) as [string, string][],
