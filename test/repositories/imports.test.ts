@@ -193,6 +193,15 @@ describe('the import of a record', () => {
       expect((await importNow(node, body)).files.map(({ state }) => state)).toEqual(['held']);
   });
 
+  test('is found in a Dataverse that answers only without the slash after the path', async () => {
+    const { node, repository, record } = await openWith('dataverse', filesOf({}));
+    const query = `?persistentId=${encodeURIComponent(`doi:${record.doi}`)}`;
+    repository.faults.set(`/api/datasets/:persistentId/${query}`, [answer(404)]);
+    const imported = await importNow(node, { doi: record.doi });
+    expect(imported).toMatchObject({ doi: record.doi, files: [{ state: 'held' }] });
+    expect(repository.seen.map(({ path }) => path)).toContain(`/api/datasets/:persistentId${query}`);
+  });
+
   test('takes the uploaded form of tables that a Dataverse converted, also if no checksum fits', async () => {
     const { node, repository, record } = await openWith('dataverse', filesOf({}, {}));
     const entry = `/api/datasets/:persistentId/?persistentId=${encodeURIComponent(`doi:${record.doi}`)}`;

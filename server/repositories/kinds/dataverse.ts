@@ -11,7 +11,13 @@ import {
   plainText,
   textOf,
 } from '../fields.ts';
-import type { ListedFile, ReadRepository, RepositoryRecord } from '../repository.ts';
+import {
+  type Answers,
+  jsonOf,
+  type ListedFile,
+  type ReadRepository,
+  type RepositoryRecord,
+} from '../repository.ts';
 
 /** The pages of a dataset, and its entry in the interface. */
 const DATASET = /^(.*)\/(?:dataset\.xhtml|citation|api\/datasets\/:persistentId(?:\/.*)?)$/;
@@ -27,9 +33,8 @@ export const readDataverse: ReadRepository = (landing, answers) => {
   const id = page.searchParams.get('persistentId');
   if (base === undefined || id === null || id === '') return undefined;
   const root = page.origin + base;
-  const api = `${root}/api/datasets/:persistentId/?persistentId=${encodeURIComponent(id)}`;
   const isApi = page.pathname.includes('/api/datasets/');
-  const data = fields(at(answers.json(isApi ? landing.url : api), 'data'));
+  const data = fields(at(isApi ? answers.json(landing.url) : entryOf(answers, root, id), 'data'));
   // A listing of versions gives the version itself.
   const version = fields(data.latestVersion ?? data);
   const citation = citationOf(version);
@@ -56,6 +61,14 @@ export const readDataverse: ReadRepository = (landing, answers) => {
     warnings: termsOf(version),
   };
 };
+
+/** Returns the entry of a dataset. Installations answer with the slash at the end of the path, some only without it. */
+function entryOf(answers: Answers, root: string, id: string): unknown {
+  const path = `${root}/api/datasets/:persistentId`;
+  const query = `?persistentId=${encodeURIComponent(id)}`;
+  const found = answers.get(`${path}/${query}`);
+  return found.status === 404 ? answers.json(path + query) : jsonOf(found);
+}
 
 /** Returns the values of the citation block by the names of their fields. */
 function citationOf(version: Fields): Map<string, unknown> {

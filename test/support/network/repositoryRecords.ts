@@ -248,7 +248,7 @@ function invenio(server: Served, record: ServedRecord, url: URL): unknown {
 
 function dataverse(record: ServedRecord, url: URL): unknown {
   const isDataset =
-    url.pathname === '/api/datasets/:persistentId/' &&
+    /^\/api\/datasets\/:persistentId\/?$/.test(url.pathname) &&
     url.searchParams.get('persistentId') === `doi:${record.doi}`;
   if (!isDataset) return undefined;
   const compound = (typeName: string, value: object[]) => ({
