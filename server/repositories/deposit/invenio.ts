@@ -24,16 +24,13 @@ const recordSchema = z.object({
 type InvenioRecord = z.output<typeof recordSchema>;
 
 const hitsSchema = z.object({ hits: z.object({ hits: z.array(z.unknown()) }) });
-const filesSchema = z.object({
-  entries: z.array(
-    z.object({
-      key: z.string(),
-      checksum: z.string().nullish(),
-      size: z.int().nullish(),
-      status: z.string().optional(),
-    }),
-  ),
+const fileSchema = z.object({
+  key: z.string(),
+  checksum: z.string().nullish(),
+  size: z.int().nullish(),
+  status: z.string().optional(),
 });
+const filesSchema = z.object({ entries: z.array(fileSchema) });
 const communitySchema = z.object({ id: z.string() });
 
 /** The longest key of a file (invenio-files-rest, `ObjectVersion.key`). */
@@ -50,6 +47,8 @@ export function invenioRepository(
 ): Repository {
   /** The UUID of the community, once it is known. */
   let communityId: string | undefined;
+  /** The files that were committed, by the id of their draft and their name, as the answers said. */
+  const committed = new Map<string, Map<string, RemoteFile>>();
   const draft = (id: string) => `/api/records/${encodeURIComponent(id)}/draft`;
   const content = (id: string, name: string) =>
     `${draft(id)}/files/${name.split('/').map(encodeURIComponent).join('/')}`;
@@ -68,13 +67,14 @@ export function invenioRepository(
     const found = await orIfGone(http.send({ method: 'GET', path: draft(id) }));
     const record = found === undefined ? undefined : understood(recordSchema, found, http.url);
     // A published record may have a draft of its next edit.
-    if (record && record.is_published !== true) return asRemote(record, false);
-    const published = await orIfGone(
-      http.send({ method: 'GET', path: `/api/records/${encodeURIComponent(id)}` }),
-    );
-    return published === undefined
-      ? undefined
-      : asRemote(understood(recordSchema, published, http.url), true);
+    if (record && statedPublished(record) !== true) return asRemote(record, false);
+    const published = await readPublished(id);
+    return published && asRemote(published, true);
+  };
+  const readPublished = async (id: string): Promise<InvenioRecord | undefined> => {
+    const path = `/api/records/${encodeURIComponent(id)}`;
+    const found = await orIfGone(http.send({ method: 'GET', path }));
+    return found === undefined ? undefined : understood(recordSchema, found, http.url);
   };
   const reserveDoi = async (deposit: RemoteDeposit): Promise<RemoteDeposit> => {
     if (deposit.doi !== null) return deposit;
@@ -104,7 +104,7 @@ export function invenioRepository(
         const record = recordSchema.safeParse(hit);
         return record.success && isOf(cited, record.data) ? [record.data] : [];
       });
-      const found = own.find(({ is_published }) => is_published === true) ?? own[0];
+      const found = own.find((record) => statedPublished(record) === true) ?? own[0];
       return found && read(found.id);
     },
     create: async () => {
@@ -121,22 +121,21 @@ export function invenioRepository(
       uniqueNames(paths, (path) => (Buffer.byteLength(path) <= MAX_KEY ? path : shortened(path))),
     files: async ({ id, isPublished }) => {
       const record = isPublished ? `/api/records/${encodeURIComponent(id)}` : draft(id);
-      const answer = await http.send({ method: 'GET', path: `${record}/files` });
-      return understood(filesSchema, answer, http.url).entries.map(
-        ({ key, checksum, size, status }): RemoteFile => ({
-          name: key,
-          ref: key,
-          isComplete: status === undefined ? typeof checksum === 'string' : status === 'completed',
-          bytes: size ?? null,
-          checksum: checksumOf(checksum),
-        }),
-      );
+      const asked = http.send({ method: 'GET', path: `${record}/files` });
+      const answer = isPublished ? await asked : await orIfGone(asked);
+      // Not every repository lists the files of a draft. Then what it said of each one counts.
+      return answer === undefined
+        ? [...(committed.get(id)?.values() ?? [])]
+        : understood(filesSchema, answer, http.url).entries.map(remoteFile);
     },
     send: async (id, name, { bytes, read: readFile }) => {
       await http.send({ method: 'POST', path: `${draft(id)}/files`, json: [{ key: name }] });
       const body = { bytes, read: readFile, type: 'application/octet-stream' };
       await http.send({ method: 'PUT', path: `${content(id, name)}/content`, body });
-      await http.send({ method: 'POST', path: `${content(id, name)}/commit` });
+      const answer = await http.send({ method: 'POST', path: `${content(id, name)}/commit` });
+      const file = fileSchema.safeParse(answer).data;
+      const files = committed.get(id) ?? new Map<string, RemoteFile>();
+      if (file?.key === name) committed.set(id, files.set(name, remoteFile(file)));
     },
     remove: async (id, { ref }) => {
       await orIfGone(http.send({ method: 'DELETE', path: content(id, ref) }));
@@ -145,7 +144,11 @@ export function invenioRepository(
       if (communityId === undefined) {
         const answer = await http.send({ method: 'POST', path: `${draft(id)}/actions/publish` });
         const record = recordSchema.safeParse(answer).data;
-        return record?.is_published === true ? asRemote(record, true) : undefined;
+        if (record?.is_published === true) return asRemote(record, true);
+        // Not every repository says so at once, or all of it.
+        const published = await readPublished(id);
+        if (published && statedPublished(published) !== false) return asRemote(published, true);
+        return record && statedPublished(record) === true ? asRemote(record, true) : undefined;
       }
       const json = { receiver: { community: communityId }, type: 'community-submission' };
       await http.send({ method: 'PUT', path: `${draft(id)}/review`, json });
@@ -156,6 +159,21 @@ export function invenioRepository(
       });
       return undefined;
     },
+  };
+}
+
+/** Whether a record, or the draft of its next edit, says that it is published; undefined if it does not say. */
+function statedPublished({ is_published, status }: InvenioRecord): boolean | undefined {
+  return is_published ?? (status === undefined ? undefined : status === 'published');
+}
+
+function remoteFile({ key, checksum, size, status }: z.output<typeof fileSchema>): RemoteFile {
+  return {
+    name: key,
+    ref: key,
+    isComplete: status === undefined ? typeof checksum === 'string' : status === 'completed',
+    bytes: size ?? null,
+    checksum: checksumOf(checksum),
   };
 }
 

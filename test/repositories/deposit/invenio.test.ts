@@ -188,6 +188,59 @@ describe('a deposit in InvenioRDM', () => {
   });
 });
 
+describe('a repository that says little', () => {
+  const NOT_FOUND: Fault = { status: 404, json: { message: 'Not found.' } };
+
+  test('has its files compared by the answers to each one, and is believed what it says of the publication', async () => {
+    const { server, node, repository } = await open();
+    server.fault = (name) => {
+      if (name === 'files') return NOT_FOUND;
+      return name === 'publish'
+        ? { status: 202, json: { id: '00001-abcde', status: 'published' }, isProcessed: true }
+        : undefined;
+    };
+    const pack = await uploadPack(node);
+    expect(await deposit(node, pack.id, repository.id, true)).toMatchObject({
+      state: 'published',
+      files: 4,
+      compared: 4,
+      doi: only(server).doi,
+    });
+  });
+
+  test('has published what it answers as a record, and nothing that it calls a draft', async () => {
+    const { server, node, repository } = await open();
+    const pack = await uploadPack(node);
+    let status: string | undefined = 'draft';
+    server.fault = (name) => {
+      if (name === 'publish') return { status: 202, json: {} };
+      const json = { id: '00001-abcde', status, pids: { doi: { identifier: '10.5072/FK2/A' } } };
+      return name === 'record' ? { status: 200, json } : undefined;
+    };
+    const waiting = await deposit(node, pack.id, repository.id, true);
+    expect(waiting).toMatchObject({ state: 'failed', published_at: null });
+    expect(waiting.error).toContain('has not published yet');
+    status = undefined;
+    expect(await deposit(node, pack.id, repository.id, true)).toMatchObject({
+      state: 'published',
+      doi: '10.5072/FK2/A',
+    });
+  });
+
+  test('gets nothing published if nothing shows that it has the files', async () => {
+    const { server, node, repository } = await open();
+    server.fault = (name) => {
+      if (name === 'files') return NOT_FOUND;
+      return name === 'commit' ? { status: 200, json: {}, isProcessed: true } : undefined;
+    };
+    const pack = await uploadPack(node);
+    const failed = await deposit(node, pack.id, repository.id, true);
+    expect(failed).toMatchObject({ state: 'failed', compared: 0 });
+    expect(failed.error).toContain('did not keep');
+    expect(server.publications).toEqual([]);
+  });
+});
+
 describe('what goes wrong in a repository', () => {
   test('an answer that is lost leads to one deposit, published once, whichever it is', async () => {
     const { server, node, repository } = await open();

@@ -247,14 +247,17 @@ function submit(record: StoredRecord): Answer {
 }
 
 function listed({ files }: StoredRecord): Answer {
-  const entries = [...files].map(([key, { bytes, isComplete }]) => ({
+  return { status: 200, json: { enabled: true, entries: [...files].map(entryOf) } };
+}
+
+function entryOf([key, { bytes, isComplete }]: readonly [string, StoredFile]) {
+  return {
     key,
     status: isComplete ? 'completed' : 'pending',
     ...(isComplete && bytes
       ? { size: bytes.length, checksum: `md5:${createHash('md5').update(bytes).digest('hex')}` }
       : {}),
-  }));
-  return { status: 200, json: { enabled: true, entries } };
+  };
 }
 
 function begin(record: StoredRecord, { body }: Received): Answer {
@@ -270,7 +273,7 @@ function commit(record: StoredRecord, { params: [, key = ''] }: Received): Answe
   const file = record.files.get(key);
   if (!file?.bytes) return { status: 400, json: { message: 'File content is missing.' } };
   file.isComplete = true;
-  return { status: 200, json: { key, status: 'completed' } };
+  return { status: 200, json: entryOf([key, file]) };
 }
 
 function remove(record: StoredRecord, { params: [, key = ''] }: Received): Answer {
