@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { eventTypeSchema, LABEL_FILTERS } from '../collection/event.ts';
+import { EVENT_TYPES, eventTypeSchema, LABEL_FILTERS } from '../collection/event.ts';
 import { findingIdSchema } from '../findings/finding.ts';
 import { sourceIdSchema } from '../values/digest.ts';
 import { listQuery } from '../values/list.ts';
@@ -20,9 +20,11 @@ function anyOf<Item extends z.ZodType<string>>(item: Item) {
     .optional();
 }
 
-const words = anyOf(
-  text(1, 200).refine((value) => /[\p{L}\p{N}]/u.test(value), 'Enter at least one letter or digit.'),
+const word = text(1, 200).refine(
+  (value) => /[\p{L}\p{N}]/u.test(value),
+  'Enter at least one letter or digit.',
 );
+const words = anyOf(word);
 
 const number = z
   .strictObject({
@@ -105,6 +107,30 @@ const alertWhenSchema = z
   })
   .meta({ id: 'AlertWhen' });
 export type AlertWhen = z.output<typeof alertWhenSchema>;
+
+/** Kinds of alerts about a source that are no types of events. Who watches sources may name them as if they were. */
+const KINDS_AS_TYPES = ['profile_expired', 'watch_lost', 'passage_changed'] as const;
+const isKind = (name: string): name is (typeof KINDS_AS_TYPES)[number] =>
+  KINDS_AS_TYPES.some((kind) => kind === name);
+
+const oneOrMoreWords = z.union([word.transform((one) => [one]), words.unwrap()]).optional();
+
+/** The same as it is sent to the node: with shorter forms, which are kept in the long one. */
+const newAlertWhenSchema = alertWhenSchema
+  .extend({
+    event_types: anyOf(z.enum([...EVENT_TYPES, ...KINDS_AS_TYPES])).meta({
+      description:
+        'Events of these types; all if absent. `profile_expired`, `watch_lost` and `passage_changed` are the same as these fields with `true`.',
+    }),
+    appears: oneOrMoreWords.meta(conditionFields.appears.meta() ?? {}),
+    disappears: oneOrMoreWords.meta(conditionFields.disappears.meta() ?? {}),
+  })
+  .transform(({ event_types: named = [], ...when }): AlertWhen => {
+    const event_types = named.filter((name) => !isKind(name));
+    const kinds = named.filter(isKind).map((name) => [name, true] as const);
+    return { ...when, ...(event_types.length > 0 && { event_types }), ...Object.fromEntries(kinds) };
+  })
+  .meta({ id: 'NewAlertWhen' });
 
 /** The fields of `when` that are about something other than events. */
 export const STATE_CONDITIONS = [
@@ -237,7 +263,7 @@ function targetKey(target: NewAlertTarget | AlertTarget): string {
 
 const fields = {
   name: text(1, 200),
-  when: alertWhenSchema,
+  when: newAlertWhenSchema,
   to: z
     .array(newTargetSchema)
     .min(1, 'Say where the alert goes.')
@@ -257,7 +283,13 @@ export type AlertChange = z.output<typeof alertChangeSchema>;
 
 /** A rule: what to alert about, where to, and how soon. */
 export const alertSchema = z
-  .strictObject({ ...fields, id: alertIdSchema, to: z.array(targetSchema), created_at: instantSchema })
+  .strictObject({
+    ...fields,
+    when: alertWhenSchema,
+    id: alertIdSchema,
+    to: z.array(targetSchema),
+    created_at: instantSchema,
+  })
   .meta({ id: 'Alert' });
 export type Alert = z.output<typeof alertSchema>;
 

@@ -35,6 +35,23 @@ test('a rule is added, read, changed, paused, listed and removed', async () => {
   expect(await changed.json()).toEqual({ ...alert, name: 'Prices', paused: true });
   expect(await (await node.fetchAsOwner(path)).json()).toEqual({ ...alert, name: 'Prices', paused: true });
   expect(await (await node.fetchAsOwner('/manage/alerts')).json()).toMatchObject({ total: 1 });
+  // Kinds that are no events, and a single word, may be given in the shorter form.
+  const shorter = {
+    event_types: ['changed', 'passage_changed', 'watch_lost'],
+    appears: 'fee',
+    disappears: ['tax'],
+  };
+  const longer = {
+    event_types: ['changed'],
+    passage_changed: true,
+    watch_lost: true,
+    appears: ['fee'],
+    disappears: ['tax'],
+  };
+  const other = await node.sendJson('PATCH', path, { when: shorter });
+  expect(await other.json()).toMatchObject({ when: longer });
+  const kind = await node.sendJson('PATCH', path, { when: { event_types: ['profile_expired'] } });
+  expect(((await kind.json()) as Alert).when).toEqual({ profile_expired: true });
   expect((await node.fetchAsOwner(path, { method: 'DELETE' })).status).toBe(204);
   expect((await node.fetchAsOwner(path)).status).toBe(404);
   expect((await node.fetch('/manage/alerts')).status).toBe(401);
@@ -45,6 +62,8 @@ test.for<[string, object, string]>([
   ['an unknown event type', { when: { event_types: ['exploded'] } }, '/when/event_types/0'],
   ['an empty list', { when: { tags: [] } }, '/when/tags'],
   ['words without letters', { when: { words: ['--'] } }, '/when/words/0'],
+  ['one word without letters', { when: { appears: '--' } }, '/when/appears'],
+  ['one of several words without letters', { when: { appears: ['fee', '--'] } }, '/when/appears/1'],
   ['an unknown label', { when: { labels: ['nice'] } }, '/when/labels/0'],
   ['no target', { to: [] }, '/to'],
   [
