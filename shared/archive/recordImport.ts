@@ -76,9 +76,13 @@ export type CitationFormat = (typeof CITATION_FORMATS)[number];
 export const CITATION_MEDIA_TYPES: Readonly<Record<string, CitationFormat>> = {
   'application/x-research-info-systems': 'ris',
   'text/x-research-info-systems': 'ris',
+  'application/ris': 'ris',
   'application/x-bibtex': 'bibtex',
   'text/x-bibtex': 'bibtex',
+  'application/bibtex': 'bibtex',
+  'text/bibtex': 'bibtex',
   'application/vnd.citationstyles.csl+json': 'csl',
+  'application/csl+json': 'csl',
   'application/json': 'csl',
   'application/rdf+xml': 'zotero',
   'application/xml': 'zotero',

@@ -154,6 +154,17 @@ test('of several entries one is named', async () => {
   });
 });
 
+test.each([
+  ['application/ris', RIS],
+  ['application/bibtex', BIBTEX],
+  ['text/bibtex', BIBTEX],
+  ['application/csl+json', CSL],
+])('%s is read as what it is', async (type, text) => {
+  const { id } = await newDraft(node);
+  expect((await fill(id, type, text)).status).toBe(200);
+  expect((await readDraft(node, id)).record).toMatchObject({ title: 'Tides at Brest and elsewhere' });
+});
+
 /** Each would take a careless reader minutes, its stack, or the memory of the node. */
 const HOSTILE: [string, string, string][] = [
   ['nested braces', 'application/x-bibtex', `@a{b, title = {${'{'.repeat(1_000_000)}`],
