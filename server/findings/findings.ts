@@ -10,6 +10,7 @@ import type {
   PlacedFinding,
   RecordedFinding,
 } from '../../shared/findings/finding.ts';
+import { textFragment } from '../../shared/findings/textFragment.ts';
 import { Problem } from '../../shared/problems.ts';
 import type { Slice } from '../../shared/values/list.ts';
 import { appendEntry } from '../ledger/appendEntry.ts';
@@ -145,10 +146,20 @@ function requireFinding(database: ReadDatabase, id: string): Finding {
 
 /** Returns a finding with its other versions. @throws Problem `not_found` */
 export function readFinding({ read }: Pick<Store, 'read'>, id: string, reader: Reader): FindingDetails {
-  return onSnapshot(read, () => ({
-    ...withReadableQuote(read, requireFinding(read, id), reader),
-    history: historyOf(read, id).map((finding) => withReadableQuote(read, finding, reader)),
-  }));
+  return onSnapshot(read, () => {
+    const finding = withReadableQuote(read, requireFinding(read, id), reader);
+    return {
+      ...finding,
+      history: historyOf(read, id).map((other) => withReadableQuote(read, other, reader)),
+      evidence: evidenceOf(finding),
+    };
+  });
+}
+
+/** Returns where the evidence file of a finding shows its passage; null if that has no place in a text. */
+function evidenceOf({ id, passage, anchor }: Finding): string | null {
+  if (!passage || (!passage.derived && anchor?.state !== 'found')) return null;
+  return `/api/findings/${id}/evidence${textFragment(passage.exact)}`;
 }
 
 /** Returns a page of findings, newest first. @throws Problem `invalid_parameter` */

@@ -228,6 +228,10 @@ export const findingDetailsSchema = findingSchema
   .extend({
     /** The finding and all its other versions and withdrawals, oldest first. */
     history: z.array(findingSchema),
+    evidence: z.string().nullable().meta({
+      description:
+        'The path of the evidence file, with a text fragment (`#:~:text=`) at which a browser opens it at the passage. Null if no passage was found.',
+    }),
   })
   .meta({ id: 'FindingDetails' });
 export type FindingDetails = z.output<typeof findingDetailsSchema>;

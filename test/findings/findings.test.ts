@@ -8,7 +8,7 @@ import { createLog } from '../../server/runtime/log.ts';
 import { createBlobRowIfAbsent } from '../../server/store/sqlite/node/blobs.ts';
 import { OWNER } from '../../server/withholding/withholding.ts';
 import type { Event } from '../../shared/collection/event.ts';
-import { type FindingDetails, newFindingSchema } from '../../shared/findings/finding.ts';
+import { type Finding, type FindingDetails, newFindingSchema } from '../../shared/findings/finding.ts';
 import type { LedgerEntry } from '../../shared/ledger/ledger.ts';
 import { Problem } from '../../shared/problems.ts';
 import { canonicalText } from '../../shared/values/canonicalJson.ts';
@@ -173,10 +173,10 @@ test('a quotation that names no object is looked for in that of its target, by t
   ]) {
     const answer = await post({ target, text: 'Noted', passage });
     expect(answer.status, await answer.clone().text()).toBe(201);
-    expect(await answer.json()).toMatchObject({
-      target: { ...target, id: String(target.id) },
-      passage: placed,
-    });
+    const finding = (await answer.json()) as Finding;
+    expect(finding).toMatchObject({ target: { ...target, id: String(target.id) }, passage: placed });
+    const { evidence } = (await (await node.fetch(`/api/findings/${finding.id}`)).json()) as FindingDetails;
+    expect(evidence).toBe(`/api/findings/${finding.id}/evidence#:~:text=20%20euros`);
   }
   const sealed = await post({ target: aboutEvent(), text: 'Noted', passage, sealed: true });
   const { id } = (await sealed.json()) as { id: string };

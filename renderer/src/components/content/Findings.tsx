@@ -10,6 +10,7 @@ import {
   MAX_QUOTE_CHARACTERS,
   type PassageAnchor,
 } from '../../../../shared/findings/finding.ts';
+import { textFragment } from '../../../../shared/findings/textFragment.ts';
 import { fieldErrors, urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { formatCount } from '../../format.ts';
@@ -30,7 +31,6 @@ import {
   SealLine,
   TagList,
   TargetLine,
-  textFragment,
 } from './FindingParts.tsx';
 
 const MAX_SHOWN = 100;
