@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Citation } from '../../shared/archive/citation.ts';
@@ -83,6 +84,32 @@ test.each(['there', 'here'] as const)('an archive is cited, and versions are com
     2,
     `The archive has no bytes with the digest ${'f'.repeat(64)}.\n`,
   ]);
+});
+
+test('two files on this computer are compared without an archive', async () => {
+  const folder = await temporaryFolder();
+  const files = async (...contents: [name: string, content: string][]) => {
+    for (const [name, content] of contents) await writeFile(join(folder, name), content);
+    return contents.map(([name]) => join(folder, name));
+  };
+  const diff = async (words: string[]) => runHere(['diff', ...words, '--data', join(folder, 'none')]);
+  const tables = await files(['a.csv', 'kind,fee\na,1\nb,2\n'], ['b.csv', 'kind,fee\na,1\nb,3\n']);
+  expect(await diff(tables)).toMatchObject({
+    code: 1,
+    stdout: '1 row changed (1 cell)\n~ row 2 (b) fee: 2 → 3\n',
+  });
+  const texts = await files(['a.ts', 'The fee is 10 euros.'], ['b', 'The fee is 20 euros.']);
+  const words = await diff([...texts, '--json']);
+  expect(JSON.parse(words.stdout)).toMatchObject({ kind: 'text', from: { bytes: 20, content_type: null } });
+  expect(await diff([texts[0] ?? '', texts[0] ?? ''])).toMatchObject({
+    code: 0,
+    stdout: 'The bytes are the same.\n',
+  });
+  expect(await diff([texts[0] ?? '', '1'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('1 is not a file. Compare two files, or two versions in the archive.'),
+  });
+  expect((await diff([texts[0] ?? '', join(folder, 'missing')])).code).toBe(2);
 });
 
 test.each([

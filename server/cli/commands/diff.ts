@@ -1,12 +1,17 @@
+import { stat } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import type { FileDiff, Hunk, JsonChange, TableParts, TableRow } from '../../../shared/collection/diff.ts';
 import { diffSummary } from '../../../shared/collection/diffSummary.ts';
 import type { Event } from '../../../shared/collection/event.ts';
 import type { PageCapture } from '../../../shared/collection/page.ts';
 import { isDigest, pageIdSchema } from '../../../shared/values/digest.ts';
+import { Deriver } from '../../collection/derived/process/deriver.ts';
 import { FileDiffs } from '../../collection/diff/diffs.ts';
+import { compareLocalFiles } from '../../collection/diff/localFiles.ts';
 import { requirePage } from '../../collection/pages/readPages.ts';
 import { readEvent } from '../../collection/timeline/events.ts';
+import type { NodeConfig } from '../../config.ts';
+import { createLog } from '../../runtime/log.ts';
 import { readArchive } from '../collectionHere.ts';
 import {
   type Command,
@@ -17,12 +22,14 @@ import {
   print,
   UsageError,
 } from '../command.ts';
+import type { NodeOptions } from '../runningNode.ts';
 
 const HELP = `Usage: strongroom diff A B [options]
 
 Prints what changed from one version to another, as the interface shows it: texts word by word, with [-removed-] and
 {+added+}, tables by their rows, JSON by its values. A and B are digests, events (their version) or page captures (their
-text). If a node has the data folder open, that node compares them.
+text). If a node has the data folder open, that node compares them. A and B can also be two files on this computer, which
+need no archive.
 
 ${optionsHelp(NODE_OPTIONS)}
 
@@ -36,29 +43,63 @@ export const diff: Command = {
     const { values, positionals } = parseArgs({ args, allowPositionals: true, options: NODE_OPTIONS });
     const [from, to, ...others] = positionals;
     if (from === undefined || to === undefined || others.length > 0)
-      throw new UsageError('Name two versions: digests, events or page captures.');
-    const found = await readArchive(values, config, {
-      here: async ({ store, deriver }) => {
-        const digestOf = versionReader(
-          async (id) => readEvent(store, id),
-          async (id) => requirePage(store, id),
-        );
-        return new FileDiffs(store, deriver).compareObjects(await digestOf(from), await digestOf(to));
-      },
-      there: async (node) => {
-        const digestOf = versionReader(
-          async (id) => (await node.request('GET', `/api/events/${id}`)) as Event,
-          async (id) => (await node.request('GET', `/archive/pages/${id}`)) as PageCapture,
-        );
-        const query = new URLSearchParams({ from: await digestOf(from), to: await digestOf(to) });
-        return (await node.request('GET', `/manage/diff?${query.toString()}`)) as FileDiff;
-      },
-    });
+      throw new UsageError('Name two versions: digests, events or page captures; or two files.');
+    const [isFromFile, isToFile] = [await isFile(from), await isFile(to)];
+    if (isFromFile !== isToFile)
+      throw new UsageError(
+        `${escapeForTerminal(isFromFile ? to : from)} is not a file. Compare two files, or two versions in the archive.`,
+      );
+    const found = isFromFile
+      ? await compareFiles(from, to)
+      : await compareVersions([from, to], values, config);
     if (values.json) print(JSON.stringify(found));
     else for (const line of linesOf(found)) print(escapeForTerminal(line));
     return found.from.sha256 === found.to.sha256 ? 0 : 1;
   },
 };
+
+/** Whether a file is named. What can be a digest, an event or a page capture is none; `./12` is. */
+async function isFile(named: string): Promise<boolean> {
+  if (isDigest(named) || pageIdSchema.safeParse(named).success || EVENT.test(named)) return false;
+  const found = await stat(named).catch(() => undefined);
+  return found?.isFile() ?? false;
+}
+
+async function compareFiles(from: string, to: string): Promise<FileDiff> {
+  const deriver = new Deriver(createLog('silent'));
+  try {
+    return await compareLocalFiles(deriver, [from, to]);
+  } finally {
+    await deriver.close();
+  }
+}
+
+function compareVersions(
+  [from, to]: readonly [string, string],
+  options: NodeOptions,
+  config: Partial<NodeConfig>,
+): Promise<FileDiff> {
+  return readArchive(options, config, {
+    here: async ({ store, deriver }) => {
+      const digestOf = versionReader(
+        async (id) => readEvent(store, id),
+        async (id) => requirePage(store, id),
+      );
+      return new FileDiffs(store, deriver).compareObjects(await digestOf(from), await digestOf(to));
+    },
+    there: async (node) => {
+      const digestOf = versionReader(
+        async (id) => (await node.request('GET', `/api/events/${id}`)) as Event,
+        async (id) => (await node.request('GET', `/archive/pages/${id}`)) as PageCapture,
+      );
+      const query = new URLSearchParams({ from: await digestOf(from), to: await digestOf(to) });
+      return (await node.request('GET', `/manage/diff?${query.toString()}`)) as FileDiff;
+    },
+  });
+}
+
+/** The number of an event. */
+const EVENT = /^[1-9]\d{0,14}$/;
 
 /** Returns a function that finds the digest of the version that was named. */
 function versionReader(
@@ -68,8 +109,10 @@ function versionReader(
   return async (named) => {
     if (isDigest(named)) return named;
     if (pageIdSchema.safeParse(named).success) return (await pageOf(named)).text;
-    if (!/^[1-9]\d{0,14}$/.test(named))
-      throw new UsageError(`${escapeForTerminal(named)} is not a digest, an event or a page capture.`);
+    if (!EVENT.test(named))
+      throw new UsageError(
+        `${escapeForTerminal(named)} is not a digest, an event, a page capture or a file.`,
+      );
     const { sha256 } = await eventOf(named);
     if (sha256 === null) throw new UsageError(`Event ${named} has no version: nothing was retrieved.`);
     return sha256;

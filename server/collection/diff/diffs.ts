@@ -377,19 +377,9 @@ export async function deriveComparison(
   priority: DeriveOptions['priority'] = 'normal',
 ): Promise<DiffResult> {
   const digests = [from.sha256, to.sha256];
-  const task = { task: 'diff' as const, from, to, scope };
   const sizes = digests.map((sha256) => blobBytes(store.read, sha256) ?? 0);
-  // A region is decoded row by row, however large its picture is.
-  const isTooLarge = Math.max(...sizes) > MAX_DIFF_MEGABYTES * 1_000_000 && !watchedRegion(scope.watch);
-  const onlyBytes = isTooLarge ? REASONS.tooLarge(MAX_DIFF_MEGABYTES) : null;
-  const timeoutMs = DIFF_TIMEOUT_MS + sizes.reduce((sum, size) => sum + size) / BYTES_PER_MS;
-  const options = { timeoutMs, priority };
   try {
-    return await deriver.derive({ ...task, onlyBytes }, options).catch((error: unknown) => {
-      const reason = error instanceof NotDerivableError ? FALLBACKS[error.reason] : undefined;
-      if (reason === undefined) throw error;
-      return deriver.derive({ ...task, onlyBytes: reason }, options);
-    });
+    return await compareInProcess(deriver, { from, to, scope }, sizes, priority);
   } catch (error) {
     if (!(error instanceof NotDerivableError)) throw error;
     await noticeDamagedObjects(store, error, digests);
@@ -400,6 +390,27 @@ export async function deriveComparison(
       { cause: error },
     );
   }
+}
+
+/** Does the work of `deriveComparison` for any two files. @param sizes in bytes @throws NotDerivableError; Problem `derivation_busy`, `shutting_down` */
+export async function compareInProcess(
+  deriver: Deriver,
+  compared: Pick<DiffTask, 'from' | 'to' | 'scope'>,
+  sizes: readonly number[],
+  priority: DeriveOptions['priority'] = 'normal',
+): Promise<DiffResult> {
+  const task = { task: 'diff' as const, ...compared };
+  // A region is decoded row by row, however large its picture is.
+  const isTooLarge =
+    Math.max(...sizes) > MAX_DIFF_MEGABYTES * 1_000_000 && !watchedRegion(compared.scope.watch);
+  const onlyBytes = isTooLarge ? REASONS.tooLarge(MAX_DIFF_MEGABYTES) : null;
+  const timeoutMs = DIFF_TIMEOUT_MS + sizes.reduce((sum, size) => sum + size, 0) / BYTES_PER_MS;
+  const options = { timeoutMs, priority };
+  return deriver.derive({ ...task, onlyBytes }, options).catch((error: unknown) => {
+    const reason = error instanceof NotDerivableError ? FALLBACKS[error.reason] : undefined;
+    if (reason === undefined) throw error;
+    return deriver.derive({ ...task, onlyBytes: reason }, options);
+  });
 }
 
 /** Diffs of HTML and PDF use the extracted texts, so they depend on the versions of those tools. */

@@ -18,7 +18,7 @@ import type { Words } from '../../noise/words.ts';
 /** An archived object as sent to the derive process: the file of its bytes and the headers it arrived with. */
 export interface ObjectToRead {
   sha256: string;
-  /** The blob's file; always a path returned by the store. */
+  /** The blob's file: a path returned by the store, or one that the person at the command line named. */
   file: string;
   /** The bytes themselves, if they are not stored: then there is no file. */
   bytes?: Uint8Array;
