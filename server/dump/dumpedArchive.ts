@@ -107,8 +107,8 @@ export interface DumpedSource {
   /** The values that result from the lines after it: of the newest version, which has an event. */
   found: { revision: number; last_sha256: string | null; last_event_type: EventType | null };
   /**
-   * The newest two objects that this node retrieved, newest first. A 304 names one of them again: what a person had the
-   * node fetch while a check waited for its 304 is no version, and was recorded before it.
+   * The newest objects that this node retrieved, newest first. A 304 names one of them again: what a person had the node
+   * fetch while a check waited for its 304 is no version, and was recorded before it.
    */
   retrieved: string[];
 }

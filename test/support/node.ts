@@ -124,6 +124,9 @@ export async function closeAlteredNodes(): Promise<void> {
 async function readBack({ url, token }: TestNode): Promise<void> {
   const headers = { Authorization: `Bearer ${token}` };
   const response = await fetch(new URL('/api/dump.jsonl', url), { headers }).catch(() => undefined);
-  if (!response?.ok || !response.body) return void (await response?.body?.cancel());
+  if (!response?.ok || !response.body) {
+    await response?.body?.cancel();
+    return;
+  }
   for await (const _ of checkDump(response.body));
 }

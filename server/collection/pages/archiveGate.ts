@@ -8,7 +8,7 @@ import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import { isWithheldForLogin } from '../../store/sqlite/node/withheld.ts';
 import type { Store } from '../../store/store.ts';
 import { decodeContent } from './contentCoding.ts';
-import { heldAnswers } from './readPages.ts';
+import { asBrowsersWrite, heldAnswers } from './readPages.ts';
 
 /** Larger objects are not given to a page. */
 const MAX_OBJECT_BYTES = 200 * 1_048_576;
@@ -42,7 +42,7 @@ export class ArchiveGate implements PageGate {
     this.#at = at;
     if (page === null) return;
     for (const part of partsOfPage(store.read, page)) {
-      const key = `${part.method} ${part.url}`;
+      const key = `${part.method} ${asBrowsersWrite(part.url)}`;
       this.#recorded.set(key, [...(this.#recorded.get(key) ?? []), part]);
     }
   }
@@ -54,8 +54,7 @@ export class ArchiveGate implements PageGate {
   ): Promise<PageAnswer | null> {
     const held = this.#find(request);
     const answer = held && (await this.#read(held, request.url, budget));
-    if (budget.isSpent) return this.#refused(request, 'limit');
-    if (!held || !answer) return this.#refused(request, 'not_held');
+    if (!held || !answer) return this.#refused(request, held && budget.isSpent ? 'limit' : 'not_held');
     const { status, sha256 } = answer;
     this.requests.push({
       url: request.url,
@@ -94,7 +93,7 @@ export class ArchiveGate implements PageGate {
 
   #find({ method, url: given, headers, body }: PageRequestToAnswer): HeldAnswer | undefined {
     const url = withoutFragment(given);
-    const recorded = this.#recorded.get(`${method} ${url}`);
+    const recorded = this.#recorded.get(`${method} ${asBrowsersWrite(url)}`);
     // A page that asks more often than when it was captured gets the last answer again.
     const own = recorded && recorded.length > 1 ? recorded.shift() : recorded?.[0];
     if (own) return own;
@@ -117,7 +116,9 @@ export class ArchiveGate implements PageGate {
     budget: ByteBudget,
   ): Promise<(PageAnswer & { sha256: string | null }) | null> {
     const url = withoutFragment(asked);
-    const hop = held.redirects.findIndex((redirect) => redirect.url === url);
+    const hop = held.redirects.findIndex(
+      (redirect) => asBrowsersWrite(redirect.url) === asBrowsersWrite(url),
+    );
     const redirect = held.redirects[hop];
     if (redirect) {
       const next = held.redirects[hop + 1]?.url ?? held.final_url;
@@ -149,8 +150,10 @@ export class ArchiveGate implements PageGate {
 
   /** Reads an object without its content coding; null if it is missing, damaged or too large. */
   async #bytesOf(sha256: string, encoding: string | null, budget: ByteBudget): Promise<Buffer | null> {
+    const size = blobBytes(this.#store.read, sha256);
+    if (size === undefined || size > MAX_OBJECT_BYTES || this.#store.blobs.isReleased(sha256)) return null;
     // Before it is read, because a page can ask for many at once.
-    if (!budget.take(blobBytes(this.#store.read, sha256) ?? 0)) return null;
+    if (!budget.take(size)) return null;
     const bytes = await readObject(this.#store, sha256, MAX_OBJECT_BYTES);
     return bytes && decodeContent(bytes, encoding, budget);
   }

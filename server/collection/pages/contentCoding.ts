@@ -1,9 +1,10 @@
 import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
+import { brotliDecompress, constants, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
 import pLimit from 'p-limit';
 import { errorCode } from '../../../shared/values/errorCode.ts';
 import type { ByteBudget } from '../../browser/requestGate.ts';
 
+const CODINGS: ReadonlySet<string> = new Set(['gzip', 'x-gzip', 'deflate', 'br', 'zstd']);
 /** No server sends more than two. */
 const MAX_CODINGS = 4;
 
@@ -17,12 +18,12 @@ const unraw = promisify(inflateRaw);
 const inTurn = pLimit(1);
 
 /**
- * Removes the content codings (RFC 9110, section 8.4) of a body as browsers do: a body without the signature of its coding
- * is taken as it is, and `deflate` may lack its zlib header. Takes the decoded bytes from the budget of the page, all of it
- * if they do not fit.
+ * Removes the content codings (RFC 9110, section 8.4) of a body as browsers do: a body without the signature of its coding,
+ * or with a coding that nobody knows, is taken as it is; `deflate` may lack its zlib header; what breaks off is decoded as far
+ * as it came. Takes the decoded bytes from the budget of the page, all of it if they do not fit.
  *
  * @param encoding the value of `Content-Encoding`; null for none
- * @returns null if the coding is unknown, or the body is damaged or too large
+ * @returns null if the body is damaged or too large
  */
 export async function decodeContent(
   body: Buffer,
@@ -34,43 +35,39 @@ export async function decodeContent(
     .split(',')
     .map((coding) => coding.trim())
     .filter((coding) => coding !== '' && coding !== 'identity');
-  if (codings.length === 0) return body;
+  if (codings.length === 0 || !codings.every((coding) => CODINGS.has(coding))) return body;
   if (codings.length > MAX_CODINGS) return null;
   return inTurn(async () => {
     if (budget.left <= 0) return null;
-    const limit = { maxOutputLength: budget.left };
-    let decoded: Buffer | null = body;
+    const maxOutputLength = budget.left;
+    let decoded = body;
     try {
-      for (const coding of codings.reverse()) decoded = decoded && (await decodeOnce(decoded, coding, limit));
+      for (const coding of codings.reverse()) decoded = await decodeOnce(decoded, coding, maxOutputLength);
     } catch (error) {
       if (errorCode(error) === 'ERR_BUFFER_TOO_LARGE') budget.exhaust();
       return null;
     }
-    return decoded && budget.take(decoded.length) ? decoded : null;
+    return budget.take(decoded.length) ? decoded : null;
   });
 }
 
-async function decodeOnce(
-  body: Buffer,
-  coding: string,
-  limit: { maxOutputLength: number },
-): Promise<Buffer | null> {
+async function decodeOnce(body: Buffer, coding: string, maxOutputLength: number): Promise<Buffer> {
   const begins = (...bytes: number[]) => bytes.every((byte, index) => body[index] === byte);
   if (body.length === 0) return body;
+  const limit = { maxOutputLength, finishFlush: constants.Z_SYNC_FLUSH };
   switch (coding) {
-    case 'gzip':
-    case 'x-gzip':
-      return begins(0x1f, 0x8b) ? unzip(body, limit) : body;
     case 'deflate':
       // RFC 1950: the header is a multiple of 31.
       return ((body[0] ?? 0) & 0x0f) === 8 && body.length > 1 && body.readUInt16BE(0) % 31 === 0
         ? unzlib(body, limit)
         : unraw(body, limit);
     case 'br':
-      return unbrotli(body, limit);
+      return unbrotli(body, { maxOutputLength, finishFlush: constants.BROTLI_OPERATION_FLUSH });
     case 'zstd':
-      return begins(0x28, 0xb5, 0x2f, 0xfd) ? unzstd(body, limit) : body;
+      return begins(0x28, 0xb5, 0x2f, 0xfd)
+        ? unzstd(body, { maxOutputLength, finishFlush: constants.ZSTD_e_flush })
+        : body;
     default:
-      return null;
+      return begins(0x1f, 0x8b) ? unzip(body, limit) : body;
   }
 }

@@ -171,6 +171,7 @@ export class PageCapturer {
       maxBytes: Math.floor(page_max_mb * MEGABYTE),
       signal,
     });
+    if (gate.isDocumentLost) throw new PageTooLargeError();
     if (login && (await this.#isLoginPage(source, drawn))) {
       await recordLoginPage(store, source, login);
       return null;

@@ -6,15 +6,18 @@ import type {
   PagesQuery,
 } from '../../../shared/collection/page.ts';
 import { Problem } from '../../../shared/problems.ts';
+import type { Slice } from '../../../shared/values/list.ts';
 import { isHttpUrl } from '../../../shared/values/text.ts';
 import {
   type AskedAnswer,
   answerNearest,
+  countPages,
   type HeldAnswer,
   listPages,
   pageById,
 } from '../../store/sqlite/collection/pages.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
+import { onSnapshot } from '../../store/sqlite/engine/queries.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import type { Store } from '../../store/store.ts';
 import { OWNER, type Reader, requireAllReadable } from '../../withholding/withholding.ts';
@@ -23,13 +26,9 @@ import { NotDerivableError } from '../derived/process/tasks.ts';
 import type { FileDiffs } from '../diff/diffs.ts';
 import { normalizeUrl, sourceIdOf } from '../sources/sources.ts';
 
-/** Returns page captures, newest first, and whether there are older ones. */
-export function pagesBefore(
-  { read }: Pick<Store, 'read'>,
-  { limit, ...query }: PagesQuery,
-): { items: ListedPage[]; hasMore: boolean } {
-  const items = listPages(read, { ...query, limit: limit + 1 });
-  return { items: items.slice(0, limit), hasMore: items.length > limit };
+/** Returns a part of the list of page captures, newest first. */
+export function listPageCaptures({ read }: Pick<Store, 'read'>, query: PagesQuery): Slice<ListedPage> {
+  return onSnapshot(read, () => ({ items: listPages(read, query), total: countPages(read, query) }));
 }
 
 export function findPage({ read }: Pick<Store, 'read'>, id: string): PageCapture | undefined {
@@ -43,9 +42,14 @@ export function requirePage(store: Pick<Store, 'read'>, id: string): PageCapture
   return page;
 }
 
+/** Returns an address as browsers write it: they encode these characters in paths, and this node does not. */
+export function asBrowsersWrite(url: string): string {
+  return url.replace(/[|^`{}]/g, (character) => encodeURIComponent(character));
+}
+
 /**
- * Returns the answer to a request that is nearest in time; undefined if the archive holds none. Browsers encode some
- * characters of paths that this node keeps as they are.
+ * Returns the answer to a request that is nearest in time; undefined if the archive holds none. An address is also looked for
+ * as this node writes it (see `asBrowsersWrite`).
  */
 export function heldAnswers(
   read: ReadDatabase,

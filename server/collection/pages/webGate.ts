@@ -17,6 +17,7 @@ import { type AttemptStats, type FetchServices, Requester } from '../fetch/reque
 import { domainOf } from '../profiles/cookies.ts';
 import type { ProfileSession } from '../profiles/profiles.ts';
 import { decodeContent } from './contentCoding.ts';
+import { asBrowsersWrite } from './readPages.ts';
 
 /** The document that the check of the source has just stored, and the way to it. */
 export interface CheckedDocument {
@@ -66,6 +67,8 @@ const SECRET = /^(cookie|authorization|proxy-authorization)$/i;
  */
 export class WebGate implements PageGate {
   readonly parts: FetchedPart[] = [];
+  /** Whether the document cannot be decoded, or does not fit into the budget of the page. */
+  isDocumentLost = false;
   readonly #options: WebGateOptions;
   /** The addresses of the way to the document that are still to be asked for. */
   readonly #known: Map<string, PageAnswer>;
@@ -78,10 +81,10 @@ export class WebGate implements PageGate {
     this.#options = options;
     const { document } = options;
     this.#known = new Map(
-      document.redirects.map((hop) => [comparable(hop.url), redirectAnswer(hop, document)]),
+      document.redirects.map((hop) => [asBrowsersWrite(hop.url), redirectAnswer(hop, document)]),
     );
     const { status, headers, body, url, final_url } = document;
-    this.#known.set(comparable(final_url), { status, headers, body });
+    this.#known.set(asBrowsersWrite(final_url), { status, headers, body });
     this.#own = new Set([new URL(url).origin, new URL(final_url).origin]);
     if (document.isPrivate) this.#private.add(new URL(final_url).origin);
   }
@@ -92,7 +95,11 @@ export class WebGate implements PageGate {
     budget: ByteBudget,
   ): Promise<PageAnswer | null> {
     const known = request.isMainDocument && request.method === 'GET' ? this.#takeKnown(request) : undefined;
-    if (known) return this.#decoded(known, known.body, budget);
+    if (known) {
+      const decoded = await this.#decoded(known, known.body, budget);
+      this.isDocumentLost = decoded === null;
+      return decoded;
+    }
     if (!isHttpUrl(request.url)) return this.#refused(request, 'scheme');
     if (!this.#isAllowed(request)) return this.#refused(request, 'method');
     if (this.#tellsOthers(request)) return this.#refused(request, 'login');
@@ -106,10 +113,10 @@ export class WebGate implements PageGate {
   /** Answers with what the check of the source was answered, once. */
   #takeKnown({ url, method, type }: PageRequestToAnswer): PageAnswer | undefined {
     const { document } = this.#options;
-    const answer = this.#known.get(comparable(url));
+    const answer = this.#known.get(asBrowsersWrite(url));
     if (!answer) return undefined;
-    this.#known.delete(comparable(url));
-    const isDocument = comparable(url) === comparable(document.final_url);
+    this.#known.delete(asBrowsersWrite(url));
+    const isDocument = asBrowsersWrite(url) === asBrowsersWrite(document.final_url);
     this.#note({
       url,
       method,
@@ -305,11 +312,6 @@ function sentRequest(
 
 function siteOf(url: string): string {
   return domainOf(new URL(url).hostname);
-}
-
-/** Returns an address as browsers write it: they encode these characters in paths, and this node does not. */
-function comparable(url: string): string {
-  return url.replace(/[|^`{}]/g, (character) => encodeURIComponent(character));
 }
 
 /** Browsers send some cookies where this node does not, such as secure ones to this machine without encryption. */

@@ -202,6 +202,9 @@ const handIn = recorded({
   restore: (database, { kind: _kind, record, ...row }) => insertHandIn(database, { ...record, ...row }),
 });
 
+/** A person can have a source's address fetched again and again while a check waits for its 304, but not often. */
+const KEPT_OBJECTS = 8;
+
 /** Checks a retrieval against its source, and keeps its number for later lines. */
 function addRetrieval(
   archive: DumpedArchive,
@@ -222,7 +225,7 @@ function addRetrieval(
   );
   if (part_of !== undefined) addPart(archive, source, part_of, at);
   else if (observer === SELF && error === null && sha256 !== null && sha256 !== source.retrieved[0])
-    source.retrieved = [sha256, ...source.retrieved.slice(0, 1)];
+    source.retrieved = [sha256, ...source.retrieved.slice(0, KEPT_OBJECTS - 1)];
   archive.retrievals.append(id, source.key);
 }
 

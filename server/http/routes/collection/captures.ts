@@ -27,9 +27,8 @@ import {
   listHandIns,
   readHandIn,
 } from '../../../collection/handedIn/handInRecords.ts';
-import { comparePages, findPage, Thumbnails } from '../../../collection/pages/readPages.ts';
+import { comparePages, findPage, listPageCaptures, Thumbnails } from '../../../collection/pages/readPages.ts';
 import { readObject } from '../../../collection/timeline/objects.ts';
-import { listPageCaptures } from '../../../collection/timeline/pageCaptures.ts';
 import type { Store } from '../../../store/store.ts';
 import { marksOf, requireReadable } from '../../../withholding/withholding.ts';
 import type { Handlers } from '../../app.ts';
