@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { MAX_PICTURE_HEIGHT, MAX_PICTURE_WIDTH } from '../../shared/collection/noise.ts';
 import type { Viewport } from '../../shared/collection/page.ts';
 import { yieldToEventLoop } from '../runtime/background.ts';
@@ -30,6 +31,8 @@ const MAX_PIXELS = 45_000_000;
 
 /** Reads each frame, and puts it into the one that holds it. */
 export async function readDocuments(frames: Frames, main: Pick<Frame, 'id'>): Promise<PageReading> {
+  // A page that knew the marks of frames could have frames put anywhere, also where they get out of an attribute.
+  const nonce = randomBytes(16).toString('hex');
   const all = await frames.list();
   const byId = new Map(all.map((frame) => [frame.id, frame]));
   for (const [index, frame] of all.entries()) {
@@ -41,7 +44,7 @@ export async function readDocuments(frames: Frames, main: Pick<Frame, 'id'>): Pr
   let isCut = false;
   for (const [index, frame] of all.entries()) {
     await ignoringLateErrors(
-      readFrame(frames, frame, left).then((reading) => {
+      readFrame(frames, frame, left, nonce).then((reading) => {
         read.set(index, reading);
         left -= reading.html.length + reading.text.length;
         isCut ||= reading.cut;
@@ -51,8 +54,8 @@ export async function readDocuments(frames: Frames, main: Pick<Frame, 'id'>): Pr
   const whole = read.get(all.findIndex(({ id }) => id === main.id));
   if (!whole) throw new BrowserTimeoutError();
   const { title, url } = whole;
-  const document = joined(read, whole, 'html');
-  const text = joined(read, whole, 'text');
+  const document = joined(read, whole, 'html', nonce);
+  const text = joined(read, whole, 'text', nonce);
   const lines = text.joined.split('\n').filter((line) => line !== '');
   return {
     url,
@@ -71,27 +74,22 @@ interface Reading {
   cut: boolean;
 }
 
-/** The number of a frame, and in a document the name of the attribute that gets it. */
-const FRAME_MARK = /\u{e000}(\d+)(?::(srcdoc|src|data))?\u{e001}/gu;
-
-/**
- * Puts the frames into a document or its text. A page can show the marks of frames itself, so each frame is put in once,
- * where it is marked first.
- */
+/** Puts the frames into a document or its text, in place of their marks. */
 function joined(
   read: ReadonlyMap<number, Reading>,
   main: Reading,
   part: 'html' | 'text',
+  nonce: string,
 ): { joined: string; isCut: boolean } {
-  const left = new Map(read);
+  // The number of a frame, and in a document the name of the attribute that gets it.
+  const mark = new RegExp(`\\u{e000}${nonce}:(\\d+)(?::(srcdoc|src|data))?\\u{e001}`, 'gu');
   let isCut = false;
   const within = (value: string, depth: number): string =>
-    value.replace(FRAME_MARK, (_whole, number: string, attribute: string | undefined) => {
-      const inner = left.get(Number(number));
-      left.delete(Number(number));
-      if (!inner || inner === main) return '';
+    value.replace(mark, (_whole, number: string, attribute: string | undefined) => {
+      const inner = read.get(Number(number));
+      if (!inner) return '';
       const content = depth < MAX_FRAME_DEPTH ? within(inner[part], depth + 1) : '';
-      const put = attribute === undefined || part === 'text' ? content : frameAttribute(attribute, content);
+      const put = attribute === undefined ? content : frameAttribute(attribute, content);
       // Each level of frames makes quotes longer.
       if (depth >= MAX_FRAME_DEPTH || put.length > MAX_CHARACTERS) {
         isCut = true;
@@ -116,10 +114,15 @@ function frameAttribute(name: string, html: string): string {
   return `${name}="${value.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}"`;
 }
 
-async function readFrame(frames: Frames, frame: Frame, maxCharacters: number): Promise<Reading> {
+async function readFrame(
+  frames: Frames,
+  frame: Frame,
+  maxCharacters: number,
+  nonce: string,
+): Promise<Reading> {
   const { title, url, cut, lengths } = await frames.evaluate<ReturnType<typeof readDocument>>(
     frame,
-    `(${String(readDocument)})(${Math.max(0, maxCharacters)})`,
+    `(${String(readDocument)})(${Math.max(0, maxCharacters)}, '${nonce}')`,
   );
   const whole = async (part: 'html' | 'text') => {
     const pieces: string[] = [];

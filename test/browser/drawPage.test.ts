@@ -272,6 +272,29 @@ test('the picture shows what is drawn only near the window, and what appears whe
   expect(hash('sha256', drawn.picture, 'hex')).toBe(hash('sha256', expected.picture, 'hex'));
 });
 
+test('a page cannot have its frames put anywhere else', async () => {
+  const mark = '\u{e000}1\u{e001}';
+  const inner = `<p title=" onmouseover=alert(1) x=">hidden</p><p title="><script>alert(2)</script>">`;
+  const gate = new ScriptedGate(({ isMainDocument }) =>
+    answer(
+      isMainDocument
+        ? `<p>seen ${mark}<b title="${mark}">t</b><iframe src="/inner" style="display: none"></iframe>`
+        : inner,
+    ),
+  );
+  const page = await browser.draw(gate);
+  expect(page.text).toBe(`seen ${mark}t\n`);
+  expect(page.document).toContain(`<b title="${mark}">`);
+  expect(page.document).toMatch(/<iframe src="\/inner" style="display: none" srcdoc="[^"]*hidden[^"]*">/);
+});
+
+test('a title and an address without end are cut off', async () => {
+  const html = `<p>text<script>document.title = 'é'.repeat(30e6); history.pushState({}, '', '/?' + 'x'.repeat(1e6))</script>`;
+  const { title, url } = await browser.draw(gateTo(html));
+  expect(title).toBe('é'.repeat(1_000));
+  expect(url).toBe(`${SITE}?`.padEnd(8_192, 'x'));
+});
+
 test('another seed and another time give other numbers', async () => {
   const html = '<p id="p"><script>p.textContent = Math.random() + " " + Date.now()</script>';
   const texts = new Set<string>();

@@ -99,8 +99,9 @@ export function showSkipped() {
  * marked the element of each frame with its number (`markFrame`), and then fetches both by `partOfReading`.
  *
  * @param {number} maxCharacters more are cut off, and `cut` is true
+ * @param {string} nonce names the places of frames, so that no page can write such a place itself
  */
-export function readDocument(maxCharacters) {
+export function readDocument(maxCharacters, nonce) {
   let cut = false;
   const scope = /** @type {any} */ (globalThis);
   /** @type {Map<Node, number>} */
@@ -124,7 +125,10 @@ export function readDocument(maxCharacters) {
   const modeOf = getter(Document.prototype, 'compatMode');
   const doctypeOf = getter(Document.prototype, 'doctype');
 
-  // The text. Frames are left as U+E000, their number, U+E001, which the driver replaces.
+  /** The place of a frame, which the driver replaces: U+E000, the nonce, the number, U+E001. */
+  const placeOfFrame = (/** @type {string | number} */ name) => `\u{e000}${nonce}:${name}\u{e001}`;
+
+  // The text.
   const BLOCKS =
     /^(block|flex|grid|list-item|flow-root|-webkit-box|table(-(row|caption|row-group|header-group|footer-group))?)$/;
   /** @type {string[]} */
@@ -199,7 +203,7 @@ export function readDocument(maxCharacters) {
     const frame = frames.get(node);
     if (frame !== undefined) {
       endLine();
-      if (shown) lines.push(`\u{e000}${frame}\u{e001}`);
+      if (shown) lines.push(placeOfFrame(frame));
       return;
     }
     if (/^(iframe|frame|embed)$/.test(name) || (name === 'object' && !showsFallback(node))) return;
@@ -402,7 +406,7 @@ export function readDocument(maxCharacters) {
     const frame = frameOf(node);
     if (frame !== undefined) {
       // The driver puts the frame's own document here.
-      write(` \u{e000}${frame}:${frameAttribute(node)}\u{e001}></${name}>`);
+      write(` ${placeOfFrame(`${frame}:${frameAttribute(node)}`)}></${name}>`);
       return;
     }
     write('>');
@@ -442,9 +446,12 @@ export function readDocument(maxCharacters) {
   const reading = { html: html.join(''), text: lines.join('\n') };
   scope[Symbol.for('strongroom.reading')] = reading;
   scope[Symbol.for('strongroom.skipped')] = skipped;
+  // What a page can make as long as it likes goes into one message.
+  const MAX_TITLE_CHARACTERS = 1_000;
+  const MAX_URL_CHARACTERS = 8_192;
   return {
-    title: titleOf(document),
-    url: location.href,
+    title: titleOf(document).slice(0, MAX_TITLE_CHARACTERS).toWellFormed(),
+    url: location.href.slice(0, MAX_URL_CHARACTERS),
     cut,
     lengths: { html: reading.html.length, text: reading.text.length },
   };
