@@ -3,7 +3,7 @@ import { guarded, toLastHandler } from '../runtime/background.ts';
 import { untilAborted } from '../runtime/concurrency.ts';
 import type { RunningBrowser } from './chromium.ts';
 import { installClock } from './inPage/clock.js';
-import { finishAnimations, showSkipped } from './inPage/read.js';
+import { standStill } from './inPage/still.js';
 import {
   BrowserGoneError,
   BrowserTimeoutError,
@@ -13,7 +13,7 @@ import {
   type ProtocolEvent,
   withTimeout,
 } from './protocol.ts';
-import { type Frame, Frames, readDocuments, type Session, takePicture } from './readPage.ts';
+import { type Frame, Frames, readDocuments, type Session, stopBuiltIns, takePicture } from './readPage.ts';
 import { type PageGate, RequestGate } from './requestGate.ts';
 
 export interface DrawOptions {
@@ -416,7 +416,12 @@ class Drawing {
     );
   }
 
-  /** No script runs any more, so that none answers to the size of the picture: it shows what was read. */
+  /**
+   * No script of the page runs any more, so that text and picture are of the same state, whatever the page observes. Our
+   * world goes on, except for its timers. Chromium also takes `@media (scripting)` for false then, so `standStill` rewrites
+   * it before. What is laid out anew may differ: `noscript` is shown, so `stillBuiltIns` hides it, and a canvas shows what
+   * it contains, so `standStill` has everything laid out before.
+   */
   async #stopScripts(): Promise<void> {
     const params = { value: true };
     const frames = [...this.#sessions.values()].filter(({ type }) => type !== 'worker');
@@ -470,19 +475,22 @@ class Drawing {
 
   /** Reads the document, the text and the picture. The clock of the page stands still. */
   async #read(reason: CutReason | null): Promise<DrawnPage> {
+    // What one round shows or ends may begin something else.
     for (let round = 0; round < 2; round += 1) {
-      await this.#frames.each((frame) => this.#frames.evaluate(frame, `(${String(finishAnimations)})()`));
+      await this.#standStill({ seeks: true });
       await this.#frame();
     }
-    const { isCut, ...reading } = await readDocuments(this.#frames, this.#page);
-    let hasSkipped = false;
-    await this.#frames.each(async (frame) => {
-      hasSkipped = (await this.#frames.evaluate<boolean>(frame, `(${String(showSkipped)})()`)) || hasSkipped;
-    });
-    if (hasSkipped) await this.#frame();
     await this.#stopScripts();
+    // What a script changed last.
+    await this.#standStill({ seeks: false });
+    const { isCut, ...reading } = await readDocuments(this.#frames, this.#page);
+    await this.#frames.each((frame) => stopBuiltIns(this.#frames, frame));
     const { picture, isWhole } = await takePicture(this.#frames, this.#page, this.#options.viewport);
     const why = reason ?? (isCut ? 'bytes' : null) ?? (isWhole ? null : 'height');
     return { ...reading, outcome: why === null ? 'complete' : 'cut', reason: why, picture };
+  }
+
+  async #standStill({ seeks }: { seeks: boolean }): Promise<void> {
+    await this.#frames.each((frame) => this.#frames.evaluate(frame, `(${String(standStill)})(${seeks})`));
   }
 }

@@ -3,6 +3,7 @@ import { MAX_PICTURE_HEIGHT, MAX_PICTURE_WIDTH } from '../../shared/collection/n
 import type { Viewport } from '../../shared/collection/page.ts';
 import { yieldToEventLoop } from '../runtime/background.ts';
 import { markFrame, partOfReading, readDocument } from './inPage/read.js';
+import { builtIn, stillBuiltIns, stillPart } from './inPage/still.js';
 import {
   type BrowserConnection,
   BrowserTimeoutError,
@@ -154,6 +155,44 @@ async function markOwner(frames: Frames, frame: Frame, parent: Frame, index: num
     functionDeclaration: String(markFrame),
     arguments: [{ value: index }],
   });
+}
+
+/** Stops what the browser itself moves in a frame, where no style sheet reaches: in the trees of its own elements. */
+export async function stopBuiltIns(frames: Frames, frame: Frame): Promise<void> {
+  const count = await frames.evaluate<number>(frame, `(${String(stillBuiltIns)})()`);
+  for (let index = 0; index < count; index += 1)
+    await ignoringLateErrors(stopBuiltIn(frames, frame, `(${String(builtIn)})(${index})`));
+}
+
+interface DescribedNode {
+  node: {
+    shadowRoots?: { backendNodeId: number; shadowRootType: string }[];
+    children?: { backendNodeId: number; localName: string }[];
+  };
+}
+
+async function stopBuiltIn(frames: Frames, frame: Frame, expression: string): Promise<void> {
+  const executionContextId = await frames.world(frame);
+  const { result } = await frames.send<{ result: { objectId: string } }>(frame, 'Runtime.evaluate', {
+    expression,
+    contextId: executionContextId,
+  });
+  const describe = (params: Params) => frames.send<DescribedNode>(frame, 'DOM.describeNode', params);
+  const { node: element } = await describe({ objectId: result.objectId, depth: 0, pierce: true });
+  const tree = element.shadowRoots?.find(({ shadowRootType }) => shadowRootType === 'user-agent');
+  if (!tree) return;
+  // The tree itself cannot be given to a script: that hangs the browser.
+  const { node: root } = await describe({ backendNodeId: tree.backendNodeId, depth: 1, pierce: true });
+  for (const { backendNodeId } of (root.children ?? []).filter(({ localName }) => localName === 'div')) {
+    const { object } = await frames.send<{ object: { objectId: string } }>(frame, 'DOM.resolveNode', {
+      backendNodeId,
+      executionContextId,
+    });
+    await frames.send(frame, 'Runtime.callFunctionOn', {
+      objectId: object.objectId,
+      functionDeclaration: String(stillPart),
+    });
+  }
 }
 
 /** Takes the picture of the whole page. `isWhole` is false if the page is higher than a picture may be. */

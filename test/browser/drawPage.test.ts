@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { PNG } from 'pngjs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PageRequestToAnswer } from '../../server/browser/requestGate.ts';
-import { answer, gateTo, openBrowser, ScriptedGate, SITE } from './support.ts';
+import { answer, gateTo, openBrowser, ScriptedGate, SITE, VIDEO } from './support.ts';
 
 let browser: Awaited<ReturnType<typeof openBrowser>>;
 beforeAll(async () => {
@@ -272,6 +272,44 @@ test('the picture shows what is drawn only near the window, and what appears whe
   expect(hash('sha256', drawn.picture, 'hex')).toBe(hash('sha256', expected.picture, 'hex'));
 });
 
+/** The colour of a pixel of a picture, such as `255,0,0`. */
+function colourAt(picture: Buffer, x: number, y: number): string {
+  const { data, width } = PNG.sync.read(picture);
+  return data.subarray((y * width + x) * 4, (y * width + x) * 4 + 3).join();
+}
+
+describe('text and picture are of the same state', () => {
+  test('of a page that observes what is shown for the picture', async () => {
+    const html = `<!doctype html><style>body { margin: 0 } div { width: 300px; height: 300px }</style>
+      <div id="a">before</div><div id="b" style="display: none; background: red">after</div>
+      <div id="s" style="content-visibility: auto">tail</div><script>
+      new MutationObserver(() => { a.remove(); b.style.display = 'block' }).observe(s, { attributes: true })</script>`;
+    const { text, picture } = await browser.draw(gateTo(html));
+    expect(colourAt(picture, 150, 150)).toBe(text.includes('after') ? '255,0,0' : '255,255,255');
+  });
+
+  test('of a page that a worker changes all the time', async () => {
+    const html = `<!doctype html><p id="p">0<script>
+      new Worker(URL.createObjectURL(new Blob(['let n = 0; setInterval(() => postMessage(n++), 1)']))).onmessage = ({ data }) => {
+        p.textContent = data; document.body.style.background = 'rgb(' + [data % 256, data >> 8, 0] + ')' }</script>`;
+    const { text, picture } = await browser.draw(gateTo(html));
+    expect(Number(text)).toBeGreaterThan(0);
+    expect(colourAt(picture, 700, 500)).toBe([Number(text) % 256, Number(text) >> 8, 0].join());
+  });
+
+  test('they are those of a page with scripts, though no script runs any more', async () => {
+    const html = `<!doctype html><style>@layer x { @media screen and (scripting: none) { #a { color: blue; display: none } } }
+      @media (scripting) { #b { color: green } } noscript { display: block; height: 500px; background: red }</style>
+      <p id="a">first<p id="b">second<noscript>no</noscript><section style="content-visibility: auto"><noscript>no</noscript>
+      <canvas id="c" width="50" height="50">no</canvas></section><script>c.getContext('2d').fillRect(0, 0, 50, 50)</script>`;
+    const plain = `<!doctype html><p>first<p style="color: green">second<section style="contain: content"><canvas id="c" width="50" height="50"></canvas></section>
+      <script>c.getContext('2d').fillRect(0, 0, 50, 50)</script>`;
+    const [drawn, expected] = [await browser.draw(gateTo(html)), await browser.draw(gateTo(plain))];
+    expect(drawn.text).toBe('first\nsecond\n');
+    expect(differentPixels(drawn.picture, expected.picture)).toBe(0);
+  });
+});
+
 test('a page cannot have its frames put anywhere else', async () => {
   const mark = '\u{e000}1\u{e001}';
   const inner = `<p title=" onmouseover=alert(1) x=">hidden</p><p title="><script>alert(2)</script>">`;
@@ -293,6 +331,83 @@ test('a title and an address without end are cut off', async () => {
   const { title, url } = await browser.draw(gateTo(html));
   expect(title).toBe('é'.repeat(1_000));
   expect(url).toBe(`${SITE}?`.padEnd(8_192, 'x'));
+});
+
+/** What moves where no style sheet or script of the page reaches, or in a tree of its own. */
+const MOVING: [what: string, html: string][] = [
+  ...(['open', 'closed'] as const).map((mode): [string, string] => [
+    `animations and a video in a shadow tree that is ${mode}`,
+    `<div id="d"></div><script>d.attachShadow({ mode: '${mode}' }).innerHTML = \`<style>@keyframes s { to { transform: rotate(360deg) } }
+      @keyframes f { from { opacity: 0 } } div { width: 99px; height: 40px; background: red; margin: 30px }
+      .i { animation: s 2s linear infinite } .f { animation: f 60s both }</style><div class="i"></div><div class="f"></div>
+      <video src="/video" autoplay muted loop></video>\`</script>`,
+  ]),
+  ['progress without a value', '<progress></progress>'],
+  [
+    'progress without a value, in styles of the page',
+    `<style>@keyframes k { to { background: blue } } progress, progress::-webkit-progress-bar { appearance: none; background: gold }
+      progress::-webkit-progress-bar { animation: k 1s linear infinite alternate }</style><progress></progress>`,
+  ],
+  [
+    'a marquee',
+    '<marquee>Breaking news</marquee><marquee behavior="alternate" direction="down">More</marquee>',
+  ],
+  ['the controls of a video', '<video src="/video" controls></video>'],
+  ['the controls of a video that plays', '<video src="/video" controls autoplay muted loop></video>'],
+];
+
+test.each(MOVING)('the picture stands still: %s', async (_what, html) => {
+  const pictures = new Set<string>();
+  for (const delay of [0, 130, 410]) {
+    const gate = new ScriptedGate(async ({ isMainDocument, url }) => {
+      if (isMainDocument) return answer(`<!doctype html>${html}<script>fetch('/slow')</script>`);
+      if (url.endsWith('/slow')) await new Promise((resolve) => setTimeout(resolve, delay));
+      return answer(VIDEO, 'video/webm');
+    });
+    const { picture } = await browser.draw(gate);
+    pictures.add(hash('sha256', picture, 'hex'));
+  }
+  expect(pictures.size).toBe(1);
+});
+
+test('what moves is shown as a person sees it: faded in, words at rest, no circle over a video', async () => {
+  const gate = (html: string) =>
+    new ScriptedGate(({ isMainDocument }) =>
+      isMainDocument
+        ? answer(`<!doctype html><style>body { margin: 0 }</style>${html}`)
+        : answer(VIDEO, 'video/webm'),
+    );
+  const faded = `<div id="d"></div><script>d.attachShadow({ mode: 'open' }).innerHTML = '<style>@keyframes f { from { opacity: 0 } } div { height: 99px; background: red; animation: f 60s both }</style><div></div>'</script>`;
+  expect(colourAt((await browser.draw(gate(faded))).picture, 50, 50)).toBe('255,0,0');
+  const [moving, resting] = [
+    await browser.draw(gate('<marquee>Breaking news</marquee>')),
+    await browser.draw(gate('<div>Breaking news</div>')),
+  ];
+  expect(differentPixels(moving.picture, resting.picture)).toBe(0);
+  const video = (controls: string) => `<video src="/video" ${controls} width="320" height="180"></video>`;
+  const { picture } = await browser.draw(gate(video('controls')));
+  const { width, data } = PNG.sync.read(picture);
+  // Above the controls there is only the video, which is red.
+  let darkest = 255;
+  for (let y = 20; y < 80; y += 1)
+    for (let x = 100; x < 220; x += 1) darkest = Math.min(darkest, data[(y * width + x) * 4] ?? 0);
+  expect(darkest).toBeGreaterThan(200);
+});
+
+test('what is drawn only near the window keeps its place: margins, absolute boxes, overflow', async () => {
+  const section = (
+    style: string,
+  ) => `<!doctype html><style>section { margin: 20px; background: #efe; ${style} }</style>
+    <div style="height: 3000px"></div>${`<section><p style="margin: 50px 0">first</p><div style="position: absolute; top: 0; left: 300px; background: red">absolute</div>
+    <div style="margin-left: -60px; background: blue">out</div><p style="margin: 50px 0">last</p></section>`.repeat(
+      3,
+    )}<p>end`;
+  const [plain, drawn] = [
+    await browser.draw(gateTo(section('contain: layout style paint'))),
+    await browser.draw(gateTo(section('content-visibility: auto; contain-intrinsic-size: 7px 777px'))),
+  ];
+  expect(differentPixels(drawn.picture, plain.picture)).toBe(0);
+  expect(drawn.document).not.toContain('style="contain');
 });
 
 test('another seed and another time give other numbers', async () => {

@@ -28,73 +28,6 @@ export function partOfReading(part, from, to) {
 }
 
 /**
- * Ends animations, so that a page is always drawn in the same state: those with an end at their end, others and videos at
- * their start. What is animated by being scrolled into view is shown as it is without that, because the picture is not
- * scrolled.
- *
- * @returns {Promise<unknown>} resolves when videos show their start
- */
-export function finishAnimations() {
-  const { ViewTimeline } = /** @type {any} */ (globalThis);
-  // Not by the document's own members, which a page can cover by naming an element like them.
-  for (const animation of Document.prototype.getAnimations.call(document)) {
-    try {
-      if (ViewTimeline && animation.timeline instanceof ViewTimeline) {
-        animation.cancel();
-        continue;
-      }
-      const { endTime } = animation.effect?.getComputedTiming() ?? {};
-      if (typeof endTime === 'number' && Number.isFinite(endTime) && animation.playbackRate > 0)
-        animation.finish();
-      else {
-        animation.pause();
-        animation.currentTime = 0;
-      }
-    } catch {
-      // An animation without a target or with a rate of 0 stays as it is.
-    }
-  }
-  const MAX_SEEK_MS = 1_000;
-  /** @type {Promise<unknown>[]} */
-  const seeks = [];
-  for (const media of Document.prototype.querySelectorAll.call(document, 'video, audio')) {
-    if (!(media instanceof HTMLMediaElement)) continue;
-    media.pause();
-    // Nothing is fetched any more, so the start must still be there.
-    const { played, buffered, currentTime, duration } = media;
-    if (played.length === 0 || currentTime === 0 || !Number.isFinite(duration)) continue;
-    if (buffered.length === 0 || buffered.start(0) > 0) continue;
-    seeks.push(
-      new Promise((resolve) => {
-        media.addEventListener('seeked', resolve, { once: true });
-        setTimeout(resolve, MAX_SEEK_MS);
-        media.currentTime = 0;
-      }),
-    );
-  }
-  return Promise.all(seeks);
-}
-
-/**
- * Shows what the browser does not draw because it is far from the window (`content-visibility: auto`), for the picture of
- * the whole page. Run after `readDocument`, which finds it.
- *
- * @returns whether there is any
- */
-export function showSkipped() {
-  const scope = /** @type {any} */ (globalThis);
-  /** @type {Element[]} */
-  const skipped = scope[Symbol.for('strongroom.skipped')] ?? [];
-  for (const element of skipped) {
-    // A page can cover the style of a form by naming an element like it.
-    const { prototype } = element instanceof SVGElement ? SVGElement : HTMLElement;
-    const style = Object.getOwnPropertyDescriptor(prototype, 'style')?.get?.call(element);
-    style?.setProperty('content-visibility', 'visible', 'important');
-  }
-  return skipped.length > 0;
-}
-
-/**
  * Reads a drawn document as HTML without scripts, and its visible text in reading order, one block a line. The driver
  * marked the element of each frame with its number (`markFrame`), and then fetches both by `partOfReading`.
  *
@@ -106,6 +39,8 @@ export function readDocument(maxCharacters, nonce) {
   const scope = /** @type {any} */ (globalThis);
   /** @type {Map<Node, number>} */
   const frames = scope[Symbol.for('strongroom.frames')] ?? new Map();
+  /** The styles that elements had before `standStill` changed them. @type {Map<Element, string | null>} */
+  const styles = scope[Symbol.for('strongroom.styles')] ?? new Map();
 
   // A page can cover members of a form and of its document by naming an element like them, so they are read past it.
   const getter = (/** @type {object} */ prototype, /** @type {string} */ name) => {
@@ -133,8 +68,6 @@ export function readDocument(maxCharacters, nonce) {
     /^(block|flex|grid|list-item|flow-root|-webkit-box|table(-(row|caption|row-group|header-group|footer-group))?)$/;
   /** @type {string[]} */
   const lines = [];
-  /** @type {Element[]} */
-  const skipped = [];
   let line = '';
   let characters = 0;
   const endLine = () => {
@@ -193,7 +126,6 @@ export function readDocument(maxCharacters, nonce) {
     if (node instanceof SVGElement && !/^(svg|g|a|switch|text|foreignObject)$/.test(name)) return;
     const style = getComputedStyle(node);
     if (style.display === 'none' || style.contentVisibility === 'hidden') return;
-    if (style.contentVisibility === 'auto') skipped.push(node);
     const shown = style.visibility === 'visible';
     if (name === 'br') return endLine();
     if (node instanceof SVGElement && name === 'text') {
@@ -354,11 +286,11 @@ export function readDocument(maxCharacters, nonce) {
       state.set('media', 'not all');
     const frame = frameAttribute(element);
     if (frame !== 'srcdoc') state.set(frame, null);
-    if (Element.prototype.matches.call(element, ':popover-open, :modal'))
-      state.set(
-        'style',
-        `${Element.prototype.getAttribute.call(element, 'style') ?? ''};${placeOf(element)}`,
-      );
+    if (styles.has(element)) state.set('style', styles.get(element) ?? null);
+    if (Element.prototype.matches.call(element, ':popover-open, :modal')) {
+      const style = state.get('style') ?? Element.prototype.getAttribute.call(element, 'style') ?? '';
+      state.set('style', `${style};${placeOf(element)}`);
+    }
     return state;
   };
   const writeAttributes = (/** @type {Element} */ element) => {
@@ -445,7 +377,6 @@ export function readDocument(maxCharacters, nonce) {
   if (cut) write('</html>');
   const reading = { html: html.join(''), text: lines.join('\n') };
   scope[Symbol.for('strongroom.reading')] = reading;
-  scope[Symbol.for('strongroom.skipped')] = skipped;
   // What a page can make as long as it likes goes into one message.
   const MAX_TITLE_CHARACTERS = 1_000;
   const MAX_URL_CHARACTERS = 8_192;
