@@ -3,6 +3,7 @@ import { guarded, toLastHandler } from '../runtime/background.ts';
 import { untilAborted } from '../runtime/concurrency.ts';
 import type { RunningBrowser } from './chromium.ts';
 import { installClock } from './inPage/clock.js';
+import { followRefresh } from './inPage/refresh.js';
 import { standStill } from './inPage/still.js';
 import {
   BrowserGoneError,
@@ -14,6 +15,7 @@ import {
   withTimeout,
 } from './protocol.ts';
 import { type Frame, Frames, readDocuments, type Session, stopBuiltIns, takePicture } from './readPage.ts';
+import { Refreshes } from './refreshes.ts';
 import { type PageGate, RequestGate } from './requestGate.ts';
 
 export interface DrawOptions {
@@ -150,12 +152,15 @@ class Drawing {
   readonly #contextId: string;
   readonly #sessions = new Map<string, Session>();
   readonly #frames: Frames;
+  readonly #refreshes: Refreshes;
   readonly #gate: RequestGate;
   readonly #ended = new AbortController();
   #stopListening: () => void = () => {};
   #target = '';
   #main = '';
   #loaded = false;
+  /** The clock of the page, in milliseconds since its start. */
+  #clock = 0;
   #deadline = 0;
   isCrashed = false;
   #onCrash: (error: Error) => void = () => {};
@@ -171,6 +176,7 @@ class Drawing {
     this.#options = options;
     this.#contextId = contextId;
     this.#frames = new Frames(browser.connection, this.#sessions);
+    this.#refreshes = new Refreshes(this.#frames, MAX_PAGE_MS);
     this.#gate = new RequestGate(
       browser.connection,
       options,
@@ -361,7 +367,7 @@ class Drawing {
         this.#onCrash(new PageCrashedError());
         return undefined;
       default:
-        return undefined;
+        return this.#refreshes.onEvent({ method, params, sessionId }, this.#clock);
     }
   }
 
@@ -385,19 +391,37 @@ class Drawing {
 
   /**
    * Advances the clock of the page in steps, each once nothing is being loaded any more, until the page asked for nothing
-   * for `quietMs` by its clock, or `maxMs` are over.
+   * for `quietMs` by its clock and waits for no refresh, or `maxMs` are over. A document that a refresh leads to has
+   * `minMs` of its own.
    */
   async #settle({ minMs, maxMs, quietMs }: { minMs: number; maxMs: number; quietMs: number }): Promise<void> {
-    let quiet = 0;
-    for (let passed = 0; passed < maxMs && (passed < minMs || quiet < quietMs); passed += STEP_MS) {
+    let [quiet, min, max] = [0, this.#clock + minMs, this.#clock + maxMs];
+    const isSettled = () => this.#clock >= min && quiet >= quietMs && !this.#refreshes.isWaiting;
+    while (this.#clock < max && !isSettled()) {
       const before = this.#gate.begun;
       do {
         await this.#bounded(this.#gate.idle());
         await this.#bounded(this.#frame());
-      } while (!this.#gate.isIdle || !this.#loaded);
+      } while (!this.#gate.isIdle || !this.#loaded || this.#refreshes.isLeaving);
       await this.#bounded(this.#gate.holding(this.#tick()));
+      this.#clock += STEP_MS;
       quiet = this.#gate.begun === before ? quiet + STEP_MS : 0;
+      if (!(await this.#bounded(this.#followRefreshes()))) continue;
+      min = this.#clock + minMs;
+      max = Math.max(max, min);
     }
+  }
+
+  /** Follows the refreshes that are due. @returns whether there was one */
+  async #followRefreshes(): Promise<boolean> {
+    const due = this.#refreshes.takeDue(this.#clock);
+    for (const { frame, url } of due) {
+      if (frame.id === this.#target) this.#loaded = false;
+      await ignoringLateErrors(
+        this.#frames.evaluate(frame, `(${String(followRefresh)})(${JSON.stringify(url)})`),
+      );
+    }
+    return due.length > 0;
   }
 
   async #tick(): Promise<void> {

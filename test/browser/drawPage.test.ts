@@ -195,6 +195,52 @@ test.each(RESTLESS)('is the same when it is drawn again, however long its answer
   expect(drawn[1]).toEqual(drawn[0]);
 });
 
+describe('a refresh follows the clock of the page, however long its answers take', () => {
+  const refresh = (content: string) => `<meta http-equiv="refresh" content="${content}">`;
+  const TICKS = `<script>let n = 0; setInterval(() => fetch('/tick' + n++), 300)</script>`;
+
+  test.each<[what: string, html: string, text: string, headers?: [string, string][]]>([
+    ['at once', `${refresh('0; url=/target')}<p>first`, 'target'],
+    ['after a second', `${refresh('1; url=/target')}<p>first${TICKS}`, 'target'],
+    ['after four seconds', `${refresh('4; url=/target')}<p>first`, 'target'],
+    ['by a header', `<p>first${TICKS}`, 'target', [['refresh', '1; url=/target']]],
+    ['the earlier of two', `${refresh('2; url=/other')}${refresh('1; url=/target')}<p>first`, 'target'],
+    [
+      'one that a script adds',
+      `<p>first<script>setTimeout(() => { const meta = document.createElement('meta'); meta.httpEquiv = 'refresh';
+        meta.content = '1; url=/target'; document.head.append(meta) }, 500)</script>`,
+      'target',
+    ],
+    ['in a frame', `<iframe srcdoc='${refresh('1; url=/target')}<p>first'></iframe>`, 'target'],
+    [
+      'again and again to the same document',
+      `${refresh('2')}<p id="p"><script>const n = Number(localStorage.n ?? 0) + 1; localStorage.n = n; p.textContent = 'load ' + n</script>`,
+      'load 3',
+    ],
+    ['not after six seconds', `${refresh('6; url=/target')}<p>first`, 'first'],
+    ['not to what is no page', `${refresh('1; url=mailto:a@site.example')}<p>first`, 'first'],
+  ])('%s', async (_what, html, text, headers = []) => {
+    const drawn = [];
+    for (const delay of [0, 2_500]) {
+      const gate = new ScriptedGate(async ({ url }) => {
+        if (url === SITE) {
+          const page = answer(`<!doctype html>${html}<script>fetch('/slow')</script>`);
+          return { ...page, headers: [...page.headers, ...headers] };
+        }
+        if (url.endsWith('/slow')) await new Promise((resolve) => setTimeout(resolve, delay));
+        return answer(
+          `<p>${new URL(url).pathname.slice(1)}<script>setTimeout(() => fetch('/late'), 1500)</script>`,
+        );
+      });
+      const page = await browser.draw(gate, { timeoutMs: 60_000 });
+      expect(page.outcome).toBe('complete');
+      drawn.push({ text: page.text, asked: gate.asked.map(({ url }) => url) });
+    }
+    expect(drawn[0]?.text).toBe(`${text}\n`);
+    expect(drawn[1]).toEqual(drawn[0]);
+  });
+});
+
 describe('without its scripts, the document shows what the page showed', () => {
   test.each<[what: string, html: string]>([
     [
