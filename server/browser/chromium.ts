@@ -82,7 +82,6 @@ const FLAGS = [
   `--disable-features=${DISABLED_FEATURES.join(',')}`,
   '--disable-dev-shm-usage',
   '--disable-gpu',
-  '--disable-popup-blocking',
   '--disable-prompt-on-repost',
   '--disable-background-timer-throttling',
   '--disable-backgrounding-occluded-windows',

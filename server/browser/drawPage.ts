@@ -335,6 +335,7 @@ class Drawing {
     if (!session) return undefined;
     if (method.startsWith('Fetch.') || method.startsWith('Network.'))
       return this.#gate.onEvent({ method, params, sessionId });
+    this.#gate.onFrameEvent({ method, params });
     switch (method) {
       case 'Target.attachedToTarget':
         return this.#onAttached(params);

@@ -17,8 +17,9 @@ export interface PageRequestToAnswer {
   headers: Record<string, string>;
   body: Buffer | null;
   /**
-   * The origin of the document, style or worker that asks. Null if the browser does not say it, as for a frame that hides
-   * it. No page can claim the origin of another.
+   * The origin of the document, style or worker that asks; null if it is not known. A page may hide its origin from its
+   * requests (`no-referrer`). Then it is that of its frame, but null for a form and for what leads a frame elsewhere, because
+   * any frame may do that to another.
    */
   initiator: string | null;
   /** As the browser names it, in lower case. */
@@ -110,8 +111,8 @@ export class RequestGate {
   #held: PromiseWithResolvers<void> | undefined;
   /** The id of the page's main frame. */
   mainFrame = '';
-  /** The origin of the document in it. */
-  #mainOrigin: string | null = null;
+  /** The frames by id. The origin is that of the document; undefined before the first one, null if it has none. */
+  readonly #frames = new Map<string, { parent: string | null; origin: string | null | undefined }>();
   /** The number of requests that the page began. */
   begun = 0;
   /** The number of those that the gate was asked. */
@@ -249,19 +250,37 @@ export class RequestGate {
       this.#signal,
       this.#budget,
     );
-    if (isMainDocument && answer && !KEEPS_DOCUMENT.test(String(answer.status)))
-      this.#mainOrigin = new URL(request.url).origin;
     if (this.#budget.isSpent) this.cutReason ??= 'bytes';
     return answer;
   }
 
-  /** A page may hide its address, but then still says that it is another one. */
-  #initiatorOf({ frameId, request: { headers } }: PausedRequest): string | null {
+  onFrameEvent({ method, params }: Pick<ProtocolEvent, 'method' | 'params'>): void {
+    switch (method) {
+      case 'Page.frameAttached':
+        this.#frames.set(String(params.frameId), { parent: String(params.parentFrameId), origin: undefined });
+        return;
+      case 'Page.frameNavigated': {
+        const { id, securityOrigin } = params.frame as { id: string; securityOrigin?: string };
+        const origin = URL.parse(securityOrigin ?? '')?.origin ?? null;
+        this.#frames.set(id, { parent: null, ...this.#frames.get(id), origin });
+        return;
+      }
+      case 'Page.frameDetached':
+        // A frame that gets a process of its own stays.
+        if (params.reason !== 'swap') this.#frames.delete(String(params.frameId));
+    }
+  }
+
+  #initiatorOf({ frameId, resourceType, request: { headers } }: PausedRequest): string | null {
     const origin = headerOf(headers, 'origin');
-    if (origin !== '' && origin !== 'null') return origin;
+    if (origin !== '') return origin === 'null' ? null : origin;
     const referrer = URL.parse(headerOf(headers, 'referer'));
     if (referrer) return referrer.origin;
-    return frameId === this.mainFrame ? this.#mainOrigin : null;
+    const frame = this.#frames.get(frameId);
+    if (resourceType !== 'Document') return frame?.origin ?? null;
+    // The first document of a frame is asked for by the one around it. Others may lead it elsewhere later.
+    if (!frame?.parent || frame.origin !== undefined) return null;
+    return this.#frames.get(frame.parent)?.origin ?? null;
   }
 
   /** Refuses a request that is longer than a message of the browser may be. */
@@ -374,9 +393,6 @@ function bodyOf({ postDataEntries, postData }: PausedRequest['request']): Buffer
 /** Headers about the connection that brought a response. The body is complete and decoded. */
 const HOP_BY_HOP =
   /^(connection|keep-alive|transfer-encoding|content-encoding|content-length|trailer|upgrade|te|proxy-.*|alt-svc)$/i;
-
-/** The status of answers that lead elsewhere, or leave the page where it is. */
-const KEEPS_DOCUMENT = /^(204|205|3..)$/;
 
 /** The icon of the tab, which the browser asks for by itself at some time or other, is no part of the page. */
 function isIcon(type: string, headers: Record<string, string>): boolean {

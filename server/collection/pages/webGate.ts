@@ -69,6 +69,8 @@ export class WebGate implements PageGate {
   readonly parts: FetchedPart[] = [];
   /** Whether the document cannot be decoded, or does not fit into the budget of the page. */
   isDocumentLost = false;
+  /** The origin of the document that the browser has got; null until then: the node asks for the first one. */
+  #documentOrigin: string | null = null;
   readonly #options: WebGateOptions;
   /** The addresses of the way to the document that are still to be asked for. */
   readonly #known: Map<string, PageAnswer>;
@@ -98,6 +100,7 @@ export class WebGate implements PageGate {
     if (known) {
       const decoded = await this.#decoded(known, known.body, budget);
       this.isDocumentLost = decoded === null;
+      if (!isRedirect(known)) this.#documentOrigin = new URL(request.url).origin;
       return decoded;
     }
     if (!isHttpUrl(request.url)) return this.#refused(request, 'scheme');
@@ -166,12 +169,14 @@ export class WebGate implements PageGate {
     const url = new URL(request.url);
     url.hash = '';
     const { document, ownerHeaders, login } = this.#options;
-    const { body: sent, initiator, isMainDocument } = request;
+    const { body: sent, isMainDocument } = request;
     if (sent && !budget.take(sent.length)) return this.#refused(request, 'limit');
+    const isFirst = isMainDocument && this.#documentOrigin === null;
+    const initiator = isFirst ? new URL(document.final_url).origin : request.initiator;
     const given = login?.headerFor(url) === undefined ? ownerHeaders : withoutCookie(ownerHeaders);
-    const isOwn = isMainDocument || (initiator !== null && this.#own.has(initiator));
+    const isOwn = initiator !== null && this.#own.has(initiator);
     const own = isOwn && url.origin === new URL(document.url).origin ? given : {};
-    const received = await this.#send(url, request, own, { signal, budget });
+    const received = await this.#send(url, { ...request, initiator }, own, { signal, budget });
     // No connection to a private address was opened.
     if (received.error === 'redirect_refused') return this.#refused(request, 'private_address');
     const part = partOf(url, request, received, {
@@ -181,6 +186,7 @@ export class WebGate implements PageGate {
     });
     this.parts.push(part);
     const { response, stats } = received;
+    if (isMainDocument && response && !isRedirect(response)) this.#documentOrigin = url.origin;
     if (stats.isPrivate) this.#private.add(url.origin);
     return response && part.body && this.#decoded(response, part.body, budget);
   }
@@ -202,11 +208,11 @@ export class WebGate implements PageGate {
     own: Record<string, string>,
     { signal, budget }: { signal: AbortSignal; budget: ByteBudget },
   ): Promise<Received> {
-    const { services, document, login, userAgent, timeoutMs, maxBytes } = this.#options;
+    const { services, login, userAgent, timeoutMs, maxBytes } = this.#options;
     const stats: AttemptStats = { answered: false, isPrivate: undefined, retry_at: null, duration_ms: 0 };
-    // Nobody but the node asks for the first document.
-    const asks = initiator ?? (isMainDocument ? new URL(document.final_url).origin : '');
-    const allowPrivateAddress = this.#private.has(asks) ? undefined : false;
+    // A page that hides its origin may lead to another one at a private address, but without the owner's headers.
+    const asks = initiator ?? (isMainDocument ? this.#documentOrigin : null);
+    const allowPrivateAddress = asks !== null && this.#private.has(asks) ? undefined : false;
     const requester = new Requester(services, { userAgent, timeoutMs, signal, allowPrivateAddress }, stats);
     const received: Received = { response: null, body: null, error: null, stats };
     try {

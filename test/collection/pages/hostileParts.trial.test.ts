@@ -278,6 +278,63 @@ test('a frame of another site gets no header of the owner, and does not act at t
   expect(said(page, '/options')).toMatchObject({ method: 'OPTIONS', from: 'refused', reason: 'method' });
 });
 
+test.each([
+  [
+    'a form',
+    `<form method="post" action="ACTION" target="_top"></form><script>document.forms[0].submit()</script>`,
+  ],
+  [
+    'a form that hides its origin',
+    `<meta name="referrer" content="no-referrer"><form method="post" action="ACTION" target="_top"></form><script>document.forms[0].submit()</script>`,
+  ],
+  ['a script', `<script>top.location.href = 'ACTION'</script>`],
+  [
+    'a link that hides its origin',
+    `<a href="ACTION" target="_top" rel="noreferrer">x</a><script>document.links[0].click()</script>`,
+  ],
+])('a frame of another site does not lead the page to an act of the owner by %s', async (_what, evil) => {
+  const { node, site } = await openSite({ 'site.example': PUBLIC, 'evil.example': PUBLIC });
+  const port = `:${site.port}`;
+  site.script('/act', answer('<p>done', HTML));
+  site.script('/evil', answer(evil.replace('ACTION', `http://site.example${port}/act`), HTML));
+  site.script('/', answer(`<p>page<iframe src="http://evil.example${port}/evil"></iframe>`, HTML));
+  await capture(node, `http://site.example${port}/`, { headers: { 'X-Token': TOKEN } });
+  expect(site.requests('/evil')).toHaveLength(1);
+  const acts = site.requests('/act').map(({ method, headers }) => [method, headers['x-token']]);
+  expect(acts.filter(([method, token]) => method === 'POST' || token !== undefined)).toEqual([]);
+});
+
+test('a page at a private address that hides its address from its requests has its parts, frames and next page', async () => {
+  const { node, inside } = await openSite({ 'wiki.example': PRIVATE });
+  const port = `:${inside.port}`;
+  const hidden = { headers: { ...HTML.headers, 'referrer-policy': 'no-referrer' } };
+  const ask = (id: string) =>
+    `<p id="p">-<script>fetch('/${id}').then((r) => r.text()).then((t) => p.textContent = t)</script>`;
+  for (const part of ['first', 'second']) inside.script(`/${part}`, answer(part));
+  inside.script('/inner', answer(ask('second'), hidden));
+  inside.script('/shown', answer(`<iframe src="/inner"></iframe>${ask('first')}`, hidden));
+  inside.script('/page', answer(`<script>location.replace('/shown')</script>`, hidden));
+  const page = await capture(node, `http://wiki.example${port}/page`, { headers: { 'X-Token': TOKEN } });
+  expect(await (await node.node.fetch(`/archive/${page.text}`)).text()).toBe('second\nfirst\n');
+  // Who leads the page to another one without a word could also be a frame of another site.
+  expect(inside.requests('/shown')[0]?.headers).not.toHaveProperty('x-token');
+  for (const path of ['/first', '/inner', '/second'])
+    expect(
+      inside.requests(path).map(({ headers }) => headers['x-token']),
+      path,
+    ).toEqual([TOKEN]);
+});
+
+test('a page whose document cannot be decoded is not kept as an empty one', async () => {
+  const { node, site } = await openSite({ 'site.example': PUBLIC });
+  const coded = { headers: { ...HTML.headers, 'content-encoding': 'gzip' } };
+  const gzip = gzipSync('<p>text');
+  site.script('/', answer(Buffer.concat([gzip.subarray(0, 10), Buffer.from('no deflate')]), coded));
+  const { id } = await node.watch(`http://site.example:${site.port}/`, { capture: 'page' });
+  await node.check([id]);
+  expect(await node.source(id)).toMatchObject({ page_error: 'page_too_large', state: 'available' });
+});
+
 test('a public page reaches nothing private, also behind or within a private one', async () => {
   const { node, site, inside } = await openSite({ 'wiki.example': PRIVATE, 'site.example': PUBLIC });
   const port = `:${site.port}`;
