@@ -1,6 +1,7 @@
 import type { CutReason, Viewport } from '../../shared/collection/page.ts';
 import { guarded, toLastHandler } from '../runtime/background.ts';
 import { untilAborted } from '../runtime/concurrency.ts';
+import { type BrowserLogin, cookieCommands, storageCommands } from './browserLogin.ts';
 import type { RunningBrowser } from './chromium.ts';
 import { installClock } from './inPage/clock.js';
 import { followRefresh } from './inPage/refresh.js';
@@ -33,28 +34,6 @@ export interface DrawOptions {
   maxRequests: number;
   maxBytes: number;
   signal: AbortSignal;
-}
-
-/** The cookies and the local storage of a login. */
-interface BrowserLogin {
-  readonly cookies: readonly BrowserCookie[];
-  readonly origins: readonly { origin: string; items: readonly (readonly [string, string])[] }[];
-}
-
-/** A cookie as RFC 6265 keeps it. */
-export interface BrowserCookie {
-  name: string;
-  value: string;
-  /** In lower case, without a leading dot. */
-  domain: string;
-  /** Whether it is sent to this host only, and not to those below it. */
-  hostOnly: boolean;
-  path: string;
-  secure: boolean;
-  httpOnly: boolean;
-  sameSite: 'Strict' | 'Lax' | 'None' | null;
-  /** Milliseconds since 1970; null for the end of the session. */
-  expires: number | null;
 }
 
 /** A page as it was drawn. */
@@ -131,21 +110,6 @@ export async function drawPage(browser: RunningBrowser, options: DrawOptions): P
   }
 }
 
-/**
- * Returns the commands that fill the local storage of each origin before a script of the page runs, in a world of their own
- * that no page sees. What a page has put there itself stays.
- */
-function storageCommands(login: BrowserLogin | undefined): [string, Params][] {
-  return (login?.origins ?? []).map(({ origin, items }) => [
-    'Page.addScriptToEvaluateOnNewDocument',
-    {
-      worldName: 'strongroom-login',
-      source: `if (location.origin === ${JSON.stringify(origin)} && localStorage.length === 0)
-        for (const [name, value] of ${JSON.stringify(items)}) localStorage.setItem(name, value);`,
-    },
-  ]);
-}
-
 class Drawing {
   readonly #browser: RunningBrowser;
   readonly #options: DrawOptions;
@@ -204,7 +168,13 @@ class Drawing {
     );
     this.#main = sessionId;
     await this.#bounded(this.#setUp({ id: sessionId, type: 'page', target: targetId, contexts: new Map() }));
-    await this.#bounded(this.#setCookies());
+    await this.#bounded(
+      Promise.all(
+        cookieCommands(this.#options.login).map(([method, params]) =>
+          ignoringLateErrors(this.#send(method, params)),
+        ),
+      ),
+    );
     let reason: CutReason | null = null;
     try {
       await this.#bounded(this.#send('Page.navigate', { url }));
@@ -218,26 +188,6 @@ class Drawing {
     }
     this.#gate.close();
     return withTimeout(Promise.race([this.#read(this.#gate.cutReason ?? reason), this.#crash]), READ_MS);
-  }
-
-  /** Puts cookies into the context of this page. One that the browser refuses is left out. */
-  async #setCookies(): Promise<void> {
-    const { login } = this.#options;
-    await Promise.all(
-      (login?.cookies ?? []).map(({ domain, hostOnly, sameSite, expires, ...cookie }) =>
-        ignoringLateErrors(
-          this.#send('Network.setCookie', {
-            ...cookie,
-            // With a domain, a cookie is also for the hosts below it.
-            ...(hostOnly
-              ? { url: `http${cookie.secure ? 's' : ''}://${domain}${cookie.path}` }
-              : { domain: `.${domain}` }),
-            ...(sameSite !== null && { sameSite }),
-            ...(expires !== null && { expires: expires / 1000 }),
-          }),
-        ),
-      ),
-    );
   }
 
   /** The main frame. */

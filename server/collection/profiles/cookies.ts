@@ -1,6 +1,6 @@
 import { getDomain, parse } from 'tldts';
 import { isHttpUrl } from '../../../shared/values/text.ts';
-import type { BrowserCookie } from '../../browser/drawPage.ts';
+import type { BrowserCookie } from '../../browser/browserLogin.ts';
 
 export type Cookie = BrowserCookie;
 
