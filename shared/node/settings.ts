@@ -39,11 +39,10 @@ const collection = {
   collection_concurrency: z.int().min(1, 'At least 1.').max(1000, 'At most 1000.'),
   request_timeout_seconds: z.number().min(0.1, 'At least 0.1.').max(3600, 'At most 3600.'),
   max_object_mb: z.number().gt(0, 'More than 0.').max(10_000, 'At most 10000.'),
-  audit_every_days: z
-    .int()
-    .min(0, 'At least 0.')
-    .max(3650, 'At most ten years.')
-    .meta({ description: '0 disables scheduled audits.' }),
+  audit_every_days: z.int().min(0, 'At least 0.').max(3650, 'At most ten years.').meta({
+    description:
+      'The time in which every stored byte is hashed again, and each copy is read back. 0 disables both.',
+  }),
   drill_every_days: z.int().min(0, 'At least 0.').max(3650, 'At most ten years.').meta({
     description:
       'The time between two restore drills of a copy: it is restored into a temporary folder, verified and removed. 0 disables them.',

@@ -271,7 +271,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
         name: 'audit_every_days',
         label: 'Full integrity check every',
         meaning:
-          'Every byte is re-hashed once in this period: in small steps every ten minutes, at most 20 MB/s. 0 turns these checks off.',
+          'Every byte is re-hashed once in this period: in small steps every ten minutes, at most 20 MB/s. Each copy is read back once in this period, too, which a cloud store may charge for. 0 turns both off.',
         unit: 'days',
       },
       {

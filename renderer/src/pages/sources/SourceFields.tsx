@@ -93,7 +93,7 @@ export function SourceFields({
       >
         <NumberInput
           label="Keep for … days"
-          description="Default: for ever. Older versions are then given up for good; their records, digests and proofs stay. The newest version is kept, and what a pack, a finding or a case needs."
+          description="Default: forever. Older versions are then given up for good; their records, digests and proofs stay. The newest version is kept, and what a pack, a finding or a case needs."
           suffix=" days"
           min={1}
           max={36_500}
