@@ -11,6 +11,7 @@ type Task = (input: never, report: (progress: number) => void) => unknown;
 
 /** Each loads its code with its first task. */
 const TASKS: Readonly<Record<ThreadTask, () => Promise<Task>>> = {
+  auditSlice: async () => (await import('./fixity/auditSlice.ts')).auditSlice,
   checkDatabase: async () => {
     const { integrityFindings, openForReading } = await import('./store/sqlite/engine/open.ts');
     return ({ file, atMost }: { file: string; atMost: number }) => {
@@ -45,6 +46,7 @@ const TASKS: Readonly<Record<ThreadTask, () => Promise<Task>>> = {
   readSourceList: async () =>
     (await import('./collection/sources/sourceList/readSourceList.ts')).tryToReadList,
   runAge: async () => (await import('./copies/keys/ageFiles.ts')).runAgeTask,
+  unnamedSlice: async () => (await import('./fixity/unnamedSlice.ts')).unnamedSlice,
   verifyLedger: async () => (await import('./verification/ledger/verifyDatabase.ts')).verifyDatabase,
 };
 

@@ -1,8 +1,7 @@
 import type { AuditResult, DamageProblem, DatabaseCheck } from '../../shared/ledger/fixity.ts';
 import { Problem } from '../../shared/problems.ts';
 import { rehashBlobs } from '../hashing/hashFiles.ts';
-import { runInThread, runWorker } from '../runtime/threads.ts';
-import { workerUrl } from '../runtime/workerUrl.ts';
+import { runInThread } from '../runtime/threads.ts';
 import { type BlobStore, isMissing, isUnreadable } from '../store/blobs/blobStore.ts';
 import { databaseFile } from '../store/files.ts';
 import { removeKeptDatabases } from '../store/opening/openDatabase.ts';
@@ -216,14 +215,7 @@ export function auditBlobs(
     ...input
   }: Omit<AuditSliceInput, 'folder'> & { signal?: AbortSignal; onProgress?: (bytes: number) => void },
 ): Promise<AuditSlice> {
-  return runWorker<AuditSlice, number>(
-    workerUrl('auditBlobs', import.meta.url),
-    { ...input, folder } satisfies AuditSliceInput,
-    {
-      signal,
-      onProgress,
-    },
-  );
+  return runInThread('auditSlice', { ...input, folder } satisfies AuditSliceInput, { signal, onProgress });
 }
 
 /** The parts of the store that checking blobs and recording their damage needs. */

@@ -7,7 +7,6 @@ import {
   type AuditCounts,
   abortAudits,
   auditsPage,
-  blobRowsAfter,
   counter,
   currentDamages,
   endAudit,
@@ -178,7 +177,7 @@ class AuditSchedule {
     if (days === 0 || this.#work.signal.aborted) return false;
     const audit = scheduledAudit(store.read) ?? (await this.#begin());
     const maxBytes = this.#dueBytes(audit, days * DAY_MS) - audit.bytes;
-    if (maxBytes <= 0 || !this.#isNextDue(audit, maxBytes)) return false;
+    if (maxBytes <= 0) return false;
     const slice = await auditBlobs(store, { ...this.#lowRate, after: audit.position, maxBytes });
     const tally = newTally(audit);
     if (slice.checked > 0) await recordSlice(store, audit.id, tally, slice);
@@ -192,12 +191,6 @@ class AuditSchedule {
       return false;
     }
     return slice.checked > 0 && !slice.isEnd;
-  }
-
-  /** Most looks of a small archive find that not even the next blob is due. A thread is not started for them. */
-  #isNextDue({ position }: RunningAudit, maxBytes: number): boolean {
-    const [next] = blobRowsAfter(this.#services.store.read, position, 1);
-    return (next?.bytes ?? Number.POSITIVE_INFINITY) <= maxBytes;
   }
 
   /** Ends a cycle: checks the database and moves blobs that no row names. */

@@ -1,7 +1,6 @@
 import type { LostAndFoundFindings, LostFile } from '../../shared/ledger/fixity.ts';
 import type { Slice } from '../../shared/values/list.ts';
-import { runWorker } from '../runtime/threads.ts';
-import { workerUrl } from '../runtime/workerUrl.ts';
+import { runInThread } from '../runtime/threads.ts';
 import type { Store } from '../store/store.ts';
 
 const MAX_LISTED = 1_000;
@@ -114,7 +113,7 @@ async function* unnamedBlobs(
 ): AsyncGenerator<UnnamedBlobs> {
   for (let after = '', isEnd = false; !isEnd; ) {
     const input: UnnamedBlobsInput = { folder, after, leastAgeMs };
-    const part = await runWorker<UnnamedBlobs>(workerUrl('unnamedBlobs', import.meta.url), input, { signal });
+    const part = await runInThread<UnnamedBlobs>('unnamedSlice', input, { signal });
     yield part;
     ({ position: after, isEnd } = part);
   }

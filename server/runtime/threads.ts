@@ -5,6 +5,7 @@ import { workerUrl } from './workerUrl.ts';
 
 /** The tasks of `threads.worker.ts`. */
 export type ThreadTask =
+  | 'auditSlice'
   | 'checkDatabase'
   | 'checkRecord'
   | 'checkSelectors'
@@ -17,12 +18,13 @@ export type ThreadTask =
   | 'readRecord'
   | 'readSourceList'
   | 'runAge'
+  | 'unnamedSlice'
   | 'verifyLedger';
 
 interface ThreadOptions {
   /** Ends the thread. */
   signal?: AbortSignal | undefined;
-  onProgress?: (progress: number) => void;
+  onProgress?: ((progress: number) => void) | undefined;
 }
 
 /** How long a thread waits for its next task. To start one and to load its code takes up to 0.3 s. */

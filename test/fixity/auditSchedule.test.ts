@@ -1,6 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { POLL_INTERVAL_MS } from '../../server/fixity/fixity.ts';
 import { addPeer } from '../peers/support.ts';
@@ -53,20 +52,6 @@ test('every blob is checked once per interval, spread evenly, and then again', a
   await sleepFor(POLL_INTERVAL_MS);
   await sleepFor(10 * DAY);
   expect(await checked(), 'the second cycle').toEqual([1, 3]);
-});
-
-test('no thread is started while not even the next blob is due', async () => {
-  const threads: Worker[] = [];
-  const noticeThread = (thread: Worker) => void threads.push(thread);
-  process.on('worker', noticeThread);
-  try {
-    await sleepFor(9 * DAY);
-    expect(threads).toEqual([]);
-    await sleepFor(DAY);
-    expect(threads).toHaveLength(1);
-  } finally {
-    process.off('worker', noticeThread);
-  }
 });
 
 test('after a restart the audit continues at its position and catches up', async () => {
