@@ -6,11 +6,15 @@ import { headlessLaunchOptions } from './support/chromium.ts';
 // Processes started by tests run from the sources: they keep what Node compiles.
 process.env.NODE_COMPILE_CACHE ??= resolve(import.meta.dirname, '../node_modules/.cache/strongroom');
 
+/** `npm run trials` runs these files, and of the others the tests of what seldom happens. */
+const TRIALS = /\.trial\.spec\.ts|@trial/;
+
 export default defineConfig({
   testDir: 'e2e',
+  testMatch: '**/*.spec.ts',
   projects: [
-    { name: 'specs', testMatch: '**/*.spec.ts', testIgnore: '**/*.trial.spec.ts' },
-    { name: 'trials', testMatch: '**/*.trial.spec.ts' },
+    { name: 'specs', grepInvert: TRIALS },
+    { name: 'trials', grep: TRIALS },
   ],
   globalSetup: './e2e/support/buildFirst.ts',
   outputDir: '../test-results',

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { answer, openBrowser, ScriptedGate, SITE, VIDEO } from './support.ts';
+import { answer, gateTo, openBrowser, ScriptedGate, SITE, VIDEO } from './support.ts';
 
 /*
  * What a page shows does not depend on how long its answers take. Here they take seconds, so that a page that followed
@@ -12,6 +12,33 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await browser.close();
+});
+
+/** Clocks, random numbers, timers, animations and canvases. */
+const RESTLESS = [
+  '<p id="p"><script>setInterval(() => p.textContent = new Date().toISOString() + performance.now(), 100)</script>',
+  '<p id="p"><script>p.textContent = [Math.random(), crypto.randomUUID(), crypto.getRandomValues(new Uint8Array(4))].join()</script>',
+  '<style>@keyframes k { to { transform: translate(300px) } } div { width: 50px; height: 50px; background: red; animation: k 2s infinite alternate }</style><div></div>',
+  '<style>div { opacity: 0; transition: opacity 3s } .on { opacity: 1 }</style><div id="d">fades</div><script>setTimeout(() => d.className = "on", 50)</script>',
+  '<canvas id="c" width="300" height="200"></canvas><script>const g = c.getContext("2d"); let n = 0; (function f() { g.fillStyle = "hsl(" + n + " 90% 50%)"; g.fillRect(Math.random() * 300, n++ % 200, 9, 9); requestAnimationFrame(f) })()</script>',
+  '<p id="p">0<script>let n = 0; setInterval(() => fetch("/" + n++ + "?" + Date.now()).then((r) => r.text()).then((t) => p.textContent += t + n), 400)</script>',
+  '<p id="p"><script>p.textContent = new Intl.DateTimeFormat("en", { dateStyle: "full", timeStyle: "long" }).format() + new Date() + navigator.language</script>',
+  '<p id="p"><script>const until = Date.now() + 500; while (Date.now() < until); p.textContent = "waited"</script>',
+];
+
+test.each(RESTLESS)('is the same when it is drawn again, however long its answers take: %s', async (html) => {
+  const drawn = [];
+  for (const delay of [0, 150]) {
+    const gate = gateTo(html);
+    const plain = gate.answer.bind(gate);
+    gate.answer = async (request, ...rest) => {
+      await new Promise((resolve) => setTimeout(resolve, request.isMainDocument ? 0 : delay));
+      return plain(request, ...rest);
+    };
+    const { picture, text } = await browser.draw(gate, { timeoutMs: 60_000 });
+    drawn.push({ picture: hash('sha256', picture, 'hex'), text, asked: gate.asked.map(({ url }) => url) });
+  }
+  expect(drawn[1]).toEqual(drawn[0]);
 });
 
 describe('a refresh follows the clock of the page, however long its answers take', () => {

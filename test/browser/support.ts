@@ -13,6 +13,9 @@ import { createLog } from '../../server/runtime/log.ts';
 
 export const SITE = 'https://site.example/';
 
+export const SVG =
+  '<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10"><rect width="10" height="10"/></svg>';
+
 /** A gate that answers by a function, and keeps what was asked and refused. */
 export class ScriptedGate implements PageGate {
   readonly asked: PageRequestToAnswer[] = [];

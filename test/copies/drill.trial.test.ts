@@ -1,96 +1,194 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { appendFile, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { openTarget, type TargetAddress } from '../../server/copies/targets/openTarget.ts';
-import type { Copy } from '../../shared/node/copy.ts';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Copies } from '../../server/copies/copies.ts';
+import { openArchive } from '../../server/ledger/openArchive.ts';
+import { Jobs } from '../../server/runtime/jobs.ts';
+import { createLog } from '../../server/runtime/log.ts';
+import { DEFAULT_SETTINGS } from '../../shared/node/settings.ts';
+import { systemClock } from '../../shared/values/clock.ts';
+import { AlertingNode, closeAll, dataOf } from '../alerts/support.ts';
+import { WebhookReceiver } from '../alerts/webhookReceiver.ts';
+import { filledArchive } from '../dump/filledArchive.ts';
 import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
-import { end, serveNode } from '../support/cli.ts';
 import { eventually } from '../support/eventually.ts';
-import type { ObjectStore } from '../support/network/objectStore.ts';
-import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
-import { requireOnLinux } from '../support/requirements.ts';
-import { sharedObjectStore } from '../support/trials.ts';
-import { addCopy, check, copyOf, drill, sync, verified, withhold } from './withheldCopies.ts';
+import { closeScriptedWebs } from '../support/network/scriptedWeb.ts';
+import { openTestNode, temporaryFolder } from '../support/node.ts';
+import { addCopy, check, copyOf, drill, sync, withhold } from './withheldCopies.ts';
 
-const BUCKET = 'drill-tests';
-const store = sharedObjectStore();
-beforeAll(async () => store?.createBucket(BUCKET));
-afterEach(closeTestNodes);
-afterAll(async () => store?.close());
+let place: string;
+let data: string;
+beforeEach(async () => {
+  place = join(await temporaryFolder(), 'copy');
+  data = join(await temporaryFolder(), 'data');
+});
+afterEach(async () => {
+  await closeAll();
+  await closeScriptedWebs();
+});
 
-test('an archive is restored from a bucket, with what is encrypted there, and what is wrong is said', async ({
-  skip,
-}) => {
-  requireOnLinux(store !== undefined, 'This machine does not have an object store.', skip);
-  const { endpoint, region, access_key, secret_key } = store as ObjectStore;
-  const place: TargetAddress = { target: `s3://${BUCKET}/a`, endpoint, region, access_key, secret_key };
-  const node = await openTestNode();
-  const files = Object.fromEntries(
-    Array.from({ length: 40 }, (_, index) => [`${index}.txt`, `object ${index}`]),
+/** The files of a folder with their digests. */
+async function contents(folder: string): Promise<Record<string, string>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  return Object.fromEntries(
+    await Promise.all(files.map(async (file) => [file, sha256Of(await readFile(file))])),
   );
-  await uploadNewPack(node, sampleRecord(), { ...files, 'large.bin': Buffer.alloc(9_000_000, 'large') });
-  await withhold(node, { sha256: sha256Of('object 1') });
-  const added = await node.sendJson('POST', '/manage/copies', { ...place, pages: true });
-  const copy = (await added.json()) as Copy;
+}
+
+const PASSPHRASE = 'correct horse battery';
+const left = () => readdir(join(data, 'tmp'));
+
+test('an archive with everything is restored from its copy, measured, and nothing is left or changed', async () => {
+  const { node } = await filledArchive(data);
+  const copy = await addCopy(node, place, { pages: false });
+  expect(await copyOf(node)).toMatchObject({ last_drill: null, proven: null });
   await sync(node, copy);
-  expect(await drill(node, copy)).toMatchObject({ outcome: 'key_missing', restored: { objects: 40 } });
-  await node.sendJson('PUT', `/manage/copies/${copy.id}/key`, { passphrase: 'correct horse battery' });
-  const drilled = await drill(node, copy);
-  expect(drilled).toMatchObject({ outcome: 'restored', restored: { objects: 41, all_objects: 41 } });
-  const target = await openTarget(place);
-  await target.put(
-    `withheld/${sha256Of('object 1')}.age`,
-    { bytes: Buffer.from('x') },
-    { type: 'application/octet-stream' },
-  );
-  expect(await drill(node, copy)).toMatchObject({ outcome: 'damaged', restored: { objects: 40 } });
-  await target.remove(`archive/${sha256Of('object 2')}`);
-  expect(await drill(node, copy)).toMatchObject({ outcome: 'damaged', restored: { objects: 39 } });
-  await check(node, copy);
-  expect(await drill(node, copy)).toMatchObject({ outcome: 'restored', restored: { objects: 41 } });
-  await target.remove('strongroom.json');
-  target.close();
+  // It has a sealed finding, which nobody can read without the key.
   expect(await drill(node, copy)).toMatchObject({
-    outcome: 'unreachable',
-    sentence: expect.stringContaining('holds no copy'),
+    outcome: 'key_missing',
+    sentence: expect.stringContaining('1 sealed finding is encrypted'),
+  });
+  const kept = await node.sendJson('PUT', `/manage/copies/${copy.id}/key`, { passphrase: PASSPHRASE });
+  expect(kept.status).toBe(200);
+  const before = await contents(place);
+  const head = (await (await node.fetch('/api/ledger?limit=1')).json()) as { total: number };
+  const drilled = await drill(node, copy);
+  expect(drilled).toMatchObject({
+    outcome: 'restored',
+    needed_bytes: null,
+    sentence: expect.stringContaining(place),
+  });
+  const { restored } = drilled;
+  expect(restored).toMatchObject({ entries: head.total, objects: expect.any(Number) });
+  expect(restored?.objects).toBeGreaterThan(5);
+  expect(restored?.records_per_second).toBeGreaterThan(0);
+  expect(restored?.bytes_per_second).toBeGreaterThan(0);
+  expect(restored?.full_restore_seconds).toBeGreaterThan(0);
+  expect(restored?.all_bytes).toBe(restored?.bytes);
+  expect(await copyOf(node)).toMatchObject({ last_drill: drilled, proven: drilled, last_error: null });
+  expect(await left()).toEqual([]);
+  expect(await contents(place)).toEqual(before);
+  expect(((await (await node.fetch('/api/ledger?limit=1')).json()) as { total: number }).total).toBe(
+    head.total,
+  );
+});
+
+test('a damaged object, damaged records and a lost place are said and alerted once each, and repair is proven', async () => {
+  const receiver = await WebhookReceiver.open();
+  const alerting = await AlertingNode.open({ dataFolder: data });
+  const { node } = alerting;
+  await uploadNewPack(node, sampleRecord(), { 'a.txt': 'one', 'b.txt': 'two' });
+  await alerting.alert({ drill_failed: true }, [receiver.target]);
+  const copy = await addCopy(node, place, { pages: false });
+  await sync(node, copy);
+  const object = join(place, 'archive', sha256Of('one'));
+  await writeFile(object, 'eno');
+  const damaged = await drill(node, copy);
+  expect(damaged).toMatchObject({ outcome: 'damaged', restored: { objects: 1, all_objects: 2 } });
+  expect(damaged.sentence).toContain(sha256Of('one'));
+  expect(await drill(node, copy)).toMatchObject({ outcome: 'damaged' });
+  // A drill repairs nothing; a check does.
+  expect(await readFile(object, 'utf8')).toBe('eno');
+  await check(node, copy);
+  const proven = await drill(node, copy);
+  expect(proven).toMatchObject({ outcome: 'restored' });
+  const [records = ''] = await readdir(join(place, 'records'));
+  const text = await readFile(join(place, 'records', records), 'utf8');
+  await writeFile(join(place, 'records', records), text.replace('2026', '2025'));
+  expect(await drill(node, copy)).toMatchObject({ outcome: 'damaged', restored: null });
+  await rename(place, `${place}-elsewhere`);
+  const lost = await drill(node, copy);
+  expect(lost).toMatchObject({ outcome: 'unreachable', restored: null });
+  expect(await copyOf(node)).toMatchObject({ last_drill: lost, proven });
+  const sent = () => receiver.calls.flatMap((call) => dataOf(call).alerts);
+  await eventually(() => expect(sent()).toHaveLength(3));
+  expect(sent()[0]).toMatchObject({
+    kind: 'drill_failed',
+    text: damaged.sentence,
+    link: `${node.url}/settings#copies`,
+  });
+  expect(sent()[2]?.text).toBe(lost.sentence);
+  expect(existsSync(place)).toBe(false);
+  expect(await left()).toEqual([]);
+});
+
+test('a copy whose withheld objects need a key proves nothing until it holds the key intact', async () => {
+  const node = await openTestNode({ dataFolder: data });
+  await uploadNewPack(node, sampleRecord(), { 'a.txt': 'secret', 'b.txt': 'two' });
+  await withhold(node, { sha256: sha256Of('secret') });
+  const copy = await addCopy(node, place);
+  await sync(node, copy);
+  const missing = await drill(node, copy);
+  expect(missing).toMatchObject({ outcome: 'key_missing', restored: { objects: 1, all_objects: 2 } });
+  expect(missing.sentence).toContain('Store it in the copy');
+  const kept = await node.sendJson('PUT', `/manage/copies/${copy.id}/key`, {
+    passphrase: PASSPHRASE,
+  });
+  expect(kept.status).toBe(200);
+  expect(await drill(node, copy)).toMatchObject({ outcome: 'restored', restored: { objects: 2 } });
+  // What is encrypted there cannot be opened without the key of this data folder.
+  await rm(join(data, 'withheld.key'));
+  expect(await drill(node, copy)).toMatchObject({
+    outcome: 'key_missing',
+    sentence: expect.stringContaining('withheld.key'),
+  });
+  await appendFile(join(place, 'key.age'), 'x');
+  expect(await drill(node, copy)).toMatchObject({
+    outcome: 'damaged',
+    sentence: expect.stringContaining('key'),
   });
 });
 
-test('a node killed in the middle of a drill removes what is left at its next start, and harms nothing', async () => {
-  const data = join(await temporaryFolder(), 'data');
-  const place = join(await temporaryFolder(), 'copy');
+test('too little room is said with what would be needed', async () => {
   const node = await openTestNode({ dataFolder: data });
-  const files = Object.fromEntries(
-    Array.from({ length: 900 }, (_, index) => [`${index}.txt`, `object ${index}`]),
-  );
-  await uploadNewPack(node, sampleRecord(), files);
+  await uploadNewPack(node, sampleRecord(), { 'a.txt': 'one' });
   const copy = await addCopy(node, place, { pages: false });
   await sync(node, copy);
+  await node.sendJson('PATCH', '/manage/settings', { min_free_disk_gb: 1_000_000 });
+  const drilled = await drill(node, copy);
+  expect(drilled).toMatchObject({ outcome: 'no_room', restored: null });
+  expect(drilled.needed_bytes).toBeGreaterThan(16_000_000);
+  expect(drilled.sentence).toMatch(/needs 1[67] MB .* 0 MB to spare/);
+  expect(await left()).toEqual([]);
+
+  // Others fill the disk after the drill has begun.
   await node.close();
-  const left = async (within = '') => {
-    const [folder = ''] = (await readdir(join(data, 'tmp'))).filter((name) =>
-      name.startsWith('restore-drill-'),
-    );
-    return readdir(join(data, 'tmp', folder, within));
+  const { store, checkpoints } = await openArchive({ folder: data, clock: systemClock });
+  const jobs = new Jobs(systemClock, store.randomHex);
+  let looks = 0;
+  const settings = () => ({ ...DEFAULT_SETTINGS, min_free_disk_gb: (looks += 1) === 1 ? 0 : 1_000_000 });
+  const compare = () => Promise.reject(new Error('No page is made.'));
+  const copies = new Copies({ store, checkpoints, compare, jobs, log: createLog('silent'), settings });
+  const filled = await copies.drill(copy.id).finished;
+  expect(filled).toMatchObject({ outcome: 'no_room', sentence: expect.stringContaining('filled up during') });
+  expect(filled.needed_bytes).toBe(drilled.needed_bytes);
+  expect(await left()).toEqual([]);
+  copies.close();
+  await jobs.close();
+  await store.close();
+});
+
+test('a drill that the owner or a shutdown ends leaves nothing and is not counted', async () => {
+  const node = await openTestNode({ dataFolder: data });
+  await uploadNewPack(node, sampleRecord(), { 'a.txt': 'one' });
+  const copy = await addCopy(node, place, { pages: false });
+  await sync(node, copy);
+  const start = async (): Promise<string> => {
+    const answer = await node.fetchAsOwner(`/manage/copies/${copy.id}/drill`, { method: 'POST' });
+    expect(answer.status).toBe(202);
+    await eventually(async () => expect(await left()).toHaveLength(1));
+    return ((await answer.json()) as { id: string }).id;
   };
-  // Killed while the records are assembled, and while the objects are restored.
-  for (const sign of ['archive.restoring-records', 'archive.restoring/blobs']) {
-    const served = await serveNode(data);
-    const token = await readFile(served.token_file, 'utf8');
-    const started = await fetch(`${served.url}/manage/copies/${copy.id}/drill`, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${token}` },
-    });
-    expect(started.status).toBe(202);
-    await eventually(async () => expect((await left(sign)).length).toBeGreaterThan(0));
-    await end(served, 'SIGKILL');
-    expect((await left()).length).toBeGreaterThan(0);
-    const again = await openTestNode({ dataFolder: data });
-    expect(await readdir(join(data, 'tmp'))).toEqual([]);
-    expect(await copyOf(again)).toMatchObject({ last_drill: null, behind: 0 });
-    await again.close();
-  }
-  expect(await verified(place)).toMatchObject({ ok: true, objects: 900 });
-  const whole = await openTestNode({ dataFolder: data });
-  expect(await drill(whole, copy)).toMatchObject({ outcome: 'restored', restored: { objects: 900 } });
+  const job = await start();
+  expect((await node.fetchAsOwner(`/manage/jobs/${job}`, { method: 'DELETE' })).status).toBe(200);
+  expect(await left()).toEqual([]);
+  expect(await copyOf(node)).toMatchObject({ last_drill: null });
+  await start();
+  await node.close();
+  expect(await left()).toEqual([]);
+  const again = await openTestNode({ dataFolder: data });
+  expect(await copyOf(again)).toMatchObject({ last_drill: null });
+  expect(await drill(again, copy)).toMatchObject({ outcome: 'restored' });
 });

@@ -146,7 +146,7 @@ test('objects leave this disk for a copy and come back, and a copy can hold the 
   await expect(copies.getByRole('heading', { name: 'Where objects are stored' })).toBeHidden();
 });
 
-test('a copy whose disk is away, whose first sync fails, and which is lost', async ({
+test('a copy whose disk is away, whose first sync fails, and which is lost', { tag: '@trial' }, async ({
   page,
   node,
   checks,

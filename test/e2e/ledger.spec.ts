@@ -5,103 +5,103 @@ import { runCommand } from '../support/cli.ts';
 import { TimestampAuthority } from '../support/network/timestampAuthority.ts';
 import { expect, test } from './support/fixtures.ts';
 
-test('saved checkpoints are checked, also in the older format; an entry is found by its number', async ({
-  page,
-  node,
-  checks,
-}, testInfo) => {
-  await test.step('a saved checkpoint is checked in the browser and by the command, and shows whether the ledger was rewritten', async () => {
-    await record(page, 3);
-    await page.goto('/ledger');
-    const download = page.waitForEvent('download');
-    await page.getByRole('button', { name: 'Save checkpoint' }).click();
-    const saved = await download;
-    expect(saved.suggestedFilename()).toMatch(/-3\.checkpoint$/);
-    const file = testInfo.outputPath(saved.suggestedFilename());
-    await saved.saveAs(file);
-    const text = await readFile(file, 'utf8');
-    expect(text).toMatch(/^\S+\n3\n\S{44}\n\n— \S+ \S+\n$/);
+test(
+  'saved checkpoints are checked, also in the older format; an entry is found by its number',
+  { tag: '@trial' },
+  async ({ page, node, checks }, testInfo) => {
+    await test.step('a saved checkpoint is checked in the browser and by the command, and shows whether the ledger was rewritten', async () => {
+      await record(page, 3);
+      await page.goto('/ledger');
+      const download = page.waitForEvent('download');
+      await page.getByRole('button', { name: 'Save checkpoint' }).click();
+      const saved = await download;
+      expect(saved.suggestedFilename()).toMatch(/-3\.checkpoint$/);
+      const file = testInfo.outputPath(saved.suggestedFilename());
+      await saved.saveAs(file);
+      const text = await readFile(file, 'utf8');
+      expect(text).toMatch(/^\S+\n3\n\S{44}\n\n— \S+ \S+\n$/);
 
-    await record(page, 4);
-    await page.reload();
-    await page.getByRole('button', { name: 'Check a saved checkpoint' }).click();
-    const choose = page.locator('input[type=file]');
-    await choose.setInputFiles(file);
-    await expect(page.getByText('The ledger has not been rewritten.')).toBeVisible();
-    await expect(page.getByText('all 3 entries are unchanged')).toBeVisible();
-    await expect(page.getByText('It was made with the key of this node.')).toBeVisible();
-    await checks.accessible(page);
+      await record(page, 4);
+      await page.reload();
+      await page.getByRole('button', { name: 'Check a saved checkpoint' }).click();
+      const choose = page.locator('input[type=file]');
+      await choose.setInputFiles(file);
+      await expect(page.getByText('The ledger has not been rewritten.')).toBeVisible();
+      await expect(page.getByText('all 3 entries are unchanged')).toBeVisible();
+      await expect(page.getByText('It was made with the key of this node.')).toBeVisible();
+      await checks.accessible(page);
 
-    const command = await runCommand(['ledger', 'verify', '--data', node.dataFolder, '--checkpoint', file]);
-    expect(command.stdout).toContain('Nothing was rewritten since the checkpoint over 3 entries.');
-    expect(command.code).toBe(0);
+      const command = await runCommand(['ledger', 'verify', '--data', node.dataFolder, '--checkpoint', file]);
+      expect(command.stdout).toContain('Nothing was rewritten since the checkpoint over 3 entries.');
+      expect(command.code).toBe(0);
 
-    await writeFile(file, text.replace('\n3\n', '\n2\n'));
-    await choose.setInputFiles(file);
-    await expect(page.getByText('The checkpoint was altered: its signature does not match.')).toBeVisible();
-    await checks.accessible(page);
+      await writeFile(file, text.replace('\n3\n', '\n2\n'));
+      await choose.setInputFiles(file);
+      await expect(page.getByText('The checkpoint was altered: its signature does not match.')).toBeVisible();
+      await checks.accessible(page);
 
-    await writeFile(file, 'a shopping list');
-    await choose.setInputFiles(file);
-    await expect(page.getByRole('alert')).toContainText('not a checkpoint');
-  });
-  await test.step('a file in the older format is still checked', async () => {
-    await record(page, 3);
-    const { head } = (await (await page.request.get('/api/ledger')).json()) as { head: { hash: string } };
-    const saved = { format: 'strongroom-ledger-head', version: 1, node: 'a.example', ...head };
-    const file = testInfo.outputPath('ledger-head.json');
-    const save = (changes: object) =>
-      writeFile(file, JSON.stringify({ ...saved, saved_at: '2026-11-20T10:00:00.000Z', ...changes }));
-    await save({});
-    await page.goto('/ledger');
-    await page.getByRole('button', { name: 'Check a saved checkpoint' }).click();
-    const choose = page.locator('input[type=file]');
-    await choose.setInputFiles(file);
-    await expect(page.getByText('The ledger has not been rewritten.')).toBeVisible();
-    await expect(page.getByText('older format without a signature')).toBeVisible();
-
-    const hash = 'ab'.repeat(32);
-    await save({ hash });
-    await choose.setInputFiles(file);
-    await expect(page.getByText('The ledger does not match the checkpoint.')).toBeVisible();
-    await expect(page.getByText(`saved ${hash}`).first()).toBeVisible();
-    await expect(page.getByText(`now ${head.hash}`).first()).toBeVisible();
-    await checks.accessible(page);
-  });
-  await test.step('an entry is found by its number, and an altered entry is reported', async () => {
-    // Sixty in all.
-    await record(page, 50);
-    await page.goto('/ledger');
-    await expect(page.getByText('60 down to 11 of 60').first()).toBeVisible();
-    await page.getByRole('button', { name: 'Older' }).first().click();
-    await expect(page.getByText('10 down to 1 of 60').first()).toBeVisible();
-    await page.getByRole('textbox', { name: 'Go to entry number' }).first().fill('42');
-    await page.keyboard.press('Enter');
-    await expect(page).toHaveURL(/#42$/);
-    const entry = page.locator('#entry-42');
-    await expect(entry).toBeInViewport();
-    // In words; the id is among the details.
-    await expect(entry.getByRole('link', { name: 'http://127.0.0.1:9/41' })).toBeVisible();
-    await expect(entry).toContainText('the hash matches');
-    await expect(entry).toContainText('is the hash of #41');
-
-    await page.route(/\/api\/ledger\?/, async (route) => {
-      const answer = await route.fetch();
-      const body = (await answer.json()) as { items: { seq: number; subject: string; hash: string }[] };
-      for (const item of body.items) {
-        if (item.seq === 41)
-          Object.assign(item, { subject: 'so_00000000000000000000', hash: 'cd'.repeat(32) });
-      }
-      await route.fulfill({ response: answer, json: body });
+      await writeFile(file, 'a shopping list');
+      await choose.setInputFiles(file);
+      await expect(page.getByRole('alert')).toContainText('not a checkpoint');
     });
-    await page.reload();
-    await expect(entry).toContainText('is not the hash of #41');
-    await expect(page.locator('#entry-41')).toContainText('does not match its content');
-    await page.getByRole('button', { name: 'Verify in this browser' }).click();
-    await expect(page.getByRole('table', { name: 'Ledger faults' })).toContainText('#41');
-    await checks.accessible(page);
-  });
-});
+    await test.step('a file in the older format is still checked', async () => {
+      await record(page, 3);
+      const { head } = (await (await page.request.get('/api/ledger')).json()) as { head: { hash: string } };
+      const saved = { format: 'strongroom-ledger-head', version: 1, node: 'a.example', ...head };
+      const file = testInfo.outputPath('ledger-head.json');
+      const save = (changes: object) =>
+        writeFile(file, JSON.stringify({ ...saved, saved_at: '2026-11-20T10:00:00.000Z', ...changes }));
+      await save({});
+      await page.goto('/ledger');
+      await page.getByRole('button', { name: 'Check a saved checkpoint' }).click();
+      const choose = page.locator('input[type=file]');
+      await choose.setInputFiles(file);
+      await expect(page.getByText('The ledger has not been rewritten.')).toBeVisible();
+      await expect(page.getByText('older format without a signature')).toBeVisible();
+
+      const hash = 'ab'.repeat(32);
+      await save({ hash });
+      await choose.setInputFiles(file);
+      await expect(page.getByText('The ledger does not match the checkpoint.')).toBeVisible();
+      await expect(page.getByText(`saved ${hash}`).first()).toBeVisible();
+      await expect(page.getByText(`now ${head.hash}`).first()).toBeVisible();
+      await checks.accessible(page);
+    });
+    await test.step('an entry is found by its number, and an altered entry is reported', async () => {
+      // Sixty in all.
+      await record(page, 50);
+      await page.goto('/ledger');
+      await expect(page.getByText('60 down to 11 of 60').first()).toBeVisible();
+      await page.getByRole('button', { name: 'Older' }).first().click();
+      await expect(page.getByText('10 down to 1 of 60').first()).toBeVisible();
+      await page.getByRole('textbox', { name: 'Go to entry number' }).first().fill('42');
+      await page.keyboard.press('Enter');
+      await expect(page).toHaveURL(/#42$/);
+      const entry = page.locator('#entry-42');
+      await expect(entry).toBeInViewport();
+      // In words; the id is among the details.
+      await expect(entry.getByRole('link', { name: 'http://127.0.0.1:9/41' })).toBeVisible();
+      await expect(entry).toContainText('the hash matches');
+      await expect(entry).toContainText('is the hash of #41');
+
+      await page.route(/\/api\/ledger\?/, async (route) => {
+        const answer = await route.fetch();
+        const body = (await answer.json()) as { items: { seq: number; subject: string; hash: string }[] };
+        for (const item of body.items) {
+          if (item.seq === 41)
+            Object.assign(item, { subject: 'so_00000000000000000000', hash: 'cd'.repeat(32) });
+        }
+        await route.fulfill({ response: answer, json: body });
+      });
+      await page.reload();
+      await expect(entry).toContainText('is not the hash of #41');
+      await expect(page.locator('#entry-41')).toContainText('does not match its content');
+      await page.getByRole('button', { name: 'Verify in this browser' }).click();
+      await expect(page.getByRole('table', { name: 'Ledger faults' })).toContainText('#41');
+      await checks.accessible(page);
+    });
+  },
+);
 
 test('a visitor verifies the ledger, its key changes and checkpoints by a former key, without the controls of the owner', async ({
   page,

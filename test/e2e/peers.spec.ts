@@ -191,12 +191,9 @@ test('another certificate is shown next to the pinned one, and accepted', async 
   await expect(page.getByRole('button', { name: 'Mirror all: The lab' })).toBeEnabled();
 });
 
-test('a peer that agreed sees a change at the same moment, and the event says what it got', async ({
-  browser,
-  host,
-  web,
-  checks,
-}) => {
+test('a peer that agreed sees a change at the same moment, and the event says what it got', {
+  tag: '@trial',
+}, async ({ browser, host, web, checks }) => {
   const [asker, other] = await Promise.all([
     host.open({ isLoopbackPublic: true }),
     host.open({ isLoopbackPublic: true }),

@@ -1,15 +1,14 @@
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterEach, describe, expect, test } from 'vitest';
-import type { PageCapture, PageList } from '../../../shared/collection/page.ts';
+import { afterEach, expect, test } from 'vitest';
 import type { WatchedSource } from '../../../shared/collection/source.ts';
 import type { Copy } from '../../../shared/node/copy.ts';
 import { filesWith } from '../../copies/withheldCopies.ts';
 import { eventually } from '../../support/eventually.ts';
 import { closeScriptedWebs, page, redirect, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes, DERIVING, temporaryFolder } from '../../support/node.ts';
-import { type CollectingNode, openCollectingNode } from '../support.ts';
+import { openCollectingNode } from '../support.ts';
 import { addProfile, CANARY, cookie, cookiesOf, members } from './support.ts';
 
 afterEach(async () => {
@@ -18,11 +17,6 @@ afterEach(async () => {
 });
 
 const HTML = { 'content-type': 'text/html; charset=utf-8' };
-
-async function pagesOf(node: CollectingNode, source: string): Promise<PageCapture[]> {
-  const { items } = await node.read<PageList>(`/archive/pages?source=${source}`);
-  return Promise.all(items.map(({ id }) => node.read<PageCapture>(`/archive/pages/${id}`)));
-}
 
 test('an address with the session in it is not kept with the validators', async () => {
   const web = await ScriptedWeb.open();
@@ -71,97 +65,6 @@ test('a version that is only in a copy which does not answer keeps no check from
   expect(await read.json()).toMatchObject({ code: 'copy_unreachable' });
   web.script('/', members('<form><input type="password"></form>', CANARY, HTML));
   expect(await node.check()).toMatchObject({ failed: 0, changed: 1 });
-});
-
-describe('a page that is drawn with a profile', () => {
-  const APP = `<!doctype html><p id="who">Hello</p><script>addEventListener('DOMContentLoaded', () => fetch('/me'));</script>`;
-
-  async function open() {
-    const web = await ScriptedWeb.open();
-    web.script('/', members(APP, CANARY, HTML));
-    web.script('/me', page('{"balance":1}'), page('{"balance":2}'), page('{"balance":3}'));
-    const node = await openCollectingNode({}, DERIVING);
-    const { id: profile } = await addProfile(node);
-    return { web, node, profile };
-  }
-  const partOf = (pageCapture: PageCapture | undefined) =>
-    pageCapture?.requests.find(({ url }) => url.endsWith('/me'))?.sha256;
-
-  test('is withheld with parts that are new, also if it looks as before', async () => {
-    const { web, node, profile } = await open();
-    const { id } = await node.watch(web.url('/'), { capture: 'page', profile });
-    await node.check();
-    await node.check();
-    const [second, first] = await pagesOf(node, id);
-    expect(second?.text).toBe(first?.text);
-    expect(second?.picture).toBe(first?.picture);
-    expect(partOf(second)).not.toBe(partOf(first));
-    for (const one of [first, second])
-      expect((await node.node.fetch(`/archive/${partOf(one)}`)).status).toBe(451);
-  });
-
-  test('stays shown with what the owner has shown, and what is new is withheld', async () => {
-    const { web, node, profile } = await open();
-    const { id } = await node.watch(web.url('/'), { capture: 'page', profile });
-    await node.check();
-    const [first] = await pagesOf(node, id);
-    const { items } = await node.read<{ items: { page: string | null; retrieval: number | null }[] }>(
-      '/api/withheld',
-    );
-    for (const { page: of, retrieval } of items)
-      await node.node.sendJson('DELETE', '/manage/withheld', of ? { page: of } : { retrieval });
-    const visitor = async (digests: (string | null | undefined)[]) =>
-      Promise.all(digests.map(async (sha256) => (await node.node.fetch(`/archive/${sha256}`)).status));
-    const shown = [
-      first?.text,
-      first?.document,
-      first?.picture,
-      partOf(first),
-      (await node.source(id)).last_sha256,
-    ];
-    expect(await visitor(shown)).toEqual([200, 200, 200, 200, 200]);
-    await node.check();
-    const [second] = await pagesOf(node, id);
-    expect(second?.text).toBe(first?.text);
-    expect(await visitor(shown)).toEqual([200, 200, 200, 200, 200]);
-    expect(await visitor([partOf(second)])).toEqual([451]);
-  });
-
-  test('is kept also if it sends what was given up', async () => {
-    const web = await ScriptedWeb.open();
-    const body = 'what the script sends';
-    web.script(
-      '/',
-      members(`<script>fetch('/note', { method: 'POST', body: '${body}' })</script>`, CANARY, HTML),
-    );
-    web.script('/note', page('noted'));
-    const node = await openCollectingNode();
-    const { id: profile } = await addProfile(node);
-    const { id } = await node.watch(web.url('/'), { capture: 'page', profile });
-    await node.check();
-    const [first] = await pagesOf(node, id);
-    const parts = await node.read<{ items: { retrieval: { request: { body?: { sha256: string } } } }[] }>(
-      `/api/retrievals?part_of=${first?.id}`,
-    );
-    const [sha256] = parts.items.flatMap(({ retrieval }) => retrieval.request?.body?.sha256 ?? []);
-    const released = await node.node.sendJson('POST', '/manage/released', { sha256, reason: 'owner' });
-    expect(released.ok).toBe(true);
-    await node.check();
-    expect(await node.source(id)).toMatchObject({ page_error: null });
-    expect(await pagesOf(node, id)).toHaveLength(2);
-  });
-
-  test('has the cookies of the profile in the place of a header of the source', async () => {
-    const web = await ScriptedWeb.open();
-    web.script('/', members('<script src="/app.js"></script>', CANARY, HTML));
-    web.script('/app.js', page('1'));
-    const node = await openCollectingNode();
-    const { id: profile } = await addProfile(node);
-    await node.watch(web.url('/'), { capture: 'page', profile, headers: { Cookie: 'old=one' } });
-    await node.check();
-    expect(cookiesOf(web, '/')).toEqual([`sid=${CANARY}`]);
-    expect(cookiesOf(web, '/app.js')).toEqual([`sid=${CANARY}`]);
-  });
 });
 
 test('a cookie that ends after all time is kept', async () => {

@@ -123,11 +123,9 @@ test('a part is chosen by clicking into the archived page, in which nothing runs
   await expect(form).toBeVisible();
 });
 
-test('a region is chosen by dragging a rectangle in the picture of a page, and by keyboard', async ({
-  page,
-  web,
-  checks,
-}) => {
+test('a region is chosen by dragging a rectangle in the picture of a page, and by keyboard', {
+  tag: '@trial',
+}, async ({ page, web, checks }) => {
   await open(page);
   publishBlocks(web, 'teal', 'navy');
   const id = await watch(page, web.url('/blocks'), { capture: 'page' });

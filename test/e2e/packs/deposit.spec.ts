@@ -68,11 +68,9 @@ test('the owner deposits a pack as a draft, publishes it, and everybody sees its
   await expect(repositories.getByRole('heading', { name: 'Deposit packs with a DOI' })).toBeVisible();
 });
 
-test('a second repository is added while a pack is deposited, and progress can be cancelled', async ({
-  page,
-  node,
-  checks,
-}) => {
+test('a second repository is added while a pack is deposited, and progress can be cancelled', {
+  tag: '@trial',
+}, async ({ page, node, checks }) => {
   const server = await new DataverseServer().listen();
   const place = server.url.replace('http://', '');
   const first = { kind: 'invenio', url: 'http://127.0.0.1:1', token: 'x' };

@@ -47,11 +47,9 @@ test('a draft is saved on the node, continued in another browser, and published 
   await other.close();
 });
 
-test('a draft whose first answer was lost is neither created twice nor overwritten, and is gone when it is discarded', async ({
-  page,
-  node,
-  checks,
-}) => {
+test('a draft whose first answer was lost is neither created twice nor overwritten, and is gone when it is discarded', {
+  tag: '@trial',
+}, async ({ page, node, checks }) => {
   await test.step('a draft whose first answer was lost with the page is not created twice', async () => {
     checks.allow(/ERR_FAILED/);
     await loseFirstAnswer(page);
@@ -118,11 +116,9 @@ test('a draft whose first answer was lost is neither created twice nor overwritt
   });
 });
 
-test('drafts of an earlier release and several drafts are kept; signing out ends the saving on the node', async ({
-  page,
-  node,
-  checks,
-}) => {
+test('drafts of an earlier release and several drafts are kept; signing out ends the saving on the node', {
+  tag: '@trial',
+}, async ({ page, node, checks }) => {
   await test.step('a draft that an earlier release left in the browser is taken over once', async () => {
     await page.goto('/verify');
     await page.evaluate(async () => {
@@ -200,11 +196,9 @@ test('drafts of an earlier release and several drafts are kept; signing out ends
   });
 });
 
-test('one draft in two windows: files and records that differ, names, and answers that were lost', async ({
-  page,
-  node,
-  checks,
-}) => {
+test('one draft in two windows: files and records that differ, names, and answers that were lost', {
+  tag: '@trial',
+}, async ({ page, node, checks }) => {
   await test.step('a change in another window is shown, and the person decides which version stays', async () => {
     checks.allow(/status of 409/);
     await page.goto('/assemble');

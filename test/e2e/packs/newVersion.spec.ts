@@ -96,10 +96,9 @@ test('a folder with a corrected file replaces that file, whatever its name, and 
   await expect(list.getByRole('row', { name: /^Measured Version 1/ })).toBeVisible();
 });
 
-test('a replication does not state that the method is complete; a tree of 5,000 files is used with the keyboard', async ({
-  page,
-  node,
-}) => {
+test('a replication does not state that the method is complete; a tree of 5,000 files is used with the keyboard', {
+  tag: '@trial',
+}, async ({ page, node }) => {
   await test.step('a replication does not state for the uploader that the method is complete', async () => {
     const original = await publishPack(node, {
       title: 'With a method',

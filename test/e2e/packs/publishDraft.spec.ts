@@ -13,7 +13,11 @@ import { fillRecord } from '../support/fillRecord.ts';
 import { expect, test } from '../support/fixtures.ts';
 import { holdRequests } from '../support/holdRequests.ts';
 
-test('what another window changed is not published unseen', async ({ page, node, checks }) => {
+test('what another window changed is not published unseen', { tag: '@trial' }, async ({
+  page,
+  node,
+  checks,
+}) => {
   await test.step('files that another window added are shown before they are published', async () => {
     checks.allow(/status of 409/);
     await page.goto('/assemble');
@@ -75,11 +79,9 @@ test('what another window changed is not published unseen', async ({ page, node,
   });
 });
 
-test('a draft is published as it was shown, once, also if it could not be opened or the answer was lost', async ({
-  page,
-  node,
-  checks,
-}) => {
+test('a draft is published as it was shown, once, also if it could not be opened or the answer was lost', {
+  tag: '@trial',
+}, async ({ page, node, checks }) => {
   await test.step('publishing again after a lost answer gives the same pack', async () => {
     checks.allow(/ERR_FAILED|Failed to load/);
     await page.goto('/assemble');

@@ -43,7 +43,7 @@ function setFiles(): Record<string, Buffer> {
 test.describe('with small packs', () => {
   test.use({ packBytes: 10_000 });
 
-  test('a set has one page; a withheld file and a damaged part of it are named', async ({
+  test('a set has one page; a withheld file and a damaged part of it are named', { tag: '@trial' }, async ({
     page,
     checks,
     node,

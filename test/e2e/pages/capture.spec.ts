@@ -69,7 +69,7 @@ test('a page that scripts draw is watched as a person sees it, shown, and drawn 
   await checks.accessible(page);
 });
 
-test('two captures are compared by keyboard alone, from the event of a change', async ({
+test('two captures are compared by keyboard alone, from the event of a change', { tag: '@trial' }, async ({
   page,
   web,
   checks,
@@ -155,7 +155,11 @@ test('two captures are compared by keyboard alone, from the event of a change', 
   await checks.accessible(page);
 });
 
-test('a page of a WARC file is drawn, and what a capture lacks is named', async ({ page, web, checks }) => {
+test('a page of a WARC file is drawn, and what a capture lacks is named', { tag: '@trial' }, async ({
+  page,
+  web,
+  checks,
+}) => {
   await test.step('a page of a WARC file is drawn as it looked, and what is missing is fetched once', async () => {
     checks.allow(BLOCKED);
     await setUp(page);

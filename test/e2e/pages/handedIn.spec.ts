@@ -85,7 +85,11 @@ test('a saved page is dropped, kept, shown beside what the public gets, and hidd
   expect((await visitor.request.get(`/archive/${sha256}`)).status()).toBe(451);
 });
 
-test('a PDF and what Chromium saves as a single file are handed in', async ({ page, checks, web }) => {
+test('a PDF and what Chromium saves as a single file are handed in', { tag: '@trial' }, async ({
+  page,
+  checks,
+  web,
+}) => {
   await test.step('a PDF is chosen from the disk, with the address that it shows', async () => {
     await page.goto('/handed-in');
     await page.locator('input[type=file]').setInputFiles({

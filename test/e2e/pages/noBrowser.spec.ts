@@ -2,10 +2,9 @@ import { expect, test } from '../support/fixtures.ts';
 import { startNode } from '../support/nodeProcess.ts';
 import { createPageChecks } from '../support/pageChecks.ts';
 
-test('without a browser the file is collected, and the source says how to get one', async ({
-  browser,
-  web,
-}) => {
+test('without a browser the file is collected, and the source says how to get one', {
+  tag: '@trial',
+}, async ({ browser, web }) => {
   const node = await startNode({ env: { STRONGROOM_BROWSER: 'none' } });
   const checks = createPageChecks();
   checks.allow(/422/);
