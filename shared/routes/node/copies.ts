@@ -152,7 +152,7 @@ export const copyRoutes = {
   }),
 };
 
-/** Objects that leave this disk because copies hold them. */
+/** Offloaded objects: only copies hold their bytes. */
 export const offloadRoutes = {
   readOffload: route({
     method: 'GET',

@@ -23,7 +23,7 @@ const KIND_TITLES: Record<JobKind, string> = {
   copy_check: 'Checking a copy',
   copy_drill: 'Testing a restore',
   offload: 'Freeing space on this disk',
-  bring_back: 'Bringing objects back',
+  bring_back: 'Restoring offloaded objects',
   mark_lost: 'Marking a copy as lost',
   repair: 'Repairing objects from peers',
   deposit: 'Depositing a pack',
