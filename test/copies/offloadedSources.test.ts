@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { rename } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
@@ -16,7 +16,10 @@ afterEach(async () => {
 
 const [OLD, NEW] = ['<title>Old</title><p>Tides rise</p>', '<title>New</title><p>Tides fall</p>'];
 
-test('what sources brought is shown, read, compared and exported from a copy', async () => {
+const [old, now] = [sha256Of(OLD), sha256Of(NEW)];
+
+/** A node that has two versions of a page, both in a copy and not on its disk. */
+async function offloadedVersions() {
   const folder = join(await temporaryFolder(), 'data');
   const collecting = await openCollectingNode({}, { dataFolder: folder, ...DERIVING });
   const { node } = collecting;
@@ -32,7 +35,12 @@ test('what sources brought is shown, read, compared and exported from a copy', a
   await node.sendJson('POST', `/manage/copies/${id}/check?wait=true`, {});
   await node.sendJson('PATCH', '/manage/settings', { offload_after_days: 0 });
   await node.fetchAsOwner('/manage/offload?wait=true', { method: 'POST' });
-  const [old, now] = [sha256Of(OLD), sha256Of(NEW)];
+  return { collecting, folder, place };
+}
+
+test('what sources brought is shown, read, compared and exported from a copy', async () => {
+  const { collecting, folder, place } = await offloadedVersions();
+  const { node } = collecting;
   const isHere = (sha256: string) =>
     existsSync(join(folder, 'blobs', sha256.slice(0, 2), sha256.slice(2, 4), sha256));
   expect([isHere(old), isHere(now)]).toEqual([false, false]);
@@ -55,4 +63,23 @@ test('what sources brought is shown, read, compared and exported from a copy', a
   expect(await (await node.fetch('/api/warc')).text()).toContain('Tides rise');
   await collecting.check();
   expect(isHere(now), 'the same bytes are not stored again').toBe(false);
+});
+
+test.each(['warc', 'wacz'])('an object that every copy has lost is left out of a %s file', async (format) => {
+  const { collecting, place } = await offloadedVersions();
+  const { node } = collecting;
+  await rm(join(place, 'archive', old));
+  const exportAll = async () => {
+    const response = await node.fetch(`/api/${format}`);
+    // One that is cut short rejects.
+    await response.bytes();
+    return response.status;
+  };
+  expect(await exportAll()).toBe(200);
+  expect(await (await node.fetch('/api/damages')).json()).toMatchObject({ items: [{ sha256: old }] });
+  expect(await exportAll(), 'once the damage is recorded').toBe(200);
+  const warc = await (await node.fetch('/api/warc')).text();
+  expect(warc).toContain('Tides fall');
+  expect(warc).toContain('object-state: missing or damaged');
+  expect(warc).not.toContain('Tides rise');
 });

@@ -2,7 +2,7 @@ import { createHash, hash } from 'node:crypto';
 import type { PageRequest } from '../../../shared/collection/page.ts';
 import { contentEncodingOf } from '../../../shared/collection/retrieval.ts';
 import type { ByteBudget, PageAnswer, PageGate, PageRequestToAnswer } from '../../browser/requestGate.ts';
-import { isMissing, isUnreadable } from '../../store/blobs/blobStore.ts';
+import { isBlobDamageError } from '../../fixity/audit.ts';
 import { type HeldAnswer, partsOfPage } from '../../store/sqlite/collection/pages.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import { isWithheldForLogin } from '../../store/sqlite/node/withheld.ts';
@@ -179,7 +179,7 @@ export async function readObject(
       digest.update(chunk);
     }
   } catch (error) {
-    if (isUnreadable(error) || isMissing(error)) return null;
+    if (isBlobDamageError(error)) return null;
     throw error;
   }
   return digest.digest('hex') === sha256 ? Buffer.concat(chunks) : null;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { isMissing, isUnreadable } from '../../../store/blobs/blobStore.ts';
+import { isBlobDamageError } from '../../../fixity/audit.ts';
 import { pageById } from '../../../store/sqlite/collection/pages.ts';
 import { batchOf, type RetrievalBatch } from '../../../store/sqlite/collection/retrievalBatches.ts';
 import {
@@ -122,7 +122,7 @@ async function readText({ blobs }: Pick<Store, 'blobs'>, sha256: string): Promis
   try {
     for await (const piece of blobs.read(sha256)) pieces.push(piece);
   } catch (error) {
-    if (isMissing(error) || isUnreadable(error)) return undefined;
+    if (isBlobDamageError(error)) return undefined;
     throw error;
   }
   const bytes = Buffer.concat(pieces);

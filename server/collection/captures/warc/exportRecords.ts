@@ -5,8 +5,8 @@ import { createGzip, gzip, gzipSync } from 'node:zlib';
 import { SELF } from '../../../../shared/collection/event.ts';
 import { handedInWords, isHandedIn } from '../../../../shared/collection/handedInWords.ts';
 import type { Connection } from '../../../../shared/collection/retrieval.ts';
+import { isBlobDamageError } from '../../../fixity/audit.ts';
 import { STATUS_CODES } from '../../../runtime/nodeHttp.ts';
-import { isMissing, isUnreadable } from '../../../store/blobs/blobStore.ts';
 import {
   attemptWithBody,
   eventsOfAttempt,
@@ -367,7 +367,7 @@ async function readStoredBody(
       if (bytes <= HELD_BYTES) held.push(chunk);
     }
   } catch (error) {
-    if (isMissing(error) || isUnreadable(error)) return undefined;
+    if (isBlobDamageError(error)) return undefined;
     throw error;
   }
   if (payload.digest('hex') !== sha256) return undefined;
