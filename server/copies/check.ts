@@ -30,6 +30,7 @@ import { assertOwnedByThisNode, type CopiedCheckpoint, type CopyServices, claimB
 import { CopyFiles, isOfSystem, isPage } from './copyFiles.ts';
 import { CHECKPOINT, CLAIM, encryptedDigest, KEY, objectPath, statePath } from './copyPaths.ts';
 import { readIdentity } from './keys/copyKeys.ts';
+import { bringBackIfRead } from './offload/markLost.ts';
 import { makePages, pageContext, pagesAreBehind } from './pages/makePages.ts';
 import { readRecords, readState } from './records.ts';
 import { metadataOf, sendObjects } from './sendObjects.ts';
@@ -175,6 +176,11 @@ class Check {
   async #sendAgain(digests: readonly string[]): Promise<void> {
     const { store } = this.#services;
     const { signal } = this.#run;
+    const { offloaded } = store.blobs;
+    // The cache may have the last intact bytes, and the next start empties it.
+    for (const sha256 of digests)
+      if (offloaded.isCached(sha256) && (await offloaded.isOffloaded(sha256)))
+        await bringBackIfRead(store, sha256);
     const { damaged } = await sendObjects(store, this.#target, digests, { signal, onBytes: () => {} });
     await this.#target.flush();
     if (damaged.length === 0) return;

@@ -191,6 +191,16 @@ describe('an object that has left', () => {
     expect(sha256Of((await bytesOf(`/api/blobs/${large}`)).bytes)).toBe(large);
   });
 
+  test('is sent again from the cache if its copy has lost it', async () => {
+    const { small } = await offloaded();
+    expect((await bytesOf(`/api/blobs/${small}`)).bytes.toString()).toBe('one');
+    await rm(copied(small));
+    expect(await check()).toMatchObject({ ok: false, missing: 1 });
+    expect(await readFile(copied(small), 'utf8')).toBe('one');
+    expect(await (await node.fetch('/api/damages')).json()).toMatchObject({ total: 0 });
+    expect(await check()).toMatchObject({ ok: true });
+  });
+
   test('reaches a second copy, which goes on where the first one fails', async () => {
     const { large } = await offloaded();
     const second = join(await temporaryFolder(), 'second');

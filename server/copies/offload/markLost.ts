@@ -91,7 +91,7 @@ async function recordLostObject(
   { sha256, bytes }: { sha256: string; bytes: number },
 ): Promise<void> {
   const { offloaded } = store.blobs;
-  if ((isReached || offloaded.isCached(sha256)) && (await tryRestore(store, sha256))) {
+  if ((isReached || offloaded.isCached(sha256)) && (await bringBackIfRead(store, sha256))) {
     result.restored += 1;
     return;
   }
@@ -110,8 +110,8 @@ async function recordLostObject(
   });
 }
 
-/** Puts an object back from the cache or the copy. Returns false if neither gives its bytes. */
-async function tryRestore(store: Store, sha256: string): Promise<boolean> {
+/** Puts an offloaded object back from the cache or a copy. Returns false if neither gives its bytes. */
+export async function bringBackIfRead(store: Store, sha256: string): Promise<boolean> {
   try {
     return await restoreObject(store, sha256, store.blobs.offloaded.read(sha256));
   } catch (error) {
