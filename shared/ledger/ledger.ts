@@ -316,7 +316,9 @@ const verifierKeySchema = z.string().regex(KEY, 'Enter a verifier key: name+hash
 /** A witness that cosigns this node's checkpoints. */
 export const witnessSchema = z
   .strictObject({
-    url: httpUrlSchema.meta({ description: 'The prefix: requests go to `<url>/add-checkpoint`' }),
+    url: httpUrlSchema.meta({
+      description: 'The prefix: requests go to `<url>/add-checkpoint`. For a node, its own address will do.',
+    }),
     key: verifierKeySchema,
   })
   .meta({ id: 'Witness' });

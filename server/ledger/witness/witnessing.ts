@@ -150,17 +150,22 @@ async function submitCheckpoint(
   if (!cosigner) throw new WitnessError('Its key is not a key for cosignatures.');
   const { seq: size, root } = onSnapshot(store.read, () => readHead(store.read));
   const note = await checkpoints.sign({ size, root: Buffer.from(root, 'hex') });
-  const send = (old: number) => {
+  const send = async (old: number) => {
     const hashes = consistencyPath(old, size, (from, to) => rangeRoot(store.read, from, to));
     const proof = hashes.map((hash) => `${hash.toString('base64')}\n`).join('');
-    return post({
-      url: `${url.replace(/\/$/, '')}/add-checkpoint`,
-      contentType: 'text/plain; charset=utf-8',
-      accept: '*/*',
-      body: Buffer.from(`old ${old}\n${proof}\n${note}`),
-      maxBytes: MAX_ANSWER_BYTES,
-      signal,
-    });
+    const sendTo = (prefix: string) =>
+      post({
+        url: `${prefix}/add-checkpoint`,
+        contentType: 'text/plain; charset=utf-8',
+        accept: '*/*',
+        body: Buffer.from(`old ${old}\n${proof}\n${note}`),
+        maxBytes: MAX_ANSWER_BYTES,
+        signal,
+      });
+    const prefix = url.replace(/\/$/, '');
+    const answer = await sendTo(prefix);
+    // A node is a witness below its own address, which is how the owner knows it as a peer.
+    return answer.status === 404 ? sendTo(`${prefix}/witness`) : answer;
   };
   const known = Math.min(newestCosignature(store.read, key)?.size ?? 0, size);
   const first = await send(known);

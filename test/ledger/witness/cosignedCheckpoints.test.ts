@@ -75,6 +75,14 @@ test('the checkpoint and proof files carry the lines of both witnesses, and of n
   expect(await read('/api/ledger/proof?seq=1&size=1&format=tlog-proof')).toContain(kept);
 });
 
+test('a node that is named by its own address cosigns, as one that is named as a witness', async () => {
+  const log = await openTestNode();
+  const { node, witness } = await witnessOf(log);
+  await log.sendJson('PATCH', '/manage/settings', { witnesses: [{ ...witness, url: node.url }] });
+  await record(log, 'a');
+  expect(await submit(log)).toMatchObject({ witnesses: [{ size: 1, error: null }] });
+});
+
 test('a witness that lost track of this node is asked from where it is', async () => {
   const log = await openTestNode();
   const { witness } = await witnessOf(log);
