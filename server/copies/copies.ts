@@ -50,6 +50,7 @@ import {
   isWithin,
   openCopy,
   openTarget,
+  placeOf,
   readCredentials,
 } from './targets/openTarget.ts';
 import { CopyError, type CopyTarget } from './targets/target.ts';
@@ -129,8 +130,8 @@ export class Copies {
     const { store } = this.#services;
     const { target, endpoint = null, region = null, every_minutes = null, access_key, secret_key } = added;
     const { pages = false, public_url = null } = added;
-    requireNew(store.read, target, endpoint);
-    if (isWithin(store.folder, added))
+    await asProblem(() => requireNewPlace(store.read, { target, endpoint }));
+    if (await asProblem(() => isWithin(store.folder, added)))
       throw new Problem(
         'copy_failed',
         'A copy within the data folder is lost with it. Choose another place.',
@@ -358,12 +359,25 @@ async function asProblem<Result>(work: () => Promise<Result>): Promise<Result> {
   }
 }
 
-/** @throws Problem `copy_exists` if another copy is in this place */
+/** @throws Problem `copy_exists` if another copy has this address */
 function requireNew(database: ReadDatabase, target: string, endpoint: string | null, id?: string): void {
   const found = copyAt(database, target, endpoint);
-  if (!found || found.id === id) return;
+  if (found && found.id !== id) throw copyExists(found);
+}
+
+/** @throws Problem `copy_exists` if another copy is in this place, by whatever address; CopyError */
+async function requireNewPlace(
+  database: ReadDatabase,
+  { target, endpoint }: Pick<CopyRow, 'target' | 'endpoint'>,
+): Promise<void> {
+  const place = await placeOf({ target });
+  for (const copy of allCopies(database))
+    if (copy.endpoint === endpoint && (await placeOf(copy)) === place) throw copyExists(copy);
+}
+
+function copyExists({ target, endpoint }: CopyRow): Problem {
   const at = endpoint === null ? '' : ` at ${endpoint}`;
-  throw new Problem('copy_exists', `There is already a copy in ${target}${at}.`);
+  return new Problem('copy_exists', `There is already a copy in ${target}${at}.`);
 }
 
 /** @throws Problem `copy_needed` if only this copy holds offloaded objects */

@@ -52,7 +52,20 @@ const target = z
   .regex(
     /^(file:\/\/\/|s3:\/\/[^/])/,
     'A copy is in a folder (file:///path) or in a bucket (s3://bucket/prefix).',
-  );
+  )
+  .refine(isPlace, 'This address does not name a place. Write % as %25, ? as %3F and # as %23.');
+
+/** Whether the path of an address can be read, and nothing follows it. */
+function isPlace(address: string): boolean {
+  const url = URL.parse(address);
+  if (!url || url.search !== '' || url.hash !== '') return false;
+  try {
+    return !decodeURIComponent(url.pathname).includes('\0');
+  } catch {
+    // Its bytes are no text.
+    return false;
+  }
+}
 
 const pages = z
   .boolean()

@@ -241,7 +241,7 @@ test('an address that is no valid URL is refused in one sentence', async () => {
   await expect(openTarget({ target: 's3://bucket/%zz' })).rejects.toThrow(CopyError);
   const node = await openTestNode();
   const answer = await node.sendJson('POST', '/manage/copies', { target: 's3://bucket/%zz' });
-  expect(await answer.json()).toMatchObject({ code: 'copy_failed' });
+  expect(await answer.json()).toMatchObject({ status: 422, errors: [{ path: '/target' }] });
 });
 
 test('an offloaded object is read from its copy again once that can be opened, whatever the first error was', async () => {

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -114,8 +114,34 @@ test('no copy is made within the data folder', async () => {
     });
   }
   expect(existsSync(join(node.dataFolder, 'inner'))).toBe(false);
+  await symlink(node.dataFolder, `${node.dataFolder}-link`);
+  const linked = pathToFileURL(join(`${node.dataFolder}-link`, 'inner')).href;
+  expect(await problemOf(node.sendJson('POST', '/manage/copies', { target: linked }))).toMatchObject({
+    detail: expect.stringContaining('within the data') as string,
+  });
   const target = pathToFileURL(`${node.dataFolder}-copy`).href;
   expect((await node.sendJson('POST', '/manage/copies', { target })).status).toBe(201);
+});
+
+test('a place is one copy, however its address is written', async () => {
+  const node = await openTestNode();
+  const target = pathToFileURL(place).href;
+  await symlink(place, `${place}-link`);
+  const add = (address: string) => node.sendJson('POST', '/manage/copies', { target: address });
+  expect((await add(target)).status).toBe(201);
+  for (const same of [target, `${target}/`, `${target}/.`, `${target}/../copy`, `${target}-link`])
+    expect(await problemOf(add(same)), same).toMatchObject({ status: 409, code: 'copy_exists' });
+  const synced = await runHere(['copy', `${place}-link`, '--data', node.dataFolder]);
+  expect(synced, synced.stderr).toMatchObject({ code: 0 });
+});
+
+test.each(['%zz', '%00', 'a?b', 'a#b'])('an address that ends in %s names no place', async (name) => {
+  const node = await openTestNode();
+  const target = `${pathToFileURL(place).href}/${name}`;
+  expect(await problemOf(node.sendJson('POST', '/manage/copies', { target }))).toMatchObject({
+    status: 422,
+    errors: [{ path: '/target' }],
+  });
 });
 
 test('a program that only opens a folder leaves the files alone that another is writing', async () => {

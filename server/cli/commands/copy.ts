@@ -11,6 +11,7 @@ import {
 import { systemClock } from '../../../shared/values/clock.ts';
 import { countOf } from '../../../shared/values/counts.ts';
 import { openArchiveForWriting } from '../../collection/record/coverRetrievals.ts';
+import { placeOf } from '../../copies/targets/openTarget.ts';
 import { keepProcessAlive } from '../../runtime/background.ts';
 import { Jobs } from '../../runtime/jobs.ts';
 import { createLog } from '../../runtime/log.ts';
@@ -104,8 +105,11 @@ export const copy: Command = {
     if (passphrase?.success === false) throw new UsageError('The passphrase needs at least 12 characters.');
     const client = await openClient(values);
     try {
-      const known = (await client.list()).find(
-        (each) => each.target === target && each.endpoint === (endpoint ?? null),
+      const copies = await client.list();
+      const places = await Promise.all(copies.map(placeOf));
+      const named = await placeOf({ target });
+      const known = copies.find(
+        (each, index) => places[index] === named && each.endpoint === (endpoint ?? null),
       );
       const place = { target, ...(endpoint && { endpoint }), ...(region && { region }) };
       const pages = {

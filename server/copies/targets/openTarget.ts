@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
-import { isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { readFile, realpath } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { isMissing, writeFileDurably } from '../../store/files.ts';
 import { type CopyRow, copyById } from '../../store/sqlite/node/copies.ts';
@@ -45,12 +45,33 @@ export async function openTarget(
   });
 }
 
-/** Returns whether an address names a folder or what is within it. */
-export function isWithin(folder: string, { target }: Pick<TargetAddress, 'target'>): boolean {
+/**
+ * Returns the place that an address names, in one form: `file:///a/` and a symbolic link to `/a` are `file:///a`.
+ *
+ * @throws CopyError
+ */
+export async function placeOf({ target }: Pick<TargetAddress, 'target'>): Promise<string> {
   const url = URL.parse(target);
-  if (url?.protocol !== 'file:' || url.host !== '') return false;
-  const path = relative(resolve(folder), folderOf(url));
+  if (url?.protocol !== 'file:') return target.replace(/\/+$/, '');
+  return pathToFileURL(await realFolder(folderOf(url))).href;
+}
+
+/** Returns whether an address names a folder or what is within it. @throws CopyError */
+export async function isWithin(folder: string, address: Pick<TargetAddress, 'target'>): Promise<boolean> {
+  if (!address.target.startsWith('file:')) return false;
+  const path = relative(await realFolder(folder), fileURLToPath(await placeOf(address)));
   return path.split(sep)[0] !== '..' && !isAbsolute(path);
+}
+
+/** The folder that a path leads to. One that does not exist yet is where its parent leads to. */
+async function realFolder(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch {
+    // Opening it says what is wrong.
+    const parent = dirname(path);
+    return parent === path ? path : join(await realFolder(parent), basename(path));
+  }
 }
 
 function folderOf(url: URL): string {
