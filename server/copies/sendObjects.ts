@@ -97,11 +97,21 @@ async function sendObject(
   if (!row) throw new DamagedSourceError(sha256);
   // Archived pages must not run when a web server shows the copy, so no object gets a type of its own.
   const options = { type: 'application/octet-stream', signal };
-  const source = (await blobs.offloaded.isOffloaded(sha256))
-    ? // From another copy. The cache is not used.
-      { read: () => blobs.offloaded.stream(sha256) }
-    : { file: blobs.fileOf(sha256) };
-  await target.put(objectPath(sha256), { ...source, size: row.bytes, sha256 }, options);
+  const { offloaded } = blobs;
+  const sendFrom = (isOffloaded: boolean) => {
+    // If it is in another copy, the cache is not used.
+    const source = isOffloaded ? { read: () => offloaded.stream(sha256) } : { file: blobs.fileOf(sha256) };
+    return target.put(objectPath(sha256), { ...source, size: row.bytes, sha256 }, options);
+  };
+  const wasOffloaded = await offloaded.isOffloaded(sha256);
+  try {
+    await sendFrom(wasOffloaded);
+  } catch (error) {
+    // It may have left this disk, or come back, since then.
+    const isOffloaded = await offloaded.isOffloaded(sha256);
+    if (!(error instanceof DamagedSourceError) || isOffloaded === wasOffloaded) throw error;
+    await sendFrom(isOffloaded);
+  }
   return row.bytes;
 }
 

@@ -29,6 +29,9 @@ export async function rehashBlobs(blobs: BlobStore, named: readonly NamedBlob[])
   for (const sha256 of all) if (await blobs.offloaded.isOffloaded(sha256)) offloaded.push(sha256);
   const digests = offloaded.length === 0 ? all : all.filter((sha256) => !offloaded.includes(sha256));
   const found = await rehashFiles(blobs, digests, bytesOf(named));
+  // One may have left this disk meanwhile.
+  for (const sha256 of digests)
+    if (found.get(sha256) === null && (await blobs.offloaded.isOffloaded(sha256))) offloaded.push(sha256);
   for (const sha256 of offloaded) found.set(sha256, await rehashRemotely(blobs, sha256));
   return found;
 }

@@ -2,12 +2,16 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { appendFile, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { sendObjects } from '../../server/copies/sendObjects.ts';
+import { openTarget } from '../../server/copies/targets/openTarget.ts';
 import type { Copy, ObjectPlaces, OffloadResult, OffloadState } from '../../shared/node/copy.ts';
 import { problemOf, sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
 import { openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
+import { openTestStore } from '../support/store.ts';
 import { usePreparedCopy } from './preparedCopy.ts';
 
 const MIB = 1_048_576;
@@ -189,6 +193,23 @@ describe('an object that has left', () => {
     await writeFile(copied(large), LARGE);
     expect(await check()).toMatchObject({ ok: true, restored: 1 });
     expect(sha256Of((await bytesOf(`/api/blobs/${large}`)).bytes)).toBe(large);
+  });
+
+  test('is sent to a copy also if it leaves while it is sent', async () => {
+    await begin();
+    await uploadNewPack(node, sampleRecord(), { 'a.txt': 'one' });
+    await node.close();
+    const store = await openTestStore(node.dataFolder);
+    const small = sha256Of(Buffer.from('one'));
+    await rm(blobOf(small));
+    const { offloaded: blobs } = store.blobs;
+    vi.spyOn(blobs, 'isOffloaded').mockResolvedValueOnce(false).mockResolvedValue(true);
+    vi.spyOn(blobs, 'stream').mockReturnValue(Readable.from([Buffer.from('one')]));
+    const target = await openTarget({ target: pathToFileURL(place).href });
+    const run = { signal: new AbortController().signal, onBytes: () => {} };
+    expect(await sendObjects(store, target, [small], run)).toMatchObject({ sent: [small], damaged: [] });
+    target.close();
+    await store.close();
   });
 
   test('is sent again from the cache if its copy has lost it', async () => {
