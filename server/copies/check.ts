@@ -27,7 +27,7 @@ import {
 import { isReleased, isWithheld } from '../store/sqlite/node/withheld.ts';
 import type { Store } from '../store/store.ts';
 import { assertOwnedByThisNode, type CopiedCheckpoint, type CopyServices, claimBytes } from './claim.ts';
-import { CopyFiles, isOfSystem, isPage } from './copyFiles.ts';
+import { CopyFiles, isAnnouncement, isOfSystem, isPage } from './copyFiles.ts';
 import { CHECKPOINT, CLAIM, encryptedDigest, KEY, objectPath, statePath } from './copyPaths.ts';
 import { readIdentity } from './keys/copyKeys.ts';
 import { bringBackIfRead } from './offload/markLost.ts';
@@ -210,7 +210,12 @@ class Check {
         else await this.#sendFileAgain(path, checkpoint.size);
       }
     if (wrongPages.size > 0) await this.#sendPagesAgain(wrongPages, checkpoint);
-    const list = filesOfList(store.read, this.#copy.id).filter(({ state }) => state === 'kept');
+    const list: CopiedFile[] = [];
+    for (const file of filesOfList(store.read, this.#copy.id)) {
+      // A sync that was interrupted may have recorded an announcement that it did not send.
+      const isUnsent = isAnnouncement(file) && (await this.#digestOf(file.path)) === undefined;
+      if (file.state === 'kept' && !isUnsent) list.push(file);
+    }
     const isListWrong = (await this.#different(list)).length > 0;
     if (!isRepaired && !isListWrong) return;
     await this.#files.writeList(checkpoint.note, { isWhole: isListWrong });
@@ -302,7 +307,7 @@ class Check {
     const { read } = this.#services.store;
     const own = new Set(filesOfList(read, this.#copy.id).map(({ path }) => path));
     for await (const { path } of this.#target.list('', this.#run.signal)) {
-      if (path === CHECKPOINT || own.has(path) || this.#files.has(path) || isOfSystem(path)) continue;
+      if (path === CHECKPOINT || own.has(path) || this.#files.wrote(path) || isOfSystem(path)) continue;
       const [, sha256] = OBJECT.exec(path) ?? [];
       // A sync that was killed leaves objects that no record names yet.
       if (sha256 !== undefined)

@@ -127,6 +127,11 @@ export class CopyFiles {
     return file !== undefined && file.state !== 'gone';
   }
 
+  /** Whether this node wrote a file: the copy has it, or it is still to be removed. */
+  wrote(path: string): boolean {
+    return copiedFile(this.#services.store.read, this.#id, keyOf(path)) !== undefined;
+  }
+
   async #record(files: readonly ListedFile[]): Promise<void> {
     if (files.length === 0) return;
     await this.#services.store.write((database) => {
@@ -292,10 +297,7 @@ export class CopyFiles {
     const needed = new Set(
       own.filter((file) => isPart(file) && file.state === 'kept').map(({ path }) => path),
     );
-    const rest = [
-      ...filesInState(store.read, this.#id, 'gone'),
-      ...own.filter(({ place }) => place === NEXT_PLACE),
-    ];
+    const rest = [...filesInState(store.read, this.#id, 'gone'), ...own.filter(isAnnouncement)];
     for (const file of rest) {
       // Two parts with the same files have one path.
       if (!needed.has(file.path)) await this.#target.remove(file.path);
@@ -312,6 +314,11 @@ export class CopyFiles {
       if (isUnknown) await this.#target.remove(path);
     }
   }
+}
+
+/** Whether a file announces what is sent next, before the list says it. */
+export function isAnnouncement({ place }: CopiedFile): boolean {
+  return place === NEXT_PLACE;
 }
 
 function announcement(

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { appendFile, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { verifyFiles } from '../../server/copies/pages/browser/verifyFiles.ts';
@@ -185,6 +185,22 @@ describe('a copy with pages', () => {
     await rm(join(place, 'records'), { recursive: true });
     expect(await sync(node, copy)).toMatchObject({ withheld_cleaned: 1 });
     expect(await filesWith(place, SECRET)).toEqual([]);
+  });
+
+  test('does not call an encrypted object a stranger that an interrupted sync had still to remove', async () => {
+    const { node, copy } = await withheld();
+    await show(node, { sha256: secret });
+    const records = join(place, 'records');
+    await rename(records, `${records}-away`);
+    await writeFile(records, '');
+    const failed = await node.fetchAsOwner(`/manage/copies/${copy.id}/sync?wait=true`, { method: 'POST' });
+    expect(failed.status).toBe(502);
+    await rm(records);
+    await rename(`${records}-away`, records);
+    expect(existsSync(encrypted())).toBe(true);
+    expect(await check(node, copy)).toMatchObject({ ok: true, wrong: [] });
+    await sync(node, copy);
+    expect(existsSync(encrypted())).toBe(false);
   });
 
   test('is not the only place of a withheld object: it comes back before the copy is cleaned', async () => {
