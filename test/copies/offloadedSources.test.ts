@@ -19,13 +19,13 @@ const [OLD, NEW] = ['<title>Old</title><p>Tides rise</p>', '<title>New</title><p
 const [old, now] = [sha256Of(OLD), sha256Of(NEW)];
 
 /** A node that has two versions of a page, both in a copy and not on its disk. */
-async function offloadedVersions() {
+async function offloadedVersions(source: object = {}) {
   const folder = join(await temporaryFolder(), 'data');
   const collecting = await openCollectingNode({}, { dataFolder: folder, ...DERIVING });
   const { node } = collecting;
   const web = await ScriptedWeb.open();
   web.script('/page', page(OLD), page(NEW), page(NEW), page(NEW));
-  await collecting.watch(web.url('/page'));
+  const { id: watched } = await collecting.watch(web.url('/page'), source);
   await collecting.check();
   await collecting.check();
   const place = join(await temporaryFolder(), 'copy');
@@ -35,7 +35,7 @@ async function offloadedVersions() {
   await node.sendJson('POST', `/manage/copies/${id}/check?wait=true`, {});
   await node.sendJson('PATCH', '/manage/settings', { offload_after_days: 0 });
   await node.fetchAsOwner('/manage/offload?wait=true', { method: 'POST' });
-  return { collecting, folder, place };
+  return { collecting, folder, place, watched };
 }
 
 test('what sources brought is shown, read, compared and exported from a copy', async () => {
@@ -82,4 +82,18 @@ test.each(['warc', 'wacz'])('an object that every copy has lost is left out of a
   expect(warc).toContain('Tides fall');
   expect(warc).toContain('object-state: missing or damaged');
   expect(warc).not.toContain('Tides rise');
+});
+
+test('a page is drawn from what its source delivers, also if only a copy had it, which is away', async () => {
+  const { collecting, folder, place, watched } = await offloadedVersions({ capture: 'page' });
+  await rename(place, `${place}-unplugged`);
+  await collecting.check();
+  expect(await collecting.read(`/api/sources/${watched}`)).toMatchObject({
+    last_sha256: now,
+    page_error: null,
+  });
+  expect(await collecting.read(`/archive/pages?source=${watched}`)).toMatchObject({ total: 3 });
+  expect(existsSync(join(folder, 'blobs', now.slice(0, 2), now.slice(2, 4), now)), 'it is here again').toBe(
+    true,
+  );
 });

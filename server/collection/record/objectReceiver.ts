@@ -14,8 +14,8 @@ import { RetrievalFailure } from '../fetch/connect.ts';
 export interface ReceivedObject {
   sha256: string;
   bytes: number;
-  /** Makes the bytes durable unless they are already. */
-  keep(): Promise<KeptObject>;
+  /** Makes the bytes durable unless they are already: on this disk if they are needed here, else wherever they are. */
+  keep(isNeededHere?: boolean): Promise<KeptObject>;
   /** Call it when a row references the object. */
   recorded(): Promise<void>;
   /** Discards the bytes that were not stored, and releases the space that is still held. Must always be called at the end. */
@@ -79,7 +79,7 @@ export class ObjectReceiver {
       return {
         sha256,
         bytes,
-        keep: async () => (kept = await this.keep(staged)),
+        keep: async (isNeededHere) => (kept = await this.keep(staged, isNeededHere)),
         recorded: () => staged.leave(),
         discard: () => {
           done();
@@ -125,17 +125,18 @@ export class ObjectReceiver {
   }
 
   /** Makes staged bytes durable unless they are already, if there is space. The caller releases the reservation at the end. */
-  async keep(staged: StagedBlob): Promise<KeptObject> {
-    if (await this.isStored(staged.sha256)) return { isStored: true };
+  async keep(staged: StagedBlob, isNeededHere = false): Promise<KeptObject> {
+    if (await this.isStored(staged.sha256, isNeededHere)) return { isStored: true };
     const reservation = this.#reserve(staged.bytes);
-    if (reservation === undefined) return { isStored: false };
+    // Without space, what is offloaded stays where it is.
+    if (reservation === undefined) return { isStored: await this.isStored(staged.sha256) };
     try {
       await storeWithRepair(this.#store, staged);
       return { isStored: true, reservation };
     } catch (error) {
       reservation.release();
       // The disk can become full despite the reservation.
-      if (errorCode(error) === 'ENOSPC') return { isStored: false };
+      if (errorCode(error) === 'ENOSPC') return { isStored: await this.isStored(staged.sha256) };
       throw error;
     }
   }
@@ -178,13 +179,16 @@ export class ObjectReceiver {
   /**
    * Returns whether the object has a row and a file of the right size, or is offloaded, and is not known to be damaged. One
    * that was given up counts as stored: that it was seen again is recorded, and its bytes are dropped.
+   *
+   * @param isNeededHere whether one that is offloaded does not count
    */
-  async isStored(sha256: string): Promise<boolean> {
+  async isStored(sha256: string, isNeededHere = false): Promise<boolean> {
     if (isReleased(this.#store.read, sha256)) return true;
     const bytes = blobBytes(this.#store.read, sha256);
     if (bytes === undefined || isDamaged(this.#store.read, sha256)) return false;
     const { blobs } = this.#store;
-    return (await blobs.bytesOf(sha256)) === bytes || blobs.offloaded.bytesOf(sha256) === bytes;
+    if ((await blobs.bytesOf(sha256)) === bytes) return true;
+    return !isNeededHere && blobs.offloaded.bytesOf(sha256) === bytes;
   }
 
   #reachedStorageLimit(bytes: number) {

@@ -95,7 +95,7 @@ export async function checkSource(
   const { clock, settings } = services;
   for (const delay of [...settings().retry_delays_seconds, null]) {
     const session = await services.profiles.sessionOf(source);
-    const attempt = await fetchSource(services, source, session, options.signal);
+    const attempt = await fetchSource(services, source, session, options);
     if (attempt.answered) options.onResponse();
     const retryIn = retryDelay(attempt, delay, clock.now());
     const check = await record(services, source, attempt, {
@@ -125,7 +125,7 @@ async function fetchSource(
   { store, receiver, settings, connections, ...services }: CheckServices,
   source: SourceRow,
   session: ProfileSession | undefined,
-  signal: AbortSignal,
+  { signal, asPage }: CheckOptions,
 ): Promise<Attempt<ReceivedObject>> {
   const { user_agent, request_timeout_seconds, max_object_mb } = settings();
   // A connection over which a login was sent is not used for anything else.
@@ -142,7 +142,10 @@ async function fetchSource(
       await receiver.waitForBacklog();
       if (source.last_sha256 === null) return undefined;
       const validators = validatorsOf(store.read, source.key);
-      return validators && (await receiver.isStored(validators.sha256)) ? validators : undefined;
+      const isNeededHere = isDrawn(source, asPage);
+      return validators && (await receiver.isStored(validators.sha256, isNeededHere))
+        ? validators
+        : undefined;
     },
     receive: (chunks, maxBytes) => receiver.receive(chunks, maxBytes),
     ...(allowsPrivateAddress(source, services.isPrivateAddress) ? {} : { allowPrivateAddress: false }),
@@ -165,7 +168,9 @@ async function record(
       retrievalOf(source, attempt, { round, at: store.instant(), page_label }),
     );
     const complete = withHeldCertificates(fetched, (sha256) => certificates.held.has(sha256));
-    const { isStored, reservation }: KeptObject = (await received?.keep()) ?? { isStored: true };
+    const { isStored, reservation }: KeptObject = (await received?.keep(isDrawn(source, asPage))) ?? {
+      isStored: true,
+    };
     const retrieval = isStored ? complete : withoutObject(complete);
     const isDeferred = isLast && !attempt.answered && !isOwnRefusal(retrieval.error) && mayDefer();
     const refused = retrieval.error === 'storage_full' ? (received?.bytes ?? 0) : null;
@@ -232,15 +237,20 @@ function isHtml(content_type: string | null): boolean {
   return /^\s*(text\/html|application\/xhtml\+xml)\s*(;|$)/i.test(content_type ?? '');
 }
 
+/** Whether a page is drawn of what a source delivers. Its document must then be on this disk: no copy may be reached. */
+function isDrawn({ capture }: SourceRow, asPage = false): boolean {
+  return capture === 'page' || asPage;
+}
+
 /** Returns the page that is drawn after a check: that of an HTML document which was fetched whole, or has not changed. */
 function pageToCapture(
   { read }: Pick<Store, 'read'>,
   source: SourceRow,
   { unchanged, isPrivate, final_url, redirects, headers }: Attempt<ReceivedObject>,
   { error, sha256, status, content_type }: NewRetrieval,
-  asPage = false,
+  asPage?: boolean,
 ): PageToDraw | null {
-  if (source.capture !== 'page' && !asPage) return null;
+  if (!isDrawn(source, asPage)) return null;
   if (error !== null || sha256 === null || status === null || isReleased(read, sha256)) return null;
   if (!isHtml(content_type)) return null;
   // A 304 has not the headers of the document, but those of a message about it.
