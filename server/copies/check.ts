@@ -29,13 +29,12 @@ import type { Store } from '../store/store.ts';
 import { assertOwnedByThisNode, type CopiedCheckpoint, type CopyServices, claimBytes } from './claim.ts';
 import { CopyFiles, isAnnouncement, isOfSystem, isPage } from './copyFiles.ts';
 import { CHECKPOINT, CLAIM, encryptedDigest, KEY, objectPath, statePath } from './copyPaths.ts';
-import { readIdentity } from './keys/copyKeys.ts';
 import { bringBackIfRead } from './offload/markLost.ts';
 import { makePages, pageContext, pagesAreBehind } from './pages/makePages.ts';
 import { readRecords, readState } from './records.ts';
 import { metadataOf, sendObjects } from './sendObjects.ts';
 import { CopyError, type CopyTarget } from './targets/target.ts';
-import { readEncrypted, WithheldObjects } from './withheldObjects.ts';
+import { readObject, WithheldObjects } from './withheldObjects.ts';
 
 interface CheckRun {
   signal: AbortSignal;
@@ -331,19 +330,6 @@ class Check {
   async #digestOf(path: string): Promise<string | undefined> {
     return (await this.#target.digestOf(path, this.#run.signal))?.sha256;
   }
-}
-
-/** Reads an object of a copy, decrypted if it is encrypted there; undefined if it is neither. @throws CopyError */
-async function readObject(
-  target: CopyTarget,
-  folder: string,
-  sha256: string,
-  signal: AbortSignal,
-): Promise<AsyncIterable<Buffer> | undefined> {
-  const stream = await target.read(objectPath(sha256), signal);
-  if (stream) return stream as AsyncIterable<Buffer>;
-  const identity = await readIdentity(folder);
-  return identity === undefined ? undefined : readEncrypted(target, sha256, { folder, identity, signal });
 }
 
 /** The number of objects that one run repairs. */

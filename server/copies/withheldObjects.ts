@@ -29,7 +29,7 @@ import { isWithheld, releaseOf } from '../store/sqlite/node/withheld.ts';
 import type { CopyServices } from './claim.ts';
 import type { CopyFiles } from './copyFiles.ts';
 import { encryptedPath, OBJECTS, objectPath } from './copyPaths.ts';
-import { runAgeFiles, type WithheldKey, withheldKey } from './keys/copyKeys.ts';
+import { readIdentity, runAgeFiles, type WithheldKey, withheldKey } from './keys/copyKeys.ts';
 import { inBatches } from './sendObjects.ts';
 import { CopyError, type CopyTarget } from './targets/target.ts';
 
@@ -333,6 +333,19 @@ export async function decryptObjects(
       if (to !== undefined && !decrypted.has(sha256)) await rm(to, { force: true });
     }
   }
+}
+
+/** Reads an object of a copy, decrypted if it is encrypted there; undefined if it is neither. @throws CopyError */
+export async function readObject(
+  target: CopyTarget,
+  folder: string,
+  sha256: string,
+  signal: AbortSignal,
+): Promise<AsyncIterable<Buffer> | undefined> {
+  const stream = await target.read(objectPath(sha256), signal);
+  if (stream) return stream as AsyncIterable<Buffer>;
+  const identity = await readIdentity(folder);
+  return identity === undefined ? undefined : readEncrypted(target, sha256, { folder, identity, signal });
 }
 
 /** Yields an object that a copy holds encrypted; undefined if it does not. The bytes have the digest. @throws CopyError */

@@ -9,6 +9,7 @@ import { readClaim } from '../claim.ts';
 import { objectPath } from '../copyPaths.ts';
 import { openCopy } from '../targets/openTarget.ts';
 import { CopyError, type CopyTarget } from '../targets/target.ts';
+import { readObject } from '../withheldObjects.ts';
 
 /** The objects that are recorded at once, so that they share the syncs of the disk. */
 const BATCH = 100;
@@ -23,14 +24,14 @@ interface LostCopyWork {
 
 /**
  * Marks a copy as lost and forgets it. Offloaded objects that only it held are put back if the cache
- * or its place still has them, and looked for in the other copies. The rest is recorded as damaged (`missing`), and the
+ * or its place still has them, and looked for in the other copies, where they may be encrypted. The rest is recorded as damaged (`missing`), and the
  * copy is forgotten. After an interruption, what was recorded stays, and the copy is still known.
  *
  * @throws Problem `copy_readable`; the signal's reason
  */
 export async function markCopyLost(store: Store, copy: CopyRow, run: JobRun): Promise<LostCopy> {
   const isReached = await requireUnreadable(store, copy);
-  const others = await OtherCopies.open(store, copy);
+  const others = await OtherCopies.open(store, copy, run.signal);
   const work: LostCopyWork = { store, others, isReached, result: { objects: 0, bytes: 0, restored: 0 } };
   try {
     for (let isForgotten = false; !isForgotten; ) {
@@ -96,6 +97,10 @@ async function recordLostObject(
     return;
   }
   if (await others.find(sha256)) return;
+  if (await others.decrypt(sha256)) {
+    result.restored += 1;
+    return;
+  }
   await offloaded.exclusively(sha256, async () => {
     const isOffloaded = await offloaded.isOffloaded(sha256);
     await store.write((database) => {
@@ -127,20 +132,22 @@ const UNREAD: ReadonlySet<string> = new Set(['copy_unreachable', 'blob_damaged']
 class OtherCopies {
   readonly #store: Store;
   readonly #targets: Map<string, CopyTarget>;
+  readonly #signal: AbortSignal;
 
-  private constructor(store: Store, targets: Map<string, CopyTarget>) {
+  private constructor(store: Store, targets: Map<string, CopyTarget>, signal: AbortSignal) {
     this.#store = store;
     this.#targets = targets;
+    this.#signal = signal;
   }
 
-  static async open(store: Store, besides: CopyRow): Promise<OtherCopies> {
+  static async open(store: Store, besides: CopyRow, signal: AbortSignal): Promise<OtherCopies> {
     const targets = new Map<string, CopyTarget>();
     for (const row of allCopies(store.read))
       if (row.id !== besides.id) {
         const target = await openIfReached(store.folder, row);
         if (target) targets.set(row.id, target);
       }
-    return new OtherCopies(store, targets);
+    return new OtherCopies(store, targets, signal);
   }
 
   /**
@@ -149,21 +156,33 @@ class OtherCopies {
    */
   async find(sha256: string): Promise<boolean> {
     for (const [id, target] of this.#targets)
-      if (await this.#holds(id, target, sha256)) {
+      if (await this.#ask(id, async () => (await target.digestOf(objectPath(sha256)))?.sha256 === sha256)) {
         await this.#store.write((database) => insertCopiedObjects(database, id, [sha256]));
         return true;
       }
     return false;
   }
 
-  async #holds(id: string, target: CopyTarget, sha256: string): Promise<boolean> {
+  /** Puts an object back that one of the copies holds encrypted, because readers may look into it. */
+  async decrypt(sha256: string): Promise<boolean> {
+    for (const [id, target] of this.#targets) {
+      const isBack = await this.#ask(id, async () => {
+        const stream = await readObject(target, this.#store.folder, sha256, this.#signal);
+        return stream !== undefined && (await restoreObject(this.#store, sha256, stream));
+      });
+      if (isBack) return true;
+    }
+    return false;
+  }
+
+  /** Asks a copy for something. One that fails is not asked again, because an attempt may take a minute. */
+  async #ask(id: string, work: () => Promise<boolean>): Promise<boolean> {
     try {
-      return (await target.digestOf(objectPath(sha256)))?.sha256 === sha256;
+      return await work();
     } catch (error) {
       if (!(error instanceof CopyError)) throw error;
-      // It is not tried again, because an attempt may take a minute.
+      this.#targets.get(id)?.close();
       this.#targets.delete(id);
-      target.close();
       return false;
     }
   }
