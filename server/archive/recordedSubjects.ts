@@ -65,7 +65,7 @@ function setsByManifest(database: ReadDatabase): (manifest: number) => string | 
  * pack is a part of a set if it says so, or if a manifest of that set names it.
  */
 function expectedColumns(
-  pack: Pick<StoredPack, 'record' | 'part_of'>,
+  pack: Pick<StoredPack, 'record' | 'part_of' | 'tag_of_original'>,
   isNamedBy: (set: string) => boolean,
 ): string | undefined {
   let record: PackRecord;
@@ -84,6 +84,7 @@ function expectedColumns(
     supersedes,
     replicates: replicates?.pack ?? null,
     verdict: replicates?.verdict ?? null,
+    original_had_method: pack.tag_of_original === null ? null : Number(pack.tag_of_original === 'replicable'),
     tag: tagOf(record),
     part_of: own ?? (isNamed ? pack.part_of : null),
     files,
@@ -93,8 +94,8 @@ function expectedColumns(
 }
 
 function rowOf({ bytes, files: count, ...row }: StoredPack): object {
-  const { outcome, study, supersedes, replicates, verdict, tag, part_of } = row;
-  return { outcome, study, supersedes, replicates, verdict, tag, part_of, bytes, count };
+  const { outcome, study, supersedes, replicates, verdict, original_had_method, tag, part_of } = row;
+  return { outcome, study, supersedes, replicates, verdict, original_had_method, tag, part_of, bytes, count };
 }
 
 /*

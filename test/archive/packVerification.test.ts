@@ -213,6 +213,10 @@ const PACK_CHANGES: [what: string, change: (seq: number) => string, problem?: st
     'another outcome in the lists',
     (seq) => `UPDATE packs SET outcome = 'negative' WHERE ledger_entry = ${seq}`,
   ],
+  [
+    'another state of what a pack replicates',
+    (seq) => `UPDATE packs SET original_had_method = 1 WHERE ledger_entry = ${seq}`,
+  ],
   ['another tag', (seq) => `UPDATE packs SET tag = 'replicable' WHERE ledger_entry = ${seq}`],
   ['a pack taken out of its study', (seq) => `UPDATE packs SET study = NULL WHERE ledger_entry = ${seq}`],
   ['another size', (seq) => `UPDATE packs SET bytes = bytes + 1 WHERE ledger_entry = ${seq}`],

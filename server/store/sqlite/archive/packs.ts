@@ -86,6 +86,9 @@ export interface StoredPack {
   study: string | null;
   replicates: string | null;
   verdict: string | null;
+  original_had_method: 0 | 1 | null;
+  /** The tag of the pack that it replicates. */
+  tag_of_original: string | null;
   supersedes: string | null;
   part_of: string | null;
   bytes: number | null;
@@ -95,8 +98,10 @@ export interface StoredPack {
 /** Iterates over all records with the rows of their packs, in ledger order. */
 export const iterateStoredPacks = selectEach<StoredPack>(`
   SELECT r.ledger_entry, r.record, p.id, p.digest, p.outcome, p.tag, p.study, p.replicates, p.verdict,
-    p.supersedes, p.part_of, p.bytes, p.files
-  FROM pack_records r LEFT JOIN packs p ON p.ledger_entry = r.ledger_entry ORDER BY r.ledger_entry`);
+    p.original_had_method, o.tag AS tag_of_original, p.supersedes, p.part_of, p.bytes, p.files
+  FROM pack_records r LEFT JOIN packs p ON p.ledger_entry = r.ledger_entry
+    LEFT JOIN packs o ON o.id = p.replicates AND o.ledger_entry < p.ledger_entry
+  ORDER BY r.ledger_entry`);
 
 /** Returns the files of a pack from their rows, in the order of its record. */
 export const filesOfPack = selectAll<PackFile, [pack: number]>(
