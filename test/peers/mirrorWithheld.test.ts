@@ -159,6 +159,18 @@ test('a record whose bytes the peer withholds is taken without them, and they co
   await expectVerified(node);
 });
 
+test('the bytes come also if the peer has another name here meanwhile', async () => {
+  const { origin, node, peer } = await nodes();
+  await withhold(origin, { sha256 });
+  expect(await mirror(node, peer, { packs: true })).toMatchObject({ not_given: 1 });
+  const renamed = await node.sendJson('PATCH', `/manage/peers/${peer.id}`, { name: 'Archive of a friend' });
+  expect(renamed.status).toBe(200);
+  await show(origin, { sha256 });
+  expect(await mirror(node, peer, { packs: true })).toMatchObject({ objects: 1 });
+  expect(await (await node.fetch(blob)).text()).toBe(SECRET);
+  await expectVerified(node);
+});
+
 test('a pack that a wider selection brings is withheld, although the ledger of the peer has not grown', async () => {
   const { origin, node, peer, pack } = await nodes();
   await withhold(origin, { pack }, 'legal_order');

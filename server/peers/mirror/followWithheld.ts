@@ -132,14 +132,14 @@ class WithheldFollower {
     target: Target,
     reason: Withholding['reason'],
   ): Promise<boolean> {
-    const { store, peer } = this.#mirroring;
+    const { store, log } = this.#mirroring;
     return store.write((database) => {
       if (!peerById(database, this.#peer)) return false;
       const before = peerWithholding(database, followed);
       const current = currentWithholding(database, target);
       if (current !== undefined && current !== before?.withholding) return false;
       const given = Object.fromEntries(Object.entries(target).filter(([, value]) => value !== null));
-      const note = noteOf(peer.name, followed.kind);
+      const note = noteOf(log.origin, followed.kind);
       const { withholding } = withholdNow(database, { ...given, reason, note }, store.instant());
       deletePeerWithholding(database, followed);
       insertPeerWithholding(database, { ...followed, withholding: withholding.ledger_entry });
@@ -175,7 +175,7 @@ class WithheldFollower {
         .filter(({ subject }) => !current.has(subject))
         .map((followed) => [followed.subject, followed]),
     );
-    const [absent] = absentFrom(store.read, { peer: peer.name, after: '', limit: 1 });
+    const [absent] = absentFrom(store.read, { origin: log.origin, name: peer.name, after: '', limit: 1 });
     if (ended.size === 0 && !absent) return;
     let isShown = false;
     for (let seq = before + 1; seq <= log.size; seq += 1) {
@@ -203,9 +203,9 @@ class WithheldFollower {
 
   /** Asks again for bytes that the peer did not give. */
   async #fetchAbsent(): Promise<void> {
-    const { store, tally, signal, peer } = this.#mirroring;
+    const { store, log, tally, signal, peer } = this.#mirroring;
     for (let after = ''; ; ) {
-      const page = absentFrom(store.read, { peer: peer.name, after, limit: PAGE });
+      const page = absentFrom(store.read, { origin: log.origin, name: peer.name, after, limit: PAGE });
       for (const { sha256 } of page) {
         signal.throwIfAborted();
         try {
@@ -224,7 +224,7 @@ class WithheldFollower {
    * absent.
    */
   async #fetch(sha256: string): Promise<boolean> {
-    const { store, client, tally, peer } = this.#mirroring;
+    const { store, client, log, tally, peer } = this.#mirroring;
     let isHere = false;
     for (const place of ['/api/blobs/', '/archive/']) {
       if (isHere) break;
@@ -240,7 +240,8 @@ class WithheldFollower {
     await store.write((database) => {
       const current = currentWithholding(database, target);
       const made = current === undefined ? undefined : withholdingByEntry(database, current);
-      if (made?.note === noteOf(peer.name, 'withheld')) showNow(database, target, store.instant());
+      const notes: (string | null)[] = [log.origin, peer.name].map((name) => noteOf(name, 'withheld'));
+      if (made && notes.includes(made.note)) showNow(database, target, store.instant());
     });
     return true;
   }

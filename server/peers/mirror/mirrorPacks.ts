@@ -249,7 +249,7 @@ export class PackMirror {
         onRecorded: (database, seq) => {
           insertProvenance(database, seq, provenance);
           for (const [sha256, why] of files.absent)
-            noteAbsent(database, { sha256, peer: this.#mirroring.peer.name, why }, store.instant());
+            noteAbsent(database, { sha256, peer: this.#mirroring.log.origin, why }, store.instant());
         },
       });
       tally.objects += files.objects;

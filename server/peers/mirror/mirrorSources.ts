@@ -256,7 +256,7 @@ export async function fetchObjects(
   mirroring: Mirroring,
   wanted: readonly { sha256: string; bytes: number }[],
 ): Promise<FetchedObjects> {
-  const { receiver, tally, store, peer } = mirroring;
+  const { receiver, tally, store, log } = mirroring;
   const absent = new Map<string, NotGiven>();
   const atOnce = pLimit(MAX_CONNECTIONS);
   const held = new Set<string>();
@@ -309,7 +309,7 @@ export async function fetchObjects(
     noteAbsent: (database) => {
       for (const [sha256, why] of absent)
         if (blobBytes(database, sha256) !== undefined)
-          noteAbsent(database, { sha256, peer: peer.name, why }, store.instant());
+          noteAbsent(database, { sha256, peer: log.origin, why }, store.instant());
     },
     reservation: { release: () => reservations.forEach((each) => each.release()) },
     discard,

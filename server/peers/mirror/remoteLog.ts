@@ -47,6 +47,11 @@ export class RemoteLog {
     return this.#checkpoint.size;
   }
 
+  /** The name of the node that signs the ledger, which stays when this archive calls the peer something else. */
+  get origin(): string {
+    return this.#checkpoint.origin;
+  }
+
   get note(): string {
     return this.#checkpoint.note;
   }

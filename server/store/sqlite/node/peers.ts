@@ -163,7 +163,7 @@ export const setFollowedSize = change<[values: { peer: string; size: number }]>(
 /** An object of a mirrored record whose bytes are not here, because the peer did not give them. */
 interface AbsentObject {
   sha256: string;
-  /** The name of the peer. */
+  /** The name of the peer: that of its ledger, or what this archive called it when the object was noted. */
   peer: string;
   /** What the peer did with the bytes, why, and since when. */
   state: 'withheld' | 'released';
@@ -183,9 +183,13 @@ export const absentObject = selectOne<AbsentObject, [sha256: string]>(
 );
 export const isAbsent = hasRow<[sha256: string]>('SELECT 1 FROM absent_objects WHERE sha256 = ?');
 
-/** Returns objects that a peer did not give, after a digest, in order. */
-export const absentFrom = selectAll<AbsentObject, [values: { peer: string; after: string; limit: number }]>(
-  `SELECT ${ABSENT} FROM absent_objects WHERE peer = $peer AND sha256 > $after ORDER BY sha256 LIMIT $limit`,
+/** Returns objects that a peer with one of two names did not give, after a digest, in order. */
+export const absentFrom = selectAll<
+  AbsentObject,
+  [values: { origin: string; name: string; after: string; limit: number }]
+>(
+  `SELECT ${ABSENT} FROM absent_objects WHERE peer IN ($origin, $name) AND sha256 > $after
+  ORDER BY sha256 LIMIT $limit`,
 );
 
 /** Records that the bytes of an object are here now. */
