@@ -210,7 +210,7 @@ export class Peers {
    * @throws Problem `not_found`, `shutting_down`
    */
   mirror(id: string, request: MirrorRequest): RunningJob<MirrorResult> {
-    const { store, jobs } = this.#config;
+    const { store, jobs, ownKey } = this.#config;
     const settings = () => this.#config.settings.current;
     this.#connections.requireOpen();
     requirePeer(store.read, id);
@@ -218,7 +218,7 @@ export class Peers {
       this.#connections.inTurn(id, () => {
         const work = (client: PeerClient, checkpoint: PeerCheckpoint) => {
           const peer = requirePeer(store.read, id);
-          return runMirror({ store, settings, peer, client, checkpoint, signal, progress }, request);
+          return runMirror({ store, settings, peer, ownKey, client, checkpoint, signal, progress }, request);
         };
         return this.#verified(id, work, signal);
       }),

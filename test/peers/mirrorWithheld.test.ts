@@ -111,6 +111,26 @@ test('what the owner of the mirror withholds or shows himself stays as he chose'
   expect((await node.fetch(blob)).status).toBe(200);
 });
 
+test('of two nodes that mirror each other, none withholds because the other one follows it', async () => {
+  const { origin, node, peer, pack } = await nodes();
+  await mirror(node, peer, { packs: true });
+  const back = await addPeer(origin, node.url);
+  await node.sendJson('PATCH', `/manage/peers/${peer.id}`, { name: 'Our label of the origin' });
+  await withhold(origin, { sha256 });
+  await withhold(origin, { pack });
+  expect(await mirror(node, peer, { packs: true })).toMatchObject({ withheld: 2 });
+  await show(origin, { sha256 });
+  await show(origin, { pack });
+  expect((await mirror(origin, back, { packs: true })).withheld).toBeUndefined();
+  expect(await (await origin.fetch(blob)).text()).toBe(SECRET);
+  expect(await mirror(node, peer, { packs: true })).toMatchObject({ shown: 2 });
+  expect(await (await node.fetch(blob)).text()).toBe(SECRET);
+  // What the other one withholds itself is followed.
+  await withhold(node, { sha256 });
+  expect(await mirror(origin, back, { packs: true })).toMatchObject({ withheld: 1 });
+  expect((await origin.fetch(blob)).status).toBe(451);
+});
+
 test('bytes that the peer gave up are withheld in the mirror, whose owner decides', async () => {
   const { origin, node, peer } = await nodes();
   await mirror(node, peer, { packs: true });

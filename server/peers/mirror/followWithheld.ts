@@ -101,9 +101,14 @@ class WithheldFollower {
   }
 
   async #withhold(subject: string, item: Withholding): Promise<void> {
-    const { store, tally } = this.#mirroring;
+    const { store, tally, ownName } = this.#mirroring;
     const key = { peer: this.#peer, kind: 'withheld', subject } as const;
     const known = peerWithholding(store.read, key);
+    // Else neither of two nodes that mirror each other could show it again: each would follow the other.
+    if (item.note === noteOf(ownName, 'withheld')) {
+      if (known && (await this.#show(known))) tally.shown += 1;
+      return;
+    }
     if (known?.entry === item.ledger_entry) return;
     await this.#mirroring.log.requireEntry(item.ledger_entry, {
       type: 'object.withheld',

@@ -244,6 +244,8 @@ export interface Mirroring {
   receiver: ObjectReceiver;
   maxObjectMb: number;
   peer: { name: string };
+  /** The name of this node, as its peers know it. */
+  ownName: string;
   signal: AbortSignal;
   /** Called with the number of records examined so far. */
   progress: (done: number) => void;

@@ -2,6 +2,7 @@ import type { MirrorRequest, MirrorResult, PackSelection } from '../../../shared
 import type { Settings } from '../../../shared/node/settings.ts';
 import { canonicalText } from '../../../shared/values/canonicalJson.ts';
 import { ObjectReceiver } from '../../collection/record/objectReceiver.ts';
+import { keyNameOf } from '../../ledger/nodeKey.ts';
 import { every } from '../../runtime/background.ts';
 import type { Log } from '../../runtime/log.ts';
 import {
@@ -25,6 +26,8 @@ interface MirrorRun {
   store: Store;
   settings: () => Settings;
   peer: { id: string; name: string };
+  /** The verifier key of this node. */
+  ownKey: string;
   client: PeerClient;
   /** The verified checkpoint. Nothing is taken that it does not cover. */
   checkpoint: PeerCheckpoint;
@@ -142,6 +145,7 @@ function mirroringOf(run: MirrorRun, tally: MirrorTally): Mirroring {
     receiver,
     maxObjectMb: run.settings().max_object_mb,
     peer,
+    ownName: keyNameOf(run.ownKey),
     signal,
     progress: (done) => run.progress(done, null),
     provenance: () => ({
