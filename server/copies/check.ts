@@ -187,14 +187,20 @@ class Check {
     this.#lost.push(...damaged);
   }
 
-  /** Puts objects back that are recorded as damaged here and are intact in the copy. */
+  /**
+   * Puts objects back that are recorded as damaged here and are intact in the copy, and those that were encrypted when this
+   * archive was restored from it: the key may be here by now.
+   */
   async #restoreDamaged(): Promise<void> {
     const { store } = this.#services;
-    for (const { sha256 } of currentDamages(store.read, Number.MAX_SAFE_INTEGER)) {
-      const stream = await readObject(this.#target, store.folder, sha256, this.#run.signal);
-      if (!stream) continue;
-      if (await restoreObject(store, sha256, stream)) this.#result.restored += 1;
-    }
+    for (const { sha256 } of currentDamages(store.read, Number.MAX_SAFE_INTEGER)) await this.#restore(sha256);
+    for await (const sha256 of this.#withheld.missingHere()) await this.#restore(sha256);
+  }
+
+  async #restore(sha256: string): Promise<void> {
+    const { store } = this.#services;
+    const stream = await readObject(this.#target, store.folder, sha256, this.#run.signal);
+    if (stream && (await restoreObject(store, sha256, stream))) this.#result.restored += 1;
   }
 
   /** Compares all other files with what was sent, and sends those again that differ; then the list, if it must change. */

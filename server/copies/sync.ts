@@ -198,7 +198,7 @@ class Sync {
     else await this.#send(CLAIM, { bytes }, 'application/json');
   }
 
-  /** If the copy was set back or written by another machine, its objects are listed again. */
+  /** If the copy was set back, taken over or written by another machine, its objects are listed again. */
   async #matchRows(before: CopiedCheckpoint | undefined): Promise<void> {
     const { store } = this.#services;
     const { id, synced_size, sending_size } = this.#copy;
@@ -225,6 +225,7 @@ class Sync {
       if (found.length >= 1_000) await flush();
     }
     await flush();
+    await this.#withheld.adopt();
   }
 
   /** Sends the records of the entries after `from` up to `size`, a file at a time, each after the objects it names. */

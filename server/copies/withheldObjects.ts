@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { isDamaged, restoreObject } from '../fixity/damages.ts';
 import { temporaryFolder } from '../store/files.ts';
+import { blobBytes } from '../store/sqlite/node/blobs.ts';
 import {
   addCleaned,
   type CopyRow,
@@ -28,7 +29,7 @@ import {
 import { isWithheld, releaseOf } from '../store/sqlite/node/withheld.ts';
 import type { CopyServices } from './claim.ts';
 import type { CopyFiles } from './copyFiles.ts';
-import { encryptedPath, OBJECTS, objectPath } from './copyPaths.ts';
+import { encryptedDigest, encryptedPath, OBJECTS, objectPath, WITHHELD } from './copyPaths.ts';
 import { readIdentity, runAgeFiles, type WithheldKey, withheldKey } from './keys/copyKeys.ts';
 import { inBatches } from './sendObjects.ts';
 import { CopyError, type CopyTarget } from './targets/target.ts';
@@ -88,6 +89,20 @@ export class WithheldObjects {
   /** Whether the copy has an object encrypted. */
   has(sha256: string): boolean {
     return this.#synced.files.has(encryptedPath(sha256));
+  }
+
+  /**
+   * Lists what is there encrypted of this archive. It stays so in a copy without pages, and is not removed if this archive
+   * has lost the bytes: they may be nowhere else.
+   */
+  async adopt(): Promise<void> {
+    const { target, files, signal } = this.#synced;
+    for await (const { path } of target.list(WITHHELD, signal)) {
+      const sha256 = encryptedDigest(path);
+      if (sha256 === undefined || blobBytes(this.#services.store.read, sha256) === undefined) continue;
+      const found = await target.digestOf(path, signal);
+      if (found) await files.adopt(path, found.sha256);
+    }
   }
 
   /** Records that a sync begins. If the one before did not end, what it may have left in the clear is looked for. */
@@ -162,13 +177,31 @@ export class WithheldObjects {
     const key = await withheldKey(store.folder);
     const { recipient } = copyById(store.read, this.#id) ?? {};
     if (recipient !== key.recipient) {
-      // The key is another one: everything is encrypted to it anew.
-      for await (const digests of this.#pages(encryptedObjects))
-        await this.#synced.files.removeLater(digests.map(encryptedPath));
+      // The key is another one: everything is encrypted to it anew, but what only the copy has.
+      for await (const digests of this.#pages(encryptedObjects)) {
+        const onlyThere = new Set(await this.#missingAmong(digests));
+        await this.#synced.files.removeLater(
+          digests.filter((sha256) => !onlyThere.has(sha256)).map(encryptedPath),
+        );
+      }
       await store.write((database) => setRecipient(database, { copy: this.#id, recipient: key.recipient }));
     }
     this.#key = key;
     return key;
+  }
+
+  /** Yields what the copy has encrypted and this archive has nowhere, although no damage of it is recorded. */
+  async *missingHere(): AsyncGenerator<string> {
+    for await (const digests of this.#pages(encryptedObjects)) yield* await this.#missingAmong(digests);
+  }
+
+  async #missingAmong(digests: readonly string[]): Promise<string[]> {
+    const { blobs } = this.#services.store;
+    const missing: string[] = [];
+    for (const sha256 of digests)
+      if (!existsSync(blobs.fileOf(sha256)) && !(await blobs.offloaded.isOffloaded(sha256)))
+        missing.push(sha256);
+    return missing;
   }
 
   /** Sends objects encrypted. Returns those that are damaged or missing here. */

@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generateX25519Identity } from 'age-encryption';
@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
-import { addCopy, sync, withhold } from './withheldCopies.ts';
+import { addCopy, check, show, sync, withhold } from './withheldCopies.ts';
 
 /** Restoring a copy that has a withheld object encrypted, and holds the key. */
 
@@ -90,4 +90,53 @@ test('restoring decrypts with the identity of the old data folder, and not with 
   expect(await restoredBlob(joined)).toBe(SECRET);
   const keys = await Promise.all([other, key].map((file) => readFile(file, 'utf8')));
   expect(await readFile(join(joined, 'withheld.key'), 'utf8')).toBe(keys.join(''));
+});
+
+test.each([true, false])(
+  'an archive restored without the key takes the copy over, and gets what is encrypted there once the key is here (pages: %s)',
+  async (pages) => {
+    const taken = join(await temporaryFolder(), 'taken');
+    await cp(place, taken, { recursive: true });
+    const folder = join(await temporaryFolder(), 'restored');
+    expect(await runHere(['restore', taken, '--data', folder])).toMatchObject({ code: 1 });
+    expect(await runHere(['key', '--renew', '--data', folder])).toMatchObject({ code: 0 });
+    let node = await openTestNode({ dataFolder: folder });
+    const copy = await addCopy(node, taken, { pages });
+    await sync(node, copy);
+    await node.close();
+    expect(await readdir(join(taken, 'withheld'))).toEqual([`${secret}.age`]);
+
+    await appendFile(join(folder, 'withheld.key'), await readFile(join(data, 'withheld.key')));
+    node = await openTestNode({ dataFolder: folder });
+    expect(await check(node, copy)).toMatchObject({ damaged: 0, missing: 0, restored: 1, withheld: 1 });
+    expect(await (await node.fetchAsOwner(`/api/blobs/${secret}`)).text()).toBe(SECRET);
+    expect(await restoredBlob(folder)).toBe(SECRET);
+    expect(
+      await runHere([
+        'restore',
+        taken,
+        '--data',
+        join(await temporaryFolder(), 'again'),
+        '--identity',
+        join(folder, 'withheld.key'),
+      ]),
+    ).toMatchObject({ code: 0 });
+  },
+);
+
+test('a copy that is taken over without pages keeps what is encrypted, and has it never in the clear', async () => {
+  const taken = join(await temporaryFolder(), 'taken');
+  await cp(place, taken, { recursive: true });
+  const folder = join(await temporaryFolder(), 'restored');
+  const key = join(data, 'withheld.key');
+  expect(await runHere(['restore', taken, '--data', folder, '--identity', key])).toMatchObject({ code: 0 });
+  expect(await runHere(['key', '--renew', '--data', folder])).toMatchObject({ code: 0 });
+  const node = await openTestNode({ dataFolder: folder });
+  const copy = await addCopy(node, taken, { pages: false });
+  await sync(node, copy);
+  expect(await readdir(join(taken, 'withheld'))).toEqual([`${secret}.age`]);
+  expect(await readdir(join(taken, 'archive'))).not.toContain(secret);
+  await show(node, { sha256: secret });
+  await sync(node, copy);
+  expect(await readdir(join(taken, 'archive'))).toContain(secret);
 });
