@@ -23,7 +23,7 @@ import { openStore, type Store } from '../store/store.ts';
 import { runLedgerVerification } from '../verification/ledger/ledgerVerification.ts';
 import { readCopiedNote } from './claim.ts';
 import { encryptedDigest, objectPath, recordsFiles, statePath, WITHHELD } from './copyPaths.ts';
-import { decryptTexts, identityIn, readKey, requireKeyOf, saveIdentity } from './keys/copyKeys.ts';
+import { decryptTexts, identityIn, isKeyOf, readKey, saveIdentity } from './keys/copyKeys.ts';
 import { inBatches } from './sendObjects.ts';
 import { type CopyTarget, InvalidCopyError } from './targets/target.ts';
 import { BATCH, decryptObjects } from './withheldObjects.ts';
@@ -64,6 +64,8 @@ interface RestoreResult extends RestoredObjects {
   head: DumpHead;
   /** Sealed findings whose records the copy holds encrypted, and that could not be decrypted without the owner's key. */
   sealed: number;
+  /** Whether the copy holds an older key than the one that signed it, which was not restored. */
+  isKeyOlder: boolean;
 }
 
 /**
@@ -87,10 +89,9 @@ export async function restoreCopy(options: RestoreOptions): Promise<RestoreResul
     await mkdir(records, { mode: 0o700 });
     const { note, chunks } = await assembleDump(target, records, signal);
     const result = await fill({ ...options, identity }, partial, chunks);
-    if (kept !== undefined) {
-      requireKeyOf(kept.key, result.head.verifierKey, target);
-      await writeFileDurably(keyFile(partial), kept.key, 0o600);
-    }
+    // An archive that got a new key later left the old one in the copy, with what decrypts its withheld objects.
+    const isKeyOlder = kept !== undefined && !isKeyOf(kept.key, result.head.verifierKey, target);
+    if (kept !== undefined && !isKeyOlder) await writeFileDurably(keyFile(partial), kept.key, 0o600);
     if (identity !== undefined) await saveIdentity(partial, identity);
     await writeFileDurably(join(partial, 'checkpoint'), note, 0o600);
     const { problems } = await runLedgerVerification({ folder: partial, clock });
@@ -101,7 +102,7 @@ export async function restoreCopy(options: RestoreOptions): Promise<RestoreResul
     // Replaces an empty folder. If the folder holds anything, this fails and changes nothing.
     await rename(partial, folder);
     await syncFolder(dirname(folder));
-    return result;
+    return { ...result, isKeyOlder };
   } catch (error) {
     await rm(partial, { recursive: true, force: true });
     throw error;
@@ -114,7 +115,7 @@ async function fill(
   options: RestoreOptions,
   partial: string,
   dump: AsyncIterable<Buffer>,
-): Promise<RestoreResult> {
+): Promise<Omit<RestoreResult, 'isKeyOlder'>> {
   const store = await openStore({ folder: partial, clock: options.clock });
   try {
     const head = await restoreDump(store, dump);

@@ -1,6 +1,7 @@
 import { appendFile, cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { generateX25519Identity } from 'age-encryption';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
@@ -90,6 +91,26 @@ test('restoring decrypts with the identity of the old data folder, and not with 
   expect(await restoredBlob(joined)).toBe(SECRET);
   const keys = await Promise.all([other, key].map((file) => readFile(file, 'utf8')));
   expect(await readFile(join(joined, 'withheld.key'), 'utf8')).toBe(keys.join(''));
+});
+
+test('the key in the copy decrypts also after the archive got a new one, which it is not', async () => {
+  const renewed = join(await temporaryFolder(), 'renewed');
+  await cp(data, renewed, { recursive: true });
+  const taken = join(await temporaryFolder(), 'taken');
+  await cp(place, taken, { recursive: true });
+  expect(await runHere(['key', '--renew', '--data', renewed])).toMatchObject({ code: 0 });
+  expect(await runHere(['copy', pathToFileURL(taken).href, '--pages', '--data', renewed])).toMatchObject({
+    code: 0,
+  });
+  const folder = join(await temporaryFolder(), 'restored');
+  vi.stubEnv('STRONGROOM_PASSPHRASE', PASSPHRASE);
+  expect(await runHere(['restore', taken, '--key', '--data', folder])).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('the archive got a new key later') as string,
+  });
+  expect(await restoredBlob(folder)).toBe(SECRET);
+  expect(await readdir(folder)).not.toContain('key');
+  expect(await runHere(['key', '--renew', '--data', folder])).toMatchObject({ code: 0 });
 });
 
 test.each([true, false])(

@@ -86,7 +86,7 @@ export const restore: Command = {
       region: values.region,
     });
     try {
-      const { head, objects, bytes, missing, encrypted, released, sealed } = await restoreCopy({
+      const { head, objects, bytes, missing, encrypted, released, sealed, isKeyOlder } = await restoreCopy({
         target,
         folder,
         clock: systemClock,
@@ -120,6 +120,10 @@ export const restore: Command = {
         print(
           `${folder} was restored: ${countOf(entries, 'entry', 'entries')}, ${countOf(objects, 'object')}, ${bytes} bytes.`,
         );
+        if (isKeyOlder)
+          print(
+            'The key in the copy is not the one that signed it, because the archive got a new key later. It was not restored, only what decrypts withheld objects and sealed findings.',
+          );
         print('The archive is read-only until you choose its key: “strongroom key --renew” or “--same-key”.');
       }
       return ok ? 0 : 1;

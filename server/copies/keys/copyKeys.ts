@@ -181,16 +181,13 @@ export async function readKey(target: CopyTarget, passphrase: string): Promise<K
   }
 }
 
-/** @throws CopyError if a private key is not the one of this verifier key */
-export function requireKeyOf(pem: string, verifierKey: string, target: CopyTarget): void {
+/** Returns whether a private key is the one of this verifier key. @throws CopyError if it is none */
+export function isKeyOf(pem: string, verifierKey: string, target: CopyTarget): boolean {
   try {
-    if (nodeKeyOf(keyNameOf(verifierKey), createPrivateKey(pem)).verifierKey === verifierKey) return;
+    return nodeKeyOf(keyNameOf(verifierKey), createPrivateKey(pem)).verifierKey === verifierKey;
   } catch (cause) {
     throw new CopyError(`The file of the key in ${target.name} does not contain a key.`, { cause });
   }
-  throw new CopyError(
-    `The key in ${target.name} is not the one that signed the copy: the archive got a new key later. Restore without --key.`,
-  );
 }
 
 /** Runs age (C2SP) in a thread. @throws Error with the message of the library */
