@@ -2,12 +2,11 @@ import { hash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { objectsOf, type RecordedRetrieval } from '../../shared/collection/retrieval.ts';
 import type { LedgerEntry } from '../../shared/ledger/ledger.ts';
 import { FILES, isOlder, LIST, openAnnouncement, openList, parseLines } from '../../shared/proof/fileList.ts';
 import { ifValid, openCheckpoint } from '../../shared/proof/signedNote.ts';
 import { TILE_WIDTH, type TileAddress, tilePath } from '../../shared/proof/tree.ts';
-import { checkDump, type DumpHead } from '../dump/checkDump.ts';
+import { checkDump, type DumpHead, NamedObjects } from '../dump/checkDump.ts';
 import { DumpError } from '../dump/dumpFile.ts';
 import { nodeCrypto } from '../ledger/checkpoint.ts';
 import { entryText } from '../ledger/entry.ts';
@@ -195,29 +194,17 @@ async function readDump(
   expected: ExpectedFiles,
 ): Promise<{ head: DumpHead; released: number }> {
   const tiles = new TileDigests();
-  const released = new Set<string>();
-  // The bytes of a mirrored record that the peer did not give.
-  const absent: string[] = [];
-  const damages = new Map<number, string>();
-  const name = (sha256: string) => expected.add(objectPath(sha256), sha256);
+  const named = new NamedObjects((sha256) => expected.add(objectPath(sha256), sha256));
   const lines = checkDump(dump);
   let step = await lines.next();
   for (; !step.done; step = await lines.next()) {
     const { kind, value } = step.value;
     if (kind === 'entry') tiles.add(value as unknown as LedgerEntry);
-    else if (kind === 'pack') {
-      const { files } = value.record as { files: { sha256: string }[] };
-      for (const { sha256 } of files) name(sha256);
-    } else if (kind === 'retrieval') {
-      for (const sha256 of objectsOf(value as unknown as RecordedRetrieval)) name(sha256);
-    } else if (kind === 'object_damage') damages.set(Number(value.ledger_entry), String(value.sha256));
-    else if (kind === 'object_restoration') damages.delete(Number(value.damage));
-    else if (kind === 'object_released') released.add(String(value.sha256));
-    else if (kind === 'object_absent') absent.push(String(value.sha256));
+    else named.add(step.value);
   }
-  for (const sha256 of [...damages.values(), ...released, ...absent]) expected.remove(objectPath(sha256));
+  for (const sha256 of named.withoutBytes()) expected.remove(objectPath(sha256));
   for (const { path, sha256 } of tiles.finish()) expected.add(path, sha256);
-  return { head: step.value, released: released.size };
+  return { head: step.value, released: named.released };
 }
 
 /** A tile as it must be. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { objectsOf, type RecordedRetrieval } from '../../shared/collection/retrieval.ts';
 import { Problem } from '../../shared/problems.ts';
 import { parseStrictJson } from '../../shared/values/canonicalJson.ts';
 import { checkBody } from '../../shared/values/checkBody.ts';
@@ -82,6 +83,41 @@ export async function* checkDump(chunks: AsyncIterable<Uint8Array>): AsyncGenera
   if (!check) throw new DumpError('This is not a dump: it does not begin with a header.');
   if (!head) throw new DumpError('The dump is truncated: it has no trailer.');
   return head;
+}
+
+/** Finds the objects that the lines of a dump name, and which of them the archive had no bytes of. */
+export class NamedObjects {
+  readonly #name: (sha256: string) => void;
+  readonly #damages = new Map<number, string>();
+  readonly #absent = new Set<string>();
+  readonly #released = new Set<string>();
+
+  /** @param name is called with each digest that a record names, perhaps more than once. They are not kept here. */
+  constructor(name: (sha256: string) => void) {
+    this.#name = name;
+  }
+
+  add({ kind, value }: Pick<DumpLine, 'kind' | 'value'>): void {
+    if (kind === 'pack') {
+      const { files } = value.record as { files: { sha256: string }[] };
+      for (const { sha256 } of files) this.#name(sha256);
+    } else if (kind === 'retrieval') {
+      for (const sha256 of objectsOf(value as unknown as RecordedRetrieval)) this.#name(sha256);
+    } else if (kind === 'object_damage') this.#damages.set(Number(value.ledger_entry), String(value.sha256));
+    else if (kind === 'object_restoration') this.#damages.delete(Number(value.damage));
+    else if (kind === 'object_released') this.#released.add(String(value.sha256));
+    // The bytes of a mirrored record that the peer did not give.
+    else if (kind === 'object_absent') this.#absent.add(String(value.sha256));
+  }
+
+  get released(): number {
+    return this.#released.size;
+  }
+
+  /** Those that the dump records as damaged, as released or as never received. Call after the last line. */
+  withoutBytes(): string[] {
+    return [...this.#damages.values(), ...this.#released, ...this.#absent];
+  }
 }
 
 class DumpCheck {

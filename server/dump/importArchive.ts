@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Problem } from '../../shared/problems.ts';
@@ -8,7 +9,8 @@ import { ARCHIVE_BAG, MANIFEST_FILE, tagFileLines } from '../archive/packs/bag/t
 import { markRestoredWithoutBlobs } from '../fixity/audit.ts';
 import { openArchive } from '../ledger/openArchive.ts';
 import type { StagedBlob, StagedFile } from '../store/blobs/blobStore.ts';
-import { syncFolder } from '../store/files.ts';
+import { blobPath, syncFolder } from '../store/files.ts';
+import { iterateBlobRows } from '../store/sqlite/node/blobs.ts';
 import type { Store } from '../store/store.ts';
 import { hasMember, type LargeZip, openLargeZip, type ZipMember } from '../zip/openZip.ts';
 import type { DumpHead } from './checkDump.ts';
@@ -103,10 +105,19 @@ async function readBag(store: Store, zip: LargeZip): Promise<DumpHead & { blobs:
     const left = await manifest.first();
     if (left !== undefined) await refuseLeft(zip, top, left);
     if (!dump) throw notAnArchive();
-    return { ...(await restoreDump(store, dump.file)), blobs };
+    const head = await restoreDump(store, dump.file);
+    requireBlobs(store);
+    return { ...head, blobs };
   } finally {
     await dump?.discard();
   }
+}
+
+/** Requires the bytes of every blob that the records name: the manifest may have lost a file and its line. */
+function requireBlobs({ read, folder }: Store): void {
+  for (const { sha256 } of iterateBlobRows(read))
+    if (!existsSync(blobPath(folder, sha256)))
+      throw new DumpError(`The archive is incomplete: the bytes of ${sha256} are missing.`);
 }
 
 /** Refuses a line of the manifest that no file was left for. @throws DumpError; Problem if the file is listed twice */

@@ -1,10 +1,11 @@
 import { createReadStream, lstatSync, type Stats, statSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
-import { join, sep } from 'node:path';
+import { basename, join, sep } from 'node:path';
 import { Problem } from '../../shared/problems.ts';
 import { isChecksumList } from '../../shared/values/checksums.ts';
 import type { BagFile } from '../archive/packs/bag/bagCheck.ts';
 import { ARCHIVE_BAG, PAYLOAD_FOLDER } from '../archive/packs/bag/tagFiles.ts';
+import type { NamedObjects } from '../dump/checkDump.ts';
 import { DumpError, READ_SIZE } from '../dump/dumpFile.ts';
 import { yieldToEventLoop } from '../runtime/background.ts';
 import {
@@ -193,10 +194,18 @@ function namesWithin(expected: Expected, folder: string): boolean {
 
 /** Verifies a bag in a folder. */
 async function* folderBagFindings(path: string, context: VerifyContext): AsyncGenerator<Finding[]> {
-  const { openFolderBag, verifyBag } = await bagModules();
+  const { openFolderBag } = await bagModules();
   const bag = await openFolderBag(path, context.read);
   for (const { bytes } of bag.files.values()) context.found(bytes);
-  for await (const found of verifyBag(bag)) yield [await completed(bag, found, context)];
+  yield* bagFindings(bag, context);
+}
+
+async function* bagFindings(bag: BagSource, context: VerifyContext): AsyncGenerator<Finding[]> {
+  const { verifyBag } = await bagModules();
+  const archive = await archiveIn(bag);
+  for await (const found of verifyBag(bag))
+    yield [await completed(bag, archive ? await archive.completed(found) : found, context)];
+  if (archive) yield archive.missing();
 }
 
 /** Verifies a pack file of this size. */
@@ -213,11 +222,10 @@ async function* zippedBagFindings(
   context: VerifyContext,
 ): AsyncGenerator<Finding[]> {
   context.found(bytes);
-  const { verifyBag } = await bagModules();
   try {
     const bag = await open();
     try {
-      for await (const found of verifyBag(bag)) yield [await completed(bag, found, context)];
+      yield* bagFindings(bag, context);
     } finally {
       await bag.close();
     }
@@ -261,20 +269,65 @@ async function bagModules() {
 
 /** Looks up payload files only: an archive does not store the tag files of a pack. */
 async function completed(bag: BagSource, found: Finding, { holder }: VerifyContext): Promise<Finding> {
-  const verified = await withDump(bag, found);
-  const name = verified.path.slice(bag.path.length + 1);
+  const name = found.path.slice(bag.path.length + 1);
   const bytes = bag.files.get(name)?.bytes;
-  return name.startsWith(PAYLOAD_FOLDER) && bytes !== undefined ? lookUp(holder, verified, bytes) : verified;
+  return name.startsWith(PAYLOAD_FOLDER) && bytes !== undefined ? lookUp(holder, found, bytes) : found;
 }
 
-/** Also verifies the dump in an exported archive by itself, which detects a dump changed together with the manifests. */
-async function withDump({ path, folderName, files }: BagSource, found: Finding): Promise<Finding> {
-  const dump = files.get(ARCHIVE_BAG.dump);
-  if (!dump || found.state !== 'intact' || found.path !== `${path}/${ARCHIVE_BAG.dump}`) return found;
-  // A bag of other software may hold a file with this name.
-  if (folderName !== ARCHIVE_BAG.folder && !isDump(await beginningOf(dump))) return found;
-  const ofDump = await verifyDump(found.path, dump.read(), () => {});
-  return ofDump.state === 'intact' ? found : { ...found, ...ofDump, sha256: found.sha256 };
+/** Returns the exported archive in a bag. A bag of other software may hold a file with the name of its dump. */
+async function archiveIn(bag: BagSource): Promise<ExportedArchive | undefined> {
+  const dump = bag.files.get(ARCHIVE_BAG.dump);
+  if (!dump || (bag.folderName !== ARCHIVE_BAG.folder && !isDump(await beginningOf(dump)))) return undefined;
+  const { NamedObjects } = await import('../dump/checkDump.ts');
+  const objects = new Set<string>();
+  return new ExportedArchive(bag, dump, objects, new NamedObjects((sha256) => objects.add(sha256)));
+}
+
+/**
+ * An exported archive. Its dump, the names of its objects and their number are also verified by themselves, which detects
+ * what was changed or removed together with the manifests.
+ */
+class ExportedArchive {
+  readonly #bag: BagSource;
+  readonly #dump: BagFile;
+  readonly #objects: ReadonlySet<string>;
+  readonly #named: NamedObjects;
+  /** What the manifests list and the bag does not have. */
+  readonly #missing = new Set<string>();
+
+  constructor(bag: BagSource, dump: BagFile, objects: ReadonlySet<string>, named: NamedObjects) {
+    this.#bag = bag;
+    this.#dump = dump;
+    this.#objects = objects;
+    this.#named = named;
+  }
+
+  async completed(found: Finding): Promise<Finding> {
+    const name = found.path.slice(this.#bag.path.length + 1);
+    if (found.state === 'missing') this.#missing.add(name);
+    if (found.state !== 'intact') return found;
+    if (name === ARCHIVE_BAG.dump) {
+      const ofDump = await verifyDump(found.path, this.#dump.read(), () => {}, this.#named);
+      return ofDump.state === 'intact' ? found : { ...found, ...ofDump, sha256: found.sha256 };
+    }
+    if (!name.startsWith(ARCHIVE_BAG.blobs) || name.endsWith(`/${found.sha256}`)) return found;
+    return { ...found, state: 'changed', expected: basename(name), detail: 'not named by its digest' };
+  }
+
+  /** Returns the objects that the dump names and that neither the bag nor its manifests have. */
+  missing(): Finding[] {
+    const withoutBytes = new Set(this.#named.withoutBytes());
+    return [...this.#objects]
+      .filter((sha256) => !withoutBytes.has(sha256))
+      .map((sha256) => ({
+        sha256,
+        name: `${ARCHIVE_BAG.blobs}${sha256.slice(0, 2)}/${sha256.slice(2, 4)}/${sha256}`,
+      }))
+      .filter(({ name }) => !this.#bag.files.has(name) && !this.#missing.has(name))
+      .map(({ sha256, name }) =>
+        finding(`${this.#bag.path}/${name}`, 'missing', { expected: sha256, against: ARCHIVE_BAG.dump }),
+      );
+  }
 }
 
 async function beginningOf(file: BagFile): Promise<string> {
@@ -305,6 +358,7 @@ async function verifyDump(
   path: string,
   chunks: AsyncIterable<Uint8Array>,
   onProgress: (bytes: number) => void,
+  named?: NamedObjects,
 ): Promise<Finding> {
   // Reading dumps takes many modules, which would slow down the start of every verification.
   const [{ checkDump }, { countOf }] = await Promise.all([
@@ -314,7 +368,7 @@ async function verifyDump(
   try {
     const checked = checkDump(withProgress(chunks, onProgress));
     let step = await checked.next();
-    while (!step.done) step = await checked.next();
+    for (; !step.done; step = await checked.next()) named?.add(step.value);
     const { sha256, sealed } = step.value;
     return finding(path, 'intact', {
       sha256,

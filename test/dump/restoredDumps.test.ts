@@ -93,20 +93,29 @@ test('a source is restored although percent-encoding made its URL longer than th
 
 /** Rewrites the dump in an exported archive, with every digest that depends on it. */
 async function rewriteDump(file: string, forged: string, change: (dump: string) => string): Promise<void> {
+  await rewriteBag(file, forged, async (bag) => {
+    const dump = join(bag, 'data/dump.jsonl');
+    const before = await readFile(dump, 'utf8');
+    await writeFile(dump, change(before));
+    return (manifest) => manifest.replace(sha256Of(before), sha256Of(change(before)));
+  });
+}
+
+/** @param change changes files of the bag, and returns how its manifest changes with them. */
+async function rewriteBag(
+  file: string,
+  forged: string,
+  change: (bag: string) => Promise<(manifest: string) => string>,
+): Promise<void> {
   const own = await mkdtemp(join(tmpdir(), 'strongroom-test-'));
   await extract(file, own);
   const bag = join(own, 'strongroom-archive');
-  const rewrite = async (name: string, text: string) => {
-    const before = sha256Of(await readFile(join(bag, name)));
-    await writeFile(join(bag, name), text);
-    return [before, sha256Of(text)] as const;
-  };
-  const [dump, manifest] = ['data/dump.jsonl', 'manifest-sha256.txt'];
-  const digests = await rewrite(dump, change(await readFile(join(bag, dump), 'utf8')));
-  const text = (await readFile(join(bag, manifest), 'utf8')).replace(...digests);
-  const ofManifest = await rewrite(manifest, text);
-  const tags = 'tagmanifest-sha256.txt';
-  await rewrite(tags, (await readFile(join(bag, tags), 'utf8')).replace(...ofManifest));
+  const changeManifest = await change(bag);
+  const [manifest, tags] = [join(bag, 'manifest-sha256.txt'), join(bag, 'tagmanifest-sha256.txt')];
+  const before = await readFile(manifest, 'utf8');
+  await writeFile(manifest, changeManifest(before));
+  const listed = await readFile(tags, 'utf8');
+  await writeFile(tags, listed.replace(sha256Of(before), sha256Of(changeManifest(before))));
   const files = (await readdir(own, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
@@ -152,5 +161,42 @@ describe('verify and import report a forged dump', () => {
     const read = await runHere(['import', forged, '--data', join(own, 'new')]);
     expect([read.code, read.stderr]).toEqual([1, expect.stringMatching(message)]);
     expect((await readdir(own)).sort()).toEqual(['archive.zip', 'forged.zip']);
+  });
+
+  test('as incomplete, or not named by its digest, if an object was removed or replaced with its line', async () => {
+    const own = await mkdtemp(join(valid.folder, 'lost-'));
+    const file = join(own, 'archive.zip');
+    await runHere(['export', '--data', valid.data, '--out', file]);
+    const inBag = async (bag: string) => {
+      const manifest = await readFile(join(bag, 'manifest-sha256.txt'), 'utf8');
+      const [line = '', sha256 = '', path = ''] =
+        /^([0-9a-f]{64}) {2}(data\/blobs\/.*)\n/m.exec(manifest) ?? [];
+      return { line, sha256, path: join(bag, path) };
+    };
+    const lost = join(own, 'lost.zip');
+    let object = '';
+    await rewriteBag(file, lost, async (bag) => {
+      const { line, sha256, path } = await inBag(bag);
+      object = sha256;
+      await rm(path);
+      return (manifest) => manifest.replace(line, '');
+    });
+    const replaced = join(own, 'replaced.zip');
+    await rewriteBag(file, replaced, async (bag) => {
+      const { line, sha256, path } = await inBag(bag);
+      await writeFile(path, 'other bytes');
+      return (manifest) => manifest.replace(line, line.replace(sha256, sha256Of('other bytes')));
+    });
+    for (const [forged, said] of [
+      [lost, `missing  ${lost}/data/blobs/`],
+      [replaced, 'not named by its digest'],
+    ] as const) {
+      const verified = await runHere(['verify', forged]);
+      expect([verified.code, verified.stdout]).toEqual([1, expect.stringContaining(said)]);
+      expect(verified.stdout).toContain(object);
+      const read = await runHere(['import', forged, '--data', join(own, 'new')]);
+      expect([read.code, read.stderr]).toEqual([1, expect.stringContaining(object)]);
+    }
+    expect((await readdir(own)).sort()).toEqual(['archive.zip', 'lost.zip', 'replaced.zip']);
   });
 });
