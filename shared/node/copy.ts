@@ -71,7 +71,7 @@ const pages = z
   .boolean()
   .meta({ description: 'Whether the copy has pages that anyone can read without a node.' });
 const publicUrl = z
-  .url({ protocol: /^https?$/ })
+  .url({ protocol: /^https?$/, abort: true })
   .max(2_000)
   .refine((url) => {
     const { search, hash, username, password } = new URL(url);

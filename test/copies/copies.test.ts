@@ -149,6 +149,23 @@ describe('a sync', () => {
     expect((await problemOf(add())).detail).toContain('another archive');
   });
 
+  test('has pages at an http address only, without a user, a query or a fragment', async () => {
+    const node = await openTestNode();
+    for (const public_url of [
+      'x',
+      '',
+      'ftp://copy.example/',
+      'https://copy.example/?q',
+      'https://a:b@copy.example/',
+    ]) {
+      const fields = { target: targetOf(place), public_url };
+      expect(await problemOf(node.sendJson('POST', '/manage/copies', fields)), public_url).toMatchObject({
+        code: 'invalid_field',
+        errors: [{ path: '/public_url' }],
+      });
+    }
+  });
+
   test('is refused once another data folder has taken the copy over', async () => {
     const node = await openTestNode();
     await uploadNewPack(node, sampleRecord(), { 'a.txt': 'one' });
