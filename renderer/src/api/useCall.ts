@@ -133,6 +133,8 @@ const OUTDATED_READS = {
   syncCopy: ['listCopies'],
   keepKeyInCopy: ['listCopies'],
   removeKeyFromCopy: ['listCopies'],
+  markCopyLost: ['listCopies', 'readOffload'],
+  bringBack: ['readOffload'],
 
   addRepository: ['listRepositories'],
   removeRepository: ['listRepositories'],

@@ -1,10 +1,10 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { create } from 'zustand';
-import type { Job } from '../../../shared/node/job.ts';
+import type { Job, JobKind } from '../../../shared/node/job.ts';
 import type { RouteName } from '../../../shared/routes.ts';
 import { call, followStream, isProblem } from '../api/client.ts';
-import { reloadWrittenElsewhere, useCall } from '../api/useCall.ts';
+import { reloadWrittenElsewhere, useCall, useReload, type WriteName } from '../api/useCall.ts';
 
 /** A job that runs in this page (an upload, hashing), in the same form as the node's jobs. */
 export interface LocalJob {
@@ -158,6 +158,18 @@ export function useFollowedJob(id: string | undefined): Job | undefined {
   const job = polled && polled.state !== 'running' ? polled : (streamed ?? polled);
   const isLost = job?.state === 'running' && isProblem(error, 'not_found');
   return isLost ? { ...job, state: 'failed', error: RESTARTED } : job;
+}
+
+/** Requests again what a write makes outdated when a job of these kinds ends, also one that was not started here. */
+export function useReloadAfterJobs(kinds: readonly JobKind[], written: WriteName): void {
+  const reload = useReload();
+  const ended = useJobs(
+    ({ node }) =>
+      Object.values(node).filter(({ kind, state }) => kinds.includes(kind) && state !== 'running').length,
+  );
+  useEffect(() => {
+    if (ended > 0) void reload(written);
+  }, [ended, reload, written]);
 }
 
 /** A job that was started here, of which there is one of each kind. */

@@ -1,11 +1,8 @@
 import { Button, Group } from '@mantine/core';
 import { IconCircleCheck, IconCircleDashed, IconShieldX } from '@tabler/icons-react';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useEffect } from 'react';
 import type { Audit } from '../../../../shared/ledger/fixity.ts';
 import type { Job } from '../../../../shared/node/job.ts';
-import { call } from '../../api/client.ts';
-import { callKey, useCall } from '../../api/useCall.ts';
+import { useCall, useSave } from '../../api/useCall.ts';
 import {
   AuditButton,
   DamagedObjects,
@@ -17,7 +14,7 @@ import { type Column, DataTable } from '../../components/data/DataTable.tsx';
 import { StateBadge, TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { countOf, formatBytes, formatCount, placeOf } from '../../format.ts';
-import { useFollowedJob, useJobs } from '../../state/jobs.ts';
+import { useFollowedJob, useReloadAfterJobs } from '../../state/jobs.ts';
 import classes from './SettingsPage.module.css';
 
 const SHOWN_AUDITS = 10;
@@ -144,12 +141,14 @@ function History() {
   );
 }
 
+const OFFLOAD_JOBS = ['offload', 'bring_back', 'mark_lost'] as const;
+
 /** What is stored on this disk and what only in copies, and the button that restores it. Shown once something was offloaded. */
 export function OffloadedObjects() {
   const state = useCall('readOffload');
-  useReloadAfterJobs();
-  const back = useMutation({ mutationFn: async () => (await call('bringBack', {})) as Job });
-  const job = useFollowedJob(back.data?.id);
+  useReloadAfterJobs(OFFLOAD_JOBS, 'bringBack');
+  const back = useSave('bringBack', () => ({}));
+  const job = useFollowedJob((back.data as Job | undefined)?.id);
   if (state.error) return <ErrorNote error={state.error} onRetry={() => void state.refetch()} />;
   if (!state.data || state.data.offloaded_objects === 0) return null;
   const { offloaded_objects, offloaded_bytes, local_bytes, only_in } = state.data;
@@ -184,18 +183,4 @@ export function OffloadedObjects() {
       {job?.error && <p className="small">{job.error}</p>}
     </div>
   );
-}
-
-function useReloadAfterJobs(): void {
-  const queries = useQueryClient();
-  const ended = useJobs(
-    ({ node }) =>
-      Object.values(node).filter(
-        ({ kind, state }) =>
-          (kind === 'offload' || kind === 'bring_back' || kind === 'mark_lost') && state !== 'running',
-      ).length,
-  );
-  useEffect(() => {
-    if (ended > 0) void queries.invalidateQueries({ queryKey: callKey('readOffload') });
-  }, [ended, queries]);
 }

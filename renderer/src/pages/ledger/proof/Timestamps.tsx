@@ -1,11 +1,10 @@
 import { Button, Stack } from '@mantine/core';
 import { IconClockCheck } from '@tabler/icons-react';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import type { Timestamp } from '../../../../../shared/ledger/ledger.ts';
 import { MAX_LIST_LIMIT } from '../../../../../shared/limits.ts';
-import { call, urlOf } from '../../../api/client.ts';
-import { callKey, useCall } from '../../../api/useCall.ts';
+import { urlOf } from '../../../api/client.ts';
+import { useCall, useSave } from '../../../api/useCall.ts';
 import { TimestampQuestion, useTimestampQuestion } from '../../../components/content/TimestampQuestion.tsx';
 import { DataTable } from '../../../components/data/DataTable.tsx';
 import { TimeText } from '../../../components/data/Values.tsx';
@@ -59,15 +58,7 @@ export function Timestamps() {
 }
 
 function StampNow() {
-  const queries = useQueryClient();
-  const stamp = useMutation({
-    mutationFn: () => call('requestTimestamps'),
-    onSettled: () =>
-      Promise.all([
-        queries.invalidateQueries({ queryKey: callKey('listTimestamps') }),
-        queries.invalidateQueries({ queryKey: callKey('readAuthorities') }),
-      ]),
-  });
+  const stamp = useSave('requestTimestamps', () => ({}));
   return (
     <Button
       style={{ alignSelf: 'start' }}

@@ -1,11 +1,11 @@
 import { Button, Stack, TextInput } from '@mantine/core';
 import { IconPlus, IconSend } from '@tabler/icons-react';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { WitnessRefusal, WitnessState } from '../../../../../shared/ledger/ledger.ts';
 import { MAX_LIST_LIMIT } from '../../../../../shared/limits.ts';
-import { call, readText } from '../../../api/client.ts';
-import { callKey, useCall } from '../../../api/useCall.ts';
+import { readText } from '../../../api/client.ts';
+import { useCall, useSave } from '../../../api/useCall.ts';
 import { DataTable } from '../../../components/data/DataTable.tsx';
 import { TimeText } from '../../../components/data/Values.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
@@ -77,11 +77,7 @@ function WitnessTable({ ledgerSize, witnesses }: { ledgerSize: number; witnesses
 }
 
 function SubmitNow() {
-  const queries = useQueryClient();
-  const submit = useMutation({
-    mutationFn: () => call('submitToWitnesses'),
-    onSettled: () => queries.invalidateQueries({ queryKey: callKey('readWitnesses') }),
-  });
+  const submit = useSave('submitToWitnesses', () => ({}));
   return (
     <>
       <Button
@@ -135,12 +131,7 @@ function OwnKey() {
 /** The logs for which this node is a witness, each with what it cosigned last. */
 function WitnessedLogs() {
   const logs = useCall('listWitnessedLogs', { query: { limit: MAX_LIST_LIMIT } });
-  const queries = useQueryClient();
-  const reload = () => queries.invalidateQueries({ queryKey: callKey('listWitnessedLogs') });
-  const remove = useMutation({
-    mutationFn: (origin: string) => call('removeWitnessedLog', { params: { origin } }),
-    onSuccess: reload,
-  });
+  const remove = useSave('removeWitnessedLog', (origin: string) => ({ params: { origin } }));
   const items = logs.data?.items ?? [];
   return (
     <>
@@ -185,19 +176,15 @@ function WitnessedLogs() {
         />
       )}
       {remove.error && <ErrorNote error={remove.error} />}
-      <AddLog onAdded={reload} />
+      <AddLog />
     </>
   );
 }
 
-function AddLog({ onAdded }: { onAdded: () => Promise<unknown> }) {
+function AddLog() {
   const [key, setKey] = useState('');
-  const add = useMutation({
-    mutationFn: () => call('addWitnessedLog', { body: { key: key.trim() } }),
-    onSuccess: () => {
-      setKey('');
-      return onAdded();
-    },
+  const add = useSave('addWitnessedLog', () => ({ body: { key: key.trim() } }), {
+    onSaved: () => setKey(''),
   });
   return (
     <form
