@@ -6,7 +6,7 @@ import { useNavigate } from 'react-router';
 import type { CaseSummary, NewCaseItem } from '../../../../shared/findings/case.ts';
 import { useCall, useSave } from '../../api/useCall.ts';
 import { describeError } from '../feedback/ErrorNote.tsx';
-import { DialogForm, FormDialog, type FormDialogControls, useItemForm } from '../forms/DialogForm.tsx';
+import { DialogForm, FormDialog, useItemForm } from '../forms/DialogForm.tsx';
 import classes from './content.module.css';
 
 interface AddToCaseProps {
@@ -133,12 +133,12 @@ export function NewCaseDialog({
 }: NewCaseProps & { opened: boolean; onClose: () => void }) {
   return (
     <FormDialog opened={opened} onClose={onClose} title="New case" size="md">
-      {(controls) => <NewCaseForm {...rest} {...controls} />}
+      <NewCaseForm {...rest} />
     </FormDialog>
   );
 }
 
-function NewCaseForm({ item, onCreated, onDone, ...controls }: NewCaseProps & FormDialogControls) {
+function NewCaseForm({ item, onCreated }: NewCaseProps) {
   const navigate = useNavigate();
   const { form, save } = useItemForm({
     route: 'createCase',
@@ -146,13 +146,12 @@ function NewCaseForm({ item, onCreated, onDone, ...controls }: NewCaseProps & Fo
     validate: ({ title }) => (title === '' ? { title: 'Enter a title.' } : {}),
     request: (values) => ({ body: { ...values, items: item ? [item as NewCaseItem] : [] } }),
     onSaved: ({ id }) => {
-      onDone();
       onCreated?.(id);
       return item ? undefined : navigate(`/cases/${id}`);
     },
   });
   return (
-    <DialogForm form={form} controls={controls} save={save} submit="Create case">
+    <DialogForm form={form} save={save} submit="Create case">
       <TextInput label="Title" data-autofocus {...form.getInputProps('title')} />
       <Textarea
         label="Description"

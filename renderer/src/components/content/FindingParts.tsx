@@ -14,7 +14,7 @@ import {
 import { ApiProblem, call } from '../../api/client.ts';
 import { useIsOwner } from '../../state/session.ts';
 import { DigestChip, TimeText } from '../data/Values.tsx';
-import { DialogForm, FormDialog, type FormDialogControls, useItemForm } from '../forms/DialogForm.tsx';
+import { DialogForm, FormDialog, useItemForm } from '../forms/DialogForm.tsx';
 import classes from './content.module.css';
 
 const KIND_LABELS: Record<FindingTarget['kind'], string> = { event: 'Event', object: 'Object', pack: 'Pack' };
@@ -114,19 +114,18 @@ function Reveal({ finding }: { finding: SealedFinding }) {
         Reveal
       </Button>
       <FormDialog opened={isOpen} onClose={dialog.close} title="Reveal finding?" size="md">
-        {(controls) => <RevealForm finding={finding} {...controls} />}
+        <RevealForm finding={finding} />
       </FormDialog>
     </span>
   );
 }
 
-function RevealForm({ finding, onDone, ...controls }: { finding: SealedFinding } & FormDialogControls) {
+function RevealForm({ finding }: { finding: SealedFinding }) {
   const { id, text, tags = [], passage } = finding;
   const { form, save } = useItemForm({
     route: 'revealFinding',
     initialValues: {},
     request: () => ({ params: { id } }),
-    onSaved: onDone,
   });
   const parts = [
     'the text',
@@ -134,7 +133,7 @@ function RevealForm({ finding, onDone, ...controls }: { finding: SealedFinding }
     ...(tags.length > 0 ? ['the tags'] : []),
   ];
   return (
-    <DialogForm form={form} controls={controls} save={save} submit="Reveal">
+    <DialogForm form={form} save={save} submit="Reveal">
       <p>
         Everyone who can read this archive, its dumps and its copies can then read {parts.join(', ')}, what
         the finding is about, and the salt of the commitment. This cannot be undone.

@@ -17,7 +17,7 @@ import { formatCount } from '../../format.ts';
 import { useIsOwner } from '../../state/session.ts';
 import { TimeText } from '../data/Values.tsx';
 import { ErrorNote } from '../feedback/ErrorNote.tsx';
-import { DialogForm, FormDialog, type FormDialogControls, useItemForm } from '../forms/DialogForm.tsx';
+import { DialogForm, FormDialog, useItemForm } from '../forms/DialogForm.tsx';
 import { Section } from '../layout/Page.tsx';
 import { AddToCase } from './AddToCase.tsx';
 import { CiteButton } from './Citation.tsx';
@@ -212,7 +212,9 @@ function Changes({ finding }: { finding: Finding }) {
         quote=""
         superseded={finding}
       />
-      <WithdrawDialog finding={finding} opened={isWithdrawing} onClose={withdrawing.close} />
+      <FormDialog opened={isWithdrawing} onClose={withdrawing.close} title="Withdraw finding" size="md">
+        <WithdrawForm finding={finding} />
+      </FormDialog>
     </>
   );
 }
@@ -234,20 +236,19 @@ function FindingDialog({ opened, onClose, ...form }: FindingDialogProps) {
   const title = form.superseded ? 'New version of the finding' : 'Add a finding';
   return (
     <FormDialog opened={opened} onClose={onClose} title={title} size="lg">
-      {(controls) => <FindingForm {...form} {...controls} />}
+      <FindingForm {...form} />
     </FormDialog>
   );
 }
 
-type FindingFormProps = Omit<FindingDialogProps, 'opened' | 'onClose'> & FormDialogControls;
+type FindingFormProps = Omit<FindingDialogProps, 'opened' | 'onClose'>;
 
-function FindingForm({ target, objects, quote, superseded, onDone, ...controls }: FindingFormProps) {
+function FindingForm({ target, objects, quote, superseded }: FindingFormProps) {
   const known = useCall('listFindingTags');
-  const { form, save } = useFindingForm({ target, objects, quote, superseded, onDone });
+  const { form, save } = useFindingForm({ target, objects, quote, superseded });
   return (
     <DialogForm
       form={form}
-      controls={controls}
       save={save}
       submit={form.values.sealed ? 'Seal finding' : 'Save finding'}
       hasUnsaved={quote !== ''}
@@ -293,12 +294,8 @@ function FindingForm({ target, objects, quote, superseded, onDone, ...controls }
   );
 }
 
-interface NewFinding extends Pick<FindingDialogProps, 'target' | 'objects' | 'quote' | 'superseded'> {
-  onDone: () => void;
-}
-
 /** The fields of a finding, and its recording. */
-function useFindingForm({ target, objects, quote, superseded, onDone }: NewFinding) {
+function useFindingForm({ target, objects, quote, superseded }: FindingFormProps) {
   return useItemForm({
     route: 'addFinding',
     initialValues: {
@@ -323,7 +320,6 @@ function useFindingForm({ target, objects, quote, superseded, onDone }: NewFindi
       const { 'passage.exact': passage, ...others } = fieldErrors(error);
       return passage === undefined ? others : { ...others, quote: passage };
     },
-    onSaved: onDone,
   });
 }
 
@@ -362,31 +358,16 @@ function placeOf({ found }: FoundPassage, objects: readonly QuotedObject[]): str
   return `Found in the text of the object${name}: ${where}characters ${formatCount(start)} to ${formatCount(end)}.${first}`;
 }
 
-interface WithdrawDialogProps {
-  finding: Finding;
-  opened: boolean;
-  onClose: () => void;
-}
-
 /** Withdraws a finding with a reason. */
-function WithdrawDialog({ finding, opened, onClose }: WithdrawDialogProps) {
-  return (
-    <FormDialog opened={opened} onClose={onClose} title="Withdraw finding" size="md">
-      {(controls) => <WithdrawForm finding={finding} {...controls} />}
-    </FormDialog>
-  );
-}
-
-function WithdrawForm({ finding, onDone, ...controls }: { finding: Finding } & FormDialogControls) {
+function WithdrawForm({ finding }: { finding: Finding }) {
   const { form, save } = useItemForm({
     route: 'withdrawFinding',
     initialValues: { reason: '' },
     validate: ({ reason }) => (reason === '' ? { reason: 'Enter a reason.' } : {}),
     request: (body) => ({ params: { id: finding.id }, body }),
-    onSaved: onDone,
   });
   return (
-    <DialogForm form={form} controls={controls} save={save} submit="Withdraw">
+    <DialogForm form={form} save={save} submit="Withdraw">
       <p>
         A withdrawn finding is no longer listed. It can still be read, with the reason, because the ledger
         records both.

@@ -22,13 +22,7 @@ import {
 import { TimeText } from '../data/Values.tsx';
 import { NotShown } from '../feedback/ErrorNote.tsx';
 import { LazyTooltip } from '../feedback/LazyTooltip.tsx';
-import {
-  DialogForm,
-  FormDialog,
-  type FormDialogControls,
-  RemoveDialog,
-  useItemForm,
-} from '../forms/DialogForm.tsx';
+import { DialogForm, FormDialog, RemoveDialog, useItemForm } from '../forms/DialogForm.tsx';
 import classes from './content.module.css';
 
 interface WithheldMarkProps extends Hidden {
@@ -156,27 +150,21 @@ function WithheldSwitch({ target, what, own, isCovered }: WithheldSwitchProps) {
         disabled={isCovered && !own}
         onChange={own ? showing.open : withholding.open}
       />
-      <WithholdDialog target={target} what={what} opened={isWithholding} onClose={withholding.close} />
+      <FormDialog
+        opened={isWithholding}
+        onClose={withholding.close}
+        title={`Do not show ${what} to visitors`}
+        size="lg"
+      >
+        <WithholdForm target={target} />
+      </FormDialog>
       {isShowing && <ShowDialog target={target} what={what} onClose={showing.close} />}
     </>
   );
 }
 
-interface WithholdDialogProps extends WithheldProps {
-  opened: boolean;
-  onClose: () => void;
-}
-
 /** Asks why something is not to be shown, and withholds it. */
-function WithholdDialog({ target, what, opened, onClose }: WithholdDialogProps) {
-  return (
-    <FormDialog opened={opened} onClose={onClose} title={`Do not show ${what} to visitors`} size="lg">
-      {(controls) => <WithholdForm target={target} {...controls} />}
-    </FormDialog>
-  );
-}
-
-function WithholdForm({ target, onDone, ...controls }: { target: WithheldTarget } & FormDialogControls) {
+function WithholdForm({ target }: Pick<WithheldProps, 'target'>) {
   const { form, save } = useItemForm({
     route: 'withhold',
     initialValues: { reason: '', note: '' },
@@ -184,10 +172,9 @@ function WithholdForm({ target, onDone, ...controls }: { target: WithheldTarget 
     request: ({ reason, note }) => ({
       body: newWithholdingSchema.parse({ ...target, reason, ...(note.trim() !== '' && { note }) }),
     }),
-    onSaved: onDone,
   });
   return (
-    <DialogForm form={form} controls={controls} save={save} submit="Do not show">
+    <DialogForm form={form} save={save} submit="Do not show">
       <p className="small">
         Visitors no longer get the bytes, or what was made of them: text, picture, differences, search
         results, exports, the pages of copies. The record, the digest and their proof stay public. You still

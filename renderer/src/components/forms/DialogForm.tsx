@@ -3,7 +3,14 @@ import { useForm } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
 import type { UseMutationResult } from '@tanstack/react-query';
 import { zod4Resolver } from 'mantine-form-zod-resolver';
-import { type FormEventHandler, type ReactNode, useCallback, useLayoutEffect, useState } from 'react';
+import {
+  createContext,
+  type FormEventHandler,
+  type ReactNode,
+  useContext,
+  useLayoutEffect,
+  useState,
+} from 'react';
 import type { z } from 'zod';
 import type { ResponseOf } from '../../../../shared/routes/route.ts';
 import type { RouteTable } from '../../../../shared/routes.ts';
@@ -11,8 +18,8 @@ import { type CallOptions, fieldErrors } from '../../api/client.ts';
 import { useSave, type WriteName } from '../../api/useCall.ts';
 import { ErrorNote } from '../feedback/ErrorNote.tsx';
 
-/** What the form in a dialog needs from it. */
-export interface FormDialogControls {
+/** What a dialog does for the form in it. */
+interface DialogControls {
   /** Closes the dialog after the form was submitted. */
   onDone: () => void;
   /** Closes the dialog, but asks first if that would lose edits. */
@@ -23,9 +30,18 @@ export interface FormDialogControls {
   onCovered: (isCovered: boolean) => void;
 }
 
+const DialogContext = createContext<DialogControls | undefined>(undefined);
+
+/** For a form that is always in a `FormDialog`. */
+export function useFormDialog(): DialogControls {
+  const controls = useContext(DialogContext);
+  if (!controls) throw new Error('This form must be in a FormDialog.');
+  return controls;
+}
+
 interface FormDialogProps extends Pick<ModalProps, 'opened' | 'title' | 'size'> {
   onClose: () => void;
-  children: (controls: FormDialogControls) => ReactNode;
+  children: ReactNode;
 }
 
 /** A dialog with a form. It does not lose edits without asking. */
@@ -33,7 +49,6 @@ export function FormDialog({ opened, onClose, title, size, children }: FormDialo
   const [isDirty, setIsDirty] = useState(false);
   const [isCovered, setIsCovered] = useState(false);
   const [isAsking, asking] = useDisclosure(false);
-  const onDirty = useCallback((next: boolean) => setIsDirty(next), []);
   const close = () => {
     setIsDirty(false);
     asking.close();
@@ -51,7 +66,11 @@ export function FormDialog({ opened, onClose, title, size, children }: FormDialo
         closeOnEscape={!isCovered}
         centered={false}
       >
-        {children({ onDone: close, onCancel: closeOrAsk, onDirty, onCovered: setIsCovered })}
+        <DialogContext
+          value={{ onDone: close, onCancel: closeOrAsk, onDirty: setIsDirty, onCovered: setIsCovered }}
+        >
+          {children}
+        </DialogContext>
       </Modal>
       {/* Mounted when it is asked: a mounted dialog would take the same Escape as its answer. */}
       {isAsking && <Question onKeep={asking.close} onDiscard={close} />}
@@ -79,7 +98,8 @@ function Question({ onKeep, onDiscard }: { onKeep: () => void; onDiscard: () => 
  * Informs the dialog of edits, in the render that shows them. With an effect after the paint, Escape right after an edit
  * would close the dialog without asking.
  */
-export function useEdits(isDirty: boolean, onDirty: FormDialogControls['onDirty']): void {
+export function useEdits(isDirty: boolean): void {
+  const { onDirty } = useFormDialog();
   useLayoutEffect(() => onDirty(isDirty), [isDirty, onDirty]);
 }
 
@@ -88,8 +108,6 @@ interface DialogFormProps<Values extends object> {
     isDirty: () => boolean;
     onSubmit: (send: (values: Values) => void) => FormEventHandler<HTMLFormElement>;
   };
-  /** The controls that `FormDialog` gives. */
-  controls: Pick<FormDialogControls, 'onCancel' | 'onDirty'>;
   /** The mutation that sends the values. */
   save: { mutate: (values: Values) => void; error: Error | null; isPending: boolean };
   /** The label of the submit button: `Create study`. */
@@ -104,15 +122,14 @@ interface DialogFormProps<Values extends object> {
 /** The form in a `FormDialog`: fields, the error of the last attempt, and the buttons. */
 export function DialogForm<Values extends object>({
   form,
-  controls: { onCancel, onDirty },
   save,
   submit,
   canSubmit = true,
   hasUnsaved = false,
   children,
 }: DialogFormProps<Values>) {
-  const isDirty = form.isDirty() || hasUnsaved;
-  useEdits(isDirty, onDirty);
+  const { onCancel } = useFormDialog();
+  useEdits(form.isDirty() || hasUnsaved);
   return (
     <form onSubmit={form.onSubmit((values) => save.mutate(values))} noValidate>
       <Stack gap="md">
@@ -142,8 +159,10 @@ interface ItemFormOptions<Values extends object, Name extends WriteName> {
   validate?: z.ZodType | Rules<Values>;
   /** What is sent. */
   request: (values: Values) => CallOptions<RouteTable[Name]> | Promise<CallOptions<RouteTable[Name]>>;
-  /** Runs before anything is requested again: close the dialog here. */
+  /** Runs when the dialog was closed, before anything is requested again. */
   onSaved?: (response: ResponseOf<RouteTable[Name]>, values: Values) => unknown;
+  /** Whether the dialog has a next step. */
+  staysOpen?: boolean;
   /** The node's errors by field, if the fields are named otherwise than in the request. */
   errorsOf?: (error: unknown, values: Values) => FormErrors;
 }
@@ -155,7 +174,7 @@ export interface ItemForm<Values extends object, Name extends WriteName> {
 
 /**
  * A form that one write saves: its fields with their errors, also those that the node finds, and the write. Give both to
- * `DialogForm`.
+ * `DialogForm`. Saving closes the dialog.
  */
 export function useItemForm<Values extends object, Name extends WriteName>({
   route,
@@ -163,11 +182,16 @@ export function useItemForm<Values extends object, Name extends WriteName>({
   validate,
   request,
   onSaved,
+  staysOpen = false,
   errorsOf = fieldErrors,
 }: ItemFormOptions<Values, Name>): ItemForm<Values, Name> {
+  const dialog = useContext(DialogContext);
   const form = useFields(initialValues, typeof validate === 'function' ? validate : rulesOf(validate));
   const save = useSave<Name, Values>(route, request, {
-    onSaved,
+    onSaved: (response, values) => {
+      if (!staysOpen) dialog?.onDone();
+      return onSaved?.(response, values);
+    },
     onError: (error, values) => form.setErrors(errorsOf(error, values)),
   });
   return { form, save };

@@ -9,7 +9,7 @@ import {
 } from '../../../../shared/collection/profile.ts';
 import { fieldErrors } from '../../api/client.ts';
 import { countOf, formatBytes } from '../../format.ts';
-import { DialogForm, FormDialog, type FormDialogControls, useItemForm } from './DialogForm.tsx';
+import { DialogForm, FormDialog, useItemForm } from './DialogForm.tsx';
 import { FileDropField } from './FileDropField.tsx';
 
 interface ProfileDialogProps {
@@ -27,20 +27,18 @@ export function ProfileDialog({ opened, onClose, profile, site = '', onSaved }: 
   const title = profile ? `Log in again: ${profile.name}` : 'New profile';
   return (
     <FormDialog opened={opened} onClose={onClose} title={title} size="lg">
-      {(controls) =>
-        profile ? (
-          <ReplaceForm profile={profile} onSaved={onSaved} {...controls} />
-        ) : (
-          <NewForm site={site} onSaved={onSaved} {...controls} />
-        )
-      }
+      {profile ? (
+        <ReplaceForm profile={profile} onSaved={onSaved} />
+      ) : (
+        <NewForm site={site} onSaved={onSaved} />
+      )}
     </FormDialog>
   );
 }
 
-type FormProps = FormDialogControls & Pick<ProfileDialogProps, 'onSaved'>;
+type FormProps = Pick<ProfileDialogProps, 'onSaved'>;
 
-function NewForm({ site, onSaved, onDone, ...controls }: FormProps & { site: string }) {
+function NewForm({ site, onSaved }: FormProps & { site: string }) {
   const { form, save } = useItemForm({
     route: 'addProfile',
     initialValues: { name: '', site, content: '' },
@@ -52,14 +50,13 @@ function NewForm({ site, onSaved, onDone, ...controls }: FormProps & { site: str
       body: { name, site: of.trim(), ...profileContentOf(content) },
     }),
     onSaved: (kept) => {
-      onDone();
       sayLeftOut(kept);
       onSaved?.(kept);
     },
     errorsOf,
   });
   return (
-    <DialogForm form={form} controls={controls} save={saidAtFields(form, save)} submit="Keep profile">
+    <DialogForm form={form} save={saidAtFields(form, save)} submit="Keep profile">
       <TextInput
         label="Site"
         description="The cookies are sent to this site and to nothing else."
@@ -79,14 +76,13 @@ function NewForm({ site, onSaved, onDone, ...controls }: FormProps & { site: str
   );
 }
 
-function ReplaceForm({ profile, onSaved, onDone, ...controls }: FormProps & { profile: Profile }) {
+function ReplaceForm({ profile, onSaved }: FormProps & { profile: Profile }) {
   const { form, save } = useItemForm({
     route: 'changeProfile',
     initialValues: { content: '' },
     validate: ({ content }) => contentError(content),
     request: ({ content }) => ({ params: { id: profile.id }, body: profileContentOf(content) }),
     onSaved: (kept) => {
-      onDone();
       sayLeftOut(kept);
       onSaved?.(kept);
     },
@@ -97,7 +93,7 @@ function ReplaceForm({ profile, onSaved, onDone, ...controls }: FormProps & { pr
     },
   });
   return (
-    <DialogForm form={form} controls={controls} save={saidAtFields(form, save)} submit="Replace">
+    <DialogForm form={form} save={saidAtFields(form, save)} submit="Replace">
       <p className="small">
         Log in to <strong>{profile.site}</strong> in your browser, then export its cookies again. They take
         the place of those that are kept.

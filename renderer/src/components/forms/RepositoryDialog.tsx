@@ -4,21 +4,7 @@ import {
   type Repository,
   type RepositoryKind,
 } from '../../../../shared/node/deposit.ts';
-import { DialogForm, FormDialog, type FormDialogControls, rulesOf, useItemForm } from './DialogForm.tsx';
-
-interface RepositoryDialogProps {
-  opened: boolean;
-  onClose: () => void;
-}
-
-/** Adds a repository in which packs can be deposited. */
-export function RepositoryDialog({ opened, onClose }: RepositoryDialogProps) {
-  return (
-    <FormDialog opened={opened} onClose={onClose} title="Add a repository" size="lg">
-      {(controls) => <RepositoryForm {...controls} />}
-    </FormDialog>
-  );
-}
+import { DialogForm, rulesOf, useItemForm } from './DialogForm.tsx';
 
 const KINDS: readonly { value: RepositoryKind; label: string }[] = [
   { value: 'invenio', label: 'InvenioRDM (Zenodo)' },
@@ -53,12 +39,13 @@ function bodyOf({ community, ...values }: typeof EMPTY) {
   };
 }
 
-interface RepositoryFormProps extends FormDialogControls {
+interface RepositoryFormProps {
+  /** Takes the repository instead of closing the dialog. */
   onSaved?: (repository: Repository) => void;
 }
 
-/** The form in a dialog that adds a repository. Its token is never shown again. */
-export function RepositoryForm({ onSaved, onDone, ...controls }: RepositoryFormProps) {
+/** The form in a dialog that adds a repository in which packs can be deposited. Its token is never shown again. */
+export function RepositoryForm({ onSaved }: RepositoryFormProps) {
   const { form, save } = useItemForm({
     route: 'addRepository',
     initialValues: EMPTY,
@@ -67,11 +54,12 @@ export function RepositoryForm({ onSaved, onDone, ...controls }: RepositoryFormP
       ...(values.token.trim() === '' && { token: 'Enter the token.' }),
     }),
     request: (values) => ({ body: bodyOf(values) }),
-    onSaved: (repository) => (onSaved ? onSaved(repository) : onDone()),
+    onSaved,
+    staysOpen: onSaved !== undefined,
   });
   const hints = HINTS[form.values.kind];
   return (
-    <DialogForm form={form} controls={controls} save={save} submit="Add repository">
+    <DialogForm form={form} save={save} submit="Add repository">
       <SegmentedControl aria-label="Kind of repository" data={[...KINDS]} {...form.getInputProps('kind')} />
       <TextInput
         label="Address"

@@ -10,13 +10,7 @@ import { fieldErrors } from '../../api/client.ts';
 import { useCall, useSave } from '../../api/useCall.ts';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { ItemButton, RemoveItemButton } from '../../components/forms/buttons.tsx';
-import {
-  DialogForm,
-  FormDialog,
-  type FormDialogControls,
-  RemoveDialog,
-  useItemForm,
-} from '../../components/forms/DialogForm.tsx';
+import { DialogForm, FormDialog, RemoveDialog, useItemForm } from '../../components/forms/DialogForm.tsx';
 import { Page, Section } from '../../components/layout/Page.tsx';
 import { useIsOwner, useSession } from '../../state/session.ts';
 import classes from './AlertsPage.module.css';
@@ -219,7 +213,7 @@ function MailServer() {
         </Group>
       )}
       <FormDialog opened={isOpen} onClose={dialog.close} title="Mail server" size="md">
-        {(controls) => <MailForm {...controls} smtp={smtp ?? null} />}
+        <MailForm smtp={smtp ?? null} />
       </FormDialog>
       {isRemoving && (
         <RemoveDialog
@@ -264,7 +258,7 @@ function mailErrors(error: unknown): Record<string, string> {
 }
 
 /** The form of the mail server. */
-function MailForm({ smtp, onDone, ...controls }: FormDialogControls & { smtp: Smtp | null }) {
+function MailForm({ smtp }: { smtp: Smtp | null }) {
   const { form, save } = useItemForm<Values, 'changeSettings'>({
     route: 'changeSettings',
     initialValues: {
@@ -284,10 +278,9 @@ function MailForm({ smtp, onDone, ...controls }: FormDialogControls & { smtp: Sm
       ),
     request: (values) => ({ body: { smtp: requestOf(values) } }),
     errorsOf: mailErrors,
-    onSaved: onDone,
   });
   return (
-    <DialogForm form={form} controls={controls} save={save} submit="Save">
+    <DialogForm form={form} save={save} submit="Save">
       <div className={`${classes.pair} stack gap-4`}>
         <TextInput
           label="Server"

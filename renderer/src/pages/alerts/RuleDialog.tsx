@@ -23,7 +23,7 @@ import { MAX_LIST_LIMIT } from '../../../../shared/limits.ts';
 import { ApiProblem, call } from '../../api/client.ts';
 import { useCall, useReload } from '../../api/useCall.ts';
 import { CopyButton } from '../../components/forms/buttons.tsx';
-import { DialogForm, FormDialog, type FormDialogControls } from '../../components/forms/DialogForm.tsx';
+import { DialogForm, FormDialog, useFormDialog } from '../../components/forms/DialogForm.tsx';
 import { desktop } from '../../desktop.ts';
 import { QUALITY_OPTIONS } from '../timeline/EventFilterBar.tsx';
 import classes from './AlertsPage.module.css';
@@ -54,17 +54,15 @@ export function RuleDialog({ alert, source, nameOf, onClose }: RuleDialogProps) 
   if (saved) return <NewSecrets alert={saved} onClose={onClose} />;
   return (
     <FormDialog opened onClose={onClose} title={alert ? 'Edit alert' : 'New alert'} size="lg">
-      {(controls) => (
-        <RuleEditor {...controls} alert={alert} source={source} nameOf={nameOf} onSaved={setSaved} />
-      )}
+      <RuleEditor alert={alert} source={source} nameOf={nameOf} onSaved={setSaved} />
     </FormDialog>
   );
 }
 
-type RuleFormProps = FormDialogControls &
-  Pick<RuleDialogProps, 'alert' | 'source' | 'nameOf'> & { onSaved: (alert: Alert) => void };
+type RuleFormProps = Omit<RuleDialogProps, 'onClose'> & { onSaved: (alert: Alert) => void };
 
-function RuleEditor({ alert, source, nameOf, onSaved, onDone, ...controls }: RuleFormProps) {
+function RuleEditor({ alert, source, nameOf, onSaved }: RuleFormProps) {
+  const { onDone } = useFormDialog();
   const reload = useReload();
   const form = useForm<RuleDraft>({
     initialValues: alert ? draftOf(alert) : newDraft(source, nameOf),
@@ -84,7 +82,7 @@ function RuleEditor({ alert, source, nameOf, onSaved, onDone, ...controls }: Rul
   });
   const { to } = bodyOf(form.values);
   return (
-    <DialogForm form={form} controls={controls} save={save} submit={alert ? 'Save' : 'Add alert'}>
+    <DialogForm form={form} save={save} submit={alert ? 'Save' : 'Add alert'}>
       <div className={`${classes.fields} stack gap-4`}>
         <RuleFields form={form} nameOf={nameOf} />
         <p className={classes.sentence} aria-live="polite">

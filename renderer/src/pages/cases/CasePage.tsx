@@ -9,13 +9,7 @@ import { useCall, useSave } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { exportFile } from '../../components/forms/buttons.tsx';
-import {
-  DialogForm,
-  FormDialog,
-  type FormDialogControls,
-  RemoveDialog,
-  useItemForm,
-} from '../../components/forms/DialogForm.tsx';
+import { DialogForm, FormDialog, RemoveDialog, useItemForm } from '../../components/forms/DialogForm.tsx';
 import { ItemPage, Page } from '../../components/layout/Page.tsx';
 import { useIsOwner } from '../../state/session.ts';
 import classes from './Cases.module.css';
@@ -89,7 +83,9 @@ function CaseActions({ shown }: { shown: Case }) {
           </Button>
         </>
       )}
-      <EditCaseDialog shown={shown} opened={isEditing} onClose={editing.close} />
+      <FormDialog opened={isEditing} onClose={editing.close} title="Edit case" size="md">
+        <EditCaseForm shown={shown} />
+      </FormDialog>
       {isDeleting && (
         <RemoveDialog title="Delete case?" submit="Delete" removal={removal} onClose={deleting.close}>
           “{title}” and its notes will be deleted. Its events, packs and findings stay.
@@ -99,32 +95,17 @@ function CaseActions({ shown }: { shown: Case }) {
   );
 }
 
-export interface EditCaseDialogProps {
-  shown: Case;
-  opened: boolean;
-  onClose: () => void;
-}
-
 /** Changes the title and the description of a case. */
-export function EditCaseDialog({ shown, opened, onClose }: EditCaseDialogProps) {
-  return (
-    <FormDialog opened={opened} onClose={onClose} title="Edit case" size="md">
-      {(controls) => <EditCaseForm shown={shown} {...controls} />}
-    </FormDialog>
-  );
-}
-
-function EditCaseForm({ shown, onDone, ...controls }: { shown: Case } & FormDialogControls) {
+function EditCaseForm({ shown }: { shown: Case }) {
   const { id, revision } = shown;
   const { form, save } = useItemForm({
     route: 'changeCase',
     initialValues: { title: shown.title, description: shown.description },
     validate: ({ title }) => ({ title: title === '' ? 'Enter a title.' : null }),
     request: (values) => ({ params: { id }, body: { revision, ...values } }),
-    onSaved: onDone,
   });
   return (
-    <DialogForm form={form} controls={controls} save={save} submit="Save">
+    <DialogForm form={form} save={save} submit="Save">
       <TextInput label="Title" data-autofocus {...form.getInputProps('title')} />
       <Textarea
         label="Description"
@@ -138,7 +119,7 @@ function EditCaseForm({ shown, onDone, ...controls }: { shown: Case } & FormDial
 }
 
 /** The items of a case in their order. The owner moves, removes and annotates them. */
-export function CaseItems({ shown }: { shown: Case }) {
+function CaseItems({ shown }: { shown: Case }) {
   const isOwner = useIsOwner();
   const { id: caseId, revision, items } = shown;
   // If another page changed the case, it is refused and read again.

@@ -1,25 +1,24 @@
 import { Button, Group, Radio, Select, Stack } from '@mantine/core';
-import { useForm } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
 import { IconAlertTriangle, IconCircleCheck, IconCircleDashed } from '@tabler/icons-react';
-import { useQueryClient } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import type { Deposit, Repository } from '../../../../shared/node/deposit.ts';
 import { doiUrl } from '../../../../shared/values/doi.ts';
-import { callKey, useCall, useSave } from '../../api/useCall.ts';
+import { useCall, useSave } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { ItemButton } from '../../components/forms/buttons.tsx';
 import {
   DialogForm,
   FormDialog,
-  type FormDialogControls,
   RemoveDialog,
+  useFormDialog,
+  useItemForm,
 } from '../../components/forms/DialogForm.tsx';
 import { RepositoryForm, repositoryName } from '../../components/forms/RepositoryDialog.tsx';
 import { Section } from '../../components/layout/Page.tsx';
 import { countOf } from '../../format.ts';
-import { useJobs } from '../../state/jobs.ts';
+import { useReloadAfterJobs } from '../../state/jobs.ts';
 
 /** A link to what a DOI names. */
 export function DoiLink({ doi }: { doi: string }) {
@@ -31,10 +30,11 @@ export function DoiLink({ doi }: { doi: string }) {
 }
 
 const SHOWN = 50;
+const DEPOSIT_JOBS = ['deposit'] as const;
 
 /** The deposits of a pack, with what the owner can do. Nothing if there are none. */
 export function PackDeposits({ pack }: { pack: string }) {
-  useReloadAfterDeposits();
+  useReloadAfterJobs(DEPOSIT_JOBS, 'deposit');
   const answer = useCall('listDeposits', { query: { pack, limit: SHOWN } });
   if (answer.error) return <ErrorNote error={answer.error} onRetry={() => void answer.refetch()} />;
   if (!answer.data || answer.data.items.length === 0) return null;
@@ -47,20 +47,6 @@ export function PackDeposits({ pack }: { pack: string }) {
       </ul>
     </Section>
   );
-}
-
-/** Loads the deposits and the pack again when a deposit ends. */
-function useReloadAfterDeposits(): void {
-  const queries = useQueryClient();
-  const ended = useJobs(
-    ({ node }) =>
-      Object.values(node).filter(({ kind, state }) => kind === 'deposit' && state !== 'running').length,
-  );
-  useEffect(() => {
-    if (ended === 0) return;
-    for (const name of ['listDeposits', 'readPack', 'readCitation'] as const)
-      void queries.invalidateQueries({ queryKey: callKey(name) });
-  }, [ended, queries]);
 }
 
 const HEALTH = { sending: 'idle', draft: 'idle', published: 'well', failed: 'bad' } as const;
@@ -163,17 +149,16 @@ interface DepositDialogProps {
 export function DepositDialog({ opened, onClose, ...props }: DepositDialogProps) {
   return (
     <FormDialog opened={opened} onClose={onClose} title="Deposit in a repository" size="lg">
-      {(controls) => <DepositSteps {...props} {...controls} />}
+      <DepositSteps {...props} />
     </FormDialog>
   );
 }
 
-type StepProps = FormDialogControls & Pick<DepositDialogProps, 'pack'>;
-
 const SHOWN_REPOSITORIES = 200;
 const ANOTHER = 'another';
 
-function DepositSteps(props: StepProps) {
+function DepositSteps({ pack }: Pick<DepositDialogProps, 'pack'>) {
+  const { onDirty } = useFormDialog();
   const answer = useCall('listRepositories', { query: { limit: SHOWN_REPOSITORIES } });
   const [isAdding, setIsAdding] = useState(false);
   const [added, setAdded] = useState<Repository>();
@@ -185,19 +170,19 @@ function DepositSteps(props: StepProps) {
     const onSaved = (repository: Repository) => {
       setAdded(repository);
       setIsAdding(false);
-      props.onDirty(false);
+      onDirty(false);
     };
     return (
       <Stack gap="md">
         {known.length === 0 && <p>Add the repository first, with a token of your account there.</p>}
-        <RepositoryForm {...props} onSaved={onSaved} />
+        <RepositoryForm onSaved={onSaved} />
       </Stack>
     );
   }
   return (
     <DepositForm
       key={added?.id}
-      {...props}
+      pack={pack}
       repositories={known}
       chosen={added?.id ?? known[0]?.id ?? ''}
       onAnother={() => setIsAdding(true)}
@@ -205,21 +190,19 @@ function DepositSteps(props: StepProps) {
   );
 }
 
-interface DepositFormProps extends StepProps {
+interface DepositFormProps {
+  pack: string;
   repositories: readonly Repository[];
   chosen: string;
   onAnother: () => void;
 }
 
-function DepositForm({ pack, repositories, chosen, onAnother, onDone, ...controls }: DepositFormProps) {
-  const form = useForm({ initialValues: { repository: chosen, publish: 'draft' } });
-  const save = useSave(
-    'deposit',
-    ({ repository, publish }: typeof form.values) => ({
-      body: { pack, repository, publish: publish === 'publish' },
-    }),
-    { onSaved: onDone },
-  );
+function DepositForm({ pack, repositories, chosen, onAnother }: DepositFormProps) {
+  const { form, save } = useItemForm({
+    route: 'deposit',
+    initialValues: { repository: chosen, publish: 'draft' },
+    request: ({ repository, publish }) => ({ body: { pack, repository, publish: publish === 'publish' } }),
+  });
   const { community } = repositories.find(({ id }) => id === form.values.repository) ?? { community: null };
   const isReviewed =
     community !== null && repositories.find(({ id }) => id === form.values.repository)?.kind === 'invenio';
@@ -227,7 +210,6 @@ function DepositForm({ pack, repositories, chosen, onAnother, onDone, ...control
   return (
     <DialogForm
       form={form}
-      controls={controls}
       save={save}
       submit={form.values.publish === 'publish' ? 'Deposit and publish' : 'Deposit'}
     >

@@ -23,13 +23,7 @@ import { Markdown } from '../../components/content/Markdown.tsx';
 import { Withheld } from '../../components/content/Withheld.tsx';
 import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import {
-  DialogForm,
-  FormDialog,
-  type FormDialogControls,
-  rulesOf,
-  useItemForm,
-} from '../../components/forms/DialogForm.tsx';
+import { DialogForm, FormDialog, rulesOf, useItemForm } from '../../components/forms/DialogForm.tsx';
 import { ItemPage, Page, Section } from '../../components/layout/Page.tsx';
 import { countOf, formatBytes } from '../../format.ts';
 import { useIsOwner, useMayContribute } from '../../state/session.ts';
@@ -192,7 +186,9 @@ function PackActions({ pack }: { pack: Pack }) {
         </Button>
       )}
       <DepositDialog pack={pack.id} opened={depositing} onClose={depositDialog.close} />
-      <FlagDialog packId={pack.id} opened={flagging} onClose={dialog.close} />
+      <FormDialog opened={flagging} onClose={dialog.close} title="Flag pack">
+        <FlagForm packId={pack.id} />
+      </FormDialog>
     </>
   );
 }
@@ -289,31 +285,16 @@ const FLAG_REASON_LABELS: Record<FlagReason, string> = {
   other: 'Other (explain in the note)',
 };
 
-export interface FlagDialogProps {
-  packId: string;
-  opened: boolean;
-  onClose: () => void;
-}
-
 /** Reports a problem with a pack publicly. The pack itself is not changed. */
-function FlagDialog({ packId, opened, onClose }: FlagDialogProps) {
-  return (
-    <FormDialog opened={opened} onClose={onClose} title="Flag pack">
-      {(controls) => <FlagForm packId={packId} {...controls} />}
-    </FormDialog>
-  );
-}
-
-function FlagForm({ packId, onDone, ...controls }: { packId: string } & FormDialogControls) {
+function FlagForm({ packId }: { packId: string }) {
   const { form, save } = useItemForm({
     route: 'flagPack',
     initialValues: { reason: '', note: '' },
     validate: (flag) => (flag.reason === '' ? { reason: 'Choose a reason.' } : rulesOf(newFlagSchema)(flag)),
     request: (values) => ({ params: { id: packId }, body: newFlagSchema.parse(values) }),
-    onSaved: onDone,
   });
   return (
-    <DialogForm form={form} controls={controls} save={save} submit="Flag pack">
+    <DialogForm form={form} save={save} submit="Flag pack">
       <p className="muted small">
         Flags are public. They are shown on the pack and recorded in the ledger permanently. The pack itself
         does not change.

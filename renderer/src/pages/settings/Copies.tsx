@@ -1,9 +1,8 @@
 import { Button, Checkbox, Group, SegmentedControl, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
 import { IconAlertTriangle, IconCircleCheck, IconCircleDashed, IconPlus } from '@tabler/icons-react';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
 import {
   type Copy,
   type CopyCheck,
@@ -14,26 +13,27 @@ import {
   type DrillMeasures,
   type NewCopy,
 } from '../../../../shared/node/copy.ts';
-import type { Job, JobKind } from '../../../../shared/node/job.ts';
+import type { Job } from '../../../../shared/node/job.ts';
 import { call, fieldErrors } from '../../api/client.ts';
-import { callKey, useCall } from '../../api/useCall.ts';
+import { useCall, useReload, useSave } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { ItemButton, RemoveItemButton } from '../../components/forms/buttons.tsx';
-import { DialogForm, FormDialog, type FormDialogControls } from '../../components/forms/DialogForm.tsx';
+import { DialogForm, FormDialog, type ItemForm, useItemForm } from '../../components/forms/DialogForm.tsx';
 import { countOf, folderTarget, formatBytes, formatCount, formatDuration, placeOf } from '../../format.ts';
-import { useFollowedJob, useJobs } from '../../state/jobs.ts';
-import { BucketAccess, CopyKey, checkSecret, EditCopy, RemoveCopy, SyncInterval } from './EditCopy.tsx';
+import { useFollowedJob, useReloadAfterJobs } from '../../state/jobs.ts';
+import { BucketAccess, CopyKey, checkSecret, EditCopyForm, RemoveCopy, SyncInterval } from './EditCopy.tsx';
 import classes from './SettingsPage.module.css';
 import { OffloadedObjects } from './StoredBytes.tsx';
 
 const SHOWN = 100;
+const COPY_JOBS = ['copy_sync', 'copy_check', 'copy_drill', 'mark_lost'] as const;
 
 /** The copies of the archive in folders and buckets, each with its state and what can be done with it. */
 export function Copies() {
   const answer = useCall('listCopies', { query: { limit: SHOWN } });
   const [isAdding, adding] = useDisclosure();
-  useReloadAfterJobs();
+  useReloadAfterJobs(COPY_JOBS, 'syncCopy');
   const add = (
     <Button variant="default" leftSection={<IconPlus size={16} aria-hidden />} onClick={adding.open}>
       Add a copy
@@ -67,23 +67,11 @@ export function Copies() {
           </>
         )}
       </div>
-      <AddCopy opened={isAdding} onClose={adding.close} />
+      <FormDialog opened={isAdding} onClose={adding.close} title="Add a copy" size="lg">
+        <AddCopyForm />
+      </FormDialog>
     </section>
   );
-}
-
-const RELOAD_AFTER: ReadonlySet<JobKind> = new Set(['copy_sync', 'copy_check', 'copy_drill', 'mark_lost']);
-
-/** Loads the copies again when such a job ends, also one that runs on schedule. */
-function useReloadAfterJobs(): void {
-  const queries = useQueryClient();
-  const ended = useJobs(
-    ({ node }) =>
-      Object.values(node).filter(({ kind, state }) => RELOAD_AFTER.has(kind) && state !== 'running').length,
-  );
-  useEffect(() => {
-    if (ended > 0) void queries.invalidateQueries({ queryKey: callKey('listCopies') });
-  }, [ended, queries]);
 }
 
 /** The number of objects that a check of a sample reads back. */
@@ -151,7 +139,9 @@ function CopyItem({ copy }: { copy: Copy }) {
         </p>
       )}
       {isKeyOpen && <CopyKey copy={copy} place={place} onClose={keyDialog.close} />}
-      <EditCopy copy={copy} opened={isEditing} onClose={editing.close} />
+      <FormDialog opened={isEditing} onClose={editing.close} title="Edit this copy" size="lg">
+        <EditCopyForm copy={copy} />
+      </FormDialog>
       {isRemoving && <RemoveCopy copy={copy} place={place} onClose={removing.close} />}
     </li>
   );
@@ -292,15 +282,6 @@ function sentenceOf({ ok, checked, damaged, missing, extra, restored, wrong }: C
 const PAGES_SENTENCE =
   'Anyone with access to the copy can read the archive as plain web pages, without a node.';
 
-/** Adds a copy in a folder or a bucket, and starts its first sync. */
-function AddCopy({ opened, onClose }: { opened: boolean; onClose: () => void }) {
-  return (
-    <FormDialog opened={opened} onClose={onClose} title="Add a copy" size="lg">
-      {(controls) => <AddCopyForm {...controls} />}
-    </FormDialog>
-  );
-}
-
 const EMPTY = {
   kind: 'folder' as 'folder' | 'bucket',
   folder: '',
@@ -314,40 +295,25 @@ const EMPTY = {
   public_url: '',
 };
 type Values = typeof EMPTY;
-type Form = Pick<ReturnType<typeof useForm<Values>>, 'getInputProps' | 'values'>;
+type Form = Pick<ItemForm<Values, 'addCopy'>['form'], 'getInputProps' | 'values'>;
 
-function AddCopyForm({ onDone, ...controls }: FormDialogControls) {
-  const queries = useQueryClient();
-  const form = useForm<Values>({
-    initialValues: EMPTY,
-    validate: {
-      folder: (path, { kind }) =>
-        kind === 'folder' && !folderTarget(path) ? 'Enter the full path, such as /mnt/backup/archive.' : null,
-      bucket: (bucket, { kind }) =>
-        kind === 'bucket' && !bucket.trim() ? 'Enter the name of the bucket.' : null,
-      secret_key: (secret, { kind, access_key }) =>
-        kind === 'bucket' ? checkSecret(secret, access_key) : null,
-    },
-  });
+/** Adds a copy in a folder or a bucket, and starts its first sync. */
+function AddCopyForm() {
   // The copy is added by then. If its sync fails, the copy says why, and its button tries again.
-  const firstSync = useMutation({
-    mutationFn: (id: string) => call('syncCopy', { params: { id } }),
-    onSettled: () => queries.invalidateQueries({ queryKey: callKey('listCopies') }),
-  });
-  const add = useMutation({
-    mutationFn: (values: Values) => call('addCopy', { body: bodyOf(values) }),
-    onError: (error, { kind }) => {
+  const firstSync = useSave('syncCopy', (id: string) => ({ params: { id } }));
+  const { form, save } = useItemForm({
+    route: 'addCopy',
+    initialValues: EMPTY,
+    validate: placeErrors,
+    request: (values) => ({ body: bodyOf(values) }),
+    errorsOf: (error, { kind }) => {
       const { target, ...others } = fieldErrors(error);
-      form.setErrors({ ...others, ...(target && { [kind]: target }) });
+      return { ...others, ...(target && { [kind]: target }) };
     },
-    onSuccess: ({ id }) => {
-      onDone();
-      firstSync.mutate(id);
-    },
-    onSettled: () => queries.invalidateQueries({ queryKey: callKey('listCopies') }),
+    onSaved: ({ id }) => firstSync.mutate(id),
   });
   return (
-    <DialogForm form={form} controls={controls} save={add} submit="Add copy">
+    <DialogForm form={form} save={save} submit="Add copy">
       <Place form={form} />
       <SyncInterval {...form.getInputProps('every_minutes')} />
       <Checkbox
@@ -365,6 +331,15 @@ function AddCopyForm({ onDone, ...controls }: FormDialogControls) {
       )}
     </DialogForm>
   );
+}
+
+function placeErrors({ kind, folder, bucket, access_key, secret_key }: Values) {
+  if (kind === 'folder')
+    return { folder: !folderTarget(folder) && 'Enter the full path, such as /mnt/backup/archive.' };
+  return {
+    bucket: !bucket.trim() && 'Enter the name of the bucket.',
+    secret_key: checkSecret(secret_key, access_key),
+  };
 }
 
 /** Where the copy is: a folder, or a bucket and how it is reached. */
@@ -421,7 +396,7 @@ function bodyOf({ kind, folder, bucket, every_minutes, pages, public_url, ...opt
 
 /** Whether the copy has pages for readers. A change starts a sync. */
 function PagesChoice({ copy, place }: { copy: Copy; place: string }) {
-  const queries = useQueryClient();
+  const reload = useReload();
   /** What was just chosen, until the list of copies says the same. */
   const [chosen, setChosen] = useState<boolean>();
   const change = useMutation({
@@ -431,7 +406,7 @@ function PagesChoice({ copy, place }: { copy: Copy; place: string }) {
       await call('syncCopy', { params });
     },
     onSettled: async () => {
-      await queries.invalidateQueries({ queryKey: callKey('listCopies') });
+      await reload('changeCopy');
       setChosen(undefined);
     },
   });

@@ -8,12 +8,7 @@ import { useCall, useSave } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { CopyButton, ItemButton } from '../../components/forms/buttons.tsx';
-import {
-  DialogForm,
-  FormDialog,
-  type FormDialogControls,
-  RemoveDialog,
-} from '../../components/forms/DialogForm.tsx';
+import { DialogForm, FormDialog, RemoveDialog } from '../../components/forms/DialogForm.tsx';
 import { desktop } from '../../desktop.ts';
 import { formatBytes } from '../../format.ts';
 import { useSession } from '../../state/session.ts';
@@ -194,7 +189,7 @@ function DesktopArchives({ app, folder }: { app: DesktopApi; folder: string }) {
       )}
       {action && (
         <FormDialog opened={!move} title={ACTIONS[action].title} onClose={() => setAction(undefined)}>
-          {(controls) => <FolderForm app={app} action={action} controls={controls} onRunning={setIsSent} />}
+          <FolderForm app={app} action={action} onRunning={setIsSent} />
         </FormDialog>
       )}
       {move && <Moving progress={move} folder={folder} />}
@@ -211,11 +206,10 @@ async function requireAccepted(answer: Promise<string | null>): Promise<void> {
 interface FolderFormProps {
   app: DesktopApi;
   action: Action;
-  controls: FormDialogControls;
   onRunning: (isRunning: boolean) => void;
 }
 
-function FolderForm({ app, action, controls, onRunning }: FolderFormProps) {
+function FolderForm({ app, action, onRunning }: FolderFormProps) {
   const { label, submit, text, send } = ACTIONS[action];
   const form = useForm({ initialValues: { folder: '' } });
   const save = useMutation({
@@ -228,13 +222,7 @@ function FolderForm({ app, action, controls, onRunning }: FolderFormProps) {
     onSuccess: (folder) => folder !== null && form.setFieldValue('folder', folder),
   });
   return (
-    <DialogForm
-      form={form}
-      controls={controls}
-      save={save}
-      submit={submit}
-      canSubmit={form.values.folder.trim() !== ''}
-    >
+    <DialogForm form={form} save={save} submit={submit} canSubmit={form.values.folder.trim() !== ''}>
       <p className="small">{text}</p>
       <Group gap="xs" align="end" wrap="nowrap">
         <TextInput

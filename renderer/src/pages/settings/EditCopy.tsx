@@ -8,34 +8,18 @@ import {
   Stack,
   TextInput,
 } from '@mantine/core';
-import { useForm } from '@mantine/form';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type Copy, type CopyChange, copyKeySchema } from '../../../../shared/node/copy.ts';
-import type { Job } from '../../../../shared/node/job.ts';
-import { ApiProblem, call, fieldErrors } from '../../api/client.ts';
-import { callKey } from '../../api/useCall.ts';
+import { isProblem } from '../../api/client.ts';
+import { useSave } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import {
-  DialogForm,
-  FormDialog,
-  type FormDialogControls,
-  RemoveDialog,
-} from '../../components/forms/DialogForm.tsx';
+import { DialogForm, RemoveDialog, useItemForm } from '../../components/forms/DialogForm.tsx';
 
 /** Changes the settings of a copy. Its place stays. */
-export function EditCopy({ copy, opened, onClose }: { copy: Copy; opened: boolean; onClose: () => void }) {
-  return (
-    <FormDialog opened={opened} onClose={onClose} title="Edit this copy" size="lg">
-      {(controls) => <EditCopyForm copy={copy} {...controls} />}
-    </FormDialog>
-  );
-}
-
-function EditCopyForm({ copy, onDone, ...controls }: FormDialogControls & { copy: Copy }) {
-  const queries = useQueryClient();
+export function EditCopyForm({ copy }: { copy: Copy }) {
   const isBucket = copy.target.startsWith('s3:');
-  const form = useForm({
+  const { form, save } = useItemForm({
+    route: 'changeCopy',
     initialValues: {
       every_minutes: copy.every_minutes ?? ('' as number | ''),
       public_url: copy.public_url ?? '',
@@ -44,21 +28,11 @@ function EditCopyForm({ copy, onDone, ...controls }: FormDialogControls & { copy
       access_key: '',
       secret_key: '',
     },
-    validate: {
-      secret_key: (secret, { access_key }) => checkSecret(secret, access_key),
-    },
-  });
-  const change = useMutation({
-    mutationFn: (values: typeof form.values) =>
-      call('changeCopy', { params: { id: copy.id }, body: changeOf(values, isBucket) }),
-    onError: (error) => form.setErrors(fieldErrors(error)),
-    onSuccess: async () => {
-      onDone();
-      await queries.invalidateQueries({ queryKey: callKey('listCopies') });
-    },
+    validate: ({ secret_key, access_key }) => ({ secret_key: checkSecret(secret_key, access_key) }),
+    request: (values) => ({ params: { id: copy.id }, body: changeOf(values, isBucket) }),
   });
   return (
-    <DialogForm form={form} controls={controls} save={change} submit="Save" canSubmit={form.isDirty()}>
+    <DialogForm form={form} save={save} submit="Save" canSubmit={form.isDirty()}>
       <SyncInterval data-autofocus {...form.getInputProps('every_minutes')} />
       <TextInput
         label="Address of the pages"
@@ -118,14 +92,16 @@ interface CopyKeyProps {
 export function CopyKey({ copy, place, onClose }: CopyKeyProps) {
   const [passphrase, setPassphrase] = useState('');
   const [again, setAgain] = useState('');
-  const { keep, remove } = useKeyInCopy(copy, onClose);
+  const params = { id: copy.id };
+  const keep = useSave('keepKeyInCopy', () => ({ params, body: { passphrase } }), { onSaved: onClose });
+  const remove = useSave('removeKeyFromCopy', () => ({ params }), { onSaved: onClose });
   const isValid = copyKeySchema.safeParse({ passphrase }).success;
   return (
     <Modal opened onClose={onClose} title="The key in this copy" size="md">
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          if (isValid && again === passphrase) keep.mutate(passphrase);
+          if (isValid && again === passphrase) keep.mutate();
         }}
       >
         <Stack gap="md">
@@ -169,21 +145,6 @@ export function CopyKey({ copy, place, onClose }: CopyKeyProps) {
   );
 }
 
-function useKeyInCopy({ id }: Copy, onDone: () => void) {
-  const queries = useQueryClient();
-  const params = { id };
-  const onSuccess = async () => {
-    onDone();
-    await queries.invalidateQueries({ queryKey: callKey('listCopies') });
-  };
-  const keep = useMutation({
-    mutationFn: (passphrase: string) => call('keepKeyInCopy', { params, body: { passphrase } }),
-    onSuccess,
-  });
-  const remove = useMutation({ mutationFn: () => call('removeKeyFromCopy', { params }), onSuccess });
-  return { keep, remove };
-}
-
 interface RemoveCopyProps {
   copy: Copy;
   place: string;
@@ -192,17 +153,9 @@ interface RemoveCopyProps {
 
 /** Asks before a copy is removed. If only it holds objects, offers to mark it as lost. */
 export function RemoveCopy({ copy, place, onClose }: RemoveCopyProps) {
-  const queries = useQueryClient();
-  const [isNeeded, setIsNeeded] = useState(false);
-  const remove = useMutation({
-    mutationFn: () => call('removeCopy', { params: { id: copy.id } }),
-    onError: (error) => setIsNeeded(error instanceof ApiProblem && error.document.code === 'copy_needed'),
-    onSuccess: async () => {
-      onClose();
-      await queries.invalidateQueries({ queryKey: callKey('listCopies') });
-    },
-  });
-  if (isNeeded) return <MarkCopyLost copy={copy} place={place} onClose={onClose} />;
+  const remove = useSave('removeCopy', () => ({ params: { id: copy.id } }), { onSaved: onClose });
+  if (isProblem(remove.error, 'copy_needed'))
+    return <MarkCopyLost copy={copy} place={place} onClose={onClose} />;
   return (
     <RemoveDialog title="Remove this copy?" submit="Remove copy" removal={remove} onClose={onClose}>
       {place} will no longer be updated. Its contents stay there. Delete them yourself if you no longer need
@@ -213,10 +166,7 @@ export function RemoveCopy({ copy, place, onClose }: RemoveCopyProps) {
 
 /** The job tray shows the progress, and the reason if it fails. */
 function MarkCopyLost({ copy, place, onClose }: RemoveCopyProps) {
-  const markLost = useMutation({
-    mutationFn: async () => (await call('markCopyLost', { params: { id: copy.id } })) as Job,
-    onSuccess: onClose,
-  });
+  const markLost = useSave('markCopyLost', () => ({ params: { id: copy.id } }), { onSaved: onClose });
   return (
     <Modal opened onClose={onClose} title="Only this copy holds some objects" size="md">
       <Stack gap="sm">

@@ -6,8 +6,8 @@ import { useCall, useSave } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { RemoveItemButton } from '../../components/forms/buttons.tsx';
-import { RemoveDialog } from '../../components/forms/DialogForm.tsx';
-import { RepositoryDialog, repositoryName } from '../../components/forms/RepositoryDialog.tsx';
+import { FormDialog, RemoveDialog } from '../../components/forms/DialogForm.tsx';
+import { RepositoryForm, repositoryName } from '../../components/forms/RepositoryDialog.tsx';
 import classes from './SettingsPage.module.css';
 
 /** A person has few. */
@@ -51,7 +51,9 @@ export function Repositories() {
           </>
         )}
       </div>
-      <RepositoryDialog opened={isAdding} onClose={adding.close} />
+      <FormDialog opened={isAdding} onClose={adding.close} title="Add a repository" size="lg">
+        <RepositoryForm />
+      </FormDialog>
     </section>
   );
 }

@@ -15,12 +15,7 @@ import type { SourceChange, WatchedSource } from '../../../../shared/collection/
 import { call } from '../../api/client.ts';
 import { useReload, useSave } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import {
-  DialogButtons,
-  FormDialog,
-  type FormDialogControls,
-  useEdits,
-} from '../../components/forms/DialogForm.tsx';
+import { DialogButtons, FormDialog, useEdits, useFormDialog } from '../../components/forms/DialogForm.tsx';
 import { useUrlFilters } from '../../components/forms/filters.tsx';
 import { countOf } from '../../format.ts';
 import {
@@ -88,15 +83,17 @@ export function SourceActions({ source }: { source: WatchedSource }) {
         Stop watching
       </Button>
       {pause.isError && <ErrorNote error={pause.error} />}
-      <EditSource
-        source={source}
+      <FormDialog
         opened={isEditing}
-        choose={choose}
         onClose={() => {
           editing.close();
           set({ choose: '' });
         }}
-      />
+        title="Edit source"
+        size="xl"
+      >
+        <EditSourceForm source={source} choose={choose} />
+      </FormDialog>
       {isRemoving && (
         <StopWatching
           sources={[source]}
@@ -108,31 +105,15 @@ export function SourceActions({ source }: { source: WatchedSource }) {
   );
 }
 
-interface EditSourceProps {
+interface EditSourceFormProps {
   source: WatchedSource;
-  opened: boolean;
   /** Where the watched part is chosen at once. */
   choose: ChoosePlace | undefined;
-  onClose: () => void;
 }
 
 /** Edits a source's settings. Its URL identifies it and cannot change. */
-function EditSource({ source, opened, choose, onClose }: EditSourceProps) {
-  return (
-    <FormDialog opened={opened} onClose={onClose} title="Edit source" size="xl">
-      {(controls) => <EditSourceForm source={source} choose={choose} {...controls} />}
-    </FormDialog>
-  );
-}
-
-function EditSourceForm({
-  source,
-  onDone,
-  onCancel,
-  onDirty,
-  onCovered,
-  choose,
-}: Pick<EditSourceProps, 'source' | 'choose'> & FormDialogControls) {
+function EditSourceForm({ source, choose }: EditSourceFormProps) {
+  const { onDone, onCancel, onCovered } = useFormDialog();
   const [draft, setDraft] = useState(() => draftOf(source));
   const [errors, setErrors] = useState<DraftErrors>({});
   const [rules, setRules] = useState<readonly TypedRule[]>(() => typedRules(source.noise_rules));
@@ -173,7 +154,7 @@ function EditSourceForm({
     areSaved(rules, source) &&
     JSON.stringify(draftOf(source)) === JSON.stringify({ ...draftOf(source), ...watchDraftOf(watch) });
   const isDirty = !areSaved(rules, source) || JSON.stringify(draft) !== JSON.stringify(draftOf(source));
-  useEdits(isDirty, onDirty);
+  useEdits(isDirty);
   const isShownAtFields = Object.keys(errors).length + Object.keys(ruleErrors).length > 0;
   return (
     <form onSubmit={submit} className="stack gap-4" noValidate>

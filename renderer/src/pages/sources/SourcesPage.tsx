@@ -6,12 +6,7 @@ import { DataTable, Pager } from '../../components/data/DataTable.tsx';
 import { STATES } from '../../components/data/states.ts';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { clearButtonProps } from '../../components/forms/buttons.tsx';
-import {
-  DialogForm,
-  FormDialog,
-  type FormDialogControls,
-  useItemForm,
-} from '../../components/forms/DialogForm.tsx';
+import { DialogForm, FormDialog, useItemForm } from '../../components/forms/DialogForm.tsx';
 import { SearchField, type UrlFilters, useFirstUse, useUrlFilters } from '../../components/forms/filters.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { useIsOwner } from '../../state/session.ts';
@@ -73,7 +68,9 @@ export default function SourcesPage() {
       <AddSource opened={dialog === 'add'} onClose={() => open()} />
       <AddList opened={dialog === 'list'} onClose={() => open()} />
       <ReviewFound opened={dialog === 'found'} onClose={() => open()} />
-      <CapturePageNow opened={dialog === 'page'} onClose={() => open()} />
+      <FormDialog opened={dialog === 'page'} onClose={() => open()} title="Capture a page now" size="lg">
+        <CaptureForm />
+      </FormDialog>
       <ImportCaptures opened={dialog === 'captures'} onClose={() => open()} />
     </Page>
   );
@@ -274,21 +271,8 @@ function Choice({ label, data, isLoaded = true, value, onChange }: ChoiceProps) 
   );
 }
 
-interface CapturePageNowProps {
-  opened: boolean;
-  onClose: () => void;
-}
-
 /** Captures one address as a person sees it, now. The address may be in the URL of the page. */
-function CapturePageNow({ opened, onClose }: CapturePageNowProps) {
-  return (
-    <FormDialog opened={opened} onClose={onClose} title="Capture a page now" size="lg">
-      {(controls) => <CaptureForm {...controls} />}
-    </FormDialog>
-  );
-}
-
-function CaptureForm(controls: FormDialogControls) {
+function CaptureForm() {
   const navigate = useNavigate();
   const [search] = useSearchParams();
   const { form, save } = useItemForm({
@@ -296,13 +280,10 @@ function CaptureForm(controls: FormDialogControls) {
     initialValues: { url: search.get('page') ?? '' },
     validate: ({ url }) => (URL.canParse(addressOf(url)) ? {} : { url: 'Enter the address of a page.' }),
     request: ({ url }) => ({ body: { url: addressOf(url) } }),
-    onSaved: ({ id }) => {
-      controls.onDone();
-      void navigate(`/pages/${id}`);
-    },
+    onSaved: ({ id }) => void navigate(`/pages/${id}`),
   });
   return (
-    <DialogForm form={form} controls={controls} save={save} submit="Capture">
+    <DialogForm form={form} save={save} submit="Capture">
       <TextInput
         label="URL"
         description="An isolated browser opens the page, and everything that the page loads is stored. If the address is not watched yet, it becomes a paused source."

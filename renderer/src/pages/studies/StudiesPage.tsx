@@ -14,12 +14,7 @@ import {
 import { StateBadge, TimeText } from '../../components/data/Values.tsx';
 import { EmptyState } from '../../components/feedback/ErrorNote.tsx';
 import { clearButtonProps } from '../../components/forms/buttons.tsx';
-import {
-  DialogForm,
-  FormDialog,
-  type FormDialogControls,
-  useItemForm,
-} from '../../components/forms/DialogForm.tsx';
+import { DialogForm, FormDialog, useItemForm } from '../../components/forms/DialogForm.tsx';
 import { SearchField, type UrlFilters, useUrlFilters } from '../../components/forms/filters.tsx';
 import { SubjectPicker } from '../../components/forms/pickers.tsx';
 import { Page } from '../../components/layout/Page.tsx';
@@ -158,25 +153,22 @@ interface NewStudyDialogProps {
 export function NewStudyDialog({ opened, onClose, node }: NewStudyDialogProps) {
   return (
     <FormDialog opened={opened} onClose={onClose} title="New study" size="lg">
-      {(controls) => <NewStudyForm node={node} {...controls} />}
+      <NewStudyForm node={node} />
     </FormDialog>
   );
 }
 
-function NewStudyForm({ node, onDone, ...controls }: Pick<NewStudyDialogProps, 'node'> & FormDialogControls) {
+function NewStudyForm({ node }: Pick<NewStudyDialogProps, 'node'>) {
   const navigate = useNavigate();
   const { form, save } = useItemForm({
     route: 'createStudy',
     initialValues: emptyStudy(node),
     validate: newStudySchema,
     request: (values) => ({ body: values }),
-    onSaved: ({ id }) => {
-      onDone();
-      return navigate(`/studies/${id}`);
-    },
+    onSaved: ({ id }) => navigate(`/studies/${id}`),
   });
   return (
-    <DialogForm form={form} controls={controls} save={save} submit="Create study">
+    <DialogForm form={form} save={save} submit="Create study">
       <TextInput label="Title" data-autofocus {...form.getInputProps('title')} />
       <Textarea
         label="Question"

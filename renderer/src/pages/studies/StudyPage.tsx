@@ -21,13 +21,7 @@ import { Comments } from '../../components/content/Comments.tsx';
 import { Markdown } from '../../components/content/Markdown.tsx';
 import { Facts, StateBadge, TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import {
-  DialogButtons,
-  DialogForm,
-  FormDialog,
-  type FormDialogControls,
-  useItemForm,
-} from '../../components/forms/DialogForm.tsx';
+import { DialogButtons, DialogForm, FormDialog, useItemForm } from '../../components/forms/DialogForm.tsx';
 import { PackPicker } from '../../components/forms/pickers.tsx';
 import { ItemPage, Page, Section } from '../../components/layout/Page.tsx';
 import { authorsLine, countOf, formatCount } from '../../format.ts';
@@ -183,32 +177,21 @@ function StudyStatus({ study }: { study: Study }) {
         onClose={() => setTarget(undefined)}
         title={target && `${transitionLabel(study.status, target)} study`}
       >
-        {(controls) => target && <StatusForm study={study} target={target} {...controls} />}
+        {target && <StatusForm study={study} target={target} />}
       </FormDialog>
     </>
   );
 }
 
-interface StatusFormProps extends FormDialogControls {
-  study: Study;
-  target: Status;
-}
-
-function StatusForm({ study, target, onDone, ...controls }: StatusFormProps) {
+function StatusForm({ study, target }: { study: Study; target: Status }) {
   const { form, save } = useItemForm({
     route: 'setStudyStatus',
     initialValues: { status: target, note: '' },
     validate: newStatusSchema,
     request: (values) => ({ params: { id: study.id }, body: values }),
-    onSaved: onDone,
   });
   return (
-    <DialogForm
-      form={form}
-      controls={controls}
-      save={save}
-      submit={`${transitionLabel(study.status, target)} study`}
-    >
+    <DialogForm form={form} save={save} submit={`${transitionLabel(study.status, target)} study`}>
       <Textarea
         label="Note (optional)"
         description="The reason. It is kept in the study’s history and in the ledger."

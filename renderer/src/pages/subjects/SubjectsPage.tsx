@@ -5,12 +5,7 @@ import { Link, useNavigate } from 'react-router';
 import { newNodeSchema, type TreeNode } from '../../../../shared/archive/study.ts';
 import { useCall } from '../../api/useCall.ts';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import {
-  DialogForm,
-  FormDialog,
-  type FormDialogControls,
-  useItemForm,
-} from '../../components/forms/DialogForm.tsx';
+import { DialogForm, FormDialog, useItemForm } from '../../components/forms/DialogForm.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { countOf } from '../../format.ts';
 import { useMayContribute } from '../../state/session.ts';
@@ -85,26 +80,19 @@ export function NewSubjectDialog({ opened, onClose, parent }: NewNodeDialogProps
       onClose={onClose}
       title={parent ? `New subject below ${parent}` : 'New subject'}
     >
-      {(controls) => <NewNodeForm parent={parent} {...controls} />}
+      <NewNodeForm parent={parent} />
     </FormDialog>
   );
 }
 
-function NewNodeForm({
-  parent,
-  onDone,
-  ...controls
-}: Pick<NewNodeDialogProps, 'parent'> & FormDialogControls) {
+function NewNodeForm({ parent }: Pick<NewNodeDialogProps, 'parent'>) {
   const navigate = useNavigate();
   const { form, save } = useItemForm({
     route: 'createNode',
     initialValues: { path: parent ? `${parent}/` : '', title: '', description: '' },
     validate: newNodeSchema,
     request: (values) => ({ body: values }),
-    onSaved: ({ path }) => {
-      onDone();
-      return navigate(`/nodes/${path}`);
-    },
+    onSaved: ({ path }) => navigate(`/nodes/${path}`),
   });
   /** The last part of the path follows the title until the path is edited. */
   const setTitle = (title: string) => {
@@ -115,7 +103,7 @@ function NewNodeForm({
     form.setFieldValue('title', title);
   };
   return (
-    <DialogForm form={form} controls={controls} save={save} submit="Create subject">
+    <DialogForm form={form} save={save} submit="Create subject">
       <TextInput
         label="Title"
         data-autofocus

@@ -21,7 +21,7 @@ import {
 } from '../../components/content/Withheld.tsx';
 import { DigestChip, TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { FormDialog, type FormDialogControls, useEdits } from '../../components/forms/DialogForm.tsx';
+import { FormDialog, useEdits, useFormDialog } from '../../components/forms/DialogForm.tsx';
 import { countOf, formatBytes, formatCount, placeOf } from '../../format.ts';
 
 /** At most so many objects are given up at once. */
@@ -42,25 +42,24 @@ export function ReleaseDialog({ withholding, onClose }: ReleaseDialogProps) {
   });
   return (
     <FormDialog opened onClose={onClose} title="Release for good" size="lg">
-      {(controls) =>
-        error ? (
-          <ErrorNote error={error} onRetry={() => void refetch()} />
-        ) : data ? (
-          <ReleaseSteps objects={data.items} withholding={withholding} {...controls} />
-        ) : (
-          <output className="muted">Loading…</output>
-        )
-      }
+      {error ? (
+        <ErrorNote error={error} onRetry={() => void refetch()} />
+      ) : data ? (
+        <ReleaseSteps objects={data.items} withholding={withholding} />
+      ) : (
+        <output className="muted">Loading…</output>
+      )}
     </FormDialog>
   );
 }
 
-interface ReleaseStepsProps extends FormDialogControls {
+interface ReleaseStepsProps {
   objects: readonly WithheldObject[];
   withholding: Withholding;
 }
 
-function ReleaseSteps({ objects, withholding, onDone, onCancel, onDirty }: ReleaseStepsProps) {
+function ReleaseSteps({ objects, withholding }: ReleaseStepsProps) {
+  const { onCancel } = useFormDialog();
   const [isAsking, setIsAsking] = useState(false);
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
   const chosen = objects.filter(({ sha256 }) => !left.has(sha256));
@@ -68,14 +67,13 @@ function ReleaseSteps({ objects, withholding, onDone, onCancel, onDirty }: Relea
     initialValues: { reason: withholding.reason, note: withholding.note ?? '' },
     validate: reasonErrors,
   });
-  useEdits(form.isDirty() || left.size > 0, onDirty);
+  useEdits(form.isDirty() || left.size > 0);
   const toggle = (sha256: string) => {
     const next = new Set(left);
     if (!next.delete(sha256)) next.add(sha256);
     setLeft(next);
   };
-  if (isAsking)
-    return <Confirm chosen={chosen} values={form.values} onBack={() => setIsAsking(false)} onDone={onDone} />;
+  if (isAsking) return <Confirm chosen={chosen} values={form.values} onBack={() => setIsAsking(false)} />;
   return (
     <form onSubmit={form.onSubmit(() => setIsAsking(true))} noValidate>
       <Stack gap="md">
@@ -136,11 +134,11 @@ interface ConfirmProps {
   chosen: readonly WithheldObject[];
   values: ReasonValues;
   onBack: () => void;
-  onDone: () => void;
 }
 
 /** Asks the second time, and gives the bytes up. */
-function Confirm({ chosen, values: { reason, note }, onBack, onDone }: ConfirmProps) {
+function Confirm({ chosen, values: { reason, note }, onBack }: ConfirmProps) {
+  const { onDone } = useFormDialog();
   const [isUnderstood, setIsUnderstood] = useState(false);
   const reload = useReload();
   const what = countOf(chosen.length, 'object');

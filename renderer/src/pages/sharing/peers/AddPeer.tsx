@@ -13,40 +13,19 @@ import { readText } from '../../../api/client.ts';
 import { useCall } from '../../../api/useCall.ts';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { CopyButton } from '../../../components/forms/buttons.tsx';
-import {
-  DialogForm,
-  FormDialog,
-  type FormDialogControls,
-  type ItemForm,
-  useItemForm,
-} from '../../../components/forms/DialogForm.tsx';
+import { DialogForm, type ItemForm, useItemForm } from '../../../components/forms/DialogForm.tsx';
 import { QrCode } from '../Invitations.tsx';
 import classes from '../SharingPage.module.css';
 
 interface AddPeerProps {
-  opened: boolean;
   /** A node that was found on the network; undefined for one that the owner names. */
   node: NearbyNode | undefined;
   /** A link that the app was opened with. */
-  link?: PeerLink | undefined;
-  onClose: () => void;
+  link: PeerLink | undefined;
 }
 
 /** Adds a node by its link, by its address, or from the list of nearby nodes. */
-export function AddPeer({ opened, node, link, onClose }: AddPeerProps) {
-  return (
-    <FormDialog opened={opened} onClose={onClose} title="Add a peer" size="lg">
-      {(controls) => <AddPeerForm node={node} link={link} {...controls} />}
-    </FormDialog>
-  );
-}
-
-function AddPeerForm({
-  node,
-  link,
-  onDone,
-  ...controls
-}: FormDialogControls & Pick<AddPeerProps, 'node' | 'link'>) {
+export function AddPeerForm({ node, link }: AddPeerProps) {
   const known = node ?? link;
   const { form, save } = useItemForm<Values, 'addPeer'>({
     route: 'addPeer',
@@ -59,11 +38,10 @@ function AddPeerForm({
     },
     validate: ({ url }) => ({ url: url.trim() ? null : 'Enter the address or the link of the node.' }),
     request: (values) => ({ body: requestOf(values) }),
-    onSaved: onDone,
   });
   const { onChange: onAddress, ...address } = form.getInputProps('url');
   return (
-    <DialogForm form={form} controls={controls} save={save} submit="Add peer">
+    <DialogForm form={form} save={save} submit="Add peer">
       <TextInput
         label="Address or link"
         description="The owner of the other node can find both on the Sharing page. The node must be shared."

@@ -11,17 +11,18 @@ import {
   parsePeerLink,
 } from '../../../../../shared/node/peer.ts';
 import type { SharingMode } from '../../../../../shared/node/settings.ts';
-import { useCall, useReload, useSave } from '../../../api/useCall.ts';
+import { useCall, useSave } from '../../../api/useCall.ts';
 import { EmptyState, ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { ItemButton, RemoveItemButton } from '../../../components/forms/buttons.tsx';
-import { RemoveDialog } from '../../../components/forms/DialogForm.tsx';
+import { FormDialog, RemoveDialog } from '../../../components/forms/DialogForm.tsx';
 import { Section } from '../../../components/layout/Page.tsx';
-import { useJobs } from '../../../state/jobs.ts';
+import { useReloadAfterJobs } from '../../../state/jobs.ts';
 import classes from '../SharingPage.module.css';
-import { AddPeer, OwnLink } from './AddPeer.tsx';
+import { AddPeerForm, OwnLink } from './AddPeer.tsx';
 import { MirrorOutcome, PeerStateNote, PeerSwitches, PinnedFacts, useMirror } from './peerParts.tsx';
 
 const SHOWN = 100;
+const MIRROR_JOBS = ['mirror'] as const;
 
 /** Other nodes: those on this network, and those from which packs and observations are taken. */
 export function Peers({ mode }: { mode: SharingMode }) {
@@ -30,7 +31,7 @@ export function Peers({ mode }: { mode: SharingMode }) {
   const [isLinkShown, link] = useDisclosure();
   const [chosen, choose] = useState<NearbyNode>();
   const [opened, open] = useState<PeerLink>();
-  useReloadAfterMirrors();
+  useReloadAfterJobs(MIRROR_JOBS, 'mirrorPeer');
   useOpenedLink((peer) => {
     open(peer);
     choose(undefined);
@@ -73,7 +74,9 @@ export function Peers({ mode }: { mode: SharingMode }) {
             <RepairSwitch />
           </>
         )}
-        <AddPeer opened={isAdding} node={chosen} link={opened} onClose={adding.close} />
+        <FormDialog opened={isAdding} onClose={adding.close} title="Add a peer" size="lg">
+          <AddPeerForm node={chosen} link={opened} />
+        </FormDialog>
         <OwnLink mode={mode} opened={isLinkShown} onClose={link.close} />
       </Section>
     </>
@@ -94,18 +97,6 @@ function useOpenedLink(take: (link: PeerLink) => void): void {
     const link = parsePeerLink(address);
     if (link) latest(link);
   }, [hash, navigate]);
-}
-
-/** Loads the peers again when a mirror ends, also one that runs on schedule. */
-function useReloadAfterMirrors(): void {
-  const reload = useReload();
-  const ended = useJobs(
-    ({ node }) =>
-      Object.values(node).filter(({ kind, state }) => kind === 'mirror' && state !== 'running').length,
-  );
-  useEffect(() => {
-    if (ended > 0) void reload('mirrorPeer');
-  }, [ended, reload]);
 }
 
 function RepairSwitch() {
