@@ -6,7 +6,7 @@ import type { WatchedSource } from '../../../../shared/collection/source.ts';
 import { useCall } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/Values.tsx';
 import { ProfileDialog } from '../../components/forms/ProfileDialog.tsx';
-import { type DraftErrors, MISSING_PROFILE, type SourceDraft } from './sourceForm.ts';
+import { type DraftProps, MISSING_PROFILE, type SourceDraft } from './sourceForm.ts';
 import type { VisibleSource } from './useSources.ts';
 
 /** Whether a failed check is due to the login. */
@@ -26,16 +26,10 @@ function useProfile({ profile }: Pick<VisibleSource, 'profile'>): Profile | unde
   return useProfiles(Boolean(profile)).find(({ id }) => id === profile);
 }
 
-interface LoginFieldProps {
-  draft: SourceDraft;
-  errors: DraftErrors;
-  onChange: (change: Partial<SourceDraft>) => void;
-}
-
 const NEW = 'new';
 
 /** With which profile a source is watched: those of its site are offered, and a new one can be made. */
-export function LoginField({ draft, errors, onChange }: LoginFieldProps) {
+export function LoginField({ draft, errors, onChange }: DraftProps<SourceDraft>) {
   const profiles = useProfiles();
   const [isMaking, making] = useDisclosure();
   const { profile } = draft;

@@ -9,17 +9,13 @@ import {
 import { useCall } from '../../api/useCall.ts';
 import { IntervalInput } from '../../components/forms/pickers.tsx';
 import { intervalText } from '../../format.ts';
-import { type ScheduleDraft, scheduleOf } from './sourceForm.ts';
+import { type DraftProps, inputsOf, type ScheduleDraft, scheduleOf } from './sourceForm.ts';
 import classes from './sources.module.css';
 
-interface ScheduleFieldsProps {
-  draft: ScheduleDraft;
-  errors: Partial<Record<keyof ScheduleDraft, string>>;
-  onChange: (change: Partial<ScheduleDraft>) => void;
-}
-
 /** When a source is checked: an interval or the times of a cron expression, and the hours in which it may be. */
-export function ScheduleFields({ draft, errors, onChange }: ScheduleFieldsProps) {
+export function ScheduleFields(fields: DraftProps<ScheduleDraft>) {
+  const { draft, onChange } = fields;
+  const input = inputsOf(fields);
   const { data: settings } = useCall('readSettings');
   const everyMinutes = settings?.collection_every_minutes;
   return (
@@ -41,18 +37,14 @@ export function ScheduleFields({ draft, errors, onChange }: ScheduleFieldsProps)
               ? 'Default: the node’s setting.'
               : `Default: ${intervalText(everyMinutes)}, the node’s setting.`
           }
-          value={draft.every_minutes}
-          error={errors.every_minutes}
-          onChange={(minutes) => onChange({ every_minutes: minutes })}
+          {...input.value('every_minutes')}
         />
       ) : (
         <TextInput
           label="Times"
           description="A cron expression: minute, hour, day, month, weekday. “0 8 * * 1-5” is 8:00 from Monday to Friday."
           placeholder="0 8 * * 1-5"
-          value={draft.every}
-          error={errors.every}
-          onChange={(event) => onChange({ every: event.currentTarget.value })}
+          {...input.text('every')}
           autoComplete="off"
           spellCheck={false}
         />
@@ -60,40 +52,23 @@ export function ScheduleFields({ draft, errors, onChange }: ScheduleFieldsProps)
       <Checkbox
         label="Only during active hours"
         description="Scheduled checks run only then. “Check now” always works."
-        checked={draft.has_hours}
-        onChange={(event) => onChange({ has_hours: event.currentTarget.checked })}
+        {...input.checkbox('has_hours')}
       />
-      {draft.has_hours && <HoursFields draft={draft} errors={errors} onChange={onChange} />}
-      {(draft.has_hours || draft.by === 'times') && (
-        <ZoneSelect
-          value={draft.time_zone}
-          error={errors.time_zone}
-          onChange={(time_zone) => onChange({ time_zone })}
-        />
-      )}
+      {draft.has_hours && <HoursFields {...fields} />}
+      {(draft.has_hours || draft.by === 'times') && <ZoneSelect {...input.value('time_zone')} />}
       {everyMinutes !== undefined && <NextTimes schedule={scheduleOf(draft)} everyMinutes={everyMinutes} />}
     </div>
   );
 }
 
-function HoursFields({ draft, errors, onChange }: ScheduleFieldsProps) {
+function HoursFields(fields: DraftProps<ScheduleDraft>) {
+  const { draft, errors, onChange } = fields;
+  const input = inputsOf(fields);
   return (
     <>
       <div className="stack columns-narrow gap-4 start">
-        <TextInput
-          type="time"
-          label="From"
-          value={draft.hours_from}
-          error={errors.hours_from}
-          onChange={(event) => onChange({ hours_from: event.currentTarget.value })}
-        />
-        <TextInput
-          type="time"
-          label="To"
-          value={draft.hours_to}
-          error={errors.hours_to}
-          onChange={(event) => onChange({ hours_to: event.currentTarget.value })}
-        />
+        <TextInput type="time" label="From" {...input.text('hours_from')} />
+        <TextInput type="time" label="To" {...input.text('hours_to')} />
       </div>
       <Checkbox.Group
         label="Days"

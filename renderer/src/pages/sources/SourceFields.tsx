@@ -19,29 +19,22 @@ import { formatCount } from '../../format.ts';
 import { FollowPreview } from './FoundList.tsx';
 import { LoginField } from './Login.tsx';
 import { ScheduleFields } from './ScheduleFields.tsx';
-import type { DraftErrors, FollowDraft, SourceDraft } from './sourceForm.ts';
+import { type DraftErrors, type DraftProps, inputsOf, type SourceDraft } from './sourceForm.ts';
 import classes from './sources.module.css';
 import { useAgenciesAndTags } from './useSources.ts';
 import { type Choosing, WatchFields } from './WatchFields.tsx';
 
-interface SourceFieldsProps {
-  draft: SourceDraft;
-  errors: DraftErrors;
+interface SourceFieldsProps extends DraftProps<SourceDraft> {
   /** Whether private addresses can be allowed or refused here. */
   canAllowPrivate?: boolean;
   /** How the watched part is chosen by clicking. */
   choosing?: Choosing;
-  onChange: (change: Partial<SourceDraft>) => void;
 }
 
 /** The settings of a source other than its URL. */
-export function SourceFields({
-  draft,
-  errors,
-  canAllowPrivate = false,
-  choosing,
-  onChange,
-}: SourceFieldsProps) {
+export function SourceFields({ canAllowPrivate = false, choosing, ...fields }: SourceFieldsProps) {
+  const { draft, errors } = fields;
+  const input = inputsOf(fields);
   const { agencies, tags } = useAgenciesAndTags();
   const hasFetch = Boolean(
     draft.every_minutes ||
@@ -60,32 +53,26 @@ export function SourceFields({
             ? 'Shown in lists and events. Default: the page’s title when it is first retrieved.'
             : 'Shown in lists and events, also to visitors. Default: the address.'
         }
-        value={draft.name}
-        error={errors.name}
-        onChange={(event) => onChange({ name: event.currentTarget.value })}
+        {...input.text('name')}
       />
       <div className="stack columns gap-4">
         <Autocomplete
           label="Agency"
           description="Who publishes the source."
           data={agencies}
-          value={draft.agency}
-          error={errors.agency}
-          onChange={(agency) => onChange({ agency })}
+          {...input.value('agency')}
         />
         <TagsInput
           label="Tags"
           description="Press Enter after each tag."
           data={tags}
-          value={draft.tags}
-          error={errors.tags}
-          onChange={(chosen) => onChange({ tags: chosen })}
+          {...input.value('tags')}
           acceptValueOnBlur
         />
       </div>
-      <LoginField draft={draft} errors={errors} onChange={onChange} />
-      <CaptureFields draft={draft} errors={errors} onChange={onChange} />
-      <WatchFields draft={draft} errors={errors} choosing={choosing} onChange={onChange} />
+      <LoginField {...fields} />
+      <CaptureFields {...fields} />
+      <WatchFields {...fields} choosing={choosing} />
       <Disclosure
         title="Older versions"
         isUsed={draft.keep_days !== ''}
@@ -99,20 +86,18 @@ export function SourceFields({
           max={36_500}
           allowDecimal={false}
           w="min(100%, 32rem)"
-          value={draft.keep_days}
-          error={errors.keep_days}
-          onChange={(value) => onChange({ keep_days: String(value) })}
+          {...input.number('keep_days')}
         />
       </Disclosure>
       <Disclosure title="Fetch settings" isUsed={hasFetch} isWrong={hasErrors(errors, FETCH_FIELDS)}>
-        <FetchFields draft={draft} errors={errors} canAllowPrivate={canAllowPrivate} onChange={onChange} />
+        <FetchFields {...fields} canAllowPrivate={canAllowPrivate} />
       </Disclosure>
       <Disclosure
         title="Follow links"
         isUsed={draft.follow_kind !== ''}
         isWrong={hasErrors(errors, FOLLOW_FIELDS)}
       >
-        <FollowFields draft={draft} errors={errors} onChange={onChange} />
+        <FollowFields {...fields} />
       </Disclosure>
     </div>
   );
@@ -132,24 +117,18 @@ export const CAPTURE_CHOICES: readonly Choice<CaptureMode>[] = [
 ];
 
 /** What is kept of a source at each check. */
-function CaptureFields({ draft, errors, onChange }: Omit<SourceFieldsProps, 'canAllowPrivate' | 'choosing'>) {
-  const { capture, has_picture_events, picture_events } = draft;
+function CaptureFields(fields: DraftProps<SourceDraft>) {
+  const { capture, has_picture_events } = fields.draft;
+  const input = inputsOf(fields);
   return (
     <fieldset className={`${classes.rules} stack gap-2`}>
       <legend>What is kept</legend>
-      <ChoiceCards
-        label="What is kept"
-        choices={CAPTURE_CHOICES}
-        value={capture}
-        error={errors.capture}
-        onChange={(next) => onChange({ capture: next })}
-      />
+      <ChoiceCards label="What is kept" choices={CAPTURE_CHOICES} {...input.value('capture')} />
       {capture === 'page' && (
         <div className="cluster gap-3">
           <Checkbox
             label="Also report changes to the picture alone, if at least"
-            checked={has_picture_events}
-            onChange={(event) => onChange({ has_picture_events: event.currentTarget.checked })}
+            {...input.checkbox('has_picture_events')}
           />
           <span className="cluster gap-2">
             <NumberInput
@@ -160,9 +139,7 @@ function CaptureFields({ draft, errors, onChange }: Omit<SourceFieldsProps, 'can
               min={0}
               max={100}
               disabled={!has_picture_events}
-              value={picture_events}
-              error={errors.picture_events}
-              onChange={(value) => onChange({ picture_events: String(value) })}
+              {...input.number('picture_events')}
             />
             <span className="compact">of its pixels change</span>
           </span>
@@ -214,7 +191,8 @@ function Disclosure({ title, isUsed, isWrong, children }: DisclosureProps) {
   );
 }
 
-function FetchFields({ draft, errors, canAllowPrivate, onChange }: SourceFieldsProps) {
+function FetchFields({ canAllowPrivate, ...fields }: SourceFieldsProps) {
+  const input = inputsOf(fields);
   const { data: settings } = useCall('readSettings');
   const nodes = (value: number | undefined, unit: string) =>
     value === undefined
@@ -222,31 +200,26 @@ function FetchFields({ draft, errors, canAllowPrivate, onChange }: SourceFieldsP
       : `Default: ${formatCount(value)} ${unit}, the node’s setting.`;
   return (
     <div className="stack gap-4">
-      <ScheduleFields draft={draft} errors={errors} onChange={onChange} />
+      <ScheduleFields {...fields} />
       <div className="stack columns gap-4">
         <NumberInput
           label="Maximum size"
           description={nodes(settings?.max_object_mb, 'MB')}
           suffix=" MB"
           min={0}
-          value={draft.max_object_mb}
-          error={errors.max_object_mb}
-          onChange={(value) => onChange({ max_object_mb: String(value) })}
+          {...input.number('max_object_mb')}
         />
       </div>
       <Checkbox
         label="Ignore the site’s robots.txt"
         description="For sources of public interest. Requests still identify this node."
-        checked={draft.ignore_robots}
-        error={errors.ignore_robots}
-        onChange={(event) => onChange({ ignore_robots: event.currentTarget.checked })}
+        {...input.checkbox('ignore_robots')}
       />
       {canAllowPrivate && (
         <Checkbox
           label="Allow private addresses"
           description="The source may be on your own network. Otherwise such requests are refused."
-          checked={draft.allow_private}
-          onChange={(event) => onChange({ allow_private: event.currentTarget.checked })}
+          {...input.checkbox('allow_private')}
         />
       )}
       <Textarea
@@ -257,9 +230,7 @@ function FetchFields({ draft, errors, canAllowPrivate, onChange }: SourceFieldsP
         minRows={2}
         maxRows={8}
         classNames={{ input: classes.formTyped }}
-        value={draft.headers}
-        error={errors.headers}
-        onChange={(event) => onChange({ headers: event.currentTarget.value })}
+        {...input.text('headers')}
       />
     </div>
   );
@@ -272,23 +243,18 @@ const KINDS: readonly { value: FollowKind | ''; label: string }[] = [
   { value: 'sitemap', label: 'Addresses in a sitemap' },
 ];
 
-interface FollowFieldsProps {
-  draft: FollowDraft & Pick<SourceDraft, 'url' | 'profile'>;
-  errors: Partial<Record<keyof FollowDraft, string>>;
-  onChange: (change: Partial<FollowDraft>) => void;
-}
-
 /** Which addresses of the newest version become sources of their own. */
-function FollowFields({ draft, errors, onChange }: FollowFieldsProps) {
+function FollowFields(fields: DraftProps<SourceDraft>) {
+  const { draft } = fields;
+  const input = inputsOf(fields);
   return (
     <div className="stack gap-4">
       <Select
         label="Watch as separate sources"
         data={KINDS}
         allowDeselect={false}
-        value={draft.follow_kind}
-        error={errors.follow_kind}
-        onChange={(kind) => onChange({ follow_kind: (kind ?? '') as FollowKind | '' })}
+        {...input.value('follow_kind')}
+        onChange={(kind) => fields.onChange({ follow_kind: kind ?? '' })}
       />
       {draft.follow_kind !== '' && (
         <>
@@ -298,18 +264,14 @@ function FollowFields({ draft, errors, onChange }: FollowFieldsProps) {
               description="Extensions or media types. Default: all."
               placeholder={draft.follow_types.length === 0 ? 'pdf' : ''}
               data={['pdf', 'csv', 'xlsx', 'docx', 'html', 'json', 'xml']}
-              value={draft.follow_types}
-              error={errors.follow_types}
-              onChange={(types) => onChange({ follow_types: types })}
+              {...input.value('follow_types')}
               acceptValueOnBlur
             />
             <NumberInput
               label="Maximum"
               description="The total of watched addresses and addresses to review."
               min={1}
-              value={draft.follow_limit}
-              error={errors.follow_limit}
-              onChange={(value) => onChange({ follow_limit: String(value) })}
+              {...input.number('follow_limit')}
             />
           </div>
           <TextInput
@@ -317,17 +279,14 @@ function FollowFields({ draft, errors, onChange }: FollowFieldsProps) {
             description="A regular expression (RE2). Default: all addresses on the same host."
             placeholder="/reports/20\d\d/"
             classNames={{ input: classes.formTyped }}
-            value={draft.follow_match}
-            error={errors.follow_match}
-            onChange={(event) => onChange({ follow_match: event.currentTarget.value })}
+            {...input.text('follow_match')}
             autoComplete="off"
             spellCheck={false}
           />
           <Checkbox
             label="Review found addresses first"
             description="Otherwise they are watched immediately and checked in the next round."
-            checked={draft.follow_approve}
-            onChange={(event) => onChange({ follow_approve: event.currentTarget.checked })}
+            {...input.checkbox('follow_approve')}
           />
           <FollowPreview draft={draft} />
         </>

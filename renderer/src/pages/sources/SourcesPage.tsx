@@ -18,6 +18,7 @@ import { CaptureOutcome, CheckOutcome, FoundNotice } from './Notices.tsx';
 import { useCollectionRun } from './runs.ts';
 import { SelectionBar } from './SelectionBar.tsx';
 import { ownerColumns, VISITOR_COLUMNS } from './sourceColumns.tsx';
+import { withScheme } from './sourceForm.ts';
 import classes from './sources.module.css';
 import {
   type Dialog,
@@ -278,8 +279,9 @@ function CaptureForm() {
   const { form, save } = useItemForm({
     route: 'capturePage',
     initialValues: { url: search.get('page') ?? '' },
-    validate: ({ url }) => (URL.canParse(addressOf(url)) ? {} : { url: 'Enter the address of a page.' }),
-    request: ({ url }) => ({ body: { url: addressOf(url) } }),
+    validate: ({ url }) =>
+      URL.canParse(withScheme(url.trim())) ? {} : { url: 'Enter the address of a page.' },
+    request: ({ url }) => ({ body: { url: withScheme(url.trim()) } }),
     onSaved: ({ id }) => void navigate(`/pages/${id}`),
   });
   return (
@@ -298,9 +300,4 @@ function CaptureForm() {
       )}
     </DialogForm>
   );
-}
-
-function addressOf(typed: string): string {
-  const text = typed.trim();
-  return text === '' || /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `https://${text}`;
 }

@@ -1,10 +1,19 @@
 import { Button, Select, TagsInput, TextInput } from '@mantine/core';
 import { IconClick, IconMarquee2 } from '@tabler/icons-react';
 import { type Watch, watchedRegion } from '../../../../shared/collection/noise.ts';
-import type { CaptureMode, WatchedSource } from '../../../../shared/collection/source.ts';
+import type { WatchedSource } from '../../../../shared/collection/source.ts';
 import { ElementChooser } from './choosing/ElementChooser.tsx';
 import { RegionChooser, RegionFields } from './choosing/RegionChooser.tsx';
-import { WATCH_KINDS, type WatchDraft, type WatchKind, watchDraftOf, watchOf } from './sourceForm.ts';
+import {
+  type DraftProps,
+  inputsOf,
+  type SourceDraft,
+  WATCH_KINDS,
+  type WatchDraft,
+  type WatchKind,
+  watchDraftOf,
+  watchOf,
+} from './sourceForm.ts';
 import classes from './sources.module.css';
 
 /** Where a part is chosen by clicking. */
@@ -20,17 +29,16 @@ export interface Choosing {
   onChosen: () => void;
 }
 
-interface WatchFieldsProps {
-  draft: WatchDraft & { capture: CaptureMode };
-  errors: Partial<Record<keyof WatchDraft, string>>;
+interface WatchFieldsProps extends DraftProps<SourceDraft> {
   /** Absent if nothing is archived yet. */
   choosing?: Choosing | undefined;
-  onChange: (change: Partial<WatchDraft>) => void;
 }
 
 /** Which part of a source is watched. */
-export function WatchFields({ draft, errors, choosing, onChange }: WatchFieldsProps) {
-  const { watch_kind, watch_value, watch_columns, watch_region, capture } = draft;
+export function WatchFields({ choosing, ...fields }: WatchFieldsProps) {
+  const { draft, errors, onChange } = fields;
+  const { watch_kind, watch_region, capture } = draft;
+  const input = inputsOf(fields);
   const kind = watch_kind === '' ? undefined : KINDS[watch_kind];
   const kinds = WATCH_KINDS.filter((name) => name !== 'region' || capture === 'page' || name === watch_kind);
   return (
@@ -60,9 +68,7 @@ export function WatchFields({ draft, errors, choosing, onChange }: WatchFieldsPr
             spellCheck={false}
             autoComplete="off"
             classNames={{ input: kind.isCode ? classes.ruleValue : undefined }}
-            value={watch_value}
-            error={errors.watch_value}
-            onChange={(event) => onChange({ watch_value: event.currentTarget.value })}
+            {...input.text('watch_value')}
           />
         )}
       </div>
@@ -77,9 +83,7 @@ export function WatchFields({ draft, errors, choosing, onChange }: WatchFieldsPr
         <TagsInput
           label="Columns"
           description="The names in the first row. Default: all. Press Enter after each name."
-          value={watch_columns}
-          error={errors.watch_columns}
-          onChange={(columns) => onChange({ watch_columns: columns })}
+          {...input.value('watch_columns')}
           splitChars={[]}
           acceptValueOnBlur
         />

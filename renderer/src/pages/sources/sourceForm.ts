@@ -1,3 +1,4 @@
+import type { ChangeEvent } from 'react';
 import type { z } from 'zod';
 import { create } from 'zustand';
 import { createJSONStorage, persist } from 'zustand/middleware';
@@ -18,6 +19,41 @@ import {
 } from '../../../../shared/collection/source.ts';
 import { issueMessage } from '../../../../shared/values/checkBody.ts';
 import { ApiProblem } from '../../api/client.ts';
+
+/** What a part of a form gets of a draft. */
+export interface DraftProps<Draft> {
+  draft: Draft;
+  errors: Partial<Record<keyof Draft, string>>;
+  onChange: (change: Partial<Draft>) => void;
+}
+
+/** Returns the props of an input by the name of its field, for each kind of input. */
+export function inputsOf<Draft>({ draft, errors, onChange }: DraftProps<Draft>) {
+  const set = (name: keyof Draft, value: unknown) => onChange({ [name]: value } as Partial<Draft>);
+  const shown = <Name extends keyof Draft>(name: Name) => ({ value: draft[name], error: errors[name] });
+  return {
+    text: <Name extends keyof Draft>(name: Name) => ({
+      ...shown(name),
+      onChange: (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) =>
+        set(name, event.currentTarget.value),
+    }),
+    /** A number is kept as text. */
+    number: <Name extends keyof Draft>(name: Name) => ({
+      ...shown(name),
+      onChange: (value: number | string) => set(name, String(value)),
+    }),
+    /** For an input that gives the value itself. */
+    value: <Name extends keyof Draft>(name: Name) => ({
+      ...shown(name),
+      onChange: (value: Draft[Name]) => set(name, value),
+    }),
+    checkbox: <Name extends keyof Draft>(name: Name) => ({
+      checked: draft[name],
+      error: errors[name],
+      onChange: (event: ChangeEvent<HTMLInputElement>) => set(name, event.currentTarget.checked),
+    }),
+  };
+}
 
 /** When a source is checked, as typed. */
 export interface ScheduleDraft {

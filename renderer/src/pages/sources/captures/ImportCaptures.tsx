@@ -18,6 +18,7 @@ import { DialogButtons } from '../../../components/forms/DialogForm.tsx';
 import { FileDropField } from '../../../components/forms/FileDropField.tsx';
 import { formatBytes, formatCount } from '../../../format.ts';
 import { runLocalJob } from '../../../state/jobs.ts';
+import { type DraftProps, inputsOf } from '../sourceForm.ts';
 
 interface ImportCapturesProps {
   opened: boolean;
@@ -44,7 +45,7 @@ function ImportForm({ onClose }: { onClose: () => void }) {
   const { draft, change } = useCaptureDraft();
   const [errors, setErrors] = useState<CaptureDraftErrors>({});
   const { current, start } = useCaptureRun();
-  const edit = (changes: Partial<CaptureDraft>) => {
+  const onChange = (changes: Partial<CaptureDraft>) => {
     change(changes);
     // A field's error is cleared when the field changes.
     setErrors((before) => ({
@@ -52,6 +53,8 @@ function ImportForm({ onClose }: { onClose: () => void }) {
       ...Object.fromEntries(Object.keys(changes).map((name) => [name, undefined])),
     }));
   };
+  const fields = { draft, errors, onChange };
+  const input = inputsOf(fields);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const parsed = importOf(draft);
@@ -77,18 +80,23 @@ function ImportForm({ onClose }: { onClose: () => void }) {
         ]}
       />
       {draft.from === 'file' ? (
-        <WarcFileField draft={draft} error={errors.file} onChange={edit} />
+        <FileDropField
+          label="WARC or WACZ file"
+          file={draft.file}
+          endings=".warc, .warc.gz or .wacz"
+          accept=".warc,.gz,.wacz,application/warc,application/gzip,application/wacz"
+          error={errors.file}
+          onFile={(file) => onChange({ file })}
+        />
       ) : (
-        <TimeMapFields draft={draft} errors={errors} onChange={edit} />
+        <TimeMapFields {...fields} />
       )}
       <TextInput
         label="Observer"
         description="Who made these captures: an archive, an institution or a person. The name is shown with each capture."
         placeholder="Internet Archive"
         autoComplete="off"
-        value={draft.observer}
-        error={errors.observer}
-        onChange={(event) => edit({ observer: event.currentTarget.value })}
+        {...input.text('observer')}
       />
       <DialogButtons
         submit="Import"
@@ -100,34 +108,9 @@ function ImportForm({ onClose }: { onClose: () => void }) {
   );
 }
 
-interface WarcFileFieldProps {
-  draft: CaptureDraft;
-  error: string | undefined;
-  onChange: (change: Partial<CaptureDraft>) => void;
-}
-
-/** Accepts a WARC file or a WACZ package by drop or file picker. */
-function WarcFileField({ draft: { file }, error, onChange }: WarcFileFieldProps) {
-  return (
-    <FileDropField
-      label="WARC or WACZ file"
-      file={file}
-      endings=".warc, .warc.gz or .wacz"
-      accept=".warc,.gz,.wacz,application/warc,application/gzip,application/wacz"
-      error={error}
-      onFile={(chosen) => onChange({ file: chosen })}
-    />
-  );
-}
-
-interface TimeMapFieldsProps {
-  draft: CaptureDraft;
-  errors: CaptureDraftErrors;
-  onChange: (change: Partial<CaptureDraft>) => void;
-}
-
 /** Selects the captures to import from an archive that supports Memento. */
-function TimeMapFields({ draft, errors, onChange }: TimeMapFieldsProps) {
+function TimeMapFields(fields: DraftProps<CaptureDraft>) {
+  const input = inputsOf(fields);
   return (
     <>
       <TextInput
@@ -136,27 +119,16 @@ function TimeMapFields({ draft, errors, onChange }: TimeMapFieldsProps) {
         placeholder="https://web.archive.org/web/timemap/link/https://example.org/"
         inputMode="url"
         autoComplete="off"
-        value={draft.timemap}
-        error={errors.timemap}
-        onChange={(event) => onChange({ timemap: event.currentTarget.value })}
+        {...input.text('timemap')}
       />
       <div className="stack columns-narrow gap-4">
         <TextInput
           type="date"
           label="From"
           description="Default: the first capture."
-          value={draft.since}
-          error={errors.since}
-          onChange={(event) => onChange({ since: event.currentTarget.value })}
+          {...input.text('since')}
         />
-        <TextInput
-          type="date"
-          label="To"
-          description="Default: the last capture."
-          value={draft.until}
-          error={errors.until}
-          onChange={(event) => onChange({ until: event.currentTarget.value })}
-        />
+        <TextInput type="date" label="To" description="Default: the last capture." {...input.text('until')} />
         <NumberInput
           label="Maximum number"
           description={`Default: ${formatCount(DEFAULT_MEMENTOS)}.`}
@@ -166,16 +138,13 @@ function TimeMapFields({ draft, errors, onChange }: TimeMapFieldsProps) {
           clampBehavior="none"
           allowDecimal={false}
           hideControls
-          value={draft.limit}
-          error={errors.limit}
-          onChange={(value) => onChange({ limit: String(value) })}
+          {...input.number('limit')}
         />
       </div>
       <Checkbox
         label="Ignore the archive’s robots.txt"
         description="Request pauses, limits and Retry-After are still respected."
-        checked={draft.ignoreRobots}
-        onChange={(event) => onChange({ ignoreRobots: event.currentTarget.checked })}
+        {...input.checkbox('ignoreRobots')}
       />
     </>
   );
