@@ -1,4 +1,11 @@
-import { IconAlertTriangle, IconCheck, IconCircleCheck, IconCloud } from '@tabler/icons-react';
+import {
+  IconAlertTriangle,
+  IconCheck,
+  IconCircleCheck,
+  IconCircleDashed,
+  IconCloud,
+  type TablerIcon,
+} from '@tabler/icons-react';
 import { type ReactNode, useSyncExternalStore } from 'react';
 import type { ObjectPlaces } from '../../../../shared/node/copy.ts';
 import { useCall } from '../../api/useCall.ts';
@@ -152,6 +159,24 @@ export function StateBadge<Kind extends StateKind>({
         </span>
       )}
     </LazyTooltip>
+  );
+}
+
+const HEALTH_ICONS = { well: IconCircleCheck, idle: IconCircleDashed, bad: IconAlertTriangle };
+
+interface HealthLineProps {
+  health: keyof typeof HEALTH_ICONS;
+  icon?: TablerIcon;
+  children: ReactNode;
+}
+
+/** Whether something that the owner looks after is well: an icon in its colour, and words. */
+export function HealthLine({ health, icon: Icon = HEALTH_ICONS[health], children }: HealthLineProps) {
+  return (
+    <p className="line gap-2 baseline wrap-anywhere" data-health={health}>
+      <Icon size={17} aria-hidden />
+      <span>{children}</span>
+    </p>
   );
 }
 

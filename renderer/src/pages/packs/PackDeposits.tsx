@@ -1,11 +1,10 @@
 import { Button, Group, Radio, Select, Stack } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { IconAlertTriangle, IconCircleCheck, IconCircleDashed } from '@tabler/icons-react';
 import { useState } from 'react';
 import type { Deposit, Repository } from '../../../../shared/node/deposit.ts';
 import { doiUrl } from '../../../../shared/values/doi.ts';
 import { useCall, useSave } from '../../api/useCall.ts';
-import { TimeText } from '../../components/data/Values.tsx';
+import { HealthLine, TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { ItemButton } from '../../components/forms/buttons.tsx';
 import {
@@ -50,24 +49,18 @@ export function PackDeposits({ pack }: { pack: string }) {
 }
 
 const HEALTH = { sending: 'idle', draft: 'idle', published: 'well', failed: 'bad' } as const;
-const ICONS = { bad: IconAlertTriangle, well: IconCircleCheck, idle: IconCircleDashed };
 
 function DepositItem({ deposit }: { deposit: Deposit }) {
   const { pack, repository, repository_url, state, url, in_review, updated_at, files, compared } = deposit;
   const place = repository_url.replace(/^https?:\/\//, '');
-  const health = HEALTH[state];
-  const Icon = ICONS[health];
   const [isPublishing, publishing] = useDisclosure();
   const again = useSave('deposit', () => ({ body: { pack, repository } }));
   return (
     <li className="card stack gap-2">
       <h3 className="wrap-anywhere">{place}</h3>
-      <p className="line gap-2 baseline" data-health={health}>
-        <Icon size={17} aria-hidden />
-        <span>
-          {stateWords(deposit)} <TimeText at={deposit.published_at ?? updated_at} />
-        </span>
-      </p>
+      <HealthLine health={HEALTH[state]}>
+        {stateWords(deposit)} <TimeText at={deposit.published_at ?? updated_at} />
+      </HealthLine>
       {deposit.error && <p className="wrap-anywhere">{deposit.error}</p>}
       <DoiLine deposit={deposit} />
       {files > 0 && state !== 'sending' && (

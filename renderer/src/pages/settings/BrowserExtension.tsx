@@ -9,6 +9,7 @@ import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { CopyButton } from '../../components/forms/buttons.tsx';
 import { bookmarklet } from '../handedIn/handIn.ts';
+import { SettingsGroup } from './SettingsForm.tsx';
 import classes from './SettingsPage.module.css';
 
 /** More browsers than can be paired. */
@@ -18,20 +19,16 @@ const WATCH_MS = 2_000;
 /** The browser extension: how to get it, the browsers that are paired, and a bookmarklet for those that cannot have it. */
 export function BrowserExtension() {
   return (
-    <section className={classes.group} aria-labelledby="browser-extension">
-      <div>
-        <h2 id="browser-extension">Browser extension</h2>
-        <p className="muted small">
-          One click archives what your browser shows, also behind a login. A paired browser can hand in pages
-          and watch links. It can read nothing but the titles of your cases.
-        </p>
-      </div>
-      <div className={`${classes.fields} stack gap-6`}>
+    <SettingsGroup
+      title="Browser extension"
+      meaning="One click archives what your browser shows, also behind a login. A paired browser can hand in pages and watch links. It can read nothing but the titles of your cases."
+    >
+      <div className="stack gap-6">
         <Installation />
         <Pairing />
         <Bookmarklet />
       </div>
-    </section>
+    </SettingsGroup>
   );
 }
 

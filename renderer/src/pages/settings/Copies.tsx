@@ -1,6 +1,6 @@
 import { Button, Checkbox, Group, SegmentedControl, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { IconAlertTriangle, IconCircleCheck, IconCircleDashed, IconPlus } from '@tabler/icons-react';
+import { IconPlus } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import {
@@ -16,14 +16,14 @@ import {
 import type { Job } from '../../../../shared/node/job.ts';
 import { call, fieldErrors } from '../../api/client.ts';
 import { useCall, useReload, useSave } from '../../api/useCall.ts';
-import { TimeText } from '../../components/data/Values.tsx';
+import { HealthLine, TimeText } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { ItemButton, RemoveItemButton } from '../../components/forms/buttons.tsx';
 import { DialogForm, FormDialog, type ItemForm, useItemForm } from '../../components/forms/DialogForm.tsx';
 import { countOf, folderTarget, formatBytes, formatCount, formatDuration, placeOf } from '../../format.ts';
 import { useFollowedJob, useReloadAfterJobs } from '../../state/jobs.ts';
 import { BucketAccess, CopyKey, checkSecret, EditCopyForm, RemoveCopy, SyncInterval } from './EditCopy.tsx';
-import classes from './SettingsPage.module.css';
+import { SettingsGroup } from './SettingsForm.tsx';
 import { OffloadedObjects } from './StoredBytes.tsx';
 
 const SHOWN = 100;
@@ -40,37 +40,31 @@ export function Copies() {
     </Button>
   );
   return (
-    <section className={classes.group} aria-labelledby="copies-now">
-      <div>
-        <h2 id="copies-now">Copies</h2>
-        <p className="muted small">
-          A copy is a second, complete archive in another place. It is updated in the background, and you can
-          restore the archive from it.
-        </p>
-      </div>
-      <div className={`${classes.fields} stack gap-4`}>
-        {answer.error && <ErrorNote error={answer.error} onRetry={() => void answer.refetch()} />}
-        {answer.data?.items.length === 0 && (
-          <EmptyState title="Add a second copy" action={add}>
-            Keep a second copy in a folder on another disk, or in a bucket of an object store.
-          </EmptyState>
-        )}
-        {answer.data && answer.data.items.length > 0 && (
-          <>
-            <ul className="plain stack gap-4">
-              {answer.data.items.map((copy) => (
-                <CopyItem key={copy.id} copy={copy} />
-              ))}
-            </ul>
-            <div>{add}</div>
-            <OffloadedObjects />
-          </>
-        )}
-      </div>
+    <SettingsGroup
+      title="Copies"
+      meaning="A copy is a second, complete archive in another place. It is updated in the background, and you can restore the archive from it."
+    >
+      {answer.error && <ErrorNote error={answer.error} onRetry={() => void answer.refetch()} />}
+      {answer.data?.items.length === 0 && (
+        <EmptyState title="Add a second copy" action={add}>
+          Keep a second copy in a folder on another disk, or in a bucket of an object store.
+        </EmptyState>
+      )}
+      {answer.data && answer.data.items.length > 0 && (
+        <>
+          <ul className="plain stack gap-4">
+            {answer.data.items.map((copy) => (
+              <CopyItem key={copy.id} copy={copy} />
+            ))}
+          </ul>
+          <div>{add}</div>
+          <OffloadedObjects />
+        </>
+      )}
       <FormDialog opened={isAdding} onClose={adding.close} title="Add a copy" size="lg">
         <AddCopyForm />
       </FormDialog>
-    </section>
+    </SettingsGroup>
   );
 }
 
@@ -174,16 +168,12 @@ function useCopyWork({ id }: Copy) {
 
 function State({ copy: { behind, last_error, synced_at } }: { copy: Copy }) {
   const health = last_error !== null ? 'bad' : behind === 0 && synced_at ? 'well' : 'idle';
-  const Icon = { bad: IconAlertTriangle, well: IconCircleCheck, idle: IconCircleDashed }[health];
   const isBehind = behind > 0 || !synced_at;
   return (
-    <p className="line gap-2 baseline wrap-anywhere" data-health={health}>
-      <Icon size={17} aria-hidden />
-      <span>
-        {last_error ?? (isBehind ? `${countOf(behind, 'entry', 'entries')} behind` : 'Up to date')}
-        {last_error !== null && behind > 0 && ` ${countOf(behind, 'entry', 'entries')} behind.`}
-      </span>
-    </p>
+    <HealthLine health={health}>
+      {last_error ?? (isBehind ? `${countOf(behind, 'entry', 'entries')} behind` : 'Up to date')}
+      {last_error !== null && behind > 0 && ` ${countOf(behind, 'entry', 'entries')} behind.`}
+    </HealthLine>
   );
 }
 

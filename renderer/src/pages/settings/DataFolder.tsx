@@ -12,24 +12,21 @@ import { DialogForm, FormDialog, RemoveDialog } from '../../components/forms/Dia
 import { desktop } from '../../desktop.ts';
 import { formatBytes } from '../../format.ts';
 import { useSession } from '../../state/session.ts';
+import { SettingsGroup } from './SettingsForm.tsx';
 import classes from './SettingsPage.module.css';
 
 /** Where the archive is on this machine. The desktop app moves it and opens others; elsewhere a command moves it. */
 export function DataFolder() {
   const place = useCall('readDataFolder');
   return (
-    <section id="data-folder" className={classes.group} aria-labelledby="data-folder-now">
-      <div>
-        <h2 id="data-folder-now">Data folder</h2>
-        <p className="muted small">
-          Everything is in this folder: the records, the stored bytes and the keys.
-        </p>
-      </div>
-      <div className={`${classes.fields} stack gap-4`}>
-        {place.error && <ErrorNote error={place.error} onRetry={() => void place.refetch()} />}
-        {place.data && <ShownPlace place={place.data} />}
-      </div>
-    </section>
+    <SettingsGroup
+      id="data-folder"
+      title="Data folder"
+      meaning="Everything is in this folder: the records, the stored bytes and the keys."
+    >
+      {place.error && <ErrorNote error={place.error} onRetry={() => void place.refetch()} />}
+      {place.data && <ShownPlace place={place.data} />}
+    </SettingsGroup>
   );
 }
 

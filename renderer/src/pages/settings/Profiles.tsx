@@ -1,15 +1,15 @@
 import { Button, Group } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { IconAlertTriangle, IconCircleCheck, IconCircleDashed, IconPlus } from '@tabler/icons-react';
+import { IconPlus } from '@tabler/icons-react';
 import { EXPIRY_WORDS, type Profile } from '../../../../shared/collection/profile.ts';
 import { useCall, useSave } from '../../api/useCall.ts';
-import { TimeText } from '../../components/data/Values.tsx';
+import { HealthLine, TimeText } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { ItemButton, RemoveItemButton } from '../../components/forms/buttons.tsx';
 import { RemoveDialog } from '../../components/forms/DialogForm.tsx';
 import { ProfileDialog } from '../../components/forms/ProfileDialog.tsx';
 import { countOf } from '../../format.ts';
-import classes from './SettingsPage.module.css';
+import { SettingsGroup } from './SettingsForm.tsx';
 
 /** All profiles of a node fit into one page. */
 const SHOWN = 200;
@@ -24,34 +24,29 @@ export function Profiles() {
     </Button>
   );
   return (
-    <section id="profiles" className={classes.group} aria-labelledby="profiles-now">
-      <div>
-        <h2 id="profiles-now">Profiles</h2>
-        <p className="muted small">
-          A profile is your login at one site: its cookies and storage. Sources that need it are fetched with
-          it. It is kept encrypted, sent to its site only, and never exported.
-        </p>
-      </div>
-      <div className={`${classes.fields} stack gap-4`}>
-        {answer.error && <ErrorNote error={answer.error} onRetry={() => void answer.refetch()} />}
-        {answer.data?.items.length === 0 && (
-          <EmptyState title="Watch pages that need a login" action={add}>
-            Log in with your browser, export the cookies of the site, and keep them here as a profile.
-          </EmptyState>
-        )}
-        {answer.data && answer.data.items.length > 0 && (
-          <>
-            <ul className="plain stack gap-4">
-              {answer.data.items.map((profile) => (
-                <ProfileItem key={profile.id} profile={profile} />
-              ))}
-            </ul>
-            <div>{add}</div>
-          </>
-        )}
-      </div>
+    <SettingsGroup
+      id="profiles"
+      title="Profiles"
+      meaning="A profile is your login at one site: its cookies and storage. Sources that need it are fetched with it. It is kept encrypted, sent to its site only, and never exported."
+    >
+      {answer.error && <ErrorNote error={answer.error} onRetry={() => void answer.refetch()} />}
+      {answer.data?.items.length === 0 && (
+        <EmptyState title="Watch pages that need a login" action={add}>
+          Log in with your browser, export the cookies of the site, and keep them here as a profile.
+        </EmptyState>
+      )}
+      {answer.data && answer.data.items.length > 0 && (
+        <>
+          <ul className="plain stack gap-4">
+            {answer.data.items.map((profile) => (
+              <ProfileItem key={profile.id} profile={profile} />
+            ))}
+          </ul>
+          <div>{add}</div>
+        </>
+      )}
       <ProfileDialog opened={isAdding} onClose={adding.close} />
-    </section>
+    </SettingsGroup>
   );
 }
 
@@ -88,27 +83,25 @@ function ProfileItem({ profile }: { profile: Profile }) {
 }
 
 const HEALTH = { works: 'well', untried: 'idle', expired: 'bad', unreadable: 'bad' } as const;
+const STATE_WORDS = {
+  works: 'Works',
+  untried: 'Not tried yet',
+  expired: 'Expired',
+  unreadable: 'Cannot be read: its key is missing or damaged',
+};
 
 function State({ profile: { state, expired_at, expired_reason } }: { profile: Profile }) {
-  const health = HEALTH[state];
-  const Icon = { bad: IconAlertTriangle, well: IconCircleCheck, idle: IconCircleDashed }[health];
   return (
-    <p className="line gap-2 baseline wrap-anywhere" data-health={health}>
-      <Icon size={17} aria-hidden />
-      <span>
-        {state === 'works' && 'Works'}
-        {state === 'untried' && 'Not tried yet'}
-        {state === 'unreadable' && 'Cannot be read: its key is missing or damaged'}
-        {state === 'expired' && 'Expired'}
-        {expired_at && (
-          <>
-            {' '}
-            <TimeText at={expired_at} />
-          </>
-        )}
-        {expired_reason && `: ${EXPIRY_WORDS[expired_reason]}`}
-      </span>
-    </p>
+    <HealthLine health={HEALTH[state]}>
+      {STATE_WORDS[state]}
+      {expired_at && (
+        <>
+          {' '}
+          <TimeText at={expired_at} />
+        </>
+      )}
+      {expired_reason && `: ${EXPIRY_WORDS[expired_reason]}`}
+    </HealthLine>
   );
 }
 

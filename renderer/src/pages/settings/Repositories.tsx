@@ -8,7 +8,7 @@ import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { RemoveItemButton } from '../../components/forms/buttons.tsx';
 import { FormDialog, RemoveDialog } from '../../components/forms/DialogForm.tsx';
 import { RepositoryForm, repositoryName } from '../../components/forms/RepositoryDialog.tsx';
-import classes from './SettingsPage.module.css';
+import { SettingsGroup } from './SettingsForm.tsx';
 
 /** A person has few. */
 const SHOWN = 200;
@@ -25,36 +25,31 @@ export function Repositories() {
     </Button>
   );
   return (
-    <section className={classes.group} id="repositories" aria-labelledby="repositories-now">
-      <div>
-        <h2 id="repositories-now">Repositories</h2>
-        <p className="muted small">
-          Packs can be deposited in a research data repository, where they get a DOI. The button “Deposit…” is
-          on the page of each pack.
-        </p>
-      </div>
-      <div className={`${classes.fields} stack gap-4`}>
-        {answer.error && <ErrorNote error={answer.error} onRetry={() => void answer.refetch()} />}
-        {answer.data?.items.length === 0 && (
-          <EmptyState title="Deposit packs with a DOI" action={add}>
-            Add Zenodo, another InvenioRDM repository, or a Dataverse, with a token of your account there.
-          </EmptyState>
-        )}
-        {answer.data && answer.data.items.length > 0 && (
-          <>
-            <ul className="plain stack gap-4">
-              {answer.data.items.map((repository) => (
-                <RepositoryItem key={repository.id} repository={repository} />
-              ))}
-            </ul>
-            <div>{add}</div>
-          </>
-        )}
-      </div>
+    <SettingsGroup
+      id="repositories"
+      title="Repositories"
+      meaning="Packs can be deposited in a research data repository, where they get a DOI. The button “Deposit…” is on the page of each pack."
+    >
+      {answer.error && <ErrorNote error={answer.error} onRetry={() => void answer.refetch()} />}
+      {answer.data?.items.length === 0 && (
+        <EmptyState title="Deposit packs with a DOI" action={add}>
+          Add Zenodo, another InvenioRDM repository, or a Dataverse, with a token of your account there.
+        </EmptyState>
+      )}
+      {answer.data && answer.data.items.length > 0 && (
+        <>
+          <ul className="plain stack gap-4">
+            {answer.data.items.map((repository) => (
+              <RepositoryItem key={repository.id} repository={repository} />
+            ))}
+          </ul>
+          <div>{add}</div>
+        </>
+      )}
       <FormDialog opened={isAdding} onClose={adding.close} title="Add a repository" size="lg">
         <RepositoryForm />
       </FormDialog>
-    </section>
+    </SettingsGroup>
   );
 }
 

@@ -1,7 +1,7 @@
 import { Button, Group, Modal, NumberInput, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
-import { useEffect } from 'react';
+import { type ReactNode, useEffect, useId } from 'react';
 import { useBlocker } from 'react-router';
 import type { SettingPage } from '../../../../shared/node/pages.ts';
 import { DEFAULT_SETTINGS, type Settings } from '../../../../shared/node/settings.ts';
@@ -32,11 +32,6 @@ function validateSettings(typed: Typed): Record<string, string> {
         message.startsWith('Invalid input') ? 'Enter a number.' : message,
       ]),
   );
-}
-
-/** Ids must not contain spaces: aria-labelledby separates ids by spaces. */
-function headingId({ title }: SettingGroup): string {
-  return `settings-${title.replaceAll(' ', '-')}`;
 }
 
 /** The form for the settings, and the mutation that saves them. Only changed values are sent. */
@@ -128,6 +123,29 @@ export function SettingsForm({ settings, groups, focused, onOpen }: SettingsForm
   );
 }
 
+interface SettingsGroupProps {
+  /** The fragment that leads to it. */
+  id?: string;
+  title: string;
+  /** What is set here, below the title. */
+  meaning: ReactNode;
+  children: ReactNode;
+}
+
+/** A group of the settings: what it is about on the left, its fields on the right. */
+export function SettingsGroup({ id, title, meaning, children }: SettingsGroupProps) {
+  const heading = useId();
+  return (
+    <section id={id} className={classes.group} aria-labelledby={heading}>
+      <div>
+        <h2 id={heading}>{title}</h2>
+        <p className="muted small">{meaning}</p>
+      </div>
+      <div className={`${classes.fields} stack gap-4`}>{children}</div>
+    </section>
+  );
+}
+
 interface SettingsSectionProps {
   group: SettingGroup;
   inputOf: ReturnType<typeof useForm<Typed>>['getInputProps'];
@@ -137,22 +155,16 @@ interface SettingsSectionProps {
 
 function SettingsSection({ group, inputOf, focused }: SettingsSectionProps) {
   return (
-    <section className={classes.group} aria-labelledby={headingId(group)}>
-      <div>
-        <h2 id={headingId(group)}>{group.title}</h2>
-        <p className="muted small">{group.meaning}</p>
-      </div>
-      <div className={`${classes.fields} stack gap-4`}>
-        {group.fields.map((field) => (
-          <SettingRow
-            key={field.name}
-            field={field}
-            input={inputOf(field.name)}
-            isFocused={field.name === focused}
-          />
-        ))}
-      </div>
-    </section>
+    <SettingsGroup title={group.title} meaning={group.meaning}>
+      {group.fields.map((field) => (
+        <SettingRow
+          key={field.name}
+          field={field}
+          input={inputOf(field.name)}
+          isFocused={field.name === focused}
+        />
+      ))}
+    </SettingsGroup>
   );
 }
 

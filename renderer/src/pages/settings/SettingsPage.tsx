@@ -26,7 +26,7 @@ import { DataFolder } from './DataFolder.tsx';
 import { Profiles } from './Profiles.tsx';
 import { Repositories } from './Repositories.tsx';
 import { RoundPauses } from './RoundPauses.tsx';
-import { SettingsForm } from './SettingsForm.tsx';
+import { SettingsForm, SettingsGroup } from './SettingsForm.tsx';
 import classes from './SettingsPage.module.css';
 import { StoredBytes } from './StoredBytes.tsx';
 import { SETTING_GROUPS, type SettingGroup } from './settingFields.ts';
@@ -187,36 +187,33 @@ export function BrowserSettings() {
   const { zone, setZone } = useDisplaySettings();
   const isOwner = useIsOwner();
   return (
-    <section className={classes.group} aria-labelledby="this-browser">
-      <div>
-        <h2 id="this-browser">{desktop() ? 'This window' : 'This browser'}</h2>
-        <p className="muted small">Display settings. They are stored only here.</p>
-      </div>
-      <div className={`${classes.fields} stack gap-4`}>
-        <div className={`${classes.row} grid gap-5 start`}>
-          <span>Theme</span>
-          <div className={classes.control}>
-            <ThemeSwitch />
-          </div>
+    <SettingsGroup
+      title={desktop() ? 'This window' : 'This browser'}
+      meaning="Display settings. They are stored only here."
+    >
+      <div className={`${classes.row} grid gap-5 start`}>
+        <span>Theme</span>
+        <div className={classes.control}>
+          <ThemeSwitch />
         </div>
-        <div className={`${classes.row} grid gap-5 start`}>
-          <span>Times</span>
-          <SegmentedControl
-            size="xs"
-            className={classes.control}
-            aria-label="Times"
-            value={zone}
-            onChange={(value) => setZone(value as Zone)}
-            data={[
-              { value: 'local', label: 'Local time' },
-              { value: 'utc', label: 'UTC' },
-            ]}
-          />
-        </div>
-        {isOwner && !desktop() && <SignOut />}
-        <DesktopChoices />
       </div>
-    </section>
+      <div className={`${classes.row} grid gap-5 start`}>
+        <span>Times</span>
+        <SegmentedControl
+          size="xs"
+          className={classes.control}
+          aria-label="Times"
+          value={zone}
+          onChange={(value) => setZone(value as Zone)}
+          data={[
+            { value: 'local', label: 'Local time' },
+            { value: 'utc', label: 'UTC' },
+          ]}
+        />
+      </div>
+      {isOwner && !desktop() && <SignOut />}
+      <DesktopChoices />
+    </SettingsGroup>
   );
 }
 
@@ -297,19 +294,14 @@ const SHOWN = 100;
 export function Sessions() {
   const answer = useCall('listSessions', { query: { limit: SHOWN } });
   return (
-    <section className={classes.group} aria-labelledby="signed-in">
-      <div>
-        <h2 id="signed-in">Signed-in browsers</h2>
-        <p className="muted small">
-          Each has full access. A browser is signed out after {SESSION_DAYS} days without use.
-        </p>
-      </div>
-      <div className={`${classes.fields} stack gap-4`}>
-        {answer.error && <ErrorNote error={answer.error} onRetry={() => void answer.refetch()} />}
-        {answer.data && answer.data.items.length > 0 && <SessionList sessions={answer.data.items} />}
-        {answer.data?.items.length === 0 && <p className="muted">No browser is signed in.</p>}
-      </div>
-    </section>
+    <SettingsGroup
+      title="Signed-in browsers"
+      meaning={<>Each has full access. A browser is signed out after {SESSION_DAYS} days without use.</>}
+    >
+      {answer.error && <ErrorNote error={answer.error} onRetry={() => void answer.refetch()} />}
+      {answer.data && answer.data.items.length > 0 && <SessionList sessions={answer.data.items} />}
+      {answer.data?.items.length === 0 && <p className="muted">No browser is signed in.</p>}
+    </SettingsGroup>
   );
 }
 

@@ -15,7 +15,7 @@ import { StateBadge, TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { countOf, formatBytes, formatCount, placeOf } from '../../format.ts';
 import { useFollowedJob, useReloadAfterJobs } from '../../state/jobs.ts';
-import classes from './SettingsPage.module.css';
+import { SettingsGroup } from './SettingsForm.tsx';
 
 const SHOWN_AUDITS = 10;
 
@@ -23,27 +23,22 @@ const SHOWN_AUDITS = 10;
 export function StoredBytes() {
   const { fixity, error, refetch } = useFixity();
   return (
-    <section id="stored-bytes" className={classes.group} aria-labelledby="stored-bytes-now">
-      <div>
-        <h2 id="stored-bytes-now">Integrity check</h2>
-        <p className="muted small">
-          Every object is named by its digest. An integrity check reads and hashes it again to detect damage
-          on disk.
-        </p>
-      </div>
-      <div className={`${classes.fields} stack gap-4`}>
-        {error !== null && error !== undefined && <ErrorNote error={error} onRetry={refetch} />}
-        {fixity && <Health fixity={fixity} />}
-        {fixity && fixity.damaged_objects > 0 && (
-          <div>
-            <DamagedObjects fixity={fixity} />
-            <RepairHelp />
-          </div>
-        )}
-        <AuditButton />
-        <History />
-      </div>
-    </section>
+    <SettingsGroup
+      id="stored-bytes"
+      title="Integrity check"
+      meaning="Every object is named by its digest. An integrity check reads and hashes it again to detect damage on disk."
+    >
+      {error !== null && error !== undefined && <ErrorNote error={error} onRetry={refetch} />}
+      {fixity && <Health fixity={fixity} />}
+      {fixity && fixity.damaged_objects > 0 && (
+        <div>
+          <DamagedObjects fixity={fixity} />
+          <RepairHelp />
+        </div>
+      )}
+      <AuditButton />
+      <History />
+    </SettingsGroup>
   );
 }
 

@@ -12,7 +12,7 @@ import {
 import { failureWords } from '../../../../shared/collection/retrievalWords.ts';
 import { useCall } from '../../api/useCall.ts';
 import { IfReadable } from '../../components/content/Withheld.tsx';
-import { TimeText } from '../../components/data/Values.tsx';
+import { HealthLine, TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { countOf } from '../../format.ts';
 import classes from './event.module.css';
@@ -55,12 +55,9 @@ function Seen({ seen }: { seen: SeenBy }) {
   const { words, Icon, health } = AGREEMENTS[agreement];
   return (
     <>
-      <p className="line gap-2 baseline wrap-anywhere" data-health={health}>
-        <Icon size={17} aria-hidden />
-        <span>
-          {name} got <strong>{words}</strong>
-        </span>
-      </p>
+      <HealthLine health={health} icon={Icon}>
+        {name} got <strong>{words}</strong>
+      </HealthLine>
       <p className="small">
         {error !== null && `${failureWords(error, status)}. `}
         {blocks && `${blockWords(blocks)} `}

@@ -20,7 +20,7 @@ import {
   type PeerState,
 } from '../../../../../shared/node/peer.ts';
 import { useReloadAfter, useSave } from '../../../api/useCall.ts';
-import { TimeText } from '../../../components/data/Values.tsx';
+import { HealthLine, TimeText } from '../../../components/data/Values.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { CopyButton } from '../../../components/forms/buttons.tsx';
 import { countOf } from '../../../format.ts';
@@ -41,13 +41,10 @@ export function PeerStateNote({ peer }: { peer: Peer }) {
       </Alert>
     );
   return (
-    <p className="line gap-2 baseline wrap-anywhere" data-health={health}>
-      <Icon size={17} aria-hidden />
-      <span>
-        {label}
-        {peer.last_error && ` ${peer.last_error}`}
-      </span>
-    </p>
+    <HealthLine health={health} icon={Icon}>
+      {label}
+      {peer.last_error && ` ${peer.last_error}`}
+    </HealthLine>
   );
 }
 
