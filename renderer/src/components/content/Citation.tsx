@@ -134,11 +134,7 @@ function CitationText({ form, all, text, answer, file }: ShownCitation) {
       {text !== undefined && (
         <div className="stack gap-2">
           <pre
-            className={
-              form === 'apa'
-                ? `${classes.reference} keep-lines wrap-anywhere sunk`
-                : `${classes.code} keep-lines wrap-anywhere sunk mono small`
-            }
+            className={`${classes.code} keep-lines wrap-anywhere sunk ${form === 'apa' ? classes.reference : 'mono small'}`}
             aria-label={label}
           >
             {text}

@@ -18,7 +18,7 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
   if (props.items.length > DRAWN_WHOLE) return <ScrolledList {...props} />;
   const { label, items, keyOf, render } = props;
   return (
-    <ul className={classes.list} aria-label={label}>
+    <ul className={`${classes.list} plain sheet`} aria-label={label}>
       {items.map((item) => (
         <li key={keyOf(item)}>{render(item)}</li>
       ))}
@@ -37,8 +37,8 @@ function ScrolledList<Item>({ label, items, keyOf, render }: VirtualListProps<It
     overscan: 12,
   });
   return (
-    <div ref={frame} className={`${classes.list} ${classes.scrolled}`}>
-      <ul aria-label={label} style={{ height: rows.getTotalSize() }}>
+    <div ref={frame} className={`${classes.list} ${classes.scrolled} sheet`}>
+      <ul className="plain relative" aria-label={label} style={{ height: rows.getTotalSize() }}>
         {rows.getVirtualItems().map(({ index, start }) => {
           const item = items[index];
           if (item === undefined) return null;

@@ -31,7 +31,7 @@ export function Page({ title, lead, actions, children }: PageProps) {
   usePageTitle(title);
   return (
     <>
-      <header className={`${classes.head} cluster gap-5 end between`}>
+      <header className="mb-5 cluster gap-5 end between">
         <div className={`${classes.words} shrink`}>
           <h1>{title}</h1>
           {lead && <p className={`${classes.lead} mt-2 measure muted`}>{lead}</p>}

@@ -82,7 +82,7 @@ export function Palette() {
                 key={id ?? `${String(to)} ${label}`}
                 label={label}
                 description={description}
-                classNames={{ actionDescription: classes.description }}
+                classNames={{ actionDescription: 'clamp' }}
                 leftSection={icon}
                 rightSection={keys && <kbd className={classes.keys}>{shownKeys(keys)}</kbd>}
                 onClick={() => (typeof to === 'string' ? void navigate(to) : to())}

@@ -60,12 +60,12 @@ export function Shell() {
         <SampleBanner />
         <main id="main" tabIndex={-1} className={`${classes.main} fill full`}>
           {isDiskAway && (
-            <div className={classes.alert}>
+            <div className="mb-5">
               <DiskAwayNote />
             </div>
           )}
           {error !== undefined && !isDiskAway && (
-            <div className={classes.alert}>
+            <div className="mb-5">
               <ErrorNote error={error} onRetry={() => void load()} />
             </div>
           )}

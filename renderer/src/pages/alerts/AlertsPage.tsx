@@ -300,7 +300,7 @@ function MailForm({ smtp }: { smtp: Smtp | null }) {
         {...form.getInputProps('tls')}
       />
       {form.values.tls === 'none' && form.values.user && (
-        <p className={`${classes.error} small`}>
+        <p className="bad small">
           Without encryption, anyone on the network path can read the password. Use this only for a mail
           server on this machine.
         </p>

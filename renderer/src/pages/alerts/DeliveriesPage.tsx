@@ -157,7 +157,7 @@ function What({ delivery }: { delivery: Delivery }) {
           </>
         )}
       </span>
-      {error && <span className={`${classes.error} small wrap-anywhere`}>{error}</span>}
+      {error && <span className="bad small wrap-anywhere">{error}</span>}
       <div data-show="narrow" className="small">
         <TimeText at={delivery.sent_at ?? delivery.created_at} />, <To to={delivery.to} inLine />
       </div>

@@ -38,7 +38,7 @@ export default function ImportDialog() {
       size="lg"
       title={imports.length === 1 ? 'Import a pack' : `Import ${imports.length} packs`}
     >
-      <ul className={`${classes.packs} plain stack gap-3 scroll`}>
+      <ul className={`${classes.list} plain stack gap-3 scroll`}>
         {imports.map((each) => (
           <li key={each.pack.id}>
             <ImportRow item={each} onOpen={close} />

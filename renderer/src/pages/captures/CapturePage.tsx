@@ -54,7 +54,7 @@ function ShownCapture({ page }: { page: PageCapture }) {
       </div>
       <PageWarnings page={page} />
       {draw.isPending && (
-        <output className={`${classes.pending} small`}>
+        <output className="block mb-4 muted small">
           Drawing from the archive alone. Nothing is fetched. This can take up to half a minute.
         </output>
       )}
@@ -175,7 +175,7 @@ function DrawnAgain({ draw, capture, onFetched }: DrawnAgainProps) {
   const unanswered = new Set(capture.requests.filter(({ reason }) => reason !== null).map(({ url }) => url));
   const missing = draw.requests.filter((request) => isMissing(request) && !unanswered.has(request.url));
   return (
-    <section className={classes.again} aria-label="Drawn again from the archive">
+    <section className={`${classes.again} shrink`} aria-label="Drawn again from the archive">
       <h2>Drawn again from the archive</h2>
       <Verdict draw={draw} />
       <div className={classes.pair}>

@@ -222,7 +222,7 @@ function StepButton({ label, keys, isUp = false, isOff, onClick }: StepButtonPro
       size="compact-sm"
       leftSection={<Icon size={14} aria-hidden />}
       rightSection={
-        <kbd className={classes.key} aria-hidden>
+        <kbd className={`${classes.key} muted tiny`} aria-hidden>
           {keys}
         </kbd>
       }

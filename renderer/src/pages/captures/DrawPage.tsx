@@ -45,7 +45,7 @@ function ShownDraw({ draw }: { draw: ArchivedDraw }) {
         </span>
       }
     >
-      <p className={classes.pending}>
+      <p className="mb-4 muted">
         Drawn from the archive alone, including scripts. Nothing was fetched. Each request was answered with
         the capture nearest to that time. This drawing is kept for one hour and is not in the ledger.
       </p>

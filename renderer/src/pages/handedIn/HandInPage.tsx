@@ -130,7 +130,7 @@ function Comparison({ handIn, comparison }: ComparisonProps) {
           gets.
           {truncated && ' Only the beginning of the texts was compared.'}
         </p>
-        <ul className={`${classes.shared} stack gap-1`} aria-label="Blocks of text that both have">
+        <ul className={`${classes.shared} stack gap-1 scroll`} aria-label="Blocks of text that both have">
           {shared.map((block) => (
             <li key={block}>{block}</li>
           ))}

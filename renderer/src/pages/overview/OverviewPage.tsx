@@ -145,7 +145,7 @@ export function GettingStarted({ hasPack, hasSource }: FirstStepsProps) {
   return (
     <section className={`${classes.steps} mb-6`} aria-labelledby="first-steps">
       <h2 id="first-steps">Getting started</h2>
-      <ol>
+      <ol className="plain sheet">
         <Step
           isDone={hasPack}
           title="Publish your first pack"
@@ -200,7 +200,7 @@ export function CopyHint() {
   if (copies.data?.total !== 0) return null;
   return (
     <section className={`${classes.steps} mb-6`} aria-label="Second copy">
-      <ol>
+      <ol className="plain sheet">
         <li>
           <IconCopy size={22} stroke={1.6} aria-hidden />
           <div>

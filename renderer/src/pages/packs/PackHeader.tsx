@@ -70,7 +70,7 @@ export function VersionMark({ evidence }: Pick<Pack, 'evidence'>) {
 /** What became of a related work in one place. */
 export function DriftLine({ item }: { item: DriftItem }) {
   return (
-    <p className={classes.drift} data-state={item.state}>
+    <p className={`${classes.drift} muted compact wrap-anywhere`} data-state={item.state}>
       <DriftSentence item={item} /> <DriftPlace item={item} />
     </p>
   );

@@ -66,14 +66,14 @@ function WholePack({ pack }: { pack: Pack }) {
   return (
     <Page title={pack.title} actions={<PackActions pack={pack} />}>
       {pack.evidence.superseded_by && (
-        <p className={`${classes.notice} hint cluster gap-2`}>
+        <p className="hint mb-2 cluster gap-2">
           <IconArrowRight size={17} aria-hidden /> A newer version of this pack exists:{' '}
           <PackLink id={pack.evidence.superseded_by} />
           <Link to={`/packs/${pack.id}/compare/${pack.evidence.superseded_by}`}>Compare</Link>
         </p>
       )}
       {pack.evidence.part_of && (
-        <p className={`${classes.notice} hint cluster gap-2`}>
+        <p className="hint mb-2 cluster gap-2">
           <IconStack2 size={17} aria-hidden /> Part of <PackLink id={pack.evidence.part_of} />
         </p>
       )}
@@ -252,7 +252,9 @@ export function PackPreview({ id }: { id: string }) {
   return (
     <div className={`${classes.pane} stack gap-4 items-start`}>
       <h2>
-        <Link to={`/packs/${id}`}>{title}</Link>
+        <Link to={`/packs/${id}`} className="quiet-link">
+          {title}
+        </Link>
       </h2>
       <PackAuthors authors={authors.slice(0, 6)} />
       <PackBadges pack={pack.data} />

@@ -44,7 +44,7 @@ function Installation() {
       >
         Download the extension
       </Button>
-      <ol className={`${classes.steps} stack gap-1`}>
+      <ol className="stack gap-1">
         <li>Unpack the file into a folder that stays.</li>
         <li>
           In Chrome, Edge or another Chromium, open <code>chrome://extensions</code> and turn on “Developer

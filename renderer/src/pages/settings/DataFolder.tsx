@@ -36,7 +36,7 @@ function ShownPlace({ place }: { place: Place }) {
   return (
     <>
       <p className="line gap-2">
-        <span className={`${classes.path} mono small`}>{place.folder}</span>
+        <span className="mono small wrap-anywhere">{place.folder}</span>
         <CopyButton text={place.folder} what="the path of the data folder" />
       </p>
       {place.moved_from && <OldFolder move={place.moved_from} />}
@@ -54,7 +54,7 @@ function OldFolder({ move: { folder, at, exists } }: { move: NonNullable<Place['
     <div className="card stack gap-3 start">
       <p>
         The archive was moved here <TimeText at={at} />. The old folder{' '}
-        <span className={`${classes.path} mono small`}>{folder}</span>{' '}
+        <span className="mono small wrap-anywhere">{folder}</span>{' '}
         {exists ? 'is kept until you remove it.' : 'is not there now; its disk may not be attached.'}
       </p>
       <Button
@@ -90,7 +90,7 @@ function MoveCommand({ folder }: { folder: string }) {
         new folder.
       </p>
       <p className="line gap-2">
-        <code className={classes.path}>{command}</code>
+        <code className="wrap-anywhere">{command}</code>
         <CopyButton text={command} what="the command" />
       </p>
     </div>
@@ -168,10 +168,10 @@ function DesktopArchives({ app, folder }: { app: DesktopApi; folder: string }) {
       {fixed === null && recent.length > 0 && (
         <div>
           <h3>Opened before</h3>
-          <ul className={classes.recent}>
+          <ul className={`${classes.recent} plain`}>
             {recent.map((path) => (
-              <li key={path} className="line gap-3">
-                <span className={`${classes.path} mono small`}>{path}</span>
+              <li key={path} className="line between gap-3">
+                <span className="mono small wrap-anywhere">{path}</span>
                 <ItemButton
                   label="Open"
                   of={path}

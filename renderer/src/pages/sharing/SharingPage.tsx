@@ -357,7 +357,7 @@ function Side({ title, icon, children }: SideProps) {
         {icon}
         {title}
       </h3>
-      <ul className={`${classes.seen} small`}>{children}</ul>
+      <ul className={`${classes.seen} stack gap-2 small`}>{children}</ul>
     </section>
   );
 }

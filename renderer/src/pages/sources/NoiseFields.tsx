@@ -98,7 +98,7 @@ function RuleRow({ rule, number, error, onChange, onRemove }: RuleRowProps) {
         spellCheck={false}
         autoComplete="off"
         className={classes.value}
-        classNames={{ input: classes.ruleValue }}
+        classNames={{ input: classes.typed }}
         value={value}
         error={error?.value}
         onChange={(event) => onChange({ value: event.currentTarget.value })}

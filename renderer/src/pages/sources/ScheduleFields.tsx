@@ -10,7 +10,6 @@ import { useCall } from '../../api/useCall.ts';
 import { IntervalInput } from '../../components/forms/pickers.tsx';
 import { intervalText } from '../../format.ts';
 import { type DraftProps, inputsOf, type ScheduleDraft, scheduleOf } from './sourceForm.ts';
-import classes from './sources.module.css';
 
 /** When a source is checked: an interval or the times of a cron expression, and the hours in which it may be. */
 export function ScheduleFields(fields: DraftProps<ScheduleDraft>) {
@@ -19,7 +18,7 @@ export function ScheduleFields(fields: DraftProps<ScheduleDraft>) {
   const { data: settings } = useCall('readSettings');
   const everyMinutes = settings?.collection_every_minutes;
   return (
-    <div className={`${classes.schedule} stack gap-4`}>
+    <div className="stack gap-4">
       <SegmentedControl
         aria-label="When the source is checked"
         data={[

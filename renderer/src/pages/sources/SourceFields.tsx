@@ -229,7 +229,7 @@ function FetchFields({ canAllowPrivate, ...fields }: SourceFieldsProps) {
         autosize
         minRows={2}
         maxRows={8}
-        classNames={{ input: classes.formTyped }}
+        classNames={{ input: classes.typed }}
         {...input.text('headers')}
       />
     </div>
@@ -278,7 +278,7 @@ function FollowFields(fields: DraftProps<SourceDraft>) {
             label="Address pattern"
             description="A regular expression (RE2). Default: all addresses on the same host."
             placeholder="/reports/20\d\d/"
-            classNames={{ input: classes.formTyped }}
+            classNames={{ input: classes.typed }}
             {...input.text('follow_match')}
             autoComplete="off"
             spellCheck={false}

@@ -76,7 +76,7 @@ const COLUMNS: readonly Column<Event>[] = [
     header: 'Event',
     width: '10rem',
     cell: (event) => (
-      <span className={classes.event}>
+      <span className={`${classes.state} small`}>
         <RowLink to={`/timeline/${event.id}`}>
           <StateBadge kind="event" value={event.event_type} />
         </RowLink>

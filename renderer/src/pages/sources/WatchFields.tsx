@@ -67,7 +67,7 @@ export function WatchFields({ choosing, ...fields }: WatchFieldsProps) {
             placeholder={kind.example}
             spellCheck={false}
             autoComplete="off"
-            classNames={{ input: kind.isCode ? classes.ruleValue : undefined }}
+            classNames={{ input: kind.isCode ? classes.typed : undefined }}
             {...input.text('watch_value')}
           />
         )}

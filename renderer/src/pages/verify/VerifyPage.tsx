@@ -103,7 +103,7 @@ export default function VerifyPage() {
 
 function DroppedLists({ lists }: { lists: readonly DroppedList[] }) {
   return (
-    <ul className={classes.lists} aria-label="Lists">
+    <ul className={`${classes.lists} plain`} aria-label="Lists">
       {lists.map(({ path, entries, faults }) => (
         <li key={path}>
           <span className="mono wrap-anywhere">{path}</span>: {countOf(entries.length, 'digest')}
@@ -121,7 +121,7 @@ function Checkpoints({ subject }: { subject: Omit<ReportSubject, 'at'> }) {
       title="Checkpoints and proofs"
       actions={subject.results.length === 0 && <SaveReport {...subject} />}
     >
-      <ul className={classes.checkpoints}>
+      <ul className={`${classes.lists} ${classes.checkpoints} plain`}>
         {subject.checkpoints.map(({ note, result }) => (
           <li key={note.path}>
             <CheckpointRow note={note} result={result} />
@@ -242,8 +242,8 @@ function VerifiedFiles({ subject, version }: VerifiedFilesProps) {
   );
   return (
     <Section title="Files" actions={<SaveReport {...subject} />}>
-      <fieldset className={`${classes.filters} mb-3 cluster gap-2 stretch`}>
-        <legend className={classes.legend}>Show</legend>
+      <fieldset className="mb-3 cluster gap-2 stretch">
+        <legend className="visually-hidden">Show</legend>
         {filter(undefined, `All ${formatCount(results.length)}`)}
         {VERDICT_ORDER.filter((verdict) => counts[verdict] > 0).map((verdict) =>
           filter(verdict, `${VERDICT_WORDS[verdict]} ${formatCount(counts[verdict])}`),

@@ -256,7 +256,7 @@ function RecordSummary({ record, license }: RecordSummaryProps) {
           {shown.map(({ path, bytes, state }) => (
             <li key={path} className="line gap-3 between">
               <span className="wrap-anywhere">{path}</span>
-              <span className={`${classes.state} line gap-3 nowrap`}>
+              <span className="rigid line gap-3 nowrap">
                 <span className="muted small numeric">
                   {bytes === null ? 'size unknown' : formatBytes(bytes)}
                 </span>

@@ -17,7 +17,6 @@ import { ItemButton, RemoveItemButton } from '../../../components/forms/buttons.
 import { FormDialog, RemoveDialog } from '../../../components/forms/DialogForm.tsx';
 import { Section } from '../../../components/layout/Page.tsx';
 import { useReloadAfterJobs } from '../../../state/jobs.ts';
-import classes from '../SharingPage.module.css';
 import { AddPeerForm, OwnLink } from './AddPeer.tsx';
 import { MirrorOutcome, PeerStateNote, PeerSwitches, PinnedFacts, useMirror } from './peerParts.tsx';
 
@@ -134,7 +133,7 @@ function PeerItem({ peer }: { peer: Peer }) {
   return (
     <li className="card stack gap-2">
       <div>
-        <h3 className={classes.name}>
+        <h3>
           <Link to={`/sharing/peers/${peer.id}`}>{peer.name}</Link>
         </h3>
         <p className="muted small wrap-anywhere">{peer.url}</p>

@@ -116,7 +116,7 @@ function Chooser({ source, address, onChoose, onClose }: ChooserProps) {
         <Button ref={before} size="xs" variant="light" disabled={!shown} onClick={() => ask('choose')}>
           Choose this
         </Button>
-        <output className={`${classes.shown} small`} aria-live={isByKey ? 'polite' : 'off'}>
+        <output className={`${classes.shown} small truncate`} aria-live={isByKey ? 'polite' : 'off'}>
           {isReady ? shown && elementWords(shown) : 'Loading the page…'}
         </output>
       </div>
@@ -180,7 +180,7 @@ function Choices({ chosen, choices, onChoose, onClose }: ChoicesProps) {
                 value={String(at)}
                 label={choiceWords(each)}
                 description={
-                  <span className={classes.chosenExcerpt}>
+                  <span className={`${classes.chosenExcerpt} block truncate`}>
                     {!each.same && 'css' in each.watch && 'Its text differs. Check the preview. '}
                     {each.text || 'no text'}
                   </span>
