@@ -1,5 +1,13 @@
 import { useDebouncedValue } from '@mantine/hooks';
-import { createContext, useCallback, useContext, useEffect, useMemo, useState } from 'react';
+import {
+  type ChangeEvent,
+  createContext,
+  useCallback,
+  useContext,
+  useEffect,
+  useMemo,
+  useState,
+} from 'react';
 import { GIGABYTE } from '../../../../shared/limits.ts';
 import { ApiProblem } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
@@ -28,11 +36,40 @@ export function usePackForm(): PackFormState {
   return assembly;
 }
 
-/** The props that connect a form field to its path in the record: the id to jump to and the error. */
-export function useField(...steps: (string | number)[]) {
+/**
+ * Returns the props of an input by the name of its field in a part of the draft: the id to jump to, the error and the
+ * value. `place` is where the part is in the record.
+ */
+export function useInputs<Part>(
+  part: Part,
+  change: (changes: Partial<Part>) => void,
+  ...place: (string | number)[]
+) {
   const { errorOf, touch } = usePackForm();
-  const id = fieldId(...steps);
-  return { id, error: errorOf(id), onBlur: () => touch(id) };
+  const set = (name: keyof Part, value: unknown) => change({ [name]: value } as Partial<Part>);
+  const shown = <Name extends keyof Part & string>(name: Name) => {
+    const id = fieldId(...place, name);
+    return { id, error: errorOf(id), onBlur: () => touch(id), value: part[name] };
+  };
+  return {
+    text: <Name extends keyof Part & string>(name: Name) => ({
+      ...shown(name),
+      onChange: (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) =>
+        set(name, event.currentTarget.value),
+    }),
+    /** For an input that gives the value itself. */
+    value: <Name extends keyof Part & string>(name: Name) => ({
+      ...shown(name),
+      onChange: (value: Part[Name]) => set(name, value),
+    }),
+  };
+}
+
+/** The inputs of a replication, which are in two sections. */
+export function useReplicationInputs(replicates: NonNullable<Draft['replicates']>) {
+  const { change } = usePackForm();
+  const set = (changes: Partial<typeof replicates>) => change({ replicates: { ...replicates, ...changes } });
+  return useInputs(replicates, set, 'replicates');
 }
 
 /** Scrolls to and focuses the field of an issue, or the section that contains it. */

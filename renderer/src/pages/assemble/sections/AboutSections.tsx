@@ -11,23 +11,16 @@ import { PackLink } from '../../packs/PackHeader.tsx';
 import classes from '../assemble.module.css';
 import type { Draft } from '../draft.ts';
 import { useDraft } from '../draftStore.ts';
-import { jumpToField, useField, usePackForm } from '../packForm.ts';
+import { jumpToField, useInputs, usePackForm, useReplicationInputs } from '../packForm.ts';
 import { FormSection } from './ResultsSection.tsx';
 
 /** The title. A dropped folder fills it in. */
 export function TitleSection() {
   const { draft, change } = usePackForm();
-  const title = useField('title');
+  const input = useInputs(draft, change);
   return (
     <FormSection title="About">
-      <TextInput
-        {...title}
-        label="Title"
-        required
-        withAsterisk={false}
-        value={draft.title}
-        onChange={(event) => change({ title: event.currentTarget.value })}
-      />
+      <TextInput {...input.text('title')} label="Title" required withAsterisk={false} />
     </FormSection>
   );
 }
@@ -35,16 +28,14 @@ export function TitleSection() {
 /** Summary and keywords. */
 export function AboutSection() {
   const { draft, change } = usePackForm();
-  const keywords = useField('keywords');
+  const input = useInputs(draft, change);
   return (
     <FormSection title="Summary and keywords" hint="Both are optional.">
       <Summary />
       <TagsInput
-        {...keywords}
+        {...input.value('keywords')}
         label="Keywords"
         description="Press Enter after each keyword."
-        value={draft.keywords}
-        onChange={(next) => change({ keywords: next })}
         splitChars={[',', ';']}
         maxTags={50}
       />
@@ -55,7 +46,7 @@ export function AboutSection() {
 function Summary() {
   const { draft, change } = usePackForm();
   const [view, setView] = useState('write');
-  const summary = useField('summary');
+  const summary = useInputs(draft, change).text('summary');
   return (
     <div>
       <div className="mb-1 line end between">
@@ -74,15 +65,7 @@ function Summary() {
         />
       </div>
       {view === 'write' ? (
-        <Textarea
-          {...summary}
-          aria-describedby={`${summary.id}-hint`}
-          autosize
-          minRows={4}
-          maxRows={20}
-          value={draft.summary}
-          onChange={(event) => change({ summary: event.currentTarget.value })}
-        />
+        <Textarea {...summary} aria-describedby={`${summary.id}-hint`} autosize minRows={4} maxRows={20} />
       ) : (
         <div className={`${classes.preview} card`}>
           {draft.summary ? <Markdown text={draft.summary} /> : <p className="muted">Nothing to preview.</p>}
@@ -103,19 +86,16 @@ const LICENSE_MEANINGS: Record<License, string> = {
 /** The licence. */
 export function LicenseSection() {
   const { draft, change } = usePackForm();
-  const license = useField('license');
+  const input = useInputs(draft, change);
   return (
     <FormSection
       title="Licence"
       hint="What others may do with the files. It cannot be changed after publishing."
     >
       <ChoiceCards
-        id={license.id}
-        error={license.error}
+        {...input.value('license')}
         label="Licence"
         choices={LICENSES.map((value) => ({ value, label: value, meaning: LICENSE_MEANINGS[value] }))}
-        value={draft.license}
-        onChange={(value) => change({ license: value })}
       />
     </FormSection>
   );
@@ -124,16 +104,13 @@ export function LicenseSection() {
 /** The outcome. */
 export function OutcomeSection() {
   const { draft, change } = usePackForm();
-  const outcome = useField('outcome');
+  const input = useInputs(draft, change);
   return (
     <FormSection title="Outcome" hint="How the result compares with the expectation.">
       <ChoiceCards
-        id={outcome.id}
-        error={outcome.error}
+        {...input.value('outcome')}
         label="Outcome"
         choices={OUTCOMES.map((value) => ({ value, ...STATES.outcome[value] }))}
-        value={draft.outcome}
-        onChange={(value) => change({ outcome: value })}
       />
     </FormSection>
   );
@@ -176,11 +153,10 @@ export function MethodSection() {
 
 function MethodFields() {
   const { draft, change, errorOf, touch } = usePackForm();
-  const text = useField('method', 'text');
-  const link = useField('method', 'link');
-  const complete = useField('method', 'complete');
   const { method } = draft;
   const set = (changes: Partial<Draft['method']>) => change({ method: { ...method, ...changes } });
+  const input = useInputs(method, set, 'method');
+  const text = input.text('text');
   return (
     <>
       <Textarea
@@ -191,20 +167,10 @@ function MethodFields() {
         autosize
         minRows={4}
         maxRows={24}
-        value={method.text}
-        onChange={(event) => set({ text: event.currentTarget.value })}
       />
-      <TextInput
-        {...link}
-        label="Link"
-        type="url"
-        placeholder="https://"
-        value={method.link}
-        onChange={(event) => set({ link: event.currentTarget.value })}
-      />
+      <TextInput {...input.text('link')} label="Link" type="url" placeholder="https://" />
       <ChoiceCards
-        id={complete.id}
-        error={complete.error}
+        {...input.value('complete')}
         label="Completeness of the method"
         choices={COMPLETENESS}
         value={method.complete === null ? null : method.complete ? 'complete' : 'partial'}
@@ -217,8 +183,7 @@ function MethodFields() {
 /** The study and the subject of the pack. */
 export function StudyAndSubjectSection() {
   const { draft, change } = usePackForm();
-  const study = useField('study');
-  const node = useField('node');
+  const input = useInputs(draft, change);
   return (
     <FormSection
       title="Study and subject"
@@ -230,50 +195,37 @@ export function StudyAndSubjectSection() {
       }
     >
       <StudyPicker
-        {...study}
+        {...input.value('study')}
         label="Study"
         description="The question that this pack helps to answer."
-        value={draft.study}
-        onChange={(value) => change({ study: value })}
       />
-      <SubjectPicker
-        {...node}
-        label="Subject"
-        description="What the pack is filed under."
-        value={draft.node}
-        onChange={(value) => change({ node: value })}
-      />
+      <SubjectPicker {...input.value('node')} label="Subject" description="What the pack is filed under." />
     </FormSection>
   );
 }
 
 /** The verdict of a replication, before everything that supports it. Nothing is shown for other packs. */
 export function VerdictSection() {
-  const { draft, change } = usePackForm();
-  const verdict = useField('replicates', 'verdict');
-  const note = useField('replicates', 'note');
-  const { replicates } = draft;
-  if (!replicates) return null;
-  const set = (changes: Partial<typeof replicates>) => change({ replicates: { ...replicates, ...changes } });
+  const { replicates } = usePackForm().draft;
+  return replicates && <VerdictFields replicates={replicates} />;
+}
+
+function VerdictFields({ replicates }: { replicates: NonNullable<Draft['replicates']> }) {
+  const input = useReplicationInputs(replicates);
   return (
     <FormSection title="Verdict" hint="Whether this replication found what the original pack found.">
       <ChoiceCards
-        id={verdict.id}
-        error={verdict.error}
+        {...input.value('verdict')}
         label="Verdict"
         choices={VERDICTS.map((value) => ({ value, ...STATES.verdict[value] }))}
-        value={replicates.verdict}
-        onChange={(value) => set({ verdict: value })}
       />
       <Textarea
-        {...note}
+        {...input.text('note')}
         label="Note (optional)"
         description="What was done differently, and where the results differ."
         autosize
         minRows={2}
         maxRows={12}
-        value={replicates.note}
-        onChange={(event) => set({ note: event.currentTarget.value })}
       />
     </FormSection>
   );

@@ -1,12 +1,12 @@
-import { ActionIcon, Button, Checkbox, Select, TextInput } from '@mantine/core';
-import { IconArrowDown, IconArrowUp, IconPlus, IconX } from '@tabler/icons-react';
+import { Checkbox, Select, TextInput } from '@mantine/core';
+import { IconArrowDown, IconArrowUp, IconX } from '@tabler/icons-react';
 import { RELATION_TYPES } from '../../../../../shared/archive/vocabulary.ts';
 import { PackPicker } from '../../../components/forms/pickers.tsx';
 import { relationLabel } from '../../../format.ts';
 import classes from '../assemble.module.css';
 import { type Draft, type DraftAuthor, type DraftRelated, emptyAuthor, rowKey } from '../draft.ts';
-import { useField, usePackForm } from '../packForm.ts';
-import { FormSection } from './ResultsSection.tsx';
+import { useInputs, usePackForm, useReplicationInputs } from '../packForm.ts';
+import { AddRow, FormSection, RowTool } from './ResultsSection.tsx';
 
 /** The authors, in citation order. */
 export function AuthorsSection() {
@@ -23,15 +23,7 @@ export function AuthorsSection() {
       hint="In citation order. An ORCID iD distinguishes people with the same name."
       field="field/authors"
       error={errorOf('field/authors')}
-      actions={
-        <Button
-          variant="default"
-          leftSection={<IconPlus size={16} aria-hidden />}
-          onClick={() => set([...authors, emptyAuthor()])}
-        >
-          Add author
-        </Button>
-      }
+      actions={<AddRow label="Add author" onClick={() => set([...authors, emptyAuthor()])} />}
     >
       <ol className={`${classes.rows} plain stack gap-4`}>
         {authors.map((author, index) => (
@@ -41,57 +33,30 @@ export function AuthorsSection() {
               index={index}
               onChange={(changes) => set(authors.with(index, { ...author, ...changes }))}
             />
-            <AuthorTools
-              index={index}
-              count={authors.length}
-              onMove={(by) => move(index, by)}
-              onRemove={() => set(authors.toSpliced(index, 1))}
-            />
+            <span className={classes.tools}>
+              <RowTool
+                label={`Move author ${index + 1} up`}
+                icon={IconArrowUp}
+                disabled={index === 0}
+                onClick={() => move(index, -1)}
+              />
+              <RowTool
+                label={`Move author ${index + 1} down`}
+                icon={IconArrowDown}
+                disabled={index === authors.length - 1}
+                onClick={() => move(index, 1)}
+              />
+              <RowTool
+                label={`Remove author ${index + 1}`}
+                icon={IconX}
+                disabled={authors.length === 1}
+                onClick={() => set(authors.toSpliced(index, 1))}
+              />
+            </span>
           </li>
         ))}
       </ol>
     </FormSection>
-  );
-}
-
-interface AuthorToolsProps {
-  index: number;
-  count: number;
-  onMove: (by: 1 | -1) => void;
-  onRemove: () => void;
-}
-
-function AuthorTools({ index, count, onMove, onRemove }: AuthorToolsProps) {
-  return (
-    <span className={classes.tools}>
-      <ActionIcon
-        variant="subtle"
-        color="gray"
-        disabled={index === 0}
-        aria-label={`Move author ${index + 1} up`}
-        onClick={() => onMove(-1)}
-      >
-        <IconArrowUp size={16} />
-      </ActionIcon>
-      <ActionIcon
-        variant="subtle"
-        color="gray"
-        disabled={index === count - 1}
-        aria-label={`Move author ${index + 1} down`}
-        onClick={() => onMove(1)}
-      >
-        <IconArrowDown size={16} />
-      </ActionIcon>
-      <ActionIcon
-        variant="subtle"
-        color="gray"
-        disabled={count === 1}
-        aria-label={`Remove author ${index + 1}`}
-        onClick={onRemove}
-      >
-        <IconX size={16} />
-      </ActionIcon>
-    </span>
   );
 }
 
@@ -102,33 +67,17 @@ interface AuthorRowProps {
 }
 
 function AuthorRow({ author, index, onChange }: AuthorRowProps) {
-  const name = useField('authors', index, 'name');
-  const orcid = useField('authors', index, 'orcid');
-  const affiliation = useField('authors', index, 'affiliation');
+  const input = useInputs(author, onChange, 'authors', index);
   return (
     <div className={`${classes.author} stack gap-3 start`}>
+      <TextInput {...input.text('name')} label="Name" autoComplete="off" />
       <TextInput
-        {...name}
-        label="Name"
-        autoComplete="off"
-        value={author.name}
-        onChange={(event) => onChange({ name: event.currentTarget.value })}
-      />
-      <TextInput
-        {...orcid}
+        {...input.text('orcid')}
         label="ORCID iD (optional)"
         placeholder="0000-0002-1825-0097"
         autoComplete="off"
-        value={author.orcid}
-        onChange={(event) => onChange({ orcid: event.currentTarget.value })}
       />
-      <TextInput
-        {...affiliation}
-        label="Affiliation (optional)"
-        autoComplete="off"
-        value={author.affiliation}
-        onChange={(event) => onChange({ affiliation: event.currentTarget.value })}
-      />
+      <TextInput {...input.text('affiliation')} label="Affiliation (optional)" autoComplete="off" />
     </div>
   );
 }
@@ -138,7 +87,7 @@ const RELATIONS = RELATION_TYPES.map((value) => ({ value, label: relationLabel(v
 /** Related work: replications, versions and publications. */
 export function RelationsSection() {
   const { draft, change } = usePackForm();
-  const supersedes = useField('supersedes');
+  const input = useInputs(draft, change);
   return (
     <>
       <FormSection title="Replication" field="field/replicates">
@@ -156,11 +105,9 @@ export function RelationsSection() {
       </FormSection>
       <FormSection title="Earlier version">
         <PackPicker
-          {...supersedes}
+          {...input.value('supersedes')}
           label="This is a new version of an earlier pack"
           description="Both versions stay in the archive. The earlier one links to this one."
-          value={draft.supersedes}
-          onChange={(value) => change({ supersedes: value })}
         />
       </FormSection>
       <RelatedWorks />
@@ -169,15 +116,12 @@ export function RelationsSection() {
 }
 
 function ReplicationFields({ replicates }: { replicates: NonNullable<Draft['replicates']> }) {
-  const { change } = usePackForm();
-  const pack = useField('replicates', 'pack');
+  const input = useReplicationInputs(replicates);
   return (
     <PackPicker
-      {...pack}
+      {...input.value('pack')}
       label="Original pack"
       description="The verdict is at the top of this form."
-      value={replicates.pack}
-      onChange={(value) => change({ replicates: { ...replicates, pack: value } })}
     />
   );
 }
@@ -192,13 +136,10 @@ function RelatedWorks() {
       hint="Papers, data or software elsewhere, by DOI, URL or SHA-256 digest."
       field="field/related"
       actions={
-        <Button
-          variant="default"
-          leftSection={<IconPlus size={16} aria-hidden />}
+        <AddRow
+          label="Add related work"
           onClick={() => set([...related, { key: rowKey(), relation: 'IsSupplementTo', identifier: '' }])}
-        >
-          Add related work
-        </Button>
+        />
       }
     >
       {related.length > 0 && (
@@ -211,14 +152,11 @@ function RelatedWorks() {
                 onChange={(changes) => set(related.with(index, { ...work, ...changes }))}
               />
               <span className={classes.tools}>
-                <ActionIcon
-                  variant="subtle"
-                  color="gray"
-                  aria-label={`Remove related work ${index + 1}`}
+                <RowTool
+                  label={`Remove related work ${index + 1}`}
+                  icon={IconX}
                   onClick={() => set(related.toSpliced(index, 1))}
-                >
-                  <IconX size={16} />
-                </ActionIcon>
+                />
               </span>
             </li>
           ))}
@@ -235,25 +173,21 @@ interface RelatedRowProps {
 }
 
 function RelatedRow({ work, index, onChange }: RelatedRowProps) {
-  const relation = useField('related', index, 'relation');
-  const identifier = useField('related', index, 'identifier');
+  const input = useInputs(work, onChange, 'related', index);
   return (
     <div className={`${classes.related} stack gap-3 start`}>
       <Select
-        {...relation}
+        {...input.value('relation')}
         label="This pack"
         data={RELATIONS}
         searchable
         allowDeselect={false}
-        value={work.relation}
         onChange={(value) => onChange({ relation: value ?? '' })}
       />
       <TextInput
-        {...identifier}
+        {...input.text('identifier')}
         label="Identifier"
         placeholder="10.1234/abc, https://…, or 64 hex digits"
-        value={work.identifier}
-        onChange={(event) => onChange({ identifier: event.currentTarget.value })}
       />
     </div>
   );

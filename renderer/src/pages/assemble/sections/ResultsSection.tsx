@@ -1,11 +1,11 @@
 import { ActionIcon, Button, Select, TextInput } from '@mantine/core';
-import { IconPlus, IconX } from '@tabler/icons-react';
+import { IconPlus, IconX, type TablerIcon } from '@tabler/icons-react';
 import { type ClipboardEvent, type ReactNode, useId } from 'react';
 import { useCall } from '../../../api/useCall.ts';
 import classes from '../assemble.module.css';
 import { type DraftResult, type ResultType, rowKey } from '../draft.ts';
 import { isNumberText } from '../draftRecord.ts';
-import { useField, usePackForm } from '../packForm.ts';
+import { useInputs, usePackForm } from '../packForm.ts';
 
 const TYPES: { value: ResultType; label: string }[] = [
   { value: 'number', label: 'number' },
@@ -34,15 +34,7 @@ export function ResultsSection() {
       title="Results"
       hint="The key numbers, by name. A study’s table compares results of the same name across packs. You can paste rows from a spreadsheet."
       field="field/results"
-      actions={
-        <Button
-          variant="default"
-          leftSection={<IconPlus size={16} aria-hidden />}
-          onClick={() => set([...results, emptyResult()])}
-        >
-          Add result
-        </Button>
-      }
+      actions={<AddRow label="Add result" onClick={() => set([...results, emptyResult()])} />}
     >
       {results.length > 0 && (
         <ul className={`${classes.rows} plain stack gap-4`}>
@@ -54,20 +46,42 @@ export function ResultsSection() {
                 onChange={(changes) => set(results.with(index, { ...result, ...changes }))}
               />
               <span className={classes.tools}>
-                <ActionIcon
-                  variant="subtle"
-                  color="gray"
-                  aria-label={`Remove result ${result.name || index + 1}`}
+                <RowTool
+                  label={`Remove result ${result.name || index + 1}`}
+                  icon={IconX}
                   onClick={() => set(results.toSpliced(index, 1))}
-                >
-                  <IconX size={16} />
-                </ActionIcon>
+                />
               </span>
             </li>
           ))}
         </ul>
       )}
     </FormSection>
+  );
+}
+
+/** Adds a row to a list of the form. */
+export function AddRow({ label, onClick }: { label: string; onClick: () => void }) {
+  return (
+    <Button variant="default" leftSection={<IconPlus size={16} aria-hidden />} onClick={onClick}>
+      {label}
+    </Button>
+  );
+}
+
+interface RowToolProps {
+  label: string;
+  icon: TablerIcon;
+  disabled?: boolean;
+  onClick: () => void;
+}
+
+/** Moves or removes a row. */
+export function RowTool({ label, icon: Icon, disabled, onClick }: RowToolProps) {
+  return (
+    <ActionIcon variant="subtle" color="gray" disabled={disabled} aria-label={label} onClick={onClick}>
+      <Icon size={16} />
+    </ActionIcon>
   );
 }
 
@@ -78,17 +92,10 @@ interface ResultRowProps {
 }
 
 function ResultRow({ result, onChange, onPaste }: ResultRowProps) {
-  const name = useField('results', result.key, 'name');
-  const value = useField('results', result.key, 'value');
+  const input = useInputs(result, onChange, 'results', result.key);
   return (
     <div className={`${classes.result} stack gap-3 start`}>
-      <TextInput
-        {...name}
-        label="Name"
-        value={result.name}
-        onPaste={onPaste}
-        onChange={(event) => onChange({ name: event.currentTarget.value })}
-      />
+      <TextInput {...input.text('name')} label="Name" onPaste={onPaste} />
       <Select
         label="Type"
         data={TYPES}
@@ -106,12 +113,11 @@ function ResultRow({ result, onChange, onPaste }: ResultRowProps) {
         />
       ) : (
         <TextInput
-          {...value}
+          {...input.text('value')}
           label="Value"
           disabled={result.type === 'null'}
           inputMode={result.type === 'number' ? 'decimal' : undefined}
           value={result.type === 'null' ? '' : result.value}
-          onChange={(event) => onChange({ value: event.currentTarget.value })}
         />
       )}
       <OriginalValue name={result.name} />
