@@ -1,4 +1,4 @@
-import { Button, FileButton, Group, Modal, SegmentedControl, Textarea, UnstyledButton } from '@mantine/core';
+import { Button, FileButton, Group, SegmentedControl, Textarea, UnstyledButton } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { Link } from 'react-router';
@@ -22,28 +22,8 @@ import { useFileDrop } from '../../components/forms/FileDropField.tsx';
 import { countOf, formatBytes } from '../../format.ts';
 import classes from './sources.module.css';
 
-interface AddListProps {
-  opened: boolean;
-  onClose: () => void;
-}
-
 /** Adds the sources of a list that is pasted, dropped or chosen, then reports the result for each entry. */
-export function AddList({ opened, onClose }: AddListProps) {
-  return (
-    <Modal
-      opened={opened}
-      onClose={onClose}
-      title="Add sources from a list"
-      size="lg"
-      closeOnClickOutside={false}
-      centered={false}
-    >
-      <ListDialog onClose={onClose} />
-    </Modal>
-  );
-}
-
-function ListDialog({ onClose }: { onClose: () => void }) {
+export function AddListForm({ onClose }: { onClose: () => void }) {
   const { text, change, clear } = useListDraft();
   const [sent, setSent] = useState<ListFormat>('text');
   const reload = useReload();

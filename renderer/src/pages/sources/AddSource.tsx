@@ -1,4 +1,4 @@
-import { Button, Checkbox, Group, Modal, TextInput } from '@mantine/core';
+import { Button, Checkbox, Group, TextInput } from '@mantine/core';
 import { IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
@@ -23,28 +23,8 @@ import {
 } from './sourceForm.ts';
 import classes from './sources.module.css';
 
-interface AddSourceProps {
-  opened: boolean;
-  onClose: () => void;
-}
-
 /** Adds a source. A test fetch shows what would be stored; adding starts watching and the first check. */
-export function AddSource({ opened, onClose }: AddSourceProps) {
-  return (
-    <Modal
-      opened={opened}
-      onClose={onClose}
-      title="Watch a source"
-      size="lg"
-      closeOnClickOutside={false}
-      centered={false}
-    >
-      <AddSourceForm onClose={onClose} />
-    </Modal>
-  );
-}
-
-function AddSourceForm({ onClose }: { onClose: () => void }) {
+export function AddSourceForm({ onClose }: { onClose: () => void }) {
   const form = useAddSource(onClose);
   const { draft, change, errors, hasFieldErrors, url, tested, isWatched, isPrivate, isRefused, add, runAdd } =
     form;

@@ -1,4 +1,4 @@
-import { Button, Checkbox, Modal } from '@mantine/core';
+import { Button, Checkbox } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
@@ -32,7 +32,7 @@ const PAGE_ROWS = 50;
 const REFRESH_MS = 15_000;
 
 /** The addresses that followed sources link to; those that wait can be approved and refused. */
-function FoundList({ source, state, onLeave }: FoundListProps) {
+export function FoundList({ source, state, onLeave }: FoundListProps) {
   const [offset, setOffset] = useState(0);
   const { data, error, refetch } = useCall(
     'listFound',
@@ -228,15 +228,6 @@ export function FollowedLinks({ source }: { source: WatchedSource }) {
       </p>
       <FoundList source={source.id} />
     </Section>
-  );
-}
-
-/** A dialog with the addresses that wait for the owner, of all sources. */
-export function ReviewFound({ opened, onClose }: { opened: boolean; onClose: () => void }) {
-  return (
-    <Modal opened={opened} onClose={onClose} title="Found addresses" size="xl" centered={false}>
-      <FoundList state="waiting" onLeave={onClose} />
-    </Modal>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Button, Checkbox, Select, TextInput } from '@mantine/core';
+import { Button, Checkbox, Modal, Select, TextInput } from '@mantine/core';
 import { IconCamera, IconFileImport, IconListDetails, IconPlus, IconRefresh } from '@tabler/icons-react';
 import { useNavigate, useSearchParams } from 'react-router';
 import { SOURCE_STATES } from '../../../../shared/collection/source.ts';
@@ -10,10 +10,10 @@ import { DialogForm, FormDialog, useItemForm } from '../../components/forms/Dial
 import { SearchField, type UrlFilters, useFirstUse, useUrlFilters } from '../../components/forms/filters.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { useIsOwner } from '../../state/session.ts';
-import { AddList } from './AddList.tsx';
-import { AddSource } from './AddSource.tsx';
-import { ImportCaptures } from './captures/ImportCaptures.tsx';
-import { ReviewFound } from './FoundList.tsx';
+import { AddListForm } from './AddList.tsx';
+import { AddSourceForm } from './AddSource.tsx';
+import { ImportCapturesForm } from './captures/ImportCaptures.tsx';
+import { FoundList } from './FoundList.tsx';
 import { CaptureOutcome, CheckOutcome, FoundNotice } from './Notices.tsx';
 import { useCollectionRun } from './runs.ts';
 import { SelectionBar } from './SelectionBar.tsx';
@@ -31,6 +31,8 @@ import {
 
 const PAGE_ROWS = 100;
 const RESET_BY_FILTERS = ['offset'];
+/** The dialog of a form that is saved as it is typed: only its buttons close it. */
+const KEPT_FORM = { size: 'lg', closeOnClickOutside: false, centered: false } as const;
 
 /** The list of watched sources and, for the owner, their actions. */
 export default function SourcesPage() {
@@ -45,6 +47,7 @@ export default function SourcesPage() {
     offset,
   });
   const isEmpty = items?.length === 0;
+  const close = () => open();
   return (
     <Page
       title="Sources"
@@ -66,13 +69,21 @@ export default function SourcesPage() {
           <Pager what="sources" total={total} limit={PAGE_ROWS} offset={offset} onOffset={setOffset} />
         </div>
       )}
-      <AddSource opened={dialog === 'add'} onClose={() => open()} />
-      <AddList opened={dialog === 'list'} onClose={() => open()} />
-      <ReviewFound opened={dialog === 'found'} onClose={() => open()} />
-      <FormDialog opened={dialog === 'page'} onClose={() => open()} title="Capture a page now" size="lg">
+      <Modal opened={dialog === 'add'} onClose={close} title="Watch a source" {...KEPT_FORM}>
+        <AddSourceForm onClose={close} />
+      </Modal>
+      <Modal opened={dialog === 'list'} onClose={close} title="Add sources from a list" {...KEPT_FORM}>
+        <AddListForm onClose={close} />
+      </Modal>
+      <Modal opened={dialog === 'captures'} onClose={close} title="Import captures" {...KEPT_FORM}>
+        <ImportCapturesForm onClose={close} />
+      </Modal>
+      <Modal opened={dialog === 'found'} onClose={close} title="Found addresses" size="xl" centered={false}>
+        <FoundList state="waiting" onLeave={close} />
+      </Modal>
+      <FormDialog opened={dialog === 'page'} onClose={close} title="Capture a page now" size="lg">
         <CaptureForm />
       </FormDialog>
-      <ImportCaptures opened={dialog === 'captures'} onClose={() => open()} />
     </Page>
   );
 }

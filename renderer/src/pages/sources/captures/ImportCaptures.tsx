@@ -1,4 +1,4 @@
-import { Checkbox, Modal, NumberInput, SegmentedControl, TextInput } from '@mantine/core';
+import { Checkbox, NumberInput, SegmentedControl, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { z } from 'zod';
 import { create } from 'zustand';
@@ -20,28 +20,8 @@ import { formatBytes, formatCount } from '../../../format.ts';
 import { runLocalJob } from '../../../state/jobs.ts';
 import { type DraftProps, inputsOf } from '../sourceForm.ts';
 
-interface ImportCapturesProps {
-  opened: boolean;
-  onClose: () => void;
-}
-
 /** Imports captures made by others: from a WARC or WACZ file, or from an archive that supports Memento. */
-export function ImportCaptures({ opened, onClose }: ImportCapturesProps) {
-  return (
-    <Modal
-      opened={opened}
-      onClose={onClose}
-      title="Import captures"
-      size="lg"
-      closeOnClickOutside={false}
-      centered={false}
-    >
-      <ImportForm onClose={onClose} />
-    </Modal>
-  );
-}
-
-function ImportForm({ onClose }: { onClose: () => void }) {
+export function ImportCapturesForm({ onClose }: { onClose: () => void }) {
   const { draft, change } = useCaptureDraft();
   const [errors, setErrors] = useState<CaptureDraftErrors>({});
   const { current, start } = useCaptureRun();
