@@ -1,4 +1,3 @@
-import { Button } from '@mantine/core';
 import { IconAlertTriangle, IconShieldSearch } from '@tabler/icons-react';
 import { Link } from 'react-router';
 import { auditResultSchema, type Fixity } from '../../../../shared/ledger/fixity.ts';
@@ -11,6 +10,7 @@ import { DigestChip, StateBadge, TimeText } from '../data/Values.tsx';
 import { VirtualList } from '../data/VirtualList.tsx';
 import { ErrorNote } from '../feedback/ErrorNote.tsx';
 import { NodeJobBar } from '../feedback/JobsTray.tsx';
+import { IconButton } from '../forms/buttons.tsx';
 import classes from './content.module.css';
 
 /** Starts an audit, which re-hashes everything that is stored, and shows its progress and result. */
@@ -22,14 +22,9 @@ export function AuditButton() {
       {isRunning ? (
         <NodeJobBar title="Re-hashing stored objects" job={job} jobId={job.id} unit="bytes" />
       ) : (
-        <Button
-          variant="default"
-          leftSection={<IconShieldSearch size={16} aria-hidden />}
-          loading={isStarting}
-          onClick={start}
-        >
+        <IconButton icon={IconShieldSearch} loading={isStarting} onClick={start}>
           Start integrity check
-        </Button>
+        </IconButton>
       )}
       {error !== null && error !== undefined && <ErrorNote error={error} onRetry={start} />}
       {job && !isRunning && (

@@ -1,7 +1,8 @@
 import { ActionIcon, Button, type ButtonProps, Tooltip } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { IconCheck, IconCopy } from '@tabler/icons-react';
-import { type MouseEvent, useEffect, useRef, useState } from 'react';
+import { IconCheck, IconCopy, type TablerIcon } from '@tabler/icons-react';
+import { type ComponentProps, type MouseEvent, type ReactNode, useEffect, useRef, useState } from 'react';
+import { Link } from 'react-router';
 import { sendRequest } from '../../api/client.ts';
 import { describeError } from '../feedback/ErrorNote.tsx';
 
@@ -52,6 +53,28 @@ async function writeClipboard(text: string): Promise<boolean> {
   area.remove();
   if (focused instanceof HTMLElement) focused.focus();
   return done;
+}
+
+interface IconButtonProps extends ButtonProps, Omit<ComponentProps<'button'>, keyof ButtonProps> {
+  icon: TablerIcon;
+}
+
+/** A button with an icon, beside the main button of its page or part. */
+export function IconButton({ icon: Icon, ...props }: IconButtonProps) {
+  return <Button variant="default" leftSection={<Icon size={16} aria-hidden />} {...props} />;
+}
+
+interface IconLinkProps {
+  icon: TablerIcon;
+  to: string;
+  children: ReactNode;
+}
+
+/** The same, as a link to another page. */
+export function IconLink({ icon: Icon, ...props }: IconLinkProps) {
+  return (
+    <Button component={Link} variant="default" leftSection={<Icon size={16} aria-hidden />} {...props} />
+  );
 }
 
 interface ItemButtonProps extends Pick<ButtonProps, 'disabled' | 'loading'> {

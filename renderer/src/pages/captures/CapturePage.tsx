@@ -16,6 +16,7 @@ import { CiteButton } from '../../components/content/Citation.tsx';
 import { Withheld } from '../../components/content/Withheld.tsx';
 import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { IconButton, IconLink } from '../../components/forms/buttons.tsx';
 import { ItemPage, Page } from '../../components/layout/Page.tsx';
 import { useIsOwner } from '../../state/session.ts';
 import { useHidden } from '../../state/withheld.ts';
@@ -98,14 +99,9 @@ function CaptureActions({ page, draw }: CaptureActionsProps) {
   return (
     <>
       {older && (
-        <Button
-          component={Link}
-          to={`/pages/${older}`}
-          variant="default"
-          leftSection={<IconArrowLeft size={16} aria-hidden />}
-        >
+        <IconLink icon={IconArrowLeft} to={`/pages/${older}`}>
           Older
-        </Button>
+        </IconLink>
       )}
       {newer && (
         <Button
@@ -130,24 +126,14 @@ function CaptureActions({ page, draw }: CaptureActionsProps) {
         </Button>
       )}
       {isOwner && isReadable && (
-        <Button
-          component={Link}
-          to={`/sources/${page.source}?choose=page`}
-          variant="default"
-          leftSection={<IconClick size={16} aria-hidden />}
-        >
+        <IconLink icon={IconClick} to={`/sources/${page.source}?choose=page`}>
           Watch a part
-        </Button>
+        </IconLink>
       )}
       {isOwner && (
-        <Button
-          variant="default"
-          leftSection={<IconPhotoScan size={16} aria-hidden />}
-          loading={draw.isPending}
-          onClick={() => draw.mutate()}
-        >
+        <IconButton icon={IconPhotoScan} loading={draw.isPending} onClick={() => draw.mutate()}>
           Draw again from the archive
-        </Button>
+        </IconButton>
       )}
       {older && (
         <Button

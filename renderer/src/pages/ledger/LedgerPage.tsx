@@ -1,4 +1,3 @@
-import { Button } from '@mantine/core';
 import { IconDeviceFloppy, IconFileSearch } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -9,6 +8,7 @@ import { readText } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { DigestChip, Facts, TimeText } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { IconButton } from '../../components/forms/buttons.tsx';
 import { Page, Section } from '../../components/layout/Page.tsx';
 import { formatCount } from '../../format.ts';
 import { useIsOwner } from '../../state/session.ts';
@@ -101,22 +101,12 @@ function HeadPanel({ head, isChecking, onCheck }: HeadPanelProps) {
       </div>
       <div className="measure-short stack gap-2">
         <div className="cluster gap-2 stretch">
-          <Button
-            variant="default"
-            leftSection={<IconDeviceFloppy size={16} aria-hidden />}
-            loading={save.isPending}
-            onClick={() => save.mutate()}
-          >
+          <IconButton icon={IconDeviceFloppy} loading={save.isPending} onClick={() => save.mutate()}>
             Save checkpoint
-          </Button>
-          <Button
-            variant="default"
-            leftSection={<IconFileSearch size={16} aria-hidden />}
-            aria-expanded={isChecking}
-            onClick={onCheck}
-          >
+          </IconButton>
+          <IconButton icon={IconFileSearch} aria-expanded={isChecking} onClick={onCheck}>
             Check a saved checkpoint
-          </Button>
+          </IconButton>
         </div>
         <p className="small muted">
           A checkpoint is the size and the root of the ledger, signed by this node. Keep the file in another

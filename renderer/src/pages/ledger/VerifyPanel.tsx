@@ -9,6 +9,7 @@ import { DataTable } from '../../components/data/DataTable.tsx';
 import { DigestChip, TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { JobBar } from '../../components/feedback/JobsTray.tsx';
+import { IconButton } from '../../components/forms/buttons.tsx';
 import { Section } from '../../components/layout/Page.tsx';
 import { countOf, formatDuration } from '../../format.ts';
 import { useFollowedJob } from '../../state/jobs.ts';
@@ -126,13 +127,9 @@ function InThisBrowser({ head }: { head: LedgerHead }) {
           onCancel={current.cancel}
         />
       ) : (
-        <Button
-          variant="default"
-          leftSection={<IconDeviceLaptop size={16} aria-hidden />}
-          onClick={() => void start(head)}
-        >
+        <IconButton icon={IconDeviceLaptop} onClick={() => void start(head)}>
           Verify in this browser
-        </Button>
+        </IconButton>
       )}
       <div aria-live="polite" className={`${classes.found} stack gap-3`}>
         {current?.state === 'done' && <RecomputedFindings {...current} />}

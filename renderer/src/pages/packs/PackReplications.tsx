@@ -7,6 +7,7 @@ import { VERDICTS } from '../../../../shared/archive/vocabulary.ts';
 import { useCall } from '../../api/useCall.ts';
 import { STATES } from '../../components/data/states.ts';
 import { StateBadge } from '../../components/data/Values.tsx';
+import { IconLink } from '../../components/forms/buttons.tsx';
 import { Section } from '../../components/layout/Page.tsx';
 import { authorsLine, countOf } from '../../format.ts';
 import { useMayContribute } from '../../state/session.ts';
@@ -25,14 +26,9 @@ export function PackReplications({ pack }: { pack: Pack }) {
       title="Replications"
       actions={
         mayContribute && (
-          <Button
-            component={Link}
-            to={`/assemble?replicates=${pack.id}`}
-            variant="default"
-            leftSection={<IconRepeat size={16} aria-hidden />}
-          >
+          <IconLink icon={IconRepeat} to={`/assemble?replicates=${pack.id}`}>
             Add replication
-          </Button>
+          </IconLink>
         )
       }
     >

@@ -8,7 +8,7 @@ import { useCall } from '../../api/useCall.ts';
 import { type Column, DataTable, Pager, RowLink } from '../../components/data/DataTable.tsx';
 import { StateBadge, TimeText } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { clearButtonProps } from '../../components/forms/buttons.tsx';
+import { clearButtonProps, IconButton } from '../../components/forms/buttons.tsx';
 import { SearchField, type UrlFilters, useUrlFilters } from '../../components/forms/filters.tsx';
 import { PackPicker, StudyPicker, SubjectPicker } from '../../components/forms/pickers.tsx';
 import { Page, SplitView, useIsWide } from '../../components/layout/Page.tsx';
@@ -320,13 +320,9 @@ function MoreFilters({ values, set }: Pick<UrlFilters<Facet>, 'values' | 'set'>)
   return (
     <Popover opened={open} onChange={setOpen} position="bottom-end" width={340} trapFocus shadow="md">
       <Popover.Target>
-        <Button
-          variant="default"
-          leftSection={<IconAdjustmentsHorizontal size={16} aria-hidden />}
-          onClick={() => setOpen(!open)}
-        >
+        <IconButton icon={IconAdjustmentsHorizontal} onClick={() => setOpen(!open)}>
           More
-        </Button>
+        </IconButton>
       </Popover.Target>
       <Popover.Dropdown aria-label="More filters">
         <div className="stack gap-3">

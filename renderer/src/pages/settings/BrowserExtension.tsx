@@ -7,7 +7,7 @@ import { useCall, useSave } from '../../api/useCall.ts';
 import { type Column, DataTable } from '../../components/data/DataTable.tsx';
 import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { CopyButton } from '../../components/forms/buttons.tsx';
+import { CopyButton, IconButton } from '../../components/forms/buttons.tsx';
 import { bookmarklet } from '../handedIn/handIn.ts';
 import { SettingsGroup } from './SettingsForm.tsx';
 import classes from './SettingsPage.module.css';
@@ -92,15 +92,9 @@ function Pairing() {
           onDone={create.reset}
         />
       ) : (
-        <Button
-          variant="default"
-          leftSection={<IconPlus size={16} aria-hidden />}
-          loading={create.isPending}
-          disabled={!browsers}
-          onClick={show}
-        >
+        <IconButton icon={IconPlus} loading={create.isPending} disabled={!browsers} onClick={show}>
           Pair a browser
-        </Button>
+        </IconButton>
       )}
       <output className="good">{paired && `Paired: ${paired}.`}</output>
       {create.error && <ErrorNote error={create.error} />}

@@ -1,4 +1,4 @@
-import { Button, Checkbox, Group, SegmentedControl, TextInput } from '@mantine/core';
+import { Checkbox, Group, SegmentedControl, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconPlus } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
@@ -18,7 +18,7 @@ import { call, fieldErrors } from '../../api/client.ts';
 import { useCall, useReload, useSave } from '../../api/useCall.ts';
 import { HealthLine, TimeText } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { ItemButton, RemoveItemButton } from '../../components/forms/buttons.tsx';
+import { IconButton, ItemButton, RemoveItemButton } from '../../components/forms/buttons.tsx';
 import { DialogForm, FormDialog, type ItemForm, useItemForm } from '../../components/forms/DialogForm.tsx';
 import { countOf, folderTarget, formatBytes, formatCount, formatDuration, placeOf } from '../../format.ts';
 import { useFollowedJob, useReloadAfterJobs } from '../../state/jobs.ts';
@@ -35,9 +35,9 @@ export function Copies() {
   const [isAdding, adding] = useDisclosure();
   useReloadAfterJobs(COPY_JOBS, 'syncCopy');
   const add = (
-    <Button variant="default" leftSection={<IconPlus size={16} aria-hidden />} onClick={adding.open}>
+    <IconButton icon={IconPlus} onClick={adding.open}>
       Add a copy
-    </Button>
+    </IconButton>
   );
   return (
     <SettingsGroup

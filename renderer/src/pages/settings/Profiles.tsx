@@ -1,11 +1,11 @@
-import { Button, Group } from '@mantine/core';
+import { Group } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconPlus } from '@tabler/icons-react';
 import { EXPIRY_WORDS, type Profile } from '../../../../shared/collection/profile.ts';
 import { useCall, useSave } from '../../api/useCall.ts';
 import { HealthLine, TimeText } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { ItemButton, RemoveItemButton } from '../../components/forms/buttons.tsx';
+import { IconButton, ItemButton, RemoveItemButton } from '../../components/forms/buttons.tsx';
 import { RemoveDialog } from '../../components/forms/DialogForm.tsx';
 import { ProfileDialog } from '../../components/forms/ProfileDialog.tsx';
 import { countOf } from '../../format.ts';
@@ -19,9 +19,9 @@ export function Profiles() {
   const answer = useCall('listProfiles', { query: { limit: SHOWN } });
   const [isAdding, adding] = useDisclosure();
   const add = (
-    <Button variant="default" leftSection={<IconPlus size={16} aria-hidden />} onClick={adding.open}>
+    <IconButton icon={IconPlus} onClick={adding.open}>
       New profile
-    </Button>
+    </IconButton>
   );
   return (
     <SettingsGroup

@@ -1,11 +1,11 @@
-import { Button, Group } from '@mantine/core';
+import { Group } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconPlus } from '@tabler/icons-react';
 import type { Repository } from '../../../../shared/node/deposit.ts';
 import { useCall, useSave } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { RemoveItemButton } from '../../components/forms/buttons.tsx';
+import { IconButton, RemoveItemButton } from '../../components/forms/buttons.tsx';
 import { FormDialog, RemoveDialog } from '../../components/forms/DialogForm.tsx';
 import { RepositoryForm, repositoryName } from '../../components/forms/RepositoryDialog.tsx';
 import { SettingsGroup } from './SettingsForm.tsx';
@@ -20,9 +20,9 @@ export function Repositories() {
   const answer = useCall('listRepositories', { query: { limit: SHOWN } });
   const [isAdding, adding] = useDisclosure();
   const add = (
-    <Button variant="default" leftSection={<IconPlus size={16} aria-hidden />} onClick={adding.open}>
+    <IconButton icon={IconPlus} onClick={adding.open}>
       Add a repository
-    </Button>
+    </IconButton>
   );
   return (
     <SettingsGroup

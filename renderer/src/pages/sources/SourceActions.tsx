@@ -10,11 +10,12 @@ import {
 } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useLayoutEffect, useState } from 'react';
-import { Link, useNavigate } from 'react-router';
+import { useNavigate } from 'react-router';
 import type { SourceChange, WatchedSource } from '../../../../shared/collection/source.ts';
 import { call } from '../../api/client.ts';
 import { useReload, useSave } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { IconButton, IconLink } from '../../components/forms/buttons.tsx';
 import { DialogButtons, FormDialog, useEdits, useFormDialog } from '../../components/forms/DialogForm.tsx';
 import { useUrlFilters } from '../../components/forms/filters.tsx';
 import { countOf } from '../../format.ts';
@@ -68,20 +69,15 @@ export function SourceActions({ source }: { source: WatchedSource }) {
       >
         {source.paused ? 'Resume' : 'Pause'}
       </Button>
-      <Button
-        variant="default"
-        component={Link}
-        to={`/alerts?source=${source.id}`}
-        leftSection={<IconBell size={16} aria-hidden />}
-      >
+      <IconLink icon={IconBell} to={`/alerts?source=${source.id}`}>
         Alert me
-      </Button>
-      <Button variant="default" leftSection={<IconPencil size={16} aria-hidden />} onClick={editing.open}>
+      </IconLink>
+      <IconButton icon={IconPencil} onClick={editing.open}>
         Edit
-      </Button>
-      <Button variant="default" leftSection={<IconTrash size={16} aria-hidden />} onClick={removing.open}>
+      </IconButton>
+      <IconButton icon={IconTrash} onClick={removing.open}>
         Stop watching
-      </Button>
+      </IconButton>
       {pause.isError && <ErrorNote error={pause.error} />}
       <FormDialog
         opened={isEditing}

@@ -1,4 +1,4 @@
-import { Button, Switch } from '@mantine/core';
+import { Switch } from '@mantine/core';
 import { IconAlertTriangle, IconArrowLeft } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { Link, useParams } from 'react-router';
@@ -13,6 +13,7 @@ import { ObjectDigest, PageLabelNote } from '../../components/content/Retrieval.
 import { IfReadable } from '../../components/content/Withheld.tsx';
 import { Facts, StateBadge, TimeText } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote, NotShown } from '../../components/feedback/ErrorNote.tsx';
+import { IconLink } from '../../components/forms/buttons.tsx';
 import { Page, Section } from '../../components/layout/Page.tsx';
 import { countOf, intervalText, viewPath } from '../../format.ts';
 import { useIsOwner } from '../../state/session.ts';
@@ -97,14 +98,9 @@ function UnknownSource({ id }: { id: string }) {
 
 function BackButton() {
   return (
-    <Button
-      component={Link}
-      to="/sources"
-      variant="default"
-      leftSection={<IconArrowLeft size={16} aria-hidden />}
-    >
+    <IconLink icon={IconArrowLeft} to="/sources">
       Sources
-    </Button>
+    </IconLink>
   );
 }
 

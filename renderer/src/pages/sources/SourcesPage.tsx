@@ -5,7 +5,7 @@ import { SOURCE_STATES } from '../../../../shared/collection/source.ts';
 import { DataTable, Pager } from '../../components/data/DataTable.tsx';
 import { STATES } from '../../components/data/states.ts';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { clearButtonProps } from '../../components/forms/buttons.tsx';
+import { clearButtonProps, IconButton } from '../../components/forms/buttons.tsx';
 import { DialogForm, FormDialog, useItemForm } from '../../components/forms/DialogForm.tsx';
 import { SearchField, type UrlFilters, useFirstUse, useUrlFilters } from '../../components/forms/filters.tsx';
 import { Page } from '../../components/layout/Page.tsx';
@@ -93,36 +93,23 @@ function Actions({ canCheck, onOpen }: { canCheck: boolean; onOpen: (name: Dialo
   return (
     <>
       {canCheck && (
-        <Button
-          variant="default"
-          leftSection={<IconRefresh size={16} aria-hidden />}
+        <IconButton
+          icon={IconRefresh}
           loading={isStarting}
           onClick={() => void start({ what: 'all sources' })}
         >
           Check all now
-        </Button>
+        </IconButton>
       )}
-      <Button
-        variant="default"
-        leftSection={<IconCamera size={16} aria-hidden />}
-        onClick={() => onOpen('page')}
-      >
+      <IconButton icon={IconCamera} onClick={() => onOpen('page')}>
         Capture a page
-      </Button>
-      <Button
-        variant="default"
-        leftSection={<IconFileImport size={16} aria-hidden />}
-        onClick={() => onOpen('captures')}
-      >
+      </IconButton>
+      <IconButton icon={IconFileImport} onClick={() => onOpen('captures')}>
         Import captures
-      </Button>
-      <Button
-        variant="default"
-        leftSection={<IconListDetails size={16} aria-hidden />}
-        onClick={() => onOpen('list')}
-      >
+      </IconButton>
+      <IconButton icon={IconListDetails} onClick={() => onOpen('list')}>
         Add list
-      </Button>
+      </IconButton>
       <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => onOpen('add')}>
         Watch a source
       </Button>

@@ -8,7 +8,7 @@ import { useCall } from '../../api/useCall.ts';
 import { type Column, DataTable, RowLink } from '../../components/data/DataTable.tsx';
 import { StateBadge } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { clearButtonProps } from '../../components/forms/buttons.tsx';
+import { clearButtonProps, IconButton } from '../../components/forms/buttons.tsx';
 import { Section } from '../../components/layout/Page.tsx';
 import { formatCount } from '../../format.ts';
 import { intervalColumns, intervalOf, intervalText } from './intervals.ts';
@@ -147,9 +147,7 @@ function ColumnMenu({ table, hidden, onChange }: ColumnMenuProps) {
   return (
     <Popover position="bottom-end" width={260} trapFocus shadow="md">
       <Popover.Target>
-        <Button variant="default" leftSection={<IconColumns3 size={16} aria-hidden />}>
-          Columns
-        </Button>
+        <IconButton icon={IconColumns3}>Columns</IconButton>
       </Popover.Target>
       <Popover.Dropdown aria-label="Visible columns">
         <div className={`${classes.columns} stack gap-2 scroll`}>

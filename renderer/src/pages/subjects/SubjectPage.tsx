@@ -1,4 +1,3 @@
-import { Button } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconPlus } from '@tabler/icons-react';
 import { Link, useParams } from 'react-router';
@@ -7,6 +6,7 @@ import { useCall } from '../../api/useCall.ts';
 import { Markdown } from '../../components/content/Markdown.tsx';
 import { StateBadge, TimeText } from '../../components/data/Values.tsx';
 import { VirtualList } from '../../components/data/VirtualList.tsx';
+import { IconButton } from '../../components/forms/buttons.tsx';
 import { ItemPage, Page, Section } from '../../components/layout/Page.tsx';
 import { authorsLine, countOf, formatCount } from '../../format.ts';
 import { useMayContribute } from '../../state/session.ts';
@@ -78,12 +78,12 @@ function SubjectActions({ path }: { path: string }) {
   if (!mayContribute) return null;
   return (
     <>
-      <Button variant="default" leftSection={<IconPlus size={16} aria-hidden />} onClick={newNode.open}>
+      <IconButton icon={IconPlus} onClick={newNode.open}>
         New subject below
-      </Button>
-      <Button variant="default" leftSection={<IconPlus size={16} aria-hidden />} onClick={newStudy.open}>
+      </IconButton>
+      <IconButton icon={IconPlus} onClick={newStudy.open}>
         New study
-      </Button>
+      </IconButton>
       <NewSubjectDialog opened={isNewNode} onClose={newNode.close} parent={path} />
       <NewStudyDialog opened={isNewStudy} onClose={newStudy.close} node={path} />
     </>

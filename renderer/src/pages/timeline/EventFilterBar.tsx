@@ -1,11 +1,11 @@
-import { Autocomplete, Button, Checkbox, CloseButton, Select, TextInput } from '@mantine/core';
+import { Autocomplete, Checkbox, CloseButton, Select, TextInput } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { IconAdjustmentsHorizontal } from '@tabler/icons-react';
 import { useState } from 'react';
 import { EVENT_TYPES, LABEL_FILTERS, type LabelFilter, SELF } from '../../../../shared/collection/event.ts';
 import { useCall } from '../../api/useCall.ts';
 import { STATES } from '../../components/data/states.ts';
-import { clearButtonProps } from '../../components/forms/buttons.tsx';
+import { clearButtonProps, IconButton } from '../../components/forms/buttons.tsx';
 import { type Filters, SearchField, type UrlFilters, useFirstUse } from '../../components/forms/filters.tsx';
 import type { Zone } from '../../state/displaySettings.ts';
 import { useIsOwner } from '../../state/session.ts';
@@ -32,14 +32,13 @@ export function EventFilterBar({ filters }: { filters: UrlFilters<EventFilterNam
           onChange={(q) => set({ q })}
         />
         {narrow && (
-          <Button
-            variant="default"
-            leftSection={<IconAdjustmentsHorizontal size={16} aria-hidden />}
+          <IconButton
+            icon={IconAdjustmentsHorizontal}
             aria-expanded={opened}
             onClick={() => setOpened(!opened)}
           >
             {count > 0 ? `Filters (${count})` : 'Filters'}
-          </Button>
+          </IconButton>
         )}
       </div>
       {(!narrow || opened) && <MoreFilters filters={filters} isUsed={isUsed} />}

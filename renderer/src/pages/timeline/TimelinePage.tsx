@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Popover } from '@mantine/core';
+import { ActionIcon, Popover } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import {
   IconArrowLeft,
@@ -13,10 +13,10 @@ import {
   type TablerIcon,
 } from '@tabler/icons-react';
 import { useCallback, useMemo, useRef } from 'react';
-import { Link, useLocation, useNavigate, useParams } from 'react-router';
+import { useLocation, useNavigate, useParams } from 'react-router';
 import { urlOf } from '../../api/client.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { exportFile } from '../../components/forms/buttons.tsx';
+import { exportFile, IconButton, IconLink } from '../../components/forms/buttons.tsx';
 import { useUrlFilters } from '../../components/forms/filters.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { useDisplaySettings } from '../../state/displaySettings.ts';
@@ -150,14 +150,9 @@ function SinglePageActions({ search }: { search: string }) {
 
 function BackButton({ search }: { search: string }) {
   return (
-    <Button
-      component={Link}
-      to={`/timeline${search}`}
-      variant="default"
-      leftSection={<IconArrowLeft size={16} aria-hidden />}
-    >
+    <IconLink icon={IconArrowLeft} to={`/timeline${search}`}>
       Timeline
-    </Button>
+    </IconLink>
   );
 }
 
@@ -181,13 +176,9 @@ export function ExportMenu({ query, sourceUrl }: ExportMenuProps) {
   return (
     <Popover position="bottom-end" width={310} trapFocus returnFocus shadow="md">
       <Popover.Target>
-        <Button
-          variant="default"
-          leftSection={<IconDownload size={16} aria-hidden />}
-          rightSection={<IconChevronDown size={14} aria-hidden />}
-        >
+        <IconButton icon={IconDownload} rightSection={<IconChevronDown size={14} aria-hidden />}>
           Export
-        </Button>
+        </IconButton>
       </Popover.Target>
       <Popover.Dropdown aria-label="Export" p={4}>
         <ul className="plain">

@@ -17,7 +17,7 @@ import { DigestChip } from '../../components/data/Values.tsx';
 import { VirtualList } from '../../components/data/VirtualList.tsx';
 import { EmptyState } from '../../components/feedback/ErrorNote.tsx';
 import { JobBar } from '../../components/feedback/JobsTray.tsx';
-import { saveFile } from '../../components/forms/buttons.tsx';
+import { IconButton, saveFile } from '../../components/forms/buttons.tsx';
 import { Page, Section } from '../../components/layout/Page.tsx';
 import { countOf, formatBytes, formatCount } from '../../format.ts';
 import { useSession } from '../../state/session.ts';
@@ -59,9 +59,9 @@ export default function VerifyPage() {
           <FileButton label="Choose files" onFiles={(files) => void add(files)} />
           <FileButton label="Choose a folder" isFolder onFiles={(files) => void add(files)} />
           {!isEmpty && (
-            <Button variant="default" leftSection={<IconTrash size={16} aria-hidden />} onClick={clear}>
+            <IconButton icon={IconTrash} onClick={clear}>
               Clear
-            </Button>
+            </IconButton>
           )}
         </>
       }

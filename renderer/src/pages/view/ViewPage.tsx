@@ -21,6 +21,7 @@ import { ObjectDigest, ObserverText } from '../../components/content/Retrieval.t
 import { useObjectName, Withheld } from '../../components/content/Withheld.tsx';
 import { TimeText } from '../../components/data/Values.tsx';
 import { describeError, EmptyState, ErrorNote, NotShown } from '../../components/feedback/ErrorNote.tsx';
+import { IconButton, IconLink } from '../../components/forms/buttons.tsx';
 import { Page, Section } from '../../components/layout/Page.tsx';
 import { countOf, formatBytes, viewPath } from '../../format.ts';
 import { useIsOwner } from '../../state/session.ts';
@@ -156,14 +157,9 @@ export function ViewActions({ view }: { view: ObjectView }) {
   return (
     <>
       {older && (
-        <Button
-          component={Link}
-          to={viewPath({ ...older, source: source.id })}
-          variant="default"
-          leftSection={<IconArrowLeft size={16} aria-hidden />}
-        >
+        <IconLink icon={IconArrowLeft} to={viewPath({ ...older, source: source.id })}>
           Older version
-        </Button>
+        </IconLink>
       )}
       {newer && (
         <Button
@@ -208,14 +204,9 @@ function DrawButton({ view }: { view: ObjectView }) {
   });
   if (!isOwner) return null;
   return (
-    <Button
-      variant="default"
-      leftSection={<IconPhotoScan size={16} aria-hidden />}
-      loading={draw.isPending}
-      onClick={() => draw.mutate()}
-    >
+    <IconButton icon={IconPhotoScan} loading={draw.isPending} onClick={() => draw.mutate()}>
       Draw
-    </Button>
+    </IconButton>
   );
 }
 

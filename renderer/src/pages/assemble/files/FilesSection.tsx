@@ -2,6 +2,7 @@ import { Button, FileButton } from '@mantine/core';
 import { IconCopy, IconFilePlus, IconFolderPlus } from '@tabler/icons-react';
 import { useRef } from 'react';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
+import { IconButton } from '../../../components/forms/buttons.tsx';
 import { countOf, formatBytes } from '../../../format.ts';
 import classes from '../assemble.module.css';
 import { bytesOf } from '../draftRecord.ts';
@@ -132,14 +133,10 @@ function ReuseFiles({ error }: { error: unknown }) {
   return (
     <>
       {reusable.length > 0 && (
-        <Button
-          variant="default"
-          leftSection={<IconCopy size={16} aria-hidden />}
-          onClick={() => reuseFiles(reusable)}
-        >
+        <IconButton icon={IconCopy} onClick={() => reuseFiles(reusable)}>
           Reuse {countOf(reusable.length, 'file')} from the previous version ({formatBytes(bytesOf(reusable))}
           )
-        </Button>
+        </IconButton>
       )}
       {others > 0 && (
         <p className="small muted">

@@ -1,12 +1,13 @@
 import { Checkbox, Select, TextInput } from '@mantine/core';
-import { IconArrowDown, IconArrowUp, IconX } from '@tabler/icons-react';
+import { IconArrowDown, IconArrowUp, IconPlus, IconX } from '@tabler/icons-react';
 import { RELATION_TYPES } from '../../../../../shared/archive/vocabulary.ts';
+import { IconButton } from '../../../components/forms/buttons.tsx';
 import { PackPicker } from '../../../components/forms/pickers.tsx';
 import { relationLabel } from '../../../format.ts';
 import classes from '../assemble.module.css';
 import { type Draft, type DraftAuthor, type DraftRelated, emptyAuthor, rowKey } from '../draft.ts';
 import { useInputs, usePackForm, useReplicationInputs } from '../packForm.ts';
-import { AddRow, FormSection, RowTool } from './ResultsSection.tsx';
+import { FormSection, RowTool } from './ResultsSection.tsx';
 
 /** The authors, in citation order. */
 export function AuthorsSection() {
@@ -23,7 +24,11 @@ export function AuthorsSection() {
       hint="In citation order. An ORCID iD distinguishes people with the same name."
       field="field/authors"
       error={errorOf('field/authors')}
-      actions={<AddRow label="Add author" onClick={() => set([...authors, emptyAuthor()])} />}
+      actions={
+        <IconButton icon={IconPlus} onClick={() => set([...authors, emptyAuthor()])}>
+          Add author
+        </IconButton>
+      }
     >
       <ol className={`${classes.rows} plain stack gap-4`}>
         {authors.map((author, index) => (
@@ -136,10 +141,12 @@ function RelatedWorks() {
       hint="Papers, data or software elsewhere, by DOI, URL or SHA-256 digest."
       field="field/related"
       actions={
-        <AddRow
-          label="Add related work"
+        <IconButton
+          icon={IconPlus}
           onClick={() => set([...related, { key: rowKey(), relation: 'IsSupplementTo', identifier: '' }])}
-        />
+        >
+          Add related work
+        </IconButton>
       }
     >
       {related.length > 0 && (

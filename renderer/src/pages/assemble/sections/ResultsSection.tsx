@@ -1,7 +1,8 @@
-import { ActionIcon, Button, Select, TextInput } from '@mantine/core';
+import { ActionIcon, Select, TextInput } from '@mantine/core';
 import { IconPlus, IconX, type TablerIcon } from '@tabler/icons-react';
 import { type ClipboardEvent, type ReactNode, useId } from 'react';
 import { useCall } from '../../../api/useCall.ts';
+import { IconButton } from '../../../components/forms/buttons.tsx';
 import classes from '../assemble.module.css';
 import { type DraftResult, type ResultType, rowKey } from '../draft.ts';
 import { isNumberText } from '../draftRecord.ts';
@@ -34,7 +35,11 @@ export function ResultsSection() {
       title="Results"
       hint="The key numbers, by name. A study’s table compares results of the same name across packs. You can paste rows from a spreadsheet."
       field="field/results"
-      actions={<AddRow label="Add result" onClick={() => set([...results, emptyResult()])} />}
+      actions={
+        <IconButton icon={IconPlus} onClick={() => set([...results, emptyResult()])}>
+          Add result
+        </IconButton>
+      }
     >
       {results.length > 0 && (
         <ul className={`${classes.rows} plain stack gap-4`}>
@@ -57,15 +62,6 @@ export function ResultsSection() {
         </ul>
       )}
     </FormSection>
-  );
-}
-
-/** Adds a row to a list of the form. */
-export function AddRow({ label, onClick }: { label: string; onClick: () => void }) {
-  return (
-    <Button variant="default" leftSection={<IconPlus size={16} aria-hidden />} onClick={onClick}>
-      {label}
-    </Button>
   );
 }
 

@@ -1,9 +1,10 @@
-import { Button, FileButton } from '@mantine/core';
+import { FileButton } from '@mantine/core';
 import { IconFileUpload } from '@tabler/icons-react';
 import { type DragEvent, useRef, useState } from 'react';
 import { Link } from 'react-router';
 import { TimeText } from '../../../components/data/Values.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
+import { IconButton } from '../../../components/forms/buttons.tsx';
 import { countOf, formatBytes, formatCount } from '../../../format.ts';
 import { readSession } from '../../../state/session.ts';
 import classes from '../ledger.module.css';
@@ -86,9 +87,9 @@ export function CheckpointCheck() {
           accept={CHECKPOINT_FILE_TYPES}
         >
           {(props) => (
-            <Button {...props} variant="default" leftSection={<IconFileUpload size={16} aria-hidden />}>
+            <IconButton icon={IconFileUpload} {...props}>
               Choose checkpoint
-            </Button>
+            </IconButton>
           )}
         </FileButton>
         <span className="muted">or drop the file here. It is read in this browser and not uploaded.</span>

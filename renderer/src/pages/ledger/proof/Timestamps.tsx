@@ -1,4 +1,4 @@
-import { Button, Stack } from '@mantine/core';
+import { Stack } from '@mantine/core';
 import { IconClockCheck } from '@tabler/icons-react';
 import { Link } from 'react-router';
 import type { Timestamp } from '../../../../../shared/ledger/ledger.ts';
@@ -9,6 +9,7 @@ import { TimestampQuestion, useTimestampQuestion } from '../../../components/con
 import { DataTable } from '../../../components/data/DataTable.tsx';
 import { TimeText } from '../../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
+import { IconButton } from '../../../components/forms/buttons.tsx';
 import { Section } from '../../../components/layout/Page.tsx';
 import { formatCount } from '../../../format.ts';
 import { useIsOwner } from '../../../state/session.ts';
@@ -60,15 +61,14 @@ export function Timestamps() {
 function StampNow() {
   const stamp = useSave('requestTimestamps', () => ({}));
   return (
-    <Button
+    <IconButton
+      icon={IconClockCheck}
       style={{ alignSelf: 'start' }}
-      variant="default"
-      leftSection={<IconClockCheck size={16} aria-hidden />}
       loading={stamp.isPending}
       onClick={() => stamp.mutate()}
     >
       Timestamp now
-    </Button>
+    </IconButton>
   );
 }
 

@@ -9,7 +9,7 @@ import { useCall, useSave } from '../../../api/useCall.ts';
 import { DataTable } from '../../../components/data/DataTable.tsx';
 import { TimeText } from '../../../components/data/Values.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
-import { CopyButton } from '../../../components/forms/buttons.tsx';
+import { CopyButton, IconButton } from '../../../components/forms/buttons.tsx';
 import { Section } from '../../../components/layout/Page.tsx';
 import { countOf } from '../../../format.ts';
 import { Finding } from '../VerifyPanel.tsx';
@@ -80,15 +80,14 @@ function SubmitNow() {
   const submit = useSave('submitToWitnesses', () => ({}));
   return (
     <>
-      <Button
-        variant="default"
+      <IconButton
+        icon={IconSend}
         style={{ alignSelf: 'start' }}
-        leftSection={<IconSend size={16} aria-hidden />}
         loading={submit.isPending}
         onClick={() => submit.mutate()}
       >
         Have it cosigned now
-      </Button>
+      </IconButton>
       {submit.error && <ErrorNote error={submit.error} />}
     </>
   );

@@ -13,7 +13,7 @@ import {
 import type { SharingMode } from '../../../../../shared/node/settings.ts';
 import { useCall, useSave } from '../../../api/useCall.ts';
 import { EmptyState, ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
-import { ItemButton, RemoveItemButton } from '../../../components/forms/buttons.tsx';
+import { IconButton, ItemButton, RemoveItemButton } from '../../../components/forms/buttons.tsx';
 import { FormDialog, RemoveDialog } from '../../../components/forms/DialogForm.tsx';
 import { Section } from '../../../components/layout/Page.tsx';
 import { useReloadAfterJobs } from '../../../state/jobs.ts';
@@ -43,12 +43,12 @@ export function Peers({ mode }: { mode: SharingMode }) {
   };
   const buttons = (
     <Group gap="sm">
-      <Button variant="default" leftSection={<IconPlus size={16} aria-hidden />} onClick={() => add()}>
+      <IconButton icon={IconPlus} onClick={() => add()}>
         Add a peer
-      </Button>
-      <Button variant="default" leftSection={<IconLink size={16} aria-hidden />} onClick={link.open}>
+      </IconButton>
+      <IconButton icon={IconLink} onClick={link.open}>
         Link of this node
-      </Button>
+      </IconButton>
     </Group>
   );
   return (
