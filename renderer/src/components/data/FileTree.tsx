@@ -90,9 +90,6 @@ export function TreeGrid<Item>({ label, rows, onToggle: toggle, onKey, ...cells 
   );
 }
 
-// A table element cannot hold rows that are positioned one by one, so the rows are elements with roles.
-/* oxlint-disable jsx-a11y/prefer-tag-over-role */
-
 /** What the rows of a tree show. */
 interface FileTreeCells<Item> {
   /** The cells next to the name of a file, from left to right. */

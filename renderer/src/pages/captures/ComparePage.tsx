@@ -1,5 +1,4 @@
 import { Button, SegmentedControl } from '@mantine/core';
-import { IconChevronDown, IconChevronUp } from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
 import { Link, useParams } from 'react-router';
 import type { PageCapture, PageComparison, PageRequest } from '../../../../shared/collection/page.ts';
@@ -10,7 +9,7 @@ import { ItemPage, Page, Section } from '../../components/layout/Page.tsx';
 import { countOf, formatCount } from '../../format.ts';
 import { useHidden } from '../../state/withheld.ts';
 import { DiffContent } from '../timeline/EventDiff.tsx';
-import { useShortcuts } from '../timeline/shortcuts.tsx';
+import { StepButton, useShortcuts } from '../timeline/shortcuts.tsx';
 import { ComparedPictures, type CompareView } from './ComparedPictures.tsx';
 import classes from './captures.module.css';
 import { RequestRows } from './PageDetails.tsx';
@@ -146,9 +145,11 @@ function Changes({ comparison: { picture, text }, before, after }: ChangesProps)
   const [view, setView] = useState<CompareView>('sides');
   const [at, setAt] = useState(0);
   const { regions } = picture;
-  const step = (by: 1 | -1) => setAt((at + by + regions.length) % regions.length);
-  const hasSteps = regions.length > 1;
-  useShortcuts({ n: hasSteps ? () => step(1) : undefined, p: hasSteps ? () => step(-1) : undefined });
+  const stepBy = (by: number) =>
+    regions.length > 1 ? () => setAt((at + by + regions.length) % regions.length) : undefined;
+  const next = stepBy(1);
+  const previous = stepBy(-1);
+  useShortcuts({ n: next, p: previous });
   return (
     <div className={classes.changes}>
       <Section title="Picture">
@@ -161,19 +162,13 @@ function Changes({ comparison: { picture, text }, before, after }: ChangesProps)
               { value: 'slider', label: 'Slider' },
             ]}
             value={view}
-            onChange={(next) => setView(next as CompareView)}
+            onChange={(chosen) => setView(chosen as CompareView)}
           />
           {regions.length > 0 && (
             <>
               <Button.Group>
-                <StepButton
-                  label="Previous change"
-                  keys="p"
-                  isUp
-                  onClick={() => step(-1)}
-                  isOff={!hasSteps}
-                />
-                <StepButton label="Next change" keys="n" onClick={() => step(1)} isOff={!hasSteps} />
+                <StepButton isUp label="Previous change" keys="p" onClick={previous} />
+                <StepButton label="Next change" keys="n" onClick={next} />
               </Button.Group>
               <output className="small numeric">
                 Change {at + 1} of {regions.length}
@@ -203,35 +198,6 @@ function Changes({ comparison: { picture, text }, before, after }: ChangesProps)
         )}
       </Section>
     </div>
-  );
-}
-
-interface StepButtonProps {
-  label: string;
-  keys: string;
-  isUp?: boolean;
-  isOff: boolean;
-  onClick: () => void;
-}
-
-function StepButton({ label, keys, isUp = false, isOff, onClick }: StepButtonProps) {
-  const Icon = isUp ? IconChevronUp : IconChevronDown;
-  return (
-    <Button
-      variant="default"
-      size="compact-sm"
-      leftSection={<Icon size={14} aria-hidden />}
-      rightSection={
-        <kbd className={`${classes.key} muted tiny`} aria-hidden>
-          {keys}
-        </kbd>
-      }
-      aria-keyshortcuts={keys}
-      disabled={isOff}
-      onClick={onClick}
-    >
-      {label}
-    </Button>
   );
 }
 

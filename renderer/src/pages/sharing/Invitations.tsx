@@ -124,14 +124,7 @@ function InvitationToken({ invitation, mode, onDone }: InvitationTokenProps) {
             </dd>
           </div>
         </dl>
-        <figure className={classes.scan}>
-          <QrCode
-            text={link}
-            label="QR code of the invitation link"
-            className={`${classes.code} block full`}
-          />
-          <figcaption className="muted small">Opens the link on a phone.</figcaption>
-        </figure>
+        <QrCode text={link} label="QR code of the invitation link" caption="Opens the link on a phone." />
       </div>
       {mode !== 'contribute' && (
         <p className="muted">
@@ -208,13 +201,22 @@ interface QrCodeProps {
   text: string;
   /** The target, for screen readers. */
   label: string;
-  className?: string;
+  caption: string;
 }
 
 /** A QR code, dark on light in both themes because many cameras read nothing else. */
-export function QrCode({ text, label, className }: QrCodeProps) {
+export function QrCode({ text, label, caption }: QrCodeProps) {
   const svg = renderSVG(text, { ecc: 'M', border: 3 });
-  return <img src={`data:image/svg+xml,${encodeURIComponent(svg)}`} alt={label} className={className} />;
+  return (
+    <figure className={classes.scan}>
+      <img
+        src={`data:image/svg+xml,${encodeURIComponent(svg)}`}
+        alt={label}
+        className={`${classes.code} block full`}
+      />
+      <figcaption className="muted small">{caption}</figcaption>
+    </figure>
+  );
 }
 
 /** The form for an invitation. The node then sets an HttpOnly cookie. */

@@ -250,14 +250,11 @@ export function Addresses({ mode }: { mode: SharingMode }) {
               </li>
             ))}
           </ul>
-          <figure className={classes.scan}>
-            <QrCode
-              text={scanned.url}
-              label={`QR code of ${scanned.url}`}
-              className={`${classes.code} block full`}
-            />
-            <figcaption className="muted small">Scan with a phone on the same network.</figcaption>
-          </figure>
+          <QrCode
+            text={scanned.url}
+            label={`QR code of ${scanned.url}`}
+            caption="Scan with a phone on the same network."
+          />
         </div>
       )}
     </Section>

@@ -1,11 +1,5 @@
 import { Button, Group, UnstyledButton } from '@mantine/core';
-import {
-  IconCertificate,
-  IconChevronDown,
-  IconChevronUp,
-  IconCircle,
-  IconCircleFilled,
-} from '@tabler/icons-react';
+import { IconCertificate, IconCircle, IconCircleFilled } from '@tabler/icons-react';
 import { useState } from 'react';
 import { Link, useNavigate } from 'react-router';
 import {
@@ -45,7 +39,7 @@ import { EventDiff } from './EventDiff.tsx';
 import { NoiseMark } from './EventMarks.tsx';
 import classes from './event.module.css';
 import { SeenByTwo } from './SeenByTwo.tsx';
-import { useShortcuts } from './shortcuts.tsx';
+import { KeyButton, StepButton, useShortcuts } from './shortcuts.tsx';
 
 interface EventDetailsProps {
   id: number;
@@ -234,42 +228,14 @@ function EventNeighbours({ neighbours, addressOfEvent, onStep }: EventNeighbours
   return (
     <nav className={classes.steps} aria-label="Other events">
       <div className="cluster stretch gap-2">
-        <Step isUp label="Newer" keys="k" onClick={openNewer} />
-        <Step label="Older" keys="j" onClick={openOlder} />
+        <StepButton isUp label="Newer" keys="k" onClick={openNewer} />
+        <StepButton label="Older" keys="j" onClick={openOlder} />
       </div>
       <div className="cluster stretch gap-2">
-        <Step isUp label="Newer of this source" keys="K" onClick={openNewerOfSource} />
-        <Step label="Older of this source" keys="J" onClick={openOlderOfSource} />
+        <StepButton isUp label="Newer of this source" keys="K" onClick={openNewerOfSource} />
+        <StepButton label="Older of this source" keys="J" onClick={openOlderOfSource} />
       </div>
     </nav>
-  );
-}
-
-interface StepProps {
-  label: string;
-  keys: string;
-  isUp?: boolean;
-  onClick: (() => void) | undefined;
-}
-
-function Step({ label, keys, isUp = false, onClick }: StepProps) {
-  const Icon = isUp ? IconChevronUp : IconChevronDown;
-  return (
-    <Button
-      variant="default"
-      size="compact-sm"
-      leftSection={<Icon size={14} aria-hidden />}
-      rightSection={
-        <kbd className={`${classes.key} muted tiny`} aria-hidden>
-          {keys}
-        </kbd>
-      }
-      aria-keyshortcuts={keys === keys.toUpperCase() ? `Shift+${keys}` : keys}
-      disabled={!onClick}
-      onClick={onClick}
-    >
-      {label}
-    </Button>
   );
 }
 
@@ -288,20 +254,12 @@ function SeenButton({ id, hasKey }: SeenButtonProps) {
   const isUnseen = seen.isUnseen(id);
   const Icon = isUnseen ? IconCircleFilled : IconCircle;
   return (
-    <Button
-      variant="default"
-      size="compact-sm"
-      leftSection={<Icon size={10} aria-hidden />}
-      rightSection={
-        <kbd className={`${classes.key} muted tiny`} aria-hidden>
-          m
-        </kbd>
-      }
-      aria-keyshortcuts="m"
+    <KeyButton
+      label={isUnseen ? 'Mark as seen' : 'Mark as unseen'}
+      keys="m"
+      icon={<Icon size={10} aria-hidden />}
       onClick={() => toggle(id)}
-    >
-      {isUnseen ? 'Mark as seen' : 'Mark as unseen'}
-    </Button>
+    />
   );
 }
 

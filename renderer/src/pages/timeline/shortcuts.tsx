@@ -1,7 +1,7 @@
 import { Button, Modal, Switch } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { IconKeyboard } from '@tabler/icons-react';
-import { useLayoutEffect, useRef } from 'react';
+import { IconChevronDown, IconChevronUp, IconKeyboard } from '@tabler/icons-react';
+import { type ReactNode, useLayoutEffect, useRef } from 'react';
 import { create } from 'zustand';
 import { persist } from 'zustand/middleware';
 import { useIsOwner } from '../../state/session.ts';
@@ -58,6 +58,41 @@ export function ShortcutHelp({ size = 'compact-xs' }: { size?: 'compact-xs' | 's
       </Modal>
     </>
   );
+}
+
+interface KeyButtonProps {
+  label: string;
+  keys: string;
+  icon: ReactNode;
+  /** Undefined if there is nothing to do. */
+  onClick: (() => void) | undefined;
+}
+
+/** A button whose key does the same. */
+export function KeyButton({ label, keys, icon, onClick }: KeyButtonProps) {
+  return (
+    <Button
+      variant="default"
+      size="compact-sm"
+      leftSection={icon}
+      rightSection={
+        <kbd className={`${classes.key} muted tiny`} aria-hidden>
+          {keys}
+        </kbd>
+      }
+      aria-keyshortcuts={keys === keys.toUpperCase() ? `Shift+${keys}` : keys}
+      disabled={!onClick}
+      onClick={onClick}
+    >
+      {label}
+    </Button>
+  );
+}
+
+/** Steps to what is before or after something. */
+export function StepButton({ isUp = false, ...props }: Omit<KeyButtonProps, 'icon'> & { isUp?: boolean }) {
+  const Icon = isUp ? IconChevronUp : IconChevronDown;
+  return <KeyButton icon={<Icon size={14} aria-hidden />} {...props} />;
 }
 
 interface ShortcutSettings {

@@ -177,10 +177,7 @@ function LinkOfAddress() {
           <Shown name="Certificate (SHA-256), to compare" text={tls_fingerprint} what="the fingerprint" />
         )}
       </div>
-      <figure className={classes.scan}>
-        <QrCode text={link} label="QR code of the link" className={`${classes.code} block full`} />
-        <figcaption className="muted small">The same link.</figcaption>
-      </figure>
+      <QrCode text={link} label="QR code of the link" caption="The same link." />
     </div>
   );
 }
