@@ -101,7 +101,7 @@ function TextPreview({
         <CsvTable text={text} isWhole={isWhole} isTabbed={/\.tsv$/i.test(path)} />
       ) : kind === 'markdown' ? (
         <Suspense fallback={<p className="muted">Loading…</p>}>
-          <div className={`${classes.markdown} sheet`}>
+          <div className="card">
             <Markdown text={text} base={null} />
           </div>
         </Suspense>

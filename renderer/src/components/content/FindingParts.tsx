@@ -81,7 +81,7 @@ export function SealedCard({ finding, withTarget }: { finding: SealedFinding; wi
   const isOwner = useIsOwner();
   const { text, target, target_name, tags = [], passage = null, ledger_entry, sealed } = finding;
   return (
-    <article className={`${classes.finding} stack gap-2 sheet`} aria-label={`Sealed finding ${finding.id}`}>
+    <article className="card stack gap-2" aria-label={`Sealed finding ${finding.id}`}>
       <SealLine {...sealed} />
       {withTarget && target && <TargetLine target={target} name={target_name ?? target.id} />}
       <PassageQuote passage={passage} />

@@ -119,7 +119,7 @@ export function FindingCard({ finding, withTarget = false }: FindingCardProps) {
   const { withdrawal, superseded_by } = finding;
   const isCurrent = withdrawal === null && superseded_by === null;
   return (
-    <article className={`${classes.finding} stack gap-2 sheet`} aria-label={`Finding about ${target_name}`}>
+    <article className="card stack gap-2" aria-label={`Finding about ${target_name}`}>
       {withTarget && <TargetLine target={target} name={target_name} />}
       <PassageQuote passage={passage} />
       {finding.anchor && <p className="muted small">{anchorWords(finding.anchor)}</p>}

@@ -318,7 +318,7 @@ function TextBox({ text }: { text: string }) {
   return (
     // Long text scrolls in its own box, which must be reachable by keyboard.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-    <section className={`${classes.box} sheet`} tabIndex={0} aria-label="Text of the object">
+    <section className={`${classes.box} sheet scroll`} tabIndex={0} aria-label="Text of the object">
       {pages.map((page, index) => (
         // Pages are identified by their position.
         <div key={index}>

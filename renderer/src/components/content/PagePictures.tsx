@@ -20,7 +20,7 @@ export function PageThumbnail({ page, alt, size }: PageThumbnailProps) {
   const hidden = useHidden({ page });
   const isMarked = (useWithheldState({ page })?.withheld.length ?? 0) > 0;
   return (
-    <span className={classes.thumbnail} data-size={size}>
+    <span className={`${classes.thumbnail} relative sunk muted`} data-size={size}>
       {hidden !== null ? (
         hidden && (
           <span className={`${classes.hidden} tiny`}>

@@ -47,7 +47,10 @@ export function WithheldMark({ kind, reason, since, words = 'all' }: WithheldMar
   return (
     <LazyTooltip label={hint} maxWidth={300}>
       {(trigger) => (
-        <span {...trigger} className={`${classes.mark} line inline gap-1 baseline small muted`}>
+        <span
+          {...trigger}
+          className={`${classes.mark} line inline gap-1 baseline self-start sunk small muted`}
+        >
           <Icon size={15} stroke={1.9} aria-hidden />
           <span>
             {WORDS[kind][words]}

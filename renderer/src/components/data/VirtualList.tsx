@@ -18,7 +18,7 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
   if (props.items.length > DRAWN_WHOLE) return <ScrolledList {...props} />;
   const { label, items, keyOf, render } = props;
   return (
-    <ul className={`${classes.list} plain sheet`} aria-label={label}>
+    <ul className={`${classes.list} container plain sheet`} aria-label={label}>
       {items.map((item) => (
         <li key={keyOf(item)}>{render(item)}</li>
       ))}
@@ -37,7 +37,7 @@ function ScrolledList<Item>({ label, items, keyOf, render }: VirtualListProps<It
     overscan: 12,
   });
   return (
-    <div ref={frame} className={`${classes.list} ${classes.scrolled} sheet`}>
+    <div ref={frame} className={`${classes.list} ${classes.scrolled} container sheet`}>
       <ul className="plain relative" aria-label={label} style={{ height: rows.getTotalSize() }}>
         {rows.getVirtualItems().map(({ index, start }) => {
           const item = items[index];

@@ -199,7 +199,7 @@ function Verdict({ draw }: Pick<DrawnAgainProps, 'draw'>) {
             : 'It was drawn from the archived bytes alone. Nothing was fetched.'}
         </p>
         {differences.length > 0 && (
-          <ul className={`${classes.differences} small`}>
+          <ul className="bullets small">
             {differences.map((sentence) => (
               <li key={sentence} className="wrap-anywhere">
                 {sentence}

@@ -42,7 +42,12 @@ export function ComparedPictures({ view, before, after, regions, current }: Comp
       )}
       {/* The pictures scroll, so they must be reachable by keyboard. */}
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      <section ref={box} className={classes.box} aria-label="Pictures of both captures" tabIndex={0}>
+      <section
+        ref={box}
+        className={`${classes.box} relative scroll sunk`}
+        aria-label="Pictures of both captures"
+        tabIndex={0}
+      >
         {view === 'sides' ? (
           <div className={classes.sides}>
             <Side
@@ -130,7 +135,7 @@ function CloseUp({ title, page, region, size }: CloseUpProps) {
   return (
     <figure>
       <figcaption className={classes.title}>{title}</figcaption>
-      <div ref={ref} className={classes.closeUp} style={{ height: shown }}>
+      <div ref={ref} className={`${classes.closeUp} relative sunk`} style={{ height: shown }}>
         <div
           style={{
             left: within(place / 2 - (x + width / 2) * scale, place - size.width * scale),
@@ -169,7 +174,7 @@ interface SideProps {
 /** One picture: what both share is pale, what changed is framed at full strength. */
 function Side({ title, page, regions, current, size, onSize }: SideProps) {
   return (
-    <figure className={classes.side}>
+    <figure className={`${classes.side} shrink sunk`}>
       <figcaption className={classes.title}>{title}</figcaption>
       <div className={classes.comparedPicture} data-side={title} data-quiet={regions.length > 0 || undefined}>
         <PictureOf page={page} alt={`The page ${title.toLowerCase()}`} onSize={onSize} />

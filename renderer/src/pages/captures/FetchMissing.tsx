@@ -61,7 +61,11 @@ export function MissingRequests({ requests, onFetched }: MissingRequestsProps) {
       <h2>{countOf(seen.size, 'address', 'addresses')} not in the archive</h2>
       {/* A long list scrolls, so it must be reachable by keyboard. */}
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      <ul className={`${classes.missing} sheet small`} tabIndex={0} aria-label="Addresses not in the archive">
+      <ul
+        className={`${classes.missing} sheet scroll small`}
+        tabIndex={0}
+        aria-label="Addresses not in the archive"
+      >
         {[...seen.keys()].map((address) => (
           <li key={address} className="wrap-anywhere">
             {address.replace(/^GET /, '')}

@@ -129,7 +129,7 @@ export function PageTabs({ page }: { page: AnyPage }) {
       value={open?.[0] ?? null}
       onChange={(name) => set({ tab: name ?? '' })}
       keepMounted={false}
-      classNames={{ root: classes.tabs, list: classes.tabList, tab: classes.tab }}
+      classNames={{ root: classes.tabs, list: 'tab-list', tab: 'tab' }}
     >
       <Tabs.List aria-label="Parts of the page">
         {tabs.map(([name, label]) => (

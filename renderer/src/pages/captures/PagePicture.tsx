@@ -28,7 +28,7 @@ function ReadablePicture({ page, alt }: PagePictureProps) {
   return (
     // The picture scrolls, so it must be reachable by keyboard.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-    <section className={classes.picture} aria-label={alt} tabIndex={0}>
+    <section className={`${classes.picture} scroll sunk`} aria-label={alt} tabIndex={0}>
       {state === 'loading' && <output className={`${classes.note} muted small`}>Loading the picture…</output>}
       {state === 'broken' ? (
         <p className={`${classes.note} muted`}>

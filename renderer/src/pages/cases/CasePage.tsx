@@ -181,7 +181,7 @@ function Item({ item, number, edit }: { item: CaseItem; number: number; edit?: I
         {number}
       </span>
       <div>
-        <p className={classes.name}>
+        <p className={`${classes.name} clamp`}>
           <Link to={addressOf(item)}>{item.name}</Link>
         </p>
         <p className="muted small">

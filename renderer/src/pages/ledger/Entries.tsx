@@ -197,7 +197,7 @@ function EntryChain({
   chosen,
 }: Pick<LedgerPageData, 'entries' | 'titles'> & { chosen: number | undefined }) {
   return (
-    <ol className={`${classes.chain} plain sheet`} reversed start={entries[0]?.seq}>
+    <ol className="container plain sheet" reversed start={entries[0]?.seq}>
       {entries.map((entry, index) => (
         <EntryItem
           key={entry.seq}

@@ -33,7 +33,7 @@ export function PackReplications({ pack }: { pack: Pack }) {
       }
     >
       {replications.length > 0 ? (
-        <div className={classes.frame}>
+        <div className="container">
           <div className={`${classes.graph} line`}>
             <div className="hint rigid serif strong accent" aria-hidden>
               This pack

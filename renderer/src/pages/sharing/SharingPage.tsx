@@ -354,7 +354,7 @@ function Side({ title, icon, children }: SideProps) {
         {icon}
         {title}
       </h3>
-      <ul className={`${classes.seen} stack gap-2 small`}>{children}</ul>
+      <ul className="bullets stack gap-2 small">{children}</ul>
     </section>
   );
 }

@@ -313,7 +313,7 @@ function Findings({ preview, picture }: FindingsProps) {
         {newest.noise && newest.noise.rules.length > 0 && 'Latest change:'}
       </p>
       {newest.noise && newest.noise.rules.length > 0 && (
-        <ul className={`${classes.effects} compact wrap-anywhere`}>
+        <ul className="bullets compact wrap-anywhere">
           {newest.noise.rules.map((rule, index) => (
             // Two rules may be equal; their order is that of the form.
             // oxlint-disable-next-line react/no-array-index-key

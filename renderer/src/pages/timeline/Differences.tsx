@@ -95,7 +95,7 @@ export function JsonChanges({ changes }: { changes: readonly JsonChange[] }) {
                   <code>{nameOf(change.pointer)}</code>
                 )}
               </p>
-              <p className={classes.values}>
+              <p className={`${classes.values} items-start keep-lines`}>
                 {change.before && <del>{textOf(change.before)}</del>}
                 {change.after && <ins>{textOf(change.after)}</ins>}
               </p>

@@ -283,7 +283,7 @@ function QualityFindings({ id }: { id: number }) {
       {opened && error && <ErrorNote error={error} />}
       {opened && data && (
         <>
-          <ul className={`${classes.list} stack gap-1`}>
+          <ul className="bullets stack gap-1">
             {data.findings.map(({ rule, label, score, reason }) => (
               <li key={rule}>
                 {reason}{' '}

@@ -15,7 +15,6 @@ import { IfReadable } from '../../components/content/Withheld.tsx';
 import { HealthLine, TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { countOf } from '../../format.ts';
-import classes from './event.module.css';
 
 const AGREEMENTS: Record<Agreement, { words: string; Icon: TablerIcon; health: 'well' | 'bad' }> = {
   same_bytes: { words: 'the same bytes', Icon: IconCircleCheck, health: 'well' },
@@ -88,7 +87,7 @@ function Blocks({ sha256, blocks }: { sha256: string; blocks: DifferingBlocks })
       {opened && error && <ErrorNote error={error} />}
       {opened && data && (
         <>
-          <ul className={`${classes.list} stack gap-1 wrap-anywhere`}>
+          <ul className="bullets stack gap-1 wrap-anywhere">
             {only_ours.map((number) => (
               <li key={number}>{all[number - 1] ?? 'This block is not in the text as it is derived now.'}</li>
             ))}

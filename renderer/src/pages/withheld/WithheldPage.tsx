@@ -52,7 +52,7 @@ export default function WithheldPage() {
         value={isReleased ? 'released' : 'withheld'}
         onChange={(tab) => set({ tab: tab === 'released' ? tab : '' })}
         keepMounted={false}
-        classNames={{ list: classes.tabList, tab: classes.tab }}
+        classNames={{ list: 'tab-list', tab: 'tab' }}
       >
         <Tabs.List aria-label="Withheld and released">
           <Tabs.Tab value="withheld">{label('Withheld', counts.withheld)}</Tabs.Tab>

@@ -108,7 +108,7 @@ function Chooser({ source, address, onChoose, onClose }: ChooserProps) {
         {MOVES.map(([move, label, key]) => (
           <Button key={move} variant="default" size="xs" disabled={!isReady} onClick={() => ask(move)}>
             {label}
-            <kbd className={classes.key} aria-hidden>
+            <kbd className={`${classes.key} muted tiny`} aria-hidden>
               {key}
             </kbd>
           </Button>
@@ -123,12 +123,12 @@ function Chooser({ source, address, onChoose, onClose }: ChooserProps) {
       <iframe
         ref={frame}
         title="The archived page"
-        className={classes.frame}
+        className={`${classes.frame} fill full`}
         src={address}
         sandbox="allow-scripts"
         referrerPolicy="no-referrer"
       />
-      <div ref={after} className={classes.choices} aria-live="polite">
+      <div ref={after} className="rigid" aria-live="polite">
         {find.error && <ErrorNote error={find.error} />}
         {find.isPending && <output className="muted small">Looking for it in the newest version…</output>}
         {find.data && chosen ? (

@@ -63,7 +63,7 @@ export function RegionChooser({ page, region: given, onChoose, onClose }: Region
           }
         />
         {isBroken && <p>The picture cannot be shown: its bytes are missing, damaged, or out of reach.</p>}
-        <div className={classes.picture} data-broken={isBroken || undefined}>
+        <div className={`${classes.picture} relative fill scroll sunk`} data-broken={isBroken || undefined}>
           <Sheet size={size} region={region} onChange={setRegion}>
             <img
               src={pictureUrl(page)}
