@@ -4,11 +4,10 @@ import { type ReactNode, useEffect, useState } from 'react';
 import { Link } from 'react-router';
 import type { LedgerHead, LedgerProblem, LedgerVerification } from '../../../../shared/ledger/ledger.ts';
 import type { Job } from '../../../../shared/node/job.ts';
-import { call } from '../../api/client.ts';
 import { DataTable } from '../../components/data/DataTable.tsx';
 import { DigestChip, TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { JobBar } from '../../components/feedback/JobsTray.tsx';
+import { JobBar, NodeJobBar } from '../../components/feedback/JobsTray.tsx';
 import { IconButton } from '../../components/forms/buttons.tsx';
 import { Section } from '../../components/layout/Page.tsx';
 import { countOf, formatDuration } from '../../format.ts';
@@ -37,13 +36,7 @@ function ByTheNode() {
   const isOwner = useIsOwner();
   const { current, start } = useNodeVerification();
   const job = useFollowedJob(current?.by === 'job' ? current.id : undefined);
-  const [cancelError, setCancelError] = useState<unknown>();
   const isRunning = isUnderWay(current, job);
-  const cancel = () => {
-    setCancelError(undefined);
-    if (current?.by === 'job') call('cancelJob', { params: { id: current.id } }).catch(setCancelError);
-    else if (current?.state === 'running') current.cancel();
-  };
   const { result, failure } = outcomeOf(current, job);
   return (
     <div className={`${classes.way} stack gap-3 items-start`}>
@@ -54,18 +47,13 @@ function ByTheNode() {
         </Button>
       )}
       {isRunning && current?.by === 'job' && (
-        <JobBar
-          title="Verifying on the node"
-          {...(job?.progress ?? { done: 0, total: null, unit: 'entries', rate: 0 })}
-          onCancel={cancel}
-        />
+        <NodeJobBar title="Verifying on the node" job={job} jobId={current.id} unit="entries" />
       )}
-      {isRunning && current?.by === 'request' && <Waiting onCancel={cancel} />}
+      {current?.by === 'request' && current.state === 'running' && <Waiting onCancel={current.cancel} />}
       <div aria-live="polite" className={`${classes.found} stack gap-3`}>
         {result && <VerificationFindings result={result} />}
         {job?.state === 'cancelled' && <p className="muted">The verification was cancelled.</p>}
         {failure !== undefined && <ErrorNote error={failure} onRetry={() => void start(isOwner)} />}
-        {cancelError !== undefined && <ErrorNote error={cancelError} />}
       </div>
     </div>
   );

@@ -275,16 +275,22 @@ function FileRow({ file, onShow }: { file: PackFile; onShow: () => void }) {
 }
 
 function DownloadLink({ file }: { file: PackFile }) {
-  // The place of the link stays empty, so that the columns of a list stay in line.
-  if (useHidden({ sha256: file.sha256 }) !== null) return <span className={classes.noDownload} />;
+  const isReadable = useHidden({ sha256: file.sha256 }) === null;
+  const href = urlOf('readBlob', { params: { sha256: file.sha256 } });
+  return <DownloadIcon path={file.path} href={isReadable && href} />;
+}
+
+/** Downloads a file. The place of one that cannot be read stays empty, so that the columns of a list stay in line. */
+export function DownloadIcon({ path, href }: { path: string; href: string | false }) {
+  if (!href) return <span className={classes.noDownload} />;
   return (
     <ActionIcon
       component="a"
-      href={urlOf('readBlob', { params: { sha256: file.sha256 } })}
-      download={file.path.split('/').at(-1)}
+      href={href}
+      download={path.split('/').at(-1)}
       variant="subtle"
       color="gray"
-      aria-label={`Download ${file.path}`}
+      aria-label={`Download ${path}`}
     >
       <IconDownload size={17} />
     </ActionIcon>

@@ -1,5 +1,4 @@
-import { ActionIcon, Drawer, Tooltip } from '@mantine/core';
-import { IconDownload } from '@tabler/icons-react';
+import { Drawer, Tooltip } from '@mantine/core';
 import { useQueries } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Pack } from '../../../../shared/archive/pack.ts';
@@ -16,7 +15,7 @@ import { Section } from '../../components/layout/Page.tsx';
 import { countOf, formatBytes, formatCount } from '../../format.ts';
 import { useIsOwner } from '../../state/session.ts';
 import type { Hidden } from '../../state/withheld.ts';
-import { hiddenFiles } from './PackFacts.tsx';
+import { DownloadIcon, hiddenFiles } from './PackFacts.tsx';
 import classes from './packs.module.css';
 
 type SetFile = Extract<SetEntry, { kind: 'file' }>;
@@ -216,19 +215,7 @@ function addressOf({ pack, file }: SetFileProps): string {
 
 function DownloadLink({ pack, file }: SetFileProps) {
   const isReadable = useIsReadable(file);
-  if (!isReadable) return <span className={classes.noDownload} />;
-  return (
-    <ActionIcon
-      component="a"
-      href={addressOf({ pack, file })}
-      download={file.path.split('/').at(-1)}
-      variant="subtle"
-      color="gray"
-      aria-label={`Download ${file.path}`}
-    >
-      <IconDownload size={17} />
-    </ActionIcon>
-  );
+  return <DownloadIcon path={file.path} href={isReadable && addressOf({ pack, file })} />;
 }
 
 function FileDetails({ pack, file }: SetFileProps) {

@@ -241,11 +241,7 @@ export function CaptureOutcome({ onOpen }: { onOpen: () => void }) {
   }
   const { what, observer, jobId } = current;
   if (!job || job.state === 'running') {
-    return (
-      <div className="card mb-4">
-        <NodeJobBar title={`Importing ${what}`} job={job} jobId={jobId} unit="records" />
-      </div>
-    );
+    return <RunningJob title={`Importing ${what}`} job={job} jobId={jobId} unit="records" />;
   }
   return <Ended job={job} observer={observer} what={what} onOpen={onOpen} onClear={clear} />;
 }
