@@ -40,12 +40,12 @@ export function ComparedPictures({ view, before, after, regions, current }: Comp
       {current && isShown && view === 'sides' && (
         <CloseUps before={before} after={after} region={current} sizes={sizes} />
       )}
-      {/* The pictures scroll, so they must be reachable by keyboard. */}
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
       <section
         ref={box}
         className={`${classes.box} relative scroll sunk`}
         aria-label="Pictures of both captures"
+        // The pictures scroll, so they must be reachable by keyboard.
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
         tabIndex={0}
       >
         {view === 'sides' ? (

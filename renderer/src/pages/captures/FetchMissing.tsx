@@ -59,10 +59,10 @@ export function MissingRequests({ requests, onFetched }: MissingRequestsProps) {
   return (
     <section className="stack gap-2" aria-label="What is missing">
       <h2>{countOf(seen.size, 'address', 'addresses')} not in the archive</h2>
-      {/* A long list scrolls, so it must be reachable by keyboard. */}
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
       <ul
         className={`${classes.missing} sheet scroll small`}
+        // A long list scrolls, so it must be reachable by keyboard.
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
         tabIndex={0}
         aria-label="Addresses not in the archive"
       >
