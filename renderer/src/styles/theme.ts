@@ -68,7 +68,7 @@ export const theme: MantineThemeOverride = createTheme({
   components: {
     Button: { defaultProps: { size: 'sm' } },
     TextInput: { defaultProps: { size: 'sm' } },
-    Textarea: { defaultProps: { size: 'sm' } },
+    Textarea: { defaultProps: { size: 'sm', autosize: true, minRows: 2 } },
     // Dropdowns that open on focus would cover the content for keyboard users who pass through.
     Select: { defaultProps: { size: 'sm', checkIconPosition: 'right', openOnFocus: false } },
     // Otherwise the options of every select of a page are elements of the page before anyone opens one.

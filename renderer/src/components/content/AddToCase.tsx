@@ -156,7 +156,6 @@ function NewCaseForm({ item, onCreated }: NewCaseProps) {
       <Textarea
         label="Description"
         description="Optional. Everyone who can read this archive can read the case."
-        autosize
         minRows={3}
         maxRows={12}
         {...form.getInputProps('description')}

@@ -158,7 +158,6 @@ function CommentForm(props: CommentFormProps) {
       <Textarea
         label={replyTo ? 'Reply' : 'Comment'}
         description="Comments are recorded in the ledger and cannot be deleted."
-        autosize
         minRows={3}
         maxRows={16}
         ref={replyTo ? focusOnce : undefined}

@@ -256,8 +256,6 @@ function FindingForm({ target, objects, quote, superseded }: FindingFormProps) {
       <Textarea
         label="Quoted passage"
         description="Optional. Select text on the page before you open this dialog, or paste it here."
-        autosize
-        minRows={2}
         maxRows={8}
         {...form.getInputProps('quote')}
       />
@@ -265,7 +263,6 @@ function FindingForm({ target, objects, quote, superseded }: FindingFormProps) {
       <Textarea
         label="Finding"
         description="What you found, in your own words."
-        autosize
         minRows={4}
         maxRows={16}
         data-autofocus
@@ -372,14 +369,7 @@ function WithdrawForm({ finding }: { finding: Finding }) {
         A withdrawn finding is no longer listed. It can still be read, with the reason, because the ledger
         records both.
       </p>
-      <Textarea
-        label="Reason"
-        autosize
-        minRows={2}
-        maxRows={8}
-        data-autofocus
-        {...form.getInputProps('reason')}
-      />
+      <Textarea label="Reason" maxRows={8} data-autofocus {...form.getInputProps('reason')} />
     </DialogForm>
   );
 }

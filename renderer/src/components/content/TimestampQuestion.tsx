@@ -46,6 +46,7 @@ export function TimestampQuestion() {
         </p>
       </div>
       <Textarea
+        autosize={false}
         rows={2}
         spellCheck={false}
         className="measure"

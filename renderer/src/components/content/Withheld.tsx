@@ -250,8 +250,6 @@ export function ReasonFields({ form }: ReasonFieldsProps) {
       <Textarea
         label="Note"
         description="Optional. Everybody can read it, and the ledger keeps it: do not repeat what you withhold."
-        autosize
-        minRows={2}
         maxRows={8}
         {...form.getInputProps('note')}
       />

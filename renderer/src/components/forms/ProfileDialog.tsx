@@ -164,8 +164,6 @@ function Content({ value = '', error, onChange }: ContentProps) {
             w="100%"
             aria-label="Paste the content of the file"
             placeholder="or paste its content here"
-            autosize
-            minRows={2}
             maxRows={6}
             autoComplete="off"
             spellCheck={false}

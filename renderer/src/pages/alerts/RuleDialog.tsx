@@ -233,14 +233,12 @@ function WatchedConditions({ form }: { form: RuleForm }) {
             <TagsInput
               label="Words that appear"
               placeholder={form.values.appears.length === 0 ? 'Any' : ''}
-              acceptValueOnBlur
               splitChars={[]}
               {...form.getInputProps('appears')}
             />
             <TagsInput
               label="Words that disappear"
               placeholder={form.values.disappears.length === 0 ? 'Any' : ''}
-              acceptValueOnBlur
               splitChars={[]}
               {...form.getInputProps('disappears')}
             />
@@ -278,13 +276,11 @@ function Where({ form }: { form: RuleForm }) {
         description={
           needsMail ? 'No mail server yet. Set one up on the Alerts page.' : 'Press Enter after each address.'
         }
-        acceptValueOnBlur
         {...form.getInputProps('addresses')}
       />
       <TagsInput
         label="Webhooks"
         description="https://… Requests are signed (Standard Webhooks)."
-        acceptValueOnBlur
         splitChars={[]}
         {...form.getInputProps('urls')}
       />
@@ -329,21 +325,18 @@ function EventFilters({ form, nameOf }: { form: RuleForm; nameOf: (source: strin
         label="Only with a tag"
         placeholder={form.values.tags.length === 0 ? 'Any' : ''}
         data={used(sources.flatMap(({ tags }) => tags))}
-        acceptValueOnBlur
         {...form.getInputProps('tags')}
       />
       <TagsInput
         label="Only from an agency"
         placeholder={form.values.agencies.length === 0 ? 'Any' : ''}
         data={used(sources.map(({ agency }) => agency))}
-        acceptValueOnBlur
         {...form.getInputProps('agencies')}
       />
       <TagsInput
         label="Only with words"
         placeholder={form.values.words.length === 0 ? 'Any' : ''}
         description="In the text added or removed. Press Enter after each word or phrase."
-        acceptValueOnBlur
         splitChars={[]}
         {...form.getInputProps('words')}
       />

@@ -107,13 +107,7 @@ function EditCaseForm({ shown }: { shown: Case }) {
   return (
     <DialogForm form={form} save={save} submit="Save">
       <TextInput label="Title" data-autofocus {...form.getInputProps('title')} />
-      <Textarea
-        label="Description"
-        autosize
-        minRows={3}
-        maxRows={12}
-        {...form.getInputProps('description')}
-      />
+      <Textarea label="Description" minRows={3} maxRows={12} {...form.getInputProps('description')} />
     </DialogForm>
   );
 }
@@ -202,8 +196,6 @@ function Item({ item, number, edit }: { item: CaseItem; number: number; edit?: I
         >
           <Textarea
             label="Note"
-            autosize
-            minRows={2}
             maxRows={10}
             maxLength={2_000}
             value={note}

@@ -72,15 +72,11 @@ export function HandInForm({ given, open }: HandInFormProps) {
       <Textarea
         label="Note"
         description="Optional. What a reader should know about it."
-        autosize
-        minRows={2}
         {...form.getInputProps('note')}
       />
       <Textarea
         label="Quotation"
         description="Optional. A passage of the page that becomes a finding, with the note as its text. Findings are public. Visitors read the passage only where they may read the page."
-        autosize
-        minRows={2}
         maxRows={8}
         {...form.getInputProps('quote')}
       />

@@ -311,8 +311,6 @@ function FlagForm({ packId }: { packId: string }) {
       <Textarea
         label="Note"
         description={form.values.reason === 'other' ? 'Required for this reason.' : 'Optional.'}
-        autosize
-        minRows={2}
         maxRows={10}
         {...form.getInputProps('note')}
       />

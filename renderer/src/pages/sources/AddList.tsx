@@ -114,7 +114,6 @@ function ListFields({ isSending, error, onSend, onClose }: ListFieldsProps) {
           </>
         }
         placeholder={'https://example.org/notices\nhttps://example.org/data.csv'}
-        autosize
         minRows={8}
         maxRows={16}
         spellCheck={false}

@@ -111,7 +111,6 @@ function RuleRow({ rule, number, error, onChange, onRemove }: RuleRowProps) {
           value={columns}
           onChange={(names) => onChange({ columns: names })}
           splitChars={[]}
-          acceptValueOnBlur
         />
       )}
       <TextInput

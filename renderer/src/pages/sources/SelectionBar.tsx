@@ -137,7 +137,6 @@ function BulkTags({ sources, change, onSet, onClose }: BulkTagsProps) {
             data={tags}
             value={added}
             onChange={setAdded}
-            acceptValueOnBlur
             data-autofocus
           />
           {present.length > 0 && (
@@ -147,7 +146,6 @@ function BulkTags({ sources, change, onSet, onClose }: BulkTagsProps) {
               data={present}
               value={removed}
               onChange={(chosen) => setRemoved(chosen.filter((tag) => present.includes(tag)))}
-              acceptValueOnBlur
             />
           )}
           {change.isError && <ErrorNote error={change.error} />}

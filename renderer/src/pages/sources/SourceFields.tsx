@@ -67,7 +67,6 @@ export function SourceFields({ canAllowPrivate = false, choosing, ...fields }: S
           description="Press Enter after each tag."
           data={tags}
           {...input.value('tags')}
-          acceptValueOnBlur
         />
       </div>
       <LoginField {...fields} />
@@ -226,8 +225,6 @@ function FetchFields({ canAllowPrivate, ...fields }: SourceFieldsProps) {
         label="Request headers"
         description="One per line, “Name: value”. Names are recorded in the ledger. Values stay on this node."
         placeholder="Accept-Language: de"
-        autosize
-        minRows={2}
         maxRows={8}
         classNames={{ input: classes.typed }}
         {...input.text('headers')}
@@ -265,7 +262,6 @@ function FollowFields(fields: DraftProps<SourceDraft>) {
               placeholder={draft.follow_types.length === 0 ? 'pdf' : ''}
               data={['pdf', 'csv', 'xlsx', 'docx', 'html', 'json', 'xml']}
               {...input.value('follow_types')}
-              acceptValueOnBlur
             />
             <NumberInput
               label="Maximum"

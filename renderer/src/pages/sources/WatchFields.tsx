@@ -85,7 +85,6 @@ export function WatchFields({ choosing, ...fields }: WatchFieldsProps) {
           description="The names in the first row. Default: all. Press Enter after each name."
           {...input.value('watch_columns')}
           splitChars={[]}
-          acceptValueOnBlur
         />
       )}
     </fieldset>

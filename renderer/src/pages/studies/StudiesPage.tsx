@@ -173,15 +173,12 @@ function NewStudyForm({ node }: Pick<NewStudyDialogProps, 'node'>) {
       <Textarea
         label="Question"
         description="The one question that the packs of this study help to answer."
-        autosize
-        minRows={2}
         maxRows={6}
         {...form.getInputProps('question')}
       />
       <Textarea
         label="Description"
         description="Protocol, registration, participants and anything else about the study. Markdown is supported."
-        autosize
         minRows={3}
         maxRows={14}
         {...form.getInputProps('description')}

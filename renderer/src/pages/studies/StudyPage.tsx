@@ -195,8 +195,6 @@ function StatusForm({ study, target }: { study: Study; target: Status }) {
       <Textarea
         label="Note (optional)"
         description="The reason. It is kept in the study’s history and in the ledger."
-        autosize
-        minRows={2}
         maxRows={10}
         data-autofocus
         {...form.getInputProps('note')}

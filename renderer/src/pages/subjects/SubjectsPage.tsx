@@ -116,13 +116,7 @@ function NewNodeForm({ parent }: Pick<NewNodeDialogProps, 'parent'>) {
         className="mono"
         {...form.getInputProps('path')}
       />
-      <Textarea
-        label="Description"
-        autosize
-        minRows={2}
-        maxRows={10}
-        {...form.getInputProps('description')}
-      />
+      <Textarea label="Description" maxRows={10} {...form.getInputProps('description')} />
     </DialogForm>
   );
 }

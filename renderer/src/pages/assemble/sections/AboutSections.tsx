@@ -65,7 +65,7 @@ function Summary() {
         />
       </div>
       {view === 'write' ? (
-        <Textarea {...summary} aria-describedby={`${summary.id}-hint`} autosize minRows={4} maxRows={20} />
+        <Textarea {...summary} aria-describedby={`${summary.id}-hint`} minRows={4} maxRows={20} />
       ) : (
         <div className={`${classes.preview} card`}>
           {draft.summary ? <Markdown text={draft.summary} /> : <p className="muted">Nothing to preview.</p>}
@@ -164,7 +164,6 @@ function MethodFields() {
         error={text.error ?? errorOf('field/method')}
         onBlur={() => touch('field/method')}
         label="Text"
-        autosize
         minRows={4}
         maxRows={24}
       />
@@ -223,8 +222,6 @@ function VerdictFields({ replicates }: { replicates: NonNullable<Draft['replicat
         {...input.text('note')}
         label="Note (optional)"
         description="What was done differently, and where the results differ."
-        autosize
-        minRows={2}
         maxRows={12}
       />
     </FormSection>
