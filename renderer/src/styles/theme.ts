@@ -66,6 +66,7 @@ export const theme: MantineThemeOverride = createTheme({
   respectReducedMotion: true,
   cursorType: 'pointer',
   components: {
+    ActionIcon: { defaultProps: { variant: 'subtle', color: 'gray' } },
     Button: { defaultProps: { size: 'sm' } },
     TextInput: { defaultProps: { size: 'sm' } },
     Textarea: { defaultProps: { size: 'sm', autosize: true, minRows: 2 } },

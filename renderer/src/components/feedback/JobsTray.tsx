@@ -102,13 +102,7 @@ function EndedJob({ job, onDismiss }: { job: LocalJob; onDismiss: () => void }) 
       <StateBadge kind="job" value={job.state} />
       {job.state === 'failed' && job.error && <span className="muted">{job.error}</span>}
       {job.href && <Link to={job.href}>View</Link>}
-      <ActionIcon
-        variant="subtle"
-        color="gray"
-        size="sm"
-        aria-label={`Dismiss: ${job.title}`}
-        onClick={onDismiss}
-      >
+      <ActionIcon size="sm" aria-label={`Dismiss: ${job.title}`} onClick={onDismiss}>
         <IconX size={15} />
       </ActionIcon>
     </div>

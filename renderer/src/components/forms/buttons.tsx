@@ -12,7 +12,7 @@ export function CopyButton({ text, what }: { text: string; what: string }) {
   const label = copied ? 'Copied' : `Copy ${what}`;
   return (
     <Tooltip label={label}>
-      <ActionIcon variant="subtle" color="gray" size="sm" aria-label={label} onClick={() => copy(text)}>
+      <ActionIcon size="sm" aria-label={label} onClick={() => copy(text)}>
         {copied ? <IconCheck size={15} /> : <IconCopy size={15} />}
       </ActionIcon>
     </Tooltip>

@@ -232,8 +232,6 @@ function ItemTools({ item, edit, onEditNote }: { item: CaseItem; edit: ItemEdit;
       {tools.map(({ label, icon: Icon, onClick }) => (
         <ActionIcon
           key={label}
-          variant="subtle"
-          color="gray"
           aria-label={label}
           title={label}
           // Not disabled: a button that becomes disabled would lose the focus.

@@ -284,14 +284,7 @@ function DownloadLink({ file }: { file: PackFile }) {
 export function DownloadIcon({ path, href }: { path: string; href: string | false }) {
   if (!href) return <span className={classes.noDownload} />;
   return (
-    <ActionIcon
-      component="a"
-      href={href}
-      download={path.split('/').at(-1)}
-      variant="subtle"
-      color="gray"
-      aria-label={`Download ${path}`}
-    >
+    <ActionIcon component="a" href={href} download={path.split('/').at(-1)} aria-label={`Download ${path}`}>
       <IconDownload size={17} />
     </ActionIcon>
   );

@@ -122,8 +122,6 @@ function RuleRow({ rule, number, error, onChange, onRemove }: RuleRowProps) {
         onChange={(event) => onChange({ note: event.currentTarget.value })}
       />
       <ActionIcon
-        variant="subtle"
-        color="gray"
         className={`${classes.remove} mt-1`}
         aria-label={`Remove rule ${number}`}
         onClick={onRemove}

@@ -130,7 +130,7 @@ function EventPane({ id, search, addressOfEvent, onStep }: EventPaneProps) {
     >
       <header className="mb-3 line between">
         <h2>Event {id}</h2>
-        <ActionIcon variant="subtle" color="gray" aria-label="Close event" onClick={close}>
+        <ActionIcon aria-label="Close event" onClick={close}>
           <IconX size={18} />
         </ActionIcon>
       </header>

@@ -178,31 +178,21 @@ function FileActions({ file, onEditPath }: { file: DraftFile; onEditPath: () => 
   return (
     <>
       <Tooltip label="Edit the path">
-        <ActionIcon
-          variant="subtle"
-          color="gray"
-          aria-label={`Edit path of ${file.path}`}
-          onClick={onEditPath}
-        >
+        <ActionIcon aria-label={`Edit path of ${file.path}`} onClick={onEditPath}>
           <IconPencil size={16} />
         </ActionIcon>
       </Tooltip>
       <FileButton onChange={(chosen) => chosen && replaceFile(file.id, chosen)}>
         {(props) => (
           <Tooltip label="Replace with another file">
-            <ActionIcon {...props} variant="subtle" color="gray" aria-label={`Replace ${file.path}`}>
+            <ActionIcon {...props} aria-label={`Replace ${file.path}`}>
               <IconReplace size={16} />
             </ActionIcon>
           </Tooltip>
         )}
       </FileButton>
       <Tooltip label="Remove">
-        <ActionIcon
-          variant="subtle"
-          color="gray"
-          aria-label={`Remove ${file.path}`}
-          onClick={() => removeFiles([file.id])}
-        >
+        <ActionIcon aria-label={`Remove ${file.path}`} onClick={() => removeFiles([file.id])}>
           <IconX size={17} />
         </ActionIcon>
       </Tooltip>
@@ -213,12 +203,7 @@ function FileActions({ file, onEditPath }: { file: DraftFile; onEditPath: () => 
 function PutBack({ item: { path, previous } }: { item: FileItem }) {
   return (
     <Tooltip label="Put back the file of the previous version">
-      <ActionIcon
-        variant="subtle"
-        color="gray"
-        aria-label={`Put back ${path}`}
-        onClick={() => previous && reuseFiles([previous])}
-      >
+      <ActionIcon aria-label={`Put back ${path}`} onClick={() => previous && reuseFiles([previous])}>
         <IconArrowBackUp size={17} />
       </ActionIcon>
     </Tooltip>

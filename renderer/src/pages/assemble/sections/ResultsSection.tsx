@@ -75,7 +75,7 @@ interface RowToolProps {
 /** Moves or removes a row. */
 export function RowTool({ label, icon: Icon, disabled, onClick }: RowToolProps) {
   return (
-    <ActionIcon variant="subtle" color="gray" disabled={disabled} aria-label={label} onClick={onClick}>
+    <ActionIcon disabled={disabled} aria-label={label} onClick={onClick}>
       <Icon size={16} />
     </ActionIcon>
   );
