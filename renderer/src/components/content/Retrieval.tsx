@@ -109,15 +109,15 @@ function observerName(observer: string): string {
 }
 
 /** Returns how a retrieval was fetched, as facts for a list: the server, the protocol, the names and the certificates. */
-export function connectionFacts(connection: Connection | undefined): [string, ReactNode][] {
-  if (!connection) return [];
+export function connectionFacts(connection: Connection | undefined): Record<string, ReactNode> {
+  if (!connection) return {};
   const { dns, tls } = connection;
-  return [
-    ['Answered by', serverWords(connection)],
-    ['Protocol', protocolWords(connection)],
-    ['Resolved addresses', dns !== null && dns.join(', ')],
-    ['Certificates', tls && tls.certificates.length > 0 && <Chain key="chain" tls={tls} />],
-  ];
+  return {
+    'Answered by': serverWords(connection),
+    Protocol: protocolWords(connection),
+    'Resolved addresses': dns !== null && dns.join(', '),
+    Certificates: tls && tls.certificates.length > 0 && <Chain tls={tls} />,
+  };
 }
 
 /** The server's certificate, then its issuers'; each can be downloaded. */

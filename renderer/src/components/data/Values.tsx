@@ -188,17 +188,16 @@ const FACT_LAYOUTS = {
 };
 
 interface FactsProps {
-  /** By name, or as pairs, in display order. */
-  facts: Readonly<Record<string, ReactNode>> | readonly (readonly [string, ReactNode])[];
+  /** By name, in display order. */
+  facts: Readonly<Record<string, ReactNode>>;
   layout?: keyof typeof FACT_LAYOUTS;
 }
 
 /** A list of names and values. Entries whose value is null, undefined or false are omitted. */
 export function Facts({ facts, layout = 'column' }: FactsProps) {
-  const pairs = Array.isArray(facts) ? facts : Object.entries(facts);
   return (
     <dl className={FACT_LAYOUTS[layout]}>
-      {pairs.map(([name, value]) =>
+      {Object.entries(facts).map(([name, value]) =>
         value === null || value === undefined || value === false ? null : (
           <div key={name}>
             <dt>{name}</dt>

@@ -61,29 +61,22 @@ export function PageFacts({ page }: { page: AnyPage }) {
   return (
     <div className={classes.facts}>
       <Facts
-        facts={[
-          ['Drawn', <TimeText key="at" at={started_at} show="exact" />],
-          ['As of', 'at' in page && <TimeText key="of" at={page.at} show="exact" />],
-          ['Duration', formatDuration(seconds)],
-          ['Browser', `${browser.name} ${browser.version}`],
-          ['Window', `${formatCount(viewport.width)} × ${formatCount(viewport.height)} pixels`],
-          ['Drawn from', answersOf(requests)],
-          ['Extent', page.reason ? `cut off (${page.reason})` : 'complete'],
-          ['Observer', isCapture && page.observer],
-          ['Change', isCapture && pictureChangeWords(page)],
-          [
-            'Ledger',
-            isCapture && (
-              <Link key="ledger" to={`/ledger#${page.ledger_entry}`}>
-                entry {page.ledger_entry}
-              </Link>
-            ),
-          ],
-          ['Picture', <ObjectDigest key="picture" sha256={page.picture} label="digest of the picture" />],
-          ['Text', <ObjectDigest key="text" sha256={page.text} label="digest of the text" />],
-          ['Document', <ObjectDigest key="document" sha256={page.document} label="digest of the document" />],
-          ['Environment', <DigestChip key="environment" digest={environment} label="environment" />],
-        ]}
+        facts={{
+          Drawn: <TimeText at={started_at} show="exact" />,
+          'As of': 'at' in page && <TimeText at={page.at} show="exact" />,
+          Duration: formatDuration(seconds),
+          Browser: `${browser.name} ${browser.version}`,
+          Window: `${formatCount(viewport.width)} × ${formatCount(viewport.height)} pixels`,
+          'Drawn from': answersOf(requests),
+          Extent: page.reason ? `cut off (${page.reason})` : 'complete',
+          Observer: isCapture && page.observer,
+          Change: isCapture && pictureChangeWords(page),
+          Ledger: isCapture && <Link to={`/ledger#${page.ledger_entry}`}>entry {page.ledger_entry}</Link>,
+          Picture: <ObjectDigest sha256={page.picture} label="digest of the picture" />,
+          Text: <ObjectDigest sha256={page.text} label="digest of the text" />,
+          Document: <ObjectDigest sha256={page.document} label="digest of the document" />,
+          Environment: <DigestChip digest={environment} label="environment" />,
+        }}
       />
       <p className="tiny muted">
         The environment covers the browser build, its fonts and its settings. In the same environment, the

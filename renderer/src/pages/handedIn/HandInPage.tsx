@@ -44,27 +44,17 @@ function HandedIn({ handIn }: { handIn: HandInDetails }) {
     >
       <Facts
         layout="columns"
-        facts={[
-          [
-            'Address',
-            <span key="url" className="wrap-anywhere">
-              {url}
-            </span>,
-          ],
-          ['Seen', <TimeText key="seen" at={seen_at} show="exact" />],
-          ['Handed in', <TimeText key="at" at={handed_in_at} show="exact" />],
-          ['File', `${KIND_WORDS[kind]}, ${formatBytes(file.bytes)}`],
-          ['Digest of the file', <ObjectDigest key="file" sha256={file.sha256} label="digest of the file" />],
-          ['Parts', parts.length > 1 && countOf(parts.length, 'part')],
-          ['Not readable', broken > 0 && `${countOf(broken, 'part')} could not be decoded`],
-          ['Visitors', handIn.withheld ? 'do not see it' : 'see it'],
-          [
-            'Source',
-            <Link key="source" to={`/sources/${source}`}>
-              All versions of this address
-            </Link>,
-          ],
-        ]}
+        facts={{
+          Address: <span className="wrap-anywhere">{url}</span>,
+          Seen: <TimeText at={seen_at} show="exact" />,
+          'Handed in': <TimeText at={handed_in_at} show="exact" />,
+          File: `${KIND_WORDS[kind]}, ${formatBytes(file.bytes)}`,
+          'Digest of the file': <ObjectDigest sha256={file.sha256} label="digest of the file" />,
+          Parts: parts.length > 1 && countOf(parts.length, 'part'),
+          'Not readable': broken > 0 && `${countOf(broken, 'part')} could not be decoded`,
+          Visitors: handIn.withheld ? 'do not see it' : 'see it',
+          Source: <Link to={`/sources/${source}`}>All versions of this address</Link>,
+        }}
       />
       {handIn.page_error !== null && (
         <p className="warn">What the public gets could not be drawn: {handIn.page_error}</p>

@@ -280,19 +280,15 @@ function PreviewFindings({ preview, onLeave }: { preview: SourcePreview; onLeave
       <Warnings preview={preview} onLeave={onLeave} />
       <Facts
         layout="narrowColumns"
-        facts={[
-          [
-            'Response',
-            status === null
-              ? null
-              : `${status}${error === null ? ' OK' : ''}, ${formatCount(duration_ms)} ms`,
-          ],
-          [error === null ? 'Final URL' : 'Failed URL', final_url !== url && final_url],
-          ['Title', title],
-          ['Type', content_type],
-          ['Size', bytes !== null && exactBytes(bytes)],
-          ['Digest', sha256 && <DigestChip key="digest" digest={sha256} label="digest of the content" />],
-        ]}
+        facts={{
+          Response:
+            status !== null && `${status}${error === null ? ' OK' : ''}, ${formatCount(duration_ms)} ms`,
+          [error === null ? 'Final URL' : 'Failed URL']: final_url !== url && final_url,
+          Title: title,
+          Type: content_type,
+          Size: bytes !== null && exactBytes(bytes),
+          Digest: sha256 && <DigestChip digest={sha256} label="digest of the content" />,
+        }}
       />
     </div>
   );

@@ -1,6 +1,6 @@
 import { Drawer } from '@mantine/core';
 import { IconCircleCheck, IconCircleX, IconEqual } from '@tabler/icons-react';
-import { type ReactNode, useState } from 'react';
+import { useState } from 'react';
 import { Link, useNavigate, useSearchParams } from 'react-router';
 import { type Event, SELF } from '../../../../shared/collection/event.ts';
 import { isHandedIn } from '../../../../shared/collection/handedInWords.ts';
@@ -248,29 +248,25 @@ function columns(show: (id: number) => void, openId: number): readonly Column<Re
 /** All recorded details of one retrieval. */
 function RetrievalDetails({ retrieval }: { retrieval: Retrieval }) {
   const { url, final_url, redirects, headers, bytes, sha256, error, page_label } = retrieval;
-  const facts: [string, ReactNode][] = [
-    ['Outcome', <RetrievalOutcome key="outcome" retrieval={retrieval} />],
-    ['What to do', error && failureHint(error)],
-    ['Warning', page_label && <PageLabelNote key="label" label={page_label} withReason />],
-    ['Observer', <ObserverText key="observer" observer={retrieval.observer} />],
-    [
-      isHandedIn(retrieval.observer) ? 'Handed in' : 'Retrieved by this node',
-      <TimeText key="at" at={retrieval.observed_at} show="exact" />,
-    ],
-    [
-      isHandedIn(retrieval.observer) ? 'Seen' : 'Captured by the observer',
-      retrieval.original_observed_at && (
-        <TimeText key="captured" at={retrieval.original_observed_at} show="exact" />
-      ),
-    ],
-    ['Requested URL', url],
-    ['Redirects', redirects.length > 0 && <Redirects key="redirects" redirects={redirects} />],
-    [error === null ? 'Final URL' : 'Failed URL', final_url !== url && final_url],
-    ['Content type', retrieval.content_type],
-    ['Size', bytes !== null && exactBytes(bytes)],
+  const captured = retrieval.original_observed_at;
+  const wasHandedIn = isHandedIn(retrieval.observer);
+  const facts = {
+    Outcome: <RetrievalOutcome retrieval={retrieval} />,
+    'What to do': error && failureHint(error),
+    Warning: page_label && <PageLabelNote label={page_label} withReason />,
+    Observer: <ObserverText observer={retrieval.observer} />,
+    [wasHandedIn ? 'Handed in' : 'Retrieved by this node']: (
+      <TimeText at={retrieval.observed_at} show="exact" />
+    ),
+    [wasHandedIn ? 'Seen' : 'Captured by the observer']: captured && <TimeText at={captured} show="exact" />,
+    'Requested URL': url,
+    Redirects: redirects.length > 0 && <Redirects redirects={redirects} />,
+    [error === null ? 'Final URL' : 'Failed URL']: final_url !== url && final_url,
+    'Content type': retrieval.content_type,
+    Size: bytes !== null && exactBytes(bytes),
     ...connectionFacts(retrieval.connection),
-    ['Duration', retrieval.observer === SELF && `${formatCount(retrieval.duration_ms)} ms`],
-  ];
+    Duration: retrieval.observer === SELF && `${formatCount(retrieval.duration_ms)} ms`,
+  };
   return (
     <div className="stack gap-4">
       <Facts layout="columns" facts={facts} />

@@ -120,44 +120,31 @@ export function SourceFacts({ source }: { source: VisibleSource }) {
       <div className="mb-6">
         <Facts
           layout="narrowColumns"
-          facts={[
-            ['Agency', source.agency || <Nothing key="agency">none</Nothing>],
-            ['Tags', source.tags.length > 0 ? source.tags.join(', ') : <Nothing key="tags">none</Nothing>],
-            ['Last check', lastCheck(source)],
-            ['Next check', nextCheck(source)],
-            [
-              'Last checks',
-              source.recent_checks && source.recent_checks.length > 0 && (
-                <CheckStrip key="strip" checks={source.recent_checks} />
-              ),
-            ],
-            source.every
-              ? ['Times', `${source.every} (${zoneOf(scheduleOfSource(source))})`]
-              : ['Interval', <Interval key="every" minutes={source.every_minutes} />],
-            ['Log in with', source.login && <LoginFact key="login" source={source} />],
-            ['What is kept', keptOf(source)],
-            ['Active hours', source.active_hours && hoursText(source.active_hours)],
-            [
-              'Found in',
-              source.found_in && <FoundIn key="found" source={source} foundIn={source.found_in} />,
-            ],
-            ['Current version', currentVersion(source)],
-            ['Last event', lastEvent(source)],
-            [
-              'Size limit',
-              source.max_object_mb !== null &&
-                source.max_object_mb !== undefined &&
-                `${source.max_object_mb} MB`,
-            ],
-            ['robots.txt', source.ignore_robots && 'ignored'],
-            ['Headers', headerNames(source)],
-            ['Watched part', source.watch && watchWords(source.watch)],
-            ['Noise rules', source.noise_rules && source.noise_rules.length > 0 && source.noise_rules.length],
-            [
-              source.paused && !source.last_checked_at ? 'Added' : 'Watched since',
-              <TimeText key="since" at={source.added_at} />,
-            ],
-          ]}
+          facts={{
+            Agency: source.agency || <Nothing>none</Nothing>,
+            Tags: source.tags.length > 0 ? source.tags.join(', ') : <Nothing>none</Nothing>,
+            'Last check': lastCheck(source),
+            'Next check': nextCheck(source),
+            'Last checks': source.recent_checks && source.recent_checks.length > 0 && (
+              <CheckStrip checks={source.recent_checks} />
+            ),
+            Times: source.every && `${source.every} (${zoneOf(scheduleOfSource(source))})`,
+            Interval: !source.every && <Interval minutes={source.every_minutes} />,
+            'Log in with': source.login && <LoginFact source={source} />,
+            'What is kept': keptOf(source),
+            'Active hours': source.active_hours && hoursText(source.active_hours),
+            'Found in': source.found_in && <FoundIn source={source} foundIn={source.found_in} />,
+            'Current version': currentVersion(source),
+            'Last event': lastEvent(source),
+            'Size limit': typeof source.max_object_mb === 'number' && `${source.max_object_mb} MB`,
+            'robots.txt': source.ignore_robots && 'ignored',
+            Headers: headerNames(source),
+            'Watched part': source.watch && watchWords(source.watch),
+            'Noise rules': source.noise_rules && source.noise_rules.length > 0 && source.noise_rules.length,
+            [source.paused && !source.last_checked_at ? 'Added' : 'Watched since']: (
+              <TimeText at={source.added_at} />
+            ),
+          }}
         />
       </div>
     </>
@@ -201,12 +188,12 @@ function Failing({ source }: { source: VisibleSource }) {
 }
 
 function lastCheck({ last_checked_at, captures_only }: VisibleSource): ReactNode {
-  if (last_checked_at) return <TimeText key="last" at={last_checked_at} />;
-  return <Nothing key="last">{captures_only ? 'never: imported captures only' : 'never'}</Nothing>;
+  if (last_checked_at) return <TimeText at={last_checked_at} />;
+  return <Nothing>{captures_only ? 'never: imported captures only' : 'never'}</Nothing>;
 }
 
 function nextCheck({ next_check_at, paused, removed }: VisibleSource): ReactNode {
-  if (next_check_at) return <TimeText key="next" at={next_check_at} />;
+  if (next_check_at) return <TimeText at={next_check_at} />;
   if (removed) return 'none: no longer watched';
   return paused ? 'none: paused' : null;
 }
@@ -246,15 +233,14 @@ function FoundIn({ source, foundIn }: { source: VisibleSource; foundIn: string }
 }
 
 function currentVersion({ last_sha256, captures_only }: VisibleSource): ReactNode {
-  if (last_sha256)
-    return <ObjectDigest key="version" sha256={last_sha256} label="digest of the last version" />;
-  return <Nothing key="version">{captures_only ? 'none by this node' : 'none'}</Nothing>;
+  if (last_sha256) return <ObjectDigest sha256={last_sha256} label="digest of the last version" />;
+  return <Nothing>{captures_only ? 'none by this node' : 'none'}</Nothing>;
 }
 
 function lastEvent({ last_event_type, last_event_at }: VisibleSource): ReactNode {
   return (
     last_event_type && (
-      <span key="event">
+      <span>
         <StateBadge kind="event" value={last_event_type} /> {last_event_at && <TimeText at={last_event_at} />}
       </span>
     )

@@ -154,50 +154,27 @@ function quotedObjects({ sha256, previous_sha256 }: Event): QuotedObject[] {
 }
 
 function factsOf(event: Details, addressOfEvent: (id: number) => string) {
-  const { source, reverts_to } = event;
-  return [
-    [
-      'Source',
-      <Link key="source" to={`/sources/${source.id}`}>
-        {source.name || 'source page'}
-      </Link>,
-    ],
-    [
-      'URL',
-      <a key="url" href={source.url} target="_blank" rel="noopener noreferrer nofollow">
+  const { source, reverts_to, observer } = event;
+  const seen = observer === BROWSER ? 'Drawn' : isHandedIn(observer) ? 'Seen' : 'Captured by observer';
+  const taken =
+    observer === BROWSER ? 'Recorded' : isHandedIn(observer) ? 'Handed in' : 'Retrieved by this node';
+  return {
+    Source: <Link to={`/sources/${source.id}`}>{source.name || 'source page'}</Link>,
+    URL: (
+      <a href={source.url} target="_blank" rel="noopener noreferrer nofollow">
         {source.url}
-      </a>,
-    ],
-    ['Agency', source.agency || null],
-    ['Tags', source.tags.length > 0 ? source.tags.join(', ') : null],
-    ['Observer', <ObserverText key="observer" observer={event.observer} />],
-    [
-      event.observer === BROWSER ? 'Drawn' : isHandedIn(event.observer) ? 'Seen' : 'Captured by observer',
-      event.original_observed_at && <TimeText key="captured" at={event.original_observed_at} show="exact" />,
-    ],
-    [
-      event.observer === BROWSER
-        ? 'Recorded'
-        : isHandedIn(event.observer)
-          ? 'Handed in'
-          : 'Retrieved by this node',
-      <TimeText key="retrieved" at={event.observed_at} show="exact" />,
-    ],
-    [
-      'Returned to',
-      reverts_to !== null && (
-        <Link key="reverts" to={addressOfEvent(reverts_to)}>
-          the version of event {reverts_to}
-        </Link>
-      ),
-    ],
-    [
-      'Ledger',
-      <Link key="ledger" to={`/ledger#${event.ledger_entry}`}>
-        entry {event.ledger_entry}
-      </Link>,
-    ],
-  ] as const;
+      </a>
+    ),
+    Agency: source.agency || null,
+    Tags: source.tags.length > 0 && source.tags.join(', '),
+    Observer: <ObserverText observer={observer} />,
+    [seen]: event.original_observed_at && <TimeText at={event.original_observed_at} show="exact" />,
+    [taken]: <TimeText at={event.observed_at} show="exact" />,
+    'Returned to': reverts_to !== null && (
+      <Link to={addressOfEvent(reverts_to)}>the version of event {reverts_to}</Link>
+    ),
+    Ledger: <Link to={`/ledger#${event.ledger_entry}`}>entry {event.ledger_entry}</Link>,
+  };
 }
 
 interface EventNeighboursProps {
@@ -315,13 +292,13 @@ function EventRetrieval({ id }: { id: number }) {
       <h2>How it was retrieved</h2>
       <Facts
         layout="columns"
-        facts={[
-          ['Address that answered', connection && final_url],
-          ['Redirects', redirects.length > 0 && formatCount(redirects.length)],
-          ['HTTP status', status],
+        facts={{
+          'Address that answered': connection && final_url,
+          Redirects: redirects.length > 0 && formatCount(redirects.length),
+          'HTTP status': status,
           ...connectionFacts(connection),
-          ['Duration', observer === SELF && `${formatCount(duration_ms)} ms`],
-        ]}
+          Duration: observer === SELF && `${formatCount(duration_ms)} ms`,
+        }}
       />
       <p className="small muted">{whoSays(data)}</p>
     </section>
