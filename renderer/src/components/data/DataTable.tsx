@@ -6,6 +6,7 @@ import { formatCount } from '../../format.ts';
 import { EmptyState, ErrorNote } from '../feedback/ErrorNote.tsx';
 import { useUrlFilters } from '../forms/filters.tsx';
 import classes from './data.module.css';
+import { TimeText } from './Values.tsx';
 
 /** What a tall window shows. The other rows follow after the first paint. */
 const FIRST_ROWS = 30;
@@ -25,6 +26,24 @@ export interface Column<Row> {
   sortKey?: string;
   /** Hides the column if the table is narrower than this. */
   hideBelow?: 'narrow' | 'medium' | 'wide';
+}
+
+/** A column of relative times. Null is shown as "never". */
+export function timeColumn<Row>(
+  header: string,
+  timeOf: (row: Row) => string | null,
+  layout?: Pick<Column<Row>, 'width' | 'align' | 'sortKey' | 'hideBelow'>,
+): Column<Row> {
+  return {
+    id: header,
+    header,
+    width: '9rem',
+    cell: (row) => {
+      const at = timeOf(row);
+      return at === null ? <span className="muted">never</span> : <TimeText at={at} />;
+    },
+    ...layout,
+  };
 }
 
 interface DataTableProps<Row> {

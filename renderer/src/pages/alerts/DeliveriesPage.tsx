@@ -3,7 +3,7 @@ import { Link } from 'react-router';
 import { DELIVERY_STATES, type Delivery, type DeliveryState } from '../../../../shared/alerts/alert.ts';
 import { MAX_LIST_LIMIT } from '../../../../shared/limits.ts';
 import { useCall, useSave } from '../../api/useCall.ts';
-import { type Column, DataTable, Pager, useUrlOffset } from '../../components/data/DataTable.tsx';
+import { type Column, DataTable, Pager, timeColumn, useUrlOffset } from '../../components/data/DataTable.tsx';
 import { StateBadge, TimeText } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { clearButtonProps } from '../../components/forms/buttons.tsx';
@@ -128,13 +128,7 @@ const COLUMNS: Column<Delivery>[] = [
   },
   { id: 'what', header: 'What', cell: (delivery) => <What delivery={delivery} /> },
   { id: 'to', header: 'To', width: '20rem', hideBelow: 'narrow', cell: ({ to }) => <To to={to} /> },
-  {
-    id: 'at',
-    header: 'When',
-    width: '9rem',
-    hideBelow: 'narrow',
-    cell: ({ sent_at, created_at }) => <TimeText at={sent_at ?? created_at} />,
-  },
+  timeColumn('When', ({ sent_at, created_at }) => sent_at ?? created_at, { hideBelow: 'narrow' }),
 ];
 
 function What({ delivery }: { delivery: Delivery }) {

@@ -9,9 +9,9 @@ import {
   DataTable,
   FilteredList,
   RowLink,
+  timeColumn,
   useUrlOffset,
 } from '../../components/data/DataTable.tsx';
-import { TimeText } from '../../components/data/Values.tsx';
 import { EmptyState } from '../../components/feedback/ErrorNote.tsx';
 import { SearchField, useUrlFilters } from '../../components/forms/filters.tsx';
 import { Page } from '../../components/layout/Page.tsx';
@@ -34,14 +34,7 @@ const COLUMNS: Column<CaseSummary>[] = [
     ),
   },
   { id: 'items', header: 'Items', width: '5rem', align: 'end', cell: ({ items }) => formatCount(items) },
-  {
-    id: 'changed',
-    header: 'Changed',
-    width: '9rem',
-    align: 'end',
-    hideBelow: 'narrow',
-    cell: ({ changed_at }) => <TimeText at={changed_at} />,
-  },
+  timeColumn('Changed', ({ changed_at }) => changed_at, { align: 'end', hideBelow: 'narrow' }),
 ];
 
 /** The list of cases. */

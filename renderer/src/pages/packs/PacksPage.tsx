@@ -5,7 +5,7 @@ import { Link, useNavigate } from 'react-router';
 import type { Pack } from '../../../../shared/archive/pack.ts';
 import { LICENSES, OUTCOMES, TAGS, VERDICTS } from '../../../../shared/archive/vocabulary.ts';
 import { useCall } from '../../api/useCall.ts';
-import { type Column, DataTable, Pager, RowLink } from '../../components/data/DataTable.tsx';
+import { type Column, DataTable, Pager, RowLink, timeColumn } from '../../components/data/DataTable.tsx';
 import { StateBadge, TimeText } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { clearButtonProps, IconButton } from '../../components/forms/buttons.tsx';
@@ -165,15 +165,12 @@ function packColumns(openPack: (pack: Pack) => void, isWide: boolean, open?: str
         <span className="nowrap">{formatBytes((pack.evidence.set ?? pack.evidence).bytes)}</span>
       ),
     },
-    {
-      id: 'received',
-      header: 'Received',
+    timeColumn('Received', (pack) => pack.evidence.received_at, {
       width: '8.5rem',
       align: 'end',
       sortKey: 'received',
       hideBelow: 'narrow',
-      cell: (pack) => <TimeText at={pack.evidence.received_at} />,
-    },
+    }),
   ];
 }
 

@@ -4,8 +4,7 @@ import { useEffect, useRef, useState } from 'react';
 import { PAIRING_MINUTES, type PairedBrowser } from '../../../../shared/node/pairing.ts';
 import { urlOf } from '../../api/client.ts';
 import { useCall, useSave } from '../../api/useCall.ts';
-import { type Column, DataTable } from '../../components/data/DataTable.tsx';
-import { TimeText } from '../../components/data/Values.tsx';
+import { type Column, DataTable, timeColumn } from '../../components/data/DataTable.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { CopyButton, IconButton } from '../../components/forms/buttons.tsx';
 import { bookmarklet } from '../handedIn/handIn.ts';
@@ -175,20 +174,8 @@ function BrowserList({ browsers }: { browsers: readonly PairedBrowser[] }) {
   const revoke = useSave('revokePairing', (id: string) => ({ params: { id } }));
   const columns: Column<PairedBrowser>[] = [
     { id: 'name', header: 'Browser', cell: nameOf },
-    {
-      id: 'created',
-      header: 'Paired',
-      width: '9rem',
-      hideBelow: 'narrow',
-      cell: ({ created_at }) => <TimeText at={created_at} />,
-    },
-    {
-      id: 'used',
-      header: 'Last used',
-      width: '9rem',
-      cell: ({ last_used_at }) =>
-        last_used_at === null ? <span className="muted">never</span> : <TimeText at={last_used_at} />,
-    },
+    timeColumn('Paired', ({ created_at }) => created_at, { hideBelow: 'narrow' }),
+    timeColumn('Last used', ({ last_used_at }) => last_used_at),
     {
       id: 'revoke',
       header: 'Revoke',

@@ -11,8 +11,7 @@ import { SETTING_PAGES, type SettingPage } from '../../../../shared/node/pages.t
 import type { Settings } from '../../../../shared/node/settings.ts';
 import { call } from '../../api/client.ts';
 import { useCall, useReload } from '../../api/useCall.ts';
-import { type Column, DataTable } from '../../components/data/DataTable.tsx';
-import { TimeText } from '../../components/data/Values.tsx';
+import { type Column, DataTable, timeColumn } from '../../components/data/DataTable.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { SearchField } from '../../components/forms/filters.tsx';
 import { Page } from '../../components/layout/Page.tsx';
@@ -323,19 +322,8 @@ function SessionList({ sessions }: { sessions: readonly OwnerSession[] }) {
         </>
       ),
     },
-    {
-      id: 'since',
-      header: 'Signed in',
-      width: '9rem',
-      cell: ({ created_at }) => <TimeText at={created_at} />,
-    },
-    {
-      id: 'used',
-      header: 'Last used',
-      width: '9rem',
-      hideBelow: 'narrow',
-      cell: ({ last_used_at }) => <TimeText at={last_used_at} />,
-    },
+    timeColumn('Signed in', ({ created_at }) => created_at),
+    timeColumn('Last used', ({ last_used_at }) => last_used_at, { hideBelow: 'narrow' }),
     {
       id: 'end',
       header: 'Sign out',

@@ -10,8 +10,7 @@ import {
 import type { Sharing, SharingMode } from '../../../../shared/node/settings.ts';
 import { enterInvitation } from '../../api/client.ts';
 import { useCall, useSave } from '../../api/useCall.ts';
-import { type Column, DataTable } from '../../components/data/DataTable.tsx';
-import { TimeText } from '../../components/data/Values.tsx';
+import { type Column, DataTable, timeColumn } from '../../components/data/DataTable.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { CopyButton } from '../../components/forms/buttons.tsx';
 import { useItemForm } from '../../components/forms/DialogForm.tsx';
@@ -153,21 +152,8 @@ function InvitationList({ invitations }: { invitations: readonly Invitation[] })
   const revoke = useSave('revokeInvitation', (id: string) => ({ params: { id } }));
   const columns: Column<Invitation>[] = [
     { id: 'name', header: 'For', cell: ({ name }) => name || <span className="muted">unnamed</span> },
-    {
-      id: 'created',
-      header: 'Created',
-      width: '9rem',
-      hideBelow: 'narrow',
-      cell: ({ created_at }) => <TimeText at={created_at} />,
-    },
-    {
-      id: 'used',
-      header: 'Last used',
-      width: '9rem',
-      hideBelow: 'narrow',
-      cell: ({ last_used_at }) =>
-        last_used_at ? <TimeText at={last_used_at} /> : <span className="muted">never</span>,
-    },
+    timeColumn('Created', ({ created_at }) => created_at, { hideBelow: 'narrow' }),
+    timeColumn('Last used', ({ last_used_at }) => last_used_at, { hideBelow: 'narrow' }),
     { id: 'writes', header: 'Writes', width: '5rem', align: 'end', cell: ({ writes }) => writes },
     {
       id: 'revoke',

@@ -14,7 +14,7 @@ import {
   ObserverText,
   PageLabelNote,
 } from '../../components/content/Retrieval.tsx';
-import { type Column, DataTable, Pager, RowLink } from '../../components/data/DataTable.tsx';
+import { type Column, DataTable, Pager, RowLink, timeColumn } from '../../components/data/DataTable.tsx';
 import { Facts, StateBadge, TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Section } from '../../components/layout/Page.tsx';
@@ -92,13 +92,7 @@ const COLUMNS: readonly Column<Event>[] = [
       </span>
     ),
   },
-  {
-    id: 'retrieved',
-    header: 'Retrieved',
-    width: '9rem',
-    hideBelow: 'narrow',
-    cell: ({ observed_at: at }) => <TimeText at={at} />,
-  },
+  timeColumn('Retrieved', ({ observed_at: at }) => at, { hideBelow: 'narrow' }),
   {
     id: 'captured',
     header: 'Captured by observer',

@@ -9,9 +9,10 @@ import {
   DataTable,
   FilteredList,
   RowLink,
+  timeColumn,
   useUrlOffset,
 } from '../../components/data/DataTable.tsx';
-import { StateBadge, TimeText } from '../../components/data/Values.tsx';
+import { StateBadge } from '../../components/data/Values.tsx';
 import { EmptyState } from '../../components/feedback/ErrorNote.tsx';
 import { clearButtonProps } from '../../components/forms/buttons.tsx';
 import { DialogForm, FormDialog, useItemForm } from '../../components/forms/DialogForm.tsx';
@@ -60,14 +61,7 @@ const COLUMNS: Column<Study>[] = [
     align: 'end',
     cell: (study) => formatCount(study.counts.packs),
   },
-  {
-    id: 'created',
-    header: 'Created',
-    width: '9rem',
-    align: 'end',
-    hideBelow: 'narrow',
-    cell: (study) => <TimeText at={study.created_at} />,
-  },
+  timeColumn('Created', (study) => study.created_at, { align: 'end', hideBelow: 'narrow' }),
 ];
 
 function StudyFilters({ filters }: { filters: UrlFilters<(typeof FILTERS)[number]> }) {

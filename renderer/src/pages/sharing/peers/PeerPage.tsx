@@ -5,8 +5,8 @@ import { Link, useParams } from 'react-router';
 import type { Peer, PeerEvent, PeerPack } from '../../../../../shared/node/peer.ts';
 import type { Slice } from '../../../../../shared/values/list.ts';
 import { useCall, useSave } from '../../../api/useCall.ts';
-import { type Column, DataTable, Pager } from '../../../components/data/DataTable.tsx';
-import { StateBadge, TimeText } from '../../../components/data/Values.tsx';
+import { type Column, DataTable, Pager, timeColumn } from '../../../components/data/DataTable.tsx';
+import { StateBadge } from '../../../components/data/Values.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { SearchField } from '../../../components/forms/filters.tsx';
 import { ItemPage, Page, Section } from '../../../components/layout/Page.tsx';
@@ -96,13 +96,7 @@ const COLUMNS: Column<PeerPack>[] = [
     hideBelow: 'medium',
     cell: ({ outcome }) => <StateBadge kind="outcome" value={outcome} />,
   },
-  {
-    id: 'received',
-    header: 'Received',
-    width: '9rem',
-    hideBelow: 'medium',
-    cell: ({ received_at }) => <TimeText at={received_at} />,
-  },
+  timeColumn('Received', ({ received_at }) => received_at, { hideBelow: 'medium' }),
   {
     id: 'size',
     header: 'Size',
@@ -206,13 +200,7 @@ function columns(isDisabled: boolean, onMirror: (source: string) => void): Colum
         </>
       ),
     },
-    {
-      id: 'at',
-      header: 'Observed',
-      width: '9rem',
-      hideBelow: 'medium',
-      cell: ({ observed_at }) => <TimeText at={observed_at} />,
-    },
+    timeColumn('Observed', ({ observed_at }) => observed_at, { hideBelow: 'medium' }),
     {
       id: 'held',
       header: 'In this archive',
