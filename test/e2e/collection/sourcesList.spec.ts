@@ -103,6 +103,7 @@ test('several sources are selected with Shift, tagged, given an interval, paused
   const removal = page.getByRole('dialog', { name: 'Stop watching 3 sources?' });
   await expect(removal.getByRole('listitem')).toHaveText(['Page B', 'Page C', 'Page D']);
   await removal.getByRole('button', { name: 'Keep watching' }).click();
+  await expect(bar.getByRole('button', { name: 'Stop watching' })).toBeFocused();
   await expect(table.getByRole('row')).toHaveCount(6);
   await bar.getByRole('button', { name: 'Stop watching' }).click();
   await removal.getByRole('button', { name: 'Stop watching 3 sources' }).click();

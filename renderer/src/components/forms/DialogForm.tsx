@@ -8,6 +8,7 @@ import {
   type FormEventHandler,
   type ReactNode,
   useContext,
+  useEffect,
   useLayoutEffect,
   useState,
 } from 'react';
@@ -49,6 +50,7 @@ export function FormDialog({ opened, onClose, title, size, children }: FormDialo
   const [isDirty, setIsDirty] = useState(false);
   const [isCovered, setIsCovered] = useState(false);
   const [isAsking, asking] = useDisclosure(false);
+  useFocusBack(opened);
   const close = () => {
     setIsDirty(false);
     asking.close();
@@ -78,9 +80,23 @@ export function FormDialog({ opened, onClose, title, size, children }: FormDialo
   );
 }
 
+/**
+ * A dialog that is open as long as it is mounted. It gives the focus back to what had it, as Mantine does for one that is
+ * closed before it is unmounted.
+ */
+export function OpenModal(props: Omit<ModalProps, 'opened'>) {
+  useFocusBack(true);
+  return <Modal opened {...props} />;
+}
+
+function useFocusBack(opensAtOnce: boolean): void {
+  const [before] = useState(() => (opensAtOnce ? document.activeElement : null));
+  useEffect(() => () => void (before instanceof HTMLElement && before.focus()), [before]);
+}
+
 function Question({ onKeep, onDiscard }: { onKeep: () => void; onDiscard: () => void }) {
   return (
-    <Modal opened onClose={onKeep} title="Discard changes?" size="sm">
+    <OpenModal onClose={onKeep} title="Discard changes?" size="sm">
       <p>The changes in this dialog have not been saved.</p>
       <Group justify="flex-end" mt="lg" gap="sm">
         <Button variant="default" onClick={onDiscard}>
@@ -90,7 +106,7 @@ function Question({ onKeep, onDiscard }: { onKeep: () => void; onDiscard: () => 
           Keep editing
         </Button>
       </Group>
-    </Modal>
+    </OpenModal>
   );
 }
 
@@ -241,7 +257,7 @@ interface RemoveDialogProps {
 /** Asks before something is removed. */
 export function RemoveDialog({ title, submit, children, removal, onClose }: RemoveDialogProps) {
   return (
-    <Modal opened onClose={onClose} title={title} size="md">
+    <OpenModal onClose={onClose} title={title} size="md">
       <p>{children}</p>
       {removal.error && <ErrorNote error={removal.error} />}
       <Group justify="flex-end" mt="lg" gap="sm">
@@ -252,6 +268,6 @@ export function RemoveDialog({ title, submit, children, removal, onClose }: Remo
           {submit}
         </Button>
       </Group>
-    </Modal>
+    </OpenModal>
   );
 }

@@ -3,7 +3,6 @@ import {
   Checkbox,
   Collapse,
   Group,
-  Modal,
   MultiSelect,
   NumberInput,
   SegmentedControl,
@@ -23,7 +22,7 @@ import { MAX_LIST_LIMIT } from '../../../../shared/limits.ts';
 import { ApiProblem, call } from '../../api/client.ts';
 import { useCall, useReload } from '../../api/useCall.ts';
 import { CopyButton } from '../../components/forms/buttons.tsx';
-import { DialogForm, FormDialog, useFormDialog } from '../../components/forms/DialogForm.tsx';
+import { DialogForm, FormDialog, OpenModal, useFormDialog } from '../../components/forms/DialogForm.tsx';
 import { desktop } from '../../desktop.ts';
 import { QUALITY_OPTIONS } from '../timeline/EventFilterBar.tsx';
 import classes from './AlertsPage.module.css';
@@ -119,7 +118,7 @@ function NewSecrets({ alert, onClose }: { alert: Alert; onClose: () => void }) {
     target.kind === 'webhook' && target.secret !== undefined ? [[target.url, target.secret] as const] : [],
   );
   return (
-    <Modal opened onClose={onClose} title="Webhook secret" size="md" closeOnClickOutside={false}>
+    <OpenModal onClose={onClose} title="Webhook secret" size="md" closeOnClickOutside={false}>
       <div className={`${classes.fields} stack gap-4`}>
         <p>
           The receiver verifies signatures with it (Standard Webhooks). Copy it now: it is not shown again.
@@ -135,7 +134,7 @@ function NewSecrets({ alert, onClose }: { alert: Alert; onClose: () => void }) {
           <Button onClick={onClose}>Done</Button>
         </Group>
       </div>
-    </Modal>
+    </OpenModal>
   );
 }
 

@@ -11,6 +11,7 @@ import type { Study } from '../../../../shared/archive/study.ts';
 import { callKey, useCall } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { OpenModal } from '../../components/forms/DialogForm.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { countOf, formatBytes } from '../../format.ts';
 import { canonicalSha256 } from '../../hashing/sha256.ts';
@@ -277,7 +278,7 @@ function DraftForStudy() {
     draftSession.startNew(inStudy(emptyDraft(), ready)).catch(() => {});
   };
   return (
-    <Modal opened onClose={done} title="Unfinished draft">
+    <OpenModal onClose={done} title="Unfinished draft">
       <p>
         {draft.title.trim() ? `“${draft.title.trim()}” has` : 'A draft has'} not been published. Continue it
         for the study “{ready.title}”, or {isLocal ? 'replace it with an empty one' : 'start a new one'}?
@@ -291,7 +292,7 @@ function DraftForStudy() {
         </Button>
         <Button onClick={() => startWith(inStudy(draft, ready))}>Continue for this study</Button>
       </Group>
-    </Modal>
+    </OpenModal>
   );
 }
 

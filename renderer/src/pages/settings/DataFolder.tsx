@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Progress, TextInput } from '@mantine/core';
+import { Button, Group, Progress, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -8,7 +8,7 @@ import { useCall, useSave } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { CopyButton, ItemButton } from '../../components/forms/buttons.tsx';
-import { DialogForm, FormDialog, RemoveDialog } from '../../components/forms/DialogForm.tsx';
+import { DialogForm, FormDialog, OpenModal, RemoveDialog } from '../../components/forms/DialogForm.tsx';
 import { desktop } from '../../desktop.ts';
 import { formatBytes } from '../../format.ts';
 import { useSession } from '../../state/session.ts';
@@ -240,7 +240,7 @@ function FolderForm({ app, action, onRunning }: FolderFormProps) {
 /** The progress of a move. The node is closed, so nothing else can be done. */
 function Moving({ progress: { done, total }, folder }: { progress: MoveProgress; folder: string }) {
   return (
-    <Modal opened onClose={() => {}} withCloseButton={false} title="The archive is being moved" size="md">
+    <OpenModal onClose={() => {}} withCloseButton={false} title="The archive is being moved" size="md">
       <p className="small">
         {total === 0
           ? 'The archive is being closed.'
@@ -252,6 +252,6 @@ function Moving({ progress: { done, total }, folder }: { progress: MoveProgress;
         mt="md"
         transitionDuration={0}
       />
-    </Modal>
+    </OpenModal>
   );
 }

@@ -1,7 +1,6 @@
 import {
   Button,
   Group,
-  Modal,
   NumberInput,
   type NumberInputProps,
   PasswordInput,
@@ -13,7 +12,7 @@ import { type Copy, type CopyChange, copyKeySchema } from '../../../../shared/no
 import { isProblem } from '../../api/client.ts';
 import { useSave } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { DialogForm, RemoveDialog, useItemForm } from '../../components/forms/DialogForm.tsx';
+import { DialogForm, OpenModal, RemoveDialog, useItemForm } from '../../components/forms/DialogForm.tsx';
 
 /** Changes the settings of a copy. Its place stays. */
 export function EditCopyForm({ copy }: { copy: Copy }) {
@@ -97,7 +96,7 @@ export function CopyKey({ copy, place, onClose }: CopyKeyProps) {
   const remove = useSave('removeKeyFromCopy', () => ({ params }), { onSaved: onClose });
   const isValid = copyKeySchema.safeParse({ passphrase }).success;
   return (
-    <Modal opened onClose={onClose} title="The key in this copy" size="md">
+    <OpenModal onClose={onClose} title="The key in this copy" size="md">
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -141,7 +140,7 @@ export function CopyKey({ copy, place, onClose }: CopyKeyProps) {
           </Group>
         </Stack>
       </form>
-    </Modal>
+    </OpenModal>
   );
 }
 
@@ -168,7 +167,7 @@ export function RemoveCopy({ copy, place, onClose }: RemoveCopyProps) {
 function MarkCopyLost({ copy, place, onClose }: RemoveCopyProps) {
   const markLost = useSave('markCopyLost', () => ({ params: { id: copy.id } }), { onSaved: onClose });
   return (
-    <Modal opened onClose={onClose} title="Only this copy holds some objects" size="md">
+    <OpenModal onClose={onClose} title="Only this copy holds some objects" size="md">
       <Stack gap="sm">
         <p>
           {place} is the only place that holds some offloaded objects. If it can be read, close this dialog
@@ -189,7 +188,7 @@ function MarkCopyLost({ copy, place, onClose }: RemoveCopyProps) {
           Mark as lost
         </Button>
       </Group>
-    </Modal>
+    </OpenModal>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Switch } from '@mantine/core';
+import { Button, Group, Switch } from '@mantine/core';
 import { IconEye, IconEyeOff, IconLock, IconPencilPlus } from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
 import { Link, useLocation } from 'react-router';
@@ -8,6 +8,7 @@ import { useCall, useSave } from '../../api/useCall.ts';
 import { Facts } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { CopyButton } from '../../components/forms/buttons.tsx';
+import { OpenModal } from '../../components/forms/DialogForm.tsx';
 import { useUrlFilters } from '../../components/forms/filters.tsx';
 import { type Choice, ChoiceCards } from '../../components/forms/pickers.tsx';
 import { Page, Section } from '../../components/layout/Page.tsx';
@@ -280,7 +281,7 @@ function BeforeSharing({ mode, onShare, onClose }: BeforeSharingProps) {
   const number = (of: number | undefined, name: string, many?: string) =>
     of === undefined ? `… ${many ?? `${name}s`}` : countOf(of, name, many);
   return (
-    <Modal opened onClose={onClose} title="Before you share: what visitors will see" size="xl">
+    <OpenModal onClose={onClose} title="Before you share: what visitors will see" size="xl">
       <div className="stack gap-4">
         <p className="measure">
           Anyone on your network who knows an address of this node can then open it in a browser, without
@@ -337,7 +338,7 @@ function BeforeSharing({ mode, onShare, onClose }: BeforeSharingProps) {
           </Button>
         </Group>
       </div>
-    </Modal>
+    </OpenModal>
   );
 }
 

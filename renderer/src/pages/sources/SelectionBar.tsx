@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Stack, TagsInput } from '@mantine/core';
+import { Button, Group, Stack, TagsInput } from '@mantine/core';
 import {
   IconBrowser,
   IconClock,
@@ -15,7 +15,7 @@ import type { CaptureMode, SourceChange } from '../../../../shared/collection/so
 import { call } from '../../api/client.ts';
 import { useReload } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { DialogButtons } from '../../components/forms/DialogForm.tsx';
+import { DialogButtons, OpenModal } from '../../components/forms/DialogForm.tsx';
 import { ChoiceCards } from '../../components/forms/pickers.tsx';
 import { countOf } from '../../format.ts';
 import { useCollectionRun } from './runs.ts';
@@ -128,7 +128,7 @@ function BulkTags({ sources, change, onSet, onClose }: BulkTagsProps) {
     }));
   };
   return (
-    <Modal opened onClose={onClose} title={`Tags of ${countOf(sources.length, 'source')}`}>
+    <OpenModal onClose={onClose} title={`Tags of ${countOf(sources.length, 'source')}`}>
       <form onSubmit={submit} noValidate>
         <Stack gap="md">
           <TagsInput
@@ -157,7 +157,7 @@ function BulkTags({ sources, change, onSet, onClose }: BulkTagsProps) {
           />
         </Stack>
       </form>
-    </Modal>
+    </OpenModal>
   );
 }
 
@@ -181,7 +181,7 @@ function BulkSchedule({ what, change, onSet, onClose }: BulkScheduleProps) {
   };
   const shown = change.isError ? { ...errorsOf(change.error), ...errors } : errors;
   return (
-    <Modal opened onClose={onClose} title={`Schedule of ${what}`}>
+    <OpenModal onClose={onClose} title={`Schedule of ${what}`}>
       <form onSubmit={submit} noValidate>
         <Stack gap="md">
           <ScheduleFields
@@ -193,7 +193,7 @@ function BulkSchedule({ what, change, onSet, onClose }: BulkScheduleProps) {
           <DialogButtons submit="Save" isPending={change.isPending} onCancel={onClose} />
         </Stack>
       </form>
-    </Modal>
+    </OpenModal>
   );
 }
 
@@ -209,7 +209,7 @@ function BulkCapture({ sources, change, onSet, onClose }: BulkTagsProps) {
       onSet(() => ({ capture: chosen, ...(chosen === 'object' && { picture_events: null }) }));
   };
   return (
-    <Modal opened onClose={onClose} title={`What is kept for ${countOf(sources.length, 'source')}`} size="lg">
+    <OpenModal onClose={onClose} title={`What is kept for ${countOf(sources.length, 'source')}`} size="lg">
       <form onSubmit={submit} noValidate>
         <Stack gap="md">
           <ChoiceCards
@@ -227,7 +227,7 @@ function BulkCapture({ sources, change, onSet, onClose }: BulkTagsProps) {
           />
         </Stack>
       </form>
-    </Modal>
+    </OpenModal>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Stack } from '@mantine/core';
+import { Button, Group, Stack } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import {
   IconBell,
@@ -16,7 +16,13 @@ import { call } from '../../api/client.ts';
 import { useReload, useSave } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { IconButton, IconLink } from '../../components/forms/buttons.tsx';
-import { DialogButtons, FormDialog, useEdits, useFormDialog } from '../../components/forms/DialogForm.tsx';
+import {
+  DialogButtons,
+  FormDialog,
+  OpenModal,
+  useEdits,
+  useFormDialog,
+} from '../../components/forms/DialogForm.tsx';
 import { useUrlFilters } from '../../components/forms/filters.tsx';
 import { countOf } from '../../format.ts';
 import {
@@ -217,7 +223,7 @@ export function StopWatching({ sources, onStopped, onClose }: StopWatchingProps)
   const what = countOf(sources.length, 'source');
   const more = sources.length - MAX_NAMED;
   return (
-    <Modal opened onClose={onClose} title={`Stop watching ${isOne ? 'this source' : what}?`}>
+    <OpenModal onClose={onClose} title={`Stop watching ${isOne ? 'this source' : what}?`}>
       <Stack gap="md">
         {!isOne && (
           <ul className="wrap-anywhere" style={{ margin: 0, paddingInlineStart: '1.2rem' }}>
@@ -242,6 +248,6 @@ export function StopWatching({ sources, onStopped, onClose }: StopWatchingProps)
           </Button>
         </Group>
       </Stack>
-    </Modal>
+    </OpenModal>
   );
 }
