@@ -7,7 +7,7 @@ import { fromBase64 } from '../../shared/proof/bytes.ts';
 import type { Claim, Evidence, EvidenceFile, ProvenEntry, Verdict } from '../../shared/proof/evidence.ts';
 import { type SetFiles, sizeOf } from '../../shared/proof/evidenceFiles.ts';
 import { linesOf } from '../../shared/proof/fileList.ts';
-import { type SeenPassage, seePassage } from '../../shared/proof/passage.ts';
+import { type SeenPassage, seePassage } from '../../shared/proof/seenPassage.ts';
 import { countOf, formatCount } from '../../shared/values/counts.ts';
 
 const WORDS: Record<Verdict, string> = { holds: 'Holds', fails: 'Fails', claimed: 'Only claimed' };

@@ -8,7 +8,7 @@ import type { PassageChange } from '../collection/derived/process/tasks.ts';
 import type { Diffs } from '../collection/diff/diffs.ts';
 import type { Noise } from '../collection/noise/noise.ts';
 import { countOccurrences, occursIn, type Words } from '../collection/noise/words.ts';
-import { versionsOfPassage } from '../findings/passages.ts';
+import { versionsOfPassage } from '../findings/passageAnchors.ts';
 import { type Change, changeOf } from '../store/sqlite/collection/timeline/eventNoise.ts';
 import type { Store } from '../store/store.ts';
 

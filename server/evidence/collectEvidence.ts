@@ -5,7 +5,7 @@ import type { PageCapture } from '../../shared/collection/page.ts';
 import type { Finding, ObjectPassage } from '../../shared/findings/finding.ts';
 import { Problem } from '../../shared/problems.ts';
 import type { Evidence, EvidenceFile, EvidenceTimestamp, ProvenEntry } from '../../shared/proof/evidence.ts';
-import { MAX_SEEN_BYTES } from '../../shared/proof/passage.ts';
+import { MAX_SEEN_BYTES } from '../../shared/proof/seenPassage.ts';
 import { noteBody } from '../../shared/proof/signedNote.ts';
 import { canonicalText } from '../../shared/values/canonicalJson.ts';
 import { requirePack } from '../archive/packs/readPack.ts';

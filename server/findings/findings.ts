@@ -22,7 +22,7 @@ import { matchExpression } from '../store/sqlite/engine/search.ts';
 import { isReleasedSql, isWithheldSql } from '../store/sqlite/node/withheld.ts';
 import type { Store } from '../store/store.ts';
 import { marksOf, type Reader, unreadable } from '../withholding/withholding.ts';
-import { type FindsPassages, withPlace } from './passages.ts';
+import { type FindsPassages, withPlace } from './passageAnchors.ts';
 
 /**
  * Records a finding. Its passage is placed in the text of its object.

@@ -31,7 +31,7 @@ import {
   targetText,
   unreadableQuote,
 } from './findings.ts';
-import { type FindsPassages, withPlace } from './passages.ts';
+import { type FindsPassages, withPlace } from './passageAnchors.ts';
 
 /*
  * A sealed finding stands apart from the findings, so that nothing that reads findings shows it. Its entry in the ledger

@@ -23,7 +23,7 @@ import {
   READER_LIMITS,
 } from '../config.ts';
 import { openCopies } from '../copies/copies.ts';
-import { PassageAnchors } from '../findings/passages.ts';
+import { PassageAnchors } from '../findings/passageAnchors.ts';
 import { openFixity } from '../fixity/fixity.ts';
 import { Exports } from '../http/delivery/exports.ts';
 import { sessionCookie } from '../http/security/access.ts';

@@ -15,7 +15,7 @@ import {
 } from './evidence.ts';
 import { checkFiles, checkSet } from './evidenceFiles.ts';
 import { checkSeenBy } from './observation.ts';
-import { seePassage } from './passage.ts';
+import { seePassage } from './seenPassage.ts';
 import { countLines, openCheckpoint, openCosignature, ProofError } from './signedNote.ts';
 import { verifyTimestamp } from './timestamp.ts';
 import { rootFromLeaf } from './tree.ts';

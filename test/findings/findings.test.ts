@@ -3,7 +3,7 @@ import { anchoredPassage, placedPassage } from '../../server/collection/derived/
 import { Passages } from '../../server/collection/derived/passages/passages.ts';
 import type { DeriveTask } from '../../server/collection/derived/process/tasks.ts';
 import { readFinding, addFinding as recordFinding } from '../../server/findings/findings.ts';
-import { type FindsPassages, PassageAnchors } from '../../server/findings/passages.ts';
+import { type FindsPassages, PassageAnchors } from '../../server/findings/passageAnchors.ts';
 import { createLog } from '../../server/runtime/log.ts';
 import { createBlobRowIfAbsent } from '../../server/store/sqlite/node/blobs.ts';
 import { OWNER } from '../../server/withholding/withholding.ts';

@@ -3,7 +3,7 @@ import { BROWSER, type Event, SELF } from '../../../shared/collection/event.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { normalizeUrl, sourceIdOf } from '../../collection/sources/sources.ts';
 import { digestOf, packDrift } from '../../drift/drift.ts';
-import { passagesBefore } from '../../findings/passages.ts';
+import { passagesBefore } from '../../findings/passageAnchors.ts';
 import { yieldToEventLoop } from '../../runtime/background.ts';
 import { filesOfPack, packById, packsAfter } from '../../store/sqlite/archive/packs.ts';
 import { sourceById } from '../../store/sqlite/collection/sources.ts';

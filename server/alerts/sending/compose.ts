@@ -5,7 +5,7 @@ import { EVENT_TEXT } from '../../../shared/collection/eventText.ts';
 import { instantOf } from '../../../shared/values/clock.ts';
 import { plainLine, summarize } from '../../collection/diff/summarize.ts';
 import { findingById, unreadableQuote } from '../../findings/findings.ts';
-import { versionsOfPassage } from '../../findings/passages.ts';
+import { versionsOfPassage } from '../../findings/passageAnchors.ts';
 import { quotedDigests } from '../../store/sqlite/collection/timeline/eventNoise.ts';
 import { eventById } from '../../store/sqlite/collection/timeline/events.ts';
 import type { DeliveryRow, Notice } from '../../store/sqlite/node/alerts.ts';

@@ -10,7 +10,7 @@ import {
   readFinding,
   withdrawFinding,
 } from '../../findings/findings.ts';
-import type { FindsPassages } from '../../findings/passages.ts';
+import type { FindsPassages } from '../../findings/passageAnchors.ts';
 import {
   listSealedFindings,
   type OwnerEncryption,
