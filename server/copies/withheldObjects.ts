@@ -26,7 +26,8 @@ import {
   toRemove,
   withheldInTheClear,
 } from '../store/sqlite/node/copies.ts';
-import { isWithheld, releaseOf } from '../store/sqlite/node/withheld.ts';
+import { isReleased, isWithheld, releaseOf } from '../store/sqlite/node/withheld.ts';
+import type { Store } from '../store/store.ts';
 import type { CopyServices } from './claim.ts';
 import type { CopyFiles } from './copyFiles.ts';
 import { encryptedDigest, encryptedPath, OBJECTS, objectPath, WITHHELD } from './copyPaths.ts';
@@ -179,7 +180,7 @@ export class WithheldObjects {
     if (recipient !== key.recipient) {
       // The key is another one: everything is encrypted to it anew, but what only the copy has.
       for await (const digests of this.#pages(encryptedObjects)) {
-        const onlyThere = new Set(await this.#missingAmong(digests));
+        const onlyThere = new Set(await missingAmong(this.#services.store, digests));
         await this.#synced.files.removeLater(
           digests.filter((sha256) => !onlyThere.has(sha256)).map(encryptedPath),
         );
@@ -192,16 +193,8 @@ export class WithheldObjects {
 
   /** Yields what the copy has encrypted and this archive has nowhere, although no damage of it is recorded. */
   async *missingHere(): AsyncGenerator<string> {
-    for await (const digests of this.#pages(encryptedObjects)) yield* await this.#missingAmong(digests);
-  }
-
-  async #missingAmong(digests: readonly string[]): Promise<string[]> {
-    const { blobs } = this.#services.store;
-    const missing: string[] = [];
-    for (const sha256 of digests)
-      if (!existsSync(blobs.fileOf(sha256)) && !(await blobs.offloaded.isOffloaded(sha256)))
-        missing.push(sha256);
-    return missing;
+    for await (const digests of this.#pages(encryptedObjects))
+      yield* await missingAmong(this.#services.store, digests);
   }
 
   /** Sends objects encrypted. Returns those that are damaged or missing here. */
@@ -318,6 +311,22 @@ export class WithheldObjects {
       for (const sha256 of digests) deleteCopiedObject(database, this.#id, sha256);
     });
   }
+}
+
+/** Returns the objects that an archive has neither on its disk nor offloaded, and has not given up. */
+export async function missingAmong(
+  { read, blobs }: Pick<Store, 'read' | 'blobs'>,
+  digests: readonly string[],
+): Promise<string[]> {
+  const missing: string[] = [];
+  for (const sha256 of digests)
+    if (
+      !existsSync(blobs.fileOf(sha256)) &&
+      !isReleased(read, sha256) &&
+      !(await blobs.offloaded.isOffloaded(sha256))
+    )
+      missing.push(sha256);
+  return missing;
 }
 
 /** Returns a name for a working file of a data folder. Each start of a node removes those that are left. */

@@ -135,6 +135,16 @@ describe('a copy with pages', () => {
     expect(await filesWith(place, SECRET)).toEqual(before);
   });
 
+  test('leaves nothing here of what it still has encrypted and was given up', async () => {
+    const { node, copy } = await withheld();
+    await release(node, secret);
+    expect(await check(node, copy)).toMatchObject({ restored: 0, released: 1 });
+    expect(existsSync(encrypted())).toBe(true);
+    expect(await filesWith(data, SECRET)).toEqual([]);
+    await sync(node, copy);
+    expect(existsSync(encrypted())).toBe(false);
+  });
+
   test('that gets pages later is cleaned, and one that loses them keeps what is encrypted', async () => {
     const { node, copy } = await unseen();
     await withhold(node, { sha256: secret });
