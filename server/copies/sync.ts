@@ -182,7 +182,8 @@ class Sync {
       if (!this.#files.has(path)) await this.#files.adopt(path, hash('sha256', readTile(store, tile)));
     }
     const key = this.#files.has(KEY) ? undefined : await this.#target.digestOf(KEY, this.#run.signal);
-    if (key && this.#copy.kept_key !== null) await this.#files.adopt(KEY, key.sha256);
+    // Of a copy that was taken over, the owner put it there before.
+    if (key) await this.#files.adopt(KEY, key.sha256);
     for (let last = '', batch: string[]; ; last = batch.at(-1) ?? '') {
       batch = copiedObjectsAfter(store.read, this.#copy.id, last, BATCH.objects);
       if (batch.length === 0) break;

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
-import { addCopy, check, show, sync, withhold } from './withheldCopies.ts';
+import { addCopy, check, show, sync, verified, withhold } from './withheldCopies.ts';
 
 /** Restoring a copy that has a withheld object encrypted, and holds the key. */
 
@@ -144,6 +144,23 @@ test.each([true, false])(
     ).toMatchObject({ code: 0 });
   },
 );
+
+test('a copy that is taken over keeps the key that is there, until the owner removes it', async () => {
+  const taken = join(await temporaryFolder(), 'taken');
+  await cp(place, taken, { recursive: true });
+  const folder = join(await temporaryFolder(), 'restored');
+  expect(await runHere(['restore', taken, '--data', folder])).toMatchObject({ code: 1 });
+  expect(await runHere(['key', '--renew', '--data', folder])).toMatchObject({ code: 0 });
+  const node = await openTestNode({ dataFolder: folder });
+  const copy = await addCopy(node, taken);
+  await sync(node, copy);
+  expect(await verified(taken)).toMatchObject({ ok: true, extra: [] });
+  expect(await check(node, copy)).toMatchObject({ ok: true, extra: 0 });
+  const removed = await node.fetchAsOwner(`/manage/copies/${copy.id}/key`, { method: 'DELETE' });
+  expect(removed.status).toBe(204);
+  expect(await readdir(taken)).not.toContain('key.age');
+  expect(await verified(taken)).toMatchObject({ ok: true, missing: [] });
+});
 
 test('a copy that is taken over without pages keeps what is encrypted, and has it never in the clear', async () => {
   const taken = join(await temporaryFolder(), 'taken');
