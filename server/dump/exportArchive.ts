@@ -4,6 +4,7 @@ import { open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { Problem } from '../../shared/problems.ts';
 import { type Clock, instantOf } from '../../shared/values/clock.ts';
 import {
   ARCHIVE_BAG,
@@ -21,6 +22,7 @@ import { blobPath, databaseFile, syncFolder, temporaryFolder } from '../store/fi
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { openSnapshot } from '../store/sqlite/engine/writeAheadLog.ts';
 import { blobBytes, iterateBlobRows } from '../store/sqlite/node/blobs.ts';
+import { offloadedExamples } from '../store/sqlite/node/offloadedObjects.ts';
 import type { Store } from '../store/store.ts';
 import { type StreamedFile, streamedZip } from '../zip/writeZip.ts';
 import { splitLines } from './dumpFile.ts';
@@ -100,12 +102,21 @@ async function prepareExport(
   }
 }
 
-/** Prepares an export of the archive that a node has open. The working files are in `tmp/`, which each start empties. */
-export function exportFromNode(
+/**
+ * Prepares an export of the archive that a node has open. The working files are in `tmp/`, which each start empties.
+ *
+ * @throws Problem `copy_unreachable`, `blob_damaged` if a copy with offloaded objects cannot be read: what is sent can only
+ * break off, without a reason
+ */
+export async function exportFromNode(
   store: Store,
   checkpoints: Checkpoints,
   signal: AbortSignal,
 ): Promise<PreparedExport> {
+  const { offloaded } = store.blobs;
+  for (const sha256 of offloadedExamples(store.read))
+    if (await offloaded.isOffloaded(sha256))
+      for await (const _ of offloaded.stream(sha256, { start: 0, end: 0 })) break;
   return prepareExport(
     { folder: store.folder, clock: store.clock, checkpoints },
     {
@@ -273,6 +284,8 @@ async function* checked(chunks: AsyncIterable<Buffer>, sha256: string): AsyncGen
       yield chunk;
     }
   } catch (cause) {
+    if (cause instanceof Problem)
+      throw new ExportError(`The blob ${sha256} cannot be read. ${cause.message} Nothing was written.`);
     throw new ExportError(
       `The blob ${sha256} cannot be read (${cause instanceof Error ? cause.message.split(',')[0] : 'unknown'}). Nothing was written.`,
     );

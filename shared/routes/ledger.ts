@@ -167,9 +167,16 @@ export const ledgerRoutes = {
     tag: 'Dump',
     summary: 'Export the entire archive with its blobs',
     description:
-      'One BagIt bag in a ZIP file, which `strongroom import` reads back into an equal archive. Every blob is re-hashed. If a blob is missing or damaged, the response is aborted. The header `Strongroom-Export` has the number and the bytes of the blobs.',
+      'One BagIt bag in a ZIP file, which `strongroom import` reads back into an equal archive. Every blob is re-hashed. If a blob is missing or damaged, the response is aborted. If a copy with offloaded objects cannot be read, there is none. The header `Strongroom-Export` has the number and the bytes of the blobs.',
     responses: { 200: { description: 'The archive', mediaTypes: ['application/zip'] } },
-    problems: ['storage_failed', 'disk_nearly_full', 'busy', 'archive_read_only'],
+    problems: [
+      'storage_failed',
+      'disk_nearly_full',
+      'busy',
+      'archive_read_only',
+      'copy_unreachable',
+      'blob_damaged',
+    ],
   }),
 };
 

@@ -256,6 +256,29 @@ describe('an object that has left', () => {
     expect(await state()).toMatchObject({ offloaded_objects: 0, offloaded_bytes: 0 });
   });
 
+  test('is named as away where an export cannot read its copy', async () => {
+    const { small } = await offloaded();
+    await rename(place, `${place}-away`);
+    const file = join(await temporaryFolder(), 'archive.zip');
+    const args = ['export', '--data', node.dataFolder, '--out', file];
+    expect(await problemOf(await node.fetchAsOwner('/manage/archive.zip'))).toMatchObject({
+      status: 503,
+      code: 'copy_unreachable',
+    });
+    const byNode = await runHere(args);
+    expect(byNode.code).not.toBe(0);
+    expect(byNode.stderr).toContain('the copy that holds it cannot be read');
+    await node.close();
+    const here = await runHere(args);
+    expect(here.code).toBe(1);
+    expect(here.stderr).toContain('the copy that holds it cannot be read');
+    expect(here.stderr).not.toContain('damaged');
+    expect(existsSync(file)).toBe(false);
+    await rename(`${place}-away`, place);
+    expect(await runHere(args)).toMatchObject({ code: 0 });
+    expect(existsSync(blobOf(small))).toBe(false);
+  });
+
   test('is read after a restart, and by nobody who finds other bytes in the copy later', async () => {
     const { small } = await offloaded();
     const { dataFolder } = node;

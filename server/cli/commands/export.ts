@@ -106,7 +106,7 @@ async function exportByNode(options: NodeOptions, file: string): Promise<Written
   } catch (error) {
     if (!isBroken || errorCode(error) !== undefined) throw error;
     throw new ExportError(
-      'The node stopped the export: a blob is missing or damaged, or the node was closed. Nothing was written. Run “strongroom audit”.',
+      'The node stopped the export: a blob is missing or damaged, or in a copy that cannot be read, or the node was closed. Nothing was written. Run “strongroom audit”.',
     );
   }
   return { blobs: Number(blobs), bytes: Number(bytes) };
