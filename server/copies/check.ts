@@ -34,7 +34,7 @@ import { makePages, pageContext, pagesAreBehind } from './pages/makePages.ts';
 import { readRecords, readState } from './records.ts';
 import { metadataOf, sendObjects } from './sendObjects.ts';
 import { CopyError, type CopyTarget } from './targets/target.ts';
-import { readObject, WithheldObjects } from './withheldObjects.ts';
+import { missingAmong, readObject, WithheldObjects } from './withheldObjects.ts';
 
 interface CheckRun {
   signal: AbortSignal;
@@ -167,6 +167,8 @@ class Check {
       for (const sha256 of wrong) setObjectUnchecked(database, this.#copy.id, sha256);
     });
     if (wrong.length > 0) await this.#sendAgain(wrong);
+    // No audit need have recorded them: a database that was rebuilt does not know what was offloaded.
+    for (const sha256 of await missingAmong(store, right)) await this.#restore(sha256);
     this.#result.checked += digests.length;
     this.#run.progress(this.#result.checked, this.#total);
   }

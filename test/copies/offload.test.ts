@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { sendObjects } from '../../server/copies/sendObjects.ts';
 import { openTarget } from '../../server/copies/targets/openTarget.ts';
+import { databaseFile } from '../../server/store/files.ts';
 import type { Copy, ObjectPlaces, OffloadResult, OffloadState } from '../../shared/node/copy.ts';
 import { problemOf, sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
 import { openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
@@ -277,6 +278,23 @@ describe('an object that has left', () => {
     await rename(`${place}-away`, place);
     expect(await runHere(args)).toMatchObject({ code: 0 });
     expect(existsSync(blobOf(small))).toBe(false);
+  });
+
+  test('comes back from its copy after the database was rebuilt, although no audit has missed it', async () => {
+    const { small, large } = await offloaded();
+    const dump = await (await node.fetch('/api/dump.jsonl')).text();
+    const { dataFolder } = node;
+    await node.close();
+    await writeFile(join(dataFolder, 'dump.jsonl'), dump);
+    for (const ending of ['', '-wal', '-shm']) await rm(databaseFile(dataFolder) + ending, { force: true });
+    expect(await runHere(['rebuild', dataFolder])).toMatchObject({ code: 1 });
+    node = await openTestNode({ dataFolder });
+    copy = await addCopy(place);
+    await sync();
+    expect(await check()).toMatchObject({ ok: true, restored: 2 });
+    expect(await readFile(blobOf(small), 'utf8')).toBe('one');
+    expect(sha256Of(await readFile(blobOf(large)))).toBe(large);
+    expect(await (await node.fetch('/api/damages')).json()).toMatchObject({ total: 0 });
   });
 
   test('is read after a restart, and by nobody who finds other bytes in the copy later', async () => {
