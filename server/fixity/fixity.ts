@@ -180,7 +180,9 @@ class AuditSchedule {
     if (maxBytes <= 0) return false;
     const slice = await auditBlobs(store, { ...this.#lowRate, after: audit.position, maxBytes });
     const tally = newTally(audit);
-    if (slice.checked > 0) await recordSlice(store, audit.id, tally, slice);
+    // Also past objects that are offloaded: a slice may have no time for others.
+    const isFurther = slice.position !== audit.position;
+    if (isFurther) await recordSlice(store, audit.id, tally, slice);
     if (tally.damaged > audit.damaged)
       log.warn({ objects: tally.damaged - audit.damaged }, 'Stored bytes are damaged');
     if (slice.isEnd && maxBytes === Number.POSITIVE_INFINITY) {
@@ -190,7 +192,7 @@ class AuditSchedule {
       );
       return false;
     }
-    return slice.checked > 0 && !slice.isEnd;
+    return isFurther && !slice.isEnd;
   }
 
   /** Ends a cycle: checks the database and moves blobs that no row names. */

@@ -1,7 +1,9 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { POLL_INTERVAL_MS } from '../../server/fixity/fixity.ts';
+import { databaseFile } from '../../server/store/files.ts';
 import { addPeer } from '../peers/support.ts';
 import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { ManualClock } from '../support/manualClock.ts';
@@ -73,6 +75,23 @@ test('damage is recorded when it is due, and a repair at the next check', async 
   await sleepFor(POLL_INTERVAL_MS);
   expect(await fixityOf(node)).toMatchObject({ damaged_objects: 0 });
   expect((await objectEntries(node)).map(({ type }) => type)).toEqual(['object.damaged', 'object.restored']);
+});
+
+test('the audit goes on after objects that are offloaded, although it reads none of them', async () => {
+  await node.close();
+  const database = new Database(databaseFile(node.dataFolder));
+  const offload = database.prepare(
+    'INSERT INTO offloaded_objects (sha256, bytes, pieces, offloaded_at) VALUES (?, 10, ?, ?)',
+  );
+  for (const sha256 of DIGESTS) {
+    await rm(join(node.dataFolder, 'blobs', sha256.slice(0, 2), sha256.slice(2, 4), sha256));
+    offload.run(sha256, Buffer.alloc(32), '2026-11-20T10:00:00.000Z');
+  }
+  node = await openTestNode({ clock, audit: true, dataFolder: node.dataFolder });
+  await sleepFor(10 * DAY);
+  expect(await checked()).toEqual([0]);
+  expect(database.prepare('SELECT position FROM audits').pluck().all()).toEqual([DIGESTS.at(-1)]);
+  database.close();
 });
 
 test('a full audit by the owner restarts the interval', async () => {
