@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Clock } from '../../shared/values/clock.ts';
 import { countOf } from '../../shared/values/counts.ts';
+import { findAllSets } from '../archive/sets/readSet.ts';
 import type { DumpHead } from '../dump/checkDump.ts';
 import { splitLines } from '../dump/dumpFile.ts';
 import { DUMP_KINDS } from '../dump/kinds/kinds.ts';
@@ -121,6 +122,8 @@ async function fill(
     const head = await restoreDump(store, dump);
     await store.write((database) => writeSetting(database, 'verifier_key', head.verifierKey));
     const objects = await restoreObjects(options, store);
+    // What cannot be read would be recorded as damaged, but only its owner decides how this archive goes on.
+    if (!options.sample && objects.missing.length + objects.encrypted.length === 0) await findAllSets(store);
     // Reading what only the owner's key decrypts must not record damage.
     if (objects.encrypted.length > 0) await markRestoredWithoutBlobs(store);
     const sealed = await readEncrypted(store, (texts) => decryptTexts(texts, options.identity));

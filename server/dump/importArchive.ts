@@ -6,6 +6,7 @@ import type { Clock } from '../../shared/values/clock.ts';
 import { DIGEST_PATTERN } from '../../shared/values/digest.ts';
 import { type ManifestLine, manifestLines } from '../archive/packs/bag/bagCheck.ts';
 import { ARCHIVE_BAG, MANIFEST_FILE, tagFileLines } from '../archive/packs/bag/tagFiles.ts';
+import { findAllSets } from '../archive/sets/readSet.ts';
 import { markRestoredWithoutBlobs } from '../fixity/audit.ts';
 import { openArchive } from '../ledger/openArchive.ts';
 import type { StagedBlob, StagedFile } from '../store/blobs/blobStore.ts';
@@ -107,6 +108,7 @@ async function readBag(store: Store, zip: LargeZip): Promise<DumpHead & { blobs:
     if (!dump) throw notAnArchive();
     const head = await restoreDump(store, dump.file);
     requireBlobs(store);
+    await findAllSets(store);
     return { ...head, blobs };
   } finally {
     await dump?.discard();

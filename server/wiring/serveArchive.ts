@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../../shared/values/clock.ts';
-import { findSets } from '../archive/sets/readSet.ts';
+import { findAllSets } from '../archive/sets/readSet.ts';
 import { loadTimeline } from '../collection/timeline/events.ts';
 import { DEFAULT_HOST, DEFAULT_PORT, type NodeConfig } from '../config.ts';
 import { ownerEncryption } from '../copies/keys/copyKeys.ts';
@@ -126,7 +126,9 @@ async function startServices(config: NodeConfig, services: Services, url: string
   await readEncrypted(store, ownerEncryption(store.folder).decrypt).catch((error: unknown) =>
     log.warn({ error }, 'Sealed findings could not be decrypted; the next start tries again.'),
   );
-  findAllSets(store, log).catch((error: unknown) =>
+  findAllSets(store, (pack, error) =>
+    log.warn({ error, pack }, 'The list of a set could not be read. Its parts may be listed.'),
+  ).catch((error: unknown) =>
     log.warn({ error }, 'The sets were not all looked for; the next start goes on.'),
   );
   loadTimeline(store).catch((error: unknown) =>
@@ -139,13 +141,6 @@ async function startServices(config: NodeConfig, services: Services, url: string
     services.anchors.start();
   }
   if (audit && !isReadOnly(store.read)) await services.fixity.startSchedule();
-}
-
-async function findAllSets(store: Services['store'], log: Services['log']): Promise<void> {
-  const sets = findSets(store, (pack, error) =>
-    log.warn({ error, pack }, 'The list of a set could not be read. Its parts may be listed.'),
-  );
-  while (!(await sets.next()).done);
 }
 
 /**

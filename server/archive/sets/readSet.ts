@@ -221,3 +221,12 @@ export async function* findSets(
     await yieldToEventLoop();
   }
 }
+
+/** Finds all sets of an archive that was imported or restored whole, before a node lists what their parts are. */
+export async function findAllSets(
+  store: DamageContext,
+  failed: (pack: string, error: Problem) => void = () => undefined,
+): Promise<void> {
+  const sets = findSets(store, failed);
+  while (!(await sets.next()).done);
+}

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
+import { databaseFile } from '../../../server/store/files.ts';
 import type { Pack } from '../../../shared/archive/pack.ts';
 import type { DataSet } from '../../../shared/archive/set.ts';
 import { harvestAll } from '../../harvesting/harvester.ts';
@@ -109,13 +110,30 @@ test('a set by hand is listed once after a restore, and its parts are in no stud
   expect(await runHere(['copy', place, '--data', node.dataFolder])).toMatchObject({ code: 0, stderr: '' });
   const data = join(folder, 'restored');
   expect(await runHere(['restore', place, '--data', data])).toMatchObject({ code: 0 });
+  // Known before a node opens it: until then its parts would be listed.
+  expect(setsIn(data)).toBe(1);
   const restored = await openTestNode({ dataFolder: data });
-  await expect
-    .poll(async () => JSON.parse(await textOf(restored, '/api/packs')) as { items: Pack[] })
-    .toMatchObject({ total: 1, items: [{ id: manifest.id }] });
+  expect(JSON.parse(await textOf(restored, '/api/packs'))).toMatchObject({
+    total: 1,
+    items: [{ id: manifest.id }],
+  });
   expect(JSON.parse(await textOf(restored, `/api/studies/${study}`))).toMatchObject({ counts: { packs: 0 } });
   expect(JSON.parse(await textOf(restored, '/api/ledger/verify'))).toMatchObject({ ok: true });
+  const file = join(folder, 'archive.zip');
+  expect(await runHere(['export', '--data', node.dataFolder, '--out', file])).toMatchObject({ code: 0 });
+  const again = join(folder, 'imported');
+  expect(await runHere(['import', file, '--data', again])).toMatchObject({ code: 0, stderr: '' });
+  expect(setsIn(again)).toBe(1);
 });
+
+function setsIn(folder: string): unknown {
+  const database = new Database(databaseFile(folder), { readonly: true });
+  try {
+    return database.prepare('SELECT count(*) FROM sets').pluck().get();
+  } finally {
+    database.close();
+  }
+}
 
 test('a set is withheld with its parts, and with no pack that does not say it is one', async () => {
   const node = await openTestNode(OPTIONS);
