@@ -239,6 +239,8 @@ export class CopyFiles {
       .map((tile) => `${tilePath({ ...tile, width: TILE_WIDTH })}.p/`);
     const isNeeded = (path: string) =>
       needed.has(path) ||
+      // Encrypted to another key, and encrypted anew under the same name.
+      encryptedDigest(path) !== undefined ||
       // C2SP tlog-tiles: a partial tile may be removed once the full one is there.
       partialTiles.some((beginning) => path.startsWith(beginning));
     const passing = filesInState(this.#services.store.read, this.#id, 'passing');

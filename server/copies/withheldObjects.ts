@@ -10,9 +10,11 @@ import {
   addCleaned,
   type CopyRow,
   copyById,
+  countEncrypted,
   countWithheldInTheClear,
   deleteCopiedObject,
   encryptedObjects,
+  encryptedToAnother,
   insertCopiedObjects,
   isAnyReleasedInTheClear,
   isAnythingUnreadable,
@@ -141,13 +143,23 @@ export class WithheldObjects {
     }
     const { read } = this.#services.store;
     this.#mustClean = isAnyReleasedInTheClear(read, { copy: copy.id });
-    if (copy.pages === 0 || !isAnythingWithheld(read)) return;
+    const mustEncrypt = copy.pages === 1 && isAnythingWithheld(read);
+    if (!mustEncrypt && countEncrypted(read, { copy: copy.id }) === 0) return;
     await this.#ownKey();
     for await (const digests of this.inTheClear()) {
       this.#mustClean = true;
       await this.#restoreDamaged(digests);
     }
-    for await (const digests of this.#pages(notEncrypted)) await this.encrypt(digests);
+    await this.#encryptAnew();
+    if (mustEncrypt) for await (const digests of this.#pages(notEncrypted)) await this.encrypt(digests);
+  }
+
+  /** Encrypts to the owner's key what is encrypted to another one. What only the copy has waits until its bytes are here. */
+  async #encryptAnew(): Promise<void> {
+    for await (const digests of this.#pages(encryptedToAnother)) {
+      const onlyThere = new Set(await missingAmong(this.#services.store, digests));
+      await this.encrypt(digests.filter((sha256) => !onlyThere.has(sha256)));
+    }
   }
 
   /** Puts objects back that are damaged here and intact in the copy: what is damaged cannot be encrypted. */
@@ -177,16 +189,8 @@ export class WithheldObjects {
     const { store } = this.#services;
     const key = await withheldKey(store.folder);
     const { recipient } = copyById(store.read, this.#id) ?? {};
-    if (recipient !== key.recipient) {
-      // The key is another one: everything is encrypted to it anew, but what only the copy has.
-      for await (const digests of this.#pages(encryptedObjects)) {
-        const onlyThere = new Set(await missingAmong(this.#services.store, digests));
-        await this.#synced.files.removeLater(
-          digests.filter((sha256) => !onlyThere.has(sha256)).map(encryptedPath),
-        );
-      }
+    if (recipient !== key.recipient)
       await store.write((database) => setRecipient(database, { copy: this.#id, recipient: key.recipient }));
-    }
     this.#key = key;
     return key;
   }

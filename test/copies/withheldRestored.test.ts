@@ -145,6 +145,31 @@ test.each([true, false])(
   },
 );
 
+test.each([true, false])(
+  'what was encrypted to a key that is lost is encrypted anew once its bytes are here again (pages: %s)',
+  async (pages) => {
+    const taken = join(await temporaryFolder(), 'taken');
+    await cp(place, taken, { recursive: true });
+    const folder = join(await temporaryFolder(), 'restored');
+    expect(await runHere(['restore', taken, '--data', folder])).toMatchObject({ code: 1 });
+    expect(await runHere(['key', '--renew', '--data', folder])).toMatchObject({ code: 0 });
+    const node = await openTestNode({ dataFolder: folder });
+    const copy = await addCopy(node, taken, { pages });
+    await sync(node, copy);
+    await uploadNewPack(node, sampleRecord({ title: 'Again' }), { 'a.txt': SECRET });
+    await sync(node, copy);
+    expect(await readdir(join(taken, 'withheld'))).toEqual([`${secret}.age`]);
+    expect(await verified(taken)).toMatchObject({ ok: true });
+    expect(await check(node, copy)).toMatchObject({ ok: true });
+    const again = join(await temporaryFolder(), 'again');
+    const identity = join(folder, 'withheld.key');
+    expect(await runHere(['restore', taken, '--data', again, '--identity', identity])).toMatchObject({
+      code: 0,
+    });
+    expect(await restoredBlob(again)).toBe(SECRET);
+  },
+);
+
 test('a copy that is taken over keeps the key that is there, until the owner removes it', async () => {
   const taken = join(await temporaryFolder(), 'taken');
   await cp(place, taken, { recursive: true });

@@ -8,7 +8,10 @@ export interface CopiedFile {
   place: number;
   path: string;
   sha256: string;
-  /** `passing`: replaced by one of another name as the ledger grows. `gone`: still to be removed. */
+  /**
+   * `passing`: replaced by one of another name as the ledger grows, or encrypted anew under its name. `gone`: still to be
+   * removed.
+   */
   state: 'kept' | 'passing' | 'gone';
 }
 type Key = Pick<CopiedFile, 'place' | 'path'>;

@@ -334,10 +334,22 @@ export const encryptedObjects = selectValues<string, Page>(`
   SELECT ${DIGEST_OF_PATH} FROM ${ENCRYPTED} AND ${DIGEST_OF_PATH} > $after AND ${isIntactSql(DIGEST_OF_PATH)}
   ORDER BY f.path LIMIT $limit`);
 
-/** Records to whom the encrypted objects of a copy are encrypted. */
-export const setRecipient = change<[values: { copy: string; recipient: string }]>(
-  'UPDATE copies SET recipient = $recipient WHERE id = $copy',
-);
+/** Records to whom objects of a copy are encrypted from now on. Those that it has are `passing` until they are. */
+export function setRecipient(database: WriteDatabase, values: { copy: string; recipient: string }): void {
+  run(
+    database,
+    `UPDATE copied_files SET state = 'passing'
+     WHERE copy = ? AND path GLOB 'withheld/*' AND state = 'kept'`,
+    values.copy,
+  );
+  run(database, 'UPDATE copies SET recipient = $recipient WHERE id = $copy', values);
+}
+
+/** Returns the intact objects that a copy has encrypted, but perhaps to another key, in order. */
+export const encryptedToAnother = selectValues<string, Page>(`
+  SELECT ${DIGEST_OF_PATH} FROM ${ENCRYPTED} AND f.state = 'passing' AND ${DIGEST_OF_PATH} > $after
+    AND ${isIntactSql(DIGEST_OF_PATH)}
+  ORDER BY f.path LIMIT $limit`);
 
 /** Returns the keys of the sources of which a page capture has an object. */
 export const sourcesOfPagesWith = selectValues<number, [sha256: string]>(
