@@ -10,8 +10,9 @@ import { openStore } from '../../server/store/store.ts';
 import { streamedZip } from '../../server/zip/writeZip.ts';
 import type { LedgerEntry } from '../../shared/ledger/ledger.ts';
 import { systemClock } from '../../shared/values/clock.ts';
+import { release } from '../copies/withheldCopies.ts';
 import { olderDump } from '../support/archive/olderArchive.ts';
-import { sha256Of } from '../support/archive/packs.ts';
+import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { extract } from '../support/extract.ts';
 import { openTestNode } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
@@ -198,5 +199,20 @@ describe('verify and import report a forged dump', () => {
       expect([read.code, read.stderr]).toEqual([1, expect.stringContaining(object)]);
     }
     expect((await readdir(own)).sort()).toEqual(['archive.zip', 'lost.zip', 'replaced.zip']);
+  });
+
+  test('without calling an object missing of which a line that cannot be read says that it was given up', async () => {
+    const node = await openTestNode();
+    const { files } = await uploadNewPack(node, sampleRecord(), { 'a.txt': 'one', 'b.txt': 'two' });
+    await release(node, files[0]?.sha256 ?? '');
+    await node.close();
+    const own = await mkdtemp(join(valid.folder, 'released-'));
+    const [file, forged] = [join(own, 'archive.zip'), join(own, 'forged.zip')];
+    expect(await runHere(['export', '--data', node.dataFolder, '--out', file])).toMatchObject({ code: 0 });
+    expect(await runHere(['verify', file])).toMatchObject({ code: 0 });
+    await rewriteDump(file, forged, (dump) => dump.replace('{"kind":"object_released"', '{"kind":"nothing"'));
+    const verified = await runHere(['verify', forged]);
+    expect(verified.code).toBe(1);
+    expect(verified.stdout).not.toContain('missing  ');
   });
 });
