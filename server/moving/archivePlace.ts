@@ -172,6 +172,9 @@ export async function checkMove(source: string, target: string): Promise<MovePla
   return plan;
 }
 
+/** The file in the top folder of a copy that says whose it is. */
+const COPY_FILE = 'strongroom.json';
+
 /** Returns the path of the target without symbolic links. @throws MoveError if nothing can be created there */
 function placeOf(target: string): string {
   if (!isAbsolute(target)) throw new MoveError(`${target} is not a complete path.`);
@@ -191,6 +194,12 @@ function placeOf(target: string): string {
     throw error;
   }
   const to = join(real, basename(target));
+  // A web server may show the copy to anyone: this archive would lie there in the clear, with its keys.
+  for (let folder = real; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, COPY_FILE)))
+      throw new MoveError(`${to} is inside ${folder}, which is a copy of an archive. Name another place.`);
+    if (dirname(folder) === folder) break;
+  }
   // A link with this name could lead anywhere.
   if (lstatSync(to, { throwIfNoEntry: false })?.isSymbolicLink())
     throw new MoveError(`${to} is a link. Name the folder that it leads to.`);

@@ -112,12 +112,16 @@ describe('a move changes nothing', () => {
     await (await openStore({ folder: at('other'), clock: systemClock })).close();
     await mkdir(at('working.moving'));
     await writeFile(at('working.moving/letter.txt'), 'text');
+    await mkdir(at('copy/archive'), { recursive: true });
+    await writeFile(at('copy/strongroom.json'), '{}');
     const refused: (readonly [target: string, sentence: string])[] = [
       [at('full'), 'is not empty'],
       [at('file'), 'is a file'],
       [at('link'), 'is a link'],
       [at('other'), 'has another archive'],
       [at('working'), 'already exists'],
+      [at('copy/data'), 'is a copy of an archive'],
+      [at('copy/archive/data'), 'is a copy of an archive'],
       [at('nowhere/archive'), 'Attach its disk, or create it'],
       [from, 'already in'],
       [join(from, 'inside'), 'inside the archive’s own folder'],
