@@ -91,12 +91,12 @@ export const copiesHolding = selectValues<string, [sha256: string]>(
   'SELECT copy FROM copies CROSS JOIN copied_objects ON copy = id AND sha256 = ? ORDER BY target, copy',
 );
 
-/** Returns one offloaded object for each set of copies that hold some. */
+/** Returns one object for each set of copies that hold some of the first 1,000 offloaded ones: all would take seconds. */
 export const offloadedExamples = selectValues<string, []>(`
   SELECT min(sha256) FROM (
     SELECT o.sha256, (SELECT group_concat(k.id) FROM copies k
         CROSS JOIN copied_objects c ON c.copy = k.id AND c.sha256 = o.sha256) AS held
-    FROM offloaded_objects o WHERE o.is_removed = 1)
+    FROM offloaded_objects o WHERE o.is_removed = 1 LIMIT 1000)
   GROUP BY held`);
 
 /** A page of the blobs in the order of their digests: the bytes on this disk by the day on which they were stored. */
