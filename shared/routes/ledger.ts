@@ -26,7 +26,7 @@ import {
 } from '../ledger/ledger.ts';
 import { jobSchema } from '../node/job.ts';
 import { booleanParameter, listQuery, pageOf } from '../values/list.ts';
-import { jsonBody, NO_BODY, route } from './route.ts';
+import { jsonBody, manageRoute, NO_BODY, route } from './route.ts';
 
 /** The ledger, its proofs and the dump, with which others can verify the whole archive. */
 export const ledgerRoutes = {
@@ -38,7 +38,6 @@ export const ledgerRoutes = {
     summary: 'List ledger entries, starting at `from`',
     query: ledgerQuery,
     responses: { 200: { description: 'A page of entries in order, and the head', schema: ledgerPageSchema } },
-    problems: [],
   }),
   listEntryTitles: route({
     method: 'GET',
@@ -54,7 +53,6 @@ export const ledgerRoutes = {
         schema: z.strictObject({ items: z.array(entryTitleSchema) }),
       },
     },
-    problems: [],
   }),
   verifyLedger: route({
     method: 'GET',
@@ -84,7 +82,6 @@ export const ledgerRoutes = {
     tag: 'Ledger',
     summary: 'Read the verifier key of the node’s checkpoints (C2SP signed-note)',
     responses: { 200: { description: 'The key, as `name+hash+key`', mediaTypes: ['text/plain'] } },
-    problems: [],
   }),
   listKeyChanges: route({
     method: 'GET',
@@ -94,7 +91,6 @@ export const ledgerRoutes = {
     summary: 'List the changes of the node’s key: renewals and rollbacks of the ledger',
     query: z.strictObject(listQuery),
     responses: { 200: { description: 'A page of changes, newest first', schema: pageOf(keyChangeSchema) } },
-    problems: [],
   }),
   proveInclusion: route({
     method: 'GET',
@@ -121,7 +117,6 @@ export const ledgerRoutes = {
     summary: 'Prove that an older state of the ledger is a prefix of a newer one',
     query: consistencyQuery,
     responses: { 200: { description: 'The proof', schema: consistencyProofSchema } },
-    problems: [],
   }),
   readLogCheckpoint: route({
     method: 'GET',
@@ -218,66 +213,51 @@ export const witnessRoutes = {
     responses: { 200: { description: 'The key, as `name+hash+key`', mediaTypes: ['text/plain'] } },
     problems: ['archive_read_only'],
   }),
-  readWitnesses: route({
+  readWitnesses: manageRoute({
     method: 'GET',
     path: '/manage/witnesses',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Read what each witness of the settings cosigned',
     responses: { 200: { description: 'The witnesses', schema: witnessStatesSchema } },
-    problems: [],
   }),
-  submitToWitnesses: route({
+  submitToWitnesses: manageRoute({
     method: 'POST',
     path: '/manage/witnesses/submit',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Send the checkpoint to every witness now',
     body: NO_BODY,
     responses: { 200: { description: 'The witnesses, after they were asked', schema: witnessStatesSchema } },
     problems: ['archive_read_only', 'disk_nearly_full', 'storage_failed', 'shutting_down'],
   }),
-  listWitnessedLogs: route({
+  listWitnessedLogs: manageRoute({
     method: 'GET',
     path: '/manage/witness/logs',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'List the logs for which this node is a witness',
     query: z.strictObject(listQuery),
     responses: { 200: { description: 'A page of logs, oldest first', schema: pageOf(witnessedLogSchema) } },
-    problems: [],
   }),
-  addWitnessedLog: route({
+  addWitnessedLog: manageRoute({
     method: 'POST',
     path: '/manage/witness/logs',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Become a witness of a log, by its verifier key',
     description: 'A log that was removed continues with its previous state.',
     body: jsonBody(newWitnessedLogSchema),
     responses: { 201: { description: 'The log', schema: witnessedLogSchema } },
     problems: ['log_exists'],
   }),
-  removeWitnessedLog: route({
+  removeWitnessedLog: manageRoute({
     method: 'DELETE',
     path: '/manage/witness/logs/{+origin}',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Stop being a witness of a log',
     responses: { 204: { description: 'Its checkpoints are no longer cosigned' } },
     problems: ['not_found'],
   }),
-  listWitnessRefusals: route({
+  listWitnessRefusals: manageRoute({
     method: 'GET',
     path: '/manage/witness/refusals',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'List the checkpoints that contradict what this node cosigned before',
     query: z.strictObject(listQuery),
     responses: {
       200: { description: 'A page of refused requests, newest first', schema: pageOf(witnessRefusalSchema) },
     },
-    problems: [],
   }),
 };
 
@@ -298,7 +278,6 @@ export const timestampRoutes = {
         schema: pageOf(timestampSchema),
       },
     },
-    problems: [],
   }),
   readTimestamp: route({
     method: 'GET',
@@ -318,20 +297,15 @@ export const timestampRoutes = {
     responses: { 200: { description: 'The bytes', mediaTypes: ['text/plain'] } },
     problems: ['not_found'],
   }),
-  readAuthorities: route({
+  readAuthorities: manageRoute({
     method: 'GET',
     path: '/manage/timestamps',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Read the state of the timestamp authorities',
     responses: { 200: { description: 'The authorities of the settings', schema: authoritiesSchema } },
-    problems: [],
   }),
-  requestTimestamps: route({
+  requestTimestamps: manageRoute({
     method: 'POST',
     path: '/manage/timestamps',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Have the ledger timestamped now, by every authority of the settings',
     body: NO_BODY,
     responses: {
@@ -358,7 +332,6 @@ export const fixityRoutes = {
     summary: 'List all damage found in stored bytes, and whether it was repaired',
     query: z.strictObject(listQuery),
     responses: { 200: { description: 'A page of damages, newest first', schema: pageOf(damageSchema) } },
-    problems: [],
   }),
   listDamagedFiles: route({
     method: 'GET',
@@ -373,33 +346,25 @@ export const fixityRoutes = {
     },
     problems: ['not_found'],
   }),
-  listAudits: route({
+  listAudits: manageRoute({
     method: 'GET',
     path: '/manage/audits',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'List the audits of stored bytes',
     query: z.strictObject(listQuery),
     responses: { 200: { description: 'A page of audits, newest first', schema: pageOf(auditSchema) } },
-    problems: [],
   }),
-  listLostAndFound: route({
+  listLostAndFound: manageRoute({
     method: 'GET',
     path: '/manage/lost-and-found',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'List the files in `lost-and-found/`',
     description:
       'Blobs that no record refers to. An audit or a start of the node moved them there; nothing deletes them.',
     query: z.strictObject(listQuery),
     responses: { 200: { description: 'A page of files, by name', schema: pageOf(lostFileSchema) } },
-    problems: [],
   }),
-  startAudit: route({
+  startAudit: manageRoute({
     method: 'POST',
     path: '/manage/audits',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Start an audit',
     description:
       'Checks the database and hashes every stored blob again. If an audit is already running, the response is about that one. With `wait=true` the response is sent when the audit has ended.',
@@ -409,6 +374,5 @@ export const fixityRoutes = {
       200: { description: 'The result of the audit', schema: auditResultSchema },
       202: { description: 'The job that runs the audit', schema: jobSchema },
     },
-    problems: [],
   }),
 };

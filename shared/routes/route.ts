@@ -59,12 +59,18 @@ export interface RouteSpec {
   /** The request headers that have an effect, with their descriptions. */
   headers?: Readonly<Record<string, string>>;
   responses: Record<number, ResponseSpec>;
-  problems: readonly ProblemCode[];
+  /** The problems that not every route of its kind has. */
+  problems?: readonly ProblemCode[];
 }
 
 /** Returns the route itself, with its literal type, so that handlers and clients are type-checked against it. */
 export function route<const Spec extends RouteSpec>(spec: Spec): Spec {
   return spec;
+}
+
+/** Returns a route for the owner only, in the group `Manage`. */
+export function manageRoute<const Spec extends Omit<RouteSpec, 'access' | 'tag'>>(spec: Spec) {
+  return { ...spec, access: 'owner' as const, tag: 'Manage' as const };
 }
 
 /** A JSON body with the usual size limit, `MAX_JSON_BYTES`. */

@@ -79,7 +79,7 @@ describe('GET /api/openapi.json (contract, section 1: Description)', () => {
         const content = operation.responses[status]?.content ?? {};
         expect('application/json' in content, `${name} ${status}`).toBe(schema !== undefined);
       }
-      for (const code of [...spec.problems, 'internal_error', 'unknown_host'] as const) {
+      for (const code of [...(spec.problems ?? []), 'internal_error', 'unknown_host'] as const) {
         const response = operation.responses[PROBLEMS[code].status];
         expect(JSON.stringify(response?.content?.['application/problem+json']), name).toContain(`"${code}"`);
       }

@@ -328,7 +328,7 @@ const WITH_RANGES: readonly ProblemCode[] = ['range_not_satisfiable', 'precondit
 function possibleProblems(spec: RouteSpec): ProblemCode[] {
   const { body, query, access, method, path, responses } = spec;
   const parameters = Object.keys(query?.shape ?? {});
-  const codes = new Set<ProblemCode>([...spec.problems, ...EVERYWHERE]);
+  const codes = new Set<ProblemCode>([...(spec.problems ?? []), ...EVERYWHERE]);
   const add = (when: boolean, more: readonly ProblemCode[]) => {
     if (when) for (const code of more) codes.add(code);
   };

@@ -49,7 +49,6 @@ export const archiveRoutes = {
     tag: 'Nodes',
     summary: 'Read the tree of nodes',
     responses: { 200: { description: 'All nodes, as a tree', schema: treeSchema } },
-    problems: [],
   }),
   createNode: route({
     method: 'POST',
@@ -85,7 +84,6 @@ export const archiveRoutes = {
     responses: {
       200: { description: 'A page of packs, newest first unless `sort` is set', schema: pageOf(packSchema) },
     },
-    problems: [],
   }),
   addPack: route({
     method: 'POST',

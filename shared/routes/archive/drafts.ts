@@ -12,15 +12,13 @@ import {
 import { packSchema } from '../../archive/pack.ts';
 import { MAX_RECORD_BYTES } from '../../limits.ts';
 import { pageOf } from '../../values/list.ts';
-import { jsonBody, NO_BODY, route } from '../route.ts';
+import { jsonBody, manageRoute, NO_BODY } from '../route.ts';
 
 /** Drafts of packs. They are private to the owner and are no part of the ledger, dumps and copies. */
 export const draftRoutes = {
-  listDrafts: route({
+  listDrafts: manageRoute({
     method: 'GET',
     path: '/manage/drafts',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'List the drafts of packs',
     query: draftsQuery,
     responses: {
@@ -29,13 +27,10 @@ export const draftRoutes = {
         schema: pageOf(draftSummarySchema),
       },
     },
-    problems: [],
   }),
-  createDraft: route({
+  createDraft: manageRoute({
     method: 'POST',
     path: '/manage/drafts',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Create a draft',
     description:
       'The record has the fields of a pack’s record, without `files`. Any of them may be missing or invalid until the draft is published. A client may choose the `id`: if there is such a draft already, it is returned unchanged.',
@@ -46,39 +41,31 @@ export const draftRoutes = {
     },
     problems: ['drafts_full'],
   }),
-  readDraft: route({
+  readDraft: manageRoute({
     method: 'GET',
     path: '/manage/drafts/{id}',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Read a draft',
     responses: { 200: { description: 'The draft; once published, with its pack', schema: draftSchema } },
     problems: ['not_found'],
   }),
-  changeDraft: route({
+  changeDraft: manageRoute({
     method: 'PATCH',
     path: '/manage/drafts/{id}',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Replace the record of a draft',
     body: { ...jsonBody(draftChangeSchema), maxBytes: MAX_RECORD_BYTES },
     responses: { 200: { description: 'The draft without its record and files', schema: draftSummarySchema } },
     problems: ['not_found', 'draft_changed', 'draft_published'],
   }),
-  deleteDraft: route({
+  deleteDraft: manageRoute({
     method: 'DELETE',
     path: '/manage/drafts/{id}',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Delete a draft and its files',
     responses: { 204: { description: 'Deleted' } },
     problems: ['not_found'],
   }),
-  putDraftFile: route({
+  putDraftFile: manageRoute({
     method: 'PUT',
     path: '/manage/drafts/{id}/files',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Store a file in a draft',
     description:
       'The body is the file, byte for byte. A file at the same path is replaced. Without `media_type`, the type is derived from the path.',
@@ -99,11 +86,9 @@ export const draftRoutes = {
       'disk_nearly_full',
     ],
   }),
-  changeDraftFiles: route({
+  changeDraftFiles: manageRoute({
     method: 'PATCH',
     path: '/manage/drafts/{id}/files',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Remove, rename and reuse files of a draft',
     description:
       'All changes are applied together or not at all. A rename never replaces another file. `add` reuses files that the archive has, without sending them.',
@@ -111,12 +96,10 @@ export const draftRoutes = {
     responses: { 200: { description: 'The draft', schema: draftSchema } },
     problems: ['not_found', 'draft_changed', 'draft_published', 'unknown_blob', 'released', 'pack_too_large'],
   }),
-  publishDraft: route({
+  publishDraft: manageRoute({
     method: 'POST',
     path: '/manage/drafts/{id}/publish',
-    access: 'owner',
     isLimited: true,
-    tag: 'Manage',
     summary: 'Publish a draft as a pack or a set',
     description:
       'If the files are more than a pack can have, they are published as a set: its parts first, the manifest last; the answer is the manifest. An interrupted publishing goes on when the request is repeated. The record and the files are checked as in an upload. The draft ends in the same transaction that records the pack. A repeated request returns the same pack. With `revision`, the draft is published only if nobody changed its record or its files since that revision was read.',

@@ -87,7 +87,6 @@ export const itemRoutes = {
       'For verifying many files at once. Says what the archive recorded; the stored bytes are not read again.',
     query: lookupQuery,
     responses: { 200: { description: 'The digests that the archive has', schema: lookupSchema } },
-    problems: [],
   }),
   readBlob: route({
     method: 'GET',
@@ -149,7 +148,6 @@ export const harvestingRoutes = {
     summary: 'Read the rules for crawlers',
     description: 'While the node is not shared, nothing is allowed.',
     responses: { 200: { description: 'The rules (RFC 9309)', mediaTypes: ['text/plain'] } },
-    problems: [],
   }),
   readSitemapIndex: route({
     method: 'GET',

@@ -20,7 +20,6 @@ export const studyRoutes = {
     summary: 'List studies',
     query: studiesQuery,
     responses: { 200: { description: 'A page of studies, newest first', schema: pageOf(studySchema) } },
-    problems: [],
   }),
   createStudy: route({
     method: 'POST',

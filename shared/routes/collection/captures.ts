@@ -9,7 +9,7 @@ import {
 } from '../../collection/captures.ts';
 import { jobSchema } from '../../node/job.ts';
 import { booleanParameter } from '../../values/list.ts';
-import { route, UNREADABLE } from '../route.ts';
+import { manageRoute, route, UNREADABLE } from '../route.ts';
 
 /** Media types of a WARC file. Whether the file is compressed is detected from its first bytes. */
 export const WARC_MEDIA_TYPES = [
@@ -23,11 +23,9 @@ export const WARC_MEDIA_TYPES = [
 export const WACZ_MEDIA_TYPES = ['application/wacz', 'application/zip'] as const;
 
 export const captureRoutes = {
-  importCaptures: route({
+  importCaptures: manageRoute({
     method: 'POST',
     path: '/manage/captures',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Import captures made by a third party',
     description:
       'Send a WARC file, a WACZ package (1.0 to 1.2), or the address of a TimeMap of an archive that supports Memento (RFC 7089). Each capture is recorded as a retrieval by `observer`: `observed_at` is the time of the import, `original_observed_at` the time of the capture. The response is sent when the import has ended; with `wait=false` it is sent immediately and contains the job.',

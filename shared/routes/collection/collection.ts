@@ -16,7 +16,7 @@ import {
 import { objectMetadataSchema, retrievalSchema } from '../../collection/retrieval.ts';
 import { sourceSchema, sourcesQuery } from '../../collection/source.ts';
 import { pageOf } from '../../values/list.ts';
-import { jsonBody, route, UNREADABLE } from '../route.ts';
+import { jsonBody, manageRoute, route, UNREADABLE } from '../route.ts';
 
 /** The archive of observed web sources. Visitors can only read it. */
 export const collectionRoutes = {
@@ -30,7 +30,6 @@ export const collectionRoutes = {
       200: { description: 'A collection was completed within the last 24 hours', schema: statusSchema },
       503: { description: 'No collection was completed within the last 24 hours', schema: statusSchema },
     },
-    problems: [],
   }),
   readHealth: route({
     method: 'GET',
@@ -41,7 +40,6 @@ export const collectionRoutes = {
     responses: {
       200: { description: 'The node is running', schema: z.strictObject({ status: z.literal('up') }) },
     },
-    problems: [],
   }),
   readStats: route({
     method: 'GET',
@@ -50,7 +48,6 @@ export const collectionRoutes = {
     tag: 'Collection',
     summary: 'Read how many sources, observations, objects and events there are',
     responses: { 200: { description: 'The counts', schema: statsSchema } },
-    problems: [],
   }),
   listSources: route({
     method: 'GET',
@@ -60,7 +57,6 @@ export const collectionRoutes = {
     summary: 'List the watched sources',
     query: sourcesQuery,
     responses: { 200: { description: 'A page of sources', schema: pageOf(sourceSchema) } },
-    problems: [],
   }),
   readSource: route({
     method: 'GET',
@@ -103,7 +99,6 @@ export const collectionRoutes = {
       200: { description: 'A page of events, newest first', mediaTypes: ['application/atom+xml'] },
       304: { description: 'Not modified' },
     },
-    problems: [],
   }),
   streamEvents: route({
     method: 'GET',
@@ -127,7 +122,6 @@ export const collectionRoutes = {
       'Counts events by `observed_at` in buckets of equal length, from `since` to `until`. The defaults are the times of the oldest and the newest event.',
     query: eventDensityQuery,
     responses: { 200: { description: 'The counts, oldest bucket first', schema: eventDensitySchema } },
-    problems: [],
   }),
   readEvent: route({
     method: 'GET',
@@ -198,36 +192,27 @@ export const collectionRoutes = {
 
 /** Which events the owner has seen. */
 export const seenRoutes = {
-  readSeen: route({
+  readSeen: manageRoute({
     method: 'GET',
     path: '/manage/seen',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Read which events you have seen',
     responses: { 200: { description: 'The marks, and how many events are unseen', schema: seenSchema } },
-    problems: [],
   }),
-  changeSeen: route({
+  changeSeen: manageRoute({
     method: 'PATCH',
     path: '/manage/seen',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Mark events as seen or unseen',
     description:
       'Applies `until` first, then `seen`, then `unseen`. The marks are private: they are in no dump and no ledger entry.',
     body: jsonBody(seenChangeSchema),
     responses: { 200: { description: 'The marks after the change', schema: seenSchema } },
-    problems: [],
   }),
-  listOwnEvents: route({
+  listOwnEvents: manageRoute({
     method: 'GET',
     path: '/manage/events',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'List events, also by whether you have seen them',
     description: 'The same as `/api/events`, with the further filter `seen`.',
     query: ownEventsQuery,
     responses: { 200: { description: 'A page of events, newest first', schema: pageOf(eventSchema) } },
-    problems: [],
   }),
 };

@@ -10,7 +10,7 @@ import { chosenElementSchema, watchChoicesSchema } from '../../collection/noise.
 import { objectViewSchema, pageResourcesSchema, viewQuery } from '../../collection/view.ts';
 import { jobSchema } from '../../node/job.ts';
 import { pageOf } from '../../values/list.ts';
-import { jsonBody, NO_BODY, route, UNREADABLE } from '../route.ts';
+import { jsonBody, manageRoute, NO_BODY, route, UNREADABLE } from '../route.ts';
 
 /** Texts derived from archived objects, for reading and searching. */
 export const derivedRoutes = {
@@ -30,7 +30,6 @@ export const derivedRoutes = {
     responses: {
       200: { description: 'A page of matching sources and files', schema: pageOf(foundTextSchema) },
     },
-    problems: [],
   }),
   readObjectText: route({
     method: 'GET',
@@ -87,11 +86,9 @@ export const diffRoutes = {
     },
     problems: DIFF_PROBLEMS,
   }),
-  compareObjects: route({
+  compareObjects: manageRoute({
     method: 'GET',
     path: '/manage/diff',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Compare two objects',
     description:
       'Compares two objects, or files of packs, in the form that suits their kind. Noise rules are not applied. The ' +
@@ -110,21 +107,17 @@ export const diffRoutes = {
       'shutting_down',
     ],
   }),
-  runNoiseRules: route({
+  runNoiseRules: manageRoute({
     method: 'POST',
     path: '/manage/sources/{id}/noise',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Apply the watched part and the noise rules of a source to all of its past changes, as a job',
     body: NO_BODY,
     responses: { 202: { description: 'The job', schema: jobSchema } },
     problems: ['not_found'],
   }),
-  previewNoiseRules: route({
+  previewNoiseRules: manageRoute({
     method: 'POST',
     path: '/manage/sources/{id}/noise/preview',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Preview a watched part and noise rules without storing them',
     description:
       'Applies them to the newest changes of the source, as many as fit into the time limit. With `event` they are ' +
@@ -133,11 +126,9 @@ export const diffRoutes = {
     responses: { 200: { description: 'The effect on each change', schema: noisePreviewSchema } },
     problems: ['not_found', 'blob_damaged', 'copy_unreachable', 'not_derivable', 'derivation_busy'],
   }),
-  findChosenPart: route({
+  findChosenPart: manageRoute({
     method: 'POST',
     path: '/manage/sources/{id}/watch/choices',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Find which ways to name an element of the archived page work, without storing them',
     description:
       'Tries each in the newest version of the source: the drawn document, if its pages are drawn. Of several CSS selectors and XPaths, only the first that names this element alone is returned.',
@@ -178,11 +169,9 @@ export const viewRoutes = {
       'copy_unreachable',
     ],
   }),
-  readChoosingPage: route({
+  readChoosingPage: manageRoute({
     method: 'GET',
     path: '/manage/objects/{sha256}/choose',
-    access: 'owner',
-    tag: 'Manage',
     summary:
       'Show an archived page, without its scripts, with a script of the node that lets a person choose an element',
     description:

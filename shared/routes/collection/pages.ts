@@ -19,7 +19,7 @@ import {
   pagesQuery,
 } from '../../collection/page.ts';
 import { listQuery, pageOf } from '../../values/list.ts';
-import { jsonBody, NO_BODY, route, UNREADABLE } from '../route.ts';
+import { jsonBody, manageRoute, NO_BODY, route, UNREADABLE } from '../route.ts';
 
 const READ_PROBLEMS = ['not_found', ...UNREADABLE, 'blob_damaged', 'copy_unreachable'] as const;
 const DRAW_PROBLEMS = ['not_found', 'page_failed', 'busy', 'shutting_down', 'copy_unreachable'] as const;
@@ -34,7 +34,6 @@ export const pageRoutes = {
     summary: 'List page captures, newest first',
     query: pagesQuery,
     responses: { 200: { description: 'Page captures, without their requests', schema: pageListSchema } },
-    problems: [],
   }),
   readPage: route({
     method: 'GET',
@@ -154,23 +153,18 @@ export const handedInRoutes = {
       'shutting_down',
     ],
   }),
-  listHandedIn: route({
+  listHandedIn: manageRoute({
     method: 'GET',
     path: '/manage/handed-in',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'List what was handed in, newest first',
     query: z.strictObject(listQuery),
     responses: {
       200: { description: 'What was handed in, without its parts', schema: pageOf(listedHandInSchema) },
     },
-    problems: [],
   }),
-  readHandedIn: route({
+  readHandedIn: manageRoute({
     method: 'GET',
     path: '/manage/handed-in/{id}',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Read what was handed in, beside what the public got',
     description:
       'The ledger entry `page.handed_in` covers the canonical JSON of all members except `ledger_entry`, `label`, `withheld` and `comparison`.',

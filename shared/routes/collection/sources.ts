@@ -36,15 +36,13 @@ import {
 import { MEBIBYTE } from '../../limits.ts';
 import { jobSchema } from '../../node/job.ts';
 import { booleanParameter, listQuery, pageOf } from '../../values/list.ts';
-import { jsonBody, route } from '../route.ts';
+import { jsonBody, manageRoute, route } from '../route.ts';
 
 /** The owner's routes for managing sources and starting collections. */
 export const sourceRoutes = {
-  listWatchedSources: route({
+  listWatchedSources: manageRoute({
     method: 'GET',
     path: '/manage/sources',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'List the sources with their settings and last results',
     query: sourcesQuery,
     responses: {
@@ -53,7 +51,6 @@ export const sourceRoutes = {
         schema: pageOf(watchedSourceSchema),
       },
     },
-    problems: [],
   }),
   addSource: route({
     method: 'POST',
@@ -66,21 +63,17 @@ export const sourceRoutes = {
     responses: { 201: { description: 'The source', schema: watchedSourceSchema } },
     problems: ['source_exists'],
   }),
-  previewSource: route({
+  previewSource: manageRoute({
     method: 'POST',
     path: '/manage/sources/preview',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Fetch a URL once and return what would be stored, without storing it',
     body: jsonBody(previewRequestSchema),
     responses: { 200: { description: 'The result of the fetch', schema: sourcePreviewSchema } },
     problems: ['profile_key_damaged'],
   }),
-  importSources: route({
+  importSources: manageRoute({
     method: 'POST',
     path: '/manage/sources/import',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Add the sources of a list',
     description:
       'Accepts text with one URL per line (`#` begins a comment), CSV with a column `url` and optional columns for other fields, OPML, whose outline titles become tags, or bookmarks as browsers export them (Netscape HTML), whose folders become tags. At most 10,000 entries. The result lists the outcome of each entry.',
@@ -91,20 +84,16 @@ export const sourceRoutes = {
     responses: { 200: { description: 'The outcome of each entry', schema: sourceImportSchema } },
     problems: ['invalid_list'],
   }),
-  readWatchedSource: route({
+  readWatchedSource: manageRoute({
     method: 'GET',
     path: '/manage/sources/{id}',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Read a source, with its configuration and last result',
     responses: { 200: { description: 'The source', schema: watchedSourceSchema } },
     problems: ['not_found'],
   }),
-  listRetrievals: route({
+  listRetrievals: manageRoute({
     method: 'GET',
     path: '/manage/sources/{id}/retrievals',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'List every attempt on a source, newest first',
     query: z.strictObject(listQuery),
     responses: {
@@ -121,7 +110,6 @@ export const sourceRoutes = {
     description: 'For another node that mirrors them. `next` is the value of `from` to continue with.',
     query: provenRetrievalsQuery,
     responses: { 200: { description: 'Retrievals and proofs', schema: provenRetrievalsSchema } },
-    problems: [],
   }),
   proveRetrieval: route({
     method: 'GET',
@@ -132,30 +120,24 @@ export const sourceRoutes = {
     responses: { 200: { description: 'The retrieval and its audit path', schema: retrievalProofSchema } },
     problems: ['not_found'],
   }),
-  changeSource: route({
+  changeSource: manageRoute({
     method: 'PATCH',
     path: '/manage/sources/{id}',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Change or pause a source',
     body: jsonBody(sourceChangeSchema),
     responses: { 200: { description: 'The source', schema: watchedSourceSchema } },
     problems: ['not_found'],
   }),
-  removeSource: route({
+  removeSource: manageRoute({
     method: 'DELETE',
     path: '/manage/sources/{id}',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Stop watching a source; its history stays',
     responses: { 204: { description: 'No longer watched' } },
     problems: ['not_found'],
   }),
-  collect: route({
+  collect: manageRoute({
     method: 'POST',
     path: '/manage/collections',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Start a collection now',
     query: z.strictObject({ wait: booleanParameter.optional() }),
     body: { ...jsonBody(newCollectionSchema), optional: true as const },
@@ -169,11 +151,9 @@ export const sourceRoutes = {
 
 /** The addresses that followed sources link to. */
 export const followRoutes = {
-  listFound: route({
+  listFound: manageRoute({
     method: 'GET',
     path: '/manage/found',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'List the addresses that followed sources link to or list',
     query: foundLinksQuery,
     responses: {
@@ -182,37 +162,28 @@ export const followRoutes = {
         schema: pageOf(foundLinkSchema),
       },
     },
-    problems: [],
   }),
-  previewFollow: route({
+  previewFollow: manageRoute({
     method: 'POST',
     path: '/manage/found/preview',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'List what following an address would find, without recording anything',
     description:
       'Of a source, its newest version is read. Any other address is fetched once, and so are the first sitemaps of an index.',
     body: jsonBody(followPreviewRequestSchema),
     responses: { 200: { description: 'What it would find', schema: followPreviewSchema } },
-    problems: [],
   }),
-  approveFound: route({
+  approveFound: manageRoute({
     method: 'POST',
     path: '/manage/found/approve',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Watch addresses that wait for approval',
     description:
       'Each becomes a source with the agency, the tags and the schedule of the source in which it was found. What does not wait is left out.',
     body: jsonBody(chosenLinksSchema),
     responses: { 200: { description: 'What was added', schema: approvedLinksSchema } },
-    problems: [],
   }),
-  refuseFound: route({
+  refuseFound: manageRoute({
     method: 'POST',
     path: '/manage/found/refuse',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Refuse addresses that wait for approval',
     description: 'They are not offered again.',
     body: jsonBody(chosenLinksSchema),
@@ -222,7 +193,6 @@ export const followRoutes = {
         schema: z.strictObject({ refused: z.int() }).meta({ id: 'RefusedLinks' }),
       },
     },
-    problems: [],
   }),
 };
 
@@ -231,21 +201,16 @@ const MAX_BODY_BYTES = MAX_PROFILE_BYTES + MEBIBYTE;
 
 /** The logins with which sources are watched. */
 export const profileRoutes = {
-  listProfiles: route({
+  listProfiles: manageRoute({
     method: 'GET',
     path: '/manage/profiles',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'List the profiles with which sources are watched',
     query: profilesQuery,
     responses: { 200: { description: 'A page of profiles, oldest first', schema: pageOf(profileSchema) } },
-    problems: [],
   }),
-  addProfile: route({
+  addProfile: manageRoute({
     method: 'POST',
     path: '/manage/profiles',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Keep the cookies and the storage of one site',
     description:
       'Give a Netscape cookie file (`netscape`), a storage state of Playwright (`storage_state`) or a list of `cookies`. Only what belongs to `site` is kept; without `site`, all cookies must belong to one. It is encrypted at rest, sent to this site only, and never shown, exported or logged.',
@@ -253,30 +218,24 @@ export const profileRoutes = {
     responses: { 201: { description: 'The profile, without its secrets', schema: keptProfileSchema } },
     problems: ['invalid_profile', 'profiles_full', 'profile_key_damaged'],
   }),
-  readProfile: route({
+  readProfile: manageRoute({
     method: 'GET',
     path: '/manage/profiles/{id}',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Read a profile, without its secrets',
     responses: { 200: { description: 'The profile', schema: profileSchema } },
     problems: ['not_found'],
   }),
-  changeProfile: route({
+  changeProfile: manageRoute({
     method: 'PATCH',
     path: '/manage/profiles/{id}',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Log in again: replace the cookies and the storage of a profile, or its name',
     body: { ...jsonBody(profileChangeSchema), maxBytes: MAX_BODY_BYTES },
     responses: { 200: { description: 'The profile', schema: keptProfileSchema } },
     problems: ['not_found', 'invalid_profile', 'profile_key_damaged'],
   }),
-  removeProfile: route({
+  removeProfile: manageRoute({
     method: 'DELETE',
     path: '/manage/profiles/{id}',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Delete a profile. Sources that name it are not checked until they get another, or none',
     responses: { 204: { description: 'Deleted' } },
     problems: ['not_found'],

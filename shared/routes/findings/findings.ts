@@ -55,7 +55,6 @@ export const findingRoutes = {
     summary: 'List the tags of current findings',
     description: 'At most 500 tags, the most frequent first.',
     responses: { 200: { description: 'The tags, with the number of findings', schema: findingTagsSchema } },
-    problems: [],
   }),
   listSealedFindings: route({
     method: 'GET',
@@ -67,7 +66,6 @@ export const findingRoutes = {
       'Newest first. Visitors get that something was sealed, and when. The filters are for the owner: for visitors, nothing matches them.',
     query: sealedFindingsQuery,
     responses: { 200: { description: 'A page of sealed findings', schema: pageOf(sealedFindingSchema) } },
-    problems: [],
   }),
   readFinding: route({
     method: 'GET',
@@ -137,7 +135,6 @@ export const caseRoutes = {
     summary: 'List cases',
     query: casesQuery,
     responses: { 200: { description: 'A page of cases, newest first', schema: pageOf(caseSummarySchema) } },
-    problems: [],
   }),
   readCase: route({
     method: 'GET',

@@ -16,27 +16,22 @@ import {
 } from '../../node/copy.ts';
 import { jobSchema } from '../../node/job.ts';
 import { booleanParameter, listQuery, pageOf } from '../../values/list.ts';
-import { jsonBody, NO_BODY, route } from '../route.ts';
+import { jsonBody, manageRoute, NO_BODY } from '../route.ts';
 
 const waitQuery = z.strictObject({ wait: booleanParameter.optional() });
 
 /** Copies of the archive in folders and buckets. */
 export const copyRoutes = {
-  listCopies: route({
+  listCopies: manageRoute({
     method: 'GET',
     path: '/manage/copies',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'List the copies of the archive',
     query: z.strictObject(listQuery),
     responses: { 200: { description: 'A page of copies, oldest first', schema: pageOf(copySchema) } },
-    problems: [],
   }),
-  addCopy: route({
+  addCopy: manageRoute({
     method: 'POST',
     path: '/manage/copies',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Add a copy in a folder or a bucket',
     description:
       'The place must be empty, or hold a copy of this archive, which is taken over. The access key is kept in the data folder and never shown again; without one, the environment and the usual files are used.',
@@ -44,11 +39,9 @@ export const copyRoutes = {
     responses: { 201: { description: 'The copy', schema: copySchema } },
     problems: ['copy_exists', 'copy_failed'],
   }),
-  changeCopy: route({
+  changeCopy: manageRoute({
     method: 'PATCH',
     path: '/manage/copies/{id}',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Change the settings of a copy',
     description:
       'Another endpoint, region or access key is kept only if the copy is found with it. If the pages for readers change, the next sync regenerates them, or removes them.',
@@ -56,20 +49,16 @@ export const copyRoutes = {
     responses: { 200: { description: 'The copy', schema: copySchema } },
     problems: ['not_found', 'copy_exists', 'copy_failed'],
   }),
-  removeCopy: route({
+  removeCopy: manageRoute({
     method: 'DELETE',
     path: '/manage/copies/{id}',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Forget a copy; what it holds stays there',
     responses: { 204: { description: 'Forgotten' } },
     problems: ['not_found', 'copy_needed'],
   }),
-  syncCopy: route({
+  syncCopy: manageRoute({
     method: 'POST',
     path: '/manage/copies/{id}/sync',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Bring a copy up to date',
     description:
       'Sends only what is new, the checkpoint last. If a sync is running, the response is about that one. With `wait=true` the response is sent when it has ended.',
@@ -81,11 +70,9 @@ export const copyRoutes = {
     },
     problems: ['not_found', 'copy_failed'],
   }),
-  checkCopy: route({
+  checkCopy: manageRoute({
     method: 'POST',
     path: '/manage/copies/{id}/check',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Read a copy back and hash it',
     description:
       'Files that are damaged or missing are sent again. Objects that are damaged in this archive and intact in the copy are put back here.',
@@ -97,11 +84,9 @@ export const copyRoutes = {
     },
     problems: ['not_found', 'copy_failed'],
   }),
-  drillCopy: route({
+  drillCopy: manageRoute({
     method: 'POST',
     path: '/manage/copies/{id}/drill',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Test whether the archive can be restored from a copy',
     description:
       'Restores all records and a sample of the objects into a temporary folder, opens and verifies the archive there, compares it with this one, and removes it. Changes neither. If a drill of this copy is running, the response is about that one.',
@@ -113,11 +98,9 @@ export const copyRoutes = {
     },
     problems: ['not_found'],
   }),
-  markCopyLost: route({
+  markCopyLost: manageRoute({
     method: 'POST',
     path: '/manage/copies/{id}/mark-lost',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Mark a copy as lost',
     description:
       'The offloaded objects that only this copy held are recorded in the ledger as damaged, and the copy is forgotten. Refused while the copy can be read.',
@@ -129,11 +112,9 @@ export const copyRoutes = {
     },
     problems: ['not_found', 'copy_readable'],
   }),
-  keepKeyInCopy: route({
+  keepKeyInCopy: manageRoute({
     method: 'PUT',
     path: '/manage/copies/{id}/key',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Keep the key of the archive in a copy, encrypted with a passphrase',
     description:
       'The file `key.age` (age, C2SP) is protected by the passphrase alone. The passphrase is not kept. After a new key, it has to be kept again.',
@@ -141,11 +122,9 @@ export const copyRoutes = {
     responses: { 200: { description: 'The copy', schema: copySchema } },
     problems: ['not_found', 'copy_failed'],
   }),
-  removeKeyFromCopy: route({
+  removeKeyFromCopy: manageRoute({
     method: 'DELETE',
     path: '/manage/copies/{id}/key',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Remove the key of the archive from a copy',
     responses: { 204: { description: 'Removed' } },
     problems: ['not_found', 'copy_failed'],
@@ -154,20 +133,15 @@ export const copyRoutes = {
 
 /** Offloaded objects: only copies hold their bytes. */
 export const offloadRoutes = {
-  readOffload: route({
+  readOffload: manageRoute({
     method: 'GET',
     path: '/manage/offload',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'What is stored on this disk, and what only in copies',
     responses: { 200: { description: 'The numbers', schema: offloadStateSchema } },
-    problems: [],
   }),
-  offload: route({
+  offload: manageRoute({
     method: 'POST',
     path: '/manage/offload',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Offload objects that a checked copy holds',
     description:
       'Follows the settings `offload_after_days` and `keep_local_gb`; without them, nothing is offloaded. An object is offloaded only if a copy was checked within `audit_every_days` and gives it back intact now. The node does the same automatically after each check.',
@@ -179,11 +153,9 @@ export const offloadRoutes = {
     },
     problems: ['copy_failed', 'copy_unreachable'],
   }),
-  bringBack: route({
+  bringBack: manageRoute({
     method: 'POST',
     path: '/manage/offload/return',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Restore all offloaded objects to this disk',
     description:
       'Change the settings `offload_after_days` and `keep_local_gb` to null first; otherwise the objects are offloaded again.',
@@ -195,11 +167,9 @@ export const offloadRoutes = {
     },
     problems: ['copy_unreachable', 'data_cap_reached', 'disk_nearly_full'],
   }),
-  readObjectPlaces: route({
+  readObjectPlaces: manageRoute({
     method: 'GET',
     path: '/manage/offload/objects/{sha256}',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Where an object is stored',
     responses: { 200: { description: 'The places that hold it', schema: objectPlacesSchema } },
     problems: ['not_found'],

@@ -11,7 +11,7 @@ import {
 import { settingsChangeSchema, settingsSchema, sharingSchema, updatesSchema } from '../../node/settings.ts';
 import { digestSchema } from '../../values/digest.ts';
 import { listQuery, pageOf } from '../../values/list.ts';
-import { jsonBody, NO_BODY, route } from '../route.ts';
+import { jsonBody, manageRoute, NO_BODY, route } from '../route.ts';
 
 /** Who sends the request, and what they may do. */
 const sessionSchema = z
@@ -77,53 +77,39 @@ export const manageRoutes = {
     tag: 'Node',
     summary: 'Read your own session: whether you are the owner, and what you may do',
     responses: { 200: { description: 'The session', schema: sessionSchema } },
-    problems: [],
   }),
-  readSettings: route({
+  readSettings: manageRoute({
     method: 'GET',
     path: '/manage/settings',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Read the settings',
     responses: { 200: { description: 'All settings', schema: settingsSchema } },
-    problems: [],
   }),
-  changeSettings: route({
+  changeSettings: manageRoute({
     method: 'PATCH',
     path: '/manage/settings',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Change settings',
     body: jsonBody(settingsChangeSchema),
     responses: { 200: { description: 'All settings, after the change', schema: settingsSchema } },
     problems: ['port_taken'],
   }),
-  readStorage: route({
+  readStorage: manageRoute({
     method: 'GET',
     path: '/manage/storage',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Read how much space the archive uses and how much is left',
     responses: { 200: { description: 'Used and free bytes, with the limits', schema: storageSchema } },
-    problems: [],
   }),
-  readDataFolder: route({
+  readDataFolder: manageRoute({
     method: 'GET',
     path: '/manage/data-folder',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Read in which folder the archive is',
     description: 'The desktop app or “strongroom move” moves it to another folder. The old folder is kept.',
     responses: {
       200: { description: 'The folder, and the one from which it was moved', schema: dataFolderSchema },
     },
-    problems: [],
   }),
-  openSample: route({
+  openSample: manageRoute({
     method: 'POST',
     path: '/manage/sample',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Make the sample archive and open it instead of this one',
     description:
       'Only the desktop app and `npm start` offer it, on their own machine. The sample is in a data folder of its own, so nothing mixes. The node closes once this is answered, and the sample is served at the same address.',
@@ -131,71 +117,54 @@ export const manageRoutes = {
     responses: { 200: { description: 'How to sign in there', schema: archiveChangeSchema } },
     problems: ['not_found', 'sample_failed'],
   }),
-  removeSample: route({
+  removeSample: manageRoute({
     method: 'DELETE',
     path: '/manage/sample',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Remove the sample archive, with all that was added to it, and open the own one again',
     responses: { 200: { description: 'How to sign in there', schema: archiveChangeSchema } },
     problems: ['not_found', 'sample_failed'],
   }),
-  removeOldFolder: route({
+  removeOldFolder: manageRoute({
     method: 'DELETE',
     path: '/manage/data-folder/old',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Remove the folder from which the archive was moved',
     description: 'If it is gone, it is only forgotten.',
     responses: { 204: { description: 'The old folder is removed' } },
     problems: ['not_found', 'not_the_old_folder'],
   }),
-  readSharing: route({
+  readSharing: manageRoute({
     method: 'GET',
     path: '/manage/sharing',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Read how the node is shared',
     responses: { 200: { description: 'The sharing mode', schema: sharingSchema } },
-    problems: [],
   }),
-  setSharing: route({
+  setSharing: manageRoute({
     method: 'PUT',
     path: '/manage/sharing',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Set how the node is shared',
     body: jsonBody(sharingSchema),
     responses: { 200: { description: 'The sharing mode', schema: sharingSchema } },
     problems: ['port_taken'],
   }),
-  readAddresses: route({
+  readAddresses: manageRoute({
     method: 'GET',
     path: '/manage/addresses',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'List the addresses at which others can reach the node',
     responses: {
       200: { description: 'The addresses; none while the node is not shared', schema: addressesSchema },
     },
-    problems: [],
   }),
-  readUpdates: route({
+  readUpdates: manageRoute({
     method: 'GET',
     path: '/manage/updates',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Read whether a newer version is known',
     responses: {
       200: { description: 'What the file at `update_url` said when it was last read', schema: updatesSchema },
     },
-    problems: [],
   }),
-  readRoundPause: route({
+  readRoundPause: manageRoute({
     method: 'GET',
     path: '/manage/round-pause',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Read why rounds do not start by themselves',
     responses: {
       200: {
@@ -203,13 +172,10 @@ export const manageRoutes = {
         schema: roundPauseSchema,
       },
     },
-    problems: [],
   }),
-  readReport: route({
+  readReport: manageRoute({
     method: 'GET',
     path: '/manage/report',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Read a report for those who look for the cause of a problem',
     responses: {
       200: {
@@ -217,91 +183,68 @@ export const manageRoutes = {
         mediaTypes: ['text/plain'],
       },
     },
-    problems: [],
   }),
-  listInvitations: route({
+  listInvitations: manageRoute({
     method: 'GET',
     path: '/manage/invitations',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'List the invitations to contribute',
     query: z.strictObject(listQuery),
     responses: {
       200: { description: 'A page of invitations, newest first', schema: pageOf(invitationSchema) },
     },
-    problems: [],
   }),
-  createInvitation: route({
+  createInvitation: manageRoute({
     method: 'POST',
     path: '/manage/invitations',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Create an invitation; its token is shown only in this response',
     body: { ...jsonBody(newInvitationSchema), optional: true as const },
     responses: { 201: { description: 'The invitation and its token', schema: createdInvitationSchema } },
-    problems: [],
   }),
-  readInvitation: route({
+  readInvitation: manageRoute({
     method: 'GET',
     path: '/manage/invitations/{id}',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Read an invitation',
     responses: { 200: { description: 'The invitation, without its token', schema: invitationSchema } },
     problems: ['not_found'],
   }),
-  revokeInvitation: route({
+  revokeInvitation: manageRoute({
     method: 'DELETE',
     path: '/manage/invitations/{id}',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Revoke an invitation: its token stops working immediately',
     responses: { 204: { description: 'The invitation is revoked' } },
     problems: ['not_found'],
   }),
-  startLedgerVerification: route({
+  startLedgerVerification: manageRoute({
     method: 'POST',
     path: '/manage/ledger-verifications',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Verify the ledger as a job that reports its progress',
     body: NO_BODY,
     responses: { 202: { description: 'The job', schema: jobSchema } },
-    problems: [],
   }),
-  listJobs: route({
+  listJobs: manageRoute({
     method: 'GET',
     path: '/manage/jobs',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'List jobs',
     query: z.strictObject(listQuery),
     responses: { 200: { description: 'A page of jobs, newest first', schema: pageOf(jobSchema) } },
-    problems: [],
   }),
-  readJob: route({
+  readJob: manageRoute({
     method: 'GET',
     path: '/manage/jobs/{id}',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Read a job',
     responses: { 200: { description: 'The job', schema: jobSchema } },
     problems: ['not_found'],
   }),
-  cancelJob: route({
+  cancelJob: manageRoute({
     method: 'DELETE',
     path: '/manage/jobs/{id}',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Cancel a job',
     responses: { 200: { description: 'The job, cancelled or already ended', schema: jobSchema } },
     problems: ['not_found'],
   }),
-  streamManagement: route({
+  streamManagement: manageRoute({
     method: 'GET',
     path: '/manage/stream',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Stream the progress of jobs, and what was changed',
     responses: {
       200: {
@@ -312,11 +255,9 @@ export const manageRoutes = {
     },
     problems: ['busy'],
   }),
-  createSignInLink: route({
+  createSignInLink: manageRoute({
     method: 'POST',
     path: '/manage/sign-in-links',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Create a link that signs one browser in as the owner, once',
     body: NO_BODY,
     responses: {
@@ -328,22 +269,16 @@ export const manageRoutes = {
           .meta({ id: 'SignInLink' }),
       },
     },
-    problems: [],
   }),
-  signOut: route({
+  signOut: manageRoute({
     method: 'DELETE',
     path: '/manage/session',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Sign this browser out',
     responses: { 204: { description: 'The browser is signed out' } },
-    problems: [],
   }),
-  listSessions: route({
+  listSessions: manageRoute({
     method: 'GET',
     path: '/manage/sessions',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'List the browsers that are signed in as the owner',
     query: z.strictObject(listQuery),
     responses: {
@@ -352,13 +287,10 @@ export const manageRoutes = {
         schema: pageOf(ownerSessionSchema),
       },
     },
-    problems: [],
   }),
-  endSession: route({
+  endSession: manageRoute({
     method: 'DELETE',
     path: '/manage/sessions/{id}',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Sign a browser out, this one or another',
     responses: { 204: { description: 'The browser is signed out' } },
     problems: ['not_found'],
@@ -383,7 +315,6 @@ export const descriptionRoutes = {
         }),
       },
     },
-    problems: [],
   }),
   readDocs: route({
     method: 'GET',
@@ -394,6 +325,5 @@ export const descriptionRoutes = {
     responses: {
       200: { description: 'A page that loads nothing from other hosts', mediaTypes: ['text/html'] },
     },
-    problems: [],
   }),
 };

@@ -9,15 +9,13 @@ import {
   pairStateSchema,
 } from '../../node/pairing.ts';
 import { listQuery, pageOf } from '../../values/list.ts';
-import { jsonBody, NO_BODY, route } from '../route.ts';
+import { jsonBody, manageRoute, NO_BODY, route } from '../route.ts';
 
 /** The browser extension: how it is got, and how a browser is paired with the node. */
 export const pairingRoutes = {
-  createPairingCode: route({
+  createPairingCode: manageRoute({
     method: 'POST',
     path: '/manage/pairings',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Create a code that pairs one browser with the node, once',
     description:
       'It is valid for ten minutes, replaces the code before it, and takes no more codes from an address that sent five wrong ones.',
@@ -25,23 +23,18 @@ export const pairingRoutes = {
     responses: { 201: { description: 'The code', schema: pairingCodeSchema } },
     problems: ['too_many_browsers'],
   }),
-  listPairings: route({
+  listPairings: manageRoute({
     method: 'GET',
     path: '/manage/pairings',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'List the browsers that are paired with the node',
     query: z.strictObject(listQuery),
     responses: {
       200: { description: 'A page of browsers, newest first', schema: pageOf(pairedBrowserSchema) },
     },
-    problems: [],
   }),
-  revokePairing: route({
+  revokePairing: manageRoute({
     method: 'DELETE',
     path: '/manage/pairings/{id}',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Revoke a paired browser: its token stops working immediately',
     responses: { 204: { description: 'The browser is no longer paired' } },
     problems: ['not_found'],
@@ -65,7 +58,6 @@ export const pairingRoutes = {
     tag: 'Node',
     summary: 'Read what a paired browser may know: the node, and the cases that a page can be put into',
     responses: { 200: { description: 'The state of the pairing', schema: pairStateSchema } },
-    problems: [],
   }),
   provePairing: route({
     method: 'GET',

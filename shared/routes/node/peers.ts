@@ -21,27 +21,22 @@ import {
   repairResultSchema,
 } from '../../node/peer.ts';
 import { booleanParameter, listQuery, pageOf } from '../../values/list.ts';
-import { jsonBody, NO_BODY, route } from '../route.ts';
+import { jsonBody, manageRoute, NO_BODY, route } from '../route.ts';
 
 const waitQuery = z.strictObject({ wait: booleanParameter.optional() });
 
 /** Other nodes whose packs and captures are taken into this archive. */
 export const peerRoutes = {
-  listPeers: route({
+  listPeers: manageRoute({
     method: 'GET',
     path: '/manage/peers',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'List the peers',
     query: z.strictObject(listQuery),
     responses: { 200: { description: 'A page of peers, oldest first', schema: pageOf(peerSchema) } },
-    problems: [],
   }),
-  listNearbyNodes: route({
+  listNearbyNodes: manageRoute({
     method: 'GET',
     path: '/manage/peers/nearby',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Look for nodes on the local network',
     description:
       'Asks with DNS-SD (`_strongroom._tcp`) and waits one and a half seconds for answers. What a node announces is verified when it is added. A node announces itself only while it is shared.',
@@ -49,13 +44,10 @@ export const peerRoutes = {
     responses: {
       200: { description: 'A page of the nodes that answered', schema: pageOf(nearbyNodeSchema) },
     },
-    problems: [],
   }),
-  addPeer: route({
+  addPeer: manageRoute({
     method: 'POST',
     path: '/manage/peers',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Add a peer by its address',
     description:
       'Reads the key and the checkpoint of the node. Without `key` and `tls_fingerprint` its key and its certificate are pinned as it shows them: confirm them with its owner by phone or in person. This node then cosigns its checkpoints, unless `cosign` is false; with `ask_to_cosign` the peer becomes a witness of this node.',
@@ -63,20 +55,16 @@ export const peerRoutes = {
     responses: { 201: { description: 'The peer', schema: peerSchema } },
     problems: ['key_mismatch', 'certificate_mismatch', 'peer_exists', 'peer_failed'],
   }),
-  readPeer: route({
+  readPeer: manageRoute({
     method: 'GET',
     path: '/manage/peers/{id}',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Read one peer',
     responses: { 200: { description: 'The peer', schema: peerSchema } },
     problems: ['not_found'],
   }),
-  changePeer: route({
+  changePeer: manageRoute({
     method: 'PATCH',
     path: '/manage/peers/{id}',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Change the address, the name or the certificate of a peer',
     description:
       'At a new address, and with a new certificate, the node must sign with the pinned key. `tls_fingerprint` accepts the certificate that the node shows now. Without it, a new https address must show the pinned one.',
@@ -84,62 +72,50 @@ export const peerRoutes = {
     responses: { 200: { description: 'The peer', schema: peerSchema } },
     problems: ['not_found', 'key_mismatch', 'certificate_mismatch', 'peer_exists', 'peer_failed'],
   }),
-  removePeer: route({
+  removePeer: manageRoute({
     method: 'DELETE',
     path: '/manage/peers/{id}',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Forget a peer; what was mirrored from it stays',
     responses: { 204: { description: 'Forgotten' } },
     problems: ['not_found'],
   }),
-  contactPeer: route({
+  contactPeer: manageRoute({
     method: 'POST',
     path: '/manage/peers/{id}/contact',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Read the checkpoint of a peer and compare it with the one kept',
     description: 'The state of the peer in the response is the result.',
     body: NO_BODY,
     responses: { 200: { description: 'The peer', schema: peerSchema } },
     problems: ['not_found'],
   }),
-  browsePeerPacks: route({
+  browsePeerPacks: manageRoute({
     method: 'GET',
     path: '/manage/peers/{id}/packs',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'List the packs of a peer as it shows them',
     description: 'Read from the peer now. Nothing of it is verified before it is mirrored.',
     query: browseQuery,
     responses: { 200: { description: 'A page of packs, newest first', schema: pageOf(peerPackSchema) } },
     problems: ['not_found', 'peer_failed', 'certificate_mismatch'],
   }),
-  browsePeerEvents: route({
+  browsePeerEvents: manageRoute({
     method: 'GET',
     path: '/manage/peers/{id}/events',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'List the timeline of a peer as it shows it',
     description: 'Read from the peer now. Nothing of it is verified before it is mirrored.',
     query: browseQuery,
     responses: { 200: { description: 'A page of events, newest first', schema: pageOf(peerEventSchema) } },
     problems: ['not_found', 'peer_failed', 'certificate_mismatch'],
   }),
-  readPeerEvidence: route({
+  readPeerEvidence: manageRoute({
     method: 'GET',
     path: '/manage/peers/{id}/evidence',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Read the two checkpoints of a peer that rewrote its ledger',
     responses: { 200: { description: 'Both signed notes', schema: peerEvidenceSchema } },
     problems: ['not_found'],
   }),
-  mirrorPeer: route({
+  mirrorPeer: manageRoute({
     method: 'POST',
     path: '/manage/peers/{id}/mirror',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Take packs and captures from a peer',
     description:
       'Nothing is kept that was not verified: the checkpoint, the proof of each record, the digest of each byte. What is held is not taken again, so an interrupted mirror continues where it stopped. With `wait=true` the response is sent when it has ended.',
@@ -151,11 +127,9 @@ export const peerRoutes = {
     },
     problems: ['not_found', 'peer_failed', 'peer_rewritten', 'key_mismatch', 'certificate_mismatch'],
   }),
-  repairFromPeers: route({
+  repairFromPeers: manageRoute({
     method: 'POST',
     path: '/manage/repairs',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Fetch the damaged objects of this archive from peers that hold them',
     description:
       'Each object is verified by its digest, put in place, and recorded as `object.restored`. With the setting `repair_from_peers` every audit does so.',
@@ -165,7 +139,6 @@ export const peerRoutes = {
       200: { description: 'What was restored, and what no peer has', schema: repairResultSchema },
       202: { description: 'The job that fetches them', schema: jobSchema },
     },
-    problems: [],
   }),
   answerObservation: route({
     method: 'POST',
@@ -186,20 +159,16 @@ export const peerRoutes = {
       'shutting_down',
     ],
   }),
-  readSourceObservers: route({
+  readSourceObservers: manageRoute({
     method: 'GET',
     path: '/manage/sources/{id}/observers',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Read which peers are asked to fetch a source too, when it changes',
     responses: { 200: { description: 'All peers of this node', schema: sourceObserversSchema } },
     problems: ['not_found'],
   }),
-  setSourceObservers: route({
+  setSourceObservers: manageRoute({
     method: 'PUT',
     path: '/manage/sources/{id}/observers',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Choose the peers that are asked to fetch a source too, when it changes',
     description:
       'Never for a source with request headers or a login, at a private address, or whose address may hold a secret. Each peer must agree itself.',

@@ -14,7 +14,7 @@ import {
 } from '../../node/withheld.ts';
 import { digestSchema } from '../../values/digest.ts';
 import { listQuery, pageOf } from '../../values/list.ts';
-import { jsonBody, route } from '../route.ts';
+import { jsonBody, manageRoute, route } from '../route.ts';
 
 const WRITE_PROBLEMS = ['archive_read_only', 'disk_nearly_full', 'storage_failed', 'shutting_down'] as const;
 
@@ -33,7 +33,6 @@ export const withheldRoutes = {
         schema: pageOf(withholdingSchema),
       },
     },
-    problems: [],
   }),
   listReleased: route({
     method: 'GET',
@@ -43,7 +42,6 @@ export const withheldRoutes = {
     summary: 'List the bytes that were given up, and why',
     query: z.strictObject(listQuery),
     responses: { 200: { description: 'A page of releases, newest first', schema: pageOf(releaseSchema) } },
-    problems: [],
   }),
   readWithheldState: route({
     method: 'GET',
@@ -55,7 +53,6 @@ export const withheldRoutes = {
       'Of a digest, a retrieval, a pack or a page capture: what withholds it, also as part of something else. What this archive does not know is not withheld.',
     query: withheldStateQuery,
     responses: { 200: { description: 'What withholds it', schema: withheldStateSchema } },
-    problems: [],
   }),
   listWithheldObjects: route({
     method: 'GET',
@@ -65,13 +62,10 @@ export const withheldRoutes = {
     summary: 'List the digests that a withholding covers',
     query: withheldObjectsQuery,
     responses: { 200: { description: 'A page of digests', schema: pageOf(withheldObjectSchema) } },
-    problems: [],
   }),
-  withhold: route({
+  withhold: manageRoute({
     method: 'POST',
     path: '/manage/withheld',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Withhold bytes from visitors',
     description:
       'Visitors get `withheld` (451) for the bytes and for everything made of them. Records, digests, events and proofs stay public, with the reason and the note. If the same is withheld for the same reason already, nothing changes and the answer is 200.',
@@ -82,22 +76,18 @@ export const withheldRoutes = {
     },
     problems: ['unknown_target', 'released', ...WRITE_PROBLEMS],
   }),
-  show: route({
+  show: manageRoute({
     method: 'DELETE',
     path: '/manage/withheld',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Show withheld bytes to visitors again',
     description: 'What another withholding covers, too, stays withheld.',
     body: jsonBody(showingSchema),
     responses: { 200: { description: 'The end of the withholding', schema: shownSchema } },
     problems: ['not_found', ...WRITE_PROBLEMS],
   }),
-  previewRelease: route({
+  previewRelease: manageRoute({
     method: 'GET',
     path: '/manage/released/preview',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Show what giving up bytes would take away',
     description:
       'Names what uses the bytes and what holds them: the first 100 of each kind, and how many there are.',
@@ -105,11 +95,9 @@ export const withheldRoutes = {
     responses: { 200: { description: 'What uses the bytes', schema: releasePreviewSchema } },
     problems: ['not_found'],
   }),
-  release: route({
+  release: manageRoute({
     method: 'POST',
     path: '/manage/released',
-    access: 'owner',
-    tag: 'Manage',
     summary: 'Give up bytes for good',
     description:
       'The bytes are removed from the disk, the cache, the texts, the index and the copies. The record and the digest stay. Nothing brings the bytes back. If they were given up already, the answer is 200.',
