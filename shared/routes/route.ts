@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { MAX_JSON_BYTES } from '../limits.ts';
+import { jobSchema } from '../node/job.ts';
 import type { ProblemCode } from '../problems.ts';
+import { booleanParameter } from '../values/list.ts';
 
 /**
  * Who may use a route. `open`: everyone who can reach the node. `read`: everyone who may read the archive. `contribute`:
@@ -83,6 +85,19 @@ export const UNREADABLE = ['withheld', 'released'] as const;
 
 /** The body of a POST that takes no input: it may be omitted, and has no fields. */
 export const NO_BODY = { ...jsonBody(z.strictObject({})), optional: true as const };
+
+const waitQuery = z.strictObject({ wait: booleanParameter.optional() });
+
+/** The query and the responses of a route that starts a job: the job, or with `wait=true` its result once it has ended. */
+export function jobOrResult<Schema extends z.ZodType>(job: string, result: string, schema: Schema) {
+  return {
+    query: waitQuery,
+    responses: {
+      200: { description: result, schema },
+      202: { description: job, schema: jobSchema },
+    },
+  };
+}
 
 type NoQuery = Record<string, never>;
 

@@ -12,6 +12,16 @@ import { jobSchema } from '../../node/job.ts';
 import { pageOf } from '../../values/list.ts';
 import { jsonBody, manageRoute, NO_BODY, route, UNREADABLE } from '../route.ts';
 
+/** The problems of a request for what is derived from one object. */
+const OBJECT_PROBLEMS = [
+  'invalid_digest',
+  'not_found',
+  ...UNREADABLE,
+  'not_derivable',
+  'derivation_busy',
+  'copy_unreachable',
+] as const;
+
 /** Texts derived from archived objects, for reading and searching. */
 export const derivedRoutes = {
   searchTexts: route({
@@ -43,14 +53,7 @@ export const derivedRoutes = {
     responses: {
       200: { description: 'The text, its links, and the tool that made it', schema: objectTextSchema },
     },
-    problems: [
-      'invalid_digest',
-      'not_found',
-      ...UNREADABLE,
-      'not_derivable',
-      'derivation_busy',
-      'copy_unreachable',
-    ],
+    problems: OBJECT_PROBLEMS,
   }),
 };
 
@@ -160,14 +163,7 @@ export const viewRoutes = {
       'Scripts, forms, frames and event handlers are left out. Stylesheets, images and fonts are put into the page from the archive’s nearest captures. Links lead to `/view/{sha256}`, or nowhere if their address is not held. The page is derived: the object itself is the evidence.',
     query: viewQuery,
     responses: { 200: { description: 'The page', mediaTypes: ['text/html'] } },
-    problems: [
-      'invalid_digest',
-      'not_found',
-      ...UNREADABLE,
-      'not_derivable',
-      'derivation_busy',
-      'copy_unreachable',
-    ],
+    problems: OBJECT_PROBLEMS,
   }),
   readChoosingPage: manageRoute({
     method: 'GET',
@@ -178,15 +174,7 @@ export const viewRoutes = {
       'The page is that of `/archive/{sha256}/page`. The node’s own script is the only one that its policy allows. It sends what is chosen to the window around it.',
     query: viewQuery,
     responses: { 200: { description: 'The page', mediaTypes: ['text/html'] } },
-    problems: [
-      'invalid_digest',
-      'not_found',
-      ...UNREADABLE,
-      'not_derivable',
-      'derivation_busy',
-      'copy_unreachable',
-      'interface_missing',
-    ],
+    problems: [...OBJECT_PROBLEMS, 'interface_missing'],
   }),
   readPageResources: route({
     method: 'GET',
@@ -196,13 +184,6 @@ export const viewRoutes = {
     summary: 'List the captures that are put into an archived page, and what is missing',
     query: viewQuery,
     responses: { 200: { description: 'The page’s resources', schema: pageResourcesSchema } },
-    problems: [
-      'invalid_digest',
-      'not_found',
-      ...UNREADABLE,
-      'not_derivable',
-      'derivation_busy',
-      'copy_unreachable',
-    ],
+    problems: OBJECT_PROBLEMS,
   }),
 };

@@ -14,11 +14,8 @@ import {
   offloadStateSchema,
   restoreDrillSchema,
 } from '../../node/copy.ts';
-import { jobSchema } from '../../node/job.ts';
-import { booleanParameter, listQuery, pageOf } from '../../values/list.ts';
-import { jsonBody, manageRoute, NO_BODY } from '../route.ts';
-
-const waitQuery = z.strictObject({ wait: booleanParameter.optional() });
+import { listQuery, pageOf } from '../../values/list.ts';
+import { jobOrResult, jsonBody, manageRoute, NO_BODY } from '../route.ts';
 
 /** Copies of the archive in folders and buckets. */
 export const copyRoutes = {
@@ -62,12 +59,8 @@ export const copyRoutes = {
     summary: 'Bring a copy up to date',
     description:
       'Sends only what is new, the checkpoint last. If a sync is running, the response is about that one. With `wait=true` the response is sent when it has ended.',
-    query: waitQuery,
     body: NO_BODY,
-    responses: {
-      200: { description: 'What was sent', schema: copySyncSchema },
-      202: { description: 'The job that sends it', schema: jobSchema },
-    },
+    ...jobOrResult('The job that sends it', 'What was sent', copySyncSchema),
     problems: ['not_found', 'copy_failed'],
   }),
   checkCopy: manageRoute({
@@ -76,12 +69,8 @@ export const copyRoutes = {
     summary: 'Read a copy back and hash it',
     description:
       'Files that are damaged or missing are sent again. Objects that are damaged in this archive and intact in the copy are put back here.',
-    query: waitQuery,
     body: { ...jsonBody(copyCheckRequestSchema), optional: true as const },
-    responses: {
-      200: { description: 'What was found', schema: copyCheckSchema },
-      202: { description: 'The job that reads', schema: jobSchema },
-    },
+    ...jobOrResult('The job that reads', 'What was found', copyCheckSchema),
     problems: ['not_found', 'copy_failed'],
   }),
   drillCopy: manageRoute({
@@ -90,12 +79,8 @@ export const copyRoutes = {
     summary: 'Test whether the archive can be restored from a copy',
     description:
       'Restores all records and a sample of the objects into a temporary folder, opens and verifies the archive there, compares it with this one, and removes it. Changes neither. If a drill of this copy is running, the response is about that one.',
-    query: waitQuery,
     body: NO_BODY,
-    responses: {
-      200: { description: 'What was found', schema: restoreDrillSchema },
-      202: { description: 'The job that restores', schema: jobSchema },
-    },
+    ...jobOrResult('The job that restores', 'What was found', restoreDrillSchema),
     problems: ['not_found'],
   }),
   markCopyLost: manageRoute({
@@ -104,12 +89,8 @@ export const copyRoutes = {
     summary: 'Mark a copy as lost',
     description:
       'The offloaded objects that only this copy held are recorded in the ledger as damaged, and the copy is forgotten. Refused while the copy can be read.',
-    query: waitQuery,
     body: NO_BODY,
-    responses: {
-      200: { description: 'What was lost', schema: lostCopySchema },
-      202: { description: 'The job that records it', schema: jobSchema },
-    },
+    ...jobOrResult('The job that records it', 'What was lost', lostCopySchema),
     problems: ['not_found', 'copy_readable'],
   }),
   keepKeyInCopy: manageRoute({
@@ -145,12 +126,8 @@ export const offloadRoutes = {
     summary: 'Offload objects that a checked copy holds',
     description:
       'Follows the settings `offload_after_days` and `keep_local_gb`; without them, nothing is offloaded. An object is offloaded only if a copy was checked within `audit_every_days` and gives it back intact now. The node does the same automatically after each check.',
-    query: waitQuery,
     body: NO_BODY,
-    responses: {
-      200: { description: 'What was offloaded', schema: offloadResultSchema },
-      202: { description: 'The job', schema: jobSchema },
-    },
+    ...jobOrResult('The job', 'What was offloaded', offloadResultSchema),
     problems: ['copy_failed', 'copy_unreachable'],
   }),
   bringBack: manageRoute({
@@ -159,12 +136,8 @@ export const offloadRoutes = {
     summary: 'Restore all offloaded objects to this disk',
     description:
       'Change the settings `offload_after_days` and `keep_local_gb` to null first; otherwise the objects are offloaded again.',
-    query: waitQuery,
     body: NO_BODY,
-    responses: {
-      200: { description: 'What was restored', schema: bringBackResultSchema },
-      202: { description: 'The job', schema: jobSchema },
-    },
+    ...jobOrResult('The job', 'What was restored', bringBackResultSchema),
     problems: ['copy_unreachable', 'data_cap_reached', 'disk_nearly_full'],
   }),
   readObjectPlaces: manageRoute({

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { jobSchema } from '../../node/job.ts';
 import {
   observationAnswerSchema,
   observationCallSchema,
@@ -21,9 +20,7 @@ import {
   repairResultSchema,
 } from '../../node/peer.ts';
 import { booleanParameter, listQuery, pageOf } from '../../values/list.ts';
-import { jsonBody, manageRoute, NO_BODY, route } from '../route.ts';
-
-const waitQuery = z.strictObject({ wait: booleanParameter.optional() });
+import { jobOrResult, jsonBody, manageRoute, NO_BODY, route } from '../route.ts';
 
 /** Other nodes whose packs and captures are taken into this archive. */
 export const peerRoutes = {
@@ -119,12 +116,8 @@ export const peerRoutes = {
     summary: 'Take packs and captures from a peer',
     description:
       'Nothing is kept that was not verified: the checkpoint, the proof of each record, the digest of each byte. What is held is not taken again, so an interrupted mirror continues where it stopped. With `wait=true` the response is sent when it has ended.',
-    query: waitQuery,
     body: jsonBody(mirrorRequestSchema),
-    responses: {
-      200: { description: 'What was taken', schema: mirrorResultSchema },
-      202: { description: 'The job that takes it', schema: jobSchema },
-    },
+    ...jobOrResult('The job that takes it', 'What was taken', mirrorResultSchema),
     problems: ['not_found', 'peer_failed', 'peer_rewritten', 'key_mismatch', 'certificate_mismatch'],
   }),
   repairFromPeers: manageRoute({
@@ -133,12 +126,12 @@ export const peerRoutes = {
     summary: 'Fetch the damaged objects of this archive from peers that hold them',
     description:
       'Each object is verified by its digest, put in place, and recorded as `object.restored`. With the setting `repair_from_peers` every audit does so.',
-    query: waitQuery,
     body: NO_BODY,
-    responses: {
-      200: { description: 'What was restored, and what no peer has', schema: repairResultSchema },
-      202: { description: 'The job that fetches them', schema: jobSchema },
-    },
+    ...jobOrResult(
+      'The job that fetches them',
+      'What was restored, and what no peer has',
+      repairResultSchema,
+    ),
   }),
   answerObservation: route({
     method: 'POST',
