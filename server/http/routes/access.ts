@@ -14,8 +14,6 @@ import { created, noContent, ok, page } from '../reply.ts';
 import { mayContribute, type Visitor } from '../security/access.ts';
 import type { PublicAddress } from '../security/addresses.ts';
 
-type SessionRoutes = 'readSession' | 'createSignInLink' | 'signOut' | 'listSessions' | 'endSession';
-
 interface SessionServices {
   keys: OwnerKeys;
   sessions: OwnerSessions;
@@ -27,7 +25,7 @@ interface SessionServices {
 }
 
 /** Handlers for the sessions of the owner, and for what a visitor may do. */
-export function sessionHandlers(services: SessionServices): Pick<Handlers, SessionRoutes> {
+export function sessionHandlers(services: SessionServices) {
   const { keys, sessions, sharing, publicAddress, nodeName, version, sample } = services;
   return {
     readSession: ({ visitor }) =>
@@ -56,13 +54,11 @@ export function sessionHandlers(services: SessionServices): Pick<Handlers, Sessi
       await sessions.endById(params.id ?? '');
       return noContent;
     },
-  };
+  } satisfies Partial<Handlers>;
 }
 
 /** Handlers for the sample archive. */
-export function sampleHandlers(
-  sample: SampleSwitch | undefined,
-): Pick<Handlers, 'openSample' | 'removeSample'> {
+export function sampleHandlers(sample: SampleSwitch | undefined) {
   const change = async (from: boolean, visitor: Visitor) => {
     if (sample?.isOpen !== from || !isOwnerHere(visitor))
       throw new Problem(
@@ -80,7 +76,7 @@ export function sampleHandlers(
   return {
     openSample: ({ visitor }) => change(false, visitor),
     removeSample: ({ visitor }) => change(true, visitor),
-  };
+  } satisfies Partial<Handlers>;
 }
 
 /** Whether the owner is at this machine. From elsewhere, the sample would not be reached, because it is not shared. */
@@ -88,9 +84,7 @@ function isOwnerHere({ owner, loopback }: Visitor): boolean {
   return owner && loopback;
 }
 
-type InvitationRoutes = 'listInvitations' | 'createInvitation' | 'readInvitation' | 'revokeInvitation';
-
-export function invitationsHandlers(invitations: Invitations): Pick<Handlers, InvitationRoutes> {
+export function invitationsHandlers(invitations: Invitations) {
   return {
     listInvitations: ({ query, request }) => page(request, query, invitations.list(query)),
     createInvitation: async ({ body }) => {
@@ -102,17 +96,8 @@ export function invitationsHandlers(invitations: Invitations): Pick<Handlers, In
       await invitations.revoke(params.id ?? '');
       return noContent;
     },
-  };
+  } satisfies Partial<Handlers>;
 }
-
-type PairingRoutes =
-  | 'createPairingCode'
-  | 'listPairings'
-  | 'revokePairing'
-  | 'pair'
-  | 'readPairState'
-  | 'provePairing'
-  | 'readExtension';
 
 interface PairingServices {
   store: Store;
@@ -126,12 +111,7 @@ interface PairingServices {
 const OFFERED_CASES = 200;
 
 /** Handlers for the browser extension: how it is got, paired and revoked, and what it may know. */
-export function pairingHandlers({
-  store,
-  pairings,
-  nodeName,
-  readExtensionZip,
-}: PairingServices): Pick<Handlers, PairingRoutes> {
+export function pairingHandlers({ store, pairings, nodeName, readExtensionZip }: PairingServices) {
   return {
     createPairingCode: () => ({ status: 201, json: pairings.createCode() }),
     listPairings: ({ query, request }) => page(request, query, pairings.list(query)),
@@ -165,5 +145,5 @@ export function pairingHandlers({
             .send(zip),
       };
     },
-  };
+  } satisfies Partial<Handlers>;
 }

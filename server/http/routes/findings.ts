@@ -26,15 +26,6 @@ import type { PublicAddress } from '../security/addresses.ts';
 
 const JSON_LD_TYPE = 'application/ld+json; profile="http://www.w3.org/ns/anno.jsonld"';
 
-type FindingRoutes =
-  | 'listFindings'
-  | 'listFindingTags'
-  | 'listSealedFindings'
-  | 'readFinding'
-  | 'addFinding'
-  | 'withdrawFinding'
-  | 'revealFinding';
-
 /** Handlers for findings. */
 export function findingHandlers(
   store: Store,
@@ -50,7 +41,7 @@ export function findingHandlers(
     passages: FindsPassages;
     encryption: OwnerEncryption;
   },
-): Pick<Handlers, FindingRoutes> {
+) {
   const address = (id: string) => pathOf(ROUTES.readFinding.path, { id });
   return {
     listFindings: async ({ query: { format, ...query }, request, visitor }) => {
@@ -84,17 +75,8 @@ export function findingHandlers(
       return created(withdrawal, address(withdrawal.id));
     },
     revealFinding: async ({ params: { id = '' } }) => created(await revealFinding(store, id), address(id)),
-  };
+  } satisfies Partial<Handlers>;
 }
-
-type CaseRoutes =
-  | 'listCases'
-  | 'readCase'
-  | 'readCaseBag'
-  | 'createCase'
-  | 'changeCase'
-  | 'addCaseItem'
-  | 'deleteCase';
 
 interface BagDelivery {
   nodeName: string;
@@ -107,7 +89,7 @@ interface BagDelivery {
 export function caseHandlers(
   services: EvidenceServices,
   { nodeName, rendererFolder, exports, publicAddress }: BagDelivery,
-): Pick<Handlers, CaseRoutes> {
+) {
   const { store } = services;
   return {
     listCases: ({ query, request }) => page(request, query, listCases(store, query)),
@@ -134,5 +116,5 @@ export function caseHandlers(
       await deleteCase(store, id);
       return noContent;
     },
-  };
+  } satisfies Partial<Handlers>;
 }

@@ -36,17 +36,7 @@ import { checkedBodyChunks } from '../body/requestBody.ts';
 import { attachmentHeaders, streamReply } from '../delivery/exports.ts';
 import { created, nextPath, noContent, ok, page, pageOfAll, plainText, type WrittenReply } from '../reply.ts';
 
-type LedgerRoutes =
-  | 'readLedger'
-  | 'listEntryTitles'
-  | 'verifyLedger'
-  | 'readCheckpoint'
-  | 'readLedgerKey'
-  | 'listKeyChanges'
-  | 'proveInclusion'
-  | 'proveConsistency';
-
-export function ledgerHandlers(store: Store, checkpoints: Checkpoints): Pick<Handlers, LedgerRoutes> {
+export function ledgerHandlers(store: Store, checkpoints: Checkpoints) {
   return {
     readLedger: ({ query, request }) => {
       const { items, head } = readLedger(store, query);
@@ -68,16 +58,14 @@ export function ledgerHandlers(store: Store, checkpoints: Checkpoints): Pick<Han
       });
     },
     proveConsistency: ({ query: { from, to } }) => ok(proveConsistency(store, from, to)),
-  };
+  } satisfies Partial<Handlers>;
 }
-
-type TileRoutes = 'readLogCheckpoint' | 'readTile';
 
 /** A tile that once was there never changes. */
 const FOR_EVER = { 'Cache-Control': 'public, max-age=31536000, immutable' };
 
 /** The ledger as a static log (C2SP tlog-tiles). */
-export function tileHandlers(store: Store, checkpoints: Checkpoints): Pick<Handlers, TileRoutes> {
+export function tileHandlers(store: Store, checkpoints: Checkpoints) {
   return {
     readLogCheckpoint: async () =>
       plainText(await readCheckpoint(store, checkpoints), { 'Cache-Control': 'no-cache' }),
@@ -95,25 +83,11 @@ export function tileHandlers(store: Store, checkpoints: Checkpoints): Pick<Handl
         },
       };
     },
-  };
+  } satisfies Partial<Handlers>;
 }
 
-type WitnessRoutes =
-  | 'addCheckpoint'
-  | 'readWitnessKey'
-  | 'readWitnesses'
-  | 'submitToWitnesses'
-  | 'listWitnessedLogs'
-  | 'addWitnessedLog'
-  | 'removeWitnessedLog'
-  | 'listWitnessRefusals';
-
 /** Handlers for the witnesses of this node, and for this node as a witness. */
-export function witnessHandlers(
-  store: Store,
-  checkpoints: Checkpoints,
-  witnesses: Witnesses,
-): Pick<Handlers, WitnessRoutes> {
+export function witnessHandlers(store: Store, checkpoints: Checkpoints, witnesses: Witnesses) {
   return {
     addCheckpoint: async ({ request }) => {
       const pieces: Buffer[] = [];
@@ -144,18 +118,11 @@ export function witnessHandlers(
       return noContent;
     },
     listWitnessRefusals: ({ query, request }) => page(request, query, listWitnessRefusals(store, query)),
-  };
+  } satisfies Partial<Handlers>;
 }
 
-type TimestampRoutes =
-  | 'listTimestamps'
-  | 'readTimestamp'
-  | 'readTimestampedText'
-  | 'readAuthorities'
-  | 'requestTimestamps';
-
 /** Handlers for the timestamps of the ledger. */
-export function timestampHandlers(store: Store, timestamps: Timestamps): Pick<Handlers, TimestampRoutes> {
+export function timestampHandlers(store: Store, timestamps: Timestamps) {
   return {
     listTimestamps: ({ query, request }) => page(request, query, listTimestamps(store, query)),
     readTimestamp: ({ params }) => {
@@ -174,14 +141,11 @@ export function timestampHandlers(store: Store, timestamps: Timestamps): Pick<Ha
     },
     readAuthorities: () => ok({ authorities: timestamps.authorities() }),
     requestTimestamps: async () => ({ status: 201, json: await timestamps.stampNow() }),
-  };
+  } satisfies Partial<Handlers>;
 }
 
 /** Handlers for evidence files. */
-export function evidenceHandlers(
-  services: FindingEvidenceServices,
-  rendererFolder: string,
-): Pick<Handlers, 'readEventEvidence' | 'readPackEvidence' | 'readFindingEvidence'> {
+export function evidenceHandlers(services: FindingEvidenceServices, rendererFolder: string) {
   const send = async (
     name: string,
     collect: () => Promise<Evidence>,
@@ -210,5 +174,5 @@ export function evidenceHandlers(
           'Content-Security-Policy': `${evidencePolicy(script)}; sandbox allow-scripts allow-downloads`,
         }),
       ),
-  };
+  } satisfies Partial<Handlers>;
 }

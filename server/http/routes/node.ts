@@ -28,20 +28,6 @@ import type { DescribedNode } from '../openapi/document.ts';
 import { accepted, created, jobReply, noContent, ok, okText, page, pageOfAll } from '../reply.ts';
 import type { PublicAddress } from '../security/addresses.ts';
 
-type NodeRoutes =
-  | 'readHealth'
-  | 'readSettings'
-  | 'changeSettings'
-  | 'readStorage'
-  | 'readDataFolder'
-  | 'removeOldFolder'
-  | 'readSharing'
-  | 'setSharing'
-  | 'readAddresses'
-  | 'readReport'
-  | 'readUpdates'
-  | 'readRoundPause';
-
 interface NodeServices {
   store: Store;
   log: RecentLog;
@@ -60,7 +46,7 @@ interface NodeServices {
 }
 
 /** Handlers for the node itself: settings, storage, sharing and its addresses. */
-export function nodeHandlers(services: NodeServices): Pick<Handlers, NodeRoutes> {
+export function nodeHandlers(services: NodeServices) {
   const {
     store,
     log,
@@ -113,10 +99,8 @@ export function nodeHandlers(services: NodeServices): Pick<Handlers, NodeRoutes>
         ...(fingerprint && { tls_fingerprint: fingerprint }),
       });
     },
-  };
+  } satisfies Partial<Handlers>;
 }
-
-type DescriptionRoutes = 'readOpenapi' | 'readDocs';
 
 /** The page has one inline style, no scripts and no external resources, and must not be framed. */
 const DOCS_POLICY =
@@ -125,10 +109,7 @@ const DOCS_POLICY =
 const ORIGIN = 'http://this-node.invalid';
 
 /** Handlers for the documentation of the API, which is generated at the first request. */
-export function descriptionHandlers(
-  node: DescribedNode,
-  publicAddress: PublicAddress,
-): Pick<Handlers, DescriptionRoutes> {
+export function descriptionHandlers(node: DescribedNode, publicAddress: PublicAddress) {
   let cached: Promise<Description> | undefined;
   const description = () => {
     cached ??= describe({ node, origin: ORIGIN }).catch((error: unknown) => {
@@ -150,7 +131,7 @@ export function descriptionHandlers(
             .send(shown),
       };
     },
-  };
+  } satisfies Partial<Handlers>;
 }
 
 export interface DescriptionInput {
@@ -170,13 +151,11 @@ function describe(input: DescriptionInput): Promise<Description> {
   return runInThread<Description>('describe', input);
 }
 
-type JobRoutes = 'startLedgerVerification' | 'listJobs' | 'readJob' | 'cancelJob' | 'streamManagement';
-
 /** Emits the name of each route other than GET that was answered without a problem. */
 type Writes = EventEmitter<{ write: [RouteName] }>;
 
 /** Handlers for jobs, and for the verification of the ledger, which is one. */
-export function jobHandlers(store: Store, jobs: Jobs, writes: Writes): Pick<Handlers, JobRoutes> {
+export function jobHandlers(store: Store, jobs: Jobs, writes: Writes) {
   return {
     startLedgerVerification: () => {
       const { job } = jobs.start('ledger_verification', 'entries', ({ signal, progress }) => {
@@ -205,25 +184,15 @@ export function jobHandlers(store: Store, jobs: Jobs, writes: Writes): Pick<Hand
           };
         }),
     }),
-  };
+  } satisfies Partial<Handlers>;
 }
 
 function noSuchJob(): never {
   throw new Problem('not_found', 'There is no such job. Ended jobs are removed after some time.');
 }
 
-type AlertRoutes =
-  | 'listAlerts'
-  | 'addAlert'
-  | 'readAlert'
-  | 'changeAlert'
-  | 'removeAlert'
-  | 'testAlert'
-  | 'listDeliveries'
-  | 'retryDelivery';
-
 /** Handlers for the rules that send alerts. */
-export function alertHandlers(alerts: Alerts): Pick<Handlers, AlertRoutes> {
+export function alertHandlers(alerts: Alerts) {
   return {
     listAlerts: ({ query, request }) => page(request, query, alerts.list(query)),
     addAlert: async ({ body }) => {
@@ -239,32 +208,14 @@ export function alertHandlers(alerts: Alerts): Pick<Handlers, AlertRoutes> {
     testAlert: async ({ params }) => ok(await alerts.test(params.id ?? '')),
     listDeliveries: ({ query, request }) => page(request, query, alerts.deliveries(query)),
     retryDelivery: async ({ params }) => ok(await alerts.retry(params.id ?? '')),
-  };
+  } satisfies Partial<Handlers>;
 }
-
-type PeerRoutes =
-  | 'listPeers'
-  | 'listNearbyNodes'
-  | 'addPeer'
-  | 'readPeer'
-  | 'changePeer'
-  | 'removePeer'
-  | 'contactPeer'
-  | 'browsePeerPacks'
-  | 'browsePeerEvents'
-  | 'readPeerEvidence'
-  | 'mirrorPeer'
-  | 'repairFromPeers'
-  | 'answerObservation'
-  | 'readSourceObservers'
-  | 'setSourceObservers'
-  | 'readProvenance';
 
 /** Handlers for the peers of the archive. */
 export function peerHandlers(
   store: Store,
   { peers, observations, nearby }: { peers: Peers; observations: Observations; nearby: Nearby },
-): Pick<Handlers, PeerRoutes> {
+) {
   return {
     listPeers: ({ query, request }) => pageOfAll(request, query, peers.list()),
     listNearbyNodes: async ({ query, request }) => pageOfAll(request, query, await nearby.discover()),
@@ -297,5 +248,5 @@ export function peerHandlers(
       if (query.optional) return noContent;
       throw new Problem('not_found', `The pack ${id} was not mirrored from a peer.`);
     },
-  };
+  } satisfies Partial<Handlers>;
 }

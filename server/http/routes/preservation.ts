@@ -20,24 +20,8 @@ import type { Handlers } from '../app.ts';
 import { attachmentHeaders, type Exports, streamReply } from '../delivery/exports.ts';
 import { created, jobReply, noContent, ok, page, pageOfAll } from '../reply.ts';
 
-type CopyRoutes =
-  | 'listCopies'
-  | 'addCopy'
-  | 'changeCopy'
-  | 'removeCopy'
-  | 'syncCopy'
-  | 'checkCopy'
-  | 'drillCopy'
-  | 'markCopyLost'
-  | 'keepKeyInCopy'
-  | 'removeKeyFromCopy'
-  | 'readOffload'
-  | 'offload'
-  | 'bringBack'
-  | 'readObjectPlaces';
-
 /** Handlers for the copies of the archive, and for the offloaded objects. */
-export function copyHandlers(copies: Copies, offloading: Offloading): Pick<Handlers, CopyRoutes> {
+export function copyHandlers(copies: Copies, offloading: Offloading) {
   return {
     keepKeyInCopy: async ({ params, body }) => ok(await copies.keepKey(params.id ?? '', body.passphrase)),
     removeKeyFromCopy: async ({ params }) => {
@@ -62,23 +46,11 @@ export function copyHandlers(copies: Copies, offloading: Offloading): Pick<Handl
     drillCopy: ({ params, query }) => jobReply(query, copies.drill(params.id ?? '')),
     markCopyLost: ({ params, query }) => jobReply(query, copies.markLost(params.id ?? '')),
     checkCopy: ({ params, query, body }) => jobReply(query, copies.check(params.id ?? '', body?.sample)),
-  };
+  } satisfies Partial<Handlers>;
 }
 
 /** Handlers for what visitors may not read, and for what was given up. */
-export function withheldHandlers(
-  store: Store,
-): Pick<
-  Handlers,
-  | 'listWithheld'
-  | 'listReleased'
-  | 'readWithheldState'
-  | 'listWithheldObjects'
-  | 'withhold'
-  | 'show'
-  | 'previewRelease'
-  | 'release'
-> {
+export function withheldHandlers(store: Store) {
   return {
     listWithheld: ({ query, request }) => page(request, query, listWithholdings(store.read, query)),
     listReleased: ({ query, request }) => page(request, query, listReleases(store.read, query)),
@@ -95,14 +67,11 @@ export function withheldHandlers(
       const { release: recorded, isNew } = await release(store, body);
       return { status: isNew ? 201 : 200, json: recorded };
     },
-  };
+  } satisfies Partial<Handlers>;
 }
 
 /** Handlers for audits and damage. */
-export function fixityHandlers(
-  store: Store,
-  fixity: FixityService,
-): Pick<Handlers, 'listDamages' | 'listDamagedFiles' | 'listAudits' | 'listLostAndFound' | 'startAudit'> {
+export function fixityHandlers(store: Store, fixity: FixityService) {
   return {
     listDamages: ({ query, request }) => page(request, query, listDamages(store, query)),
     listDamagedFiles: ({ params, query, request }) =>
@@ -110,19 +79,15 @@ export function fixityHandlers(
     listAudits: ({ query, request }) => page(request, query, listAudits(store, query)),
     listLostAndFound: ({ query, request }) => page(request, query, listLostAndFound(store, query)),
     startAudit: ({ query }) => jobReply(query, fixity.startAudit()),
-  };
+  } satisfies Partial<Handlers>;
 }
 
-export function dumpHandlers(
-  store: Store,
-  checkpoints: Checkpoints,
-  exports: Exports,
-): Pick<Handlers, 'readDump' | 'readArchive'> {
+export function dumpHandlers(store: Store, checkpoints: Checkpoints, exports: Exports) {
   const headers = attachmentHeaders('application/x-ndjson; charset=utf-8', 'dump.jsonl');
   return {
     readDump: () => exports.streamReply(headers, () => writeDump(store, checkpoints)),
     readArchive: () => exports.limited({ write: (response) => sendArchive(response, store, checkpoints) }),
-  };
+  } satisfies Partial<Handlers>;
 }
 
 async function sendArchive(response: Response, store: Store, checkpoints: Checkpoints): Promise<void> {

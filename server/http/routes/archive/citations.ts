@@ -30,7 +30,7 @@ export function citationsHandlers(
   services: ObservationServices,
   nodeName: string,
   publicAddress: PublicAddress,
-): Pick<Handlers, 'readCitation' | 'readLinkset'> {
+) {
   const { store } = services;
   const contextOf = (request: Request) => ({
     origin: publicAddress.originOf(request),
@@ -80,7 +80,7 @@ export function citationsHandlers(
         },
       };
     },
-  };
+  } satisfies Partial<Handlers>;
 }
 
 const LINKSET_NAMES = Object.keys(LINKSET_FORMATS) as LinksetFormat[];
@@ -154,8 +154,6 @@ function acceptedForm(request: Request): Form | 'all' {
   );
 }
 
-type HarvestingRoutes = 'harvest' | 'harvestByForm' | 'readRobotsTxt' | 'readSitemapIndex' | 'readSitemap';
-
 const XML_HEADERS = { 'Cache-Control': 'no-cache', 'Content-Type': 'application/xml; charset=utf-8' };
 
 /** Serves the packs by OAI-PMH while the node is shared. */
@@ -164,7 +162,7 @@ export function harvestingHandlers(
   settings: SettingsStore,
   nodeName: string,
   publicAddress: PublicAddress,
-): Pick<Handlers, HarvestingRoutes> {
+) {
   const answer = (request: Request, search: URLSearchParams): WrittenReply => {
     const email = settings.current.contact_email || NO_ADDRESS;
     const provider = { origin: publicAddress.originOf(request), publisher: nodeName, email };
@@ -210,7 +208,7 @@ export function harvestingHandlers(
       const pieces = readSitemap(store, name, publicAddress.originOf(request));
       return streamReply(XML_HEADERS, () => pieces);
     },
-  };
+  } satisfies Partial<Handlers>;
 }
 
 /** The protocol requires an address. This one cannot exist (RFC 2606). */

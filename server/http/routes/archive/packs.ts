@@ -68,13 +68,7 @@ import {
 } from '../../reply.ts';
 import type { PublicAddress } from '../../security/addresses.ts';
 
-type PackRoutes = 'listPacks' | 'addPack' | 'readPack' | 'readPackFile' | 'verifyPack' | 'flagPack';
-
-export function packsHandlers(
-  store: Store,
-  settings: SettingsStore,
-  publicAddress: PublicAddress,
-): Pick<Handlers, PackRoutes> {
+export function packsHandlers(store: Store, settings: SettingsStore, publicAddress: PublicAddress) {
   const addressOf = (id: string) => pathOf(ROUTES.readPack.path, { id });
   const packFiles = new PackFiles(store);
   return {
@@ -105,14 +99,11 @@ export function packsHandlers(
       await flagPack(admitted.store, id, body);
       return createdText(readPackText(store.read, id), addressOf(id));
     },
-  };
+  } satisfies Partial<Handlers>;
 }
 
 /** Handlers for the comparison of packs. */
-export function packComparisonHandlers(
-  store: Store,
-  fileDiffs: FileDiffs,
-): Pick<Handlers, 'comparePacks' | 'comparePackFiles'> {
+export function packComparisonHandlers(store: Store, fileDiffs: FileDiffs) {
   return {
     comparePacks: ({ params: { id = '' }, query }) => ok(comparePacks(store, id, query.with)),
     comparePackFiles: async ({ params: { id = '' }, query, request, visitor }) => {
@@ -127,7 +118,7 @@ export function packComparisonHandlers(
       const diff = await fileDiffs.compare(sideOf(from), sideOf(to));
       return sendJsonWithEtag(request, diff, withheldHeaders(store.read, digests, visitor));
     },
-  };
+  } satisfies Partial<Handlers>;
 }
 
 /** A browser saves a blob as a file and never runs it. */
@@ -137,12 +128,12 @@ const AS_BYTES: SentBlobOptions = {
   headers: { 'Content-Security-Policy': "sandbox; default-src 'none'" },
 };
 
-export function blobsHandlers(store: Store): Pick<Handlers, 'readBlob' | 'lookUpDigests'> {
+export function blobsHandlers(store: Store) {
   return {
     lookUpDigests: ({ query }) => ok({ items: lookUpDigests(store, query.sha256) }),
     readBlob: ({ params: { sha256 = '' }, request, visitor }) =>
       storedBlobReply(store, request, storedBlob(store, sha256), visitor),
-  };
+  } satisfies Partial<Handlers>;
 }
 
 /** Returns how a blob is sent. @throws Problem like `readBlob` */
@@ -158,10 +149,8 @@ function storedBlob(store: Store, sha256: string): BlobResponse {
 /** Increased by each release that writes a different ZIP for the same set. */
 const ZIP_VERSION = 1;
 
-type SetRoutes = 'readSet' | 'listSetEntries' | 'readSetFile' | 'downloadSet';
-
 /** Handlers for sets. */
-export function setHandlers(store: Store): Pick<Handlers, SetRoutes> {
+export function setHandlers(store: Store) {
   const zips = new SetZips(store);
   return {
     readSet: async ({ params: { id = '' }, visitor }) => {
@@ -219,7 +208,7 @@ export function setHandlers(store: Store): Pick<Handlers, SetRoutes> {
       };
       return { write: (response) => sendRanges(request, response, sent) };
     },
-  };
+  } satisfies Partial<Handlers>;
 }
 
 /** Encodes the name of a file for `filename*` (RFC 8187). */
@@ -237,18 +226,8 @@ function* fileTexts({ index }: OpenedSet): Generator<string> {
     });
 }
 
-type DraftRoutes =
-  | 'listDrafts'
-  | 'createDraft'
-  | 'readDraft'
-  | 'changeDraft'
-  | 'deleteDraft'
-  | 'putDraftFile'
-  | 'changeDraftFiles'
-  | 'publishDraft';
-
 /** Handlers for drafts of packs. */
-export function draftHandlers(drafts: Drafts): Pick<Handlers, DraftRoutes> {
+export function draftHandlers(drafts: Drafts) {
   return {
     listDrafts: ({ query, request }) => page(request, query, drafts.list(query)),
     createDraft: async ({ body }) => {
@@ -272,13 +251,11 @@ export function draftHandlers(drafts: Drafts): Pick<Handlers, DraftRoutes> {
       const { id: pack, created: isNew, text } = await drafts.publish(id, revision, admitted);
       return isNew ? createdText(text, pathOf(ROUTES.readPack.path, { id: pack })) : okText(text);
     },
-  };
+  } satisfies Partial<Handlers>;
 }
 
-type ImportRoutes = 'importRecord' | 'listCitationEntries' | 'fillDraftRecord';
-
 /** Handlers for records of repositories, and of reference managers, as drafts. */
-export function importHandlers(imports: Imports, drafts: Drafts): Pick<Handlers, ImportRoutes> {
+export function importHandlers(imports: Imports, drafts: Drafts) {
   return {
     importRecord: async ({ query: { wait, dry_run }, body, request }) => {
       if (dry_run) {
@@ -294,7 +271,7 @@ export function importHandlers(imports: Imports, drafts: Drafts): Pick<Handlers,
     listCitationEntries: async ({ request }) => ok(await listCitationEntries(await citationsIn(request))),
     fillDraftRecord: async ({ params: { id = '' }, query: { entry }, request }) =>
       ok(await fillDraftRecord(drafts, id, await citationsIn(request), entry)),
-  };
+  } satisfies Partial<Handlers>;
 }
 
 async function citationsIn(request: Request): Promise<{ format: CitationFormat; bytes: Uint8Array }> {
@@ -303,16 +280,8 @@ async function citationsIn(request: Request): Promise<{ format: CitationFormat; 
   return { format: CITATION_MEDIA_TYPES[mediaType] ?? 'csl', bytes };
 }
 
-type DepositRoutes =
-  | 'listRepositories'
-  | 'addRepository'
-  | 'removeRepository'
-  | 'listPackDeposits'
-  | 'listDeposits'
-  | 'deposit';
-
 /** Handlers for repositories and the deposits in them. */
-export function depositHandlers(store: Store, deposits: Deposits): Pick<Handlers, DepositRoutes> {
+export function depositHandlers(store: Store, deposits: Deposits) {
   const at = (pack: string) => `/manage/deposits?pack=${pack}`;
   return {
     listRepositories: async ({ query, request }) =>
@@ -334,5 +303,5 @@ export function depositHandlers(store: Store, deposits: Deposits): Pick<Handlers
       const deposit = await deposits.ended(begun, body);
       return created(deposit, at(deposit.pack));
     },
-  };
+  } satisfies Partial<Handlers>;
 }

@@ -22,9 +22,7 @@ import { linkHeader } from '../../delivery/itemPages.ts';
 import { created, ok, okText, page, type Reply, withList } from '../../reply.ts';
 import type { PublicAddress } from '../../security/addresses.ts';
 
-type StudyRoutes = 'listStudies' | 'createStudy' | 'readStudy' | 'setStudyStatus' | 'readStudyTable';
-
-export function studiesHandlers(store: Store, publicAddress: PublicAddress): Pick<Handlers, StudyRoutes> {
+export function studiesHandlers(store: Store, publicAddress: PublicAddress) {
   return {
     listStudies: ({ query, request }) => page(request, query, listStudies(store, query)),
     createStudy: async ({ body, admitted }) => {
@@ -43,7 +41,7 @@ export function studiesHandlers(store: Store, publicAddress: PublicAddress): Pic
       const table = readStudyTable(store, params.id ?? '');
       return format === undefined ? ok(table) : csv(studyTableCsv(table), `study-${table.study}.csv`);
     },
-  };
+  } satisfies Partial<Handlers>;
 }
 
 function csv(text: string, filename: string): Reply {
@@ -53,7 +51,7 @@ function csv(text: string, filename: string): Reply {
   };
 }
 
-export function nodesHandlers(store: ReadStore): Pick<Handlers, 'readTree' | 'createNode' | 'readNode'> {
+export function nodesHandlers(store: ReadStore) {
   return {
     readTree: () => ok({ nodes: readTree(store) }),
     createNode: async ({ body, admitted }) => {
@@ -64,18 +62,18 @@ export function nodesHandlers(store: ReadStore): Pick<Handlers, 'readTree' | 'cr
       const { page, packs } = readTreeNode(store, params.path ?? '');
       return okText(withList(page, 'packs', packs));
     },
-  };
+  } satisfies Partial<Handlers>;
 }
 
 /** The handlers for what became of the works that packs relate to. */
-export function driftHandlers(store: Store): Pick<Handlers, 'readPackDrift' | 'readStudyDrift'> {
+export function driftHandlers(store: Store) {
   return {
     readPackDrift: ({ params: { id = '' } }) => ok(packDrift(store, id)),
     readStudyDrift: async ({ params: { id = '' } }) => ok(await studyDrift(store, id)),
-  };
+  } satisfies Partial<Handlers>;
 }
 
-export function commentsHandlers(store: ReadStore): Pick<Handlers, 'listComments' | 'addComment'> {
+export function commentsHandlers(store: ReadStore) {
   return {
     listComments: ({ params, query, request }) =>
       page(request, query, listComments(store, params.id ?? '', query)),
@@ -83,5 +81,5 @@ export function commentsHandlers(store: ReadStore): Pick<Handlers, 'listComments
       const comment = await addComment(admitted.store, params.id ?? '', body);
       return created(comment, pathOf(ROUTES.listComments.path, { id: comment.item }));
     },
-  };
+  } satisfies Partial<Handlers>;
 }

@@ -43,7 +43,7 @@ import type { PublicAddress } from '../../security/addresses.ts';
 import { SANDBOX_HEADERS, sandboxed } from './events.ts';
 
 /** Handlers for captures made by third parties. */
-export function captureHandlers(captures: Captures): Pick<Handlers, 'importCaptures'> {
+export function captureHandlers(captures: Captures) {
   return {
     importCaptures: async ({ query: { observer, wait }, request }) => {
       const mediaType = requireMediaType(request, [
@@ -66,7 +66,7 @@ export function captureHandlers(captures: Captures): Pick<Handlers, 'importCaptu
             );
       return wait === false ? accepted(job) : ok(await finished);
     },
-  };
+  } satisfies Partial<Handlers>;
 }
 
 function fileTooLarge(): Problem {
@@ -76,10 +76,8 @@ function fileTooLarge(): Problem {
 const LINK_FORMAT = { 'Content-Type': 'application/link-format; charset=utf-8' };
 const JSON_FORMAT = { 'Content-Type': 'application/json; charset=utf-8' };
 
-type MementoRoutes = 'readTimeMap' | 'readTimeMapLinks' | 'readTimeMapJson' | 'readTimeGate' | 'readMemento';
-
 /** Handlers for the Memento protocol (RFC 7089). */
-export function mementoHandlers(store: Store, publicAddress: PublicAddress): Pick<Handlers, MementoRoutes> {
+export function mementoHandlers(store: Store, publicAddress: PublicAddress) {
   const originOf = publicAddress.originOf.bind(publicAddress);
   const linksOf = ({ params, request }: Pick<Call, 'params' | 'request'>) => {
     const observed = findObservedSource(store, params.url ?? '');
@@ -133,7 +131,7 @@ export function mementoHandlers(store: Store, publicAddress: PublicAddress): Pic
       };
       return storedBlobReply(store, request, { blob, options: { ...options, headers } }, visitor);
     },
-  };
+  } satisfies Partial<Handlers>;
 }
 
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/;
@@ -153,10 +151,7 @@ function parseHttpDate(date: string): number {
 }
 
 /** Handlers for the export of WARC files and WACZ packages. */
-export function warcHandlers(
-  services: PackageServices,
-  exports: Exports,
-): Pick<Handlers, 'exportWarc' | 'exportWacz'> {
+export function warcHandlers(services: PackageServices, exports: Exports) {
   return {
     exportWarc: ({ query, visitor }) => {
       const { filename, bytes } = exportWarc(services.store, services.exporter, query, visitor);
@@ -166,15 +161,11 @@ export function warcHandlers(
       const { filename, bytes } = exportWacz(services, query, visitor);
       return exports.streamReply(attachmentHeaders('application/wacz', filename), bytes);
     },
-  };
+  } satisfies Partial<Handlers>;
 }
 
 /** Handlers for what a person's own browser showed. */
-export function handedInHandlers(
-  handedIn: HandedIn,
-  services: ComparisonServices,
-  nodeName: string,
-): Pick<Handlers, 'handIn' | 'listHandedIn' | 'readHandedIn'> {
+export function handedInHandlers(handedIn: HandedIn, services: ComparisonServices, nodeName: string) {
   const { store } = services;
   return {
     handIn: async ({ query, request, visitor }) => {
@@ -187,7 +178,7 @@ export function handedInHandlers(
     },
     listHandedIn: ({ query, request }) => page(request, query, listHandIns(store.read, query)),
     readHandedIn: async ({ params: { id = '' } }) => ok(await readHandIn(services, id)),
-  };
+  } satisfies Partial<Handlers>;
 }
 
 const PARTS = ['picture', 'text', 'document'] as const;
@@ -205,17 +196,7 @@ export function pageHandlers(
   collection: Collection,
   fileDiffs: FileDiffs,
   deriver: Pick<Deriver, 'derive'>,
-): Pick<
-  Handlers,
-  | 'listPages'
-  | 'readPage'
-  | 'readPagePart'
-  | 'comparePages'
-  | 'drawPage'
-  | 'drawUrl'
-  | 'capturePage'
-  | 'fetchMissing'
-> {
+) {
   const { draws } = collection;
   const thumbnails = new Thumbnails(store, deriver);
   return {
@@ -258,7 +239,7 @@ export function pageHandlers(
       return created(page, `/archive/pages/${page.id}`);
     },
     fetchMissing: async ({ body: { urls } }) => ok(await collection.fetchMissing(urls)),
-  };
+  } satisfies Partial<Handlers>;
 }
 
 /** A browser asks before it shows the one that it keeps, because the picture may have been withheld. */

@@ -37,19 +37,6 @@ import { sendJsonWithEtag } from '../../delivery/text.ts';
 import { accepted, ok, okText, page, type Reply } from '../../reply.ts';
 import type { PublicAddress } from '../../security/addresses.ts';
 
-type EventRoutes =
-  | 'listEvents'
-  | 'listOwnEvents'
-  | 'readSeen'
-  | 'changeSeen'
-  | 'readEventFeed'
-  | 'readEventDensity'
-  | 'readEvent'
-  | 'readEventObservers'
-  | 'readEventRetrieval'
-  | 'readEventQuality'
-  | 'streamEvents';
-
 /** Handlers for the timeline, and for what the owner has seen of it. */
 export function eventHandlers(
   store: Store,
@@ -60,7 +47,7 @@ export function eventHandlers(
     summaries,
     log,
   }: { exports: Exports; publicAddress: PublicAddress; summaries: Pick<Summaries, 'want'>; log: Log },
-): Pick<Handlers, EventRoutes> {
+) {
   const list = async (query: EventsQuery, { seen, withSummaries, reader }: ListOptions) => {
     const slice = await listEvents(store, query, seen);
     if (!withSummaries) return { ...slice, items: slice.items.map(withoutSummary) };
@@ -111,7 +98,7 @@ export function eventHandlers(
         write: (response) => rowFeed.open(response, Math.min(resumed, last)),
       };
     },
-  };
+  } satisfies Partial<Handlers>;
 }
 
 interface ListOptions {
@@ -139,12 +126,7 @@ function feed({ xml, etag, updatedAt }: EventFeed): Reply {
 }
 
 /** Handlers for diffs and noise rules. */
-export function diffHandlers(
-  store: Store,
-  diffs: Diffs,
-  noise: Noise,
-  fileDiffs: FileDiffs,
-): Pick<Handlers, 'readDiff' | 'compareObjects' | 'runNoiseRules' | 'previewNoiseRules' | 'findChosenPart'> {
+export function diffHandlers(store: Store, diffs: Diffs, noise: Noise, fileDiffs: FileDiffs) {
   return {
     compareObjects: async ({ query }) => ok(await fileDiffs.compareObjects(query.from, query.to)),
     readDiff: async ({ params, request, visitor }) => {
@@ -155,20 +137,17 @@ export function diffHandlers(
     runNoiseRules: ({ params }) => accepted(noise.startRun(params.id ?? '').job),
     previewNoiseRules: async ({ params, body }) => ok(await noise.preview(params.id ?? '', body)),
     findChosenPart: async ({ params, body }) => ok(await noise.findChoices(params.id ?? '', body)),
-  };
+  } satisfies Partial<Handlers>;
 }
 
 /** Handlers for texts derived from archived objects. Responses are JSON, so no archived script can run. */
-export function derivedHandlers(
-  store: Store,
-  texts: Texts,
-): Pick<Handlers, 'searchTexts' | 'readObjectText'> {
+export function derivedHandlers(store: Store, texts: Texts) {
   return {
     searchTexts: async ({ query, request, visitor }) =>
       page(request, query, await searchObjectTexts(store, query, visitor)),
     readObjectText: async ({ params, visitor }) =>
       okText(await readObjectText(store, texts, params.sha256 ?? '', visitor)),
-  };
+  } satisfies Partial<Handlers>;
 }
 
 /** What every policy of an archived page says: it may load nothing, because everything that it shows is in it. */
@@ -197,7 +176,7 @@ export function viewHandlers(
   store: Store,
   pages: PageCache,
   readChooserScript: () => Promise<Buffer | undefined>,
-): Pick<Handlers, 'readObjectView' | 'readArchivedPage' | 'readChoosingPage' | 'readPageResources'> {
+) {
   return {
     readObjectView: async ({ params: { sha256 = '' }, query, visitor }) =>
       ok(await readObjectView(store, sha256, query, visitor)),
@@ -213,7 +192,7 @@ export function viewHandlers(
     },
     readPageResources: async ({ params: { sha256 = '' }, query, visitor }) =>
       ok(pageResources(sha256, await readArchivedPage(store, pages, { sha256, query }, visitor))),
-  };
+  } satisfies Partial<Handlers>;
 }
 
 /** Where a made page says its encoding, first in its head. Nothing else in it can look like this: `<` is escaped there. */
@@ -254,12 +233,12 @@ export const SANDBOX_HEADERS = {
 const PASSIVE_USES: ReadonlySet<unknown> = new Set(['document', 'empty', 'image', 'audio', 'video', 'track']);
 
 /** Handlers for archived objects. */
-export function objectHandlers(store: Store): Pick<Handlers, 'readObject' | 'readObjectMetadata'> {
+export function objectHandlers(store: Store) {
   return {
     readObject: ({ params: { sha256 = '' }, request, visitor }) =>
       storedBlobReply(store, request, sandboxed(readObject(store, sha256), request), visitor),
     readObjectMetadata: async ({ params }) => ok(await readObjectMetadata(store, params.sha256 ?? '')),
-  };
+  } satisfies Partial<Handlers>;
 }
 
 /** Returns how an archived object is sent in response to a request. */

@@ -21,23 +21,8 @@ import { readBytes, requireMediaType } from '../../body/readJson.ts';
 import { bodyChunks } from '../../body/requestBody.ts';
 import { created, jobReply, noContent, ok, page } from '../../reply.ts';
 
-type SourceRoutes =
-  | 'listSources'
-  | 'readSource'
-  | 'listWatchedSources'
-  | 'addSource'
-  | 'previewSource'
-  | 'importSources'
-  | 'readWatchedSource'
-  | 'listRetrievals'
-  | 'proveRetrieval'
-  | 'proveRetrievals'
-  | 'changeSource'
-  | 'removeSource'
-  | 'collect';
-
 /** Handlers for sources, for visitors and for the owner. */
-export function sourceHandlers(store: Store, collection: Collection): Pick<Handlers, SourceRoutes> {
+export function sourceHandlers(store: Store, collection: Collection) {
   return {
     listSources: ({ query, request }) => page(request, query, listSources(store, query)),
     readSource: ({ params }) => ok(readSource(store, params.id ?? '')),
@@ -70,40 +55,32 @@ export function sourceHandlers(store: Store, collection: Collection): Pick<Handl
       return noContent;
     },
     collect: ({ query, body }) => jobReply(query, collection.startRound(body?.sources)),
-  };
+  } satisfies Partial<Handlers>;
 }
 
 /** Handlers for the addresses that followed sources link to. */
-export function followHandlers(
-  store: Store,
-  collection: Collection,
-): Pick<Handlers, 'listFound' | 'previewFollow' | 'approveFound' | 'refuseFound'> {
+export function followHandlers(store: Store, collection: Collection) {
   return {
     listFound: ({ query, request }) => page(request, query, listFound(store, query)),
     previewFollow: async ({ body }) => ok(await collection.previewFollow(body)),
     approveFound: async ({ body }) => ok(await collection.approveFound(body)),
     refuseFound: async ({ body }) => ok(await refuseFound(store, body)),
-  };
+  } satisfies Partial<Handlers>;
 }
 
 /** Handlers for the state of the collection. */
-export function collectionHandlers(
-  store: Store,
-  settings: SettingsStore,
-): Pick<Handlers, 'readStatus' | 'readStats'> {
+export function collectionHandlers(store: Store, settings: SettingsStore) {
   return {
     readStatus: async () => {
       const status = await readStatus(store, settings.current);
       return { status: status.ok ? 200 : 503, json: status };
     },
     readStats: () => ok(readStats(store)),
-  };
+  } satisfies Partial<Handlers>;
 }
 
-type ProfileRoutes = 'listProfiles' | 'addProfile' | 'readProfile' | 'changeProfile' | 'removeProfile';
-
 /** Handlers for the logins with which sources are watched. */
-export function profileHandlers(collection: Collection): Pick<Handlers, ProfileRoutes> {
+export function profileHandlers(collection: Collection) {
   const { profiles } = collection;
   return {
     listProfiles: ({ query, request }) => page(request, query, profiles.list(query)),
@@ -117,5 +94,5 @@ export function profileHandlers(collection: Collection): Pick<Handlers, ProfileR
       await profiles.remove(id);
       return noContent;
     },
-  };
+  } satisfies Partial<Handlers>;
 }
