@@ -22,10 +22,7 @@ export interface Command {
 
 /** The command was called with arguments that it does not accept. */
 export class UsageError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'UsageError';
-  }
+  override name = 'UsageError';
 }
 
 export function print(line: string): void {

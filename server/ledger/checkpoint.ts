@@ -72,10 +72,7 @@ export function signNote({ name, privateKey, verifierKey }: NodeKey, text: strin
 
 /** A text is not a checkpoint signed by the expected key. */
 export class CheckpointError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'CheckpointError';
-  }
+  override name = 'CheckpointError';
 }
 
 /**

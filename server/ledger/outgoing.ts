@@ -36,10 +36,7 @@ export type Post = (request: OutgoingRequest) => Promise<OutgoingAnswer>;
 
 /** No complete answer arrived. The message is a sentence that says why. */
 export class OutgoingError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'OutgoingError';
-  }
+  override name = 'OutgoingError';
 }
 
 /** What is needed to send checkpoints to other servers, on schedule and on demand. */
@@ -53,8 +50,5 @@ export interface SendingServices {
 
 /** An authority gave no valid timestamp. The message is a sentence that says why. */
 export class AuthorityError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'AuthorityError';
-  }
+  override name = 'AuthorityError';
 }

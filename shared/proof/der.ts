@@ -3,10 +3,7 @@ import { hexOf } from './bytes.ts';
 
 /** Bytes are not the ASN.1 structure that was expected. */
 export class DerError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'DerError';
-  }
+  override name = 'DerError';
 }
 
 /** One ASN.1 value: its tag, its whole encoding, and its parts if it is constructed. */

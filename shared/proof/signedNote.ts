@@ -3,10 +3,7 @@ import { concat, fromBase64, hexOf, isSameBytes, toBase64, utf8 } from './bytes.
 
 /** A proof does not hold. The message is a sentence that says why. */
 export class ProofError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'ProofError';
-  }
+  override name = 'ProofError';
 }
 
 /** Returns undefined if what is opened was not signed, or was altered. */

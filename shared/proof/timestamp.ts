@@ -152,10 +152,7 @@ function readAttributes(attributes: DerValue): Map<string, DerValue> {
 
 /** A timestamp does not hold. The message is a sentence that says why. */
 export class TimestampError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'TimestampError';
-  }
+  override name = 'TimestampError';
 }
 
 /** A valid timestamp: what it says, and who signed it. */

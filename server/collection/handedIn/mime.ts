@@ -27,10 +27,7 @@ interface MimeLimits {
 
 /** The bytes are not a MIME message of parts, are cut off, or exceed a limit. */
 export class MimeError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'MimeError';
-  }
+  override name = 'MimeError';
 }
 
 type Token = { fields: MimeFields; within: readonly MimeFields[] } | { content: Buffer } | { end: true };
@@ -323,10 +320,7 @@ export function parameterOf(type: string, name: string): string | undefined {
 
 /** The bytes of a part are not what its Content-Transfer-Encoding says. */
 export class BrokenEncodingError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'BrokenEncodingError';
-  }
+  override name = 'BrokenEncodingError';
 }
 
 /**

@@ -121,10 +121,7 @@ export class Witnesses {
 
 /** A witness did not cosign a checkpoint. The message is a sentence that says why. */
 class WitnessError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'WitnessError';
-  }
+  override name = 'WitnessError';
 }
 
 interface Submitted extends Cosignature {

@@ -15,10 +15,7 @@ export interface Citation {
 
 /** The file is not of the format; the message is a sentence. */
 export class InvalidCitationsError extends Error {
-  constructor(sentence: string) {
-    super(sentence);
-    this.name = 'InvalidCitationsError';
-  }
+  override name = 'InvalidCitationsError';
 }
 
 /** What was read, and what could not be. */

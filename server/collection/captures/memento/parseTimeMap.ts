@@ -22,10 +22,7 @@ interface TimeMapPage {
 
 /** The document is not a TimeMap in any supported form. */
 export class InvalidTimeMapError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'InvalidTimeMapError';
-  }
+  override name = 'InvalidTimeMapError';
 }
 
 /**

@@ -15,10 +15,7 @@ const STATUS_LINE = /^HTTP\/\d(?:\.\d)? ([1-5]\d\d)(?: .*)?$/;
 
 /** A block holds no HTTP response, or its framing is broken. */
 export class MalformedHttpError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'MalformedHttpError';
-  }
+  override name = 'MalformedHttpError';
 }
 
 /**

@@ -19,10 +19,7 @@ interface ListedEntry {
 
 /** The list as a whole cannot be read. The message is a sentence for people. */
 export class SourceListError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'SourceListError';
-  }
+  override name = 'SourceListError';
 }
 
 /** A list, or why it cannot be read. */
