@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { EVENT_TYPES, eventTypeSchema, LABEL_FILTERS } from '../collection/event.ts';
 import { findingIdSchema } from '../findings/finding.ts';
 import { sourceIdSchema } from '../values/digest.ts';
-import { listQuery } from '../values/list.ts';
+import { listQuery, namedObject } from '../values/list.ts';
 import { httpUrlSchema, instantSchema, text } from '../values/text.ts';
 import { mailAddressSchema } from './smtp.ts';
 
@@ -54,58 +54,56 @@ const conditionFields = {
 export type Conditions = z.output<z.ZodObject<typeof conditionFields>>;
 
 /** What an alert is about. Events are watched if one of the first fields says so, or if no field names anything else. */
-const alertWhenSchema = z
-  .strictObject({
-    event_types: anyOf(eventTypeSchema).meta({ description: 'Events of these types; all if absent.' }),
-    tags: anyOf(text(1, 100)).meta({ description: 'Only sources with one of these tags.' }),
-    agencies: anyOf(text(1, 200)).meta({ description: 'Only sources of one of these agencies.' }),
-    sources: anyOf(sourceIdSchema).meta({ description: 'Only these sources.' }),
-    words: words.meta({
-      description:
-        'Only changes that add or remove one of these words or phrases. Case and accents are ignored; the beginning of a word is enough.',
-    }),
-    ...conditionFields,
-    confirm: z.boolean().optional().meta({
-      description:
-        '`true` fetches the source a second time, 30 seconds after a change was found to match, and alerts only if it still does.',
-    }),
-    labels: anyOf(z.enum(LABEL_FILTERS)).meta({
-      description:
-        'Only events whose version has one of these labels; `any`: has a label; `none`: has no label. Changes outside the watched part of their source match only if `outside` is named.',
-    }),
-    not_noise: z
-      .boolean()
-      .optional()
-      .meta({ description: '`true` leaves out changes that the noise rules of their source explain.' }),
-    failures: z.boolean().optional().meta({ description: 'A source can no longer be retrieved.' }),
-    drift: z
-      .boolean()
-      .optional()
-      .meta({ description: 'A related work of a pack changed, disappeared or returned.' }),
-    damaged: z.boolean().optional().meta({ description: 'A stored object is damaged or missing.' }),
-    peer_rewritten: z.boolean().optional().meta({ description: 'A peer rewrote its ledger.' }),
-    profile_expired: z
-      .boolean()
-      .optional()
-      .meta({ description: 'A site no longer accepts the profile with which sources are watched.' }),
-    watch_lost: z
-      .boolean()
-      .optional()
-      .meta({ description: 'The watched part of a source is not in its newest version.' }),
-    passage_changed: z.boolean().optional().meta({
-      description: 'A version of a source no longer has a passage that a finding quotes, or has it changed.',
-    }),
-    disk: z
-      .boolean()
-      .optional()
-      .meta({ description: 'The disk is nearly full, or the archive has reached its size limit.' }),
-    copy_behind: z.boolean().optional().meta({ description: 'A copy of the archive is out of date.' }),
-    drill_failed: z
-      .boolean()
-      .optional()
-      .meta({ description: 'A test showed that the archive could not be restored from a copy.' }),
-  })
-  .meta({ id: 'AlertWhen' });
+const alertWhenSchema = namedObject('AlertWhen', {
+  event_types: anyOf(eventTypeSchema).meta({ description: 'Events of these types; all if absent.' }),
+  tags: anyOf(text(1, 100)).meta({ description: 'Only sources with one of these tags.' }),
+  agencies: anyOf(text(1, 200)).meta({ description: 'Only sources of one of these agencies.' }),
+  sources: anyOf(sourceIdSchema).meta({ description: 'Only these sources.' }),
+  words: words.meta({
+    description:
+      'Only changes that add or remove one of these words or phrases. Case and accents are ignored; the beginning of a word is enough.',
+  }),
+  ...conditionFields,
+  confirm: z.boolean().optional().meta({
+    description:
+      '`true` fetches the source a second time, 30 seconds after a change was found to match, and alerts only if it still does.',
+  }),
+  labels: anyOf(z.enum(LABEL_FILTERS)).meta({
+    description:
+      'Only events whose version has one of these labels; `any`: has a label; `none`: has no label. Changes outside the watched part of their source match only if `outside` is named.',
+  }),
+  not_noise: z
+    .boolean()
+    .optional()
+    .meta({ description: '`true` leaves out changes that the noise rules of their source explain.' }),
+  failures: z.boolean().optional().meta({ description: 'A source can no longer be retrieved.' }),
+  drift: z
+    .boolean()
+    .optional()
+    .meta({ description: 'A related work of a pack changed, disappeared or returned.' }),
+  damaged: z.boolean().optional().meta({ description: 'A stored object is damaged or missing.' }),
+  peer_rewritten: z.boolean().optional().meta({ description: 'A peer rewrote its ledger.' }),
+  profile_expired: z
+    .boolean()
+    .optional()
+    .meta({ description: 'A site no longer accepts the profile with which sources are watched.' }),
+  watch_lost: z
+    .boolean()
+    .optional()
+    .meta({ description: 'The watched part of a source is not in its newest version.' }),
+  passage_changed: z.boolean().optional().meta({
+    description: 'A version of a source no longer has a passage that a finding quotes, or has it changed.',
+  }),
+  disk: z
+    .boolean()
+    .optional()
+    .meta({ description: 'The disk is nearly full, or the archive has reached its size limit.' }),
+  copy_behind: z.boolean().optional().meta({ description: 'A copy of the archive is out of date.' }),
+  drill_failed: z
+    .boolean()
+    .optional()
+    .meta({ description: 'A test showed that the archive could not be restored from a copy.' }),
+});
 export type AlertWhen = z.output<typeof alertWhenSchema>;
 
 /** Kinds of alerts about a source that are no types of events. Who watches sources may name them as if they were. */
@@ -282,15 +280,13 @@ export const alertChangeSchema = z.strictObject(fields).partial().meta({ id: 'Al
 export type AlertChange = z.output<typeof alertChangeSchema>;
 
 /** A rule: what to alert about, where to, and how soon. */
-export const alertSchema = z
-  .strictObject({
-    ...fields,
-    when: alertWhenSchema,
-    id: alertIdSchema,
-    to: z.array(targetSchema),
-    created_at: instantSchema,
-  })
-  .meta({ id: 'Alert' });
+export const alertSchema = namedObject('Alert', {
+  ...fields,
+  when: alertWhenSchema,
+  id: alertIdSchema,
+  to: z.array(targetSchema),
+  created_at: instantSchema,
+});
 export type Alert = z.output<typeof alertSchema>;
 
 const deliveryIdSchema = z.string().regex(/^ad_[0-9a-f]{20}$/, 'A delivery id is ad_ and 20 hex digits.');
@@ -313,26 +309,24 @@ const ALERT_KINDS = [
 export type AlertKind = (typeof ALERT_KINDS)[number];
 
 /** One thing that an alert says, in words. */
-const alertItemSchema = z
-  .strictObject({
-    kind: z.enum(ALERT_KINDS),
-    at: instantSchema,
-    title: z.string(),
-    text: z.string(),
-    /** The first lines of the diff: `+` or `−`, a space and a line that was added or removed. */
-    diff: z.array(z.string()),
-    link: z.string(),
-    event: z.int().nullable(),
-    passage: z
-      .strictObject({ finding: findingIdSchema, before: z.string().nullable(), after: z.string().nullable() })
-      .optional()
-      .meta({
-        description:
-          'Only of `passage_changed`: the finding, the quoted words, and the words that are there now, at most 2,000 characters of each. `after` is null if there are none, and both are null if visitors may not read them.',
-      }),
-    source: z.strictObject({ id: z.string(), url: z.string(), name: z.string() }).nullable(),
-  })
-  .meta({ id: 'AlertItem' });
+const alertItemSchema = namedObject('AlertItem', {
+  kind: z.enum(ALERT_KINDS),
+  at: instantSchema,
+  title: z.string(),
+  text: z.string(),
+  /** The first lines of the diff: `+` or `−`, a space and a line that was added or removed. */
+  diff: z.array(z.string()),
+  link: z.string(),
+  event: z.int().nullable(),
+  passage: z
+    .strictObject({ finding: findingIdSchema, before: z.string().nullable(), after: z.string().nullable() })
+    .optional()
+    .meta({
+      description:
+        'Only of `passage_changed`: the finding, the quoted words, and the words that are there now, at most 2,000 characters of each. `after` is null if there are none, and both are null if visitors may not read them.',
+    }),
+  source: z.strictObject({ id: z.string(), url: z.string(), name: z.string() }).nullable(),
+});
 export type AlertItem = z.output<typeof alertItemSchema>;
 
 /** What is sent: one thing, or a digest of several. */
@@ -349,30 +343,28 @@ export const DELIVERY_STATES = ['waiting', 'sending', 'sent', 'failed'] as const
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
 /** One message to one target. */
-export const deliverySchema = z
-  .strictObject({
-    id: deliveryIdSchema.meta({ description: 'Also the `webhook-id` of all its attempts.' }),
-    alert: z.strictObject({ id: alertIdSchema, name: z.string() }),
-    to: z.discriminatedUnion('kind', [
-      z.strictObject({ kind: z.literal('desktop') }),
-      z.strictObject({ kind: z.literal('email'), address: z.string() }),
-      z.strictObject({ kind: z.literal('webhook'), url: z.string(), allow_private: z.boolean() }),
-    ]),
-    state: z.enum(DELIVERY_STATES),
-    test: z.boolean(),
-    /** What it says; null until it is first sent. */
-    title: z.string().nullable(),
-    /** The number of things that it is about, and the events among them. */
-    count: z.int().min(1),
-    events: z.array(z.int()),
-    created_at: instantSchema,
-    attempts: z.int(),
-    next_attempt_at: instantSchema.nullable(),
-    sent_at: instantSchema.nullable(),
-    /** Why the last attempt failed; null if it did not. */
-    error: z.string().nullable(),
-  })
-  .meta({ id: 'AlertDelivery' });
+export const deliverySchema = namedObject('AlertDelivery', {
+  id: deliveryIdSchema.meta({ description: 'Also the `webhook-id` of all its attempts.' }),
+  alert: z.strictObject({ id: alertIdSchema, name: z.string() }),
+  to: z.discriminatedUnion('kind', [
+    z.strictObject({ kind: z.literal('desktop') }),
+    z.strictObject({ kind: z.literal('email'), address: z.string() }),
+    z.strictObject({ kind: z.literal('webhook'), url: z.string(), allow_private: z.boolean() }),
+  ]),
+  state: z.enum(DELIVERY_STATES),
+  test: z.boolean(),
+  /** What it says; null until it is first sent. */
+  title: z.string().nullable(),
+  /** The number of things that it is about, and the events among them. */
+  count: z.int().min(1),
+  events: z.array(z.int()),
+  created_at: instantSchema,
+  attempts: z.int(),
+  next_attempt_at: instantSchema.nullable(),
+  sent_at: instantSchema.nullable(),
+  /** Why the last attempt failed; null if it did not. */
+  error: z.string().nullable(),
+});
 export type Delivery = z.output<typeof deliverySchema>;
 
 export const deliveriesQuery = z.strictObject({

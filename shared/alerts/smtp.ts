@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { namedObject } from '../values/list.ts';
 
 /** An e-mail address as SMTP takes it, in ASCII. The host may have no dot: mail servers of a local network often have none. */
 export const mailAddressSchema = z
@@ -35,12 +36,10 @@ const server = {
 };
 
 /** The mail server by which alerts are sent, without its password. */
-export const smtpSchema = z
-  .strictObject({
-    ...server,
-    has_password: z.boolean().meta({ description: 'Whether a password is kept. It is never shown.' }),
-  })
-  .meta({ id: 'Smtp' });
+export const smtpSchema = namedObject('Smtp', {
+  ...server,
+  has_password: z.boolean().meta({ description: 'Whether a password is kept. It is never shown.' }),
+});
 export type Smtp = z.output<typeof smtpSchema>;
 
 /** A change of the mail server. Without `password`, the kept one stays if `host` and `user` are the same. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { viewQuery } from '../collection/view.ts';
 import { digestSchema, packIdSchema, sourceIdSchema } from '../values/digest.ts';
+import { namedObject } from '../values/list.ts';
 
 /** The citation formats by their value of `format`, with their media types. */
 export const CITATION_FORMATS = {
@@ -35,53 +36,49 @@ export type CslName = z.output<typeof cslNameSchema>;
 const cslDateSchema = z.strictObject({ 'date-parts': z.tuple([z.tuple([z.int(), z.int(), z.int()])]) });
 
 /** An item of CSL-JSON (https://docs.citationstyles.org), with the fields that packs, studies and observations have. */
-const cslItemSchema = z
-  .strictObject({
-    id: z.string(),
-    type: z.enum(['dataset', 'document', 'webpage']),
-    title: z.string(),
-    author: z.array(cslNameSchema),
-    /** Only of a pack or a study: when a page was published is not known. */
-    issued: cslDateSchema.optional(),
-    /** Only of an observation: the day of its retrieval. */
-    accessed: cslDateSchema.optional(),
-    publisher: z.string().optional(),
-    /** The DOI of a published deposit of a pack. */
-    DOI: z.string().optional(),
-    /** The page of a pack or a study; missing if the node has no address that others can open. Else the address on the web. */
-    URL: z.string().optional(),
-    /** The site, the archive that holds the version, and where: its URL, or the URN of its bytes. */
-    'container-title': z.string().optional(),
-    archive: z.string().optional(),
-    archive_location: z.string().optional(),
-    genre: z.string().optional(),
-    version: z.string().optional(),
-    abstract: z.string().optional(),
-    keyword: z.string().optional(),
-    note: z.string().optional(),
-  })
-  .meta({ id: 'CslItem' });
+const cslItemSchema = namedObject('CslItem', {
+  id: z.string(),
+  type: z.enum(['dataset', 'document', 'webpage']),
+  title: z.string(),
+  author: z.array(cslNameSchema),
+  /** Only of a pack or a study: when a page was published is not known. */
+  issued: cslDateSchema.optional(),
+  /** Only of an observation: the day of its retrieval. */
+  accessed: cslDateSchema.optional(),
+  publisher: z.string().optional(),
+  /** The DOI of a published deposit of a pack. */
+  DOI: z.string().optional(),
+  /** The page of a pack or a study; missing if the node has no address that others can open. Else the address on the web. */
+  URL: z.string().optional(),
+  /** The site, the archive that holds the version, and where: its URL, or the URN of its bytes. */
+  'container-title': z.string().optional(),
+  archive: z.string().optional(),
+  archive_location: z.string().optional(),
+  genre: z.string().optional(),
+  version: z.string().optional(),
+  abstract: z.string().optional(),
+  keyword: z.string().optional(),
+  note: z.string().optional(),
+});
 export type CslItem = z.output<typeof cslItemSchema>;
 
-export const citationSchema = z
-  .strictObject({
-    id: z.string(),
-    /** The URL of the item's page on this node, with the host of the request. The other fields have the public address. */
-    url: z.string(),
-    /** The fingerprint of a pack, or the digest of the observed version; null if there is neither. */
-    digest: digestSchema.nullable(),
-    csl: cslItemSchema,
-    apa: z.string(),
-    bibtex: z.string(),
-    ris: z.string(),
-    pwid: z.string().optional().meta({
-      description: 'The PWID of an observed version (a URN of the namespace `pwid`).',
-    }),
-    robust_link: z.string().optional().meta({
-      description: 'The Robust Link of an observed version, as HTML.',
-    }),
-  })
-  .meta({ id: 'Citation' });
+export const citationSchema = namedObject('Citation', {
+  id: z.string(),
+  /** The URL of the item's page on this node, with the host of the request. The other fields have the public address. */
+  url: z.string(),
+  /** The fingerprint of a pack, or the digest of the observed version; null if there is neither. */
+  digest: digestSchema.nullable(),
+  csl: cslItemSchema,
+  apa: z.string(),
+  bibtex: z.string(),
+  ris: z.string(),
+  pwid: z.string().optional().meta({
+    description: 'The PWID of an observed version (a URN of the namespace `pwid`).',
+  }),
+  robust_link: z.string().optional().meta({
+    description: 'The Robust Link of an observed version, as HTML.',
+  }),
+});
 export type Citation = z.output<typeof citationSchema>;
 
 export const citationQuery = z.strictObject({
@@ -136,9 +133,7 @@ const foundDigestSchema = z.strictObject({
 });
 export type FoundDigest = z.output<typeof foundDigestSchema>;
 
-export const lookupSchema = z
-  .strictObject({
-    /** Only those that the archive has. */
-    items: z.array(foundDigestSchema),
-  })
-  .meta({ id: 'Lookup' });
+export const lookupSchema = namedObject('Lookup', {
+  /** Only those that the archive has. */
+  items: z.array(foundDigestSchema),
+});

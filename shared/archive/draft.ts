@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MAX_DRAFT_PATH, MAX_PACK_FILES } from '../limits.ts';
 import { digestSchema, packIdSchema } from '../values/digest.ts';
-import { integerParameter, listQuery } from '../values/list.ts';
+import { integerParameter, listQuery, namedObject } from '../values/list.ts';
 import { instantSchema, text } from '../values/text.ts';
 import { filePathSchema, packRecordSchema } from './pack.ts';
 
@@ -51,19 +51,17 @@ export const savedDraftFileSchema = draftFileSchema
   .meta({ id: 'SavedDraftFile' });
 export type SavedDraftFile = z.output<typeof savedDraftFileSchema>;
 
-export const draftSummarySchema = z
-  .strictObject({
-    id: draftIdSchema,
-    title: z.string(),
-    created_at: instantSchema,
-    changed_at: instantSchema,
-    /** Rises with every change of the record or the files. */
-    revision: z.int().min(1),
-    counts: z.strictObject({ files: z.int().min(0), bytes: z.int().min(0) }),
-    /** The pack that it was published as; null for a draft that is not published. */
-    pack: packIdSchema.nullable(),
-  })
-  .meta({ id: 'DraftSummary' });
+export const draftSummarySchema = namedObject('DraftSummary', {
+  id: draftIdSchema,
+  title: z.string(),
+  created_at: instantSchema,
+  changed_at: instantSchema,
+  /** Rises with every change of the record or the files. */
+  revision: z.int().min(1),
+  counts: z.strictObject({ files: z.int().min(0), bytes: z.int().min(0) }),
+  /** The pack that it was published as; null for a draft that is not published. */
+  pack: packIdSchema.nullable(),
+});
 export type DraftSummary = z.output<typeof draftSummarySchema>;
 
 export const draftSchema = draftSummarySchema

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { digestSchema, packIdSchema, sourceIdSchema, studyIdSchema } from '../values/digest.ts';
+import { namedObject } from '../values/list.ts';
 import { instantSchema } from '../values/text.ts';
 
 /** What became of a related work since the pack was received. `returned`: it changed or vanished, and is as it was again. */
@@ -41,26 +42,22 @@ const driftItem = z.discriminatedUnion('kind', [
 export type DriftItem = z.output<typeof driftItem>;
 
 /** What became of the related works of a pack that this archive holds or watches. */
-export const packDriftSchema = z
-  .strictObject({
-    pack: packIdSchema,
-    /** When the pack was received: the state of before is compared with the one of now. */
-    since: instantSchema,
-    /** One for each watched source, and for each other pack with the file. Works that the archive does not know are left out. */
-    items: z.array(driftItem),
-  })
-  .meta({ id: 'PackDrift' });
+export const packDriftSchema = namedObject('PackDrift', {
+  pack: packIdSchema,
+  /** When the pack was received: the state of before is compared with the one of now. */
+  since: instantSchema,
+  /** One for each watched source, and for each other pack with the file. Works that the archive does not know are left out. */
+  items: z.array(driftItem),
+});
 export type PackDrift = z.output<typeof packDriftSchema>;
 
 /** The packs of a study whose related works are no longer as they were. */
-export const studyDriftSchema = z
-  .strictObject({
-    study: studyIdSchema,
-    /** How many packs of the study relate to other works, and how many of them were compared: the newest. */
-    relating: z.int(),
-    compared: z.int(),
-    /** The packs with a related work that is not the same, newest first, each with those works. */
-    packs: z.array(z.strictObject({ id: packIdSchema, title: z.string(), items: z.array(driftItem) })),
-  })
-  .meta({ id: 'StudyDrift' });
+export const studyDriftSchema = namedObject('StudyDrift', {
+  study: studyIdSchema,
+  /** How many packs of the study relate to other works, and how many of them were compared: the newest. */
+  relating: z.int(),
+  compared: z.int(),
+  /** The packs with a related work that is not the same, newest first, each with those works. */
+  packs: z.array(z.strictObject({ id: packIdSchema, title: z.string(), items: z.array(driftItem) })),
+});
 export type StudyDrift = z.output<typeof studyDriftSchema>;

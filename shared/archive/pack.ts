@@ -5,7 +5,7 @@ import { releasedReasonSchema, withheldReasonSchema } from '../node/withheld.ts'
 import { digestSchema, packIdSchema, studyIdSchema } from '../values/digest.ts';
 import { isDigest } from '../values/digestPattern.ts';
 import { doiUrl, writtenDoi } from '../values/doi.ts';
-import { booleanParameter, listQuery, searchParameter } from '../values/list.ts';
+import { booleanParameter, listQuery, namedObject, searchParameter } from '../values/list.ts';
 import { httpUrlSchema, instantSchema, isHttpUrl, text } from '../values/text.ts';
 import { compareByUtf8, filePathFault, pathConflicts } from './filePath.ts';
 import { nodePathSchema } from './study.ts';
@@ -33,13 +33,11 @@ const orcidSchema = z
   .refine(isOrcid, 'An ORCID iD has four groups of four digits with a valid check digit.')
   .meta({ pattern: '^\\d{4}-\\d{4}-\\d{4}-\\d{3}[\\dX]$' });
 
-const authorSchema = z
-  .strictObject({
-    name: text(1, 200),
-    orcid: orcidSchema.nullable().default(null),
-    affiliation: text(0, 300).default(''),
-  })
-  .meta({ id: 'Author' });
+const authorSchema = namedObject('Author', {
+  name: text(1, 200),
+  orcid: orcidSchema.nullable().default(null),
+  affiliation: text(0, 300).default(''),
+});
 
 const methodSchema = z
   .strictObject({
@@ -104,14 +102,12 @@ export const filePathSchema = z
   })
   .meta({ minLength: 1, maxLength: 1024 });
 
-const packFileSchema = z
-  .strictObject({
-    path: filePathSchema,
-    sha256: digestSchema,
-    bytes: z.int().min(0),
-    media_type: mediaTypeSchema.default('application/octet-stream'),
-  })
-  .meta({ id: 'PackFile' });
+const packFileSchema = namedObject('PackFile', {
+  path: filePathSchema,
+  sha256: digestSchema,
+  bytes: z.int().min(0),
+  media_type: mediaTypeSchema.default('application/octet-stream'),
+});
 
 const packFilesSchema = z
   .array(packFileSchema)
@@ -193,57 +189,55 @@ export const DERIVED_FIELDS = [
 const markedFiles = <Reason extends z.ZodType>(reason: Reason) =>
   z.array(z.strictObject({ sha256: digestSchema, reason, since: instantSchema })).optional();
 
-export const packSchema = z
-  .strictObject({
-    ...packRecordSchema.shape,
-    files: z.array(packFileSchema),
-    id: packIdSchema,
-    digest: digestSchema,
-    tag: tagSchema.meta({ description: '`replicable` if the record declares its method complete.' }),
-    replications: z.array(
-      z.strictObject({ pack: packIdSchema, verdict: verdictSchema, received_at: instantSchema }),
-    ),
-    evidence: z.strictObject({
-      received_at: instantSchema,
-      bytes: z.int(),
-      files: z.int(),
-      reproduced: z.int(),
-      partial: z.int(),
-      failed: z.int(),
-      version: z.int().min(1).meta({
-        description: '1, or one more than the version of the pack that this pack supersedes.',
-      }),
-      superseded_by: packIdSchema
-        .nullable()
-        .meta({ description: 'The newest pack whose `supersedes` is this pack.' }),
-      withheld: markedFiles(withheldReasonSchema).meta({
-        description:
-          'The files whose bytes visitors may not read; for a set, those of its parts too. Only in a single pack, and if there are any.',
-      }),
-      released: markedFiles(releasedReasonSchema).meta({
-        description:
-          'The files whose bytes were given up; for a set, those of its parts too. Only in a single pack, and if there are any.',
-      }),
-      deposits: z.array(publishedDepositSchema).optional().meta({
-        description:
-          'Where the pack was published in repositories, with its DOIs. Only in a single pack, and if there are any.',
-      }),
-      set: z
-        .strictObject({ files: z.int().min(1), packs: z.int().min(0), bytes: z.int().min(0) })
-        .optional()
-        .meta({ description: 'The size of the set of which this pack is the manifest.' }),
-      part_of: packIdSchema
-        .optional()
-        .meta({ description: 'The newest set that has this pack as a part. Only in a single pack.' }),
+export const packSchema = namedObject('Pack', {
+  ...packRecordSchema.shape,
+  files: z.array(packFileSchema),
+  id: packIdSchema,
+  digest: digestSchema,
+  tag: tagSchema.meta({ description: '`replicable` if the record declares its method complete.' }),
+  replications: z.array(
+    z.strictObject({ pack: packIdSchema, verdict: verdictSchema, received_at: instantSchema }),
+  ),
+  evidence: z.strictObject({
+    received_at: instantSchema,
+    bytes: z.int(),
+    files: z.int(),
+    reproduced: z.int(),
+    partial: z.int(),
+    failed: z.int(),
+    version: z.int().min(1).meta({
+      description: '1, or one more than the version of the pack that this pack supersedes.',
     }),
-    flags: z.array(z.strictObject({ reason: flagReasonSchema, note: z.string(), at: instantSchema })),
-    original_had_method: z.boolean().nullable().meta({
+    superseded_by: packIdSchema
+      .nullable()
+      .meta({ description: 'The newest pack whose `supersedes` is this pack.' }),
+    withheld: markedFiles(withheldReasonSchema).meta({
       description:
-        'For a replication: whether the replicated pack was replicable at that time. Otherwise null.',
+        'The files whose bytes visitors may not read; for a set, those of its parts too. Only in a single pack, and if there are any.',
     }),
-    ledger_entry: z.int().meta({ description: 'The number of the ledger entry that recorded it.' }),
-  })
-  .meta({ id: 'Pack' });
+    released: markedFiles(releasedReasonSchema).meta({
+      description:
+        'The files whose bytes were given up; for a set, those of its parts too. Only in a single pack, and if there are any.',
+    }),
+    deposits: z.array(publishedDepositSchema).optional().meta({
+      description:
+        'Where the pack was published in repositories, with its DOIs. Only in a single pack, and if there are any.',
+    }),
+    set: z
+      .strictObject({ files: z.int().min(1), packs: z.int().min(0), bytes: z.int().min(0) })
+      .optional()
+      .meta({ description: 'The size of the set of which this pack is the manifest.' }),
+    part_of: packIdSchema
+      .optional()
+      .meta({ description: 'The newest set that has this pack as a part. Only in a single pack.' }),
+  }),
+  flags: z.array(z.strictObject({ reason: flagReasonSchema, note: z.string(), at: instantSchema })),
+  original_had_method: z.boolean().nullable().meta({
+    description:
+      'For a replication: whether the replicated pack was replicable at that time. Otherwise null.',
+  }),
+  ledger_entry: z.int().meta({ description: 'The number of the ledger entry that recorded it.' }),
+});
 export type Pack = z.output<typeof packSchema>;
 
 /** Returns the tag of a record: `replicable` if it declares its method complete. */
@@ -296,26 +290,24 @@ export const newFlagSchema = z
   .meta({ id: 'NewFlag' });
 export type NewFlag = z.output<typeof newFlagSchema>;
 
-export const verificationSchema = z
-  .strictObject({
-    id: packIdSchema,
-    ok: z.boolean(),
-    checked_at: instantSchema,
-    checks: z.array(
-      z.strictObject({
-        check: z.enum(['fingerprint', 'blob', 'ledger']),
-        ok: z.boolean(),
-        expected: z.string(),
-        actual: z.string().nullable(),
-        /** The bytes of this file were given up, so there is nothing to hash. Absent otherwise. */
-        released: z.literal(true).optional(),
-        path: z.string().optional(),
-        /** The part of a set that the check is about. Absent for the pack itself, and for the files of a set. */
-        pack: packIdSchema.optional(),
-      }),
-    ),
-  })
-  .meta({ id: 'PackVerification' });
+export const verificationSchema = namedObject('PackVerification', {
+  id: packIdSchema,
+  ok: z.boolean(),
+  checked_at: instantSchema,
+  checks: z.array(
+    z.strictObject({
+      check: z.enum(['fingerprint', 'blob', 'ledger']),
+      ok: z.boolean(),
+      expected: z.string(),
+      actual: z.string().nullable(),
+      /** The bytes of this file were given up, so there is nothing to hash. Absent otherwise. */
+      released: z.literal(true).optional(),
+      path: z.string().optional(),
+      /** The part of a set that the check is about. Absent for the pack itself, and for the files of a set. */
+      pack: packIdSchema.optional(),
+    }),
+  ),
+});
 export type PackVerification = z.output<typeof verificationSchema>;
 
 /** How an identifier of related work names it. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { digestSchema, packIdSchema } from '../values/digest.ts';
+import { namedObject } from '../values/list.ts';
 import { instantSchema } from '../values/text.ts';
 
 const comparedPack = z.strictObject({
@@ -36,22 +37,20 @@ const changedField = z.strictObject({
 export type ChangedField = z.output<typeof changedField>;
 
 /** The differences between two packs, which need not be versions of each other. */
-export const packComparisonSchema = z
-  .strictObject({
-    from: comparedPack,
-    to: comparedPack,
-    /** The fields of the record that differ, in the order of the record. */
-    record: z.array(changedField),
-    counts: z.strictObject({
-      added: z.int(),
-      changed: z.int(),
-      removed: z.int(),
-      same: z.int(),
-    }),
-    /** The files of both packs, in the order of their paths. */
-    files: z.array(comparedFile),
-  })
-  .meta({ id: 'PackComparison' });
+export const packComparisonSchema = namedObject('PackComparison', {
+  from: comparedPack,
+  to: comparedPack,
+  /** The fields of the record that differ, in the order of the record. */
+  record: z.array(changedField),
+  counts: z.strictObject({
+    added: z.int(),
+    changed: z.int(),
+    removed: z.int(),
+    same: z.int(),
+  }),
+  /** The files of both packs, in the order of their paths. */
+  files: z.array(comparedFile),
+});
 export type PackComparison = z.output<typeof packComparisonSchema>;
 
 const withPack = packIdSchema.meta({ description: 'The pack to compare with: the newer version' });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { writtenDoi } from '../values/doi.ts';
-import { booleanParameter } from '../values/list.ts';
+import { booleanParameter, namedObject } from '../values/list.ts';
 import { httpUrlSchema, text } from '../values/text.ts';
 import { draftIdSchema } from './draft.ts';
 
@@ -48,25 +48,21 @@ const recordImport = {
   warnings: z.array(z.string()),
 };
 
-export const recordImportSchema = z
-  .strictObject({
-    draft: draftIdSchema,
-    ...recordImport,
-    files: z.array(z.strictObject({ ...importedFile, state: z.enum(IMPORTED_FILE_STATES) })),
-  })
-  .meta({ id: 'RecordImport' });
+export const recordImportSchema = namedObject('RecordImport', {
+  draft: draftIdSchema,
+  ...recordImport,
+  files: z.array(z.strictObject({ ...importedFile, state: z.enum(IMPORTED_FILE_STATES) })),
+});
 export type RecordImport = z.output<typeof recordImportSchema>;
 
 /** What an import would bring: `planned` files would be fetched. */
-export const plannedImportSchema = z
-  .strictObject({
-    draft: z.null(),
-    ...recordImport,
-    /** As the repository names it; null if it names none. */
-    license: z.string().nullable(),
-    files: z.array(z.strictObject({ ...importedFile, state: z.enum(['planned', 'too_large', 'failed']) })),
-  })
-  .meta({ id: 'PlannedImport' });
+export const plannedImportSchema = namedObject('PlannedImport', {
+  draft: z.null(),
+  ...recordImport,
+  /** As the repository names it; null if it names none. */
+  license: z.string().nullable(),
+  files: z.array(z.strictObject({ ...importedFile, state: z.enum(['planned', 'too_large', 'failed']) })),
+});
 export type PlannedImport = z.output<typeof plannedImportSchema>;
 
 /** The formats from which a draft's record can be filled. */
@@ -105,15 +101,13 @@ export const recordFromQuery = z.strictObject({
     }),
 });
 
-export const citationEntrySchema = z
-  .strictObject({
-    entry: z.int().min(0),
-    title: z.string(),
-    authors: z.string(),
-    year: z.string().nullable(),
-    doi: z.string().nullable(),
-  })
-  .meta({ id: 'CitationEntry' });
+export const citationEntrySchema = namedObject('CitationEntry', {
+  entry: z.int().min(0),
+  title: z.string(),
+  authors: z.string(),
+  year: z.string().nullable(),
+  doi: z.string().nullable(),
+});
 export type CitationEntry = z.output<typeof citationEntrySchema>;
 
 /** What a file of citations holds. Nothing is changed by reading it. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { MAX_SET_FILES } from '../limits.ts';
 import { releasedReasonSchema, withheldReasonSchema } from '../node/withheld.ts';
 import { digestSchema, packIdSchema } from '../values/digest.ts';
-import { listQuery } from '../values/list.ts';
+import { listQuery, namedObject } from '../values/list.ts';
 import { instantSchema } from '../values/text.ts';
 import { filePathSchema, type PackRecord } from './pack.ts';
 import { SET_FILE, SET_FORMAT } from './setManifest.ts';
@@ -41,13 +41,11 @@ export const setManifestSchema = z.strictObject({
 export type SetManifest = z.output<typeof setManifestSchema>;
 
 /** The files of a set, without the packs that hold them. */
-export const setSchema = z
-  .strictObject({
-    files: z.array(z.strictObject({ path: filePathSchema, bytes, sha256: digestSchema })),
-    packs: z.int().min(1).meta({ description: 'The number of packs that hold the files.' }),
-    bytes: bytes.meta({ description: 'The size of all files together.' }),
-  })
-  .meta({ id: 'Set' });
+export const setSchema = namedObject('Set', {
+  files: z.array(z.strictObject({ path: filePathSchema, bytes, sha256: digestSchema })),
+  packs: z.int().min(1).meta({ description: 'The number of packs that hold the files.' }),
+  bytes: bytes.meta({ description: 'The size of all files together.' }),
+});
 export type DataSet = z.output<typeof setSchema>;
 
 /** Asks for what is directly in a folder of a set or, with `q`, for the files whose path contains a text. */

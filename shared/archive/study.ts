@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { studyIdSchema } from '../values/digest.ts';
-import { listQuery, searchParameter } from '../values/list.ts';
+import { listQuery, namedObject, searchParameter } from '../values/list.ts';
 import { instantSchema, text } from '../values/text.ts';
 import { outcomeSchema, verdictSchema } from './vocabulary.ts';
 
@@ -19,15 +19,13 @@ export const newNodeSchema = z
   .strictObject({ path: nodePathSchema, title: text(1, 200), description: text(0, 10_000).default('') })
   .meta({ id: 'NewNode' });
 
-export const nodeSchema = z
-  .strictObject({
-    path: nodePathSchema,
-    title: z.string(),
-    description: z.string(),
-    created_at: instantSchema,
-    ledger_entry: z.int(),
-  })
-  .meta({ id: 'Node' });
+export const nodeSchema = namedObject('Node', {
+  path: nodePathSchema,
+  title: z.string(),
+  description: z.string(),
+  created_at: instantSchema,
+  ledger_entry: z.int(),
+});
 
 /** The number of studies and packs in the whole subtree of a tree node. */
 export const nodeCountsSchema = z.strictObject({ studies: z.int(), packs: z.int() });
@@ -59,15 +57,13 @@ export const STUDY_TRANSITIONS: Record<StudyStatus, readonly StudyStatus[]> = {
   abandoned: ['running'],
 };
 
-export const newStudySchema = z
-  .strictObject({
-    title: text(1, 300),
-    question: text(0, 2_000).default(''),
-    description: text(0, 20_000).default(''),
-    node: nodePathSchema.nullable().default(null),
-    status: z.enum(['planned', 'running']).default('planned'),
-  })
-  .meta({ id: 'NewStudy' });
+export const newStudySchema = namedObject('NewStudy', {
+  title: text(1, 300),
+  question: text(0, 2_000).default(''),
+  description: text(0, 20_000).default(''),
+  node: nodePathSchema.nullable().default(null),
+  status: z.enum(['planned', 'running']).default('planned'),
+});
 
 export const newStatusSchema = z
   .strictObject({ status: studyStatusSchema, note: text(0, 2_000).default('') })
@@ -75,24 +71,22 @@ export const newStatusSchema = z
 
 const statusStepSchema = z.strictObject({ status: studyStatusSchema, at: instantSchema, note: z.string() });
 
-export const studySchema = z
-  .strictObject({
-    id: studyIdSchema,
-    title: z.string(),
-    question: z.string(),
-    description: z.string(),
-    node: nodePathSchema.nullable(),
-    status: studyStatusSchema,
-    status_history: z.array(statusStepSchema),
-    created_at: instantSchema,
-    ledger_entry: z.int(),
-    counts: z.strictObject({
-      packs: z.int(),
-      by_outcome: z.record(outcomeSchema, z.int()),
-      by_verdict: z.record(verdictSchema, z.int()),
-    }),
-  })
-  .meta({ id: 'Study' });
+export const studySchema = namedObject('Study', {
+  id: studyIdSchema,
+  title: z.string(),
+  question: z.string(),
+  description: z.string(),
+  node: nodePathSchema.nullable(),
+  status: studyStatusSchema,
+  status_history: z.array(statusStepSchema),
+  created_at: instantSchema,
+  ledger_entry: z.int(),
+  counts: z.strictObject({
+    packs: z.int(),
+    by_outcome: z.record(outcomeSchema, z.int()),
+    by_verdict: z.record(verdictSchema, z.int()),
+  }),
+});
 
 export const studiesQuery = z.strictObject({
   ...listQuery,
@@ -101,16 +95,14 @@ export const studiesQuery = z.strictObject({
   node: nodePathSchema.optional(),
 });
 
-export const studyTableSchema = z
-  .strictObject({
-    study: studyIdSchema,
-    columns: z.array(
-      z.strictObject({ name: z.string(), type: z.enum(['string', 'number', 'boolean', 'mixed']) }),
-    ),
-    /** One array per pack, in the order of `columns`. Not objects: a result may have the name of a fixed column. */
-    rows: z.array(z.array(z.union([z.string(), z.number(), z.boolean(), z.null()]))),
-  })
-  .meta({ id: 'StudyTable' });
+export const studyTableSchema = namedObject('StudyTable', {
+  study: studyIdSchema,
+  columns: z.array(
+    z.strictObject({ name: z.string(), type: z.enum(['string', 'number', 'boolean', 'mixed']) }),
+  ),
+  /** One array per pack, in the order of `columns`. Not objects: a result may have the name of a fixed column. */
+  rows: z.array(z.array(z.union([z.string(), z.number(), z.boolean(), z.null()]))),
+});
 
 export type NewStudy = z.output<typeof newStudySchema>;
 export type NewStudyStatus = z.output<typeof newStatusSchema>;

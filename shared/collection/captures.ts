@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { booleanParameter } from '../values/list.ts';
+import { booleanParameter, namedObject } from '../values/list.ts';
 import { httpUrlSchema, instantSchema, text } from '../values/text.ts';
 import { BROWSER, eventsQuery, SELF } from './event.ts';
 import { isHandedIn } from './handedInWords.ts';
@@ -47,22 +47,20 @@ export const CAPTURE_REFUSALS = [
 ] as const;
 export type CaptureRefusal = (typeof CAPTURE_REFUSALS)[number] | (typeof RETRIEVAL_ERRORS)[number];
 
-export const captureResultSchema = z
-  .strictObject({
-    /** Captures recorded. */
-    captures: z.int(),
-    /** Captures already held, with the same observer, address, time and digest. */
-    already_held: z.int(),
-    /** Records that are not captures: requests, metadata, descriptions of the file. */
-    skipped: z.int(),
-    pages: z.int().optional().meta({ description: 'Only of a WACZ package: how many pages it lists.' }),
-    /** The events that the captures created, in order. */
-    events: z.array(z.int()),
-    refused: z.array(
-      z.strictObject({ reason: z.enum([...CAPTURE_REFUSALS, ...RETRIEVAL_ERRORS]), count: z.int().min(1) }),
-    ),
-  })
-  .meta({ id: 'CaptureResult' });
+export const captureResultSchema = namedObject('CaptureResult', {
+  /** Captures recorded. */
+  captures: z.int(),
+  /** Captures already held, with the same observer, address, time and digest. */
+  already_held: z.int(),
+  /** Records that are not captures: requests, metadata, descriptions of the file. */
+  skipped: z.int(),
+  pages: z.int().optional().meta({ description: 'Only of a WACZ package: how many pages it lists.' }),
+  /** The events that the captures created, in order. */
+  events: z.array(z.int()),
+  refused: z.array(
+    z.strictObject({ reason: z.enum([...CAPTURE_REFUSALS, ...RETRIEVAL_ERRORS]), count: z.int().min(1) }),
+  ),
+});
 export type CaptureResult = z.output<typeof captureResultSchema>;
 
 /** Mementos imported by one request, by default and at most. */
@@ -72,35 +70,31 @@ export const MAX_MEMENTOS = 10_000;
 /** A date or an instant (RFC 3339). */
 const moment = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
 
-export const mementoImportSchema = z
-  .strictObject({
-    /** The address of the TimeMap (RFC 7089, section 5), in link format or JSON. */
-    timemap: httpUrlSchema,
-    from: moment.optional(),
-    to: moment.optional(),
-    limit: z
-      .int()
-      .min(1, 'At least 1.')
-      .max(MAX_MEMENTOS, `At most ${MAX_MEMENTOS}.`)
-      .default(DEFAULT_MEMENTOS),
-    ignore_robots: z.boolean().default(false),
-  })
-  .meta({ id: 'MementoImport' });
+export const mementoImportSchema = namedObject('MementoImport', {
+  /** The address of the TimeMap (RFC 7089, section 5), in link format or JSON. */
+  timemap: httpUrlSchema,
+  from: moment.optional(),
+  to: moment.optional(),
+  limit: z
+    .int()
+    .min(1, 'At least 1.')
+    .max(MAX_MEMENTOS, `At most ${MAX_MEMENTOS}.`)
+    .default(DEFAULT_MEMENTOS),
+  ignore_robots: z.boolean().default(false),
+});
 export type MementoImport = z.output<typeof mementoImportSchema>;
 
 /** A TimeMap as JSON, with the member names used by other web archive tools. */
-export const timeMapSchema = z
-  .strictObject({
-    original_uri: z.string(),
-    timegate_uri: z.string(),
-    timemap_uri: z.strictObject({ link_format: z.string(), json_format: z.string() }),
-    mementos: z.strictObject({
-      first: z.strictObject({ datetime: instantSchema, uri: z.string() }),
-      last: z.strictObject({ datetime: instantSchema, uri: z.string() }),
-      list: z.array(z.strictObject({ datetime: instantSchema, uri: z.string() })),
-    }),
-  })
-  .meta({ id: 'TimeMap' });
+export const timeMapSchema = namedObject('TimeMap', {
+  original_uri: z.string(),
+  timegate_uri: z.string(),
+  timemap_uri: z.strictObject({ link_format: z.string(), json_format: z.string() }),
+  mementos: z.strictObject({
+    first: z.strictObject({ datetime: instantSchema, uri: z.string() }),
+    last: z.strictObject({ datetime: instantSchema, uri: z.string() }),
+    list: z.array(z.strictObject({ datetime: instantSchema, uri: z.string() })),
+  }),
+});
 
 /** Formats an instant as in the address of a memento: `YYYYMMDDhhmmssmmm`. */
 export function mementoTimestamp(instant: string): string {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { digestSchema } from '../values/digest.ts';
+import { namedObject } from '../values/list.ts';
 import { instantSchema } from '../values/text.ts';
 import { noiseFindingsSchema, noiseRulesSchema, watchOutcomeSchema, watchSchema } from './noise.ts';
 
@@ -194,41 +195,37 @@ export type Comparison = (
 ) &
   Pick<Diff, 'truncated' | 'reason' | 'noise'>;
 
-export const newNoisePreviewSchema = z
-  .strictObject({
-    watch: watchSchema.nullable().default(null),
-    rules: noiseRulesSchema.default([]),
-    /** The number of one change of the source whose diff is wanted with this watched part and these rules. */
-    event: z.int().min(1).optional(),
-  })
-  .meta({ id: 'NewNoisePreview' });
+export const newNoisePreviewSchema = namedObject('NewNoisePreview', {
+  watch: watchSchema.nullable().default(null),
+  rules: noiseRulesSchema.default([]),
+  /** The number of one change of the source whose diff is wanted with this watched part and these rules. */
+  event: z.int().min(1).optional(),
+});
 export type NewNoisePreview = z.output<typeof newNoisePreviewSchema>;
 
-export const noisePreviewSchema = z
-  .strictObject({
-    /** The number of changes of the source. */
-    total: z.int(),
-    /** What of the newest version is compared; null if there is no version, or `event` was given. */
-    newest: z
-      .strictObject({
-        watch: watchOutcomeSchema.nullable(),
-        text: z.string().nullable().meta({ description: 'Its beginning as text; null if it has none.' }),
-      })
-      .nullable(),
-    /** The findings for the newest changes, newest first, or for the requested one. */
-    events: z.array(
-      z.strictObject({
-        event: z.int(),
-        observed_at: instantSchema,
-        /** Null if the versions cannot be read; `problem` states why. */
-        noise: noiseFindingsSchema.nullable(),
-        problem: z.string().nullable(),
-      }),
-    ),
-    /** The diff of the requested event; null if none was requested. */
-    diff: diffSchema.nullable(),
-  })
-  .meta({ id: 'NoisePreview' });
+export const noisePreviewSchema = namedObject('NoisePreview', {
+  /** The number of changes of the source. */
+  total: z.int(),
+  /** What of the newest version is compared; null if there is no version, or `event` was given. */
+  newest: z
+    .strictObject({
+      watch: watchOutcomeSchema.nullable(),
+      text: z.string().nullable().meta({ description: 'Its beginning as text; null if it has none.' }),
+    })
+    .nullable(),
+  /** The findings for the newest changes, newest first, or for the requested one. */
+  events: z.array(
+    z.strictObject({
+      event: z.int(),
+      observed_at: instantSchema,
+      /** Null if the versions cannot be read; `problem` states why. */
+      noise: noiseFindingsSchema.nullable(),
+      problem: z.string().nullable(),
+    }),
+  ),
+  /** The diff of the requested event; null if none was requested. */
+  diff: diffSchema.nullable(),
+});
 export type NoisePreview = z.output<typeof noisePreviewSchema>;
 
 /** The result of the job that applies the rules to past changes. */

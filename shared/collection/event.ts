@@ -7,7 +7,13 @@ import {
   sourceIdSchema,
   verifierKeySchema,
 } from '../values/digest.ts';
-import { booleanParameter, integerParameter, listQuery, searchParameter } from '../values/list.ts';
+import {
+  booleanParameter,
+  integerParameter,
+  listQuery,
+  namedObject,
+  searchParameter,
+} from '../values/list.ts';
 import { instantSchema } from '../values/text.ts';
 
 export const EVENT_TYPES = ['first_seen', 'changed', 'unavailable', 'disappeared', 'recovered'] as const;
@@ -33,25 +39,23 @@ export const differingBlocksSchema = z.strictObject({
 export type DifferingBlocks = z.output<typeof differingBlocksSchema>;
 
 /** What an event says of a peer that fetched the same address at the same time. */
-export const seenBySchema = z
-  .strictObject({
-    peer: peerIdSchema,
-    name: z.string(),
-    key: verifierKeySchema,
-    requested_at: instantSchema,
-    fetched_at: instantSchema,
-    agreement: z.enum(AGREEMENTS),
-    status: z.int().nullable(),
-    error: z.string().nullable(),
-    sha256: digestSchema.nullable(),
-    blocks: differingBlocksSchema.nullable().meta({
-      description:
-        'Which blocks of the text differ. A block is a line that is not empty. Null if the texts are the same, or cannot be compared.',
-    }),
-    statement: z.string().meta({ description: 'What the peer signed, as a signed note' }),
-    ledger_entry: z.int().min(1),
-  })
-  .meta({ id: 'SeenBy' });
+export const seenBySchema = namedObject('SeenBy', {
+  peer: peerIdSchema,
+  name: z.string(),
+  key: verifierKeySchema,
+  requested_at: instantSchema,
+  fetched_at: instantSchema,
+  agreement: z.enum(AGREEMENTS),
+  status: z.int().nullable(),
+  error: z.string().nullable(),
+  sha256: digestSchema.nullable(),
+  blocks: differingBlocksSchema.nullable().meta({
+    description:
+      'Which blocks of the text differ. A block is a line that is not empty. Null if the texts are the same, or cannot be compared.',
+  }),
+  statement: z.string().meta({ description: 'What the peer signed, as a signed note' }),
+  ledger_entry: z.int().min(1),
+});
 export type SeenBy = z.output<typeof seenBySchema>;
 
 /** The blocks of a text: its lines that are not empty, without the space around them. */
@@ -85,57 +89,53 @@ export const namedSourceSchema = z.strictObject({
   tags: z.array(z.string()),
 });
 
-export const eventSchema = z
-  .strictObject({
-    id: z.int().min(1),
-    source: namedSourceSchema,
-    event_type: eventTypeSchema,
-    observer: z.string().meta({
-      description: '`self` for objects that the node retrieved itself; else the name of the archive.',
-    }),
-    observed_at: instantSchema,
-    original_observed_at: instantSchema.nullable(),
-    sha256: digestSchema.nullable(),
-    previous_sha256: digestSchema.nullable(),
-    reverts_to: z.int().nullable().meta({
+export const eventSchema = namedObject('Event', {
+  id: z.int().min(1),
+  source: namedSourceSchema,
+  event_type: eventTypeSchema,
+  observer: z.string().meta({
+    description: '`self` for objects that the node retrieved itself; else the name of the archive.',
+  }),
+  observed_at: instantSchema,
+  original_observed_at: instantSchema.nullable(),
+  sha256: digestSchema.nullable(),
+  previous_sha256: digestSchema.nullable(),
+  reverts_to: z.int().nullable().meta({
+    description:
+      'The id of the event with which this digest first appeared, if the source returned to an older version.',
+  }),
+  page_label: pageLabelSchema.nullable(),
+  page: pageIdSchema.nullable().meta({
+    description: 'The page capture of an event by the observer `browser`; else null.',
+  }),
+  is_noise: z.boolean().nullable().meta({
+    description:
+      'Whether the source’s noise rules explain the entire change, or it is outside the watched part; null if neither was applied.',
+  }),
+  outside: z.boolean().meta({
+    description:
+      'The label `outside`: nothing changed in the part of the source that is watched. Derived, as `is_noise` is.',
+  }),
+  summary: z
+    .string()
+    .max(2 * MAX_SUMMARY_CHARACTERS)
+    .nullable()
+    .optional()
+    .meta({
       description:
-        'The id of the event with which this digest first appeared, if the source returned to an older version.',
+        'Only with `summaries=true`: what a change changed, in a few words of plain text; null if there is none (yet). Derived, and not recorded in the ledger.',
     }),
-    page_label: pageLabelSchema.nullable(),
-    page: pageIdSchema.nullable().meta({
-      description: 'The page capture of an event by the observer `browser`; else null.',
-    }),
-    is_noise: z.boolean().nullable().meta({
-      description:
-        'Whether the source’s noise rules explain the entire change, or it is outside the watched part; null if neither was applied.',
-    }),
-    outside: z.boolean().meta({
-      description:
-        'The label `outside`: nothing changed in the part of the source that is watched. Derived, as `is_noise` is.',
-    }),
-    summary: z
-      .string()
-      .max(2 * MAX_SUMMARY_CHARACTERS)
-      .nullable()
-      .optional()
-      .meta({
-        description:
-          'Only with `summaries=true`: what a change changed, in a few words of plain text; null if there is none (yet). Derived, and not recorded in the ledger.',
-      }),
-    ledger_entry: z.int(),
-  })
-  .meta({ id: 'Event' });
+  ledger_entry: z.int(),
+});
 export type Event = z.output<typeof eventSchema>;
 
 /** The ids of the events next to an event, in the order of the timeline; null at either end. */
-const eventNeighboursSchema = z
-  .strictObject({
-    newer: z.int().nullable(),
-    older: z.int().nullable(),
-    newer_of_source: z.int().nullable(),
-    older_of_source: z.int().nullable(),
-  })
-  .meta({ id: 'EventNeighbours' });
+const eventNeighboursSchema = namedObject('EventNeighbours', {
+  newer: z.int().nullable(),
+  older: z.int().nullable(),
+  newer_of_source: z.int().nullable(),
+  older_of_source: z.int().nullable(),
+});
 export type EventNeighbours = z.output<typeof eventNeighboursSchema>;
 
 /** An event with the other observers of the same version, and the events next to it. */
@@ -156,19 +156,17 @@ export const eventDetailsSchema = eventSchema
 export type EventDetails = z.output<typeof eventDetailsSchema>;
 
 /** Who retrieved the version of an event, and when. Times are those of the observer. */
-export const eventObserversSchema = z
-  .strictObject({
-    sha256: digestSchema.nullable(),
-    observers: z.array(
-      z.strictObject({
-        observer: z.string(),
-        first: instantSchema,
-        last: instantSchema,
-        retrievals: z.int().min(1),
-      }),
-    ),
-  })
-  .meta({ id: 'EventObservers' });
+export const eventObserversSchema = namedObject('EventObservers', {
+  sha256: digestSchema.nullable(),
+  observers: z.array(
+    z.strictObject({
+      observer: z.string(),
+      first: instantSchema,
+      last: instantSchema,
+      retrievals: z.int().min(1),
+    }),
+  ),
+});
 export type EventObservers = z.output<typeof eventObserversSchema>;
 
 /** The values of the filter by label. `outside`: nothing changed in the watched part of the source. */
@@ -212,15 +210,13 @@ export const eventDensityQuery = eventsQuery
 export type EventDensityQuery = z.output<typeof eventDensityQuery>;
 
 /** The number of events in each bucket, oldest first. All buckets have the same length. */
-export const eventDensitySchema = z
-  .strictObject({
-    /** The start of the first bucket and the end of the last, both inclusive; null if there are no events. */
-    since: instantSchema.nullable(),
-    until: instantSchema.nullable(),
-    total: z.int().min(0),
-    counts: z.array(z.int().min(0)),
-  })
-  .meta({ id: 'EventDensity' });
+export const eventDensitySchema = namedObject('EventDensity', {
+  /** The start of the first bucket and the end of the last, both inclusive; null if there are no events. */
+  since: instantSchema.nullable(),
+  until: instantSchema.nullable(),
+  total: z.int().min(0),
+  counts: z.array(z.int().min(0)),
+});
 export type EventDensity = z.output<typeof eventDensitySchema>;
 
 /** The number of events whose state can differ from that of the events around them. */
@@ -229,27 +225,23 @@ export const MAX_SEEN_EXCEPTIONS = 10_000;
 const MAX_MARKED = 500;
 
 /** Which events the owner has seen: all up to `until`, except that `exceptions` reverses the state of single events. */
-export const seenSchema = z
-  .strictObject({
-    until: z.int().min(0),
-    exceptions: z.array(z.int().min(1)).meta({
-      description: 'Ids of events, ascending: unseen ones up to `until`, seen ones after it.',
-    }),
-    unseen: z.int().min(0).meta({ description: 'The number of unseen events, without noise.' }),
-    unseen_noise: z.int().min(0).meta({ description: 'The number of unseen events that are only noise.' }),
-  })
-  .meta({ id: 'Seen' });
+export const seenSchema = namedObject('Seen', {
+  until: z.int().min(0),
+  exceptions: z.array(z.int().min(1)).meta({
+    description: 'Ids of events, ascending: unseen ones up to `until`, seen ones after it.',
+  }),
+  unseen: z.int().min(0).meta({ description: 'The number of unseen events, without noise.' }),
+  unseen_noise: z.int().min(0).meta({ description: 'The number of unseen events that are only noise.' }),
+});
 export type Seen = z.output<typeof seenSchema>;
 
 const eventIds = z.array(z.int().min(1)).max(MAX_MARKED, `At most ${MAX_MARKED} events.`);
 
-export const seenChangeSchema = z
-  .strictObject({
-    until: z.int().min(1).optional().meta({ description: 'Marks every event up to this one as seen.' }),
-    seen: eventIds.optional(),
-    unseen: eventIds.optional(),
-  })
-  .meta({ id: 'SeenChange' });
+export const seenChangeSchema = namedObject('SeenChange', {
+  until: z.int().min(1).optional().meta({ description: 'Marks every event up to this one as seen.' }),
+  seen: eventIds.optional(),
+  unseen: eventIds.optional(),
+});
 export type SeenChange = z.output<typeof seenChangeSchema>;
 
 export const ownEventsQuery = eventsQuery.extend({
@@ -270,12 +262,10 @@ const qualityFindingSchema = z.strictObject({
 export type QualityFinding = z.output<typeof qualityFindingSchema>;
 
 /** How the version of an event was judged when it was recorded, and what the rules find in it now. */
-export const eventQualitySchema = z
-  .strictObject({
-    recorded: pageLabelSchema.nullable().meta({ description: 'The label that the event has.' }),
-    found: pageLabelSchema.nullable().meta({ description: 'The label by the rules of this version.' }),
-    threshold: z.int().meta({ description: 'The score from which on a page gets the label.' }),
-    findings: z.array(qualityFindingSchema),
-  })
-  .meta({ id: 'EventQuality' });
+export const eventQualitySchema = namedObject('EventQuality', {
+  recorded: pageLabelSchema.nullable().meta({ description: 'The label that the event has.' }),
+  found: pageLabelSchema.nullable().meta({ description: 'The label by the rules of this version.' }),
+  threshold: z.int().meta({ description: 'The score from which on a page gets the label.' }),
+  findings: z.array(qualityFindingSchema),
+});
 export type EventQuality = z.output<typeof eventQualitySchema>;

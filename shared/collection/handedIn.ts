@@ -3,7 +3,7 @@ import { caseIdSchema } from '../findings/case.ts';
 import { PASSAGE } from '../findings/finding.ts';
 import { withheldReasonSchema } from '../node/withheld.ts';
 import { digestSchema, handInIdSchema, pageIdSchema, sourceIdSchema } from '../values/digest.ts';
-import { booleanParameter } from '../values/list.ts';
+import { booleanParameter, namedObject } from '../values/list.ts';
 import { httpUrlSchema, instantSchema, text } from '../values/text.ts';
 import { HANDED_IN_WORDS } from './handedInWords.ts';
 import { pageCaptureSchema } from './page.ts';
@@ -47,37 +47,35 @@ const anyInstant = z.iso
  * What is said about a file that is handed in: query parameters, or fields of the form before or after the file. All of
  * it, except what is left out, becomes part of the record, which is public.
  */
-export const handInFieldsSchema = z
-  .strictObject({
-    url: httpUrlSchema.optional().meta({
-      description: 'The address that the person saw. A saved page may name it itself.',
-    }),
-    title: text(0, MAX_TITLE).optional(),
-    seen_at: anyInstant.optional().meta({ description: 'When the person saw it; now by default.' }),
-    note: text(0, MAX_NOTE).optional(),
-    name: nameSchema.optional().meta({
-      description:
-        'Who hands it in: the observer is `handed-in:` and this name. The name of the node by default.',
-    }),
-    withheld: booleanParameter.optional().meta({
-      description: 'Whether visitors may not read it, for the reason `login`; true by default.',
-    }),
-    fetch: booleanParameter.optional().meta({
-      description: 'Whether this node fetches and draws the same address, as the public gets it, to compare.',
-    }),
-    fetch_confirmed: booleanParameter.optional().meta({
-      description: 'Required with `fetch` if the address may hold a token.',
-    }),
-    quote: PASSAGE.exact.optional().meta({
-      description: 'A passage of the document that becomes a finding, with `note` as its text.',
-    }),
-    quote_prefix: PASSAGE.prefix.optional().meta({ description: 'The text before the passage.' }),
-    quote_suffix: PASSAGE.suffix.optional().meta({ description: 'The text after the passage.' }),
-    case: caseIdSchema.optional().meta({
-      description: 'The case that the finding is put into, or the event if nothing is quoted.',
-    }),
-  })
-  .meta({ id: 'HandInFields' });
+export const handInFieldsSchema = namedObject('HandInFields', {
+  url: httpUrlSchema.optional().meta({
+    description: 'The address that the person saw. A saved page may name it itself.',
+  }),
+  title: text(0, MAX_TITLE).optional(),
+  seen_at: anyInstant.optional().meta({ description: 'When the person saw it; now by default.' }),
+  note: text(0, MAX_NOTE).optional(),
+  name: nameSchema.optional().meta({
+    description:
+      'Who hands it in: the observer is `handed-in:` and this name. The name of the node by default.',
+  }),
+  withheld: booleanParameter.optional().meta({
+    description: 'Whether visitors may not read it, for the reason `login`; true by default.',
+  }),
+  fetch: booleanParameter.optional().meta({
+    description: 'Whether this node fetches and draws the same address, as the public gets it, to compare.',
+  }),
+  fetch_confirmed: booleanParameter.optional().meta({
+    description: 'Required with `fetch` if the address may hold a token.',
+  }),
+  quote: PASSAGE.exact.optional().meta({
+    description: 'A passage of the document that becomes a finding, with `note` as its text.',
+  }),
+  quote_prefix: PASSAGE.prefix.optional().meta({ description: 'The text before the passage.' }),
+  quote_suffix: PASSAGE.suffix.optional().meta({ description: 'The text after the passage.' }),
+  case: caseIdSchema.optional().meta({
+    description: 'The case that the finding is put into, or the event if nothing is quoted.',
+  }),
+});
 export type HandInFields = z.output<typeof handInFieldsSchema>;
 
 /** A part of a saved page, as the file names it. */
@@ -97,33 +95,31 @@ const handInPartSchema = z.strictObject({
 export type HandInPart = z.output<typeof handInPartSchema>;
 
 /** What was handed in: exactly the fields that the ledger entry `page.handed_in` covers. */
-export const recordedHandInSchema = z
-  .strictObject({
-    id: handInIdSchema,
-    source: sourceIdSchema,
-    retrieval: z.int().min(1).meta({ description: 'The retrieval of the document.' }),
-    observer: z.string().max(100),
-    url: z.string(),
-    title: z.string().max(1_000).nullable(),
-    note: z.string().max(10_000).nullable(),
-    seen_at: instantSchema,
-    handed_in_at: instantSchema,
-    kind: z.enum(HAND_IN_KINDS),
-    file: z.strictObject({ sha256: digestSchema, bytes: z.int().min(0), media_type: z.string().max(1_000) }),
-    document: digestSchema.meta({ description: 'The digest of the document, which may be the file itself.' }),
-    picture: z
-      .strictObject({ sha256: digestSchema, bytes: z.int().min(0), media_type: z.string().max(1_000) })
-      .optional()
-      .meta({ description: 'A picture of what was visible, if one was handed in with the file.' }),
-    parts: z
-      .array(handInPartSchema)
-      .meta({ description: 'The parts of the file; the document is one of them.' }),
-    page: pageIdSchema
-      .nullable()
-      .meta({ description: 'What the public got at the same time, if it was asked for.' }),
-    page_error: z.string().max(2_000).nullable().meta({ description: 'Why there is no such page capture.' }),
-  })
-  .meta({ id: 'RecordedHandIn' });
+export const recordedHandInSchema = namedObject('RecordedHandIn', {
+  id: handInIdSchema,
+  source: sourceIdSchema,
+  retrieval: z.int().min(1).meta({ description: 'The retrieval of the document.' }),
+  observer: z.string().max(100),
+  url: z.string(),
+  title: z.string().max(1_000).nullable(),
+  note: z.string().max(10_000).nullable(),
+  seen_at: instantSchema,
+  handed_in_at: instantSchema,
+  kind: z.enum(HAND_IN_KINDS),
+  file: z.strictObject({ sha256: digestSchema, bytes: z.int().min(0), media_type: z.string().max(1_000) }),
+  document: digestSchema.meta({ description: 'The digest of the document, which may be the file itself.' }),
+  picture: z
+    .strictObject({ sha256: digestSchema, bytes: z.int().min(0), media_type: z.string().max(1_000) })
+    .optional()
+    .meta({ description: 'A picture of what was visible, if one was handed in with the file.' }),
+  parts: z
+    .array(handInPartSchema)
+    .meta({ description: 'The parts of the file; the document is one of them.' }),
+  page: pageIdSchema
+    .nullable()
+    .meta({ description: 'What the public got at the same time, if it was asked for.' }),
+  page_error: z.string().max(2_000).nullable().meta({ description: 'Why there is no such page capture.' }),
+});
 export type RecordedHandIn = z.output<typeof recordedHandInSchema>;
 
 const handedIn = {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { namedObject } from '../values/list.ts';
 import { text } from '../values/text.ts';
 import {
   type CHOOSER_MOVES,
@@ -151,55 +152,47 @@ const applied = {
   outcome: z.enum(OUTCOMES),
 };
 
-const ruleOutcomeSchema = z
-  .strictObject({
-    kind: z.enum(NOISE_RULE_KINDS),
-    ...applied,
-    note: z.string(),
-    /** The number of parts that the rule removed from the older and from the newer version. */
-    ignored: counts,
-  })
-  .meta({ id: 'NoiseRuleOutcome' });
+const ruleOutcomeSchema = namedObject('NoiseRuleOutcome', {
+  kind: z.enum(NOISE_RULE_KINDS),
+  ...applied,
+  note: z.string(),
+  /** The number of parts that the rule removed from the older and from the newer version. */
+  ignored: counts,
+});
 export type RuleOutcome = z.output<typeof ruleOutcomeSchema>;
 
-export const watchOutcomeSchema = z
-  .strictObject({
-    kind: z.enum(SELECTOR_KINDS),
-    ...applied,
-    /** The number of parts that the selector matched in the older and in the newer version. */
-    found: counts,
-  })
-  .meta({ id: 'WatchOutcome' });
+export const watchOutcomeSchema = namedObject('WatchOutcome', {
+  kind: z.enum(SELECTOR_KINDS),
+  ...applied,
+  /** The number of parts that the selector matched in the older and in the newer version. */
+  found: counts,
+});
 export type WatchOutcome = z.output<typeof watchOutcomeSchema>;
 
-export const noiseFindingsSchema = z
-  .strictObject({
-    rules: z.array(ruleOutcomeSchema),
-    watch: watchOutcomeSchema.nullable().meta({
-      description:
-        'What became of the watched part; null if everything is watched. If it is in neither version, everything is compared.',
-    }),
-    /** Whether nothing changed in the watched part. */
-    outside: z.boolean(),
-    /** Whether the rules and the watched part leave nothing of the change; null if there is neither. */
-    is_noise: z.boolean().nullable(),
-    /** The number of parts removed from both versions together. */
-    ignored: z.int(),
-  })
-  .meta({ id: 'NoiseFindings' });
+export const noiseFindingsSchema = namedObject('NoiseFindings', {
+  rules: z.array(ruleOutcomeSchema),
+  watch: watchOutcomeSchema.nullable().meta({
+    description:
+      'What became of the watched part; null if everything is watched. If it is in neither version, everything is compared.',
+  }),
+  /** Whether nothing changed in the watched part. */
+  outside: z.boolean(),
+  /** Whether the rules and the watched part leave nothing of the change; null if there is neither. */
+  is_noise: z.boolean().nullable(),
+  /** The number of parts removed from both versions together. */
+  ignored: z.int(),
+});
 export type NoiseFindings = z.output<typeof noiseFindingsSchema>;
 
 /** An element that a person chose in the archived page, and ways to name it. */
-export const chosenElementSchema = z
-  .strictObject({
-    candidates: z.array(watchSchema).min(1).max(MAX_CANDIDATES).meta({
-      description: 'Ways to name the element, the best one first.',
-    }),
-    text: z.string().max(MAX_COMPARED_TEXT).meta({
-      description: 'The beginning of its text, without white space.',
-    }),
-  })
-  .meta({ id: 'ChosenElement' });
+export const chosenElementSchema = namedObject('ChosenElement', {
+  candidates: z.array(watchSchema).min(1).max(MAX_CANDIDATES).meta({
+    description: 'Ways to name the element, the best one first.',
+  }),
+  text: z.string().max(MAX_COMPARED_TEXT).meta({
+    description: 'The beginning of its text, without white space.',
+  }),
+});
 export type ChosenElement = z.output<typeof chosenElementSchema>;
 
 export const watchChoicesSchema = z

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { markMembers } from '../node/withheld.ts';
 import { digestSchema, pageIdSchema, sourceIdSchema } from '../values/digest.ts';
-import { listQuery, pageOf } from '../values/list.ts';
+import { listQuery, namedObject, pageOf } from '../values/list.ts';
 import { instantSchema } from '../values/text.ts';
 import { fileDiffSchema } from './diff.ts';
 import { watchedUrlSchema } from './source.ts';
@@ -21,23 +21,21 @@ const requestReason = z.string().meta({
     'Why there is no answer: an error of a retrieval such as `timeout`, or `method`, `scheme`, `limit`, `navigation`, `private_address` or `not_held`. Null if there is one.',
 });
 
-export const pageRequestSchema = z
-  .strictObject({
-    url: z.string(),
-    method: z.string(),
-    status: z.int().nullable(),
-    /** The kind of resource as the browser names it, in lower case: `document`, `image`, `xhr` and so on. */
-    type: z.string(),
-    sha256: digestSchema.nullable(),
-    bytes: z.int().nullable(),
-    from: z.enum(['web', 'archive', 'refused']),
-    reason: requestReason.nullable(),
-    seconds_off: z.int().optional().meta({
-      description:
-        'Only where a page was drawn from the archive: how many seconds the capture that answered is from the time of the page.',
-    }),
-  })
-  .meta({ id: 'PageRequest' });
+export const pageRequestSchema = namedObject('PageRequest', {
+  url: z.string(),
+  method: z.string(),
+  status: z.int().nullable(),
+  /** The kind of resource as the browser names it, in lower case: `document`, `image`, `xhr` and so on. */
+  type: z.string(),
+  sha256: digestSchema.nullable(),
+  bytes: z.int().nullable(),
+  from: z.enum(['web', 'archive', 'refused']),
+  reason: requestReason.nullable(),
+  seconds_off: z.int().optional().meta({
+    description:
+      'Only where a page was drawn from the archive: how many seconds the capture that answered is from the time of the page.',
+  }),
+});
 export type PageRequest = z.output<typeof pageRequestSchema>;
 
 export const viewportSchema = z.strictObject({ width: z.int(), height: z.int(), scale: z.number() });
@@ -72,22 +70,20 @@ const drawnPage = {
 };
 
 /** A page capture: exactly the fields that the ledger entry `page.captured` covers. */
-export const recordedPageSchema = z
-  .strictObject({
-    ...drawnPage,
-    source: sourceIdSchema,
-    retrieval: z.int().min(1).meta({ description: 'The retrieval whose bytes were the document.' }),
-    observer: z.string().optional().meta({
-      description: 'The peer that captured the page; absent if it was this node.',
-    }),
-    picture_changed: z.boolean().nullable().meta({
-      description: 'Whether the picture differs from that of the capture before it; null for the first.',
-    }),
-    changed_pixels: z.number().min(0).max(1).nullable().meta({
-      description: 'The share of changed pixels; null for the first.',
-    }),
-  })
-  .meta({ id: 'RecordedPage' });
+export const recordedPageSchema = namedObject('RecordedPage', {
+  ...drawnPage,
+  source: sourceIdSchema,
+  retrieval: z.int().min(1).meta({ description: 'The retrieval whose bytes were the document.' }),
+  observer: z.string().optional().meta({
+    description: 'The peer that captured the page; absent if it was this node.',
+  }),
+  picture_changed: z.boolean().nullable().meta({
+    description: 'Whether the picture differs from that of the capture before it; null for the first.',
+  }),
+  changed_pixels: z.number().min(0).max(1).nullable().meta({
+    description: 'The share of changed pixels; null for the first.',
+  }),
+});
 export type RecordedPage = z.output<typeof recordedPageSchema>;
 
 export const pageCaptureSchema = recordedPageSchema
@@ -99,25 +95,23 @@ export type PageCapture = z.output<typeof pageCaptureSchema>;
 export const markedPageSchema = pageCaptureSchema.extend(markMembers).meta({ id: 'MarkedPageCapture' });
 
 /** A page drawn from the archive alone. It is kept for an hour and is not in the ledger. */
-export const archivedDrawSchema = z
-  .strictObject({
-    ...drawnPage,
-    at: instantSchema.meta({
-      description: 'The time of the page: each request got the capture nearest to it.',
-    }),
-    drawn_from: pageIdSchema.nullable().meta({ description: 'The page capture that was drawn again.' }),
-    same_picture: z.boolean().nullable().meta({
-      description: 'Whether the picture is that of the page capture; null if there is none to compare with.',
-    }),
-    same_text: z.boolean().nullable(),
-    same_environment: z.boolean().nullable().meta({
-      description: 'Pictures and texts are promised to be the same only within one environment.',
-    }),
-    differences: z.array(z.string()).meta({
-      description: 'What differs from the page capture, one sentence each: requests, text, picture.',
-    }),
-  })
-  .meta({ id: 'ArchivedDraw' });
+export const archivedDrawSchema = namedObject('ArchivedDraw', {
+  ...drawnPage,
+  at: instantSchema.meta({
+    description: 'The time of the page: each request got the capture nearest to it.',
+  }),
+  drawn_from: pageIdSchema.nullable().meta({ description: 'The page capture that was drawn again.' }),
+  same_picture: z.boolean().nullable().meta({
+    description: 'Whether the picture is that of the page capture; null if there is none to compare with.',
+  }),
+  same_text: z.boolean().nullable(),
+  same_environment: z.boolean().nullable().meta({
+    description: 'Pictures and texts are promised to be the same only within one environment.',
+  }),
+  differences: z.array(z.string()).meta({
+    description: 'What differs from the page capture, one sentence each: requests, text, picture.',
+  }),
+});
 export type ArchivedDraw = z.output<typeof archivedDrawSchema>;
 
 /** Page captures are listed newest first, without their requests. */
@@ -160,24 +154,22 @@ const regionSchema = z.strictObject({
 export type Region = z.output<typeof regionSchema>;
 
 /** How two page captures differ, from the older to the newer. */
-export const pageComparisonSchema = z
-  .strictObject({
-    before: pageIdSchema,
-    after: pageIdSchema,
-    picture: z.strictObject({
-      same: z.boolean(),
-      changed_pixels: z.number().min(0).max(1),
-      /** In the pixels of the newer picture, top to bottom. */
-      regions: z.array(regionSchema),
-    }),
-    text: fileDiffSchema
-      .nullable()
-      .meta({ description: 'The differences of the texts; null if they are the same.' }),
-    requests: z.strictObject({
-      added: z.array(pageRequestSchema),
-      removed: z.array(pageRequestSchema),
-      changed: z.array(z.strictObject({ before: pageRequestSchema, after: pageRequestSchema })),
-    }),
-  })
-  .meta({ id: 'PageComparison' });
+export const pageComparisonSchema = namedObject('PageComparison', {
+  before: pageIdSchema,
+  after: pageIdSchema,
+  picture: z.strictObject({
+    same: z.boolean(),
+    changed_pixels: z.number().min(0).max(1),
+    /** In the pixels of the newer picture, top to bottom. */
+    regions: z.array(regionSchema),
+  }),
+  text: fileDiffSchema
+    .nullable()
+    .meta({ description: 'The differences of the texts; null if they are the same.' }),
+  requests: z.strictObject({
+    added: z.array(pageRequestSchema),
+    removed: z.array(pageRequestSchema),
+    changed: z.array(z.strictObject({ before: pageRequestSchema, after: pageRequestSchema })),
+  }),
+});
 export type PageComparison = z.output<typeof pageComparisonSchema>;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { sourceIdSchema } from '../values/digest.ts';
-import { listQuery } from '../values/list.ts';
+import { listQuery, namedObject } from '../values/list.ts';
 import { instantSchema, text } from '../values/text.ts';
 
 /** The limits of a profile: what a site keeps in a browser is far below them. */
@@ -106,26 +106,24 @@ export const profileChangeSchema = z
 export type ProfileChange = z.output<typeof profileChangeSchema>;
 
 /** A profile as it is shown: never a cookie, nor the name of one. */
-export const profileSchema = z
-  .strictObject({
-    id: profileIdSchema,
-    name: z.string(),
-    site: z.string(),
-    cookies: z.int(),
-    storage_items: z.int(),
-    expires_at: instantSchema.nullable().meta({
-      description: 'When the first of its cookies ends by itself; null if none says when.',
-    }),
-    created_at: instantSchema,
-    replaced_at: instantSchema.nullable(),
-    state: z.enum(PROFILE_STATES),
-    last_used_at: instantSchema.nullable(),
-    expired_at: instantSchema.nullable(),
-    expired_reason: z.enum(EXPIRY_REASONS).nullable(),
-    expired_source: sourceIdSchema.nullable().meta({ description: 'The source that noticed it first.' }),
-    sources: z.int().meta({ description: 'How many watched sources name it.' }),
-  })
-  .meta({ id: 'Profile' });
+export const profileSchema = namedObject('Profile', {
+  id: profileIdSchema,
+  name: z.string(),
+  site: z.string(),
+  cookies: z.int(),
+  storage_items: z.int(),
+  expires_at: instantSchema.nullable().meta({
+    description: 'When the first of its cookies ends by itself; null if none says when.',
+  }),
+  created_at: instantSchema,
+  replaced_at: instantSchema.nullable(),
+  state: z.enum(PROFILE_STATES),
+  last_used_at: instantSchema.nullable(),
+  expired_at: instantSchema.nullable(),
+  expired_reason: z.enum(EXPIRY_REASONS).nullable(),
+  expired_source: sourceIdSchema.nullable().meta({ description: 'The source that noticed it first.' }),
+  sources: z.int().meta({ description: 'How many watched sources name it.' }),
+});
 export type Profile = z.output<typeof profileSchema>;
 
 /** What was made of what was given. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { markMembers } from '../node/withheld.ts';
 import { digestSchema, partOfSchema, sourceIdSchema } from '../values/digest.ts';
-import { integerParameter, listQuery } from '../values/list.ts';
+import { integerParameter, listQuery, namedObject } from '../values/list.ts';
 import { instantSchema } from '../values/text.ts';
 import { pageLabelSchema } from './event.ts';
 
@@ -23,28 +23,26 @@ const certificateSchema = z.strictObject({
  * The connection over which a response came. Only the node itself says so: no signature of the server covers it. The
  * members are in the order of canonical JSON.
  */
-const connectionSchema = z
-  .strictObject({
-    /** The IP address that answered. */
-    address: short,
-    /** All addresses that the name had, in the order of the resolver. Null if the URL has an IP address. */
-    dns: z.array(short).max(MAX_DNS_ADDRESSES).nullable(),
-    /** The HTTP version of the first response on the connection, such as `1.1`. Null if it is unknown. */
-    http: short.nullable(),
-    port: z.int().min(0).max(65_535),
-    /** Null for a connection without TLS. */
-    tls: z
-      .strictObject({
-        /** The server's certificate first, then those of its issuers. Empty if there was no space for them. */
-        certificates: z.array(certificateSchema).max(MAX_CERTIFICATES),
-        /** The name that IANA has for the cipher suite. */
-        cipher: short,
-        /** Such as `TLSv1.3`. */
-        version: short,
-      })
-      .nullable(),
-  })
-  .meta({ id: 'RetrievalConnection' });
+const connectionSchema = namedObject('RetrievalConnection', {
+  /** The IP address that answered. */
+  address: short,
+  /** All addresses that the name had, in the order of the resolver. Null if the URL has an IP address. */
+  dns: z.array(short).max(MAX_DNS_ADDRESSES).nullable(),
+  /** The HTTP version of the first response on the connection, such as `1.1`. Null if it is unknown. */
+  http: short.nullable(),
+  port: z.int().min(0).max(65_535),
+  /** Null for a connection without TLS. */
+  tls: z
+    .strictObject({
+      /** The server's certificate first, then those of its issuers. Empty if there was no space for them. */
+      certificates: z.array(certificateSchema).max(MAX_CERTIFICATES),
+      /** The name that IANA has for the cipher suite. */
+      cipher: short,
+      /** Such as `TLSv1.3`. */
+      version: short,
+    })
+    .nullable(),
+});
 export type Connection = z.output<typeof connectionSchema>;
 type Certificate = z.output<typeof certificateSchema>;
 
@@ -119,36 +117,34 @@ export const captureIdentitySchema = z.strictObject({
 });
 
 /** One attempt: exactly the fields that the ledger covers. */
-export const recordedRetrievalSchema = z
-  .strictObject({
-    id: z.int(),
-    source: sourceIdSchema,
-    /** Null for a capture, which is not part of a round. */
-    round: z.int().nullable(),
-    url: z.string(),
-    final_url: z.string(),
-    redirects: z.array(redirectSchema),
-    observer: z.string(),
-    observed_at: instantSchema,
-    original_observed_at: instantSchema.nullable(),
-    status: z.int().nullable(),
-    error: retrievalErrorSchema.nullable(),
-    content_type: z.string().nullable(),
-    headers: z.array(z.tuple([z.string(), z.string()])),
-    /** Null if unknown. */
-    request: sentRequestSchema.nullable(),
-    sha256: digestSchema.nullable(),
-    bytes: z.int().nullable(),
-    duration_ms: z.int(),
-    page_label: pageLabelSchema.nullable(),
-    /** The page capture, or what was handed in, that it is part of. Absent if it is a check or a capture of its own. */
-    part_of: partOfSchema.optional(),
-    /** Null for this node's own retrievals, and for a capture whose record has no identity. */
-    capture: captureIdentitySchema.nullable(),
-    /** The connection to `final_url`. Absent if nothing answered, or it is unknown. */
-    connection: connectionSchema.optional(),
-  })
-  .meta({ id: 'RecordedRetrieval' });
+export const recordedRetrievalSchema = namedObject('RecordedRetrieval', {
+  id: z.int(),
+  source: sourceIdSchema,
+  /** Null for a capture, which is not part of a round. */
+  round: z.int().nullable(),
+  url: z.string(),
+  final_url: z.string(),
+  redirects: z.array(redirectSchema),
+  observer: z.string(),
+  observed_at: instantSchema,
+  original_observed_at: instantSchema.nullable(),
+  status: z.int().nullable(),
+  error: retrievalErrorSchema.nullable(),
+  content_type: z.string().nullable(),
+  headers: z.array(z.tuple([z.string(), z.string()])),
+  /** Null if unknown. */
+  request: sentRequestSchema.nullable(),
+  sha256: digestSchema.nullable(),
+  bytes: z.int().nullable(),
+  duration_ms: z.int(),
+  page_label: pageLabelSchema.nullable(),
+  /** The page capture, or what was handed in, that it is part of. Absent if it is a check or a capture of its own. */
+  part_of: partOfSchema.optional(),
+  /** Null for this node's own retrievals, and for a capture whose record has no identity. */
+  capture: captureIdentitySchema.nullable(),
+  /** The connection to `final_url`. Absent if nothing answered, or it is unknown. */
+  connection: connectionSchema.optional(),
+});
 export type RecordedRetrieval = z.output<typeof recordedRetrievalSchema>;
 
 /** Returns the digests of the objects that a retrieval names: what it brought, what it sent, and certificates. */
@@ -166,19 +162,17 @@ export const retrievalSchema = recordedRetrievalSchema
 export type Retrieval = z.output<typeof retrievalSchema>;
 
 /** A proof that an entry covers a retrieval. `leaf` and `hashes` (RFC 6962, section 2.1.1) are in base64. */
-export const retrievalProofSchema = z
-  .strictObject({
-    retrieval: recordedRetrievalSchema,
-    /** SHA-256 of a zero byte and the retrieval's canonical JSON. */
-    leaf: z.string().meta({ contentEncoding: 'base64' }),
-    ledger_entry: z.int(),
-    /** The entry's record: the range of retrievals it covers, and the root of their leaves in hex. */
-    first: z.int(),
-    last: z.int(),
-    root: digestSchema,
-    hashes: z.array(z.string().meta({ contentEncoding: 'base64' })),
-  })
-  .meta({ id: 'RetrievalProof' });
+export const retrievalProofSchema = namedObject('RetrievalProof', {
+  retrieval: recordedRetrievalSchema,
+  /** SHA-256 of a zero byte and the retrieval's canonical JSON. */
+  leaf: z.string().meta({ contentEncoding: 'base64' }),
+  ledger_entry: z.int(),
+  /** The entry's record: the range of retrievals it covers, and the root of their leaves in hex. */
+  first: z.int(),
+  last: z.int(),
+  root: digestSchema,
+  hashes: z.array(z.string().meta({ contentEncoding: 'base64' })),
+});
 export type RetrievalProof = z.output<typeof retrievalProofSchema>;
 
 export const provenRetrievalsQuery = z.strictObject({
@@ -199,35 +193,33 @@ export const provenRetrievalsSchema = z
   .meta({ id: 'ProvenRetrievals' });
 export type ProvenRetrievals = z.output<typeof provenRetrievalsSchema>;
 
-export const objectMetadataSchema = z
-  .strictObject({
-    sha256: digestSchema,
-    bytes: z.int(),
-    /** The names of the observers that retrieved it. */
-    observers: z.array(z.string()),
-    /** Whether at least two observers retrieved it from the same URL. */
-    corroborated: z.boolean(),
-    retrievals: z.array(
-      z.strictObject({
-        url: z.string(),
-        time: instantSchema,
-        status: z.int().nullable(),
-        content_type: z.string().nullable(),
-        /** The content codings of the stored bytes, such as `gzip`. Null if they are not encoded. */
-        content_encoding: z.string().nullable(),
-        observer: z.string(),
-        original_observed_at: instantSchema.nullable(),
-        /** The page capture, or what was handed in, that it is part of; null if it is a check or a capture of its own. */
-        part_of: partOfSchema.nullable(),
-        /** The connection over which it came; null if it is unknown. */
-        connection: connectionSchema.nullable(),
-        /** Whether the stored bytes matched their digest at the time of this response. */
-        intact: z.boolean(),
-      }),
-    ),
-    ...markMembers,
-  })
-  .meta({ id: 'ObjectMetadata' });
+export const objectMetadataSchema = namedObject('ObjectMetadata', {
+  sha256: digestSchema,
+  bytes: z.int(),
+  /** The names of the observers that retrieved it. */
+  observers: z.array(z.string()),
+  /** Whether at least two observers retrieved it from the same URL. */
+  corroborated: z.boolean(),
+  retrievals: z.array(
+    z.strictObject({
+      url: z.string(),
+      time: instantSchema,
+      status: z.int().nullable(),
+      content_type: z.string().nullable(),
+      /** The content codings of the stored bytes, such as `gzip`. Null if they are not encoded. */
+      content_encoding: z.string().nullable(),
+      observer: z.string(),
+      original_observed_at: instantSchema.nullable(),
+      /** The page capture, or what was handed in, that it is part of; null if it is a check or a capture of its own. */
+      part_of: partOfSchema.nullable(),
+      /** The connection over which it came; null if it is unknown. */
+      connection: connectionSchema.nullable(),
+      /** Whether the stored bytes matched their digest at the time of this response. */
+      intact: z.boolean(),
+    }),
+  ),
+  ...markMembers,
+});
 export type ObjectMetadata = z.output<typeof objectMetadataSchema>;
 
 /**

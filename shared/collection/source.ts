@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { digestSchema, pageIdSchema, sourceIdSchema } from '../values/digest.ts';
-import { booleanParameter, listQuery, searchParameter } from '../values/list.ts';
+import { booleanParameter, listQuery, namedObject, searchParameter } from '../values/list.ts';
 import { httpUrlSchema, instantSchema, text } from '../values/text.ts';
 import { eventTypeSchema, pageLabelSchema } from './event.ts';
 import { followRunSchema, followSchema } from './follow.ts';
@@ -90,28 +90,26 @@ export const watchedUrlSchema = httpUrlSchema.refine((value) => {
   return url === null || (url.username === '' && url.password === '');
 }, 'A URL must not contain a user name or password, because it is published.');
 
-export const newSourceSchema = z
-  .strictObject({
-    url: watchedUrlSchema,
-    name: sourceFields.name.default(''),
-    agency: sourceFields.agency.default(''),
-    tags: sourceFields.tags.default([]),
-    every_minutes: sourceFields.every_minutes.default(null),
-    max_object_mb: sourceFields.max_object_mb.default(null),
-    ignore_robots: sourceFields.ignore_robots.default(false),
-    headers: sourceFields.headers.default({}),
-    noise_rules: sourceFields.noise_rules.default([]),
-    watch: sourceFields.watch.default(null),
-    every: sourceFields.every.default(null),
-    time_zone: sourceFields.time_zone.default(null),
-    active_hours: sourceFields.active_hours.default(null),
-    follow: sourceFields.follow.default(null),
-    capture: sourceFields.capture.default('object'),
-    picture_events: sourceFields.picture_events.default(null),
-    profile: sourceFields.profile.default(null),
-    keep_days: sourceFields.keep_days.default(null),
-  })
-  .meta({ id: 'NewSource' });
+export const newSourceSchema = namedObject('NewSource', {
+  url: watchedUrlSchema,
+  name: sourceFields.name.default(''),
+  agency: sourceFields.agency.default(''),
+  tags: sourceFields.tags.default([]),
+  every_minutes: sourceFields.every_minutes.default(null),
+  max_object_mb: sourceFields.max_object_mb.default(null),
+  ignore_robots: sourceFields.ignore_robots.default(false),
+  headers: sourceFields.headers.default({}),
+  noise_rules: sourceFields.noise_rules.default([]),
+  watch: sourceFields.watch.default(null),
+  every: sourceFields.every.default(null),
+  time_zone: sourceFields.time_zone.default(null),
+  active_hours: sourceFields.active_hours.default(null),
+  follow: sourceFields.follow.default(null),
+  capture: sourceFields.capture.default('object'),
+  picture_events: sourceFields.picture_events.default(null),
+  profile: sourceFields.profile.default(null),
+  keep_days: sourceFields.keep_days.default(null),
+});
 export type NewSource = z.output<typeof newSourceSchema>;
 
 export const sourceChangeSchema = z
@@ -125,35 +123,33 @@ export const sourceChangeSchema = z
 export type SourceChange = z.output<typeof sourceChangeSchema>;
 
 /** A source as visitors see it. */
-export const sourceSchema = z
-  .strictObject({
-    id: sourceIdSchema,
-    url: z.string(),
-    name: z.string(),
-    agency: z.string(),
-    tags: z.array(z.string()),
-    last_checked_at: instantSchema.nullable(),
-    state: sourceStateSchema,
-    every_minutes: z.int().nullable().meta({ description: 'Null if the node’s default interval applies.' }),
-    paused: z.boolean(),
-    added_at: instantSchema,
-    last_sha256: digestSchema.nullable(),
-    last_event_type: eventTypeSchema.nullable().meta({
-      description:
-        'Of the node’s own last event, also of its browser; of the newest captured version if `captures_only`.',
-    }),
-    page_label: pageLabelSchema.nullable().meta({ description: 'The label of the current version.' }),
-    capture: z.enum(CAPTURE_MODES),
-    page_error: z.enum(PAGE_ERRORS).nullable().meta({
-      description:
-        'Why the page could not be drawn at the last check; null if it was, or `capture` is `object`.',
-    }),
-    last_page: pageIdSchema.nullable().meta({ description: 'The newest page capture.' }),
-    captures_only: z.boolean().meta({
-      description: 'Whether the source is known by imported captures only: the node never checked it.',
-    }),
-  })
-  .meta({ id: 'Source' });
+export const sourceSchema = namedObject('Source', {
+  id: sourceIdSchema,
+  url: z.string(),
+  name: z.string(),
+  agency: z.string(),
+  tags: z.array(z.string()),
+  last_checked_at: instantSchema.nullable(),
+  state: sourceStateSchema,
+  every_minutes: z.int().nullable().meta({ description: 'Null if the node’s default interval applies.' }),
+  paused: z.boolean(),
+  added_at: instantSchema,
+  last_sha256: digestSchema.nullable(),
+  last_event_type: eventTypeSchema.nullable().meta({
+    description:
+      'Of the node’s own last event, also of its browser; of the newest captured version if `captures_only`.',
+  }),
+  page_label: pageLabelSchema.nullable().meta({ description: 'The label of the current version.' }),
+  capture: z.enum(CAPTURE_MODES),
+  page_error: z.enum(PAGE_ERRORS).nullable().meta({
+    description:
+      'Why the page could not be drawn at the last check; null if it was, or `capture` is `object`.',
+  }),
+  last_page: pageIdSchema.nullable().meta({ description: 'The newest page capture.' }),
+  captures_only: z.boolean().meta({
+    description: 'Whether the source is known by imported captures only: the node never checked it.',
+  }),
+});
 export type Source = z.output<typeof sourceSchema>;
 
 /** The number of recent checks that are listed with a source. */
@@ -232,46 +228,40 @@ export const sourcesQuery = z.strictObject({
 });
 export type SourcesQuery = z.output<typeof sourcesQuery>;
 
-export const previewRequestSchema = z
-  .strictObject({
-    url: watchedUrlSchema,
-    profile: sourceFields.profile.default(null),
-  })
-  .meta({ id: 'PreviewRequest' });
+export const previewRequestSchema = namedObject('PreviewRequest', {
+  url: watchedUrlSchema,
+  profile: sourceFields.profile.default(null),
+});
 
 /** What would be watched, and how it would be followed. */
-export const followPreviewRequestSchema = z
-  .strictObject({
-    url: watchedUrlSchema,
-    follow: followSchema,
-    profile: sourceFields.profile.default(null),
-  })
-  .meta({ id: 'FollowPreviewRequest' });
+export const followPreviewRequestSchema = namedObject('FollowPreviewRequest', {
+  url: watchedUrlSchema,
+  follow: followSchema,
+  profile: sourceFields.profile.default(null),
+});
 export type FollowPreviewRequest = z.output<typeof followPreviewRequestSchema>;
 
-export const sourcePreviewSchema = z
-  .strictObject({
-    url: z.string(),
-    final_url: z.string(),
-    status: z.int().nullable(),
-    error: retrievalErrorSchema.nullable(),
-    content_type: z.string().nullable(),
-    sha256: digestSchema.nullable(),
-    bytes: z.int().nullable(),
-    title: z.string().nullable(),
-    duration_ms: z.int(),
-    page_label: pageLabelSchema.nullable(),
-    drawn_by_script: z.boolean().meta({
-      description:
-        'Whether the document has next to no text before its scripts run: then `capture: page` is advised.',
-    }),
-    /** The id of the source that already watches this URL. */
-    watched_as: sourceIdSchema.nullable(),
-    private_address: z.boolean().meta({
-      description: 'Whether a source with this URL would be allowed at a private address.',
-    }),
-  })
-  .meta({ id: 'SourcePreview' });
+export const sourcePreviewSchema = namedObject('SourcePreview', {
+  url: z.string(),
+  final_url: z.string(),
+  status: z.int().nullable(),
+  error: retrievalErrorSchema.nullable(),
+  content_type: z.string().nullable(),
+  sha256: digestSchema.nullable(),
+  bytes: z.int().nullable(),
+  title: z.string().nullable(),
+  duration_ms: z.int(),
+  page_label: pageLabelSchema.nullable(),
+  drawn_by_script: z.boolean().meta({
+    description:
+      'Whether the document has next to no text before its scripts run: then `capture: page` is advised.',
+  }),
+  /** The id of the source that already watches this URL. */
+  watched_as: sourceIdSchema.nullable(),
+  private_address: z.boolean().meta({
+    description: 'Whether a source with this URL would be allowed at a private address.',
+  }),
+});
 export type SourcePreview = z.output<typeof sourcePreviewSchema>;
 
 /** The accepted media types of a list of sources. */
@@ -291,25 +281,23 @@ export const MAX_LIST_BYTES = 8_388_608;
 export const LIST_OUTCOMES = ['added', 'already', 'refused'] as const;
 
 /** The result of an import: the outcome of each entry, in the order of the list. */
-export const sourceImportSchema = z
-  .strictObject({
-    added: z.int(),
-    already: z.int(),
-    refused: z.int(),
-    /** The unknown columns of a CSV list. */
-    ignored_columns: z.array(z.string()),
-    items: z.array(
-      z.strictObject({
-        /** The line number in the list, from 1. */
-        line: z.int(),
-        url: z.string(),
-        outcome: z.enum(LIST_OUTCOMES),
-        source: sourceIdSchema.optional(),
-        /** Why it was refused: a stable code and a sentence for people. */
-        code: z.string().optional(),
-        detail: z.string().optional(),
-      }),
-    ),
-  })
-  .meta({ id: 'SourceImport' });
+export const sourceImportSchema = namedObject('SourceImport', {
+  added: z.int(),
+  already: z.int(),
+  refused: z.int(),
+  /** The unknown columns of a CSV list. */
+  ignored_columns: z.array(z.string()),
+  items: z.array(
+    z.strictObject({
+      /** The line number in the list, from 1. */
+      line: z.int(),
+      url: z.string(),
+      outcome: z.enum(LIST_OUTCOMES),
+      source: sourceIdSchema.optional(),
+      /** Why it was refused: a stable code and a sentence for people. */
+      code: z.string().optional(),
+      detail: z.string().optional(),
+    }),
+  ),
+});
 export type SourceImport = z.output<typeof sourceImportSchema>;

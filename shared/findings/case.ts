@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { packIdSchema } from '../values/digest.ts';
-import { listQuery, searchParameter } from '../values/list.ts';
+import { listQuery, namedObject, searchParameter } from '../values/list.ts';
 import { instantSchema, text } from '../values/text.ts';
 import { findingIdSchema } from './finding.ts';
 
@@ -47,15 +47,13 @@ export const newCaseSchema = z
   .meta({ id: 'NewCase' });
 export type NewCase = z.output<typeof newCaseSchema>;
 
-export const caseChangeSchema = z
-  .strictObject({
-    /** The revision that the change is based on. */
-    revision: z.int().min(1),
-    title: newCaseSchema.shape.title.optional(),
-    description: text(0, 20_000).optional(),
-    items: items.optional(),
-  })
-  .meta({ id: 'CaseChange' });
+export const caseChangeSchema = namedObject('CaseChange', {
+  /** The revision that the change is based on. */
+  revision: z.int().min(1),
+  title: newCaseSchema.shape.title.optional(),
+  description: text(0, 20_000).optional(),
+  items: items.optional(),
+});
 export type CaseChange = z.output<typeof caseChangeSchema>;
 
 /** A case as it is stored and dumped. */
@@ -70,29 +68,25 @@ export const storedCaseSchema = z.strictObject({
 });
 export type StoredCase = z.output<typeof storedCaseSchema>;
 
-const caseItemSchema = z
-  .strictObject({
-    kind: z.enum(['event', 'pack', 'finding']),
-    id: z.string(),
-    note: z.string(),
-    /** The address of an event's source, the title of a pack, or the text of a finding. */
-    name: z.string(),
-    at: instantSchema,
-  })
-  .meta({ id: 'CaseItem' });
+const caseItemSchema = namedObject('CaseItem', {
+  kind: z.enum(['event', 'pack', 'finding']),
+  id: z.string(),
+  note: z.string(),
+  /** The address of an event's source, the title of a pack, or the text of a finding. */
+  name: z.string(),
+  at: instantSchema,
+});
 export type CaseItem = z.output<typeof caseItemSchema>;
 
-export const caseSummarySchema = z
-  .strictObject({
-    id: caseIdSchema,
-    title: z.string(),
-    description: z.string(),
-    items: z.int(),
-    revision: z.int(),
-    created_at: instantSchema,
-    changed_at: instantSchema,
-  })
-  .meta({ id: 'CaseSummary' });
+export const caseSummarySchema = namedObject('CaseSummary', {
+  id: caseIdSchema,
+  title: z.string(),
+  description: z.string(),
+  items: z.int(),
+  revision: z.int(),
+  created_at: instantSchema,
+  changed_at: instantSchema,
+});
 export type CaseSummary = z.output<typeof caseSummarySchema>;
 
 export const caseSchema = caseSummarySchema.extend({ items: z.array(caseItemSchema) }).meta({ id: 'Case' });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { markMembers } from '../node/withheld.ts';
 import { digestSchema, packIdSchema } from '../values/digest.ts';
-import { integerParameter, listQuery, searchParameter } from '../values/list.ts';
+import { integerParameter, listQuery, namedObject, searchParameter } from '../values/list.ts';
 import { instantSchema, text } from '../values/text.ts';
 
 export const findingIdSchema = z
@@ -64,35 +64,33 @@ export const PASSAGE = {
 };
 
 /** What the node knows of a passage that it found in the text of the object. */
-const derivedPassageSchema = z
-  .strictObject({
-    /** The tool that made the text, with its version. */
-    tool: z.string().min(1).max(100),
-    version: z.string().min(1).max(200),
-    text: digestSchema.meta({ description: 'The SHA-256 of the text (UTF-8).' }),
-    words_once: z.boolean().meta({
-      description: 'Whether the words occur once in the text, white space and the like aside.',
-    }),
-    context_once: z.boolean().meta({
-      description: 'Whether what precedes and what follows the words is around one place of the text only.',
-    }),
-    dom_path: z.string().max(2_000).optional().meta({
+const derivedPassageSchema = namedObject('DerivedPassage', {
+  /** The tool that made the text, with its version. */
+  tool: z.string().min(1).max(100),
+  version: z.string().min(1).max(200),
+  text: digestSchema.meta({ description: 'The SHA-256 of the text (UTF-8).' }),
+  words_once: z.boolean().meta({
+    description: 'Whether the words occur once in the text, white space and the like aside.',
+  }),
+  context_once: z.boolean().meta({
+    description: 'Whether what precedes and what follows the words is around one place of the text only.',
+  }),
+  dom_path: z.string().max(2_000).optional().meta({
+    description:
+      'Of an HTML document, the innermost element that contains the passage, as an XPath: `/html[1]/body[1]/p[3]`. Absent where the words have no single place in its elements.',
+  }),
+  document: digestSchema.optional().meta({
+    description:
+      'Of the text of a drawn page, the document of a capture that showed this text: `dom_path` is in that document.',
+  }),
+  box: z
+    .strictObject({ x: z.number(), y: z.number(), width: z.number(), height: z.number() })
+    .optional()
+    .meta({
       description:
-        'Of an HTML document, the innermost element that contains the passage, as an XPath: `/html[1]/body[1]/p[3]`. Absent where the words have no single place in its elements.',
+        'Of a PDF, the box around the passage on its page, in points. `x` and `y` are the lower left corner, in the coordinates of the page (ISO 32000-1, 8.3.2.3).',
     }),
-    document: digestSchema.optional().meta({
-      description:
-        'Of the text of a drawn page, the document of a capture that showed this text: `dom_path` is in that document.',
-    }),
-    box: z
-      .strictObject({ x: z.number(), y: z.number(), width: z.number(), height: z.number() })
-      .optional()
-      .meta({
-        description:
-          'Of a PDF, the box around the passage on its page, in points. `x` and `y` are the lower left corner, in the coordinates of the page (ISO 32000-1, 8.3.2.3).',
-      }),
-  })
-  .meta({ id: 'DerivedPassage' });
+});
 export type DerivedPassage = z.output<typeof derivedPassageSchema>;
 
 const hasRange = ({ start, end }: { start: number | null; end: number | null }) =>
@@ -133,35 +131,31 @@ const tags = z
   .max(50, 'At most 50 tags.')
   .refine((given) => new Set(given).size === given.length, 'Each tag only once.');
 
-export const newFindingSchema = z
-  .strictObject({
-    target: newTargetSchema,
-    text: text(1, 20_000),
-    tags: tags.default([]),
-    passage: newPassageSchema.nullable().default(null),
-    /** The finding that this one replaces. It must be about the same target. */
-    supersedes: findingIdSchema.nullable().default(null),
-  })
-  .meta({ id: 'NewFinding' });
+export const newFindingSchema = namedObject('NewFinding', {
+  target: newTargetSchema,
+  text: text(1, 20_000),
+  tags: tags.default([]),
+  passage: newPassageSchema.nullable().default(null),
+  /** The finding that this one replaces. It must be about the same target. */
+  supersedes: findingIdSchema.nullable().default(null),
+});
 export type NewFinding = z.output<typeof newFindingSchema>;
 /** A new finding whose passage names its object. */
 export type PlacedFinding = Omit<NewFinding, 'passage'> & { passage: Passage | null };
 
 /** Where a passage is in the text that is made of its object now, if another tool made the one that it was quoted from. */
-const passageAnchorSchema = z
-  .strictObject({
-    tool: z.string(),
-    version: z.string(),
-    /** `not_found`: the text does not have it, or not at a place that is surely the quoted one. */
-    state: z.enum(['found', 'not_found', 'no_text']),
-    start: PASSAGE.start,
-    end: PASSAGE.end,
-    page: PASSAGE.page,
-  })
-  .meta({ id: 'PassageAnchor' });
+const passageAnchorSchema = namedObject('PassageAnchor', {
+  tool: z.string(),
+  version: z.string(),
+  /** `not_found`: the text does not have it, or not at a place that is surely the quoted one. */
+  state: z.enum(['found', 'not_found', 'no_text']),
+  start: PASSAGE.start,
+  end: PASSAGE.end,
+  page: PASSAGE.page,
+});
 export type PassageAnchor = z.output<typeof passageAnchorSchema>;
 
-export const withdrawalSchema = z.strictObject({ reason: text(1, 2_000) }).meta({ id: 'FindingWithdrawal' });
+export const withdrawalSchema = namedObject('FindingWithdrawal', { reason: text(1, 2_000) });
 
 /** The members that the ledger covers. A withdrawal has no text, tags or passage, and names what it withdraws. */
 export const recordedFindingSchema = z.strictObject({
@@ -192,19 +186,17 @@ export const newFindingRequestSchema = newFindingSchema
 
 export const saltSchema = z.string().regex(/^[0-9a-f]{64}$/, 'A salt is 64 hex digits.');
 
-const sealSchema = z
-  .strictObject({
-    at: instantSchema.meta({ description: 'When it was sealed: the time of its entry `finding.sealed`.' }),
-    commitment: digestSchema.meta({
-      description:
-        'The digest of that entry: the SHA-256 of the 32 bytes of the salt, followed by the canonical JSON of the record.',
-    }),
-    salt: saltSchema.nullable().meta({ description: 'Null until it is revealed.' }),
-    record: recordedFindingSchema.nullable().meta({
-      description: 'Null until it is revealed, and while the bytes that it quotes cannot be read.',
-    }),
-  })
-  .meta({ id: 'Seal' });
+const sealSchema = namedObject('Seal', {
+  at: instantSchema.meta({ description: 'When it was sealed: the time of its entry `finding.sealed`.' }),
+  commitment: digestSchema.meta({
+    description:
+      'The digest of that entry: the SHA-256 of the 32 bytes of the salt, followed by the canonical JSON of the record.',
+  }),
+  salt: saltSchema.nullable().meta({ description: 'Null until it is revealed.' }),
+  record: recordedFindingSchema.nullable().meta({
+    description: 'Null until it is revealed, and while the bytes that it quotes cannot be read.',
+  }),
+});
 
 export const findingSchema = recordedFindingSchema
   .extend({
@@ -237,18 +229,16 @@ export const findingDetailsSchema = findingSchema
 export type FindingDetails = z.output<typeof findingDetailsSchema>;
 
 /** A finding that is sealed. Only the owner gets what it says, and only where the record can be read. */
-export const sealedFindingSchema = z
-  .strictObject({
-    id: findingIdSchema,
-    ledger_entry: z.int(),
-    sealed: sealSchema,
-    target: findingTargetSchema.optional(),
-    target_name: z.string().optional(),
-    text: recordedFindingSchema.shape.text.optional(),
-    tags: tags.optional(),
-    passage: passageSchema.nullable().optional(),
-  })
-  .meta({ id: 'SealedFinding' });
+export const sealedFindingSchema = namedObject('SealedFinding', {
+  id: findingIdSchema,
+  ledger_entry: z.int(),
+  sealed: sealSchema,
+  target: findingTargetSchema.optional(),
+  target_name: z.string().optional(),
+  text: recordedFindingSchema.shape.text.optional(),
+  tags: tags.optional(),
+  passage: passageSchema.nullable().optional(),
+});
 export type SealedFinding = z.output<typeof sealedFindingSchema>;
 
 /** `current`: neither superseded nor withdrawn. `withdrawn`: the withdrawals. */

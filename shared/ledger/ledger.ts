@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { digestSchema } from '../values/digest.ts';
-import { integerParameter, listQuery } from '../values/list.ts';
+import { integerParameter, listQuery, namedObject } from '../values/list.ts';
 import { httpUrlSchema, instantSchema } from '../values/text.ts';
 
 /** What the ledger records, by the words of the contract. */
@@ -38,17 +38,15 @@ export type EntryType = (typeof ENTRY_TYPES)[number];
 /** `prev` of the first entry, and the head's hash of an empty ledger. */
 export const NO_HASH = '0'.repeat(64);
 
-export const ledgerEntrySchema = z
-  .strictObject({
-    seq: z.int().min(1),
-    at: instantSchema,
-    type: z.enum(ENTRY_TYPES),
-    subject: z.string(),
-    digest: digestSchema,
-    prev: digestSchema,
-    hash: digestSchema,
-  })
-  .meta({ id: 'LedgerEntry' });
+export const ledgerEntrySchema = namedObject('LedgerEntry', {
+  seq: z.int().min(1),
+  at: instantSchema,
+  type: z.enum(ENTRY_TYPES),
+  subject: z.string(),
+  digest: digestSchema,
+  prev: digestSchema,
+  hash: digestSchema,
+});
 export type LedgerEntry = z.output<typeof ledgerEntrySchema>;
 
 const ledgerHeadSchema = z.strictObject({
@@ -64,23 +62,19 @@ export const ledgerQuery = z.strictObject({
   from: integerParameter(1, Number.MAX_SAFE_INTEGER).default(1),
 });
 
-export const ledgerPageSchema = z
-  .strictObject({
-    items: z.array(ledgerEntrySchema),
-    total: z.int(),
-    limit: z.int(),
-    from: z.int(),
-    next: z.string().nullable(),
-    head: ledgerHeadSchema,
-  })
-  .meta({ id: 'LedgerPage' });
+export const ledgerPageSchema = namedObject('LedgerPage', {
+  items: z.array(ledgerEntrySchema),
+  total: z.int(),
+  limit: z.int(),
+  from: z.int(),
+  next: z.string().nullable(),
+  head: ledgerHeadSchema,
+});
 
-export const entryTitleSchema = z
-  .strictObject({
-    seq: z.int().min(1),
-    title: z.string().nullable().meta({ description: 'Null for a finding, a digest, a key or a peer.' }),
-  })
-  .meta({ id: 'EntryTitle' });
+export const entryTitleSchema = namedObject('EntryTitle', {
+  seq: z.int().min(1),
+  title: z.string().nullable().meta({ description: 'Null for a finding, a digest, a key or a peer.' }),
+});
 export type EntryTitle = z.output<typeof entryTitleSchema>;
 
 const ledgerProblemSchema = z.strictObject({
@@ -105,22 +99,20 @@ const ledgerProblemSchema = z.strictObject({
 });
 export type LedgerProblem = z.output<typeof ledgerProblemSchema>;
 
-export const ledgerVerificationSchema = z
-  .strictObject({
-    ok: z.boolean(),
-    size: z.int(),
-    head: digestSchema,
-    root: digestSchema,
-    checked_at: instantSchema,
-    duration_ms: z.number(),
-    /** At most the first thousand. */
-    problems: z.array(ledgerProblemSchema),
-    sealed: z.int().meta({
-      description:
-        'How many sealed findings have a record that this archive cannot read: of them only the commitment is there to check.',
-    }),
-  })
-  .meta({ id: 'LedgerVerification' });
+export const ledgerVerificationSchema = namedObject('LedgerVerification', {
+  ok: z.boolean(),
+  size: z.int(),
+  head: digestSchema,
+  root: digestSchema,
+  checked_at: instantSchema,
+  duration_ms: z.number(),
+  /** At most the first thousand. */
+  problems: z.array(ledgerProblemSchema),
+  sealed: z.int().meta({
+    description:
+      'How many sealed findings have a record that this archive cannot read: of them only the commitment is there to check.',
+  }),
+});
 export type LedgerVerification = z.output<typeof ledgerVerificationSchema>;
 
 /**
@@ -143,17 +135,15 @@ export const proofQuery = z.strictObject({
 });
 
 /** An audit path (RFC 6962, section 2.1.1); all hashes in base64. */
-export const inclusionProofSchema = z
-  .strictObject({
-    /** The hash of the entry's leaf: SHA-256 of a zero byte and the entry's canonical JSON. */
-    leaf: base64Hash,
-    /** Counted from 0: entry `seq` is leaf `seq - 1`. */
-    index: z.int().min(0),
-    size: z.int().min(1),
-    root: base64Hash,
-    hashes: z.array(base64Hash),
-  })
-  .meta({ id: 'InclusionProof' });
+export const inclusionProofSchema = namedObject('InclusionProof', {
+  /** The hash of the entry's leaf: SHA-256 of a zero byte and the entry's canonical JSON. */
+  leaf: base64Hash,
+  /** Counted from 0: entry `seq` is leaf `seq - 1`. */
+  index: z.int().min(0),
+  size: z.int().min(1),
+  root: base64Hash,
+  hashes: z.array(base64Hash),
+});
 export type InclusionProof = z.output<typeof inclusionProofSchema>;
 
 export const consistencyQuery = z.strictObject({
@@ -162,15 +152,13 @@ export const consistencyQuery = z.strictObject({
 });
 
 /** A consistency proof (RFC 6962, section 2.1.2); all hashes in base64. */
-export const consistencyProofSchema = z
-  .strictObject({
-    from: z.int().min(0),
-    size: z.int().min(0),
-    from_root: base64Hash,
-    root: base64Hash,
-    hashes: z.array(base64Hash),
-  })
-  .meta({ id: 'ConsistencyProof' });
+export const consistencyProofSchema = namedObject('ConsistencyProof', {
+  from: z.int().min(0),
+  size: z.int().min(0),
+  from_root: base64Hash,
+  root: base64Hash,
+  hashes: z.array(base64Hash),
+});
 export type ConsistencyProof = z.output<typeof consistencyProofSchema>;
 
 const verifierKey = z
@@ -263,20 +251,18 @@ export function parseSavedHead(text: string): SavedHead | undefined {
 }
 
 /** A timestamp of a checkpoint by an RFC 3161 authority. It covers entries 1 to `size`. */
-export const timestampSchema = z
-  .strictObject({
-    id: z.string(),
-    /** The URL of the authority. */
-    authority: z.string(),
-    /** The time by the authority's clock. */
-    at: instantSchema,
-    size: z.int().min(0),
-    /** The root of the tree over these entries, in hex. */
-    root: digestSchema,
-    /** The authority's number for it: `0x` and hex digits. */
-    serial: z.string(),
-  })
-  .meta({ id: 'Timestamp' });
+export const timestampSchema = namedObject('Timestamp', {
+  id: z.string(),
+  /** The URL of the authority. */
+  authority: z.string(),
+  /** The time by the authority's clock. */
+  at: instantSchema,
+  size: z.int().min(0),
+  /** The root of the tree over these entries, in hex. */
+  root: digestSchema,
+  /** The authority's number for it: `0x` and hex digits. */
+  serial: z.string(),
+});
 export type Timestamp = z.output<typeof timestampSchema>;
 
 /** An authority that gave no valid timestamp, and why. */
@@ -290,19 +276,17 @@ export const stampingSchema = z
 export type Stamping = z.output<typeof stampingSchema>;
 
 /** What the owner sees of an authority in the settings. */
-const authorityStateSchema = z
-  .strictObject({
-    authority: z.string(),
-    /** When it was last asked since the node started; null if it was not. */
-    attempted_at: instantSchema.nullable(),
-    /** Why it returned no timestamp then; null if it returned one. */
-    error: z.string().nullable(),
-    /** When its last timestamp arrived; null if there is none. */
-    stamped_at: instantSchema.nullable(),
-    /** How many entries that timestamp covers. */
-    size: z.int().min(0),
-  })
-  .meta({ id: 'AuthorityState' });
+const authorityStateSchema = namedObject('AuthorityState', {
+  authority: z.string(),
+  /** When it was last asked since the node started; null if it was not. */
+  attempted_at: instantSchema.nullable(),
+  /** Why it returned no timestamp then; null if it returned one. */
+  error: z.string().nullable(),
+  /** When its last timestamp arrived; null if there is none. */
+  stamped_at: instantSchema.nullable(),
+  /** How many entries that timestamp covers. */
+  size: z.int().min(0),
+});
 export type AuthorityState = z.output<typeof authorityStateSchema>;
 
 export const authoritiesSchema = z
@@ -314,38 +298,32 @@ const KEY = /^[^\s+]{1,200}\+[0-9a-f]{8}\+[A-Za-z0-9+/]{44}$/;
 const verifierKeySchema = z.string().regex(KEY, 'Enter a verifier key: name+hash+key.');
 
 /** A witness that cosigns this node's checkpoints. */
-export const witnessSchema = z
-  .strictObject({
-    url: httpUrlSchema.meta({
-      description: 'The prefix: requests go to `<url>/add-checkpoint`. For a node, its own address will do.',
-    }),
-    key: verifierKeySchema,
-  })
-  .meta({ id: 'Witness' });
+export const witnessSchema = namedObject('Witness', {
+  url: httpUrlSchema.meta({
+    description: 'The prefix: requests go to `<url>/add-checkpoint`. For a node, its own address will do.',
+  }),
+  key: verifierKeySchema,
+});
 export type Witness = z.output<typeof witnessSchema>;
 
 /** What a witness of the settings cosigned. */
-const witnessStateSchema = z
-  .strictObject({
-    url: z.string(),
-    key: z.string(),
-    /** The number of entries in the newest checkpoint that it cosigned; 0 if there is none. */
-    size: z.int().min(0),
-    /** When it cosigned that, by its own clock. */
-    cosigned_at: instantSchema.nullable(),
-    /** Why it did not cosign when it was last asked; null if it did or was not asked. */
-    error: z.string().nullable(),
-  })
-  .meta({ id: 'WitnessState' });
+const witnessStateSchema = namedObject('WitnessState', {
+  url: z.string(),
+  key: z.string(),
+  /** The number of entries in the newest checkpoint that it cosigned; 0 if there is none. */
+  size: z.int().min(0),
+  /** When it cosigned that, by its own clock. */
+  cosigned_at: instantSchema.nullable(),
+  /** Why it did not cosign when it was last asked; null if it did or was not asked. */
+  error: z.string().nullable(),
+});
 export type WitnessState = z.output<typeof witnessStateSchema>;
 
-export const witnessStatesSchema = z
-  .strictObject({
-    /** The number of entries in the ledger. */
-    size: z.int().min(0),
-    witnesses: z.array(witnessStateSchema),
-  })
-  .meta({ id: 'WitnessStates' });
+export const witnessStatesSchema = namedObject('WitnessStates', {
+  /** The number of entries in the ledger. */
+  size: z.int().min(0),
+  witnesses: z.array(witnessStateSchema),
+});
 export type WitnessStates = z.output<typeof witnessStatesSchema>;
 
 export const newWitnessedLogSchema = z
@@ -353,36 +331,32 @@ export const newWitnessedLogSchema = z
   .meta({ id: 'NewWitnessedLog' });
 
 /** A log whose checkpoints this node cosigns. */
-export const witnessedLogSchema = z
-  .strictObject({
-    origin: z.string(),
-    key: z.string(),
-    added_at: instantSchema,
-    size: z.int().min(0),
-    /** In hex; null before the first checkpoint. */
-    root: digestSchema.nullable(),
-    cosigned_at: instantSchema.nullable(),
-  })
-  .meta({ id: 'WitnessedLog' });
+export const witnessedLogSchema = namedObject('WitnessedLog', {
+  origin: z.string(),
+  key: z.string(),
+  added_at: instantSchema,
+  size: z.int().min(0),
+  /** In hex; null before the first checkpoint. */
+  root: digestSchema.nullable(),
+  cosigned_at: instantSchema.nullable(),
+});
 export type WitnessedLog = z.output<typeof witnessedLogSchema>;
 
 /** A checkpoint that a log signed and this node did not cosign, because it contradicts what was cosigned before. */
-export const witnessRefusalSchema = z
-  .strictObject({
-    id: z.int(),
-    origin: z.string(),
-    at: instantSchema,
-    /** The size of the checkpoint that was cosigned before, and the whole of it. */
-    known_size: z.int().min(0),
-    known_note: z.string().nullable(),
-    size: z.int().min(0),
-    /**
-     * Whether this proves that the log has two histories: both checkpoints are of one size, and their roots differ.
-     * If false, the consistency proof was invalid. The sender may have altered it.
-     */
-    is_proof: z.boolean(),
-    /** The request as it was sent. */
-    request: z.string(),
-  })
-  .meta({ id: 'WitnessRefusal' });
+export const witnessRefusalSchema = namedObject('WitnessRefusal', {
+  id: z.int(),
+  origin: z.string(),
+  at: instantSchema,
+  /** The size of the checkpoint that was cosigned before, and the whole of it. */
+  known_size: z.int().min(0),
+  known_note: z.string().nullable(),
+  size: z.int().min(0),
+  /**
+   * Whether this proves that the log has two histories: both checkpoints are of one size, and their roots differ.
+   * If false, the consistency proof was invalid. The sender may have altered it.
+   */
+  is_proof: z.boolean(),
+  /** The request as it was sent. */
+  request: z.string(),
+});
 export type WitnessRefusal = z.output<typeof witnessRefusalSchema>;

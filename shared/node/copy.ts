@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { digestSchema } from '../values/digest.ts';
+import { namedObject } from '../values/list.ts';
 import { instantSchema } from '../values/text.ts';
 
 const DRILL_OUTCOMES = ['restored', 'damaged', 'key_missing', 'no_room', 'unreachable', 'failed'] as const;
@@ -28,19 +29,17 @@ const restoredSchema = z.strictObject({
 export type DrillMeasures = z.output<typeof restoredSchema>;
 
 /** A restore drill: a copy that was restored into a temporary folder, verified, compared with the archive and removed. */
-export const restoreDrillSchema = z
-  .strictObject({
-    at: instantSchema.meta({ description: 'When it began.' }),
-    outcome: z.enum(DRILL_OUTCOMES),
-    sentence: z.string().meta({ description: 'What was found, and what to do about it.' }),
-    restored: restoredSchema.nullable().meta({ description: 'null if the records could not be restored.' }),
-    needed_bytes: z
-      .int()
-      .min(0)
-      .nullable()
-      .meta({ description: 'The room that it needs, if there is too little; else null.' }),
-  })
-  .meta({ id: 'RestoreDrill' });
+export const restoreDrillSchema = namedObject('RestoreDrill', {
+  at: instantSchema.meta({ description: 'When it began.' }),
+  outcome: z.enum(DRILL_OUTCOMES),
+  sentence: z.string().meta({ description: 'What was found, and what to do about it.' }),
+  restored: restoredSchema.nullable().meta({ description: 'null if the records could not be restored.' }),
+  needed_bytes: z
+    .int()
+    .min(0)
+    .nullable()
+    .meta({ description: 'The room that it needs, if there is too little; else null.' }),
+});
 export type RestoreDrill = z.output<typeof restoreDrillSchema>;
 
 /** A second copy of the archive, in a folder or in a bucket of an S3-compatible object store. */
@@ -119,47 +118,45 @@ export const copyChangeSchema = z
   .meta({ id: 'CopyChange' });
 export type CopyChange = z.output<typeof copyChangeSchema>;
 
-export const copySchema = z
-  .strictObject({
-    id: copyIdSchema,
-    target: z.string(),
-    endpoint: z.string().nullable(),
-    region: z.string().nullable(),
-    every_minutes: z.int().nullable(),
-    pages,
-    public_url: publicUrl.nullable(),
-    /** Whether an access key is kept for it. It is never shown. */
-    has_credentials: z.boolean(),
-    /** Whether it holds the current key of the archive, encrypted with a passphrase. */
-    has_key: z.boolean(),
-    /** Whether it holds the key that decrypts withheld objects, encrypted with the same passphrase. */
-    has_withheld_key: z.boolean(),
-    /** Withheld objects that it holds encrypted, because readers may look into it. */
-    withheld_encrypted: z.int().min(0),
-    /** Withheld objects that it holds in the clear. A copy without pages does: readers do not look into it. */
-    withheld_in_the_clear: z.int().min(0),
-    /** Withheld objects that it held in the clear, and from which they were removed. */
-    withheld_cleaned: z.int().min(0),
-    added_at: instantSchema,
-    /** The number of ledger entries that the copy holds. */
-    size: z.int(),
-    /** The number of ledger entries of this archive that the copy does not hold yet. */
-    behind: z.int(),
-    synced_at: instantSchema.nullable(),
-    checked_at: instantSchema.nullable(),
-    /**
-     * Why the node does not sync by itself now: this machine has no network, or a metered one. null if it does.
-     * A sync that was asked for runs in any case.
-     */
-    paused: z.enum(['no_network', 'metered']).nullable(),
-    /** Why the last sync or check failed; null if it did not. */
-    last_error: z.string().nullable(),
-    /** The last restore drill from it; null if there was none. */
-    last_drill: restoreDrillSchema.nullable(),
-    /** The last drill that showed that the archive can be restored from it. */
-    proven: restoreDrillSchema.nullable(),
-  })
-  .meta({ id: 'Copy' });
+export const copySchema = namedObject('Copy', {
+  id: copyIdSchema,
+  target: z.string(),
+  endpoint: z.string().nullable(),
+  region: z.string().nullable(),
+  every_minutes: z.int().nullable(),
+  pages,
+  public_url: publicUrl.nullable(),
+  /** Whether an access key is kept for it. It is never shown. */
+  has_credentials: z.boolean(),
+  /** Whether it holds the current key of the archive, encrypted with a passphrase. */
+  has_key: z.boolean(),
+  /** Whether it holds the key that decrypts withheld objects, encrypted with the same passphrase. */
+  has_withheld_key: z.boolean(),
+  /** Withheld objects that it holds encrypted, because readers may look into it. */
+  withheld_encrypted: z.int().min(0),
+  /** Withheld objects that it holds in the clear. A copy without pages does: readers do not look into it. */
+  withheld_in_the_clear: z.int().min(0),
+  /** Withheld objects that it held in the clear, and from which they were removed. */
+  withheld_cleaned: z.int().min(0),
+  added_at: instantSchema,
+  /** The number of ledger entries that the copy holds. */
+  size: z.int(),
+  /** The number of ledger entries of this archive that the copy does not hold yet. */
+  behind: z.int(),
+  synced_at: instantSchema.nullable(),
+  checked_at: instantSchema.nullable(),
+  /**
+   * Why the node does not sync by itself now: this machine has no network, or a metered one. null if it does.
+   * A sync that was asked for runs in any case.
+   */
+  paused: z.enum(['no_network', 'metered']).nullable(),
+  /** Why the last sync or check failed; null if it did not. */
+  last_error: z.string().nullable(),
+  /** The last restore drill from it; null if there was none. */
+  last_drill: restoreDrillSchema.nullable(),
+  /** The last drill that showed that the archive can be restored from it. */
+  proven: restoreDrillSchema.nullable(),
+});
 export type Copy = z.output<typeof copySchema>;
 
 /** The passphrase that protects the key in a copy. It is not kept. */
@@ -171,26 +168,24 @@ export const copyKeySchema = z.strictObject({
 export const DEFAULT_EVERY_MINUTES = 5;
 
 /** What a sync sent. */
-export const copySyncSchema = z
-  .strictObject({
-    objects: z.int(),
-    bytes: z.int(),
-    /** Ledger entries whose records were sent. */
-    records: z.int(),
-    /** Pages for readers that were sent. Only if the copy has them. */
-    pages: z.int().optional(),
-    /** The checkpoint of the copy, as a signed note. */
-    checkpoint: z.string(),
-    /** Withheld objects that a copy with pages had in the clear. They are there encrypted, and no longer in the clear. */
-    withheld_cleaned: z.int().min(0),
-    /** Withheld objects that are still in the clear in a copy with pages: they were withheld meanwhile, or are damaged. */
-    withheld_in_the_clear: z.int().min(0),
-    /** Objects that were given up and are no longer in the copy. */
-    released_removed: z.int().min(0),
-    /** Whether the bucket may still have older versions of what was removed or replaced. */
-    older_versions: z.boolean(),
-  })
-  .meta({ id: 'CopySync' });
+export const copySyncSchema = namedObject('CopySync', {
+  objects: z.int(),
+  bytes: z.int(),
+  /** Ledger entries whose records were sent. */
+  records: z.int(),
+  /** Pages for readers that were sent. Only if the copy has them. */
+  pages: z.int().optional(),
+  /** The checkpoint of the copy, as a signed note. */
+  checkpoint: z.string(),
+  /** Withheld objects that a copy with pages had in the clear. They are there encrypted, and no longer in the clear. */
+  withheld_cleaned: z.int().min(0),
+  /** Withheld objects that are still in the clear in a copy with pages: they were withheld meanwhile, or are damaged. */
+  withheld_in_the_clear: z.int().min(0),
+  /** Objects that were given up and are no longer in the copy. */
+  released_removed: z.int().min(0),
+  /** Whether the bucket may still have older versions of what was removed or replaced. */
+  older_versions: z.boolean(),
+});
 export type CopySync = z.output<typeof copySyncSchema>;
 
 export const copyCheckRequestSchema = z.strictObject({
@@ -199,97 +194,85 @@ export const copyCheckRequestSchema = z.strictObject({
 });
 
 /** What was lost with a copy. */
-export const lostCopySchema = z
-  .strictObject({
-    /** Objects that only the copy held. The ledger records each as damaged. */
-    objects: z.int().min(0),
-    bytes: z.int().min(0),
-    /** Objects that only the copy held and that were still in the cache. They are on this disk again. */
-    restored: z.int().min(0),
-  })
-  .meta({ id: 'LostCopy' });
+export const lostCopySchema = namedObject('LostCopy', {
+  /** Objects that only the copy held. The ledger records each as damaged. */
+  objects: z.int().min(0),
+  bytes: z.int().min(0),
+  /** Objects that only the copy held and that were still in the cache. They are on this disk again. */
+  restored: z.int().min(0),
+});
 export type LostCopy = z.output<typeof lostCopySchema>;
 
 /** How many files a check names. */
 export const MAX_NAMED_FILES = 20;
 
 /** What reading back a copy found. */
-export const copyCheckSchema = z
-  .strictObject({
-    ok: z.boolean(),
-    checked: z.int(),
-    /** Files whose bytes were not what they should be. They were sent again. */
-    damaged: z.int(),
-    missing: z.int(),
-    /** Files that are in the place and that no node wrote there. They stay. */
-    extra: z.int(),
-    /** Withheld objects that the copy holds encrypted. A complete check read them back. */
-    withheld: z.int().min(0),
-    /** Objects that were given up. No copy need hold them. */
-    released: z.int().min(0),
-    /** Objects that were damaged on this machine and intact in the copy, and were put back here. */
-    restored: z.int(),
-    /** The first of the files that were damaged, missing or extra. */
-    wrong: z
-      .array(z.strictObject({ path: z.string(), is: z.enum(['damaged', 'missing', 'extra']) }))
-      .max(MAX_NAMED_FILES),
-  })
-  .meta({ id: 'CopyCheck' });
+export const copyCheckSchema = namedObject('CopyCheck', {
+  ok: z.boolean(),
+  checked: z.int(),
+  /** Files whose bytes were not what they should be. They were sent again. */
+  damaged: z.int(),
+  missing: z.int(),
+  /** Files that are in the place and that no node wrote there. They stay. */
+  extra: z.int(),
+  /** Withheld objects that the copy holds encrypted. A complete check read them back. */
+  withheld: z.int().min(0),
+  /** Objects that were given up. No copy need hold them. */
+  released: z.int().min(0),
+  /** Objects that were damaged on this machine and intact in the copy, and were put back here. */
+  restored: z.int(),
+  /** The first of the files that were damaged, missing or extra. */
+  wrong: z
+    .array(z.strictObject({ path: z.string(), is: z.enum(['damaged', 'missing', 'extra']) }))
+    .max(MAX_NAMED_FILES),
+});
 export type CopyCheck = z.output<typeof copyCheckSchema>;
 
 /** Where objects are stored: on this disk, and only in copies. */
-export const offloadStateSchema = z
-  .strictObject({
-    /** Offloaded objects, and their bytes. Reading them needs a copy that can be reached. */
-    offloaded_objects: z.int().min(0),
-    offloaded_bytes: z.int().min(0),
-    /** The bytes of the objects on this disk. */
-    local_bytes: z.int().min(0),
-    /** Bytes of offloaded objects, kept for the next reader. They can be deleted at any time. */
-    cached_bytes: z.int().min(0),
-    /** For each copy, the offloaded objects that only this copy is known to hold. */
-    only_in: z.array(z.strictObject({ copy: copyIdSchema, target: z.string(), objects: z.int().min(0) })),
-  })
-  .meta({ id: 'OffloadState' });
+export const offloadStateSchema = namedObject('OffloadState', {
+  /** Offloaded objects, and their bytes. Reading them needs a copy that can be reached. */
+  offloaded_objects: z.int().min(0),
+  offloaded_bytes: z.int().min(0),
+  /** The bytes of the objects on this disk. */
+  local_bytes: z.int().min(0),
+  /** Bytes of offloaded objects, kept for the next reader. They can be deleted at any time. */
+  cached_bytes: z.int().min(0),
+  /** For each copy, the offloaded objects that only this copy is known to hold. */
+  only_in: z.array(z.strictObject({ copy: copyIdSchema, target: z.string(), objects: z.int().min(0) })),
+});
 export type OffloadState = z.output<typeof offloadStateSchema>;
 
 /** What was offloaded. */
-export const offloadResultSchema = z
-  .strictObject({
-    objects: z.int().min(0),
-    bytes: z.int().min(0),
-    /** Objects that stayed, because the copy did not give them back intact. */
-    refused: z.int().min(0),
-  })
-  .meta({ id: 'OffloadResult' });
+export const offloadResultSchema = namedObject('OffloadResult', {
+  objects: z.int().min(0),
+  bytes: z.int().min(0),
+  /** Objects that stayed, because the copy did not give them back intact. */
+  refused: z.int().min(0),
+});
 export type OffloadResult = z.output<typeof offloadResultSchema>;
 
 /** What came back to this disk. */
-export const bringBackResultSchema = z
-  .strictObject({
-    objects: z.int().min(0),
-    bytes: z.int().min(0),
-    /** Objects that no copy gave back intact. */
-    missing: z.int().min(0),
-  })
-  .meta({ id: 'BringBackResult' });
+export const bringBackResultSchema = namedObject('BringBackResult', {
+  objects: z.int().min(0),
+  bytes: z.int().min(0),
+  /** Objects that no copy gave back intact. */
+  missing: z.int().min(0),
+});
 export type BringBackResult = z.output<typeof bringBackResultSchema>;
 
 /** The places that hold an object. */
-export const objectPlacesSchema = z
-  .strictObject({
-    sha256: digestSchema,
-    bytes: z.int().min(0),
-    /** Whether its file is on this disk. */
-    is_here: z.boolean(),
-    copies: z.array(
-      z.strictObject({
-        copy: copyIdSchema,
-        target: z.string(),
-        /** When it was last read back from there and hashed, or null. */
-        checked_at: instantSchema.nullable(),
-      }),
-    ),
-  })
-  .meta({ id: 'ObjectPlaces' });
+export const objectPlacesSchema = namedObject('ObjectPlaces', {
+  sha256: digestSchema,
+  bytes: z.int().min(0),
+  /** Whether its file is on this disk. */
+  is_here: z.boolean(),
+  copies: z.array(
+    z.strictObject({
+      copy: copyIdSchema,
+      target: z.string(),
+      /** When it was last read back from there and hashed, or null. */
+      checked_at: instantSchema.nullable(),
+    }),
+  ),
+});
 export type ObjectPlaces = z.output<typeof objectPlacesSchema>;

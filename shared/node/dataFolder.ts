@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { namedObject } from '../values/list.ts';
 import { instantSchema } from '../values/text.ts';
 
 /** A move of an archive to another folder, as each of the two folders records it. */
@@ -12,20 +13,18 @@ export const moveSchema = z.strictObject({
 export type Move = z.output<typeof moveSchema>;
 
 /** Where the archive is on the machine of the node. */
-export const dataFolderSchema = z
-  .strictObject({
-    folder: z.string(),
-    /** The folder from which the archive was moved here, as long as the owner has not confirmed its removal. */
-    moved_from: z
-      .strictObject({
-        folder: z.string(),
-        at: instantSchema,
-        /** Whether it is there now; it may be on a disk that is not attached. */
-        exists: z.boolean(),
-      })
-      .nullable(),
-  })
-  .meta({ id: 'DataFolder' });
+export const dataFolderSchema = namedObject('DataFolder', {
+  folder: z.string(),
+  /** The folder from which the archive was moved here, as long as the owner has not confirmed its removal. */
+  moved_from: z
+    .strictObject({
+      folder: z.string(),
+      at: instantSchema,
+      /** Whether it is there now; it may be on a disk that is not attached. */
+      exists: z.boolean(),
+    })
+    .nullable(),
+});
 export type DataFolder = z.output<typeof dataFolderSchema>;
 
 /** The endpoint file of a running node, in its data folder: the node's URL and the path of the owner's token. */

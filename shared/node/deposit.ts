@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { packIdSchema } from '../values/digest.ts';
 import { writtenDoi } from '../values/doi.ts';
+import { namedObject } from '../values/list.ts';
 import { httpUrlSchema, instantSchema } from '../values/text.ts';
 
 /** Depositing packs in repositories: InvenioRDM (such as Zenodo) and Dataverse. */
@@ -19,72 +20,64 @@ const communitySchema = z
       'The community of an InvenioRDM repository to which deposits are submitted (its address name or id), or the alias of the Dataverse collection that they go into. Without one: no community, or the root collection.',
   });
 
-export const newRepositorySchema = z
-  .strictObject({
-    kind: kindSchema,
-    url: httpUrlSchema.refine((value) => {
-      const url = URL.parse(value);
-      return url === null || `${url.search}${url.hash}${url.username}${url.password}` === '';
-    }, 'The address of a repository has no user name, no query and no fragment.'),
-    /** Sent in a header, so it has no spaces and no control characters. */
-    token: z.string().regex(/^[\x21-\x7e]{1,2000}$/, 'A token has no spaces.'),
-    community: communitySchema.optional(),
-  })
-  .meta({ id: 'NewRepository' });
+export const newRepositorySchema = namedObject('NewRepository', {
+  kind: kindSchema,
+  url: httpUrlSchema.refine((value) => {
+    const url = URL.parse(value);
+    return url === null || `${url.search}${url.hash}${url.username}${url.password}` === '';
+  }, 'The address of a repository has no user name, no query and no fragment.'),
+  /** Sent in a header, so it has no spaces and no control characters. */
+  token: z.string().regex(/^[\x21-\x7e]{1,2000}$/, 'A token has no spaces.'),
+  community: communitySchema.optional(),
+});
 export type NewRepository = z.output<typeof newRepositorySchema>;
 
-export const repositorySchema = z
-  .strictObject({
-    id: repositoryIdSchema,
-    kind: kindSchema,
-    /** Without a slash at its end. */
-    url: z.string(),
-    community: communitySchema.nullable(),
-    /** Whether its token is kept. The token is never shown. */
-    has_token: z.boolean(),
-    added_at: instantSchema,
-  })
-  .meta({ id: 'Repository' });
+export const repositorySchema = namedObject('Repository', {
+  id: repositoryIdSchema,
+  kind: kindSchema,
+  /** Without a slash at its end. */
+  url: z.string(),
+  community: communitySchema.nullable(),
+  /** Whether its token is kept. The token is never shown. */
+  has_token: z.boolean(),
+  added_at: instantSchema,
+});
 export type Repository = z.output<typeof repositorySchema>;
 
-export const newDepositSchema = z
-  .strictObject({
-    pack: packIdSchema,
-    repository: repositoryIdSchema,
-    /** If false, the deposit stays a draft in the repository. */
-    publish: z.boolean().default(false),
-  })
-  .meta({ id: 'NewDeposit' });
+export const newDepositSchema = namedObject('NewDeposit', {
+  pack: packIdSchema,
+  repository: repositoryIdSchema,
+  /** If false, the deposit stays a draft in the repository. */
+  publish: z.boolean().default(false),
+});
 export type NewDeposit = z.output<typeof newDepositSchema>;
 
-export const depositSchema = z
-  .strictObject({
-    id: depositIdSchema,
-    pack: packIdSchema,
-    repository: repositoryIdSchema,
-    repository_kind: kindSchema,
-    repository_url: z.string(),
-    publish: z.boolean(),
-    state: z.enum(['sending', 'draft', 'published', 'failed']).meta({
-      description: '`sending` while it runs, also before a restart of the node. A failed deposit can go on.',
-    }),
-    /** The page of the deposit; null until the repository has named one. */
-    url: z.string().nullable(),
-    doi: z.string().nullable().meta({
-      description: 'The DOI. It is only reserved until the state is `published`: nobody can resolve it yet.',
-    }),
-    /** Whether it waits for the review of its community, and is published by it. */
-    in_review: z.boolean(),
-    /** The number of files, `pack.json` included, and how many of them the repository gave back a right checksum for. */
-    files: z.int().min(0),
-    compared: z.int().min(0),
-    /** Why it failed; null if it did not. */
-    error: z.string().nullable(),
-    created_at: instantSchema,
-    updated_at: instantSchema,
-    published_at: instantSchema.nullable(),
-  })
-  .meta({ id: 'Deposit' });
+export const depositSchema = namedObject('Deposit', {
+  id: depositIdSchema,
+  pack: packIdSchema,
+  repository: repositoryIdSchema,
+  repository_kind: kindSchema,
+  repository_url: z.string(),
+  publish: z.boolean(),
+  state: z.enum(['sending', 'draft', 'published', 'failed']).meta({
+    description: '`sending` while it runs, also before a restart of the node. A failed deposit can go on.',
+  }),
+  /** The page of the deposit; null until the repository has named one. */
+  url: z.string().nullable(),
+  doi: z.string().nullable().meta({
+    description: 'The DOI. It is only reserved until the state is `published`: nobody can resolve it yet.',
+  }),
+  /** Whether it waits for the review of its community, and is published by it. */
+  in_review: z.boolean(),
+  /** The number of files, `pack.json` included, and how many of them the repository gave back a right checksum for. */
+  files: z.int().min(0),
+  compared: z.int().min(0),
+  /** Why it failed; null if it did not. */
+  error: z.string().nullable(),
+  created_at: instantSchema,
+  updated_at: instantSchema,
+  published_at: instantSchema.nullable(),
+});
 export type Deposit = z.output<typeof depositSchema>;
 
 const publishedDoiSchema = z
@@ -108,13 +101,11 @@ const peerOfDepositSchema = z
   .meta({ description: 'The peer whose ledger says so; left out if this node deposited it.' });
 
 /** A published deposit, as the list of all shows it. */
-export const packDepositSchema = z
-  .strictObject({
-    ledger_entry: z.int().min(1),
-    ...recordedDepositSchema.shape,
-    peer: peerOfDepositSchema,
-  })
-  .meta({ id: 'PackDeposit' });
+export const packDepositSchema = namedObject('PackDeposit', {
+  ledger_entry: z.int().min(1),
+  ...recordedDepositSchema.shape,
+  peer: peerOfDepositSchema,
+});
 export type PackDeposit = z.output<typeof packDepositSchema>;
 
 /** A published deposit, as every reader of a pack sees it. */

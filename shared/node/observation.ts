@@ -3,6 +3,7 @@ import { AGREEMENTS, differingBlocksSchema } from '../collection/event.ts';
 import { retrievalErrorSchema } from '../collection/retrieval.ts';
 import { watchedUrlSchema } from '../collection/source.ts';
 import { digestSchema, peerIdSchema, verifierKeySchema } from '../values/digest.ts';
+import { namedObject } from '../values/list.ts';
 import { instantSchema } from '../values/text.ts';
 
 /*
@@ -89,22 +90,20 @@ export const recordedObservationSchema = z.strictObject({
 export type RecordedObservation = z.output<typeof recordedObservationSchema>;
 
 /** The peers that are asked to fetch a source too, when it changes. */
-export const sourceObserversSchema = z
-  .strictObject({
-    /** Why no peer is asked for this source, as a sentence; else null. */
-    refusal: z.string().nullable(),
-    peers: z.array(
-      z.strictObject({
-        peer: peerIdSchema,
-        name: z.string(),
-        asked: z.boolean(),
-        /** When it was asked last, and why nothing was recorded then; null if its statement was. */
-        asked_at: instantSchema.nullable(),
-        error: z.string().nullable(),
-      }),
-    ),
-  })
-  .meta({ id: 'SourceObservers' });
+export const sourceObserversSchema = namedObject('SourceObservers', {
+  /** Why no peer is asked for this source, as a sentence; else null. */
+  refusal: z.string().nullable(),
+  peers: z.array(
+    z.strictObject({
+      peer: peerIdSchema,
+      name: z.string(),
+      asked: z.boolean(),
+      /** When it was asked last, and why nothing was recorded then; null if its statement was. */
+      asked_at: instantSchema.nullable(),
+      error: z.string().nullable(),
+    }),
+  ),
+});
 export type SourceObservers = z.output<typeof sourceObserversSchema>;
 
 /** Peers that one source can be seen by: each change asks all of them. */

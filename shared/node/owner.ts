@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { namedObject } from '../values/list.ts';
 import { instantSchema, text } from '../values/text.ts';
 
 /** A browser is signed out if its session was not used for this many days. */
@@ -6,18 +7,16 @@ export const SESSION_DAYS = 30;
 
 const sessionIdSchema = z.string().regex(/^se_[0-9a-f]{20}$/, 'A session id is se_ and 20 hex digits.');
 
-export const ownerSessionSchema = z
-  .strictObject({
-    id: sessionIdSchema,
-    created_at: instantSchema,
-    /** Updated at most once an hour. */
-    last_used_at: instantSchema,
-    /** A short description of the browser; empty if unknown. */
-    label: z.string(),
-    /** Whether this session sent the request. */
-    current: z.boolean(),
-  })
-  .meta({ id: 'OwnerSession' });
+export const ownerSessionSchema = namedObject('OwnerSession', {
+  id: sessionIdSchema,
+  created_at: instantSchema,
+  /** Updated at most once an hour. */
+  last_used_at: instantSchema,
+  /** A short description of the browser; empty if unknown. */
+  label: z.string(),
+  /** Whether this session sent the request. */
+  current: z.boolean(),
+});
 export type OwnerSession = z.output<typeof ownerSessionSchema>;
 
 const invitationIdSchema = z
@@ -27,23 +26,19 @@ const invitationIdSchema = z
 /** The prefix of every invitation token. It distinguishes them from the owner's token. */
 export const INVITATION_TOKEN_PREFIX = 'invitation-';
 
-export const newInvitationSchema = z
-  .strictObject({
-    /** A note for the owner, such as the name of the invited person. Only the owner can see it. */
-    name: text(0, 100).default(''),
-  })
-  .meta({ id: 'NewInvitation' });
+export const newInvitationSchema = namedObject('NewInvitation', {
+  /** A note for the owner, such as the name of the invited person. Only the owner can see it. */
+  name: text(0, 100).default(''),
+});
 
-export const invitationSchema = z
-  .strictObject({
-    id: invitationIdSchema,
-    name: z.string(),
-    created_at: instantSchema,
-    last_used_at: instantSchema.nullable(),
-    /** The number of writes made with the token. */
-    writes: z.int(),
-  })
-  .meta({ id: 'Invitation' });
+export const invitationSchema = namedObject('Invitation', {
+  id: invitationIdSchema,
+  name: z.string(),
+  created_at: instantSchema,
+  last_used_at: instantSchema.nullable(),
+  /** The number of writes made with the token. */
+  writes: z.int(),
+});
 export type Invitation = z.output<typeof invitationSchema>;
 
 /** A new invitation with its token. The token is never shown again: the node stores only its digest. */

@@ -11,7 +11,7 @@ import {
   studyIdSchema,
   verifierKeySchema,
 } from '../values/digest.ts';
-import { integerParameter } from '../values/list.ts';
+import { integerParameter, namedObject } from '../values/list.ts';
 import { instantSchema, isHttpUrl, text } from '../values/text.ts';
 
 /** The address of a node: scheme, host, port and, behind a proxy, a path. */
@@ -80,51 +80,47 @@ const PEER_STATES = [
 const peerStateSchema = z.enum(PEER_STATES);
 export type PeerState = z.output<typeof peerStateSchema>;
 
-export const peerSchema = z
-  .strictObject({
-    id: peerIdSchema,
-    url: z.string(),
-    name: z.string(),
-    /** The pinned verifier key. */
-    key: z.string(),
-    pinned_at: instantSchema,
-    state: peerStateSchema,
-    /** The last time that the peer's checkpoint was received and verified. */
-    last_contact_at: instantSchema.nullable(),
-    /** Why the last contact failed, or null. */
-    last_error: z.string().nullable(),
-    /** The newest checkpoint that was verified, as a signed note. */
-    checkpoint: z.string(),
-    /** Whether any mirror of this peer is repeated on schedule. */
-    follow: z.boolean(),
-    mirrored_at: instantSchema.nullable(),
-    /** What this archive withholds because the peer withholds it, or gave it up. The withholdings name the peer. */
-    follows_withheld: z.strictObject({ withheld: z.int().min(0), released: z.int().min(0) }),
-    /** The SHA-256 of the pinned certificate; null if the address is not https. */
-    tls_fingerprint: digestSchema.nullable(),
-    /** That of another certificate, which it showed at the last contact; else null. */
-    tls_fingerprint_seen: digestSchema.nullable(),
-    /** Whether this node cosigns the peer's checkpoints. */
-    cosign: z.boolean(),
-    /** Whether the peer is among the witnesses in the settings. */
-    ask_to_cosign: z.boolean(),
-    /** How many addresses this node fetches for the peer in a day; 0 for none. */
-    observe_per_day: z.int().min(0),
-  })
-  .meta({ id: 'Peer' });
+export const peerSchema = namedObject('Peer', {
+  id: peerIdSchema,
+  url: z.string(),
+  name: z.string(),
+  /** The pinned verifier key. */
+  key: z.string(),
+  pinned_at: instantSchema,
+  state: peerStateSchema,
+  /** The last time that the peer's checkpoint was received and verified. */
+  last_contact_at: instantSchema.nullable(),
+  /** Why the last contact failed, or null. */
+  last_error: z.string().nullable(),
+  /** The newest checkpoint that was verified, as a signed note. */
+  checkpoint: z.string(),
+  /** Whether any mirror of this peer is repeated on schedule. */
+  follow: z.boolean(),
+  mirrored_at: instantSchema.nullable(),
+  /** What this archive withholds because the peer withholds it, or gave it up. The withholdings name the peer. */
+  follows_withheld: z.strictObject({ withheld: z.int().min(0), released: z.int().min(0) }),
+  /** The SHA-256 of the pinned certificate; null if the address is not https. */
+  tls_fingerprint: digestSchema.nullable(),
+  /** That of another certificate, which it showed at the last contact; else null. */
+  tls_fingerprint_seen: digestSchema.nullable(),
+  /** Whether this node cosigns the peer's checkpoints. */
+  cosign: z.boolean(),
+  /** Whether the peer is among the witnesses in the settings. */
+  ask_to_cosign: z.boolean(),
+  /** How many addresses this node fetches for the peer in a day; 0 for none. */
+  observe_per_day: z.int().min(0),
+});
 export type Peer = z.output<typeof peerSchema>;
 
 /** A node that announces itself on the local network. What it says is not verified yet. */
-export const nearbyNodeSchema = z
-  .strictObject({
-    name: z.string().max(100),
-    url: peerUrl,
-    key: verifierKeySchema,
-    tls_fingerprint: digestSchema.nullable(),
-    /** The id of the peer that has this key, or null. */
-    peer: peerIdSchema.nullable(),
-  })
-  .meta({ id: 'NearbyNode' });
+export const nearbyNodeSchema = namedObject('NearbyNode', {
+  name: z.string().max(100),
+  url: peerUrl,
+  key: verifierKeySchema,
+  tls_fingerprint: digestSchema.nullable(),
+  /** The id of the peer that has this key, or null. */
+  peer: peerIdSchema.nullable(),
+});
 export type NearbyNode = z.output<typeof nearbyNodeSchema>;
 
 /** What `peer.rewritten` records. The address is not part of it, because every reader can see the ledger's records. */
@@ -158,14 +154,12 @@ const packSelection = z.union([
 const sourceSelection = z.union([z.boolean(), z.array(sourceIdSchema).max(10_000)]);
 
 /** What to take from a peer. With `follow`, it is repeated on schedule until `follow: false` is sent. */
-export const mirrorRequestSchema = z
-  .strictObject({
-    packs: packSelection.optional(),
-    sources: sourceSelection.optional(),
-    follow: z.boolean().optional(),
-    every_minutes: z.int().min(1).max(43_200).optional(),
-  })
-  .meta({ id: 'MirrorRequest' });
+export const mirrorRequestSchema = namedObject('MirrorRequest', {
+  packs: packSelection.optional(),
+  sources: sourceSelection.optional(),
+  follow: z.boolean().optional(),
+  every_minutes: z.int().min(1).max(43_200).optional(),
+});
 export type MirrorRequest = z.output<typeof mirrorRequestSchema>;
 export type PackSelection = z.output<typeof packSelection>;
 
@@ -192,47 +186,43 @@ const MIRROR_REFUSALS = [
 ] as const;
 export type MirrorRefusal = (typeof MIRROR_REFUSALS)[number];
 
-export const mirrorResultSchema = z
-  .strictObject({
-    /** Packs that were added. */
-    packs: z.int(),
-    /** Events that were recorded, because a capture brought a new version. */
-    events: z.int(),
-    /** Stored objects that this archive did not have, and their bytes. */
-    objects: z.int(),
-    bytes: z.int(),
-    /** Packs and captures that this archive has already. */
-    already_held: z.int(),
-    /**
-     * The next five are left out if there are none. Objects of mirrored records whose bytes did not come, because the
-     * peer withholds or released them.
-     */
-    not_given: z.int().min(1).optional(),
-    /** What the peer withholds since the last time, and this archive now withholds too. */
-    withheld: z.int().min(1).optional(),
-    /** What the peer shows again, and this archive too. */
-    shown: z.int().min(1).optional(),
-    /** Bytes that the peer gave up and this archive holds. They are withheld here; whether to release them is yours. */
-    released: z.int().min(1).optional(),
-    /** Deposits of packs in repositories, with their DOIs. */
-    deposits: z.int().min(1).optional(),
-    refused: z.array(z.strictObject({ reason: z.enum(MIRROR_REFUSALS), count: z.int().min(1) })),
-  })
-  .meta({ id: 'MirrorResult' });
+export const mirrorResultSchema = namedObject('MirrorResult', {
+  /** Packs that were added. */
+  packs: z.int(),
+  /** Events that were recorded, because a capture brought a new version. */
+  events: z.int(),
+  /** Stored objects that this archive did not have, and their bytes. */
+  objects: z.int(),
+  bytes: z.int(),
+  /** Packs and captures that this archive has already. */
+  already_held: z.int(),
+  /**
+   * The next five are left out if there are none. Objects of mirrored records whose bytes did not come, because the
+   * peer withholds or released them.
+   */
+  not_given: z.int().min(1).optional(),
+  /** What the peer withholds since the last time, and this archive now withholds too. */
+  withheld: z.int().min(1).optional(),
+  /** What the peer shows again, and this archive too. */
+  shown: z.int().min(1).optional(),
+  /** Bytes that the peer gave up and this archive holds. They are withheld here; whether to release them is yours. */
+  released: z.int().min(1).optional(),
+  /** Deposits of packs in repositories, with their DOIs. */
+  deposits: z.int().min(1).optional(),
+  refused: z.array(z.strictObject({ reason: z.enum(MIRROR_REFUSALS), count: z.int().min(1) })),
+});
 export type MirrorResult = z.output<typeof mirrorResultSchema>;
 
 /** From where a pack, or its deposit, was mirrored, with the proof that the peer's signed ledger has it. */
-export const packProvenanceSchema = z
-  .strictObject({
-    peer: z.strictObject({ name: z.string(), key: z.string() }),
-    mirrored_at: instantSchema,
-    /** The peer's ledger entry of the pack, or of the deposit. */
-    entry: ledgerEntrySchema,
-    proof: inclusionProofSchema,
-    /** The peer's checkpoint that the proof leads to, as a signed note. */
-    checkpoint: z.string(),
-  })
-  .meta({ id: 'PackProvenance' });
+export const packProvenanceSchema = namedObject('PackProvenance', {
+  peer: z.strictObject({ name: z.string(), key: z.string() }),
+  mirrored_at: instantSchema,
+  /** The peer's ledger entry of the pack, or of the deposit. */
+  entry: ledgerEntrySchema,
+  proof: inclusionProofSchema,
+  /** The peer's checkpoint that the proof leads to, as a signed note. */
+  checkpoint: z.string(),
+});
 export type PackProvenance = z.output<typeof packProvenanceSchema>;
 
 /** The objects that were damaged or missing here: those that were put back, and those that no peer gave. */
@@ -250,36 +240,32 @@ export const browseQuery = z.strictObject({
 export type BrowseQuery = z.output<typeof browseQuery>;
 
 /** A pack as the peer lists it. Nothing of it is verified before it is mirrored. */
-export const peerPackSchema = z
-  .strictObject({
-    id: packIdSchema,
-    title: z.string(),
-    authors: z.array(z.string()),
-    outcome: outcomeSchema,
-    tag: tagSchema,
-    received_at: instantSchema,
-    files: z.int().min(0),
-    bytes: z.int().min(0),
-    /** Whether this archive has the pack, with the same fingerprint. */
-    held: z.boolean(),
-  })
-  .meta({ id: 'PeerPack' });
+export const peerPackSchema = namedObject('PeerPack', {
+  id: packIdSchema,
+  title: z.string(),
+  authors: z.array(z.string()),
+  outcome: outcomeSchema,
+  tag: tagSchema,
+  received_at: instantSchema,
+  files: z.int().min(0),
+  bytes: z.int().min(0),
+  /** Whether this archive has the pack, with the same fingerprint. */
+  held: z.boolean(),
+});
 export type PeerPack = z.output<typeof peerPackSchema>;
 
 /** An event as the peer lists it. Nothing of it is verified before it is mirrored. */
-export const peerEventSchema = z
-  .strictObject({
-    id: z.int().min(1),
-    source: z.strictObject({ id: sourceIdSchema, name: z.string(), url: z.string() }),
-    event_type: eventTypeSchema,
-    observer: z.string(),
-    observed_at: instantSchema,
-    original_observed_at: instantSchema.nullable(),
-    sha256: digestSchema.nullable(),
-    /** Whether this archive has the bytes. */
-    held: z.boolean(),
-  })
-  .meta({ id: 'PeerEvent' });
+export const peerEventSchema = namedObject('PeerEvent', {
+  id: z.int().min(1),
+  source: z.strictObject({ id: sourceIdSchema, name: z.string(), url: z.string() }),
+  event_type: eventTypeSchema,
+  observer: z.string(),
+  observed_at: instantSchema,
+  original_observed_at: instantSchema.nullable(),
+  sha256: digestSchema.nullable(),
+  /** Whether this archive has the bytes. */
+  held: z.boolean(),
+});
 export type PeerEvent = z.output<typeof peerEventSchema>;
 
 /** What the link of a node says, so that another node can add it as a peer. */

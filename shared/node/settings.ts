@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { smtpChangeSchema, smtpSchema } from '../alerts/smtp.ts';
 import { witnessSchema } from '../ledger/ledger.ts';
 import { WRITE_LIMITS } from '../limits.ts';
+import { namedObject } from '../values/list.ts';
 import { httpUrlSchema, instantSchema, isHttpUrl } from '../values/text.ts';
 
 const count = (max: number) => z.int().min(0, 'At least 0.').max(max, `At most ${max}.`);
@@ -157,20 +158,18 @@ const alerts = {
     .meta({ description: 'The mail server by which alerts are sent; null if there is none.' }),
 };
 
-export const settingsSchema = z
-  .strictObject({
-    ...limits,
-    ...collection,
-    ...pages,
-    ...offload,
-    ...proof,
-    ...reach,
-    ...repositories,
-    ...peers,
-    ...updates,
-    ...alerts,
-  })
-  .meta({ id: 'Settings' });
+export const settingsSchema = namedObject('Settings', {
+  ...limits,
+  ...collection,
+  ...pages,
+  ...offload,
+  ...proof,
+  ...reach,
+  ...repositories,
+  ...peers,
+  ...updates,
+  ...alerts,
+});
 export type Settings = z.output<typeof settingsSchema>;
 export type SettingsChange = Partial<Settings>;
 /** A change as the owner sends it: with the password of the mail server, which is not kept among the settings. */
@@ -237,20 +236,18 @@ export const releaseFileSchema = z.object({
   url: httpUrlSchema.max(1_000).optional(),
 });
 
-export const updatesSchema = z
-  .strictObject({
-    /** The version of this node. */
-    version: z.string(),
-    /** The newest version that the file named; null if it was not read. */
-    newest: versionSchema.nullable(),
-    /** Whether that version is newer than this one. */
-    is_newer: z.boolean(),
-    /** Where to get it, as the file says. */
-    url: z.string().nullable(),
-    /** null if the setting `update_url` is empty, or the file was not asked for yet. */
-    checked_at: instantSchema.nullable(),
-    /** Why the file could not be read, as a sentence. */
-    error: z.string().nullable(),
-  })
-  .meta({ id: 'Updates' });
+export const updatesSchema = namedObject('Updates', {
+  /** The version of this node. */
+  version: z.string(),
+  /** The newest version that the file named; null if it was not read. */
+  newest: versionSchema.nullable(),
+  /** Whether that version is newer than this one. */
+  is_newer: z.boolean(),
+  /** Where to get it, as the file says. */
+  url: z.string().nullable(),
+  /** null if the setting `update_url` is empty, or the file was not asked for yet. */
+  checked_at: instantSchema.nullable(),
+  /** Why the file could not be read, as a sentence. */
+  error: z.string().nullable(),
+});
 export type Updates = z.output<typeof updatesSchema>;

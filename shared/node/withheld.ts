@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { digestSchema, packIdSchema, pageIdSchema, sourceIdSchema } from '../values/digest.ts';
-import { integerParameter, listQuery } from '../values/list.ts';
+import { integerParameter, listQuery, namedObject } from '../values/list.ts';
 import { instantSchema } from '../values/text.ts';
 
 /** Why bytes are not shown to visitors. */
@@ -53,14 +53,12 @@ export const recordedWithholdingSchema = z.strictObject({
 export type RecordedWithholding = z.output<typeof recordedWithholdingSchema>;
 
 /** A withholding that is in force. */
-export const withholdingSchema = z
-  .strictObject({
-    ledger_entry: z.int().min(1),
-    ...recordedWithholdingSchema.shape,
-    /** How many digests it covers. */
-    objects: z.int().min(0),
-  })
-  .meta({ id: 'Withholding' });
+export const withholdingSchema = namedObject('Withholding', {
+  ledger_entry: z.int().min(1),
+  ...recordedWithholdingSchema.shape,
+  /** How many digests it covers. */
+  objects: z.int().min(0),
+});
 export type Withholding = z.output<typeof withholdingSchema>;
 
 /** The end of a withholding, as the ledger entry `object.shown` covers it. `withheld` is the entry `object.withheld`. */
@@ -74,26 +72,22 @@ export const releasedReasonSchema = z.enum([...WITHHELD_REASONS, 'age']);
 export type ReleasedReason = z.output<typeof releasedReasonSchema>;
 
 /** The body of `POST /manage/released`. */
-export const newReleaseSchema = z
-  .strictObject({
-    sha256: digestSchema,
-    reason: releasedReasonSchema.exclude(['age']),
-    note: noteSchema.optional(),
-  })
-  .meta({ id: 'NewRelease' });
+export const newReleaseSchema = namedObject('NewRelease', {
+  sha256: digestSchema,
+  reason: releasedReasonSchema.exclude(['age']),
+  note: noteSchema.optional(),
+});
 export type NewRelease = z.output<typeof newReleaseSchema>;
 
 /** Bytes that were given up for good, as the ledger entry `object.released` covers it. */
-export const releaseSchema = z
-  .strictObject({
-    ledger_entry: z.int().min(1),
-    sha256: digestSchema,
-    bytes: z.int().min(0),
-    reason: releasedReasonSchema,
-    note: noteSchema.nullable(),
-    at: instantSchema,
-  })
-  .meta({ id: 'Release' });
+export const releaseSchema = namedObject('Release', {
+  ledger_entry: z.int().min(1),
+  sha256: digestSchema,
+  bytes: z.int().min(0),
+  reason: releasedReasonSchema,
+  note: noteSchema.nullable(),
+  at: instantSchema,
+});
 export type Release = z.output<typeof releaseSchema>;
 
 /** What the state is asked of: exactly one is given. */
@@ -107,23 +101,21 @@ export const withheldStateQuery = z
   .refine(isOneTarget, ONE_TARGET);
 export type WithheldStateQuery = z.output<typeof withheldStateQuery>;
 
-export const withheldStateSchema = z
-  .strictObject({
-    /** The withholdings in force, oldest first: its own, and those that cover its bytes. */
-    withheld: z.array(withholdingSchema),
-    /** Whether its bytes were given up. Null for a pack, which is more than one object. */
-    released: releaseSchema.nullable(),
-    /** The peer that did not give its bytes, which are therefore not here, and why. Null for a pack. */
-    absent: z
-      .strictObject({
-        peer: z.string(),
-        state: z.enum(['withheld', 'released']),
-        reason: releasedReasonSchema,
-        since: instantSchema,
-      })
-      .nullable(),
-  })
-  .meta({ id: 'WithheldState' });
+export const withheldStateSchema = namedObject('WithheldState', {
+  /** The withholdings in force, oldest first: its own, and those that cover its bytes. */
+  withheld: z.array(withholdingSchema),
+  /** Whether its bytes were given up. Null for a pack, which is more than one object. */
+  released: releaseSchema.nullable(),
+  /** The peer that did not give its bytes, which are therefore not here, and why. Null for a pack. */
+  absent: z
+    .strictObject({
+      peer: z.string(),
+      state: z.enum(['withheld', 'released']),
+      reason: releasedReasonSchema,
+      since: instantSchema,
+    })
+    .nullable(),
+});
 export type WithheldState = z.output<typeof withheldStateSchema>;
 
 export const withheldObjectsQuery = z.strictObject({
@@ -148,30 +140,28 @@ function uses<Item extends z.ZodType>(item: Item) {
 }
 
 /** What a release would take away: what uses the bytes of a digest, and what holds them. */
-export const releasePreviewSchema = z
-  .strictObject({
-    sha256: digestSchema,
-    bytes: z.int().min(0),
-    /** Whether they were given up already. */
-    is_released: z.boolean(),
-    /** Whether the bytes are on this disk; otherwise a copy holds them, or they are lost. */
-    is_here: z.boolean(),
-    /** Files of packs. Without one, its pack is incomplete. */
-    packs: uses(z.strictObject({ id: packIdSchema, title: z.string(), path: z.string() })),
-    /** Sources that brought them, and how often. */
-    sources: uses(z.strictObject({ id: sourceIdSchema, url: z.string(), retrievals: z.int().min(1) })),
-    /** Events of which they are the newer or the older version. */
-    events: uses(z.strictObject({ id: z.int().min(1), url: z.string(), observed_at: instantSchema })),
-    /** Page captures that they are a part of, or that were drawn from them. */
-    pages: uses(z.strictObject({ id: pageIdSchema, url: z.string() })),
-    /** Current findings about them, about such an event, or with a passage of them. */
-    findings: uses(z.strictObject({ id: z.string(), text: z.string() })),
-    /** Cases with such an event, pack or finding. */
-    cases: uses(z.strictObject({ id: z.string(), title: z.string() })),
-    /** Copies of this archive that hold them. They are removed there at the next sync. */
-    copies: uses(z.strictObject({ id: z.string(), target: z.string() })),
-  })
-  .meta({ id: 'ReleasePreview' });
+export const releasePreviewSchema = namedObject('ReleasePreview', {
+  sha256: digestSchema,
+  bytes: z.int().min(0),
+  /** Whether they were given up already. */
+  is_released: z.boolean(),
+  /** Whether the bytes are on this disk; otherwise a copy holds them, or they are lost. */
+  is_here: z.boolean(),
+  /** Files of packs. Without one, its pack is incomplete. */
+  packs: uses(z.strictObject({ id: packIdSchema, title: z.string(), path: z.string() })),
+  /** Sources that brought them, and how often. */
+  sources: uses(z.strictObject({ id: sourceIdSchema, url: z.string(), retrievals: z.int().min(1) })),
+  /** Events of which they are the newer or the older version. */
+  events: uses(z.strictObject({ id: z.int().min(1), url: z.string(), observed_at: instantSchema })),
+  /** Page captures that they are a part of, or that were drawn from them. */
+  pages: uses(z.strictObject({ id: pageIdSchema, url: z.string() })),
+  /** Current findings about them, about such an event, or with a passage of them. */
+  findings: uses(z.strictObject({ id: z.string(), text: z.string() })),
+  /** Cases with such an event, pack or finding. */
+  cases: uses(z.strictObject({ id: z.string(), title: z.string() })),
+  /** Copies of this archive that hold them. They are removed there at the next sync. */
+  copies: uses(z.strictObject({ id: z.string(), target: z.string() })),
+});
 export type ReleasePreview = z.output<typeof releasePreviewSchema>;
 
 /** What a description of an object says about bytes that visitors may not read, or that were given up. */

@@ -26,6 +26,11 @@ export const listQuery = {
 /** A search query: words that must all occur, and "phrases". Every text is valid. */
 export const searchParameter = z.string();
 
+/** The schema of an object with these members only. The OpenAPI document describes it once, under its name. */
+export function namedObject<Shape extends z.ZodRawShape>(id: string, shape: Shape) {
+  return z.strictObject(shape).meta({ id });
+}
+
 /** One page of a list. `next` is the path of the next page with the same query, or null. */
 export function pageOf<Item extends z.ZodType>(item: Item) {
   return z.strictObject({

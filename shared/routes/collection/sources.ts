@@ -35,7 +35,7 @@ import {
 } from '../../collection/source.ts';
 import { MEBIBYTE } from '../../limits.ts';
 import { jobSchema } from '../../node/job.ts';
-import { booleanParameter, listQuery, pageOf } from '../../values/list.ts';
+import { booleanParameter, listQuery, namedObject, pageOf } from '../../values/list.ts';
 import { jsonBody, manageRoute, route } from '../route.ts';
 
 /** The owner's routes for managing sources and starting collections. */
@@ -190,7 +190,7 @@ export const followRoutes = {
     responses: {
       200: {
         description: 'How many were refused',
-        schema: z.strictObject({ refused: z.int() }).meta({ id: 'RefusedLinks' }),
+        schema: namedObject('RefusedLinks', { refused: z.int() }),
       },
     },
   }),

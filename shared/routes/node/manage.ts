@@ -10,62 +10,54 @@ import {
 } from '../../node/owner.ts';
 import { settingsChangeSchema, settingsSchema, sharingSchema, updatesSchema } from '../../node/settings.ts';
 import { digestSchema } from '../../values/digest.ts';
-import { listQuery, pageOf } from '../../values/list.ts';
+import { listQuery, namedObject, pageOf } from '../../values/list.ts';
 import { jsonBody, manageRoute, NO_BODY, route } from '../route.ts';
 
 /** Who sends the request, and what they may do. */
-const sessionSchema = z
-  .strictObject({
-    owner: z.boolean(),
-    may_contribute: z.boolean(),
-    node: z.string(),
-    version: z.string(),
-    sharing: sharingSchema.shape.mode,
-    sample: z.enum(['offered', 'open']).optional().meta({
-      description:
-        '`open`: this is the sample archive of an app. `offered`, for the owner: the app can open it instead.',
-    }),
-  })
-  .meta({ id: 'Session' });
+const sessionSchema = namedObject('Session', {
+  owner: z.boolean(),
+  may_contribute: z.boolean(),
+  node: z.string(),
+  version: z.string(),
+  sharing: sharingSchema.shape.mode,
+  sample: z.enum(['offered', 'open']).optional().meta({
+    description:
+      '`open`: this is the sample archive of an app. `offered`, for the owner: the app can open it instead.',
+  }),
+});
 export type Session = z.output<typeof sessionSchema>;
 
-const archiveChangeSchema = z
-  .strictObject({
-    sign_in: z.string().meta({
-      description: 'The path that signs one browser in, once, as soon as the other archive is open.',
-    }),
-  })
-  .meta({ id: 'ArchiveChange' });
+const archiveChangeSchema = namedObject('ArchiveChange', {
+  sign_in: z.string().meta({
+    description: 'The path that signs one browser in, once, as soon as the other archive is open.',
+  }),
+});
 
 /** The URLs at which the node can be reached from the network, one per address of the machine. */
-const addressesSchema = z
-  .strictObject({
-    addresses: z.array(z.strictObject({ url: z.string(), address: z.string(), interface: z.string() })),
-    tls_fingerprint: digestSchema.optional().meta({
-      description: 'The SHA-256 of the certificate, if the node serves HTTPS.',
-    }),
-  })
-  .meta({ id: 'Addresses' });
+const addressesSchema = namedObject('Addresses', {
+  addresses: z.array(z.strictObject({ url: z.string(), address: z.string(), interface: z.string() })),
+  tls_fingerprint: digestSchema.optional().meta({
+    description: 'The SHA-256 of the certificate, if the node serves HTTPS.',
+  }),
+});
 export type Addresses = z.output<typeof addressesSchema>;
 
 /** How much space the archive uses, with the two limits set by the owner. */
-const storageSchema = z
-  .strictObject({
-    /** Total size of all blobs on this disk. */
-    held_bytes: z.int(),
-    /** How many objects were given up for good, and their bytes, which are not held; absent if there are none. */
-    released_objects: z.int().optional(),
-    released_bytes: z.int().optional(),
-    /** `data_cap_gb` in bytes. */
-    cap_bytes: z.int(),
-    /** Free space on the disk of the data folder. */
-    free_bytes: z.int(),
-    /** `min_free_disk_gb` in bytes. */
-    min_free_bytes: z.int(),
-    /** The limit that prevents writes now, or null. */
-    no_room: z.enum(['data_cap_reached', 'disk_nearly_full']).nullable(),
-  })
-  .meta({ id: 'Storage' });
+const storageSchema = namedObject('Storage', {
+  /** Total size of all blobs on this disk. */
+  held_bytes: z.int(),
+  /** How many objects were given up for good, and their bytes, which are not held; absent if there are none. */
+  released_objects: z.int().optional(),
+  released_bytes: z.int().optional(),
+  /** `data_cap_gb` in bytes. */
+  cap_bytes: z.int(),
+  /** Free space on the disk of the data folder. */
+  free_bytes: z.int(),
+  /** `min_free_disk_gb` in bytes. */
+  min_free_bytes: z.int(),
+  /** The limit that prevents writes now, or null. */
+  no_room: z.enum(['data_cap_reached', 'disk_nearly_full']).nullable(),
+});
 export type Storage = z.output<typeof storageSchema>;
 
 /** The routes for the owner only, and `readSession`, which reports whether the client is the owner. */
