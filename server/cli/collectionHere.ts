@@ -59,7 +59,7 @@ export async function hereOrThere<Result>(
 }
 
 /** Opens the collector of a data folder in this process. @throws FolderInUseError if a node has the folder open */
-export async function openCollectionHere(
+async function openCollectionHere(
   folder: string,
   { startBrowser, startChild }: Partial<NodeConfig>,
 ): Promise<CollectionHere> {

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { extname, resolve } from 'node:path';
+import { extname } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { CollectionResult } from '../../../shared/collection/collection.ts';
 import type { Event, EventType } from '../../../shared/collection/event.ts';
@@ -18,8 +18,7 @@ import { listWatchedSources } from '../../collection/sources/sources.ts';
 import { readEvent } from '../../collection/timeline/events.ts';
 import type { NodeConfig } from '../../config.ts';
 import { isMissing } from '../../store/blobs/blobStore.ts';
-import { FolderInUseError } from '../../store/opening/folderLock.ts';
-import { openCollectionHere } from '../collectionHere.ts';
+import { type CollectionHere, hereOrThere } from '../collectionHere.ts';
 import {
   type Command,
   type ExitCode,
@@ -31,7 +30,7 @@ import {
   UsageError,
 } from '../command.ts';
 import { archiveFolder } from '../dataFolder.ts';
-import { connectToNode, finishedJob, type NodeOptions, type RunningNode } from '../runningNode.ts';
+import { finishedJob, type NodeOptions, type RunningNode } from '../runningNode.ts';
 
 const OPTIONS = {
   list: { type: 'string', value: 'FILE', help: 'add the sources of a list' },
@@ -77,15 +76,13 @@ export const watch: Command = {
     if (positionals.length > 0 === (values.list !== undefined))
       throw new UsageError('Name the URLs of the sources, or one list with --list.');
     const { form, bytes } = values.list === undefined ? asList(positionals) : await readList(values.list);
-    const collector = await openCollector(values, config);
-    try {
-      const imported = await collector.importSources(form, bytes, values.page ? 'page' : 'object');
-      if (values.json) print(JSON.stringify(imported));
-      else printResult(imported);
-      return imported.refused > 0 ? 1 : 0;
-    } finally {
-      await collector.close();
-    }
+    const capture = values.page ? 'page' : 'object';
+    const imported = await withCollector(values, config, (collector) =>
+      collector.importSources(form, bytes, capture),
+    );
+    if (values.json) print(JSON.stringify(imported));
+    else printResult(imported);
+    return imported.refused > 0 ? 1 : 0;
   },
 };
 
@@ -160,15 +157,10 @@ export const check: Command = {
   async run(args, config): Promise<ExitCode> {
     const { values } = parseArgs({ args, options: NODE_OPTIONS });
     archiveFolder(values.data);
-    const collector = await openCollector(values, config);
-    try {
-      const { result, findings } = await checkAll(collector);
-      if (values.json) print(JSON.stringify({ ...result, sources: findings }));
-      else printFindings(result, findings);
-      return result.failed > 0 || result.observer_offline ? 1 : 0;
-    } finally {
-      await collector.close();
-    }
+    const { result, findings } = await withCollector(values, config, checkAll);
+    if (values.json) print(JSON.stringify({ ...result, sources: findings }));
+    else printFindings(result, findings);
+    return result.failed > 0 || result.observer_offline ? 1 : 0;
   },
 };
 
@@ -213,7 +205,7 @@ function printFindings(result: CollectionResult, findings: readonly Finding[]): 
 }
 
 /** The collector of a data folder: opened by this process, or the one of the node that has the folder open. */
-export interface Collector {
+interface Collector {
   importSources(
     form: ListFormat,
     bytes: Uint8Array<ArrayBuffer>,
@@ -224,28 +216,26 @@ export interface Collector {
   /** Every watched source. */
   sources(): Promise<WatchedSource[]>;
   event(id: number): Promise<Event>;
-  close(): Promise<void>;
 }
 
 /** @throws Error if a node has the folder open and cannot be reached */
-async function openCollector(options: NodeOptions, config: Partial<NodeConfig>): Promise<Collector> {
-  try {
-    return await openInProcess(resolve(options.data), config);
-  } catch (error) {
-    if (!(error instanceof FolderInUseError)) throw error;
-    return remoteCollector(await connectToNode(options));
-  }
+function withCollector<Result>(
+  options: NodeOptions,
+  config: Partial<NodeConfig>,
+  work: (collector: Collector) => Promise<Result>,
+): Promise<Result> {
+  return hereOrThere(options, config, {
+    here: (opened) => work(collectorHere(opened)),
+    there: (node) => work(remoteCollector(node)),
+  });
 }
 
-async function openInProcess(folder: string, config: Partial<NodeConfig>): Promise<Collector> {
-  const here = await openCollectionHere(folder, config);
-  const { store, collection } = here;
+function collectorHere({ store, collection }: CollectionHere): Collector {
   return {
     importSources: (form, bytes, capture) => collection.importSources(form, bytes, capture),
     collect: () => collection.startRound(undefined).finished,
     sources: () => allPages(async (page) => listWatchedSources(store, { ...page, sort: '-added' }).items),
     event: async (id) => readEvent(store, String(id)),
-    close: () => here.close(),
   };
 }
 
@@ -267,7 +257,6 @@ function remoteCollector(node: RunningNode): Collector {
         return (page as { items: WatchedSource[] }).items;
       }),
     event: async (id) => (await node.request('GET', `/api/events/${id}`)) as Event,
-    close: async () => {},
   };
 }
 

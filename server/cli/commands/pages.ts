@@ -8,8 +8,7 @@ import { Problem } from '../../../shared/problems.ts';
 import { instantOf, systemClock } from '../../../shared/values/clock.ts';
 import { pageIdSchema } from '../../../shared/values/digest.ts';
 import type { NodeConfig } from '../../config.ts';
-import { FolderInUseError } from '../../store/opening/folderLock.ts';
-import { openCollectionHere } from '../collectionHere.ts';
+import { type CollectionHere, hereOrThere } from '../collectionHere.ts';
 import {
   type Command,
   type ExitCode,
@@ -22,13 +21,7 @@ import {
   UsageError,
 } from '../command.ts';
 import { archiveFolder } from '../dataFolder.ts';
-import {
-  connectToNode,
-  jsonContent,
-  type NodeOptions,
-  RefusedByNodeError,
-  type RunningNode,
-} from '../runningNode.ts';
+import { jsonContent, type NodeOptions, RefusedByNodeError, type RunningNode } from '../runningNode.ts';
 
 const PAGE_HELP = `Usage: strongroom page URL [options]
 
@@ -47,9 +40,8 @@ export const page: Command = {
   async run(args, config): Promise<ExitCode> {
     const { values, positionals } = parseArgs({ args, allowPositionals: true, options: NODE_OPTIONS });
     const url = requireUrl(requireOne(positionals, 'Name the URL of one page.'));
-    const pages = await openPages(values, config);
     try {
-      const captured = await pages.capture(url);
+      const captured = await withPages(values, config, (pages) => pages.capture(url));
       if (values.json) print(JSON.stringify(captured));
       else printCapture(captured);
       return 0;
@@ -58,8 +50,6 @@ export const page: Command = {
       if (values.json) print(JSON.stringify({ ok: false, sentence: error.message }));
       else printError(error.message);
       return 1;
-    } finally {
-      await pages.close();
     }
   },
 };
@@ -113,16 +103,14 @@ export const draw: Command = {
     const at = timeOf(values.at);
     const url = isCapture ? '' : requireUrl(named);
     archiveFolder(values.data);
-    const pages = await openPages(values, config);
-    try {
-      const drawn = isCapture ? await pages.draw(named) : await pages.drawUrl(url, at);
-      await writeFile(file, await pages.pictureOf(drawn), { flag: 'wx', flush: true });
-      if (values.json) print(JSON.stringify({ ...drawn, file }));
-      else printDraw(drawn, file);
-      return drawn.same_picture === false || drawn.same_text === false ? 1 : 0;
-    } finally {
-      await pages.close();
-    }
+    const drawn = await withPages(values, config, async (pages) => {
+      const page = isCapture ? await pages.draw(named) : await pages.drawUrl(url, at);
+      await writeFile(file, await pages.pictureOf(page), { flag: 'wx', flush: true });
+      return page;
+    });
+    if (values.json) print(JSON.stringify({ ...drawn, file }));
+    else printDraw(drawn, file);
+    return drawn.same_picture === false || drawn.same_text === false ? 1 : 0;
   },
 };
 
@@ -168,21 +156,20 @@ interface Pages {
   draw(id: string): Promise<ArchivedDraw>;
   drawUrl(url: string, at: string): Promise<ArchivedDraw>;
   pictureOf(drawn: ArchivedDraw): Promise<Uint8Array>;
-  close(): Promise<void>;
 }
 
-async function openPages(options: NodeOptions, config: Partial<NodeConfig>): Promise<Pages> {
-  try {
-    return await openInProcess(resolve(options.data), config);
-  } catch (error) {
-    if (!(error instanceof FolderInUseError)) throw error;
-    return remotePages(await connectToNode(options));
-  }
+function withPages<Result>(
+  options: NodeOptions,
+  config: Partial<NodeConfig>,
+  work: (pages: Pages) => Promise<Result>,
+): Promise<Result> {
+  return hereOrThere(options, config, {
+    here: (opened) => work(pagesHere(opened)),
+    there: (node) => work(remotePages(node)),
+  });
 }
 
-async function openInProcess(folder: string, config: Partial<NodeConfig>): Promise<Pages> {
-  const here = await openCollectionHere(folder, config);
-  const { collection } = here;
+function pagesHere({ collection }: CollectionHere): Pages {
   const { draws } = collection;
   return {
     capture: (url) => collection.capturePage(url),
@@ -193,7 +180,6 @@ async function openInProcess(folder: string, config: Partial<NodeConfig>): Promi
       if (!kept) throw new Error('The page that was just drawn is no longer available.');
       return kept.outputs.picture;
     },
-    close: () => here.close(),
   };
 }
 
@@ -204,6 +190,5 @@ function remotePages(node: RunningNode): Pages {
     draw: async (id) => (await node.request('POST', `/archive/pages/${id}/draw`)) as ArchivedDraw,
     drawUrl: async (url, at) => (await post('/archive/draw', { url, at })) as ArchivedDraw,
     pictureOf: async ({ id }) => (await node.download(`/archive/pages/${id}/picture`)).bytes(),
-    close: async () => {},
   };
 }

@@ -1,5 +1,4 @@
 import { readFile, stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { z } from 'zod';
 import {
@@ -18,8 +17,7 @@ import { countOf } from '../../../shared/values/counts.ts';
 import { changeSource, normalizeUrl, sourceIdOf } from '../../collection/sources/sources.ts';
 import type { NodeConfig } from '../../config.ts';
 import { isMissing } from '../../store/files.ts';
-import { FolderInUseError } from '../../store/opening/folderLock.ts';
-import { openCollectionHere } from '../collectionHere.ts';
+import { type CollectionHere, hereOrThere } from '../collectionHere.ts';
 import {
   type Command,
   type ExitCode,
@@ -29,7 +27,7 @@ import {
   print,
   UsageError,
 } from '../command.ts';
-import { connectToNode, jsonContent, type NodeOptions, RefusedByNodeError } from '../runningNode.ts';
+import { jsonContent, type NodeOptions, RefusedByNodeError, type RunningNode } from '../runningNode.ts';
 
 const OPTIONS = {
   site: {
@@ -64,7 +62,6 @@ interface ProfileClient {
   remove(id: string): Promise<unknown>;
   /** Watches an address with a profile, also if it is watched without. */
   use(id: string, url: string): Promise<unknown>;
-  close(): Promise<void>;
 }
 
 export const profile: Command = {
@@ -80,8 +77,7 @@ export const profile: Command = {
       throw new UsageError('Say list, add FILE, replace ID FILE, use ID URL or remove ID.');
     const { site, name } = values;
     const given = action === 'add' || action === 'replace' ? await readContent(rest.at(-1) ?? '') : {};
-    const client = await openClient(values, config);
-    try {
+    return withClient(values, config, async (client): Promise<ExitCode> => {
       switch (action) {
         case 'add': {
           const kept = await client.add(
@@ -116,9 +112,7 @@ export const profile: Command = {
           return 0;
         }
       }
-    } finally {
-      await client.close();
-    }
+    });
   },
 };
 
@@ -155,27 +149,33 @@ function valid<Value>(schema: z.ZodType<Value>, value: unknown): Value {
   throw new UsageError(parsed.error.issues[0]?.message ?? 'The file is not a profile.');
 }
 
-async function openClient(options: NodeOptions, config: Partial<NodeConfig>): Promise<ProfileClient> {
-  try {
-    const here = await openCollectionHere(resolve(options.data), config);
-    const { collection, store } = here;
-    const { profiles } = collection;
-    return {
-      list: async () => profiles.list({ limit: Number.MAX_SAFE_INTEGER, offset: 0 }).items,
-      add: (given) => profiles.add(given),
-      replace: (id, change) => profiles.change(id, change),
-      remove: (id) => profiles.remove(id),
-      use: (id, url) =>
-        addOrChange(
-          () => collection.add(valid(newSourceSchema, { url, profile: id })),
-          () => changeSource(store, sourceIdOf(normalizeUrl(url)), { profile: id }),
-        ),
-      close: () => here.close(),
-    };
-  } catch (error) {
-    if (!(error instanceof FolderInUseError)) throw error;
-  }
-  const node = await connectToNode(options);
+function withClient<Result>(
+  options: NodeOptions,
+  config: Partial<NodeConfig>,
+  work: (client: ProfileClient) => Promise<Result>,
+): Promise<Result> {
+  return hereOrThere(options, config, {
+    here: (opened) => work(clientHere(opened)),
+    there: (node) => work(remoteClient(node)),
+  });
+}
+
+function clientHere({ collection, store }: CollectionHere): ProfileClient {
+  const { profiles } = collection;
+  return {
+    list: async () => profiles.list({ limit: Number.MAX_SAFE_INTEGER, offset: 0 }).items,
+    add: (given) => profiles.add(given),
+    replace: (id, change) => profiles.change(id, change),
+    remove: (id) => profiles.remove(id),
+    use: (id, url) =>
+      addOrChange(
+        () => collection.add(valid(newSourceSchema, { url, profile: id })),
+        () => changeSource(store, sourceIdOf(normalizeUrl(url)), { profile: id }),
+      ),
+  };
+}
+
+function remoteClient(node: RunningNode): ProfileClient {
   const send = async (method: string, path: string, body?: object) =>
     node.request(method, path, body && jsonContent(body));
   return {
@@ -188,7 +188,6 @@ async function openClient(options: NodeOptions, config: Partial<NodeConfig>): Pr
         () => send('POST', '/manage/sources', { url, profile: id }),
         () => send('PATCH', `/manage/sources/${sourceIdOf(normalizeUrl(url))}`, { profile: id }),
       ),
-    close: async () => {},
   };
 }
 
