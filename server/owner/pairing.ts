@@ -186,7 +186,8 @@ const digestOfBrowser = selectOne<{ token_sha256: string }, [id: string]>(
   'SELECT token_sha256 FROM paired_browsers WHERE id = ?',
 );
 
-const browsersPage = selectPage<PairedBrowser>(
-  { columns: COLUMNS, from: 'paired_browsers', order: 'number DESC' },
-  (browser) => browser,
-);
+const browsersPage = selectPage<PairedBrowser>({
+  columns: COLUMNS,
+  from: 'paired_browsers',
+  order: 'number DESC',
+});

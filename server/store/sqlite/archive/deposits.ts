@@ -8,6 +8,7 @@ import type {
 import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
 import {
   change,
+  countOf,
   inserts,
   selectAll,
   selectEach,
@@ -81,10 +82,7 @@ const firstDoi = selectValue<string, [pack: string, size: number]>(
 );
 
 /** Returns how many deposits of a pack are recorded. */
-export const countPackDeposits = selectValue<number, [pack: string]>(
-  'SELECT count(*) FROM pack_deposits WHERE pack = ?',
-  0,
-);
+export const countPackDeposits = countOf<[pack: string]>('pack_deposits WHERE pack = ?');
 
 export type RepositoryRow = Omit<Repository, 'has_token'>;
 
@@ -101,14 +99,11 @@ export const repositoryAt = selectOne<RepositoryRow, [kind: string, url: string,
 );
 
 /** Returns a page of the repositories, oldest first. */
-export const repositoriesPage = selectPage<RepositoryRow>(
-  {
-    columns: REPOSITORY,
-    from: 'deposit_repositories',
-    order: 'number',
-  },
-  (row) => row,
-);
+export const repositoriesPage = selectPage<RepositoryRow>({
+  columns: REPOSITORY,
+  from: 'deposit_repositories',
+  order: 'number',
+});
 
 export const deleteRepository = change<[id: string]>('DELETE FROM deposit_repositories WHERE id = ?');
 
@@ -163,11 +158,8 @@ export const depositsInRepository = selectValues<string, [repository: string]>(
 );
 
 /** Returns a page of the deposits, newest first; those of one pack, or all if it is null. */
-export const depositsPage = selectPage<DepositRow, [{ pack: string | null }]>(
-  {
-    columns: DEPOSIT,
-    from: 'deposits WHERE $pack IS NULL OR pack = $pack',
-    order: 'number DESC',
-  },
-  (row) => row,
-);
+export const depositsPage = selectPage<DepositRow, [{ pack: string | null }]>({
+  columns: DEPOSIT,
+  from: 'deposits WHERE $pack IS NULL OR pack = $pack',
+  order: 'number DESC',
+});

@@ -29,10 +29,11 @@ const SHOWN = `id, name, site, cookies, storage_items, expires_at, created_at, r
   (SELECT count(*) FROM sources WHERE sources.profile = profiles.id AND removed = 0) AS sources`;
 
 /** Returns a page of the profiles, oldest first, without their content. */
-export const profilesPage = selectPage<Profile>(
-  { columns: SHOWN, from: 'profiles', order: 'created_at, id' },
-  (row) => row,
-);
+export const profilesPage = selectPage<Profile>({
+  columns: SHOWN,
+  from: 'profiles',
+  order: 'created_at, id',
+});
 
 export const shownProfile = selectOne<Profile, [id: string]>(`SELECT ${SHOWN} FROM profiles WHERE id = ?`);
 

@@ -115,28 +115,18 @@ export function updateSourceName(
   indexText(database, source.key, source);
 }
 
+/** Returns the settings that SQLite stores in another form, and the digest of the rules. */
 function settingsForSql(source: SourceSettings) {
   return {
-    name: source.name,
-    agency: source.agency,
     tags: JSON.stringify(source.tags),
-    every_minutes: source.every_minutes,
-    max_object_mb: source.max_object_mb,
     ignore_robots: Number(source.ignore_robots),
     headers: JSON.stringify(source.headers),
     noise_rules: source.noise_rules.length > 0 ? JSON.stringify(source.noise_rules) : null,
     watch: source.watch && JSON.stringify(source.watch),
     rules_digest: scopeDigest({ watch: source.watch, rules: source.noise_rules }),
-    every: source.every,
-    time_zone: source.time_zone,
     active_hours: source.active_hours && JSON.stringify(source.active_hours),
     follow: source.follow && JSON.stringify(source.follow),
-    found_in: source.found_in,
-    capture: source.capture,
-    picture_events: source.picture_events,
-    keep_days: source.keep_days,
     needs_login: Number(source.needs_login),
-    profile: source.profile,
     paused: Number(source.paused),
     allow_private: source.allow_private === null ? null : Number(source.allow_private),
   };
@@ -316,21 +306,8 @@ export interface SourceRow extends SourceSettings, SourceCheckState {
   refused_bytes: number | null;
 }
 
-/** A source as stored in SQLite. */
-type StoredSource = Omit<
-  SourceRow,
-  | 'tags'
-  | 'headers'
-  | 'noise_rules'
-  | 'watch'
-  | 'active_hours'
-  | 'follow'
-  | 'ignore_robots'
-  | 'needs_login'
-  | 'paused'
-  | 'removed'
-  | 'allow_private'
-> & {
+/** The columns that SQLite stores in another form. */
+interface StoredColumns {
   tags: string;
   headers: string;
   noise_rules: string | null;
@@ -342,7 +319,10 @@ type StoredSource = Omit<
   paused: number;
   removed: number;
   allow_private: number | null;
-};
+}
+
+/** A source as stored in SQLite. */
+type StoredSource = Omit<SourceRow, keyof StoredColumns> & StoredColumns;
 
 /** Parses the row of a source. @throws SyntaxError if the row is damaged */
 function parseSourceRow(row: StoredSource): SourceRow {

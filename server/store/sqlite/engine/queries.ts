@@ -79,6 +79,11 @@ export interface Place {
  */
 
 type Select<Values extends unknown[], Result> = (database: ReadDatabase, ...values: Values) => Result;
+type SelectPage<Values extends unknown[], Item> = (
+  database: ReadDatabase,
+  place: Place,
+  ...values: Values
+) => Slice<Item>;
 type Change<Values extends unknown[]> = (database: WriteDatabase, ...values: Values) => void;
 
 function bound(values: readonly unknown[]): unknown[] {
@@ -161,13 +166,20 @@ export function hasRow<Values extends unknown[] = []>(sql: string): Select<Value
 }
 
 /** Declares a list of which pages are read, whose rows `read` turns into the items. See `page`. */
-export function selectPage<Row, Values extends unknown[] = [], Item = Row>(
+export function selectPage<Row, Values extends unknown[] = []>(
+  listing: Omit<Listing, 'values'>,
+): SelectPage<Values, Row>;
+export function selectPage<Row, Values extends unknown[], Item>(
   listing: Omit<Listing, 'values'>,
   read: (row: Row) => Item,
-): (database: ReadDatabase, place: Place, ...values: Values) => Slice<Item> {
+): SelectPage<Values, Item>;
+export function selectPage<Row, Values extends unknown[], Item>(
+  listing: Omit<Listing, 'values'>,
+  read?: (row: Row) => Item,
+): SelectPage<Values, Row | Item> {
   return (database, place, ...values) => {
     const { items, total } = page<Row>(database, { ...listing, values }, place);
-    return { items: items.map((row) => read(row)), total };
+    return { items: read ? items.map((row) => read(row)) : items, total };
   };
 }
 

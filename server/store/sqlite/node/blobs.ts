@@ -156,17 +156,14 @@ export const damagesPage = selectAll<Damage, [values: { limit: number; offset: n
  * Returns a page of the files of a pack, or of the parts of a set, that are damaged now. The few damaged objects are read
  * first, because a set can have a million files.
  */
-export const damagedFilesPage = selectPage<DamagedFile, [pack: string, set: string]>(
-  {
-    columns: 'p.id AS pack, f.path, d.sha256, d.bytes, d.problem, d.found, d.at, d.ledger_entry',
-    from: `damaged_objects o CROSS JOIN object_damages d ON d.ledger_entry = o.damage
-      CROSS JOIN pack_files f ON f.sha256 = o.sha256 CROSS JOIN packs p ON p.ledger_entry = f.pack
-      WHERE p.id IN (SELECT ? UNION SELECT s.part FROM set_parts s
-        JOIN packs m ON m.ledger_entry = s.manifest WHERE m.id = ?)`,
-    order: 'f.path, p.id',
-  },
-  (row) => row,
-);
+export const damagedFilesPage = selectPage<DamagedFile, [pack: string, set: string]>({
+  columns: 'p.id AS pack, f.path, d.sha256, d.bytes, d.problem, d.found, d.at, d.ledger_entry',
+  from: `damaged_objects o CROSS JOIN object_damages d ON d.ledger_entry = o.damage
+    CROSS JOIN pack_files f ON f.sha256 = o.sha256 CROSS JOIN packs p ON p.ledger_entry = f.pack
+    WHERE p.id IN (SELECT ? UNION SELECT s.part FROM set_parts s
+      JOIN packs m ON m.ledger_entry = s.manifest WHERE m.id = ?)`,
+  order: 'f.path, p.id',
+});
 
 /** Iterates over all damages, in ledger order. */
 export const iterateDamages = selectEach<DamageRow>(

@@ -155,7 +155,9 @@ export function setKeptKey(
   verifierKey: string | null,
   recipient: string | null = null,
 ): void {
-  statement(database, 'UPDATE copies SET kept_key = ?, kept_recipient = ? WHERE id = ?').run(
+  run(
+    database,
+    'UPDATE copies SET kept_key = ?, kept_recipient = ? WHERE id = ?',
     verifierKey,
     recipient,
     id,

@@ -204,14 +204,11 @@ export function coveredBy(database: ReadDatabase, row: Target): string[] {
 const CURRENT = `withheld_targets t JOIN withholdings w ON w.ledger_entry = t.withholding`;
 
 /** Returns a page of the withholdings in force, newest first. */
-export const withholdingsPage = selectPage<Withholding>(
-  {
-    columns: `${COLUMNS}, ${OBJECTS}`,
-    from: CURRENT,
-    order: 'ledger_entry DESC',
-  },
-  (row) => row,
-);
+export const withholdingsPage = selectPage<Withholding>({
+  columns: `${COLUMNS}, ${OBJECTS}`,
+  from: CURRENT,
+  order: 'ledger_entry DESC',
+});
 
 /** Returns a withholding in force by its ledger entry, or undefined. */
 export const withholdingByEntry = selectOne<Withholding, [ledger_entry: number]>(`
@@ -250,14 +247,11 @@ export function withheldState(database: ReadDatabase, asked: WithheldStateQuery)
 }
 
 /** Returns a page of the digests that a withholding covers, the largest first. */
-export const withheldObjectsPage = selectPage<WithheldObject, [withholding: number]>(
-  {
-    columns: 'o.sha256, b.bytes',
-    from: 'withheld_objects o JOIN blobs b ON b.sha256 = o.sha256 WHERE o.withholding = ?',
-    order: 'b.bytes DESC, o.sha256',
-  },
-  (row) => row,
-);
+export const withheldObjectsPage = selectPage<WithheldObject, [withholding: number]>({
+  columns: 'o.sha256, b.bytes',
+  from: 'withheld_objects o JOIN blobs b ON b.sha256 = o.sha256 WHERE o.withholding = ?',
+  order: 'b.bytes DESC, o.sha256',
+});
 
 /** Returns the withholding that an entry `object.withheld` records, or the one that an entry `object.shown` ends. */
 export const withholdingOfEntry = selectOne<WithholdingRow, [values: { entry: number }]>(`
@@ -265,14 +259,11 @@ export const withholdingOfEntry = selectOne<WithholdingRow, [values: { entry: nu
   WHERE ledger_entry IN ($entry, (SELECT withheld FROM showings WHERE ledger_entry = $entry))`);
 
 /** Returns a page of the releases, newest first. */
-export const releasesPage = selectPage<Release>(
-  {
-    columns: 'ledger_entry, sha256, bytes, reason, note, at',
-    from: 'releases',
-    order: 'ledger_entry DESC',
-  },
-  (row) => row,
-);
+export const releasesPage = selectPage<Release>({
+  columns: 'ledger_entry, sha256, bytes, reason, note, at',
+  from: 'releases',
+  order: 'ledger_entry DESC',
+});
 
 /** Iterates over all withholdings, those that ended included, in ledger order. */
 export const iterateWithholdings = selectEach<WithholdingRow>(

@@ -1,6 +1,7 @@
 import { EVENT_TYPES, type EventType, type LabelFilter } from '../../../../../shared/collection/event.ts';
 import { yieldToEventLoop } from '../../../../runtime/background.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../../engine/open.ts';
+import { run } from '../../engine/queries.ts';
 import { NoiseMarks, OUTSIDE_EVENTS } from './eventNoise.ts';
 import { lastEventId } from './events.ts';
 
@@ -357,9 +358,11 @@ export function readSeenMarks(database: ReadDatabase): SeenMarks {
 }
 
 export function writeSeenMarks(database: WriteDatabase, { until, exceptions }: SeenMarks): void {
-  statement(database, "UPDATE counters SET value = ? WHERE name = 'events_seen_until'").run(until);
-  statement(database, 'DELETE FROM seen_exceptions').run();
-  statement(database, 'INSERT INTO seen_exceptions (event) SELECT value FROM json_each(?)').run(
+  run(database, "UPDATE counters SET value = ? WHERE name = 'events_seen_until'", until);
+  run(database, 'DELETE FROM seen_exceptions');
+  run(
+    database,
+    'INSERT INTO seen_exceptions (event) SELECT value FROM json_each(?)',
     JSON.stringify(exceptions),
   );
 }
