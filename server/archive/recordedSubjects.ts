@@ -4,7 +4,7 @@ import type { ArchiveNode } from '../../shared/archive/study.ts';
 import type { RecordedDeposit } from '../../shared/node/deposit.ts';
 import { canonicalText } from '../../shared/values/canonicalJson.ts';
 import { fingerprintOver, sha256Of } from '../ledger/entry.ts';
-import type { RecordedSubject, RecordedSubjects } from '../ledger/verifyLedger.ts';
+import { type RecordedSubject, type RecordedSubjects, subjectsOf } from '../ledger/verifyLedger.ts';
 import { iteratePackDeposits } from '../store/sqlite/archive/deposits.ts';
 import {
   type FlagRow,
@@ -153,21 +153,11 @@ export const depositDigest: (deposit: RecordedDeposit) => string = fingerprintOv
 
 /** For each type, a function that recomputes the digests from the current rows, for the verification of the ledger. */
 export const ARCHIVE_SUBJECTS: readonly RecordedSubjects[] = [
-  { types: ['node.created'], digests: (database) => digests(iterateTreeNodes(database), nodeDigest) },
-  { types: ['study.created'], digests: (database) => digests(iterateStudies(database), studyDigest) },
-  { types: ['study.status'], digests: (database) => digests(iterateStatuses(database), statusDigest) },
+  subjectsOf('node.created', iterateTreeNodes, nodeDigest),
+  subjectsOf('study.created', iterateStudies, studyDigest),
+  subjectsOf('study.status', iterateStatuses, statusDigest),
   { types: ['pack.added'], digests: recordedPacks },
-  { types: ['pack.flagged'], digests: (database) => digests(iterateFlags(database), flagDigest) },
-  { types: ['comment.added'], digests: (database) => digests(iterateComments(database), commentDigest) },
-  {
-    types: ['pack.deposited'],
-    digests: (database) => digests(iteratePackDeposits(database), depositDigest),
-  },
+  subjectsOf('pack.flagged', iterateFlags, flagDigest),
+  subjectsOf('comment.added', iterateComments, commentDigest),
+  subjectsOf('pack.deposited', iteratePackDeposits, depositDigest),
 ];
-
-function* digests<Row extends { ledger_entry: number }>(
-  rows: Iterable<Row>,
-  digestOf: (row: Row) => string,
-): Generator<{ seq: number; digest: string }> {
-  for (const row of rows) yield { seq: row.ledger_entry, digest: digestOf(row) };
-}

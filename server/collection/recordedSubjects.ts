@@ -1,5 +1,5 @@
 import { fingerprintOf } from '../ledger/entry.ts';
-import type { RecordedSubjects } from '../ledger/verifyLedger.ts';
+import { type RecordedSubjects, subjectsOf } from '../ledger/verifyLedger.ts';
 import { iterateHandIns, recordOfHandIn } from '../store/sqlite/collection/handIns.ts';
 import { iteratePages, recordOfPage } from '../store/sqlite/collection/pages.ts';
 import { iterateSourceRevisions, sourceByKey } from '../store/sqlite/collection/sources.ts';
@@ -19,38 +19,15 @@ const SOURCES: RecordedSubjects = {
   },
 };
 
-const EVENTS: RecordedSubjects = {
-  types: ['event.recorded'],
-  *digests(database) {
-    for (const event of iterateRecordedEvents(database)) {
-      yield { seq: event.ledger_entry, digest: eventDigest(event) };
-    }
-  },
-};
-
-const PAGES: RecordedSubjects = {
-  types: ['page.captured'],
-  *digests(database) {
-    for (const { ledger_entry, source, ...page } of iteratePages(database)) {
-      yield { seq: ledger_entry, digest: fingerprintOf({ ...recordOfPage(page), source }) };
-    }
-  },
-};
-
-const HANDED_IN: RecordedSubjects = {
-  types: ['page.handed_in'],
-  *digests(database) {
-    for (const { ledger_entry, source, ...handIn } of iterateHandIns(database)) {
-      yield { seq: ledger_entry, digest: fingerprintOf({ ...recordOfHandIn(handIn), source }) };
-    }
-  },
-};
-
 /** The records of the collection that ledger entries refer to. */
 export const COLLECTION_SUBJECTS: readonly RecordedSubjects[] = [
   SOURCES,
-  EVENTS,
-  PAGES,
-  HANDED_IN,
+  subjectsOf('event.recorded', iterateRecordedEvents, eventDigest),
+  subjectsOf('page.captured', iteratePages, ({ ledger_entry: _, source, ...page }) =>
+    fingerprintOf({ ...recordOfPage(page), source }),
+  ),
+  subjectsOf('page.handed_in', iterateHandIns, ({ ledger_entry: _, source, ...handIn }) =>
+    fingerprintOf({ ...recordOfHandIn(handIn), source }),
+  ),
   RETRIEVAL_SUBJECTS,
 ];

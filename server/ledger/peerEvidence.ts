@@ -25,7 +25,7 @@ import {
 import { appendEntry } from './appendEntry.ts';
 import { nodeCrypto } from './checkpoint.ts';
 import { fingerprintOf } from './entry.ts';
-import type { RecordedSubjects } from './verifyLedger.ts';
+import { type RecordedSubjects, subjectsOf } from './verifyLedger.ts';
 
 /** Records what one of two nodes signed of an address that both fetched, inside the caller's transaction. */
 export function recordObservation(database: WriteDatabase, record: RecordedObservation): void {
@@ -84,13 +84,7 @@ export function seenByOf(database: ReadDatabase, event: number): SeenBy[] {
 
 /** Recomputes the recorded digests of signed observations for the verification of the ledger. */
 export const OBSERVATION_SUBJECTS: readonly RecordedSubjects[] = [
-  {
-    types: ['observation.signed'],
-    *digests(database) {
-      for (const { ledger_entry, record } of iterateObservations(database))
-        yield { seq: ledger_entry, digest: fingerprintOf(JSON.parse(record)) };
-    },
-  },
+  subjectsOf('observation.signed', iterateObservations, ({ record }) => fingerprintOf(JSON.parse(record))),
 ];
 
 /** Records that a peer rewrote its ledger, with both checkpoints, inside the caller's transaction. */
@@ -113,11 +107,5 @@ export function readPeerRewrite(database: ReadDatabase, peer: string): PeerEvide
 
 /** Recomputes the recorded digests of rewrites for the verification of the ledger. */
 export const PEER_SUBJECTS: readonly RecordedSubjects[] = [
-  {
-    types: ['peer.rewritten'],
-    *digests(database) {
-      for (const { ledger_entry, record } of allPeerRewrites(database))
-        yield { seq: ledger_entry, digest: fingerprintOf(record) };
-    },
-  },
+  subjectsOf('peer.rewritten', allPeerRewrites, ({ record }) => fingerprintOf(record)),
 ];

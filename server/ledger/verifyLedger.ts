@@ -22,6 +22,20 @@ export interface RecordedSubject {
   digest: string;
 }
 
+/** Returns the subjects of a type of which each row has its entry, and is hashed by itself. */
+export function subjectsOf<Row extends { ledger_entry: number }>(
+  type: EntryType,
+  rowsOf: (database: ReadDatabase) => Iterable<Row>,
+  digestOf: (row: Row) => string,
+): RecordedSubjects {
+  return {
+    types: [type],
+    *digests(database) {
+      for (const row of rowsOf(database)) yield { seq: row.ledger_entry, digest: digestOf(row) };
+    },
+  };
+}
+
 export interface LedgerFindings {
   size: number;
   head: string;

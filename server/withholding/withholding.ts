@@ -9,7 +9,7 @@ import type {
 import { Problem } from '../../shared/problems.ts';
 import { appendEntry, nextSeq } from '../ledger/appendEntry.ts';
 import { fingerprintOver } from '../ledger/entry.ts';
-import type { RecordedSubjects } from '../ledger/verifyLedger.ts';
+import { type RecordedSubjects, subjectsOf } from '../ledger/verifyLedger.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
 import { blobBytes } from '../store/sqlite/node/blobs.ts';
 import { absentAmong, absentObject } from '../store/sqlite/node/peers.ts';
@@ -179,27 +179,9 @@ export const releaseDigest: (release: {
 
 /** Recomputes the digests of what was withheld, shown again and released, for the verification of the ledger. */
 export const WITHHOLDING_SUBJECTS: readonly RecordedSubjects[] = [
-  {
-    types: ['object.withheld'],
-    *digests(database) {
-      for (const row of iterateWithholdings(database))
-        yield { seq: row.ledger_entry, digest: withholdingDigest(row) };
-    },
-  },
-  {
-    types: ['object.shown'],
-    *digests(database) {
-      for (const row of iterateShowings(database))
-        yield { seq: row.ledger_entry, digest: showingDigest(row) };
-    },
-  },
-  {
-    types: ['object.released'],
-    *digests(database) {
-      for (const row of iterateReleases(database))
-        yield { seq: row.ledger_entry, digest: releaseDigest(row) };
-    },
-  },
+  subjectsOf('object.withheld', iterateWithholdings, withholdingDigest),
+  subjectsOf('object.shown', iterateShowings, showingDigest),
+  subjectsOf('object.released', iterateReleases, releaseDigest),
 ];
 
 /** What is withheld: one of the members is not null. */
