@@ -67,6 +67,12 @@ export async function jobReply(
 
 export const noContent: Reply = { status: 204 };
 
+/** Replies with nothing once the work is done. */
+export async function noContentAfter(work: Promise<unknown>): Promise<Reply> {
+  await work;
+  return noContent;
+}
+
 /** Replies with plain text in UTF-8. */
 export function plainText(text: string, headers: Record<string, string> = {}): Reply {
   return {

@@ -10,7 +10,7 @@ import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
 import { attachmentHeaders } from '../delivery/exports.ts';
 import { interfaceMissing } from '../delivery/renderer.ts';
-import { created, noContent, ok, page } from '../reply.ts';
+import { created, noContent, noContentAfter, ok, page } from '../reply.ts';
 import { mayContribute, type Visitor } from '../security/access.ts';
 import type { PublicAddress } from '../security/addresses.ts';
 
@@ -50,10 +50,7 @@ export function sessionHandlers(services: SessionServices) {
     },
     listSessions: ({ query, request, visitor }) =>
       page(request, query, sessions.list(query, visitor.session)),
-    endSession: async ({ params }) => {
-      await sessions.endById(params.id ?? '');
-      return noContent;
-    },
+    endSession: ({ params }) => noContentAfter(sessions.endById(params.id ?? '')),
   } satisfies Partial<Handlers>;
 }
 
@@ -92,10 +89,7 @@ export function invitationsHandlers(invitations: Invitations) {
       return created(invitation, pathOf(ROUTES.readInvitation.path, { id: invitation.id }));
     },
     readInvitation: ({ params }) => ok(invitations.find(params.id ?? '')),
-    revokeInvitation: async ({ params }) => {
-      await invitations.revoke(params.id ?? '');
-      return noContent;
-    },
+    revokeInvitation: ({ params }) => noContentAfter(invitations.revoke(params.id ?? '')),
   } satisfies Partial<Handlers>;
 }
 
@@ -115,10 +109,7 @@ export function pairingHandlers({ store, pairings, nodeName, readExtensionZip }:
   return {
     createPairingCode: () => ({ status: 201, json: pairings.createCode() }),
     listPairings: ({ query, request }) => page(request, query, pairings.list(query)),
-    revokePairing: async ({ params }) => {
-      await pairings.revoke(params.id ?? '');
-      return noContent;
-    },
+    revokePairing: ({ params }) => noContentAfter(pairings.revoke(params.id ?? '')),
     pair: async ({ body: { code, name }, visitor: { address } }) => {
       const { id, token } = await pairings.pair(code, name, address);
       return created({ id, token, node: nodeName }, '/pair');

@@ -21,7 +21,7 @@ import {
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
 import { attachmentHeaders, CSV_TYPE, type Exports } from '../delivery/exports.ts';
-import { created, noContent, ok, page } from '../reply.ts';
+import { created, noContentAfter, ok, page } from '../reply.ts';
 import type { PublicAddress } from '../security/addresses.ts';
 
 const JSON_LD_TYPE = 'application/ld+json; profile="http://www.w3.org/ns/anno.jsonld"';
@@ -112,9 +112,6 @@ export function caseHandlers(
     },
     changeCase: async ({ params: { id = '' }, body }) => ok(await changeCase(store, id, body)),
     addCaseItem: async ({ params: { id = '' }, body }) => ok(await addCaseItem(store, id, body)),
-    deleteCase: async ({ params: { id = '' } }) => {
-      await deleteCase(store, id);
-      return noContent;
-    },
+    deleteCase: ({ params: { id = '' } }) => noContentAfter(deleteCase(store, id)),
   } satisfies Partial<Handlers>;
 }

@@ -34,7 +34,16 @@ import { verifyLedgerForReader } from '../../verification/ledger/ledgerVerificat
 import type { Handlers } from '../app.ts';
 import { checkedBodyChunks } from '../body/requestBody.ts';
 import { attachmentHeaders, streamReply } from '../delivery/exports.ts';
-import { created, nextPath, noContent, ok, page, pageOfAll, plainText, type WrittenReply } from '../reply.ts';
+import {
+  created,
+  nextPath,
+  noContentAfter,
+  ok,
+  page,
+  pageOfAll,
+  plainText,
+  type WrittenReply,
+} from '../reply.ts';
 
 export function ledgerHandlers(store: Store, checkpoints: Checkpoints) {
   return {
@@ -113,10 +122,7 @@ export function witnessHandlers(store: Store, checkpoints: Checkpoints, witnesse
       const log = await addWitnessedLog(store, body.key);
       return created(log, `/manage/witness/logs/${log.origin}`);
     },
-    removeWitnessedLog: async ({ params }) => {
-      await endWitnessing(store, params.origin ?? '');
-      return noContent;
-    },
+    removeWitnessedLog: ({ params }) => noContentAfter(endWitnessing(store, params.origin ?? '')),
     listWitnessRefusals: ({ query, request }) => page(request, query, listWitnessRefusals(store, query)),
   } satisfies Partial<Handlers>;
 }

@@ -25,7 +25,17 @@ import { runLedgerVerification } from '../../verification/ledger/ledgerVerificat
 import type { Handlers } from '../app.ts';
 import { openEventStream } from '../delivery/eventStream.ts';
 import type { DescribedNode } from '../openapi/document.ts';
-import { accepted, created, jobReply, noContent, ok, okText, page, pageOfAll } from '../reply.ts';
+import {
+  accepted,
+  created,
+  jobReply,
+  noContent,
+  noContentAfter,
+  ok,
+  okText,
+  page,
+  pageOfAll,
+} from '../reply.ts';
 import type { PublicAddress } from '../security/addresses.ts';
 
 interface NodeServices {
@@ -83,10 +93,7 @@ export function nodeHandlers(services: NodeServices) {
       };
     },
     readDataFolder: () => ok(readDataFolder(store.folder)),
-    removeOldFolder: async () => {
-      await removeOldFolder(store.folder);
-      return noContent;
-    },
+    removeOldFolder: () => noContentAfter(removeOldFolder(store.folder)),
     readSharing: () => ok(sharing.current),
     setSharing: async ({ body }) => ok(await sharing.set(body)),
     readAddresses: () => {
@@ -201,10 +208,7 @@ export function alertHandlers(alerts: Alerts) {
     },
     readAlert: ({ params }) => ok(alerts.read(params.id ?? '')),
     changeAlert: async ({ params, body }) => ok(await alerts.change(params.id ?? '', body)),
-    removeAlert: async ({ params }) => {
-      await alerts.remove(params.id ?? '');
-      return noContent;
-    },
+    removeAlert: ({ params }) => noContentAfter(alerts.remove(params.id ?? '')),
     testAlert: async ({ params }) => ok(await alerts.test(params.id ?? '')),
     listDeliveries: ({ query, request }) => page(request, query, alerts.deliveries(query)),
     retryDelivery: async ({ params }) => ok(await alerts.retry(params.id ?? '')),
@@ -225,10 +229,7 @@ export function peerHandlers(
     },
     readPeer: ({ params }) => ok(peers.read(params.id ?? '')),
     changePeer: async ({ params, body }) => ok(await peers.change(params.id ?? '', body)),
-    removePeer: async ({ params }) => {
-      await peers.remove(params.id ?? '');
-      return noContent;
-    },
+    removePeer: ({ params }) => noContentAfter(peers.remove(params.id ?? '')),
     contactPeer: async ({ params }) => ok(await peers.contact(params.id ?? '')),
     browsePeerPacks: async ({ params, query, request }) =>
       page(request, query, await peers.packsOf(params.id ?? '', query)),

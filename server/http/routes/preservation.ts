@@ -18,16 +18,13 @@ import {
 } from '../../withholding/withholding.ts';
 import type { Handlers } from '../app.ts';
 import { attachmentHeaders, type Exports, streamReply } from '../delivery/exports.ts';
-import { created, jobReply, noContent, ok, page, pageOfAll } from '../reply.ts';
+import { created, jobReply, noContentAfter, ok, page, pageOfAll } from '../reply.ts';
 
 /** Handlers for the copies of the archive, and for the offloaded objects. */
 export function copyHandlers(copies: Copies, offloading: Offloading) {
   return {
     keepKeyInCopy: async ({ params, body }) => ok(await copies.keepKey(params.id ?? '', body.passphrase)),
-    removeKeyFromCopy: async ({ params }) => {
-      await copies.removeKey(params.id ?? '');
-      return noContent;
-    },
+    removeKeyFromCopy: ({ params }) => noContentAfter(copies.removeKey(params.id ?? '')),
     readOffload: () => ok(offloading.state()),
     offload: ({ query }) => jobReply(query, offloading.start()),
     bringBack: ({ query }) => jobReply(query, offloading.bringBack()),
@@ -38,10 +35,7 @@ export function copyHandlers(copies: Copies, offloading: Offloading) {
       return created(copy, `/manage/copies/${copy.id}`);
     },
     changeCopy: async ({ params, body }) => ok(await copies.change(params.id ?? '', body)),
-    removeCopy: async ({ params }) => {
-      await copies.remove(params.id ?? '');
-      return noContent;
-    },
+    removeCopy: ({ params }) => noContentAfter(copies.remove(params.id ?? '')),
     syncCopy: ({ params, query }) => jobReply(query, copies.sync(params.id ?? '')),
     drillCopy: ({ params, query }) => jobReply(query, copies.drill(params.id ?? '')),
     markCopyLost: ({ params, query }) => jobReply(query, copies.markLost(params.id ?? '')),

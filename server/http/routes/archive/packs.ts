@@ -59,7 +59,7 @@ import {
   accepted,
   created,
   createdText,
-  noContent,
+  noContentAfter,
   ok,
   okText,
   page,
@@ -237,10 +237,7 @@ export function draftHandlers(drafts: Drafts) {
     },
     readDraft: async ({ params: { id = '' } }) => ok(await drafts.read(id)),
     changeDraft: async ({ params: { id = '' }, body }) => ok(await drafts.change(id, body)),
-    deleteDraft: async ({ params: { id = '' } }) => {
-      await drafts.remove(id);
-      return noContent;
-    },
+    deleteDraft: ({ params: { id = '' } }) => noContentAfter(drafts.remove(id)),
     putDraftFile: async ({ params: { id = '' }, query, request }) => {
       requireMediaType(request, ROUTES.putDraftFile.body.mediaTypes);
       const chunks = checkedBodyChunks(request, drafts.maxFileBytes, packTooLarge);
@@ -290,10 +287,7 @@ export function depositHandlers(store: Store, deposits: Deposits) {
       const repository = await deposits.addRepository(body);
       return created(repository, `/manage/repositories/${repository.id}`);
     },
-    removeRepository: async ({ params }) => {
-      await deposits.removeRepository(params.id ?? '');
-      return noContent;
-    },
+    removeRepository: ({ params }) => noContentAfter(deposits.removeRepository(params.id ?? '')),
     listPackDeposits: ({ query, request }) => page(request, query, listPackDeposits(store.read, query)),
     listDeposits: ({ query, request }) => page(request, query, deposits.list(query, query.pack)),
     deposit: async ({ query: { wait }, body }) => {

@@ -19,7 +19,7 @@ import type { Store } from '../../../store/store.ts';
 import type { Handlers } from '../../app.ts';
 import { readBytes, requireMediaType } from '../../body/readJson.ts';
 import { bodyChunks } from '../../body/requestBody.ts';
-import { created, jobReply, noContent, ok, page } from '../../reply.ts';
+import { created, jobReply, noContentAfter, ok, page } from '../../reply.ts';
 
 /** Handlers for sources, for visitors and for the owner. */
 export function sourceHandlers(store: Store, collection: Collection) {
@@ -50,10 +50,7 @@ export function sourceHandlers(store: Store, collection: Collection) {
       collection.wake();
       return ok(source);
     },
-    removeSource: async ({ params }) => {
-      await removeSource(store, params.id ?? '');
-      return noContent;
-    },
+    removeSource: ({ params }) => noContentAfter(removeSource(store, params.id ?? '')),
     collect: ({ query, body }) => jobReply(query, collection.startRound(body?.sources)),
   } satisfies Partial<Handlers>;
 }
@@ -90,9 +87,6 @@ export function profileHandlers(collection: Collection) {
     },
     readProfile: ({ params: { id = '' } }) => ok(profiles.read(id)),
     changeProfile: async ({ params: { id = '' }, body }) => ok(await profiles.change(id, body)),
-    removeProfile: async ({ params: { id = '' } }) => {
-      await profiles.remove(id);
-      return noContent;
-    },
+    removeProfile: ({ params: { id = '' } }) => noContentAfter(profiles.remove(id)),
   } satisfies Partial<Handlers>;
 }
