@@ -1,5 +1,4 @@
 import { type Event, type EventType, SELF } from '../../../shared/collection/event.ts';
-import type { SourceState } from '../../../shared/collection/source.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { appendEntry } from '../../ledger/appendEntry.ts';
 import { fingerprintOver } from '../../ledger/entry.ts';
@@ -13,6 +12,7 @@ import {
 import {
   clearUnnamed,
   type SourceRow,
+  type Standing,
   sourceByKey,
   updateCheckState,
 } from '../../store/sqlite/collection/sources.ts';
@@ -226,20 +226,6 @@ export function recordEvent(
   return event.id;
 }
 
-/** The part of an event that never changes. The source's name and tags are not part of it. */
-type RecordedEvent = Pick<
-  Event,
-  | 'id'
-  | 'event_type'
-  | 'observer'
-  | 'observed_at'
-  | 'original_observed_at'
-  | 'sha256'
-  | 'previous_sha256'
-  | 'reverts_to'
-  | 'page_label'
-> & { source: string; url: string; retrieval: number; page?: string | null | undefined };
-
 const EVENT_MEMBERS = [
   'id',
   'source',
@@ -254,24 +240,21 @@ const EVENT_MEMBERS = [
   'reverts_to',
   'page_label',
 ] as const;
+
+/** The part of an event that never changes. The source's name and tags are not part of it. */
+type RecordedEvent = Pick<Event, Exclude<(typeof EVENT_MEMBERS)[number], 'source' | 'url' | 'retrieval'>> & {
+  source: string;
+  url: string;
+  retrieval: number;
+  page?: string | null | undefined;
+};
+
 const digestWithoutPage = fingerprintOver(EVENT_MEMBERS);
 const digestWithPage = fingerprintOver([...EVENT_MEMBERS, 'page']);
 
 /** Returns the digest of an event. One without a page has no such member, as all events of earlier versions. */
 export function eventDigest({ page, ...event }: RecordedEvent): string {
   return page ? digestWithPage({ ...event, page }) : digestWithoutPage(event);
-}
-
-/** The state of a source between two checks. */
-export interface Standing {
-  state: SourceState;
-  /** The number of consecutive failures other than 404 and 410. */
-  failures: number;
-  /** The time of the first of the consecutive 404 and 410 responses. */
-  missing_since: string | null;
-  /** The number of consecutive failures of either kind, and the time of the first. */
-  consecutive: number;
-  failing_since: string | null;
 }
 
 /** The outcome of one check of a source after its retries. */

@@ -1,9 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import {
-  type Outcome,
-  type Standing,
-  transition,
-} from '../../../server/collection/record/recordRetrieval.ts';
+import { type Outcome, transition } from '../../../server/collection/record/recordRetrieval.ts';
+import type { Standing } from '../../../server/store/sqlite/collection/sources.ts';
 
 const OLD = 'a'.repeat(64);
 const NEW = 'b'.repeat(64);

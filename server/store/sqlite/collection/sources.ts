@@ -136,7 +136,7 @@ function settingsForSql(source: SourceSettings) {
 export function updateCheckState(
   database: WriteDatabase,
   key: number,
-  standing: SourceCheckState &
+  standing: Standing &
     Pick<
       SourceRow,
       'last_checked_at' | 'last_status' | 'last_error' | 'last_sha256' | 'last_event_type' | 'refused_bytes'
@@ -271,16 +271,19 @@ export interface SourceSettings extends Schedule {
   allow_private: boolean | null;
 }
 
-/** The state of a source, and the counters behind its transitions. */
-interface SourceCheckState {
+/** The state of a source between two checks. */
+export interface Standing {
   state: SourceState;
+  /** The number of consecutive failures other than 404 and 410. */
   failures: number;
+  /** The time of the first of the consecutive 404 and 410 responses. */
   missing_since: string | null;
+  /** The number of consecutive failures of either kind, and the time of the first. */
   consecutive: number;
   failing_since: string | null;
 }
 
-export interface SourceRow extends SourceSettings, SourceCheckState {
+export interface SourceRow extends SourceSettings, Standing {
   key: number;
   id: string;
   url: string;
