@@ -24,9 +24,8 @@ import {
   witnessRefusalSchema,
   witnessStatesSchema,
 } from '../ledger/ledger.ts';
-import { jobSchema } from '../node/job.ts';
-import { booleanParameter, listQuery, pageOf } from '../values/list.ts';
-import { jsonBody, manageRoute, NO_BODY, route } from './route.ts';
+import { listQuery, pageOf } from '../values/list.ts';
+import { jobOrResult, jsonBody, manageRoute, NO_BODY, route } from './route.ts';
 
 /** The ledger, its proofs and the dump, with which others can verify the whole archive. */
 export const ledgerRoutes = {
@@ -368,11 +367,7 @@ export const fixityRoutes = {
     summary: 'Start an audit',
     description:
       'Checks the database and hashes every stored blob again. If an audit is already running, the response is about that one. With `wait=true` the response is sent when the audit has ended.',
-    query: z.strictObject({ wait: booleanParameter.optional() }),
     body: NO_BODY,
-    responses: {
-      200: { description: 'The result of the audit', schema: auditResultSchema },
-      202: { description: 'The job that runs the audit', schema: jobSchema },
-    },
+    ...jobOrResult('The job that runs the audit', 'The result of the audit', auditResultSchema),
   }),
 };

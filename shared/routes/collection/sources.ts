@@ -34,9 +34,8 @@ import {
   watchedSourceSchema,
 } from '../../collection/source.ts';
 import { MEBIBYTE } from '../../limits.ts';
-import { jobSchema } from '../../node/job.ts';
-import { booleanParameter, listQuery, namedObject, pageOf } from '../../values/list.ts';
-import { jsonBody, manageRoute, route } from '../route.ts';
+import { listQuery, namedObject, pageOf } from '../../values/list.ts';
+import { jobOrResult, jsonBody, manageRoute, route } from '../route.ts';
 
 /** The owner's routes for managing sources and starting collections. */
 export const sourceRoutes = {
@@ -139,12 +138,12 @@ export const sourceRoutes = {
     method: 'POST',
     path: '/manage/collections',
     summary: 'Start a collection now',
-    query: z.strictObject({ wait: booleanParameter.optional() }),
     body: { ...jsonBody(newCollectionSchema), optional: true as const },
-    responses: {
-      200: { description: 'The result of the collection', schema: collectionResultSchema },
-      202: { description: 'The job that runs the collection', schema: jobSchema },
-    },
+    ...jobOrResult(
+      'The job that runs the collection',
+      'The result of the collection',
+      collectionResultSchema,
+    ),
     problems: ['unknown_source'],
   }),
 };
