@@ -4,7 +4,13 @@ import type { Diff } from '../../shared/collection/diff.ts';
 import type { PageCapture } from '../../shared/collection/page.ts';
 import type { Finding, ObjectPassage } from '../../shared/findings/finding.ts';
 import { Problem } from '../../shared/problems.ts';
-import type { Evidence, EvidenceFile, EvidenceTimestamp, ProvenEntry } from '../../shared/proof/evidence.ts';
+import {
+  type Evidence,
+  type EvidenceFile,
+  type EvidenceTimestamp,
+  formatOf,
+  type ProvenEntry,
+} from '../../shared/proof/evidence.ts';
 import { MAX_SEEN_BYTES } from '../../shared/proof/seenPassage.ts';
 import { noteBody } from '../../shared/proof/signedNote.ts';
 import { canonicalText } from '../../shared/values/canonicalJson.ts';
@@ -64,16 +70,18 @@ async function collectEventEvidence(
   const { retrieval, mediaType } = await provenRetrieval(store, checkpoints, event.retrieval);
   const page = event.page ? pageById(store.read, event.page) : undefined;
   const seen_by = await provenObservations(store, checkpoints, event.id);
+  const parts = {
+    ...(page && { page: await provenPage(store, checkpoints, page) }),
+    ...(seen_by.length > 0 && { seen_by }),
+  };
   return {
-    format:
-      seen_by.length > 0 ? 'strongroom-evidence@4' : page ? 'strongroom-evidence@2' : 'strongroom-evidence@1',
+    format: formatOf(parts),
     kind: 'event',
     made_at: store.instant(),
     key: checkpoints.key.verifierKey,
     ...proven,
     retrieval,
-    ...(page && { page: await provenPage(store, checkpoints, page) }),
-    ...(seen_by.length > 0 && { seen_by }),
+    ...parts,
     files: await withContent(
       store,
       // What a browser saw is kept as text, whatever the type of the document was.

@@ -56,7 +56,7 @@ export const EVIDENCE_FORMATS = [
 
 /** What an evidence file holds. Everything that it shows is made from this. */
 export interface Evidence {
-  /** The second may have a `page`, the third also has a `finding`. The fourth has `seen_by`, which the third may have too. */
+  /** It follows from what the file holds: see `formatOf`. */
   format: (typeof EVIDENCE_FORMATS)[number];
   kind: 'event' | 'pack';
   made_at: string;
@@ -82,6 +82,17 @@ export interface Evidence {
   diff: unknown;
   /** The digest of each part above, and the node's Ed25519 signature of that text in base64; null if it has no key. */
   seal: { text: string; signature: string } | null;
+}
+
+/** The third may have a `page` and `seen_by` too, and the fourth a `page`. */
+export function formatOf({
+  finding,
+  seen_by,
+  page,
+}: Pick<Evidence, 'finding' | 'seen_by' | 'page'>): Evidence['format'] {
+  if (finding) return 'strongroom-evidence@3';
+  if (seen_by) return 'strongroom-evidence@4';
+  return page ? 'strongroom-evidence@2' : 'strongroom-evidence@1';
 }
 
 /** `holds`: recomputed here. `fails`: recomputed, and different. `claimed`: only somebody says so. */
@@ -174,13 +185,24 @@ function digestOf(evidence: Omit<Evidence, 'seal'>, part: Part, crypto: ProofCry
  * changed unnoticed.
  */
 export function checkSeal(evidence: Evidence, crypto: ProofCrypto): Claim[] {
-  const { seal, key } = evidence;
+  const { seal, key, format } = evidence;
   const claim = 'Every part of this file is as the node wrote it.';
-  if (!seal) return [{ verdict: 'claimed', claim, detail: 'The node had no key to seal this file with.' }];
+  // A node without its key writes null, so a file without the member lost it.
+  if (seal === undefined) return [{ verdict: 'fails', claim, detail: 'The seal was removed.' }];
+  if (!seal)
+    return [
+      {
+        verdict: 'claimed',
+        claim,
+        detail:
+          'This file has no seal: the node had no key to make one with, or somebody removed it and may have changed what no proof covers.',
+      },
+    ];
   const whole = judge(claim, 'The node signed the digest of each part.', () => {
     const isSigned = verifyBy(key, utf8(seal.text), fromBase64(seal.signature), crypto);
     requireThat(isSigned, 'The seal was altered: its signature does not match.');
     requireThat(seal.text === sealText(evidence, crypto), 'A part was altered.');
+    requireThat(format === formatOf(evidence), 'The format was altered.');
   });
   const altered = partsOf(evidence).filter(
     (part) => !seal.text.includes(`\n${part} ${digestOf(evidence, part, crypto)}\n`),

@@ -10,7 +10,7 @@ import {
 } from '../../renderer/inlineScripts.ts';
 import { nodeCrypto } from '../../server/ledger/checkpoint.ts';
 import { checkEvidence } from '../../shared/proof/checkEvidence.ts';
-import type { Evidence } from '../../shared/proof/evidence.ts';
+import { EVIDENCE_FORMATS, type Evidence } from '../../shared/proof/evidence.ts';
 import { checkSet } from '../../shared/proof/evidenceFiles.ts';
 import { addFinding } from '../findings/support.ts';
 import { packForm, problemOf, sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
@@ -208,6 +208,40 @@ test('says of an event how it was fetched, and that only the node claims it', as
     detail: 'Only the observer states this. The server signed nothing that could prove it.',
   });
 });
+
+test('no character of the data can be another one unnoticed', async () => {
+  const node = await openNodeWithEvidence();
+  const id = await addPack(node, { 'a.txt': 'a' });
+  const text = JSON.stringify(await evidenceOf(node, id));
+  const unnoticed: string[] = [];
+  for (let at = 0; at < text.length; at += 1) {
+    // Also of a digit another one, and of a name another name.
+    const other = String.fromCharCode(text.charCodeAt(at) ^ 1);
+    const altered = parsedOr(`${text.slice(0, at)}${other}${text.slice(at + 1)}`);
+    if (!altered || !EVIDENCE_FORMATS.includes(altered.format) || JSON.stringify(altered) === text) continue;
+    if (!isNoticed(altered)) unnoticed.push(text.slice(Math.max(0, at - 20), at + 20));
+  }
+  expect(unnoticed).toEqual([]);
+});
+
+function parsedOr(text: string): Evidence | undefined {
+  try {
+    return JSON.parse(text) as Evidence;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** Whether a check fails, or cannot find a part at all, which the page says too. */
+function isNoticed(altered: Evidence): boolean {
+  try {
+    return checkEvidence(altered, nodeCrypto).some(({ verdict }) => verdict === 'fails');
+  } catch (error) {
+    if (error instanceof TypeError) return true;
+    throw error;
+  }
+}
 
 /** Pages, each with words that a finding quotes from it. */
 const QUOTED: [type: string, body: string, exact: string][] = [
