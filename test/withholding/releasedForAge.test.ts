@@ -1,4 +1,7 @@
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { openForWriting } from '../../server/store/sqlite/engine/open.ts';
 import type { Release } from '../../shared/node/withheld.ts';
 import { type CollectingNode, openCollectingNode } from '../collection/support.ts';
 import { filesOf, uploadNewPack } from '../support/archive/packs.ts';
@@ -100,6 +103,32 @@ test('what a pack, a finding, a case or another source needs is not released for
   await node.check([id]);
   const more = ['nobody', 'longer'].map(digestOf).sort();
   await eventually(async () => expect(await released(node)).toEqual(more));
+});
+
+test('what a sealed finding may need is not released while its record cannot be read', async () => {
+  const { node, web, clock } = await openWithClock();
+  web.script('/a', text('quoted'), text('later'), text('newest'));
+  const { id } = await node.watch(web.url('/a'), { keep_days: 10 });
+  await node.check();
+  const [quoted = ''] = await versionsOf(node, id);
+  const finding = { target: { kind: 'object', id: quoted }, text: 'Sealed.', sealed: true };
+  expect((await node.node.sendJson('POST', '/manage/findings', finding)).status).toBe(201);
+  await clock.jump(1);
+  for (let check = 0; check < 2; check += 1) await node.check();
+  const [, later = ''] = await versionsOf(node, id);
+  const { dataFolder } = node.node;
+  await node.node.close();
+  // As after a restore without the key, until the owner puts it there.
+  const key = join(dataFolder, 'withheld.key');
+  await rename(key, `${key}.away`);
+  const database = openForWriting(join(dataFolder, 'strongroom.db'));
+  database.exec('DELETE FROM sealed_texts');
+  database.close();
+  const without = await openCollectingNode({}, { clock, dataFolder });
+  await clock.jump(11 * DAY_MS);
+  await without.check();
+  await eventually(async () => expect(await released(without)).toEqual([later]));
+  expect((await without.node.fetch(`/archive/${quoted}`)).status).toBe(200);
 });
 
 test('keep_days is recorded where it is set, and can be changed and imported', async () => {

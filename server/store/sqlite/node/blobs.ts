@@ -347,6 +347,8 @@ export const partsAfter = selectAll<
  * number of days, which are over since it last saw them, and nothing else needs them. A pack needs its files, and a draft
  * too. A finding needs its object, both versions of its event, the page that the event is about, and what its passage is
  * from, also while it is sealed; a case the same of its events. A source needs the newest version by each observer, and its newest page.
+ * What a sealed finding needs is not known while its record cannot be read here, as after a restore without the key. It can be
+ * anything that was there when it was sealed.
  *
  * @param digests as JSON
  * @param now the time (RFC 3339)
@@ -372,6 +374,10 @@ export const agedDigests = selectValues<string, [values: { digests: string; now:
     AND NOT EXISTS (SELECT 1 FROM findings WHERE passage_sha256 = j.value)
     AND NOT EXISTS (SELECT 1 FROM sealed_texts WHERE passage_sha256 = j.value
       OR (target_kind = 'object' AND target_id = j.value))
+    AND NOT EXISTS (SELECT 1 FROM retrievals r WHERE r.sha256 = j.value AND r.observed_at <= (
+      SELECT max(l.at) FROM sealed_findings s JOIN ledger l ON l.seq = s.ledger_entry
+      WHERE NOT EXISTS (SELECT 1 FROM sealed_texts f WHERE f.ledger_entry = s.ledger_entry)
+        AND NOT EXISTS (SELECT 1 FROM revealed_findings v WHERE v.sealed_entry = s.ledger_entry)))
     AND NOT EXISTS (SELECT 1 FROM named_events n JOIN events e ON e.id = n.id
       WHERE j.value IN (e.sha256, e.previous_sha256))
     AND NOT EXISTS (SELECT 1 FROM events e WHERE e.sha256 = j.value AND NOT EXISTS (
