@@ -85,6 +85,8 @@ describe('lists', () => {
     expect(await within({ from: '2026-11-20', until: '2026-11-20' })).toEqual([first, second]);
     expect(await within({ from: '2026-11-21' })).toEqual([third]);
     expect(await within({ until: '2026-11-19' })).toEqual([]);
+    for (const until of ['9999-12-31T23:59:59Z', '9999-12-31'])
+      expect(await within({ until }), until).toEqual([first, second, third]);
   });
 
   test('hold the packs of a set, and those of the sets below it', async () => {
