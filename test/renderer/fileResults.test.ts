@@ -152,3 +152,17 @@ test('a pack file under another name than its fingerprint gives is not intact', 
   const found = await verified(buildZip(entries));
   expect(found.get(`${other}pack.json`)?.fault).toContain(`Its fingerprint gives ${ROOT.slice(0, -1)}`);
 });
+
+test('a file that was added to a pack file is named, and so is a second one of the same name', async () => {
+  const [path = ''] = Object.keys(SAMPLE_FILES);
+  const added = ['data/added.csv', 'README.html'].map((name) => ({
+    name: ROOT + name,
+    data: Buffer.from('added'),
+  }));
+  const beside = { name: 'added.txt', data: Buffer.from('added') };
+  const found = await verified(buildZip([...BAG, ...added, beside]));
+  for (const name of [...added.map((each) => each.name), beside.name])
+    expect(found.get(name)?.fault, name).toBe('No manifest lists this file.');
+  const twice = [{ name: `${ROOT}data/${path}`, data: Buffer.from('other') }, ...BAG];
+  expect((await verified(buildZip(twice))).get(`${ROOT}data/${path}`)?.fault).toContain('two files');
+});

@@ -21,11 +21,14 @@ interface PackedFileResult {
 const MANIFEST = 'manifest-sha256.txt';
 const TAG_MANIFEST = 'tagmanifest-sha256.txt';
 const RECORD = 'pack.json';
+/** No manifest has to list these. */
+const OTHER_MANIFEST = /^tagmanifest-\w+\.txt$/;
 const PACK_ID = /^pk_[0-9a-f]{20}$/;
 
 /**
  * Verifies the files in a pack file or bag: against its manifests and, if it has a record, against the record, whose
- * fingerprint gives the pack its name. This finds files that were changed together with the manifests.
+ * fingerprint gives the pack its name. This finds files that were changed together with the manifests, and those that
+ * were added.
  *
  * @returns undefined if the file is not a ZIP file with a SHA-256 manifest.
  */
@@ -46,7 +49,33 @@ export async function verifyPackFile(file: File): Promise<PackedFileResult[] | u
     results.push(await resultOf(byPath.get(path), { path, expected: sha256, list }));
   const record = byPath.get(folder + RECORD);
   if (record) await compareWithRecord(results, record, folder);
+  await addUnlisted(results, byPath, folder);
+  // Programs differ in which of two files of one name they extract.
+  const repeated = new Set(
+    entries.flatMap((entry) => (byPath.get(entry.path) === entry ? [] : [entry.path])),
+  );
+  for (const result of results)
+    if (repeated.has(result.path)) result.fault ??= 'The pack file contains two files of this name.';
   return results;
+}
+
+/** Adds the files that no manifest lists. Without a tag manifest, none has to list the files beside the data. */
+async function addUnlisted(
+  results: PackedFileResult[],
+  byPath: ReadonlyMap<string, ZipEntry>,
+  folder: string,
+): Promise<void> {
+  const listed = new Set(results.map(({ path }) => path));
+  const hasTagManifest = byPath.has(folder + TAG_MANIFEST);
+  for (const [path, entry] of byPath) {
+    if (listed.has(path)) continue;
+    const name = path.startsWith(folder) ? path.slice(folder.length) : undefined;
+    const isTag = name !== undefined && !name.startsWith('data/');
+    if (isTag && (!hasTagManifest || OTHER_MANIFEST.test(name))) continue;
+    const found = await resultOf(entry, { path, expected: '', list: MANIFEST });
+    const fault = found.fault ?? 'No manifest lists this file.';
+    results.push({ ...found, expected: found.sha256 ?? '', fault });
+  }
 }
 
 async function resultOf(
