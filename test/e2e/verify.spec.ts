@@ -112,6 +112,7 @@ test('what is dropped is recognised; what needs the node waits for it', async ({
     const packFile = await (await page.request.get(`/api/packs/${pack.id}/file`)).body();
     const checkpoint = await (await page.request.get('/api/ledger/checkpoint')).body();
     const proof = await (await page.request.get('/api/ledger/proof?seq=1&format=tlog-proof')).text();
+    const evidence = await (await page.request.get(`/api/packs/${pack.id}/evidence`)).text();
     await page.goto('/verify');
     await expect(page.getByRole('heading', { level: 1, name: 'Verify' })).toBeVisible();
     // What hashes is loaded with the page, before the network is lost.
@@ -128,11 +129,19 @@ test('what is dropped is recognised; what needs the node waits for it', async ({
       named('copy.txt', 'the data of Levels'),
       { name: 'received.pack.zip', mimeType: 'application/zip', buffer: packFile },
       { name: 'checkpoint.txt', mimeType: 'text/plain', buffer: await readFile(saved) },
+      named('received.evidence.html', evidence),
+      named('forged.evidence.html', evidence.replace('Levels', 'Levers')),
       named('entry-1.tlog-proof', proof),
       named('changed.tlog-proof', proof.replace('index 0\n', 'index 0\n' + `${'A'.repeat(43)}=\n`)),
     ]);
     await expect(rows.filter({ hasText: 'copy.txt' })).toContainText('Look-up pending');
     await expect(rows.filter({ hasText: 'data/data.txt' })).toContainText('Intact');
+    const received = rows.filter({ hasText: 'received.evidence.html' });
+    await expect(received).toContainText('Intact');
+    await expect(received).toContainText(/\d+ claims hold; the key is /);
+    const forged = rows.filter({ hasText: 'forged.evidence.html' });
+    await expect(forged).toContainText('Changed');
+    await expect(forged).toContainText('The record of the pack was altered.');
     await expect(page.getByText('The node cannot be reached.')).toBeVisible();
     await context.setOffline(false);
     await expect(rows.filter({ hasText: 'copy.txt' })).toContainText('In the archive');

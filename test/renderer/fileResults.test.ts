@@ -53,6 +53,9 @@ test('a file is judged by its list, else by the archive, else not yet', () => {
   expect(judge(A, null, { sha256: A, bytes: 1, pack: null, source: null })).toBe('in_archive');
   expect(judge(A, null, null)).toBe('unknown');
   expect(judge(A, null, undefined)).toBe('pending');
+  // Of an evidence file, which proves itself, a list may say that it is another one.
+  expect(judge(A, null, null, '9 claims hold')).toBe('intact');
+  expect(judge(A, B, null, '9 claims hold')).toBe('changed');
 });
 
 test('the report is text, CSV without formulas, or JSON', () => {
@@ -62,6 +65,7 @@ test('the report is text, CSV without formulas, or JSON', () => {
     sha256: A,
     expected: B,
     list: 'SHA256SUMS',
+    proof: null,
     verdict: 'changed',
     found: null,
     error: null,

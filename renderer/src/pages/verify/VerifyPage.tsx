@@ -280,7 +280,7 @@ const ICONS: Record<Verdict, TablerIcon> = {
 
 /** One file: the verdict, its path, its digest and where the archive has it. */
 function FileResultRow({ result }: { result: FileResult }) {
-  const { path, bytes, sha256, expected, list, verdict, found, error } = result;
+  const { path, bytes, sha256, expected, list, proof, verdict, found, error } = result;
   const Icon = ICONS[verdict];
   return (
     <div className={`${classes.row} grid gap-4`}>
@@ -298,6 +298,7 @@ function FileResultRow({ result }: { result: FileResult }) {
             </span>
           )}
           {list && <span>according to {list}</span>}
+          {proof && <span>{proof}</span>}
           {found?.pack && <Link to={`/packs/${found.pack.id}`}>pack file {found.pack.path}</Link>}
           {found?.source && <Link to={`/sources/${found.source.id}`}>{found.source.url}</Link>}
           {error && <span>{error}</span>}

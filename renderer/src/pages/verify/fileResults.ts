@@ -16,9 +16,9 @@ import {
 export type Verdict =
   /** Not read yet, or being read. */
   | 'waiting'
-  /** Its digest is the one that a dropped list gives. */
+  /** Its digest is the one that a dropped list gives, or it is an evidence file whose claims hold. */
   | 'intact'
-  /** A dropped list gives another digest. */
+  /** A dropped list gives another digest, or a claim of an evidence file fails. */
   | 'changed'
   /** In no list, but the archive has these bytes. */
   | 'in_archive'
@@ -38,6 +38,8 @@ export interface FileResult {
   /** The digest that a list gives, and the list's name. */
   expected: string | null;
   list: string | null;
+  /** What an evidence file proves by itself; null for any other file. */
+  proof: string | null;
   verdict: Verdict;
   found: FoundDigest | null;
   /** Why it could not be read. */
@@ -105,8 +107,10 @@ export function judge(
   sha256: string,
   expected: string | null,
   found: FoundDigest | null | undefined,
+  proof: string | null = null,
 ): Verdict {
   if (expected !== null) return expected === sha256 ? 'intact' : 'changed';
+  if (proof !== null) return 'intact';
   if (found === undefined) return 'pending';
   return found ? 'in_archive' : 'unknown';
 }
@@ -203,8 +207,18 @@ const CSV_COLUMNS = [
 ] as const;
 
 function csvLine(result: FileResult): string {
-  const { path, verdict, bytes, sha256, expected, list, found, error } = result;
-  const cells = [path, verdict, bytes, sha256, expected, list, found?.pack?.id, found?.source?.id, error];
+  const { path, verdict, bytes, sha256, expected, list, proof, found, error } = result;
+  const cells = [
+    path,
+    verdict,
+    bytes,
+    sha256,
+    expected,
+    list ?? proof,
+    found?.pack?.id,
+    found?.source?.id,
+    error,
+  ];
   return csvCells(cells);
 }
 
@@ -239,9 +253,10 @@ function plainReport(
     ),
     '',
   ];
-  for (const { path, verdict, sha256, expected, error } of results) {
+  for (const { path, verdict, sha256, expected, proof, error } of results) {
     lines.push(`${VERDICT_WORDS[verdict]}\t${sha256 ?? '-'}\t${path.replace(/[\r\n\t]/g, '?')}`);
     if (verdict === 'changed') lines.push(`\texpected ${expected}`);
+    if (proof) lines.push(`\t${proof}`);
     if (error) lines.push(`\t${error}`);
   }
   for (const { path, verdict, detail } of checkpoints)

@@ -1,5 +1,8 @@
 import { create } from 'zustand';
+import { verifyEvidence } from '../../../../shared/proof/verifyEvidence.ts';
 import { isChecksumList, parseChecksums } from '../../../../shared/values/checksums.ts';
+import { browserCrypto } from '../../../evidence/browserCrypto.ts';
+import { hashStream } from '../../hashing/sha256.ts';
 import { readSession } from '../../state/session.ts';
 import type { PathFile } from '../assemble/files/readDropped.ts';
 import {
@@ -19,6 +22,8 @@ import { DigestLookups, pause, WorkerPool } from './workerPool.ts';
 /** A list or checkpoint is read as text. */
 const MAX_LIST_BYTES = 67_108_864;
 const MAX_NOTE_BYTES = 65_536;
+/** An evidence file carries up to 10 MB, in base64, and the list of differences. */
+const MAX_EVIDENCE_BYTES = 67_108_864;
 /** How often the page is drawn again. */
 const DRAW_EVERY_MS = 250;
 const FILES_DRAWN_PER_MS = 100;
@@ -157,7 +162,7 @@ class Run {
     const found = this.#lookups.found.get(result.sha256);
     result.found = found ?? null;
     // A fault that the digest does not show stays.
-    if (result.error === null) result.verdict = judge(result.sha256, result.expected, found);
+    if (result.error === null) result.verdict = judge(result.sha256, result.expected, found, result.proof);
   }
 
   /** A list that is dropped later counts for the files that are there already. */
@@ -178,7 +183,7 @@ class Run {
     }
   }
 
-  /** Takes lists, checkpoints, proofs and pack files as what they are. Returns false for any other file. */
+  /** Takes lists, checkpoints, proofs, pack files and evidence files as what they are. Returns false for any other file. */
   async #recognise({ path, file }: PathFile): Promise<boolean> {
     const name = nameOf(path);
     if (NOTE_NAME.test(name) && file.size <= MAX_NOTE_BYTES) {
@@ -196,7 +201,24 @@ class Run {
       }
     }
     if (ZIP_NAME.test(name) && file.size <= MAX_PACK_FILE_BYTES) return this.#openPackFile(path, file);
+    if (EVIDENCE_NAME.test(name) && file.size <= MAX_EVIDENCE_BYTES) return this.#openEvidence(path, file);
     return false;
+  }
+
+  /** Returns false if it is no evidence file. */
+  async #openEvidence(path: string, file: File): Promise<boolean> {
+    const text = await file.text().catch(() => '');
+    const verdict = verifyEvidence(text, browserCrypto);
+    if (!verdict) return false;
+    const { sha256 } = await hashStream(file.stream());
+    const { holds, detail } = verdict;
+    const result = this.#newResult(path, file.size);
+    this.#queued += 1;
+    this.#bytes += file.size;
+    if (holds) result.proof = detail;
+    else result.verdict = 'changed';
+    this.#finish(result, sha256, holds ? null : detail);
+    return true;
   }
 
   /** Returns false if it is not a pack file. */
@@ -263,15 +285,16 @@ class Run {
 const NOTE_NAME = /checkpoint|\.tlog-proof$|\.note$/;
 const LIST_NAME = /sums?\b|sha256|hashdeep|\.hash$|checksum|digest/;
 const ZIP_NAME = /\.zip$/;
+const EVIDENCE_NAME = /\.html?$/;
 
 function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1).toLowerCase();
 }
 
-/** Whether a file's name says that it may be a list, a checkpoint or a pack file. */
+/** Whether a file's name says that it may be a list, a checkpoint, a pack file or an evidence file. */
 function mayBeSpecial({ path }: PathFile): boolean {
   const name = nameOf(path);
-  return NOTE_NAME.test(name) || LIST_NAME.test(name) || ZIP_NAME.test(name);
+  return [NOTE_NAME, LIST_NAME, ZIP_NAME, EVIDENCE_NAME].some((pattern) => pattern.test(name));
 }
 
 function emptyResult(path: string, bytes: number | null): FileResult {
@@ -281,6 +304,7 @@ function emptyResult(path: string, bytes: number | null): FileResult {
     sha256: null,
     expected: null,
     list: null,
+    proof: null,
     verdict: 'waiting',
     found: null,
     error: null,
