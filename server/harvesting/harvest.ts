@@ -256,7 +256,8 @@ function* changedPacks(database: ReadDatabase, selection: ListSelection): Genera
       const start = pack.ledger_entry === position?.entry ? position.place : 0;
       for (const [place, id] of changedBy(pack).entries()) {
         if (place < start || lastChangeOf(database, id) !== pack.ledger_entry) continue;
-        const { sets, bytes } = setsOf(database, id);
+        const { sets, bytes, isPart } = setsOf(database, id);
+        if (isPart) continue;
         if (set !== undefined && !sets.some((each) => each === set || each.startsWith(`${set}:`))) continue;
         yield {
           id,
@@ -292,9 +293,13 @@ function changedBy({ id, supersedes, replicates }: AddedPack): string[] {
   return [...new Set([supersedes, replicates, id].filter((each) => each !== null))];
 }
 
-function setsOf(database: ReadDatabase, id: string): Pick<HarvestedPack, 'sets' | 'bytes'> {
+function setsOf(
+  database: ReadDatabase,
+  id: string,
+): Pick<HarvestedPack, 'sets' | 'bytes'> & { isPart: boolean } {
   const fields = setFieldsOf(database, id);
-  return { sets: fields ? packSets(fields) : [], bytes: fields?.bytes ?? 0 };
+  const isPart = fields !== undefined && fields.part_of !== null;
+  return { sets: fields ? packSets(fields) : [], bytes: fields?.bytes ?? 0, isPart };
 }
 
 function datestampAt(database: ReadDatabase, entry: number): string {

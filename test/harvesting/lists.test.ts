@@ -6,6 +6,8 @@ import {
   packsWithValue,
 } from '../../server/store/sqlite/archive/harvest.ts';
 import { openForReading } from '../../server/store/sqlite/engine/open.ts';
+import { sha256Of, uploadNewPack } from '../support/archive/packs.ts';
+import { uploadManifest } from '../support/archive/sets.ts';
 import { ManualClock } from '../support/manualClock.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { harvest, harvestAll, uploadMany } from './harvester.ts';
@@ -118,6 +120,33 @@ describe('lists', () => {
     expect(headers.map(({ datestamp }) => datestamp)).toEqual(Array(2).fill('2026-11-20T10:01:00Z'));
     const later = await harvestAll(node, { set: 'license:CC-BY-4.0', from: '2026-11-20T10:01:00Z' });
     expect(later.ids).toEqual([original, versioned]);
+  });
+
+  test('hold no pack that became a part of a set, and still those that such a pack replicates or supersedes', async () => {
+    const [old = '', again = ''] = await uploadMany(node, clock, 2);
+    await clock.jump(60_000);
+    const file = { path: 'a.txt', bytes: 1, sha256: sha256Of('a') };
+    const files = { 'a.txt': 'a' };
+    const parts = [
+      { title: 'Newer', supersedes: old },
+      { title: 'Again', replicates: { pack: again, verdict: 'reproduced' as const } },
+    ].map(async (record) => ({ ...file, pack: (await uploadNewPack(node, record, files)).id }));
+    const [newer, repeated] = await Promise.all(parts);
+    const made = await uploadManifest(node, {
+      format: 'strongroom-set@1',
+      files: [
+        { ...file, parts: [newer] },
+        { ...file, path: 'b.txt', parts: [repeated] },
+      ],
+    });
+    const { id: manifest } = (await made.json()) as { id: string };
+    const { ids } = await harvestAll(node);
+    expect(ids.sort()).toEqual([old, again, manifest].sort());
+    const [newest] = await uploadMany(node, clock, 1, { title: 'Newest', supersedes: newer?.pack });
+    expect((await harvestAll(node)).ids.sort()).toEqual([old, again, manifest, newest].sort());
+    expect((await harvestAll(node, { set: 'license:CC0-1.0' })).ids.sort()).toEqual(
+      [old, again, manifest, newest].sort(),
+    );
   });
 
   test('of a large set read the same packs as those of a small one', async () => {

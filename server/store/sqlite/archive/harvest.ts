@@ -49,8 +49,9 @@ function indexedSet(found: readonly IndexedValue[]): IndexedSet {
   return { values: found.map(({ id }) => id), packs: found.reduce((sum, { packs }) => sum + packs, 0) };
 }
 
-const ADDED =
-  'SELECT p.ledger_entry, p.id, p.supersedes, p.replicates FROM packs p WHERE p.ledger_entry >= $entry AND p.part_of IS NULL';
+/** A pack that became a part is listed no more, but what it supersedes or replicates is listed at its entry. */
+const ADDED = `SELECT p.ledger_entry, p.id, p.supersedes, p.replicates FROM packs p WHERE p.ledger_entry >= $entry
+  AND (p.part_of IS NULL OR p.supersedes IS NOT NULL OR p.replicates IS NOT NULL)`;
 const IN_ORDER = 'ORDER BY p.ledger_entry LIMIT $limit';
 /** Packs whose metadata a deposit changes. Each part is limited by itself, so that neither is read as a whole. */
 const withDeposits = (added: string) => `SELECT * FROM (${added}) UNION ALL SELECT * FROM (
@@ -111,10 +112,12 @@ interface SetFields {
   license: string;
   node: string | null;
   bytes: number;
+  /** The set that it is a part of. */
+  part_of: string | null;
 }
 
 export const setFieldsOf = selectOne<SetFields, [id: string]>(`
-  SELECT r.record ->> '$.license' AS license, r.record ->> '$.node' AS node, p.record_bytes AS bytes
+  SELECT r.record ->> '$.license' AS license, r.record ->> '$.node' AS node, p.record_bytes AS bytes, p.part_of
   FROM packs p JOIN pack_records r USING (ledger_entry) WHERE p.id = ?`);
 
 /** The first entry that is not before this instant; one after the last where all are. Instants in the ledger never go back. */
