@@ -1,11 +1,10 @@
-import canonicalize from 'canonicalize';
 import { HANDED_IN_WORDS } from '../collection/handedInWords.ts';
 import type { RecordedFinding } from '../findings/finding.ts';
-import type { LedgerEntry } from '../ledger/ledger.ts';
 import type { ProofCrypto } from './algorithms.ts';
 import { concat, fromBase64, hexOf, isSameBytes, utf8 } from './bytes.ts';
 import {
   type Claim,
+  canonicalOf,
   checkSeal,
   type Evidence,
   judge,
@@ -81,16 +80,12 @@ function checkRecorded({ kind, recorded }: Evidence, crypto: ProofCrypto): Claim
 function checkEntry(claim: string, { entry }: ProvenEntry, crypto: ProofCrypto): Claim {
   return judge(claim, 'Its hash is the SHA-256 of the rest of it.', () => {
     const { hash, ...unsealed } = entry;
-    requireThat(sha256(canonical(unsealed), crypto) === hash, 'The ledger entry was altered.');
+    requireThat(sha256(canonicalOf(unsealed), crypto) === hash, 'The ledger entry was altered.');
   });
 }
 
 function entriesOf(size: string): string {
   return size === '1' ? '1 entry' : `${size} entries`;
-}
-
-function canonical(value: Omit<LedgerEntry, 'hash'> | LedgerEntry): string {
-  return canonicalize(value) ?? '';
 }
 
 /** Each checkpoint: its signature, the entry in it, and the lines of witnesses. */
@@ -149,7 +144,7 @@ function requireIncluded(
   const proof = proofs[index];
   if (!proof) throw new ProofError('There is no proof for it.');
   const { size, root } = openCheckpoint(proof.checkpoint, key, crypto);
-  const computed = rootFromLeaf(canonical(entry), { index: entry.seq - 1, size }, proof.hashes, crypto);
+  const computed = rootFromLeaf(canonicalOf(entry), { index: entry.seq - 1, size }, proof.hashes, crypto);
   requireThat(isSameBytes(computed, root), 'The entry or its proof was altered: they lead to another root.');
 }
 

@@ -177,7 +177,17 @@ export function sealText(
 }
 
 function digestOf(evidence: Omit<Evidence, 'seal'>, part: Part, crypto: ProofCrypto): string {
-  return sha256(canonicalize(evidence[part]) ?? '', crypto);
+  return sha256(canonicalOf(evidence[part]), crypto);
+}
+
+/** Returns the canonical JSON of what a file has. @throws ProofError if there is none: a node did not write it */
+export function canonicalOf(value: unknown): string {
+  try {
+    return canonicalize(value) ?? '';
+  } catch {
+    // A lone surrogate, or nested too deeply.
+    throw new ProofError('It has no canonical JSON.');
+  }
 }
 
 /**
@@ -204,17 +214,11 @@ export function checkSeal(evidence: Evidence, crypto: ProofCrypto): Claim[] {
     requireThat(seal.text === sealText(evidence, crypto), 'A part was altered.');
     requireThat(format === formatOf(evidence), 'The format was altered.');
   });
-  const altered = partsOf(evidence).filter(
-    (part) => !seal.text.includes(`\n${part} ${digestOf(evidence, part, crypto)}\n`),
+  const parts = partsOf(evidence).map((part) =>
+    judge(SEALED_PARTS[part], '', () => {
+      const isSealed = seal.text.includes(`\n${part} ${digestOf(evidence, part, crypto)}\n`);
+      requireThat(isSealed, 'It was altered after the node sealed this file.');
+    }),
   );
-  return [
-    whole,
-    ...altered.map(
-      (part): Claim => ({
-        verdict: 'fails',
-        claim: SEALED_PARTS[part],
-        detail: 'It was altered after the node sealed this file.',
-      }),
-    ),
-  ];
+  return [whole, ...parts.filter(({ verdict }) => verdict === 'fails')];
 }

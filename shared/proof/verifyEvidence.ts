@@ -35,8 +35,8 @@ export function verifyEvidence(html: string, crypto: ProofCrypto): EvidenceVerdi
 
 function parseEvidence(text: string | undefined): Evidence | undefined {
   try {
-    const parsed = JSON.parse(text ?? '') as Evidence;
-    return EVIDENCE_FORMATS.includes(parsed.format) ? parsed : undefined;
+    const parsed = JSON.parse(text ?? '') as Evidence | null;
+    return parsed && EVIDENCE_FORMATS.includes(parsed.format) ? parsed : undefined;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;

@@ -224,6 +224,36 @@ test('no character of the data can be another one unnoticed', async () => {
   expect(unnoticed).toEqual([]);
 });
 
+test('an evidence file that no node wrote fails, and what is verified with it is verified', async () => {
+  const node = await openNodeWithEvidence();
+  const html = await (
+    await node.fetch(`/api/packs/${await addPack(node, { 'a.txt': 'a' })}/evidence`)
+  ).text();
+  const folder = await temporaryFolder();
+  const data = JSON.stringify(evidenceIn(html)).replaceAll('<', '\\u003c');
+  const hostile = {
+    'a-null': 'null',
+    'a-surrogate': data.replace('"made_at":"', '"made_at":"\\ud800'),
+    'a-subject': data.replace('"subject":"', '"subject":"\\ud800'),
+    'a-deep': data.replace('"diff":null', `"diff":${'['.repeat(200_000)}${']'.repeat(200_000)}`),
+  };
+  for (const [name, text] of Object.entries(hostile))
+    await writeFile(
+      join(folder, `${name}.evidence.html`),
+      `<script type="application/json" id="evidence">${text}</script>`,
+    );
+  await writeFile(join(folder, 'z.evidence.html'), html);
+  const { code, stdout } = await runHere([
+    'verify',
+    ...[...Object.keys(hostile), 'z'].map((name) => join(folder, `${name}.evidence.html`)),
+  ]);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/unknown .*a-null/);
+  for (const name of ['a-surrogate', 'a-subject', 'a-deep'])
+    expect(stdout).toMatch(new RegExp(`changed .*${name}`));
+  expect(stdout).toMatch(/intact .*z\.evidence\.html/);
+});
+
 function parsedOr(text: string): Evidence | undefined {
   try {
     return JSON.parse(text) as Evidence;
