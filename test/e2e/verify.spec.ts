@@ -107,6 +107,19 @@ test('what is dropped is recognised; what needs the node waits for it', async ({
     await expect(checked).toHaveCount(0);
   });
   await startOver(page);
+  await test.step('a list that cannot be read does not stop what was dropped with it', async () => {
+    await page.goto('/verify');
+    await expect(page.getByText('Drop files or folders here')).toBeVisible();
+    await page.evaluate(() => {
+      Blob.prototype.text = () => Promise.reject(new DOMException('It cannot be read.', 'NotReadableError'));
+    });
+    const input = page.locator('input[type=file]').first();
+    await input.setInputFiles([named('SHA256SUMS', 'a list'), named('beside.txt', 'beside')]);
+    const rows = page.getByRole('list', { name: 'Verified files' }).getByRole('listitem');
+    for (const name of ['SHA256SUMS', 'beside.txt'])
+      await expect(rows.filter({ hasText: name })).toContainText('Not in the archive');
+  });
+  await startOver(page);
   await test.step('a pack file, a checkpoint and known bytes are recognised; without a network look-ups wait', async () => {
     checks.allow(/ERR_INTERNET_DISCONNECTED|Failed to load resource/);
     const packFile = await (await page.request.get(`/api/packs/${pack.id}/file`)).body();

@@ -67,7 +67,7 @@ class Run {
     this.#started ||= performance.now();
     const plain: PathFile[] = [];
     for (const dropped of files) {
-      if (!mayBeSpecial(dropped) || !(await this.#recognise(dropped))) plain.push(dropped);
+      if (!mayBeSpecial(dropped) || !(await this.#recogniseIfReadable(dropped))) plain.push(dropped);
     }
     this.#index = new ListIndex(this.#get().lists);
     const pool = this.prepare();
@@ -183,6 +183,16 @@ class Run {
     }
   }
 
+  /** One file that cannot be read must not stop the others. What is wrong with it is said when it is hashed. */
+  async #recogniseIfReadable(dropped: PathFile): Promise<boolean> {
+    try {
+      return await this.#recognise(dropped);
+    } catch (error) {
+      if (error instanceof DOMException) return false;
+      throw error;
+    }
+  }
+
   /** Takes lists, checkpoints, proofs, pack files and evidence files as what they are. Returns false for any other file. */
   async #recognise({ path, file }: PathFile): Promise<boolean> {
     const name = nameOf(path);
@@ -207,8 +217,7 @@ class Run {
 
   /** Returns false if it is no evidence file. */
   async #openEvidence(path: string, file: File): Promise<boolean> {
-    const text = await file.text().catch(() => '');
-    const verdict = verifyEvidence(text, browserCrypto);
+    const verdict = verifyEvidence(await file.text(), browserCrypto);
     if (!verdict) return false;
     const { sha256 } = await hashStream(file.stream());
     const { holds, detail } = verdict;
