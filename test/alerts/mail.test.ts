@@ -1,4 +1,5 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import type { SMTPServerOptions } from 'smtp-server';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { ManualClock } from '../support/manualClock.ts';
@@ -75,26 +76,34 @@ test('a certificate that nobody trusts is refused', async () => {
   }
 });
 
-test('a wrong password is tried again, and a right one in the settings sends at once what waits', async () => {
-  const clock = new ManualClock();
-  const server = await MailServer.open();
-  const alerting = await nodeWithMail(server, { user: USER, password: 'wrong' }, { clock });
-  const web = await ScriptedWeb.open();
-  web.script('/a', page('One'));
-  await alerting.alert({}, [TO]);
-  await alerting.watch(web.url('/a'));
-  await alerting.check();
-  const waiting = await eventually(async () => {
-    const [found] = await alerting.deliveries();
-    expect(found).toMatchObject({ state: 'waiting', attempts: 1 });
-    return found;
-  });
-  expect(waiting?.error).toContain('535');
-  expect(waiting?.error).not.toContain('wrong');
-  await alerting.set({ smtp: server.settings({ user: USER, password: PASSWORD }) });
-  await alerting.untilDelivered('sent');
-  expect(server.mails).toHaveLength(1);
-});
+// Gmail refuses the password of an account with 534.
+test.for([535, 534, 550])(
+  'a login refused with %i is tried again, and a right one in the settings sends at once what waits',
+  async (responseCode) => {
+    const clock = new ManualClock();
+    const onAuth: SMTPServerOptions['onAuth'] = ({ username, password }, _session, done) =>
+      password === PASSWORD
+        ? done(null, { user: username })
+        : done(Object.assign(new Error('Refused'), { responseCode }));
+    const server = await MailServer.open({ options: { onAuth } });
+    const alerting = await nodeWithMail(server, { user: USER, password: 'wrong' }, { clock });
+    const web = await ScriptedWeb.open();
+    web.script('/a', page('One'));
+    await alerting.alert({}, [TO]);
+    await alerting.watch(web.url('/a'));
+    await alerting.check();
+    const waiting = await eventually(async () => {
+      const [found] = await alerting.deliveries();
+      expect(found).toMatchObject({ state: 'waiting', attempts: 1 });
+      return found;
+    });
+    expect(waiting?.error).toContain(String(responseCode));
+    expect(waiting?.error).not.toContain('wrong');
+    await alerting.set({ smtp: server.settings({ user: USER, password: PASSWORD }) });
+    await alerting.untilDelivered('sent');
+    expect(server.mails).toHaveLength(1);
+  },
+);
 
 test('a recipient that the server refuses for good is not tried again', async () => {
   const onRecipient = () => {

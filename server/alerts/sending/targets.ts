@@ -257,10 +257,11 @@ function converse(
 }
 
 function outcomeOfError(error: unknown, isTextSent: boolean): Outcome {
-  const { responseCode, message } = error as { responseCode?: number; message: string };
+  const { responseCode, code, message } = error as { responseCode?: number; code?: string; message: string };
   const words = `The mail server: ${plainLine(message, MAX_REPLY_CHARACTERS)}`;
-  // The server's answer decides the outcome. A refused login may be corrected in the settings.
-  if (responseCode !== undefined && responseCode >= 500 && responseCode !== 530 && responseCode !== 535)
+  // The server's answer decides the outcome. A refused login, whatever its code, may be corrected in the settings.
+  const isOfLogin = code === 'EAUTH' || responseCode === 530;
+  if (responseCode !== undefined && responseCode >= 500 && !isOfLogin)
     return { kind: 'refused', error: words };
   if (responseCode !== undefined || !isTextSent) return { kind: 'retry', error: words };
   return {
