@@ -257,8 +257,7 @@ function* changedPacks(database: ReadDatabase, selection: ListSelection): Genera
       for (const [place, id] of changedBy(pack).entries()) {
         if (place < start || lastChangeOf(database, id) !== pack.ledger_entry) continue;
         const { sets, bytes, isPart } = setsOf(database, id);
-        if (isPart) continue;
-        if (set !== undefined && !sets.some((each) => each === set || each.startsWith(`${set}:`))) continue;
+        if (isPart || !isIn(sets, set)) continue;
         yield {
           id,
           sets,
@@ -273,6 +272,11 @@ function* changedPacks(database: ReadDatabase, selection: ListSelection): Genera
     if (last === undefined || added.length < BATCH) return;
     next = last.ledger_entry + 1;
   }
+}
+
+/** Whether a pack with these sets is in a set or in one below it; without a set, every pack is. */
+function isIn(sets: readonly string[], set: string | undefined): boolean {
+  return set === undefined || sets.some((each) => each === set || each.startsWith(`${set}:`));
 }
 
 /** Returns the header of one pack. */
