@@ -1,27 +1,20 @@
 import { existsSync } from 'node:fs';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { load } from 'cheerio';
 import { XMLParser } from 'fast-xml-parser';
 import { parse as parseHtml } from 'parse5';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Deriver } from '../../../server/collection/derived/process/deriver.ts';
-import { openArchiveForWriting } from '../../../server/collection/record/coverRetrievals.ts';
-import { versionComparer } from '../../../server/copies/pages/eventPage.ts';
-import { makePages, pageContext } from '../../../server/copies/pages/makePages.ts';
-import { createLog } from '../../../server/runtime/log.ts';
-import { copyById } from '../../../server/store/sqlite/node/copies.ts';
-import type { Copy, CopyCheck, CopySync } from '../../../shared/node/copy.ts';
-import { systemClock } from '../../../shared/values/clock.ts';
+import type { CopyCheck } from '../../../shared/node/copy.ts';
 import { imported } from '../../collection/captures/support.ts';
-import { type CollectingNode, openCollectingNode } from '../../collection/support.ts';
+import type { CollectingNode } from '../../collection/support.ts';
 import { filledArchive } from '../../dump/filledArchive.ts';
 import { sampleRecord, sha256Of, uploadNewPack } from '../../support/archive/packs.ts';
 import { partsByHand, publishedSet, uploadManifest } from '../../support/archive/sets.ts';
-import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
-import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../../support/node.ts';
+import { closeScriptedWebs } from '../../support/network/scriptedWeb.ts';
+import { closeTestNodes, openTestNode, temporaryFolder } from '../../support/node.ts';
 import { response } from '../../support/warcFiles.ts';
+import { addCopy, sync } from '../withheldCopies.ts';
 import { readPages } from './readPages.ts';
 
 let place: string;
@@ -32,19 +25,6 @@ afterEach(async () => {
   await closeTestNodes();
   await closeScriptedWebs();
 });
-
-async function addCopy(node: TestNode, fields: object = {}, folder = place): Promise<Copy> {
-  const target = pathToFileURL(folder).href;
-  const answer = await node.sendJson('POST', '/manage/copies', { target, pages: true, ...fields });
-  expect(answer.status, await answer.clone().text()).toBe(201);
-  return (await answer.json()) as Copy;
-}
-
-async function sync(node: TestNode, { id }: Copy): Promise<CopySync> {
-  const answer = await node.fetchAsOwner(`/manage/copies/${id}/sync?wait=true`, { method: 'POST' });
-  expect(answer.status, await answer.clone().text()).toBe(200);
-  return (await answer.json()) as CopySync;
-}
 
 /** Text that would run or break a page if it were not escaped. */
 const HOSTILE = `</script><script>alert(1)</script><img src=x onerror="alert(2)">&"' ]]>`;
@@ -72,7 +52,7 @@ async function hostileArchive(): Promise<CollectingNode> {
 describe('the pages of a copy', () => {
   test('link only to what the copy holds, and no text in them can run', async () => {
     const { node } = await hostileArchive();
-    const sent = await sync(node, await addCopy(node));
+    const sent = await sync(node, await addCopy(node, place));
     const pages = await readPages(place);
     expect(sent.pages).toBe(pages.size);
     for (const [path, text] of pages) {
@@ -105,7 +85,7 @@ describe('the pages of a copy', () => {
   test('show the files of a set, with a link to each piece of one that was cut', async () => {
     const node = await openTestNode({ packBytes: 10_000 });
     const { manifest, files } = await publishedSet(node);
-    const copy = await addCopy(node);
+    const copy = await addCopy(node, place);
     await sync(node, copy);
     const path = `packs/${manifest.id}.html`;
     const rows = async () => {
@@ -138,7 +118,7 @@ describe('the pages of a copy', () => {
     await uploadNewPack(node, { title: 'First', study }, { a: 'a' });
     const { manifest } = await partsByHand(node, { study });
     await uploadNewPack(node, { title: 'Last', study }, { b: 'b' });
-    const copy = await addCopy(node);
+    const copy = await addCopy(node, place);
     await sync(node, copy);
     await uploadManifest(node, manifest);
     await sync(node, copy);
@@ -146,13 +126,13 @@ describe('the pages of a copy', () => {
     const packsIn = (path: string) => load(pages.get(path) ?? '')('main a[href*="packs/"]').length;
     expect(packsIn(`studies/${study}.html`)).toBe(2);
     const anew = join(await temporaryFolder(), 'copy');
-    await sync(node, await addCopy(node, {}, anew));
+    await sync(node, await addCopy(node, anew));
     expect(pages).toEqual(await readPages(anew));
   });
 
   test('one for each pack, study, source, event and month, and all of them in the sitemap; they show a removed source’s history, and no value of a secret header', async () => {
     const node = await filledArchive(join(await temporaryFolder(), 'data'));
-    await sync(node.node, await addCopy(node.node, { public_url: 'https://copy.example/a' }));
+    await sync(node.node, await addCopy(node.node, place, { public_url: 'https://copy.example/a' }));
     const pages = await readPages(place);
     const events = await node.events();
     const items = async (kind: string) =>
@@ -187,7 +167,7 @@ describe('the pages of a copy', () => {
   test('are removed when the owner no longer wants them, and come back', async () => {
     const node = await openTestNode();
     await uploadNewPack(node, sampleRecord(), { 'a.txt': 'one' });
-    const copy = await addCopy(node);
+    const copy = await addCopy(node, place);
     await sync(node, copy);
     const before = await readPages(place);
     const change = (body: object) => node.sendJson('PATCH', `/manage/copies/${copy.id}`, body);
@@ -203,7 +183,7 @@ describe('the pages of a copy', () => {
   test('are read back by a check and sent again if they were changed', async () => {
     const node = await openTestNode();
     await uploadNewPack(node, sampleRecord(), { 'a.txt': 'one' });
-    const copy = await addCopy(node);
+    const copy = await addCopy(node, place);
     await sync(node, copy);
     const before = await readPages(place);
     await writeFile(join(place, 'index.html'), 'defaced');
@@ -215,103 +195,5 @@ describe('the pages of a copy', () => {
     expect(await check()).toMatchObject({ ok: false, damaged: 1, missing: 1 });
     expect(await check()).toMatchObject({ ok: true });
     expect(await readPages(place)).toEqual(before);
-  });
-});
-
-describe('a sync', () => {
-  /** Changes of every kind, each of which changes some pages. */
-  async function* changes(node: CollectingNode): AsyncGenerator<string> {
-    const send = async (method: string, path: string, body: object) => {
-      const answer = await node.node.sendJson(method, path, body);
-      expect(answer.ok, `${path}: ${await answer.clone().text()}`).toBe(true);
-      return (await answer.json()) as { id: string };
-    };
-    const study = await send('POST', '/api/studies', { title: 'Does it?' });
-    yield 'a study';
-    const first = await uploadNewPack(node.node, sampleRecord({ study: study.id }), { 'a.txt': 'a' });
-    yield 'a pack';
-    await uploadNewPack(node.node, sampleRecord({ title: 'Newer', supersedes: first.id }), { 'a.txt': 'b' });
-    yield 'a newer version';
-    const replicates = { pack: first.id, verdict: 'partial' as const };
-    await uploadNewPack(node.node, sampleRecord({ title: 'Again', replicates }), { 'a.txt': 'c' });
-    yield 'a replication';
-    await send('POST', `/api/items/${first.id}/comments`, { author: 'Ada', body: 'Yes' });
-    await send('POST', `/api/items/${study.id}/comments`, { author: 'Ada', body: 'No' });
-    yield 'comments';
-    await send('POST', `/api/packs/${first.id}/flag`, { reason: 'other', note: 'Look' });
-    await send('POST', `/api/studies/${study.id}/status`, { status: 'running' });
-    yield 'a flag and a status';
-    const web = await ScriptedWeb.open();
-    web.script('/a', page('1'), page('2'));
-    web.script('/b', page('3'), page('4'));
-    const source = await node.watch(web.url('/a'), { name: 'First' });
-    await node.watch(web.url('/b'), { name: 'Second' });
-    yield 'sources';
-    await node.check();
-    yield 'first events';
-    await node.check([source.id]);
-    yield 'an event';
-    await send('PATCH', `/manage/sources/${source.id}`, { name: 'Renamed', tags: ['t'] });
-    yield 'another name';
-    await node.node.fetchAsOwner(`/manage/sources/${source.id}`, { method: 'DELETE' });
-    yield 'a removal';
-    const versions = Array.from({ length: 210 }, (_, day) =>
-      response(`version ${day}`, {
-        uri: 'http://captured.example/',
-        date: new Date(Date.UTC(2020, 0, 1 + day)).toISOString(),
-      }),
-    );
-    expect((await imported(node, Buffer.concat(versions))).captures).toBe(210);
-    yield 'more events than one part has';
-    await uploadNewPack(node.node, sampleRecord({ title: 'Last', study: study.id }), { 'a.txt': 'd' });
-    yield 'one more pack';
-  }
-
-  test('makes only the pages that changed, and together they are those of a new copy', async () => {
-    const node = await openCollectingNode();
-    const steps = changes(node);
-    await steps.next();
-    const copy = await addCopy(node.node);
-    await sync(node.node, copy);
-    let before = await readPages(place);
-    for await (const change of steps) {
-      const { pages } = await sync(node.node, copy);
-      const now = await readPages(place);
-      const differing = [...now].filter(([path, text]) => before.get(path) !== text).length;
-      expect(pages, change).toBe(differing);
-      before = now;
-    }
-    expect(await sync(node.node, copy)).toMatchObject({ records: 0, pages: 0 });
-    const whole = join(await temporaryFolder(), 'whole');
-    await sync(node.node, await addCopy(node.node, {}, whole));
-    expect(before).toEqual(await readPages(whole));
-  });
-
-  test('shows nothing that is recorded while it runs', async () => {
-    const dataFolder = join(await temporaryFolder(), 'data');
-    const node = await openCollectingNode({}, { dataFolder });
-    const steps = changes(node);
-    for (let step = 0; step < 8; step += 1) await steps.next();
-    const copy = await addCopy(node.node);
-    const { checkpoint: note } = await sync(node.node, copy);
-    const then = await readPages(place);
-    for await (const _ of steps);
-    await node.node.close();
-    const warn = () => {};
-    const opened = await openArchiveForWriting({ folder: dataFolder, clock: systemClock, warn });
-    const deriver = new Deriver(createLog('silent'), undefined, opened.store.blobs);
-    const services = { ...opened, compare: versionComparer(opened.store, deriver) };
-    try {
-      const row = copyById(services.store.read, copy.id);
-      const size = Number(note.split('\n')[1]);
-      const context = pageContext(services, row ?? expect.fail('no copy'), { size, note });
-      const made = new Map<string, string>();
-      for await (const { path, bytes } of makePages(context, 0)) made.set(path, bytes.toString());
-      expect(made.size).toBe(then.size);
-      for (const [path, text] of then) expect(made.get(path), path).toBe(text);
-    } finally {
-      await deriver.close();
-      await services.store.close();
-    }
   });
 });
