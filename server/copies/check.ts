@@ -190,12 +190,13 @@ class Check {
   }
 
   /**
-   * Puts objects back that are recorded as damaged here and are intact in the copy, and those that were encrypted when this
-   * archive was restored from it: the key may be here by now.
+   * Puts objects back that are recorded as damaged here and are intact in the copy. A complete check also puts back those
+   * that were encrypted when this archive was restored from it: the key may be here by now.
    */
   async #restoreDamaged(): Promise<void> {
     const { store } = this.#services;
     for (const { sha256 } of currentDamages(store.read, Number.MAX_SAFE_INTEGER)) await this.#restore(sha256);
+    if (this.#run.sample !== undefined) return;
     for await (const sha256 of this.#withheld.missingHere()) await this.#restore(sha256);
   }
 

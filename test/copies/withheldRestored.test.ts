@@ -113,17 +113,26 @@ test('the key in the copy decrypts also after the archive got a new one, which i
   expect(await runHere(['key', '--renew', '--data', folder])).toMatchObject({ code: 0 });
 });
 
+/** An archive that was restored from a copy, without the key unless it is given, and that took the copy over. */
+async function takenOver(fields: object = {}, identity?: string) {
+  const taken = join(await temporaryFolder(), 'taken');
+  await cp(place, taken, { recursive: true });
+  const folder = join(await temporaryFolder(), 'restored');
+  const withKey = identity === undefined ? [] : ['--identity', identity];
+  const restored = await runHere(['restore', taken, '--data', folder, ...withKey]);
+  expect(restored).toMatchObject({ code: identity === undefined ? 1 : 0 });
+  expect(await runHere(['key', '--renew', '--data', folder])).toMatchObject({ code: 0 });
+  const node = await openTestNode({ dataFolder: folder });
+  const copy = await addCopy(node, taken, fields);
+  await sync(node, copy);
+  return { taken, folder, node, copy };
+}
+
 test.each([true, false])(
   'an archive restored without the key takes the copy over, and gets what is encrypted there once the key is here (pages: %s)',
   async (pages) => {
-    const taken = join(await temporaryFolder(), 'taken');
-    await cp(place, taken, { recursive: true });
-    const folder = join(await temporaryFolder(), 'restored');
-    expect(await runHere(['restore', taken, '--data', folder])).toMatchObject({ code: 1 });
-    expect(await runHere(['key', '--renew', '--data', folder])).toMatchObject({ code: 0 });
-    let node = await openTestNode({ dataFolder: folder });
-    const copy = await addCopy(node, taken, { pages });
-    await sync(node, copy);
+    const { taken, folder, copy, ...first } = await takenOver({ pages });
+    let { node } = first;
     await node.close();
     expect(await readdir(join(taken, 'withheld'))).toEqual([`${secret}.age`]);
 
@@ -148,14 +157,7 @@ test.each([true, false])(
 test.each([true, false])(
   'what was encrypted to a key that is lost is encrypted anew once its bytes are here again (pages: %s)',
   async (pages) => {
-    const taken = join(await temporaryFolder(), 'taken');
-    await cp(place, taken, { recursive: true });
-    const folder = join(await temporaryFolder(), 'restored');
-    expect(await runHere(['restore', taken, '--data', folder])).toMatchObject({ code: 1 });
-    expect(await runHere(['key', '--renew', '--data', folder])).toMatchObject({ code: 0 });
-    const node = await openTestNode({ dataFolder: folder });
-    const copy = await addCopy(node, taken, { pages });
-    await sync(node, copy);
+    const { taken, folder, node, copy } = await takenOver({ pages });
     await uploadNewPack(node, sampleRecord({ title: 'Again' }), { 'a.txt': SECRET });
     await sync(node, copy);
     expect(await readdir(join(taken, 'withheld'))).toEqual([`${secret}.age`]);
@@ -171,14 +173,7 @@ test.each([true, false])(
 );
 
 test('a copy that is taken over keeps the key that is there, until the owner removes it', async () => {
-  const taken = join(await temporaryFolder(), 'taken');
-  await cp(place, taken, { recursive: true });
-  const folder = join(await temporaryFolder(), 'restored');
-  expect(await runHere(['restore', taken, '--data', folder])).toMatchObject({ code: 1 });
-  expect(await runHere(['key', '--renew', '--data', folder])).toMatchObject({ code: 0 });
-  const node = await openTestNode({ dataFolder: folder });
-  const copy = await addCopy(node, taken);
-  await sync(node, copy);
+  const { taken, node, copy } = await takenOver();
   expect(await verified(taken)).toMatchObject({ ok: true, extra: [] });
   expect(await check(node, copy)).toMatchObject({ ok: true, extra: 0 });
   const removed = await node.fetchAsOwner(`/manage/copies/${copy.id}/key`, { method: 'DELETE' });
@@ -188,15 +183,7 @@ test('a copy that is taken over keeps the key that is there, until the owner rem
 });
 
 test('a copy that is taken over without pages keeps what is encrypted, and has it never in the clear', async () => {
-  const taken = join(await temporaryFolder(), 'taken');
-  await cp(place, taken, { recursive: true });
-  const folder = join(await temporaryFolder(), 'restored');
-  const key = join(data, 'withheld.key');
-  expect(await runHere(['restore', taken, '--data', folder, '--identity', key])).toMatchObject({ code: 0 });
-  expect(await runHere(['key', '--renew', '--data', folder])).toMatchObject({ code: 0 });
-  const node = await openTestNode({ dataFolder: folder });
-  const copy = await addCopy(node, taken, { pages: false });
-  await sync(node, copy);
+  const { taken, node, copy } = await takenOver({ pages: false }, join(data, 'withheld.key'));
   expect(await readdir(join(taken, 'withheld'))).toEqual([`${secret}.age`]);
   expect(await readdir(join(taken, 'archive'))).not.toContain(secret);
   await show(node, { sha256: secret });

@@ -88,7 +88,7 @@ export class Timestamps {
       return { reply, certificates: certificates.join('') };
     } catch (error) {
       if (!signal.aborted && !(error instanceof AuthorityError)) throw error;
-      this.#services.warn({ authority, error }, 'An authority gave no timestamp.');
+      this.#services.warn({ authority, error }, 'An authority returned no timestamp.');
       return undefined;
     }
   }
