@@ -3,6 +3,7 @@ import { getSystemErrorMap } from 'node:util';
 import { errorCode } from '../../shared/values/errorCode.ts';
 import { VERSION } from '../../shared/version.ts';
 import type { NodeConfig } from '../config.ts';
+import { keepProcessAlive } from '../runtime/background.ts';
 import { type Command, type ExitCode, escapeForTerminal, print, printError, UsageError } from './command.ts';
 
 /** Each command is imported when it is called, so that it does not load the modules of the others. */
@@ -60,11 +61,15 @@ export async function main([name, ...args]: string[], config: Partial<NodeConfig
     print(command.help);
     return 0;
   }
+  // Some of what a command waits for (child processes, threads) does not keep this process alive: it would end in silence.
+  const mayEnd = keepProcessAlive();
   try {
     return await command.run(args, config);
   } catch (error) {
     printError(errorMessage(error, command));
     return 2;
+  } finally {
+    mayEnd();
   }
 }
 

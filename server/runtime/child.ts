@@ -51,7 +51,10 @@ export const forkChild: StartChild = ({ script, heapMb, onMessage, onEnd }) => {
   return {
     send: (message) => void started.send(message as object),
     kill: async () => {
-      if (started.kill('SIGKILL')) await once(started, 'exit');
+      if (!started.kill('SIGKILL')) return;
+      // Whoever waits for the end must not be ended before it.
+      started.ref();
+      await once(started, 'exit');
     },
   };
 };

@@ -5,7 +5,7 @@ import type { Citation } from '../../shared/archive/citation.ts';
 import type { Event } from '../../shared/collection/event.ts';
 import { openCollectingNode } from '../collection/support.ts';
 import { uploadNewPack } from '../support/archive/packs.ts';
-import type { CommandResult } from '../support/cli.ts';
+import { type CommandResult, runCommand } from '../support/cli.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
@@ -110,6 +110,24 @@ test('two files on this computer are compared without an archive', async () => {
     stderr: expect.stringContaining('1 is not a file. Compare two files, or two versions in the archive.'),
   });
   expect((await diff([texts[0] ?? '', join(folder, 'missing')])).code).toBe(2);
+});
+
+test('a process of its own prints the differences before it ends', async () => {
+  const folder = await temporaryFolder();
+  const [a, b] = [join(folder, 'a.txt'), join(folder, 'b.txt')];
+  await writeFile(a, 'The gate is open.');
+  await writeFile(b, 'The gate is shut.');
+  expect(await runCommand(['diff', a, b])).toEqual({
+    code: 1,
+    stdout: expect.stringContaining('The gate is [-open-]{+shut+}.'),
+    stderr: '',
+  });
+  const [first, second] = events.map(({ id }) => String(id));
+  expect(await runCommand(['diff', String(first), String(second), '--data', data])).toEqual({
+    code: 1,
+    stdout: expect.stringContaining('The fee is [-10-]{+20+} euros.'),
+    stderr: '',
+  });
 });
 
 test.each([

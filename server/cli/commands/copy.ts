@@ -12,7 +12,6 @@ import { systemClock } from '../../../shared/values/clock.ts';
 import { countOf } from '../../../shared/values/counts.ts';
 import { openArchiveForWriting } from '../../collection/record/coverRetrievals.ts';
 import { placeOf } from '../../copies/targets/openTarget.ts';
-import { keepProcessAlive } from '../../runtime/background.ts';
 import { Jobs } from '../../runtime/jobs.ts';
 import { createLog } from '../../runtime/log.ts';
 import { FolderInUseError } from '../../store/opening/folderLock.ts';
@@ -197,8 +196,6 @@ async function openInProcess(folder: string): Promise<CopyClient> {
   const deriver = new Deriver(log, undefined, store.blobs);
   const settings = openSettings(store);
   const { copies, offloading } = openCopies({ store, checkpoints, settings, jobs, log }, deriver);
-  // The processes that compare versions for pages do not keep this one alive.
-  const mayEnd = keepProcessAlive();
   return {
     list: () => copies.list(),
     add: (added) => copies.add(added),
@@ -215,7 +212,6 @@ async function openInProcess(folder: string): Promise<CopyClient> {
       await jobs.close();
       offloading.close();
       await deriver.close();
-      mayEnd();
       await store.close();
     },
   };
