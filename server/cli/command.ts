@@ -7,8 +7,8 @@ import { MEGABYTE } from '../../shared/limits.ts';
 import type { NodeConfig } from '../config.ts';
 import { CLAIM } from '../copies/copyPaths.ts';
 
-/** 0: done. 1: a check failed. 2: wrong usage, or the command could not be carried out. */
-export type ExitCode = 0 | 1 | 2;
+/** 0: done. 1: a check failed. 2: wrong usage, or the command could not be carried out. 3: nothing is wrong, but it is unsigned. */
+export type ExitCode = 0 | 1 | 2 | 3;
 
 export interface Command {
   name: string;

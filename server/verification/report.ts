@@ -1,11 +1,16 @@
+import { type Claim, type ClaimId, decide, type Format, type Verdict } from '../../shared/proof/verdict.ts';
+
 /** The result for one file. */
-type FileState = 'intact' | 'changed' | 'missing' | 'unknown';
+type FileState = 'intact' | 'changed' | 'missing' | 'unknown' | 'unsigned';
 
 /** A verified file and its result. */
 export interface Finding {
   /** The path as the caller named it. For a file in a pack file: the path of the pack file, then the path in it. */
   path: string;
-  /** `unknown`: nothing says what the file should be, or it could not be read. */
+  /**
+   * `unknown`: nothing says what the file should be, or it could not be read or checked. `unsigned`: it proves itself, but
+   * no valid signature covers it.
+   */
   state: FileState;
   /** The digest of its bytes; null if they were not read. */
   sha256: string | null;
@@ -17,6 +22,20 @@ export interface Finding {
   detail: string | null;
   /** The number of the invalid line, if the file is a dump. */
   line?: number;
+  /** Of a file that proves itself: what is said of it, and the claims for that. `altered` is the state `changed`. */
+  verdict?: Verdict;
+  claims?: readonly Claim[];
+  about?: About;
+}
+
+/** What a file that proves itself is of. */
+export interface About {
+  subject: string;
+  /** The title or the address. */
+  name: string;
+  at: string;
+  sha256: string;
+  key: string;
 }
 
 export interface Summary {
@@ -25,6 +44,8 @@ export interface Summary {
   changed: number;
   missing: number;
   unknown: number;
+  /** Absent if no file is unsigned. */
+  unsigned?: number;
 }
 
 /** Creates a finding; members that are not given are null. */
@@ -32,16 +53,44 @@ export function finding(path: string, state: FileState, rest: Partial<Finding> =
   return { path, state, sha256: null, expected: null, against: null, detail: null, ...rest };
 }
 
+const STATES: Readonly<Record<Verdict, FileState>> = {
+  intact: 'intact',
+  altered: 'changed',
+  unsigned: 'unsigned',
+  unknown: 'unknown',
+};
+
+/** Creates the finding of a file that proves itself, from its claims. Its detail says what is not proven. */
+export function proofFinding<Of extends Format>(
+  path: string,
+  format: Of,
+  claims: readonly Claim<ClaimId<Of>>[],
+  { detail, ...rest }: Partial<Finding> = {},
+): Finding {
+  const { verdict, because } = decide(format, claims);
+  const reasons = because.map(({ name, detail: reason }) => `${name} ${reason}`.trim());
+  const said = [...new Set([...reasons, ...(detail ? [detail] : [])])].join('; ');
+  return finding(path, STATES[verdict], { ...rest, detail: said || null, verdict, claims });
+}
+
 /** Counts findings. Without any finding, the summary is not `ok`. */
 export class Tally {
-  readonly #counts = { intact: 0, changed: 0, missing: 0, unknown: 0 };
+  readonly #counts = { intact: 0, changed: 0, missing: 0, unknown: 0, unsigned: 0 };
 
   add({ state }: Finding): void {
     this.#counts[state] += 1;
   }
 
   get summary(): Summary {
-    const { intact, changed, missing, unknown } = this.#counts;
-    return { ok: intact > 0 && changed + missing + unknown === 0, ...this.#counts };
+    const { unsigned, ...counts } = this.#counts;
+    const { intact, changed, missing, unknown } = counts;
+    const ok = intact > 0 && changed + missing + unknown + unsigned === 0;
+    return { ok, ...counts, ...(unsigned > 0 && { unsigned }) };
   }
+}
+
+/** 0: everything is intact. 3: nothing is wrong, but something is unsigned. 1: anything else. */
+export function exitCodeOf({ ok, changed, missing, unknown, unsigned = 0 }: Summary): 0 | 1 | 3 {
+  if (ok) return 0;
+  return unsigned > 0 && changed + missing + unknown === 0 ? 3 : 1;
 }

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { type ChecksumFile, openChecksumFile, openReferenceArchive } from '../../verification/plainFiles.ts';
-import { type Finding, type Summary, Tally } from '../../verification/report.ts';
+import { exitCodeOf, type Finding, type Summary, Tally } from '../../verification/report.ts';
 import { verifyPaths } from '../../verification/verifyPaths.ts';
 import {
   type Command,
@@ -47,7 +47,12 @@ ${optionsHelp(OPTIONS)}
 
 Symbolic links in folders are reported and not followed. A symbolic link given as PATH is followed and reported.
 
-Exit code: 0 if all is intact, 1 if anything is not, 2 if the files could not be verified.`;
+A file that proves itself is intact only if every claim that its format must have holds. It is unsigned if nothing is
+wrong, but no valid signature of the named key covers it; altered if a claim fails; unknown if one could not be checked.
+--json lists the claims of each such file with their state: holds, fails, unproven, or claimed.
+
+Exit code: 0 if all is intact, 3 if nothing is wrong but something is unsigned, 1 if anything else is not intact, 2 if
+the files could not be verified.`;
 
 export const verify: Command = {
   name: 'verify',
@@ -91,7 +96,7 @@ export const verify: Command = {
       for (const each of elsewhere) print(escapeForTerminal(describeOffloaded(each)));
       if (released_objects > 0) print(describeReleased(released_objects));
     }
-    return summary.ok ? 0 : 1;
+    return exitCodeOf(summary);
   },
 };
 
@@ -103,24 +108,26 @@ async function listFrom(file: string): Promise<ChecksumFile> {
   }
 }
 
-/** The length of the longest state, so that paths are aligned. */
+/** The length of most states, so that paths are aligned. */
 const STATE_WIDTH = 'missing'.length;
 
 function toJson(found: Finding): string {
   return JSON.stringify(found);
 }
 
-function formatFinding({ path, state, sha256, expected, detail }: Finding): string {
+function formatFinding({ path, state, sha256, expected, detail, verdict, about }: Finding): string {
   const details = [
+    about ? `${about.subject}, ${about.name}, ${about.at}, SHA-256 ${about.sha256}, key ${about.key}` : null,
     detail,
     state === 'changed' && expected !== null ? `expected ${expected}, found ${sha256 ?? 'nothing'}` : null,
-    state === 'unknown' && sha256 !== null ? sha256 : null,
+    state === 'unknown' && sha256 !== null && !about ? sha256 : null,
   ].filter((part) => part !== null);
   const rest = details.length === 0 ? '' : `: ${details.join('; ')}`;
-  return `${state.padEnd(STATE_WIDTH)}  ${escapeForTerminal(path)}${escapeForTerminal(rest)}`;
+  return `${(verdict ?? state).padEnd(STATE_WIDTH)}  ${escapeForTerminal(path)}${escapeForTerminal(rest)}`;
 }
 
-function formatSummary({ ok, intact, changed, missing, unknown }: Summary): string {
+function formatSummary({ ok, intact, changed, missing, unknown, unsigned }: Summary): string {
   if (ok) return `Everything is intact: ${intact} ${intact === 1 ? 'file' : 'files'}.`;
-  return `${intact} intact, ${changed} changed, ${missing} missing, ${unknown} unknown.`;
+  const unsignedWords = unsigned === undefined ? '' : `, ${unsigned} unsigned`;
+  return `${intact} intact, ${changed} changed, ${missing} missing, ${unknown} unknown${unsignedWords}.`;
 }
