@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { Clock } from '../shared/values/clock.ts';
 import type { StartBrowser } from './browser/chromium.ts';
 import type { NetworkConfig } from './collection/fetch/requester.ts';
+import type { AroundPlace } from './copies/targets/openTarget.ts';
 import type { StartChild } from './runtime/child.ts';
 import type { Log } from './runtime/log.ts';
 
@@ -21,6 +22,8 @@ export interface NodeConfig {
   audit?: boolean;
   /** Whether copies are kept up to date in the background. */
   copy?: boolean;
+  /** What each place of a copy passes through when it is opened; tests let places fail. */
+  aroundCopies?: AroundPlace | undefined;
   /** Whether texts, summaries and noise marks are made in the background. */
   derive?: boolean;
   /** Background work begins once nothing was written for this many milliseconds; tests set fewer. */

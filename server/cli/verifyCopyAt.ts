@@ -31,7 +31,7 @@ export async function verifyCopyAt(
     return 1;
   } finally {
     progress.clear();
-    target.close();
+    await target.close();
   }
 }
 

@@ -37,7 +37,7 @@ import { assertOwnedByThisNode, type CopyServices } from './claim.ts';
 import { CopyFiles, claimTarget } from './copyFiles.ts';
 import { KEY } from './copyPaths.ts';
 import { CopyQueue, NEW_COPY } from './copyQueue.ts';
-import { drillCopy } from './drill/restoreDrill.ts';
+import { type DrillInput, type DrillProgress, drillCopy } from './drill/restoreDrill.ts';
 import { putKey } from './keys/copyKeys.ts';
 import { markCopyLost } from './offload/markLost.ts';
 import { Offloading } from './offload/offloading.ts';
@@ -45,6 +45,8 @@ import { versionComparer } from './pages/eventPage.ts';
 import { CopySchedule } from './schedule.ts';
 import { syncCopy } from './sync.ts';
 import {
+  type AroundPlace,
+  type CopyOpener,
   type Credentials,
   CredentialsWriter,
   isWithin,
@@ -53,7 +55,7 @@ import {
   placeOf,
   readCredentials,
 } from './targets/openTarget.ts';
-import { CopyError, type CopyTarget } from './targets/target.ts';
+import { asCopyProblem, type CopyTarget } from './targets/target.ts';
 
 type CopiesSettings = Pick<Settings, 'audit_every_days' | 'drill_every_days' | 'min_free_disk_gb'>;
 
@@ -65,11 +67,13 @@ interface CopiesConfig extends CopyServices {
   settings?: () => CopiesSettings;
   /** Why nothing is sent over the network in the background. */
   networkPause?: (() => Promise<NetworkPause>) | undefined;
+  around?: AroundPlace | undefined;
 }
 
 /** The copies of an archive: a folder or a bucket each, kept up to date in the background. */
 export class Copies {
   readonly #services: CopyServices;
+  readonly #opener: CopyOpener;
   readonly #log: Log;
   readonly #schedule: CopySchedule;
   readonly #queue: CopyQueue;
@@ -79,11 +83,12 @@ export class Copies {
   readonly #drills = new Map<string, RunningJob<RestoreDrill>>();
 
   constructor(config: CopiesConfig) {
-    const { store, checkpoints, compare, jobs, log, offloading, networkPause } = config;
+    const { store, checkpoints, compare, jobs, log, offloading, networkPause, around } = config;
     const { settings = () => DEFAULT_SETTINGS } = config;
     this.#settings = settings;
     this.#services = { store, checkpoints, compare };
-    this.#queue = new CopyQueue(store, jobs, () => offloading?.soon());
+    this.#opener = { folder: store.folder, around };
+    this.#queue = new CopyQueue(store, this.#opener, jobs, () => offloading?.soon());
     this.#credentials = new CredentialsWriter(store.folder);
     this.#schedule = new CopySchedule({
       store,
@@ -147,11 +152,11 @@ export class Copies {
       pages: Number(pages),
       public_url,
     };
-    const opened = await asProblem(() => openTarget(added, { isNew: true }));
+    const opened = await asProblem(() => openTarget(added, { isNew: true, around: this.#opener.around }));
     try {
       await asProblem(() => claimTarget(this.#services, row.owner_token, opened));
     } finally {
-      opened.close();
+      await opened.close();
     }
     const credentials = access_key && secret_key ? { access_key, secret_key } : undefined;
     if (credentials) await this.#credentials.set(row.id, credentials);
@@ -194,11 +199,11 @@ export class Copies {
     const { store } = this.#services;
     requireNew(store.read, copy.target, copy.endpoint, copy.id);
     await asProblem(async () => {
-      const target = await openCopy(store.folder, copy, credentials);
+      const target = await openCopy(this.#opener, copy, credentials);
       try {
         await assertOwnedByThisNode(this.#services, copy, target);
       } finally {
-        target.close();
+        await target.close();
       }
     });
   }
@@ -227,7 +232,7 @@ export class Copies {
     const cancelled = this.#queue.cancel(id);
     return this.#queue.start(id, 'mark_lost', async (copy, run) => {
       await cancelled;
-      const lost = await markCopyLost(this.#services.store, copy, run);
+      const lost = await markCopyLost(this.#services.store, this.#opener, copy, run);
       await this.#credentials.set(id, undefined);
       return lost;
     });
@@ -257,7 +262,18 @@ export class Copies {
   drill(id: string): RunningJob<RestoreDrill> {
     const running = this.#drills.get(id);
     if (running) return running;
-    const services = { ...this.#services, settings: this.#settings, log: this.#log };
+    const { around } = this.#opener;
+    const services = {
+      ...this.#services,
+      settings: this.#settings,
+      log: this.#log,
+      runHere:
+        around &&
+        (async (input: DrillInput, report: (progress: DrillProgress) => void) => {
+          const { runDrill } = await import('./drill/runDrill.ts');
+          return runDrill(input, { report, around });
+        }),
+    };
     const started = this.#queue.start(id, 'copy_drill', (copy, run) => drillCopy(services, copy, run));
     return whileRunning(this.#drills, id, started);
   }
@@ -297,7 +313,7 @@ export class Copies {
       await files.removeLater([KEY]);
       await files.update(checkpoint?.note);
       // A copy without a list has it still.
-      await target.remove(KEY);
+      await target.remove([KEY]);
       await target.flush();
       await this.#services.store.write((database) => setKeptKey(database, id, null));
     });
@@ -354,8 +370,7 @@ async function asProblem<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof CopyError) throw new Problem('copy_failed', error.message, { cause: error });
-    throw error;
+    throw asCopyProblem(error);
   }
 }
 
@@ -442,10 +457,10 @@ interface OpenCopiesConfig {
 export function openCopies(
   { store, checkpoints, settings, jobs, log }: OpenCopiesConfig,
   deriver: Deriver,
-  networkPause?: () => Promise<NetworkPause>,
+  { networkPause, around }: Pick<CopiesConfig, 'networkPause' | 'around'> = {},
 ) {
   const current = () => settings.current;
-  const offloading = new Offloading({ store, jobs, log, settings: current });
+  const offloading = new Offloading({ store, jobs, log, settings: current, around });
   const compare = versionComparer(store, deriver);
   const copies = new Copies({
     store,
@@ -456,6 +471,7 @@ export function openCopies(
     offloading,
     settings: current,
     networkPause,
+    around,
   });
   return { copies, offloading };
 }

@@ -300,10 +300,13 @@ export class CopyFiles {
       own.filter((file) => isPart(file) && file.state === 'kept').map(({ path }) => path),
     );
     const rest = [...filesInState(store.read, this.#id, 'gone'), ...own.filter(isAnnouncement)];
-    for (const file of rest) {
+    for (let first = 0; first < rest.length; first += BATCH_FILES) {
+      const batch = rest.slice(first, first + BATCH_FILES);
       // Two parts with the same files have one path.
-      if (!needed.has(file.path)) await this.#target.remove(file.path);
-      await store.write((database) => deleteCopiedFile(database, this.#id, file));
+      await this.#target.remove(batch.map(({ path }) => path).filter((path) => !needed.has(path)));
+      await store.write((database) => {
+        for (const file of batch) deleteCopiedFile(database, this.#id, file);
+      });
     }
     if (copyById(store.read, this.#id)?.is_listed === 0) await this.#removeUnknown();
     await store.write((database) => setListed(database, this.#id));
@@ -311,10 +314,15 @@ export class CopyFiles {
 
   async #removeUnknown(): Promise<void> {
     const own = new Set(filesOfList(this.#services.store.read, this.#id).map(({ path }) => path));
+    let unknown: string[] = [];
     for await (const { path } of this.#target.list('', this.#signal)) {
       const isUnknown = path.startsWith(FILES) ? !own.has(path) : isListed(path) && !this.has(path);
-      if (isUnknown) await this.#target.remove(path);
+      if (isUnknown) unknown.push(path);
+      if (unknown.length < BATCH_FILES) continue;
+      await this.#target.remove(unknown);
+      unknown = [];
     }
+    await this.#target.remove(unknown);
   }
 }
 

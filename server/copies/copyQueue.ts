@@ -2,8 +2,8 @@ import { Problem } from '../../shared/problems.ts';
 import { type JobRun, type Jobs, type RunningJob, shuttingDown } from '../runtime/jobs.ts';
 import { type CopyRow, copyById, setCopyError } from '../store/sqlite/node/copies.ts';
 import type { Store } from '../store/store.ts';
-import { openCopy } from './targets/openTarget.ts';
-import { CopyError, type CopyTarget } from './targets/target.ts';
+import { type CopyOpener, openCopy } from './targets/openTarget.ts';
+import { asCopyProblem, CopyError, type CopyTarget } from './targets/target.ts';
 
 const UNITS = {
   copy_sync: 'bytes',
@@ -18,6 +18,7 @@ export const NEW_COPY = 'new';
 /** Runs what is done with a copy: for each copy one task at a time, in the order of the calls. */
 export class CopyQueue {
   readonly #store: Store;
+  readonly #opener: CopyOpener;
   readonly #jobs: Jobs;
   readonly #onEnd: () => void;
   /** The last task of each copy. The next one waits for it. */
@@ -27,8 +28,9 @@ export class CopyQueue {
   #isClosed = false;
 
   /** `onEnd` is called when a job that was started here has ended. */
-  constructor(store: Store, jobs: Jobs, onEnd: () => void) {
+  constructor(store: Store, opener: CopyOpener, jobs: Jobs, onEnd: () => void) {
     this.#store = store;
+    this.#opener = opener;
     this.#jobs = jobs;
     this.#onEnd = onEnd;
   }
@@ -97,16 +99,16 @@ export class CopyQueue {
   /** Opens a copy for a task, and records why it failed. @throws Problem `copy_failed` in place of a CopyError */
   async withTarget<Result>(id: string, work: (target: CopyTarget) => Promise<Result>): Promise<Result> {
     try {
-      const target = await openCopy(this.#store.folder, this.copy(id));
+      const target = await openCopy(this.#opener, this.copy(id));
       try {
         return await work(target);
       } finally {
-        target.close();
+        await target.close();
       }
     } catch (error) {
-      if (!(error instanceof CopyError)) throw error;
-      await this.#store.write((database) => setCopyError(database, id, error.message));
-      throw new Problem('copy_failed', error.message, { cause: error });
+      if (error instanceof CopyError)
+        await this.#store.write((database) => setCopyError(database, id, error.message));
+      throw asCopyProblem(error);
     }
   }
 }

@@ -240,7 +240,10 @@ function openPreservation(
 ) {
   const { store, key, checkpoints, settings, jobs, log } = shared;
   const current = () => settings.current;
-  const { copies, offloading } = openCopies(shared, derived.deriver, config.networkPause);
+  const { copies, offloading } = openCopies(shared, derived.deriver, {
+    networkPause: config.networkPause,
+    around: config.aroundCopies,
+  });
   settings.onChange(() => offloading.soon());
   const peers = new Peers({
     store,

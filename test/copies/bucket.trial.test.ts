@@ -26,7 +26,7 @@ const SEED = Number(process.env.STRONGROOM_SEED ?? 20_261_122);
 const store = sharedObjectStore();
 beforeAll(async () => store?.createBucket(BUCKET));
 afterEach(async () => {
-  closeTargets();
+  await closeTargets();
   await closeTestNodes();
 });
 afterAll(async () => store?.close());
@@ -56,7 +56,7 @@ test('lists more files than one response of the store has', async ({ skip }) => 
   const found: string[] = [];
   for await (const { path } of target.list('archive/')) found.push(path);
   expect(found.sort()).toEqual(paths);
-  target.close();
+  await target.close();
 });
 
 test('a sync killed at any request leaves a copy that is intact, and the next sync goes on', async ({
@@ -87,7 +87,7 @@ test('a sync killed at any request leaves a copy that is intact, and the next sy
       expect(verified, when).toMatchObject({ ok: true, damaged: [], missing: [] });
       return verified.head?.checkpoint.size ?? 0;
     } finally {
-      target.close();
+      await target.close();
     }
   };
   let killed = 0;
@@ -138,7 +138,7 @@ test('an object that left for a bucket is read whole and in ranges, and is withh
     { bytes: Buffer.from(bytes.subarray(0, 2_000_000)) },
     { type: 'text/plain' },
   );
-  target.close();
+  await target.close();
   expect((await read('bytes=0-9')).status).toBe(206);
   expect(await problemOf(read('bytes=1999990-2000010'))).toMatchObject({ code: 'blob_damaged' });
   expect(await problemOf(read('bytes=4000000-4000010'))).toMatchObject({ code: 'blob_damaged' });

@@ -44,12 +44,12 @@ test('an archive is restored from a bucket, with what is encrypted there, and wh
     { type: 'application/octet-stream' },
   );
   expect(await drill(node, copy)).toMatchObject({ outcome: 'damaged', restored: { objects: 40 } });
-  await target.remove(`archive/${sha256Of('object 2')}`);
+  await target.remove([`archive/${sha256Of('object 2')}`]);
   expect(await drill(node, copy)).toMatchObject({ outcome: 'damaged', restored: { objects: 39 } });
   await check(node, copy);
   expect(await drill(node, copy)).toMatchObject({ outcome: 'restored', restored: { objects: 41 } });
-  await target.remove('strongroom.json');
-  target.close();
+  await target.remove(['strongroom.json']);
+  await target.close();
   expect(await drill(node, copy)).toMatchObject({
     outcome: 'unreachable',
     sentence: expect.stringContaining('holds no copy'),

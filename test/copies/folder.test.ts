@@ -17,7 +17,7 @@ beforeEach(async () => {
   place = join(await temporaryFolder(), 'copy');
 });
 afterEach(async () => {
-  for (const target of opened.splice(0)) target.close();
+  for (const target of opened.splice(0)) await target.close();
   await closeTestNodes();
 });
 

@@ -28,7 +28,7 @@ interface Store {
 let server: Server | undefined;
 let target: CopyTarget | undefined;
 afterEach(async () => {
-  target?.close();
+  await target?.close();
   server?.closeAllConnections();
   await new Promise((resolve) => server?.close(resolve));
 });

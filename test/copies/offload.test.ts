@@ -209,7 +209,7 @@ describe('an object that has left', () => {
     const target = await openTarget({ target: pathToFileURL(place).href });
     const run = { signal: new AbortController().signal, onBytes: () => {} };
     expect(await sendObjects(store, target, [small], run)).toMatchObject({ sent: [small], damaged: [] });
-    target.close();
+    await target.close();
     await store.close();
   });
 

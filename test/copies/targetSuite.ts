@@ -20,8 +20,8 @@ const LARGE_BYTES = 17 * 1_048_576;
 const opened: CopyTarget[] = [];
 
 /** For `afterEach`: closes the targets that a test opened. */
-export function closeTargets(): void {
-  for (const target of opened.splice(0)) target.close();
+export async function closeTargets(): Promise<void> {
+  for (const target of opened.splice(0)) await target.close();
 }
 
 /** Opens a target that the test need not close. */
@@ -58,8 +58,8 @@ export function testTarget(kind: string, place: () => Promise<TargetAddress>): v
       expect(await pathsIn(target, '')).toEqual(['checkpoint', 'tile/0/000', 'tile/entries/x001/234.p/17']);
       expect(await pathsIn(target, 'tile/entries/')).toEqual(['tile/entries/x001/234.p/17']);
       expect(await pathsIn(target, 'archive/')).toEqual([]);
-      await target.remove('checkpoint');
-      await target.remove('checkpoint');
+      await target.remove(['checkpoint']);
+      await target.remove(['checkpoint']);
       expect(await target.read('checkpoint')).toBeUndefined();
     });
 
@@ -131,7 +131,7 @@ export function testTarget(kind: string, place: () => Promise<TargetAddress>): v
 
       const target = await opening(address);
       await target.put(`archive/${files[0]?.sha256}`, { bytes: Buffer.from('owe') }, TYPE);
-      await target.remove(`archive/${files[1]?.sha256}`);
+      await target.remove([`archive/${files[1]?.sha256}`]);
       await target.flush();
       const check = async () => {
         const answer = await node.sendJson('POST', `/manage/copies/${id}/check?wait=true`, {});

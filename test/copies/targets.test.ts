@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
-import { openFolderTarget } from '../../server/copies/targets/folderTarget.ts';
+import { openTarget } from '../../server/copies/targets/openTarget.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 import { closeTargets, testTarget } from './targetSuite.ts';
 
@@ -12,7 +12,7 @@ const MEMORY = '/dev/shm';
 
 const outside: string[] = [];
 afterEach(async () => {
-  closeTargets();
+  await closeTargets();
   await closeTestNodes();
   for (const folder of outside.splice(0)) await rm(folder, { recursive: true, force: true });
 });
@@ -31,13 +31,13 @@ test('a large file that is being read is let go when that is cancelled, or when 
   await mkdir(folder);
   await writeFile(join(folder, 'large'), '');
   await truncate(join(folder, 'large'), 2 ** 33);
-  const target = await openFolderTarget(folder, { isNew: false });
+  const target = await openTarget({ target: pathToFileURL(folder).href });
   const cancelled = new AbortController();
   const reading = target.digestOf('large', cancelled.signal);
   cancelled.abort(new Error('cancelled'));
   await expect(reading).rejects.toThrow('cancelled');
   await expect(target.digestOf('large', cancelled.signal)).rejects.toThrow('cancelled');
   const another = target.digestOf('large', undefined);
-  target.close();
+  await target.close();
   await expect(another).rejects.toThrow();
 });

@@ -42,7 +42,7 @@ async function examine(place: TargetAddress, when: string): Promise<string[]> {
     }
     return found;
   } finally {
-    target.close();
+    await target.close();
   }
 }
 
@@ -118,7 +118,7 @@ test('a bucket is cleaned of what is withheld, and then of what is released', as
   const target = await openTarget(place);
   for (const path of [`archive/${sha256}`, `withheld/${sha256}.age`])
     expect(await target.read(path)).toBeUndefined();
-  target.close();
+  await target.close();
 });
 
 test('the store is asked whether it keeps older versions', async ({ skip }) => {
@@ -138,6 +138,6 @@ test('the store is asked whether it keeps older versions', async ({ skip }) => {
   await target.put('archive/a', { bytes: Buffer.from('x') }, { type: 'text/plain' });
   expect(await target.purge(['archive/a', 'archive/b'])).toBe(true);
   expect(await target.read('archive/a')).toBeUndefined();
-  target.close();
+  await target.close();
   client.destroy();
 });

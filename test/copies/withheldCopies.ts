@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'vitest';
 import { openTarget } from '../../server/copies/targets/openTarget.ts';
-import type { CopyTarget } from '../../server/copies/targets/target.ts';
 import { type VerifiedCopy, verifyCopy } from '../../server/copies/verifyCopy.ts';
 import type { Copy, CopyCheck, CopySync, RestoreDrill } from '../../shared/node/copy.ts';
 import type { TestNode } from '../support/node.ts';
@@ -35,15 +34,14 @@ export async function copyOf(node: TestNode): Promise<Copy> {
   return items[0] as Copy;
 }
 
-let last: { place: string; target: CopyTarget } | undefined;
-
-/** Verifies a copy as the command does. The target is kept for the next call, because each starts threads. */
+/** Verifies a copy as the command does. */
 export async function verified(place: string): Promise<VerifiedCopy> {
-  if (last?.place !== place) {
-    last?.target.close();
-    last = { place, target: await openTarget({ target: pathToFileURL(place).href }) };
+  const target = await openTarget({ target: pathToFileURL(place).href });
+  try {
+    return await verifyCopy(target, { signal: new AbortController().signal, progress: () => {} });
+  } finally {
+    await target.close();
   }
-  return verifyCopy(last.target, { signal: new AbortController().signal, progress: () => {} });
 }
 
 export async function withhold(node: TestNode, target: object, reason = 'personal_data'): Promise<void> {

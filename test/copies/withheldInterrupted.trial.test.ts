@@ -87,11 +87,11 @@ async function archive() {
       const run = { signal: new AbortController().signal, progress: () => {} };
       return await syncCopy(services, copy, wrap(opened), run);
     } finally {
-      opened.close();
+      await opened.close();
     }
   };
   const close = async () => {
-    target.close();
+    await target.close();
     await store.close();
   };
   return { store, target, place, pack, sync, close };

@@ -198,7 +198,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     why: 'launch/ starts a checkout: it builds what is missing and calls the command line.',
   },
   'server/config.ts': {
-    layers: ['server/runtime', 'server/browser', 'server/collection', 'shared'],
+    layers: ['server/runtime', 'server/browser', 'server/collection', 'server/copies', 'shared'],
     why: 'config.ts defines the options of a node: it imports types, and no wiring.',
   },
   'server/csv.ts': { layers: ['shared'], why: 'csv.ts writes rows of any kind.' },

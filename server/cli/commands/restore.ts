@@ -128,7 +128,7 @@ export const restore: Command = {
       }
       return ok ? 0 : 1;
     } finally {
-      target.close();
+      await target.close();
     }
   },
 };

@@ -22,6 +22,10 @@ import { CopyError, InvalidCopyError } from '../targets/target.ts';
 interface DrillServices extends Pick<CopyServices, 'store' | 'checkpoints'> {
   settings: () => Pick<Settings, 'min_free_disk_gb'>;
   log: Log;
+  /** Runs a drill in this thread, in which tests let places fail; in one of its own if undefined. */
+  runHere?:
+    | ((input: DrillInput, report: (progress: DrillProgress) => void) => Promise<DrillFinding>)
+    | undefined;
 }
 
 /** How often the disk is looked at while a drill fills it. */
@@ -102,14 +106,16 @@ async function runInThread(
     if (hasBegun && roomOf(services) < 0) full.abort(NoRoomError.during(needed));
   };
   const watch = every(ROOM_POLL_MS, look);
+  const onProgress = (reported: DrillProgress) => {
+    if ('needed' in reported) needed = reported.needed;
+    else progress(reported.done, reported.total);
+    look();
+  };
   try {
+    if (services.runHere) return await services.runHere(input, onProgress);
     return await runWorker<DrillFinding, DrillProgress>(workerUrl('drill', import.meta.url), input, {
       signal: AbortSignal.any([signal, full.signal]),
-      onProgress: (reported) => {
-        if ('needed' in reported) needed = reported.needed;
-        else progress(reported.done, reported.total);
-        look();
-      },
+      onProgress,
     });
   } catch (error) {
     return findingOf(error, needed);

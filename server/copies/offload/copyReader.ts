@@ -9,11 +9,17 @@ import {
   offloadedObject,
 } from '../../store/sqlite/node/offloadedObjects.ts';
 import { objectPath } from '../copyPaths.ts';
-import { openCopy } from '../targets/openTarget.ts';
+import { type AroundPlace, openCopy } from '../targets/openTarget.ts';
 import { CopyError, type CopyTarget } from '../targets/target.ts';
 
 /** The bytes in a copy are missing or others than were sent. */
 class DamagedCopyError extends Error {}
+
+interface CopyReaderOptions {
+  around?: AroundPlace | undefined;
+  /** Called with each copy that could not be read, and why. */
+  onError?: ((copy: string, sentence: string) => Promise<void>) | undefined;
+}
 
 /**
  * Reads offloaded objects from the copies that hold them. Each mebibyte is hashed and compared with what
@@ -21,10 +27,12 @@ class DamagedCopyError extends Error {}
  */
 export class CopyReader implements RemoteBlobs {
   readonly #archive: { read: ReadDatabase; folder: string };
+  readonly #options: CopyReaderOptions;
   readonly #opened = new Map<string, OpenedCopy>();
 
-  constructor(archive: { read: ReadDatabase; folder: string }) {
+  constructor(archive: { read: ReadDatabase; folder: string }, options: CopyReaderOptions = {}) {
     this.#archive = archive;
+    this.#options = options;
   }
 
   async *read(sha256: string, { start, end }: Bounds): AsyncGenerator<Buffer> {
@@ -45,11 +53,12 @@ export class CopyReader implements RemoteBlobs {
         }
         return;
       } catch (error) {
-        if (error instanceof CopyError) unreachable = error;
         if (error instanceof DamagedCopyError) continue;
         // A disk may be connected again, and a bucket get another key.
         this.#forget(copy, opened);
         if (!(error instanceof CopyError)) throw error;
+        unreachable = error;
+        await this.#options.onError?.(copy, error.message);
       } finally {
         this.#release(opened);
       }
@@ -75,7 +84,9 @@ export class CopyReader implements RemoteBlobs {
     if (opened && opened.address !== address) this.#forget(copy, opened);
     opened = this.#opened.get(copy);
     if (!opened) {
-      const target = row ? openCopy(folder, row) : Promise.reject(new CopyError('The copy was removed.'));
+      const target = row
+        ? openCopy({ folder, around: this.#options.around }, row)
+        : Promise.reject(new CopyError('The copy was removed.'));
       opened = { address, target, readers: 0, isForgotten: false };
       this.#opened.set(copy, opened);
     }
@@ -138,7 +149,7 @@ async function* verified(
   const whole = createHash('sha256');
   let position = from;
   try {
-    for await (const piece of inPieces(explained(stream, target))) {
+    for await (const piece of inPieces(stream as AsyncIterable<Uint8Array>)) {
       if (!isPiece(pieces, Math.floor(position / PIECE_BYTES), piece)) throw new DamagedCopyError();
       if (isWhole) whole.update(piece);
       const isLast = position + piece.length > until;
@@ -151,15 +162,6 @@ async function* verified(
     stream.destroy();
   }
   if (position <= until) throw new DamagedCopyError();
-}
-
-/** A stream that ends with an error is a copy that cannot be reached. */
-async function* explained(stream: AsyncIterable<Uint8Array>, target: CopyTarget): AsyncGenerator<Uint8Array> {
-  try {
-    yield* stream;
-  } catch (cause) {
-    throw new CopyError(`${target.name} stopped answering. Check its disk or the network.`, { cause });
-  }
 }
 
 /** An object is verified in pieces of this size, so that a part of it can be read alone. */

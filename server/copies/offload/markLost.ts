@@ -7,7 +7,7 @@ import { forgetOffloaded, objectsOnlyIn, onlyInAfter } from '../../store/sqlite/
 import type { Store } from '../../store/store.ts';
 import { readClaim } from '../claim.ts';
 import { objectPath } from '../copyPaths.ts';
-import { openCopy } from '../targets/openTarget.ts';
+import { type CopyOpener, openCopy } from '../targets/openTarget.ts';
 import { CopyError, type CopyTarget } from '../targets/target.ts';
 import { readObject } from '../withheldObjects.ts';
 
@@ -16,6 +16,7 @@ const BATCH = 100;
 
 interface LostCopyWork {
   store: Store;
+  opener: CopyOpener;
   others: OtherCopies;
   /** Whether the place of the copy can be reached, so that objects may still be read there. */
   isReached: boolean;
@@ -29,10 +30,21 @@ interface LostCopyWork {
  *
  * @throws Problem `copy_readable`; the signal's reason
  */
-export async function markCopyLost(store: Store, copy: CopyRow, run: JobRun): Promise<LostCopy> {
-  const isReached = await requireUnreadable(store, copy);
-  const others = await OtherCopies.open(store, copy, run.signal);
-  const work: LostCopyWork = { store, others, isReached, result: { objects: 0, bytes: 0, restored: 0 } };
+export async function markCopyLost(
+  store: Store,
+  opener: CopyOpener,
+  copy: CopyRow,
+  run: JobRun,
+): Promise<LostCopy> {
+  const isReached = await requireUnreadable(opener, copy);
+  const others = await OtherCopies.open(store, opener, copy, run.signal);
+  const work: LostCopyWork = {
+    store,
+    opener,
+    others,
+    isReached,
+    result: { objects: 0, bytes: 0, restored: 0 },
+  };
   try {
     for (let isForgotten = false; !isForgotten; ) {
       await recordLostObjects(work, copy, run);
@@ -44,13 +56,13 @@ export async function markCopyLost(store: Store, copy: CopyRow, run: JobRun): Pr
       });
     }
   } finally {
-    others.close();
+    await others.close();
   }
   return work.result;
 }
 
 async function recordLostObjects(work: LostCopyWork, copy: CopyRow, run: JobRun): Promise<void> {
-  const { store, result } = work;
+  const { store, opener, result } = work;
   const total = objectsOnlyIn(store.read, copy.id);
   for (let after = ''; ; ) {
     run.signal.throwIfAborted();
@@ -58,7 +70,7 @@ async function recordLostObjects(work: LostCopyWork, copy: CopyRow, run: JobRun)
     const last = batch.at(-1);
     if (last === undefined) return;
     // A disk may have been connected again. A store is not tried again, because an attempt may take a minute.
-    if (after !== '' && copy.target.startsWith('file:')) await requireUnreadable(store, copy);
+    if (after !== '' && copy.target.startsWith('file:')) await requireUnreadable(opener, copy);
     await Promise.all(batch.map((object) => recordLostObject(work, object)));
     run.progress(result.objects + result.restored, total);
     after = last.sha256;
@@ -69,13 +81,13 @@ async function recordLostObjects(work: LostCopyWork, copy: CopyRow, run: JobRun)
  * Requires that a copy cannot be read: a mistake here would cost the only copy of its objects. Returns whether its place
  * can be reached but no longer contains the claim of a copy.
  */
-async function requireUnreadable({ folder }: Store, copy: CopyRow): Promise<boolean> {
+async function requireUnreadable(opener: CopyOpener, copy: CopyRow): Promise<boolean> {
   try {
-    const target = await openCopy(folder, copy);
+    const target = await openCopy(opener, copy);
     try {
       if ((await readClaim(target)) === undefined) return true;
     } finally {
-      target.close();
+      await target.close();
     }
   } catch (error) {
     if (error instanceof CopyError) return false;
@@ -140,11 +152,16 @@ class OtherCopies {
     this.#signal = signal;
   }
 
-  static async open(store: Store, besides: CopyRow, signal: AbortSignal): Promise<OtherCopies> {
+  static async open(
+    store: Store,
+    opener: CopyOpener,
+    besides: CopyRow,
+    signal: AbortSignal,
+  ): Promise<OtherCopies> {
     const targets = new Map<string, CopyTarget>();
     for (const row of allCopies(store.read))
       if (row.id !== besides.id) {
-        const target = await openIfReached(store.folder, row);
+        const target = await openIfReached(opener, row);
         if (target) targets.set(row.id, target);
       }
     return new OtherCopies(store, targets, signal);
@@ -181,20 +198,20 @@ class OtherCopies {
       return await work();
     } catch (error) {
       if (!(error instanceof CopyError)) throw error;
-      this.#targets.get(id)?.close();
+      await this.#targets.get(id)?.close();
       this.#targets.delete(id);
       return false;
     }
   }
 
-  close(): void {
-    for (const target of this.#targets.values()) target.close();
+  async close(): Promise<void> {
+    for (const target of this.#targets.values()) await target.close();
   }
 }
 
-async function openIfReached(folder: string, copy: CopyRow): Promise<CopyTarget | undefined> {
+async function openIfReached(opener: CopyOpener, copy: CopyRow): Promise<CopyTarget | undefined> {
   try {
-    return await openCopy(folder, copy);
+    return await openCopy(opener, copy);
   } catch (error) {
     if (error instanceof CopyError) return undefined;
     throw error;

@@ -16,7 +16,13 @@ import { type JobRun, type Jobs, type RunningJob, shuttingDown } from '../../run
 import type { Log } from '../../runtime/log.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { blobBytes, counter } from '../../store/sqlite/node/blobs.ts';
-import { allCopies, copyById, objectCheckedAt, setObjectUnchecked } from '../../store/sqlite/node/copies.ts';
+import {
+  allCopies,
+  copyById,
+  objectCheckedAt,
+  setCopyError,
+  setObjectUnchecked,
+} from '../../store/sqlite/node/copies.ts';
 import {
   type Candidate,
   copiesHolding,
@@ -32,8 +38,8 @@ import {
 } from '../../store/sqlite/node/offloadedObjects.ts';
 import { reachedStorageLimit, type Store } from '../../store/store.ts';
 import { objectPath } from '../copyPaths.ts';
-import { openCopyById } from '../targets/openTarget.ts';
-import { CopyError, type CopyTarget } from '../targets/target.ts';
+import { type AroundPlace, openCopyById } from '../targets/openTarget.ts';
+import { asCopyProblem, CopyError, type CopyTarget } from '../targets/target.ts';
 import { CopyReader, hashPieces, type PieceDigests } from './copyReader.ts';
 
 interface OffloadingConfig {
@@ -41,6 +47,7 @@ interface OffloadingConfig {
   jobs: Jobs;
   log: Log;
   settings: () => Settings;
+  around?: AroundPlace | undefined;
 }
 
 const DAY_MS = 86_400_000;
@@ -56,7 +63,11 @@ export class Offloading {
 
   constructor(config: OffloadingConfig) {
     this.#config = config;
-    this.#copyReader = new CopyReader(config.store);
+    const { store, around } = config;
+    this.#copyReader = new CopyReader(store, {
+      around,
+      onError: (copy, sentence) => this.#recordError(copy, sentence),
+    });
     config.store.blobs.offloaded.connect(this.#copyReader);
   }
 
@@ -157,19 +168,29 @@ export class Offloading {
     }
     const rule = { storedUntil, checkedSince: instantOf(now - audit_every_days * DAY_MS) };
     const targets = new Map<string, Promise<CopyTarget>>();
+    const opener = { folder: store.folder, around: this.#config.around };
     const open = (copy: string) => {
-      const opened = targets.get(copy) ?? openCopyById(store, copy);
+      const opened = targets.get(copy) ?? openCopyById(opener, store, copy);
       targets.set(copy, opened);
       return opened;
     };
     try {
-      return await offloadObjects(store, { ...run, rule, keepBytes, open });
-    } catch (error) {
-      throw error instanceof CopyError ? new Problem('copy_failed', error.message, { cause: error }) : error;
+      const failed = new Map<string, CopyError>();
+      const result = await offloadObjects(store, { ...run, rule, keepBytes, open, failed });
+      for (const [copy, { message }] of failed) await this.#recordError(copy, message);
+      for (const error of failed.values()) throw asCopyProblem(error);
+      return result;
     } finally {
       for (const opened of await Promise.allSettled(targets.values()))
-        if (opened.status === 'fulfilled') opened.value.close();
+        if (opened.status === 'fulfilled') await opened.value.close();
     }
+  }
+
+  /** Keeps why a copy could not be read. */
+  async #recordError(copy: string, sentence: string): Promise<void> {
+    const { store } = this.#config;
+    if (copyById(store.read, copy)?.last_error === sentence) return;
+    await store.write((database) => setCopyError(database, copy, sentence));
   }
 
   /** Ends reading from copies. `Jobs.close` ends running work before. */
@@ -250,6 +271,8 @@ interface OffloadRun extends JobRun {
   keepBytes: number;
   /** Opens a copy to be read, once. @throws CopyError */
   open: (copy: string) => Promise<CopyTarget>;
+  /** The copies that could not be read. They are not asked again: an attempt may take a minute. */
+  failed: Map<string, CopyError>;
 }
 
 /** The objects that are recorded in one transaction. */
@@ -260,7 +283,7 @@ const BATCH = 64;
  * that is on stable storage its file is deleted. After a crash between the two, the file is deleted by the next run, after
  * the copy was read back again.
  *
- * @throws CopyError; the signal's reason. What left until then is recorded.
+ * @throws the signal's reason. What left until then is recorded.
  */
 async function offloadObjects(store: Store, run: OffloadRun): Promise<OffloadResult> {
   const result: OffloadResult = { objects: 0, bytes: 0, refused: 0 };
@@ -298,7 +321,9 @@ async function offloadBatch(
   result: OffloadResult,
 ): Promise<void> {
   const read = await readBack(run, batch);
-  const wrong = batch.filter(({ sha256 }, index) => read[index]?.sha256 !== sha256);
+  const wrong = batch.filter(
+    ({ sha256, copy }, index) => !run.failed.has(copy) && read[index]?.sha256 !== sha256,
+  );
   const at = store.instant();
   const left = await store.write((database) => {
     for (const { sha256, copy } of wrong) setObjectUnchecked(database, copy, sha256);
@@ -317,14 +342,21 @@ async function offloadBatch(
 }
 
 async function readBack(
-  { open, signal }: OffloadRun,
+  { open, signal, failed }: OffloadRun,
   batch: readonly Candidate[],
 ): Promise<(PieceDigests | undefined)[]> {
   const limit = pLimit(READS_AT_ONCE);
   const readOne = async ({ sha256, copy }: Candidate) => {
     signal.throwIfAborted();
-    const stream = await (await open(copy)).read(objectPath(sha256), signal);
-    return stream && hashPieces(stream);
+    if (failed.has(copy)) return undefined;
+    try {
+      const stream = await (await open(copy)).read(objectPath(sha256), signal);
+      return stream && (await hashPieces(stream));
+    } catch (error) {
+      if (!(error instanceof CopyError)) throw error;
+      failed.set(copy, error);
+      return undefined;
+    }
   };
   try {
     return await Promise.all(batch.map((candidate) => limit(() => readOne(candidate))));

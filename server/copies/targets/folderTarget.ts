@@ -21,61 +21,76 @@ import {
 import { type FileResult, type FileTask, NO_FILE } from './copyFile.ts';
 import {
   CopyError,
-  type CopyTarget,
   DamagedSourceError,
+  type FoundFile,
+  OwnDiskError,
   type Payload,
+  type Range,
+  type RawTarget,
   readVerified,
   type StoredPayload,
   type TargetFile,
 } from './target.ts';
 
 /**
- * Opens a folder as the target of a copy: another disk, a memory stick, a network drive. For a new copy it is created if
- * it does not exist, but its parent must exist: a missing parent is a disk that is not mounted.
+ * Opens a folder as the place of a copy: another disk, a memory stick, a network drive. For a new copy it is created if it
+ * does not exist, but its parent must exist: a missing parent is a disk that is not mounted.
  *
  * @throws CopyError
  */
-export async function openFolderTarget(folder: string, { isNew }: { isNew: boolean }): Promise<CopyTarget> {
-  const explained = async <Result>(work: () => Promise<Result>): Promise<Result> => {
-    try {
-      return await work();
-    } catch (error) {
-      throw explain(error, folder);
-    }
+export async function openFolder(folder: string, { isNew }: { isNew: boolean }): Promise<RawTarget> {
+  const sentenceOf = (error: unknown) => sentenceOfFolder(error, folder);
+  let identity: FolderIdentity;
+  try {
+    if (isNew) await createOnMountedDisk(folder);
+    identity = await requireFolder(folder);
+  } catch (error) {
+    const sentence = error instanceof CopyError ? undefined : sentenceOf(error);
+    throw sentence === undefined ? error : new CopyError(sentence, { cause: error });
+  }
+  const writer = new FolderWriter(folder, identity);
+  /** A file that is missing is damage; a folder that is missing, or is another one, is a disk that is not mounted. */
+  const absent = async (): Promise<undefined> => writer.requireSameFolder();
+  const foundBy = async (result: FileResult): Promise<FoundFile | undefined> => {
+    if (!('failed' in result)) return result;
+    if (!ABSENT.has(result.code)) throw failureOf(result);
+    return absent();
   };
-  if (isNew) await explained(() => createOnMountedDisk(folder));
-  const writer = new FolderWriter(folder, await explained(() => requireFolder(folder)));
   return {
     name: folder,
     // Enough for each thread to have the next file waiting.
     concurrency: 2 * MAX_THREADS,
-    put: (path, payload, { signal }) => explained(() => writer.put(path, payload, signal)),
-    flush: () => explained(() => writer.flush()),
-    digestOf: (path, signal, onBytes) =>
-      explained(async () => {
-        const task = { from: join(folder, path), maxBytes: Number.POSITIVE_INFINITY };
-        const found = await readFound(await writer.copyFile(task, signal), folder);
-        if (found) onBytes?.(found.bytes);
-        return found;
-      }),
+    sentenceOf,
+    put: (path, payload, { signal }) => writer.put(path, payload, signal),
+    flush: () => writer.flush(),
+    digestOf: async (path, signal, onBytes) => {
+      const task = { from: join(folder, path), maxBytes: Number.POSITIVE_INFINITY };
+      const found = await foundBy(await writer.copyFile(task, signal));
+      if (found) onBytes?.(found.bytes);
+      return found;
+    },
     fetch: async (path, { file, sha256, bytes }, signal) => {
       const task = {
         from: join(folder, path),
         to: { file, mode: 0o600, createsParents: true },
         maxBytes: bytes,
       };
-      const result = await writer.copyFile(task, signal);
-      // A failure of this disk is not reported as one of the copy.
-      if ('failed' in result && result.failed === 'write') throw failureOf(result);
-      const found = await explained(() => readFound(result, folder));
-      if (found?.sha256 === sha256) return true;
-      await rm(file, { force: true });
-      return false;
+      let isIntact = false;
+      try {
+        const result = await writer.copyFile(task, signal);
+        if ('failed' in result && result.failed === 'write') throw new OwnDiskError(failureOf(result));
+        isIntact = (await foundBy(result))?.sha256 === sha256;
+        return isIntact;
+      } finally {
+        if (!isIntact) await rm(file, { force: true });
+      }
     },
-    read: (path, _signal, range) => explained(() => openIfPresent(folder, path, range)),
-    list: (below) => listFiles(folder, below),
-    remove: (path) => explained(() => rm(join(folder, path), { force: true })),
-    purge: (paths) => explained(() => purge(folder, paths)),
+    read: async (path, _signal, range) => (await openIfPresent(join(folder, path), range)) ?? absent(),
+    list: (below) => listFiles(folder, below, absent),
+    remove: async (paths) => {
+      for (const path of paths) await rm(join(folder, path), { force: true });
+    },
+    purge: (paths) => purge(folder, paths),
     forgetVersions: async () => true,
     close: () => writer.close(),
   };
@@ -90,18 +105,6 @@ async function purge(folder: string, paths: readonly string[]): Promise<true> {
 
 /** The codes of the errors for a file that does not exist, including a link or a file in place of a folder of its path. */
 const ABSENT: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', NO_FILE]);
-
-/** Returns what a thread read; undefined if there is no such regular file. @throws as the file system call did */
-async function readFound(
-  result: FileResult,
-  folder: string,
-): Promise<{ sha256: string; bytes: number } | undefined> {
-  if (!('failed' in result)) return result;
-  if (!ABSENT.has(result.code)) throw failureOf(result);
-  // A file that is missing is damage; a folder that is missing is a disk that is not mounted.
-  await requireFolder(folder);
-  return undefined;
-}
 
 async function createOnMountedDisk(folder: string): Promise<void> {
   try {
@@ -118,19 +121,12 @@ async function requireFolder(folder: string): Promise<FolderIdentity> {
 }
 
 /** The file is opened when the stream is first read, so that a stream that nobody reads leaves none open. */
-async function openIfPresent(
-  folder: string,
-  path: string,
-  range?: { start: number; end: number },
-): Promise<Readable | undefined> {
-  const file = join(folder, path);
+async function openIfPresent(file: string, range: Range | undefined): Promise<Readable | undefined> {
   try {
     if (!(await stat(file)).isFile()) return undefined;
     await access(file, constants.R_OK);
   } catch (error) {
     if (!ABSENT.has(errorCode(error))) throw error;
-    // A file that is missing is damage; a folder that is missing is a disk that is not mounted.
-    await requireFolder(folder);
     return undefined;
   }
   async function* chunks() {
@@ -141,38 +137,51 @@ async function openIfPresent(
 
 const READ_SIZE = 1_048_576;
 
-async function* listFiles(folder: string, below: string): AsyncGenerator<TargetFile> {
-  let entries: Awaited<ReturnType<typeof opendir>>;
-  try {
-    entries = await opendir(join(folder, below));
-  } catch (error) {
-    if (isMissing(error)) return;
-    throw explain(error, folder);
-  }
+async function* listFiles(
+  folder: string,
+  below: string,
+  absent: () => Promise<undefined>,
+): AsyncGenerator<TargetFile> {
+  const entries = await orIfMissing(opendir(join(folder, below)), undefined);
+  if (!entries) return absent();
   for await (const entry of entries) {
     const path = `${below}${entry.name}`;
-    if (entry.isDirectory()) yield* listFiles(folder, `${path}/`);
-    else if (entry.isFile()) yield { path, bytes: (await stat(join(folder, path))).size };
+    if (entry.isDirectory()) yield* listFiles(folder, `${path}/`, absent);
+    else if (entry.isFile()) {
+      // It may have been removed meanwhile.
+      const found = await orIfMissing(stat(join(folder, path)), undefined);
+      if (found) yield { path, bytes: found.size };
+    }
   }
 }
 
-function explain(error: unknown, folder: string): unknown {
-  if (error instanceof CopyError || error instanceof DamagedSourceError) return error;
-  const cause = { cause: error };
-  if (isNoSpace(error)) return new CopyError(`The disk of ${folder} is full. Free some space on it.`, cause);
+/** What a disk that is not there reports, or a drive on the network that does not answer. */
+const AWAY: ReadonlySet<string | undefined> = new Set([
+  'ENOENT',
+  'ENODEV',
+  'ENXIO',
+  'ESTALE',
+  'ENOTCONN',
+  'EHOSTDOWN',
+  'EHOSTUNREACH',
+  'ENETDOWN',
+  'ENETUNREACH',
+  'ETIMEDOUT',
+  'ECONNRESET',
+]);
+
+function sentenceOfFolder(error: unknown, folder: string): string | undefined {
+  if (isNoSpace(error)) return `The disk of ${folder} is full. Free some space on it.`;
   const code = errorCode(error);
-  if (code === 'ENOENT')
-    return new CopyError(`${folder} cannot be reached. Connect its disk, or check the path.`, cause);
-  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS')
-    return new CopyError(`${folder} cannot be written. Check its permissions.`, cause);
+  if (AWAY.has(code)) return `${folder} cannot be reached. Connect its disk, or check the path.`;
+  if (code === 'EROFS') return `${folder} cannot be written: its disk is read-only.`;
+  if (code === 'EACCES' || code === 'EPERM')
+    return `${folder} cannot be read or written. Check its permissions.`;
   if (code === 'EISDIR' || code === 'ENOTDIR' || code === 'EEXIST' || code === 'ENOTEMPTY')
-    return new CopyError(
-      `${folder} has a folder where a file of the copy must be, or a file in place of a folder. Move it away.`,
-      cause,
-    );
-  if (code === 'EIO')
-    return new CopyError(`The disk of ${folder} reports an error. Replace the disk.`, cause);
-  return error;
+    return `${folder} has a folder where a file of the copy must be, or a file in place of a folder. Move it away.`;
+  if (code === 'EIO' || code === 'EUCLEAN' || code === 'EBADMSG')
+    return `The disk of ${folder} reports an error. Replace the disk.`;
+  return undefined;
 }
 
 /** The name of a file until it is complete. Leftovers of a killed process are removed before the first file is written. */
@@ -208,6 +217,7 @@ class FolderWriter {
   #isTidied: Promise<void> | undefined;
   #puts = 0;
   #written: Written[] = [];
+  readonly #putting = new Set<Promise<void>>();
 
   constructor(folder: string, identity: FolderIdentity) {
     this.#folder = folder;
@@ -229,14 +239,24 @@ class FolderWriter {
     );
   }
 
-  /** What is being copied fails. */
-  close(): void {
+  /** What is being copied fails. Removes what was put since the last flush. */
+  async close(): Promise<void> {
     this.#closed.abort();
+    await Promise.allSettled(this.#putting);
+    for (const { partial } of this.#written.splice(0)) await removeIfReached(partial);
   }
 
   /** @throws DamagedSourceError; the errors of the folder's disk */
-  async put(path: string, payload: Payload, signal: AbortSignal | undefined): Promise<void> {
-    signal?.throwIfAborted();
+  put(path: string, payload: Payload, signal: AbortSignal | undefined): Promise<void> {
+    const put = this.#put(path, payload, AbortSignal.any([this.#closed.signal, ...(signal ? [signal] : [])]));
+    this.#putting.add(put);
+    const ended = () => void this.#putting.delete(put);
+    put.then(ended, ended);
+    return put;
+  }
+
+  async #put(path: string, payload: Payload, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
     this.#isTidied ??= removeLeftovers(this.#folder);
     await this.#isTidied;
     this.#puts += 1;
@@ -248,9 +268,11 @@ class FolderWriter {
         await pipeline(
           Readable.from(readVerified(payload), { objectMode: false }),
           createWriteStream(written.partial),
+          { signal },
         );
+      signal.throwIfAborted();
     } catch (error) {
-      await rm(written.partial, { force: true });
+      await removeIfReached(written.partial);
       throw error;
     }
     this.#written.push(written);
@@ -259,7 +281,7 @@ class FolderWriter {
   async #copy(
     { file, size, sha256 }: StoredPayload & { file: string },
     partial: string,
-    signal?: AbortSignal,
+    signal: AbortSignal,
   ): Promise<void> {
     const task = { from: file, to: { file: partial, mode: 0o666, createsParents: false }, maxBytes: size };
     const result = await this.copyFile(task, signal);
@@ -270,7 +292,7 @@ class FolderWriter {
     const cause = failureOf(result);
     const isLost = result.code === NO_FILE || isMissing(cause) || isUnreadable(cause);
     if (result.failed === 'read' && isLost) throw new DamagedSourceError(sha256, { cause });
-    throw cause;
+    throw result.failed === 'read' ? new OwnDiskError(cause) : cause;
   }
 
   /**
@@ -281,19 +303,26 @@ class FolderWriter {
   async flush(): Promise<void> {
     const written = this.#written;
     this.#written = [];
-    await this.#requireSameFolder();
-    await this.#sync(written.map(({ partial }) => partial));
-    for (const { partial, path } of written) {
-      await this.#createParent(path);
-      await rename(partial, join(this.#folder, path));
+    try {
+      await this.requireSameFolder();
+      await this.#sync(written.map(({ partial }) => partial));
+      for (const { partial, path } of written) {
+        await this.#createParent(path);
+        await rename(partial, join(this.#folder, path));
+      }
+    } catch (error) {
+      // Removed when this is closed.
+      this.#written.push(...written);
+      throw error;
     }
     for (const folder of foldersOf(written)) await syncFolder(join(this.#folder, folder));
-    await this.#requireSameFolder();
+    await this.requireSameFolder();
   }
 
-  async #requireSameFolder(): Promise<void> {
+  /** @throws CopyError if the path leads to another folder by now; the error of the disk if it leads to none */
+  async requireSameFolder(): Promise<undefined> {
     const { dev, ino } = await stat(this.#folder, { bigint: true });
-    if (dev === this.#identity.dev && ino === this.#identity.ino) return;
+    if (dev === this.#identity.dev && ino === this.#identity.ino) return undefined;
     throw new CopyError(`The disk of ${this.#folder} was disconnected. Connect it again.`);
   }
 
@@ -308,6 +337,11 @@ class FolderWriter {
     await mkdir(parent, { recursive: true });
     this.#made.add(parent);
   }
+}
+
+/** Removes a partial file after an error, which says more than that of the removal: the disk may be gone. */
+async function removeIfReached(partial: string): Promise<void> {
+  await rm(partial, { force: true }).catch(() => undefined);
 }
 
 async function removeLeftovers(folder: string): Promise<void> {

@@ -5,8 +5,9 @@ import { z } from 'zod';
 import { isMissing, writeFileDurably } from '../../store/files.ts';
 import { type CopyRow, copyById } from '../../store/sqlite/node/copies.ts';
 import type { Store } from '../../store/store.ts';
-import { openFolderTarget } from './folderTarget.ts';
-import { CopyError, type CopyTarget } from './target.ts';
+import { contractOf } from './contract.ts';
+import { openFolder } from './folderTarget.ts';
+import { CopyError, type CopyTarget, type RawTarget } from './target.ts';
 
 /** Where a copy is, as the owner names it. */
 export interface TargetAddress {
@@ -18,6 +19,14 @@ export interface TargetAddress {
   secret_key?: string | null | undefined;
 }
 
+/** Passes a place on, changed or not, before it is used. Tests let places fail. */
+export type AroundPlace = (place: RawTarget) => RawTarget;
+
+interface OpenOptions {
+  isNew?: boolean;
+  around?: AroundPlace | undefined;
+}
+
 /**
  * Opens the target of a copy. Only for a new copy is a missing folder created.
  *
@@ -25,18 +34,22 @@ export interface TargetAddress {
  */
 export async function openTarget(
   address: TargetAddress,
-  { isNew = false }: { isNew?: boolean } = {},
+  { isNew = false, around = (place) => place }: OpenOptions = {},
 ): Promise<CopyTarget> {
+  return contractOf(around(await openPlace(address, isNew)));
+}
+
+async function openPlace(address: TargetAddress, isNew: boolean): Promise<RawTarget> {
   const url = URL.parse(address.target);
-  if (url?.protocol === 'file:' && url.host === '') return openFolderTarget(folderOf(url), { isNew });
+  if (url?.protocol === 'file:' && url.host === '') return openFolder(folderOf(url), { isNew });
   if (url?.protocol !== 's3:' || url.host === '')
     throw new CopyError('A copy is in a folder (file:///path) or in a bucket (s3://bucket/prefix).');
   // The client of the object store takes a while to load, and most nodes never need it.
-  const { openS3Target } = await import('./s3Target.ts');
+  const { openBucket } = await import('./s3Target.ts');
   const path = decoded(url).replace(/^\/+|\/+$/g, '');
   const { endpoint, region, access_key, secret_key } = address;
   const hasKey = access_key && secret_key;
-  return openS3Target({
+  return openBucket({
     bucket: url.host,
     prefix: path === '' ? '' : `${path}/`,
     endpoint: endpoint ?? undefined,
@@ -96,20 +109,32 @@ export interface Credentials {
   secret_key: string;
 }
 
+/** How the copies of an archive are opened. */
+export interface CopyOpener {
+  /** The data folder, which has their access keys. */
+  folder: string;
+  around?: AroundPlace | undefined;
+}
+
 /** Opens a copy, with its access key or the given one. The caller closes it. @throws CopyError */
-export async function openCopy(folder: string, copy: CopyRow, given?: Credentials): Promise<CopyTarget> {
+export async function openCopy(
+  { folder, around }: CopyOpener,
+  copy: CopyRow,
+  given?: Credentials,
+): Promise<CopyTarget> {
   const credentials = given ?? (await readCredentials(folder))[copy.id];
-  return openTarget({ ...copy, ...credentials });
+  return openTarget({ ...copy, ...credentials }, { around });
 }
 
 /** Opens a copy that may have been removed meanwhile. @throws CopyError */
 export async function openCopyById(
-  { read, folder }: Pick<Store, 'read' | 'folder'>,
+  opener: CopyOpener,
+  { read }: Pick<Store, 'read'>,
   id: string,
 ): Promise<CopyTarget> {
   const copy = copyById(read, id);
   if (!copy) throw new CopyError('The copy was removed.');
-  return openCopy(folder, copy);
+  return openCopy(opener, copy);
 }
 
 const credentialsSchema = z.record(z.string(), z.object({ access_key: z.string(), secret_key: z.string() }));

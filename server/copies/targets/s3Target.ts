@@ -1,31 +1,24 @@
 import { Readable } from 'node:stream';
 import {
   AbortMultipartUploadCommand,
-  DeleteObjectCommand,
-  GetBucketVersioningCommand,
   GetObjectCommand,
   HeadObjectCommand,
   ListObjectsV2Command,
-  ListObjectVersionsCommand,
-  type ListObjectVersionsCommandOutput,
   NoSuchKey,
   PutObjectCommand,
   S3Client,
-  S3ServiceException,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { errorCode } from '../../../shared/values/errorCode.ts';
+import { codeOf, ObjectRemover, statusOf } from './s3Removal.ts';
 import {
   CopyError,
-  type CopyTarget,
-  DamagedSourceError,
-  digestOfStream,
+  type RawTarget,
   readVerified,
   readWhole,
   type StoredPayload,
   type TargetFile,
-  writeVerified,
 } from './target.ts';
 
 /** Where a bucket is, and who may write to it. */
@@ -44,41 +37,25 @@ const CONNECTION_TIMEOUT_MS = 10_000;
 /** A request is aborted if the store neither sends nor accepts data for this long. */
 const SOCKET_TIMEOUT_MS = 60_000;
 
-/** Opens a bucket of an S3-compatible object store as the target of a copy. Sends no request. */
-export function openS3Target(address: BucketAddress): CopyTarget {
+/** Opens a bucket of an S3-compatible object store as the place of a copy. Sends no request. */
+export function openBucket(address: BucketAddress): RawTarget {
   const { bucket: Bucket, prefix, endpoint } = address;
   const name = `s3://${Bucket}/${prefix}`;
   const client = openClient(address);
-  const explained = async <Result>(work: () => Promise<Result>): Promise<Result> => {
-    try {
-      return await work();
-    } catch (error) {
-      throw explain(error, { name, bucket: Bucket, endpoint });
-    }
-  };
-  const read: CopyTarget['read'] = (path, signal, range) =>
-    explained(() => readObject(client, { Bucket, Key: prefix + path }, { range, signal }));
+  const remover = new ObjectRemover(client, { Bucket, prefix });
   return {
     name,
     concurrency: 16,
-    put: (path, payload, { type, signal }) =>
-      explained(async () => {
-        const object = { Bucket, Key: prefix + path, ContentType: type };
-        if ('bytes' in payload) await putWhole(client, object, payload.bytes, signal);
-        else if (payload.size > MIN_PART_BYTES) await uploadInParts(client, object, payload, signal);
-        else await putWhole(client, object, await readWhole(payload), signal, payload.sha256);
-      }),
+    sentenceOf: (error) => sentenceOfBucket(error, { name, bucket: Bucket, endpoint }),
+    put: async (path, payload, { type, signal }) => {
+      const object = { Bucket, Key: prefix + path, ContentType: type };
+      if ('bytes' in payload) await putWhole(client, object, payload.bytes, signal);
+      else if (payload.size > MIN_PART_BYTES) await uploadInParts(client, object, payload, signal);
+      else await putWhole(client, object, await readWhole(payload), signal, payload.sha256);
+    },
     // An object store answers when the object is durable.
     flush: () => Promise.resolve(),
-    read,
-    digestOf: async (path, signal, onBytes) => {
-      const stream = await read(path, signal);
-      return stream && digestOfStream(stream, onBytes);
-    },
-    fetch: async (path, into, signal) => {
-      const stream = await read(path, signal);
-      return stream !== undefined && writeVerified(stream, into);
-    },
+    read: (path, signal, range) => readObject(client, { Bucket, Key: prefix + path }, { range, signal }),
     async *list(folder, signal): AsyncGenerator<TargetFile> {
       let token: string | undefined;
       do {
@@ -87,69 +64,20 @@ export function openS3Target(address: BucketAddress): CopyTarget {
           Prefix: prefix + folder,
           ContinuationToken: token,
         });
-        const page = await explained(() => client.send(command, { abortSignal: signal }));
+        const page = await client.send(command, { abortSignal: signal });
         for (const { Key, Size } of page.Contents ?? [])
           if (Key !== undefined) yield { path: Key.slice(prefix.length), bytes: Size ?? 0 };
         token = page.IsTruncated ? page.NextContinuationToken : undefined;
       } while (token !== undefined);
     },
-    remove: (path) =>
-      explained(
-        async () => void (await client.send(new DeleteObjectCommand({ Bucket, Key: prefix + path }))),
-      ),
-    purge: (paths) => explained(() => purge(client, { Bucket, prefix }, paths)),
-    forgetVersions: (paths) => explained(() => forgetVersions(client, { Bucket, prefix }, paths)),
-    close: () => client.destroy(),
+    remove: (paths) => remover.remove(paths),
+    purge: async (paths) => {
+      await remover.remove(paths);
+      return remover.removeOlderVersions(paths);
+    },
+    forgetVersions: (paths) => remover.removeOlderVersions(paths),
+    close: async () => client.destroy(),
   };
-}
-
-interface Place {
-  Bucket: string;
-  prefix: string;
-}
-
-async function purge(client: S3Client, place: Place, paths: readonly string[]): Promise<boolean> {
-  const { Bucket, prefix } = place;
-  for (const path of paths) await client.send(new DeleteObjectCommand({ Bucket, Key: prefix + path }));
-  return forgetVersions(client, place, paths);
-}
-
-/** Removes every version of the objects but the newest one, and what marks the newest one as deleted. */
-async function forgetVersions(
-  client: S3Client,
-  { Bucket, prefix }: Place,
-  paths: readonly string[],
-): Promise<boolean> {
-  if (paths.length === 0) return true;
-  try {
-    const { Status } = await client.send(new GetBucketVersioningCommand({ Bucket }));
-    if (Status === undefined) return true;
-    for (const path of paths) await removeVersions(client, Bucket, prefix + path);
-    return true;
-  } catch (error) {
-    // The access key may not do this, or the store does not know versions and does not say so.
-    if (REFUSED.has(statusOf(error))) return false;
-    throw error;
-  }
-}
-
-const REFUSED: ReadonlySet<number | undefined> = new Set([400, 401, 403, 404, 405, 501]);
-
-async function removeVersions(client: S3Client, Bucket: string, Key: string): Promise<void> {
-  let next: { KeyMarker?: string | undefined; VersionIdMarker?: string | undefined } | undefined = {};
-  while (next) {
-    const found: ListObjectVersionsCommandOutput = await client.send(
-      new ListObjectVersionsCommand({ Bucket, Prefix: Key, ...next }),
-    );
-    const older = (found.Versions ?? []).filter((version) => version.IsLatest !== true);
-    // A marker goes last: without it, an older version would be the newest one.
-    for (const version of [...older, ...(found.DeleteMarkers ?? [])])
-      if (version.Key === Key)
-        await client.send(new DeleteObjectCommand({ Bucket, Key, VersionId: version.VersionId }));
-    next = found.IsTruncated
-      ? { KeyMarker: found.NextKeyMarker, VersionIdMarker: found.NextVersionIdMarker }
-      : undefined;
-  }
 }
 
 function openClient({ endpoint, region = 'us-east-1', credentials }: BucketAddress): S3Client {
@@ -286,52 +214,29 @@ function abortable(client: S3Client, abortSignal: AbortSignal | undefined): S3Cl
 /** How often a request is tried. */
 const ATTEMPTS = 5;
 
-/** Returns the HTTP status of an error of the store. */
-export function statusOf(error: unknown): number | undefined {
-  return error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
-}
-
-/** Returns the S3 code of an error of the store. */
-export function codeOf(error: unknown): string | undefined {
-  return error instanceof S3ServiceException ? error.name : undefined;
-}
-
 /** The name that the store, the system or the SDK gives an error. */
 function nameOf(error: unknown): string | undefined {
   return codeOf(error) ?? errorCode(error) ?? (error instanceof Error ? error.name : undefined);
 }
 
-/** Returns an error that says what to do. Errors that say it already, and unknown ones, are returned unchanged. */
-export function explain(
+/** Returns what to do about an error; undefined if it is not known. */
+function sentenceOfBucket(
   error: unknown,
   { name, bucket, endpoint }: { name: string; bucket: string; endpoint: string | undefined },
-): unknown {
-  if (error instanceof CopyError || error instanceof DamagedSourceError) return error;
-  const cause = { cause: error };
+): string | undefined {
   const code = nameOf(error);
   const status = statusOf(error);
-  if (code === 'AbortError') return error;
-  if (code === 'NoSuchBucket') return new CopyError(`There is no bucket ${bucket}. Create it first.`, cause);
+  if (code === 'NoSuchBucket') return `There is no bucket ${bucket}. Create it first.`;
   if (code === 'CredentialsProviderError')
-    return new CopyError(`No credentials for ${name} were found. Give an access key and its secret.`, cause);
+    return `No credentials for ${name} were found. Give an access key and its secret.`;
   if (status === 401 || status === 403)
-    return new CopyError(
-      `The store refuses access to ${name}. Check the access key, its secret and its permissions.`,
-      cause,
-    );
+    return `The store refuses access to ${name}. Check the access key, its secret and its permissions.`;
   if (status === 507 || code === 'QuotaExceeded' || code === 'EntityTooLarge')
-    return new CopyError(`The store has no space for ${name}. Raise its quota.`, cause);
+    return `The store has no space for ${name}. Raise its quota.`;
   if (status === 429 || status === 503 || code === 'SlowDown')
-    return new CopyError(
-      `The store is busy and refused ${ATTEMPTS} attempts to reach ${name}. Try again later.`,
-      cause,
-    );
-  if (status !== undefined)
-    return new CopyError(`The store answered ${status} (${code ?? 'no code'}) for ${name}.`, cause);
+    return `The store is busy and refused ${ATTEMPTS} attempts to reach ${name}. Try again later.`;
+  if (status !== undefined) return `The store answered ${status} (${code ?? 'no code'}) for ${name}.`;
   if (code !== undefined && /^(E[A-Z]+|TimeoutError|.*Timeout)$/.test(code))
-    return new CopyError(
-      `The store at ${endpoint ?? 'AWS'} does not answer. Check its address and the network.`,
-      cause,
-    );
-  return error;
+    return `The store of ${name} at ${endpoint ?? 'AWS'} does not answer. Check its address and the network.`;
+  return undefined;
 }

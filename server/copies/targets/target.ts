@@ -6,6 +6,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { Problem } from '../../../shared/problems.ts';
+import { errorCode } from '../../../shared/values/errorCode.ts';
 import { isMissing, isUnreadable } from '../../store/files.ts';
 
 /** A stored object that must have this digest: a file, or what reads it. */
@@ -18,7 +19,7 @@ export type StoredPayload = ({ file: string } | { read: () => AsyncIterable<Uint
 export type Payload = { bytes: Buffer } | StoredPayload;
 
 /** A file of this machine to which an object is copied, and what the object must be. */
-interface FetchedFile {
+export interface FetchedFile {
   /** Missing parent folders are created. */
   file: string;
   sha256: string;
@@ -34,6 +35,18 @@ export interface TargetFile {
 /**
  * A place that holds copies: a folder or a bucket. Paths are relative and use `/`. No method depends on conditional
  * writes, because not every object store has them.
+ *
+ * The contract, which `contractOf` gives to every kind of place:
+ *
+ * - **Errors.** Whatever goes wrong in the place is a CopyError that names the copy in a sentence for the owner: at the
+ *   call, and also later, in a stream or a list that is being read. A stored object that cannot be read to be sent is a
+ *   DamagedSourceError, and any other failure of this machine's own disk an OwnDiskError. An aborted signal gives its
+ *   reason. There is nothing else.
+ * - **Absence.** A file that does not exist is `undefined`, and no error. A folder or a bucket that does not exist is an
+ *   error: nothing can be said of its files.
+ * - **Durability.** Only after `flush`, in the order of the calls, and after `purge`.
+ * - **Concurrency.** All methods may be called at once, `flush` also while files are put: it concerns those whose `put`
+ *   has resolved.
  */
 export interface CopyTarget {
   /** How it is called in messages. Contains no secret. */
@@ -41,41 +54,33 @@ export interface CopyTarget {
   /** How many files should be put or read at once. */
   readonly concurrency: number;
   /**
-   * Writes or replaces a file. No reader sees a part of it; some targets show it only after `flush`.
+   * Writes or replaces a file. No reader sees a part of it, also if this fails; some targets show it only after `flush`.
    *
-   * @throws DamagedSourceError if a file on this disk does not have its digest; nothing was written then. CopyError
+   * @throws DamagedSourceError if a file on this disk does not have its digest; nothing was written then
    */
-  put(
-    path: string,
-    payload: Payload,
-    options: { type: string; signal?: AbortSignal | undefined },
-  ): Promise<void>;
+  put(path: string, payload: Payload, options: PutOptions): Promise<void>;
   /** Resolves when everything that was put is on stable storage under its path, in the order in which it was put. */
   flush(): Promise<void>;
   /**
    * Reads a file, or its bytes `start` to `end`, both inclusive; undefined if there is none. The caller reads the stream
    * to its end or destroys it.
    */
-  read(
-    path: string,
-    signal?: AbortSignal,
-    range?: { start: number; end: number },
-  ): Promise<Readable | undefined>;
+  read(path: string, signal?: AbortSignal, range?: Range): Promise<Readable | undefined>;
   /** Hashes a file; undefined if there is none. `onBytes` is called with the numbers of bytes read. */
   digestOf(
     path: string,
     signal?: AbortSignal,
     onBytes?: (bytes: number) => void,
-  ): Promise<{ sha256: string; bytes: number } | undefined>;
+  ): Promise<FoundFile | undefined>;
   /**
-   * Copies an object to a file of this machine, which is not synced. Returns false, and leaves no file, if the object is
-   * missing or has another digest.
+   * Copies an object to a file of this machine, which is not synced. Returns false if the object is missing or has another
+   * digest. Leaves no file then, and none after an error.
    */
   fetch(path: string, into: FetchedFile, signal?: AbortSignal): Promise<boolean>;
   /** Lists the files below a folder such as `archive/`, in no particular order. */
   list(folder: string, signal?: AbortSignal): AsyncIterable<TargetFile>;
-  /** Removes a file, which may not exist. */
-  remove(path: string): Promise<void>;
+  /** Removes files, which may not exist. A power failure may bring them back. */
+  remove(paths: readonly string[]): Promise<void>;
   /**
    * Removes files for good: when this resolves, a power failure does not bring them back, and no older version of them is
    * left that the place keeps. Returns whether all of that is known.
@@ -83,8 +88,37 @@ export interface CopyTarget {
   purge(paths: readonly string[]): Promise<boolean>;
   /** Removes the older versions of files that are there. Returns whether none is known to be left. */
   forgetVersions(paths: readonly string[]): Promise<boolean>;
-  close(): void;
+  /** Ends what is being read and written: it fails. Removes what was put and not flushed, unless the place is gone. */
+  close(): Promise<void>;
 }
+
+/** How a file is put: its media type, for places that keep one. */
+export interface PutOptions {
+  type: string;
+  signal?: AbortSignal | undefined;
+}
+
+/** Bytes of a file, both ends inclusive. */
+export interface Range {
+  start: number;
+  end: number;
+}
+
+/** What a file of a copy was found to be. */
+export interface FoundFile {
+  sha256: string;
+  bytes: number;
+}
+
+/**
+ * A kind of place as it is by itself: its errors are those of the file system or of a client. `contractOf` makes a target
+ * of it. A place that can hash or fetch a file better than by reading a stream does so itself.
+ */
+export type RawTarget = Omit<CopyTarget, 'digestOf' | 'fetch'> &
+  Partial<Pick<CopyTarget, 'digestOf' | 'fetch'>> & {
+    /** Returns what to tell the owner of an error; undefined if it is not known. */
+    sentenceOf(error: unknown): string | undefined;
+  };
 
 /** Why a copy could not be written, read or restored. The message is one sentence for the owner. */
 export class CopyError extends Error {
@@ -108,13 +142,30 @@ export class DamagedSourceError extends Error {
   }
 }
 
+/** A file of this machine could not be read or written. It says nothing about a copy. */
+export class OwnDiskError extends Error {
+  /** That of the file system, such as `ENOSPC`. */
+  readonly code: string | undefined;
+
+  constructor(cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.name = 'OwnDiskError';
+    this.code = errorCode(cause);
+  }
+}
+
+/** Returns Problem `copy_failed` for a CopyError, and any other error as it is. */
+export function asCopyProblem(error: unknown): unknown {
+  return error instanceof CopyError ? new Problem('copy_failed', error.message, { cause: error }) : error;
+}
+
 const CHUNK = 1_048_576;
 
 /** Returns what an error of reading a stored object means for its copy. */
-function asSourceError(cause: unknown, sha256: string): unknown {
+function asSourceError(cause: unknown, sha256: string): Error {
   const isDamaged = cause instanceof Problem && cause.code === 'blob_damaged';
   if (isDamaged || isMissing(cause) || isUnreadable(cause)) return new DamagedSourceError(sha256, { cause });
-  return cause instanceof Problem ? new CopyError(cause.message, { cause }) : cause;
+  return cause instanceof Problem ? new CopyError(cause.message, { cause }) : new OwnDiskError(cause);
 }
 
 /**
@@ -174,18 +225,16 @@ export async function digestOfStream(
   return { sha256: digest.digest('hex'), bytes };
 }
 
-/** Writes a stream to a file and hashes it. Returns false, and leaves no file, if it has another digest. */
+/**
+ * Writes a stream to a file and hashes it. Returns false if it has another digest. Leaves no file then, and none after an
+ * error.
+ *
+ * @throws the stream's errors; OwnDiskError
+ */
 export async function writeVerified(
   stream: Readable,
   { file, sha256, bytes }: FetchedFile,
 ): Promise<boolean> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  if (bytes <= HELD_BYTES) {
-    const content = await buffer(upTo(bytes, stream));
-    if (hash('sha256', content, 'hex') !== sha256) return false;
-    await writeFile(file, content, { mode: 0o600 });
-    return true;
-  }
   const digest = createHash('sha256');
   async function* hashed() {
     for await (const chunk of upTo(bytes, stream)) {
@@ -193,10 +242,35 @@ export async function writeVerified(
       yield chunk;
     }
   }
-  await pipeline(Readable.from(hashed(), { objectMode: false }), createWriteStream(file, { mode: 0o600 }));
-  if (digest.digest('hex') === sha256) return true;
-  await rm(file);
-  return false;
+  let isIntact = false;
+  try {
+    await onOwnDisk(mkdir(dirname(file), { recursive: true, mode: 0o700 }));
+    if (bytes <= HELD_BYTES) {
+      const content = await buffer(hashed());
+      isIntact = digest.digest('hex') === sha256;
+      if (isIntact) await onOwnDisk(writeFile(file, content, { mode: 0o600 }));
+    } else {
+      const output = createWriteStream(file, { mode: 0o600 });
+      await pipeline(Readable.from(hashed(), { objectMode: false }), output).catch((error: unknown) => {
+        // Those of the stream have a type, and no code.
+        throw errorCode(error) === undefined ? error : new OwnDiskError(error);
+      });
+      isIntact = digest.digest('hex') === sha256;
+    }
+    return isIntact;
+  } finally {
+    stream.destroy();
+    if (!isIntact) await rm(file, { force: true });
+  }
+}
+
+/** @throws OwnDiskError */
+async function onOwnDisk<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    throw new OwnDiskError(error);
+  }
 }
 
 /** Ends a stream soon after the number of bytes that it should have, so that a wrong one fills neither memory nor disk. */
